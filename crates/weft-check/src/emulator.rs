@@ -17,16 +17,19 @@ use std::io::Write as _;
 use std::path::Path;
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Hardware, Mark, Program, ProgramId, RowsOf16, Tuning,
-    Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, Tuning, Weight,
 };
-use weft_gpu::{Begins, Scheduler, WeightLayout, lay_out, slots};
+use weft_gpu::{Begins, Scheduler, WeightLayout, cuda_hardware, lay_out, slots};
 use weft_kern::Sizes;
 use weft_render::{COUNTER_BYTES, Content, Grid, Language, Limits, Shader, Slots, Target};
 
 use crate::emulator::compiler::Compiler;
 use crate::emulator::library::{Launch, Library};
 use crate::emulator::memory::Memory;
+
+/// The multiprocessors of an H200, and the bytes per second of its memory: models have the programs that they have there.
+const PROCESSORS: u32 = 132;
+const BANDWIDTH: u64 = 4_800_000_000_000;
 
 /// What scratch memory holds before a launch.
 const POISON: u8 = 0xff;
@@ -95,18 +98,14 @@ impl Dispatch {
 impl Emulator {
     /// Opens it. Compiled texts are kept in this folder. `None` without a C++ compiler or Linux.
     pub fn open(folder: &Path) -> Option<Emulator> {
-        // As on an H200.
-        let limits = Limits::of_cuda((9, 0), 132);
+        let limits = Limits::of_cuda((9, 0), PROCESSORS);
         let target = Target { language: Language::Cuda, limits };
+        let name = String::from("emulator of CUDA");
         let caps = Caps {
             name: "emulator (CUDA)".into(),
             threads: 1,
             largest_buffer: LARGEST,
-            hardware: Hardware {
-                rules_keep_bits: false,
-                distant: true,
-                ..Hardware::common("emulator of CUDA")
-            },
+            hardware: cuda_hardware(name.clone(), name, PROCESSORS, BANDWIDTH),
             packing: Some(&RowsOf16),
         };
         Some(Emulator {

@@ -35,6 +35,7 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
         rules_keep_bits: true,
         distant: false,
         batch: Hardware::BATCH,
+        steps: Hardware::STEPS,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cards as hardware: how fast they are, as far as can be known without measuring.
 
 use weft_device::Hardware;
-use weft_kern::Machine;
+use weft_gpu::cuda_hardware;
 
 use crate::card::Card;
 
@@ -10,28 +10,7 @@ const BANDWIDTH: u64 = 500_000_000_000;
 
 /// A card with its driver.
 pub(crate) fn hardware(card: &Card) -> Hardware {
-    let workers = u64::from(card.processors.max(1));
-    let bytes = card.bandwidth.unwrap_or(BANDWIDTH);
-    Hardware {
-        key: card.key(),
-        // Texts say in which order numbers are rounded, and each architecture rounds in its own way in `expf` alone.
-        numbers: format!("cuda {}", card.architecture()),
-        machine: Machine {
-            workers,
-            // A kernel that depends on the one before it, measured on an H200.
-            launch_ns: 1_000,
-            worker_bytes: bytes / workers,
-            bytes,
-            // 64 `dp4a` a clock, at about 1.7 GHz.
-            worker_multiplications: 435_000_000_000,
-            worker_float_multiplications: 218_000_000_000,
-            worker_values: 20_000_000_000,
-            // The last workgroup to arrive has the row.
-            row_workers: 16,
-        },
-        // Lanes that share a sum add it up in another order.
-        rules_keep_bits: false,
-        distant: true,
-        batch: Hardware::BATCH,
-    }
+    // Texts say in which order numbers are rounded, and each architecture rounds in its own way in `expf` alone.
+    let numbers = format!("cuda {}", card.architecture());
+    cuda_hardware(card.key(), numbers, card.processors, card.bandwidth.unwrap_or(BANDWIDTH))
 }

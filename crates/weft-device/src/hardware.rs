@@ -19,16 +19,24 @@ pub struct Hardware {
     pub distant: bool,
     /// The most tokens of a step that suit it, unless a user asks for more or fewer.
     pub batch: usize,
+    /// The most tokens of short steps that have programs of their own, ascending and the first 1: to decode one sequence,
+    /// and a few together. Bits do not depend on them.
+    pub steps: &'static [usize],
 }
 
 impl Hardware {
     /// The most tokens of a step on hardware that nobody else waits for: prompts are about as fast with longer steps.
     pub const BATCH: usize = 512;
 
+    /// The short steps of most hardware. How many workgroups a kernel has follows from the most tokens of its program, not
+    /// from a step's.
+    pub const STEPS: &'static [usize] = &[1, 16, 64];
+
     /// Nominal hardware with default numbers, for devices that are not built for speed.
     pub fn common(key: &str) -> Hardware {
         let (key, numbers) = (key.into(), key.into());
         let (machine, batch) = (Machine::default(), Hardware::BATCH);
-        Hardware { key, numbers, machine, rules_keep_bits: true, distant: false, batch }
+        let steps = Hardware::STEPS;
+        Hardware { key, numbers, machine, rules_keep_bits: true, distant: false, batch, steps }
     }
 }

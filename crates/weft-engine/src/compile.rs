@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::launches::SegmentNames;
 use crate::model::PAGE;
 use crate::plans::Sections;
+use crate::sizes::Room;
 use crate::{plans, products, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
@@ -150,27 +151,21 @@ pub(crate) fn compile_again(
     device: &mut dyn Device,
     gguf: &Gguf,
     (model, mtp): (&ModelGraph, Option<&Mtp>),
-    (options, context): (&Options, usize),
+    (options, room): (&Options, &Room),
     shared: &Shared,
 ) -> Result<Compiled, Error> {
-    bind(device, gguf, options, &Planned::of_all_steps(model, mtp, options, context)?, &mut shared.clone())
+    bind(device, gguf, options, &Planned::of_all_steps(model, mtp, options, room)?, &mut shared.clone())
 }
 
 impl Planned {
-    /// The plans for steps of all sizes, of sequences of up to `context` tokens.
+    /// The plans for steps of all sizes.
     pub(crate) fn of_all_steps(
         model: &ModelGraph,
         mtp: Option<&Mtp>,
         options: &Options,
-        context: usize,
+        room: &Room,
     ) -> Result<Planned, Error> {
-        Planned::new(
-            model,
-            mtp,
-            options,
-            context,
-            plans::step_classes(options.max.tokens, &options.costs.machine),
-        )
+        Planned::new(model, mtp, options, room.context, room.classes())
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
@@ -315,18 +310,24 @@ mod tests {
     use std::ops::ControlFlow;
     use std::path::Path;
 
-    use weft_device::{Checkpoints, NullDevice};
+    use weft_device::{Checkpoints, Hardware, NullDevice};
     use weft_models::BuildOptions;
 
     use super::*;
+
+    const ROOM: Room = Room {
+        context: 64,
+        pages: 1,
+        max: Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 },
+        steps: Hardware::STEPS,
+    };
 
     #[test]
     fn layers_of_one_shape_share_one_plan() {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/ds2-tiny-q4_0.gguf");
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
-        let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
-        let options = Options { max, ..Options::default() };
+        let options = Options { max: ROOM.max, ..Options::default() };
         let (segments, _) = plans::segments(&model, None, &options.switches, false);
         let mut fusions = plans::plan(&segments, &options, None).unwrap();
         // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(fusions.len(), 5);
 
         let mut device = NullDevice::default();
-        let planned = Planned::of_all_steps(&model, None, &options, 64).unwrap();
+        let planned = Planned::of_all_steps(&model, None, &options, &ROOM).unwrap();
         compile(&mut device, &gguf, &planned, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
         let [_, _, body, head] = device.programs() else {
             panic!("expected bodies and heads for one token and for eight")
@@ -356,15 +357,14 @@ mod tests {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
-        let max = Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 };
-        let mut options = Options { max, ..Options::default() };
+        let mut options = Options { max: ROOM.max, ..Options::default() };
         let mut device = NullDevice::default();
         let report: OnReport<'_> = &mut |_| ControlFlow::Continue(());
-        let planned = Planned::of_all_steps(&model, None, &options, 64).unwrap();
+        let planned = Planned::of_all_steps(&model, None, &options, &ROOM).unwrap();
         let (shared, _) = compile(&mut device, &gguf, &planned, &options, None, report).unwrap();
         let (bytes, mark) = (device.bytes(), device.mark());
         options.switches.set(weft_fuse::decision("fuse.beside").unwrap(), weft_ir::Mode::Off);
-        compile_again(&mut device, &gguf, (&model, None), (&options, 64), &shared).unwrap();
+        compile_again(&mut device, &gguf, (&model, None), (&options, &ROOM), &shared).unwrap();
         let more = device.bytes() - bytes;
         assert!(more > 0 && more < bytes / 4, "{more} bytes beside {bytes}");
         device.rewind(mark);

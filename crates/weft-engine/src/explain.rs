@@ -128,9 +128,15 @@ pub struct KernelPart {
 pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
     let ExplainOptions { switches, tokens, depth, costs } = options;
     // As a program that runs the model with default options compiles it, if its context has room for the step.
-    let room = Room::new(&EngineOptions::default(), model.config.context.max(*tokens), Hardware::BATCH)?;
-    let options =
-        Options { max: room.max, most_pages: None, switches: switches.clone(), costs: *costs, advise: true };
+    let (defaults, any) = (EngineOptions::default(), Hardware::common("any"));
+    let room = Room::new(&defaults, model.config.context.max(*tokens), &any)?;
+    let options = Options {
+        max: room.max,
+        switches: switches.clone(),
+        costs: *costs,
+        advise: true,
+        ..Options::default()
+    };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
     let planned = Planned::new(model, None, &options, room.context, steps)?;
     let linked = Arc::new(Dry::new(&planned, &options.max, None)?);

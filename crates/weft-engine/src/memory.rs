@@ -22,11 +22,11 @@ pub fn memory_need(
     device: &dyn Device,
     options: &EngineOptions,
 ) -> Result<MemoryNeed, Error> {
-    let room = Room::new(options, model.config.context, device.caps().hardware.batch)?;
+    let room = Room::new(options, model.config.context, &device.caps().hardware)?;
     let costs = cost_model(&device.caps().hardware, options.device_folder());
-    let compile =
-        Options { max: room.max, most_pages: None, switches: options.switches.clone(), costs, advise: false };
-    of(&Planned::of_all_steps(model, None, &compile, room.context)?, &room.max, device)
+    let switches = options.switches.clone();
+    let compile = Options { max: room.max, switches, costs, ..Options::default() };
+    of(&Planned::of_all_steps(model, None, &compile, &room)?, &room.max, device)
 }
 
 /// The memory that plans for steps of up to `max` need.

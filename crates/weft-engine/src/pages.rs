@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
+use crate::plans::STEP_INPUTS;
 use pool::Pool;
 pub(crate) use prefix::{Key, Keys};
 
@@ -99,6 +100,19 @@ impl Indices {
             pages: Vec::with_capacity(pages),
             starts: Vec::with_capacity(sequences),
         }
+    }
+
+    /// The inputs of a step by name, with the rows of hidden states whose logits are wanted.
+    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 6] {
+        let [tokens, pos, slots, first, pages, rows] = STEP_INPUTS;
+        [
+            (tokens, &self.tokens),
+            (pos, &self.pos),
+            (slots, &self.slots),
+            (first, &self.first),
+            (pages, &self.pages),
+            (rows, out_rows),
+        ]
     }
 }
 

@@ -5,26 +5,12 @@ use std::sync::Arc;
 use weft_fuse::{Fusion, Options, fuse_with};
 use weft_ir::rules::RULES;
 use weft_ir::{Decision, Graph, Mode, STEPS, Switches, hoist};
-use weft_kern::Machine;
 use weft_models::{ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 
 /// The inputs that all segments of a step share.
 pub(crate) const STEP_INPUTS: [&str; 6] = ["tokens", "pos", "slots", "first", "pages", "out_rows"];
-
-/// The most tokens of steps with their own plans: one, to decode one sequence, and a few, to decode several together. One
-/// more set of plans is for larger steps. How many workgroups a kernel has follows from the most tokens, not from a step's.
-const SMALL_STEPS: [usize; 3] = [1, 16, 64];
-
-/// Those of a GPU whose kernels are one wave of workgroups in short steps, so that two tokens take half of the time of eight.
-const SMALL_STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, 8, 16, 64];
-
-/// The classes of steps that are compiled, by their most tokens. The largest, `batch`, is last.
-pub(crate) fn step_classes(batch: usize, machine: &Machine) -> Vec<usize> {
-    let small: &[usize] = if machine.row_workers > 1 { &SMALL_STEPS_OF_WAVES } else { &SMALL_STEPS };
-    small.iter().copied().filter(|tokens| *tokens < batch).chain([batch]).collect()
-}
 
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;

@@ -48,8 +48,7 @@ pub struct Runner {
     shared: Shared,
     variants: Variants,
     pages: Pages,
-    context: usize,
-    max: Sizes,
+    room: Room,
     // Buffers of a step, kept so that no step allocates.
     indices: Indices,
     bytes: Vec<u8>,
@@ -99,14 +98,14 @@ impl Runner {
             );
             return Err(Error::Option(why));
         }
-        let Room { context, pages, max } =
-            Room::new(options, model.graph().config.context, device.caps().hardware.batch)?;
+        let room = Room::new(options, model.graph().config.context, &device.caps().hardware)?;
+        let Room { context, pages, max, .. } = room;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
-        let fusion =
-            Options { max, most_pages: None, switches: options.switches.clone(), costs, advise: false };
+        let switches = options.switches.clone();
+        let fusion = Options { max, switches, costs, ..Options::default() };
         let cache = options.cache.as_ref();
         let mtp = mtp(&model, &options.speculate)?;
-        let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion, context)?;
+        let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion, &room)?;
         memory::check(&planned, &max, &*device)?;
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         if options.commit {
@@ -123,8 +122,7 @@ impl Runner {
             shared,
             variants: Variants::new(compiled, fusion),
             pages: Pages::new(PAGE, pages, context, max.pages),
-            context,
-            max,
+            room,
             indices: Indices::with_capacity(max.tokens, max.pages, options.sequences),
             bytes: Vec::with_capacity(inputs),
             computed: Read::with_capacity(4 * max.rows * vocab),
@@ -160,17 +158,17 @@ impl Runner {
 
     /// The most tokens of a sequence.
     pub fn context(&self) -> usize {
-        self.context
+        self.room.context
     }
 
     /// The most tokens of a batch.
     pub fn batch(&self) -> usize {
-        self.max.tokens
+        self.room.max.tokens
     }
 
     /// The most rows of logits that are computed at once.
     pub(crate) fn logit_rows(&self) -> usize {
-        self.max.rows
+        self.room.max.rows
     }
 
     /// Begins an empty sequence.
@@ -217,7 +215,7 @@ impl Runner {
 
     /// Reads what choosing tokens takes of the last step.
     fn read_results(&mut self) -> Result<(), Error> {
-        for window in 0..self.wanted.len().div_ceil(self.max.rows) {
+        for window in 0..self.wanted.len().div_ceil(self.room.max.rows) {
             self.compute_window(window, None)?;
             if self.chooses() { self.read_candidates()? } else { self.read_logits()? }
         }
@@ -227,7 +225,7 @@ impl Runner {
     /// The logits of the last step, which computed `batch`.
     fn all_logits(&mut self, batch: &Batch) -> Result<&[f32], Error> {
         self.logits.clear();
-        for window in 0..self.wanted.len().div_ceil(self.max.rows) {
+        for window in 0..self.wanted.len().div_ceil(self.room.max.rows) {
             let read = self.compute_window(window, None).and_then(|()| self.read_logits());
             read.inspect_err(|_| self.pages.undo(batch.entries()))?;
             Row::new(&self.computed.bytes).append_to(&mut self.logits);
@@ -244,11 +242,11 @@ impl Runner {
         row: usize,
         show: impl FnOnce(Row<'_>, &mut Vec<f32>, &Tokenizer, usize) -> T,
     ) -> Result<T, Error> {
-        self.compute_window(row / self.max.rows, None)?;
+        self.compute_window(row / self.room.max.rows, None)?;
         self.read_logits()?;
         let bytes = 4 * self.model.graph().config.vocab;
-        let computed = self.computed.bytes.chunks(bytes).nth(row % self.max.rows).unwrap_or_default();
-        Ok(show(Row::new(computed), &mut self.logits, self.model.tokenizer(), self.context))
+        let computed = self.computed.bytes.chunks(bytes).nth(row % self.room.max.rows).unwrap_or_default();
+        Ok(show(Row::new(computed), &mut self.logits, self.model.tokenizer(), self.room.context))
     }
 
     /// Returns whether the device chooses candidates for the next token.
@@ -266,16 +264,16 @@ impl Runner {
         row: usize,
         show: impl FnOnce(Candidates<'_>, &Tokenizer, usize) -> T,
     ) -> Result<T, Error> {
-        self.compute_window(row / self.max.rows, None)?;
+        self.compute_window(row / self.room.max.rows, None)?;
         self.read_candidates()?;
         let vocab = self.model.graph().config.vocab;
         let chosen = self
             .candidates
             .bytes
             .chunks(8 * CANDIDATES.min(vocab))
-            .nth(row % self.max.rows)
+            .nth(row % self.room.max.rows)
             .unwrap_or_default();
-        Ok(show(Candidates::new(chosen, vocab), self.model.tokenizer(), self.context))
+        Ok(show(Candidates::new(chosen, vocab), self.model.tokenizer(), self.room.context))
     }
 
     /// The pages of all sequences.
@@ -313,8 +311,8 @@ impl Runner {
     pub(crate) fn compute(&mut self, batch: &Batch, timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let entries = batch.entries();
         let vocab = self.model.graph().config.vocab;
-        if entries.len() > self.max.tokens {
-            let most = self.max.tokens;
+        if entries.len() > self.room.max.tokens {
+            let most = self.room.max.tokens;
             return Err(Error::Batch(format!(
                 "a batch of {} tokens: expected at most {most}",
                 entries.len()
@@ -342,20 +340,13 @@ impl Runner {
     /// The sizes of the current step, without rows of logits.
     fn sizes(&self) -> Sizes {
         let Indices { tokens, pages, .. } = &self.indices;
-        Sizes { tokens: tokens.len(), rows: 0, slots: self.max.slots, pages: pages.len() }
+        Sizes { tokens: tokens.len(), rows: 0, slots: self.room.max.slots, pages: pages.len() }
     }
 
     fn replay(&mut self, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
         let sizes = self.sizes();
-        let Runner { device, shared, variants, indices, bytes, wanted, max, .. } = self;
-        let inputs = [
-            ("tokens", &indices.tokens[..]),
-            ("pos", &indices.pos),
-            ("slots", &indices.slots),
-            ("first", &indices.first),
-            ("pages", &indices.pages),
-            ("out_rows", wanted.chunks(max.rows).next().unwrap_or_default()),
-        ];
+        let Runner { device, shared, variants, indices, bytes, wanted, room, .. } = self;
+        let inputs = indices.inputs(wanted.chunks(room.max.rows).next().unwrap_or_default());
         write(&mut **device, shared, &inputs, bytes)?;
         let class = class(variants, &sizes)?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
@@ -370,7 +361,7 @@ impl Runner {
 
     /// The number of rows of the current window.
     fn rows_of_window(&self) -> usize {
-        let rows = self.window.and_then(|window| self.wanted.chunks(self.max.rows).nth(window));
+        let rows = self.window.and_then(|window| self.wanted.chunks(self.room.max.rows).nth(window));
         rows.map_or(0, <[i32]>::len)
     }
 
@@ -397,8 +388,8 @@ impl Runner {
         }
         let sizes = self.sizes();
         [&mut self.computed, &mut self.candidates].into_iter().for_each(|read| read.done = false);
-        let Runner { device, shared, variants, bytes, wanted, max, .. } = self;
-        let rows = wanted.chunks(max.rows).nth(window).unwrap_or_default();
+        let Runner { device, shared, variants, bytes, wanted, room, .. } = self;
+        let rows = wanted.chunks(room.max.rows).nth(window).unwrap_or_default();
         // Those of the first were written with the other inputs.
         if self.window.take().is_some() {
             write(&mut **device, shared, &[("out_rows", rows)], bytes)?;

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use weft_device::Hardware;
 use weft_ir::Sizes;
 
 use crate::error::Error;
@@ -30,16 +31,18 @@ pub(crate) struct Room {
     pub(crate) pages: usize,
     /// The sizes of the largest step.
     pub(crate) max: Sizes,
+    /// The short steps that have programs of their own.
+    pub(crate) steps: &'static [usize],
 }
 
 impl Room {
-    /// The room that options ask for, with a model that was trained for sequences of `trained` tokens; `batch` is the most
-    /// tokens of a step if they do not say.
+    /// The room that options ask for, with a model that was trained for sequences of `trained` tokens, on this
+    /// hardware.
     ///
     /// # Errors
     /// If an option is not valid for the model.
-    pub(crate) fn new(options: &EngineOptions, trained: usize, batch: usize) -> Result<Room, Error> {
-        let batch = options.batch.unwrap_or(batch);
+    pub(crate) fn new(options: &EngineOptions, trained: usize, hardware: &Hardware) -> Result<Room, Error> {
+        let batch = options.batch.unwrap_or(hardware.batch);
         let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
         if context == 0 || context > trained {
             let why = format!(
@@ -66,6 +69,17 @@ impl Room {
         let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
         let fewest = if options.speculate == Speculate::Off { *LOGIT_ROWS.start() } else { 1 + MOST_GUESSES };
         let rows = options.sequences.saturating_mul(SHARED).clamp(fewest, *LOGIT_ROWS.end());
-        Ok(Room { context, pages, max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed } })
+        Ok(Room {
+            context,
+            pages,
+            max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed },
+            steps: hardware.steps,
+        })
+    }
+
+    /// The most tokens of each class of steps that is compiled. The largest is last.
+    pub(crate) fn classes(&self) -> Vec<usize> {
+        let shorter = self.steps.iter().copied().filter(|tokens| *tokens < self.max.tokens);
+        shorter.chain([self.max.tokens]).collect()
     }
 }

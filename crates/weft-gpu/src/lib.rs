@@ -19,6 +19,7 @@
 
 mod buffers;
 mod cache_folder;
+mod cuda;
 mod launches;
 mod schedule_file;
 mod scheduler;
@@ -28,6 +29,7 @@ mod weights;
 
 pub use buffers::{Buffer, Buffers};
 pub use cache_folder::{CUBINS, PIPELINES, clear};
+pub use cuda::cuda_hardware;
 pub use launches::{Begins, Render, Rendered, render, slots};
 pub use scheduler::{Scheduler, departures};
 pub use sealed_file::SealedFile;

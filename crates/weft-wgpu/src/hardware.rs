@@ -26,6 +26,7 @@ pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
         // Software computes in the host's memory.
         distant: !matches!(adapter.kind(), DeviceKind::Software | DeviceKind::Processor),
         batch: if has_time_limit(adapter.kind()) { SHORT_BATCH } else { Hardware::BATCH },
+        steps: Hardware::STEPS,
     }
 }
 

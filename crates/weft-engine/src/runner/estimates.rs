@@ -12,7 +12,7 @@ impl Runner {
     /// Estimates the times of steps of one token, of two and so on, as many as logits can be computed of at once. The logits
     /// of all are wanted. Attention, which depends on the depth, is left out.
     pub(crate) fn estimates(&self) -> Vec<f64> {
-        (1..=self.max.rows.min(self.max.tokens)).map(|rows| self.estimated(rows)).collect()
+        (1..=self.room.max.rows.min(self.room.max.tokens)).map(|rows| self.estimated(rows)).collect()
     }
 
     fn estimated(&self, rows: usize) -> f64 {
@@ -24,12 +24,12 @@ impl Runner {
     pub(crate) fn prediction_estimates(&self) -> Vec<f64> {
         let plans =
             |rows| self.variants.used().class(rows)?.predictor.as_ref().map(|predictor| &predictor.plans);
-        let rows = 1..=self.max.rows.min(self.max.tokens);
+        let rows = 1..=self.room.max.rows.min(self.room.max.tokens);
         rows.map_while(|rows| Some(self.estimated_of(plans(rows)?, rows))).collect()
     }
 
     fn estimated_of(&self, plans: &[Arc<Plan>], rows: usize) -> f64 {
-        let sizes = Sizes { tokens: rows, rows, slots: self.max.slots, pages: rows };
+        let sizes = Sizes { tokens: rows, rows, slots: self.room.max.slots, pages: rows };
         let seen = Seen { rows: rows as u64, pairs: rows as u64 };
         // Layers share plans.
         let mut known: Vec<(&Arc<Plan>, f64)> = Vec::new();

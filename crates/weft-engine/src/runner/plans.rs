@@ -30,11 +30,10 @@ impl Runner {
     /// # Errors
     /// If it cannot be compiled, or the device has not enough memory. The runner is then unchanged.
     pub fn add_plans(&mut self, switches: &Switches) -> Result<PlansId, Error> {
-        let Runner { model, mtp, device, shared, variants, context, .. } = self;
-        let context = *context;
+        let Runner { model, mtp, device, shared, variants, room, .. } = self;
         let options = Options { switches: switches.clone(), ..variants.options().clone() };
         let compile = |device: &mut dyn Device| {
-            compile_again(device, model.gguf(), (model.graph(), mtp.as_ref()), (&options, context), shared)
+            compile_again(device, model.gguf(), (model.graph(), mtp.as_ref()), (&options, &*room), shared)
         };
         let (compiled, mark) = make(&mut **device, compile)?;
         Ok(variants.add(compiled, mark))

@@ -93,12 +93,13 @@ impl Runner {
         }
         let mut last = None;
         let (mut begun, mut sequences) = (0, 0);
-        for (count, place) in places.iter().take(self.max.tokens).enumerate() {
+        for (count, place) in places.iter().take(self.room.max.tokens).enumerate() {
             let one = &all[place.at];
             if last != Some(place.at) {
                 let list = self.pages.list(one.seq);
                 // One sequence alone always fits.
-                if count > 0 && (out.pages.len() + list.len() > self.max.pages || sequences == self.max.rows)
+                if count > 0
+                    && (out.pages.len() + list.len() > self.room.max.pages || sequences == self.room.max.rows)
                 {
                     return count;
                 }
@@ -112,7 +113,7 @@ impl Runner {
             out.slots.push(place.slot as i32);
             out.first.push(begun as i32);
         }
-        places.len().min(self.max.tokens)
+        places.len().min(self.room.max.tokens)
     }
 
     fn predict_some(
@@ -132,17 +133,10 @@ impl Runner {
         let sizes = Sizes {
             tokens: places.len(),
             rows: rows.len(),
-            slots: self.max.slots,
+            slots: self.room.max.slots,
             pages: indices.pages.len(),
         };
-        let inputs = [
-            ("tokens", &indices.tokens[..]),
-            ("pos", &indices.pos),
-            ("slots", &indices.slots),
-            ("first", &indices.first),
-            ("pages", &indices.pages),
-            ("out_rows", &rows),
-        ];
+        let inputs = indices.inputs(&rows);
         let vocab = self.model.graph().config.vocab;
         let Runner { device, shared, variants, bytes, predicted, pages, .. } = self;
         write(&mut **device, shared, &inputs, bytes)?;

@@ -36,7 +36,7 @@ impl Runner {
     pub fn step_timed(&mut self, batch: &Batch, timings: &mut StepTimings) -> Result<&[f32], Error> {
         let began = Instant::now();
         let logits = batch.entries().iter().filter(|entry| entry.logits).count();
-        let most = self.max.rows;
+        let most = self.room.max.rows;
         if batch.is_empty() || logits > most {
             let why = format!(
                 "cannot time a step of {} tokens and {logits} rows of logits: expected at least 1 token and at most {most} rows",
@@ -56,7 +56,7 @@ impl Runner {
     pub fn launches(&self, shape: &StepShape) -> Vec<Launch> {
         let StepShape { tokens, depth, logits } = *shape;
         let pages = (depth + tokens).div_ceil(PAGE);
-        let body = Sizes { tokens, rows: 0, slots: self.max.slots, pages };
+        let body = Sizes { tokens, rows: 0, slots: self.room.max.slots, pages };
         let seen = Seen::causal(depth as u64, tokens as u64);
         let compiled = self.variants.used();
         let Some(class) = compiled.class(tokens) else { return Vec::new() };
@@ -102,7 +102,7 @@ impl Runner {
         let part = Part { rows: Vec::new(), cols: 1, prologue: None, anchor: Anchor::Map, body };
         let params = vec![Param { access: Access::Write, format: Format::F32 }];
         let kernel = Kernel { name: "empty".into(), params, parts: vec![part] };
-        let max = self.max;
+        let max = self.room.max;
         self.add_part(tokens, |device| {
             let region = Region { buffer: device.alloc(4)?, offset: 0, values: 1 };
             let launch = KernelLaunch { kernel: 0, args: vec![region] };

@@ -25,6 +25,10 @@ use crate::shader::COUNTER_BYTES;
 /// The tokens of the longest step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
 
+/// The most tokens of short steps that should have programs of their own: in steps of one wave, two tokens take half of the
+/// time of eight.
+pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
+
 /// Most lanes that share a sum of floats.
 const MOST_FLOAT_SHARES: usize = 64;
 
