@@ -45,6 +45,8 @@ mod amounts;
 mod kernel;
 mod machine;
 mod plan;
+#[cfg(test)]
+mod test_plans;
 mod text;
 mod traffic;
 mod verify;

@@ -24,35 +24,15 @@ mod words {
 #[cfg(test)]
 mod tests {
     use super::parse_plan;
+    use crate::test_plans::ATTEND;
 
     #[test]
     fn the_length_of_a_sequence_is_kept() {
-        let plan = "plan attends T=4 R=1 S=64 P=2 arena=0 {
-b0 = input q : f32[T, 5, 12]
-b1 = state kv : f16[S, 12]
-b2 = input pos : i32[T]
-b3 = input first : i32[T]
-b4 = input pages : i32[P]
-b5 = output y : f32[T, 5, 8]
-kernel attend {
-  p0 read f32
-  p1 read f16
-  p2 read i32
-  p3 read i32
-  p4 read i32
-  p5 write f32
-  rows [T, 5] cols 8
-  attend q=p0[0; 60, 12; 1] k=p1[0; 12, 12; 1] v=p1[0; 12, 8; 1] pos=p2 first=p3 pages=p4 scale=0.5 heads=5 kv_heads=1 k_len=12 page=32 most_pages=2
-  v0 = acc 0
-  v1 = store v0 p5[0; 40, 8; 1]
-}
-call attend b0 b1 b2 b3 b4 b5
-}
-";
-        assert_eq!(parse_plan(plan).unwrap().to_string(), plan);
-        let unknown = plan.replace(" most_pages=2", "");
-        assert_eq!(parse_plan(&unknown).unwrap().to_string(), unknown);
-        assert!(parse_plan(&plan.replace("most_pages=2", "most_pages=0")).is_err());
-        assert!(parse_plan(&plan.replace("most_pages=2", "most_pages=x")).is_err());
+        assert_eq!(parse_plan(ATTEND).unwrap().to_string(), ATTEND);
+        let with = |text: &str| ATTEND.replace(" page=32", &format!(" page=32 {text}"));
+        let known = with("most_pages=2");
+        assert_eq!(parse_plan(&known).unwrap().to_string(), known);
+        assert!(parse_plan(&with("most_pages=0")).is_err());
+        assert!(parse_plan(&with("most_pages=x")).is_err());
     }
 }

@@ -250,6 +250,7 @@ fn distinct(mut ranges: Vec<(usize, usize)>) -> u64 {
 mod tests {
     use super::*;
     use crate::parse_plan;
+    use crate::test_plans::ATTEND;
 
     /// The anchor of an operation, its multiply-adds, whether they are of floats, and the bytes it touches of each parameter.
     type Found = (&'static str, u64, bool, Vec<(ParamId, u64)>);
@@ -343,32 +344,10 @@ call sum b0 b1 b2 b3 b4
 
     #[test]
     fn attention_reads_each_row_of_the_cache_once() {
-        let plan = "plan uses T=4 R=1 S=64 P=2 arena=0 {
-b0 = input q : f32[T, 5, 12]
-b1 = state kv : f16[S, 12]
-b2 = input pos : i32[T]
-b3 = input first : i32[T]
-b4 = input pages : i32[P]
-b5 = output y : f32[T, 5, 8]
-kernel attend {
-  p0 read f32
-  p1 read f16
-  p2 read i32
-  p3 read i32
-  p4 read i32
-  p5 write f32
-  rows [T, 5] cols 8
-  attend q=p0[0; 60, 12; 1] k=p1[0; 12, 12; 1] v=p1[0; 12, 8; 1] pos=p2 first=p3 pages=p4 scale=0.5 heads=5 kv_heads=1 k_len=12 page=32
-  v0 = acc 0
-  v1 = store v0 p5[0; 40, 8; 1]
-}
-call attend b0 b1 b2 b3 b4 b5
-}
-";
         // Two tokens after ten see 11 and 12 rows, 12 distinct ones. Values are part of keys.
         let seen = Seen { rows: 12, pairs: 23 };
         let touches = vec![(0, 480), (2, 8), (3, 8), (4, 8), (1, 12 * 12 * 2), (5, 320)];
-        assert_eq!(operations(plan, sizes(2), seen), [("attend", 23 * 5 * 20, true, touches)]);
+        assert_eq!(operations(ATTEND, sizes(2), seen), [("attend", 23 * 5 * 20, true, touches)]);
     }
 
     #[test]

@@ -28,26 +28,31 @@ pub struct Groups {
     pub chunks: Option<Chunks>,
 }
 
-/// Positions split into chunks: `⌈pages · page / positions⌉` of them, of as many pages as a sequence has at most.
+/// Positions split into chunks: `⌈pages · page / positions⌉` of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunks {
-    /// The most pages of a sequence.
-    pub most_pages: u32,
+    /// The most pages of a sequence, if they are known. The others of a step are of other sequences.
+    pub most_pages: Option<u32>,
     /// Positions of a page.
     pub page: u32,
     /// Positions of a chunk.
     pub positions: u32,
-    /// Workgroups that share the chunks of a tile, at most one for each.
-    pub shared_by: u32,
+    /// The workgroups that share the chunks of a tile, if there can be more chunks. Otherwise each chunk has its own.
+    pub shared_by: Option<u32>,
 }
 
 impl Chunks {
     /// The number of chunks; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         (sizes.pages as u64)
-            .min(self.most_pages.into())
+            .min(self.most_pages.map_or(u64::MAX, u64::from))
             .saturating_mul(u64::from(self.page))
             .div_ceil(u64::from(self.positions.max(1)))
+    }
+
+    /// The number of workgroups of a tile; saturates.
+    fn groups(&self, sizes: &Sizes) -> u64 {
+        self.count(sizes).min(self.shared_by.map_or(u64::MAX, u64::from))
     }
 }
 
@@ -61,7 +66,7 @@ impl Groups {
     /// The number of workgroups; saturates.
     pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
         let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
-        let chunks = self.chunks.map_or(1, |chunks| chunks.count(sizes).min(chunks.shared_by.into()));
+        let chunks = self.chunks.map_or(1, |chunks| chunks.groups(sizes));
         let tiles = rows.div_ceil(u64::from(self.tile)).saturating_add(u64::from(self.more));
         tiles.saturating_mul(u64::from(self.times)).saturating_mul(chunks)
     }
@@ -101,11 +106,11 @@ mod tests {
         assert_eq!(groups(4), [8, 2, 1]);
         let nothing = Grid { wide: 8, parts: vec![part(Dim::T, 1, 1, 1)] };
         assert_eq!(nothing.groups(&Sizes::default()), [0; 3]);
-        let chunks = Some(Chunks { most_pages: 9, page: 32, positions: 128, shared_by: 8 });
+        let chunks = Some(Chunks { most_pages: Some(9), page: 32, positions: 128, shared_by: None });
         let spread = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
         assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [15, 1, 1]);
         assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 40, ..Sizes::default() }), [15, 1, 1]);
-        let chunks = chunks.map(|chunks| Chunks { shared_by: 2, ..chunks });
+        let chunks = chunks.map(|chunks| Chunks { shared_by: Some(2), ..chunks });
         let shared = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
         assert_eq!(shared.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [10, 1, 1]);
     }

@@ -87,18 +87,16 @@ impl Limits {
         }
     }
 
-    /// The limits of an Apple GPU, as wgpu reports them through Metal, but for its subgroups: wgpu says 4 to 64 lanes for
-    /// every Metal GPU, and Apple's have 32.
-    pub const fn apple() -> Limits {
+    /// The least that WebGPU promises.
+    pub const fn webgpu() -> Limits {
         Limits {
-            invocations: 1024,
-            shared_bytes: 32 << 10,
+            invocations: 256,
+            shared_bytes: 16 << 10,
             groups: 65_535,
-            // Metal has 31 slots for buffers: wgpu keeps two of them, and two hold `args` and `sizes`.
-            storage_buffers: 27,
-            binding_bytes: 4 << 30,
-            subgroup: Some(32),
-            f16: true,
+            storage_buffers: 10,
+            binding_bytes: 128 << 20,
+            subgroup: None,
+            f16: false,
             dot4: false,
             quads: false,
             early_words: 0,
@@ -107,6 +105,21 @@ impl Limits {
             most_shared_bytes: 0,
             processors: 0,
             dependent_launch: false,
+        }
+    }
+
+    /// The limits of an Apple GPU, as wgpu reports them through Metal, but for its subgroups: wgpu says 4 to 64 lanes for
+    /// every Metal GPU, and Apple's have 32.
+    pub const fn apple() -> Limits {
+        Limits {
+            invocations: 1024,
+            shared_bytes: 32 << 10,
+            // Metal has 31 slots for buffers: wgpu keeps two of them, and two hold `args` and `sizes`.
+            storage_buffers: 27,
+            binding_bytes: 4 << 30,
+            subgroup: Some(32),
+            f16: true,
+            ..Limits::webgpu()
         }
     }
 

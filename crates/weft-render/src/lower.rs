@@ -158,7 +158,7 @@ impl<'a> Job<'a> {
             }
             let mut pass = Pass::Whole;
             if split.spread {
-                scratch_words = scratch_words.saturating_add(3) / 4 * 4;
+                scratch_words = scratch_words.checked_next_multiple_of(4).unwrap_or(u64::MAX);
                 let at = u32::try_from(scratch_words).map_err(|_| fail(too_much()))?;
                 let (tiles, rows) = space.tiles_and_rows(max);
                 let words = match chunks {
@@ -188,7 +188,7 @@ impl<'a> Job<'a> {
                 spaces.push((i, split, space, pass, groups));
             }
         }
-        if 4 * scratch_words > limits.binding_bytes || scratch_words > u64::from(u32::MAX) {
+        if scratch_words > limits.binding_bytes / 4 || scratch_words > u64::from(u32::MAX) {
             return Err((None, too_much()));
         }
         let groups = spaces.iter().map(|(.., groups)| *groups);

@@ -40,13 +40,7 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         // Vulkan drivers for hardware of the last ten years have dot products of four bytes (they are part of Vulkan 1.3);
         // Metal does not, and software is faster with floats.
         dot4: info.backend == Backend::Vulkan && kind(info) != DeviceKind::Software,
-        matrix: false,
-        matrix_halves: false,
-        most_shared_bytes: 0,
-        quads: false,
-        early_words: 0,
-        processors: 0,
-        dependent_launch: false,
+        ..Limits::webgpu()
     }
 }
 

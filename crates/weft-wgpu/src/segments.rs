@@ -41,7 +41,7 @@ fn cut(times: impl Iterator<Item = u64>) -> Vec<Range<usize>> {
 /// The time of a launch in a step of these sizes, if the tokens are the last ones of all pages.
 fn nanoseconds(kernel: &Kernel, sizes: &Sizes, machine: &Machine) -> u64 {
     let positions = kernel.parts.iter().filter_map(|part| match &part.anchor {
-        Anchor::Attend(attend) => Some(sizes.pages.saturating_mul(attend.page)),
+        Anchor::Attend(attend) => Some(attend.most_positions(sizes.pages)),
         _ => None,
     });
     let positions = positions.max().unwrap_or(0);

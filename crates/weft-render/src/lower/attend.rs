@@ -17,7 +17,7 @@ mod walk;
 use weft_kern::{Attend, Part};
 
 use crate::code::expr::Expr;
-use crate::lower::attend::context::Context;
+use crate::lower::attend::context::{Context, knows_positions};
 use crate::lower::attend::state::State;
 use crate::lower::attend::walk::Walk;
 use crate::lower::sorted::Sorted;
@@ -70,9 +70,7 @@ impl Pass {
 /// Whether attention itself waits for the launch before this one.
 pub(crate) fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) -> bool {
     match pass {
-        Pass::Join { .. } => {
-            w.waits && [attend.pos, attend.first, attend.pages].iter().all(|p| w.is_settled(*p))
-        }
+        Pass::Join { .. } => knows_positions(w, attend),
         _ => split.matrix,
     }
 }

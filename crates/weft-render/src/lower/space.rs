@@ -67,10 +67,10 @@ impl Space {
             width: split.width.min(word(part.cols)?),
             chunks: match &part.anchor {
                 Anchor::Attend(attend) => Some(Chunks {
-                    most_pages: attend.most_pages.map_or(Ok(u32::MAX), word)?,
+                    most_pages: attend.most_pages.map(word).transpose()?,
                     page: word(attend.page)?,
                     positions: split.chunk,
-                    shared_by: u32::MAX,
+                    shared_by: None,
                 }),
                 _ => None,
             },
@@ -84,7 +84,7 @@ impl Space {
         let (tiles, _) = self.tiles_and_rows(sizes);
         let most = u64::from(processors).div_ceil(tiles.max(1)).max(1);
         let limited = |chunks: Chunks| match chunks.count(sizes) > most {
-            true => Chunks { shared_by: most as u32, ..chunks },
+            true => Chunks { shared_by: Some(most as u32), ..chunks },
             false => chunks,
         };
         Space { chunks: self.chunks.map(limited), ..self }
@@ -166,7 +166,8 @@ impl Space {
     pub(crate) fn count(&self, code: &mut Builder) -> Expr {
         let mut tiles = self.tiles(&self.first_axis());
         if let Some(chunks) = self.chunks.filter(|_| self.spread) {
-            tiles = tiles * chunks.written().min(chunks.shared_by);
+            tiles =
+                tiles * chunks.shared_by.map_or_else(|| chunks.written(), |most| chunks.written().min(most));
         }
         code.set("count", tiles * self.blocks())
     }
@@ -220,8 +221,8 @@ impl Chunks {
     /// The number of chunks in this step.
     fn written(self) -> Expr {
         let pages = match self.most_pages {
-            u32::MAX => size(Sym::Pages),
-            most => size(Sym::Pages).min(most),
+            None => size(Sym::Pages),
+            Some(most) => size(Sym::Pages).min(most),
         };
         (pages * self.page + (self.positions - 1)) / self.positions
     }
@@ -310,7 +311,7 @@ impl Place {
 
     /// Workgroups that share the chunks of a tile, if there can be more chunks.
     pub(crate) fn chunks_shared_by(&self) -> Option<u32> {
-        self.space.chunks.map(|chunks| chunks.shared_by).filter(|n| *n < u32::MAX)
+        self.space.chunks.and_then(|chunks| chunks.shared_by)
     }
 
     /// The most indices of the first axis (tokens) that the rows of a tile have.

@@ -11,32 +11,14 @@ pub(super) fn adapters() -> [Target; 3] {
     let large = Limits {
         invocations: 1024,
         shared_bytes: 48 << 10,
-        groups: 65_535,
         storage_buffers: 64,
         binding_bytes: 4 << 30,
         subgroup: Some(32),
         f16: true,
         dot4: true,
-        matrix: false,
-        matrix_halves: false,
-        most_shared_bytes: 0,
-        quads: false,
-        early_words: 0,
-        processors: 0,
-        dependent_launch: false,
+        ..Limits::webgpu()
     };
-    let least = Limits {
-        invocations: 256,
-        shared_bytes: 16 << 10,
-        storage_buffers: 10,
-        binding_bytes: 128 << 20,
-        subgroup: None,
-        f16: false,
-        dot4: false,
-        matrix: false,
-        ..large
-    };
-    [large, least, Limits::apple()].map(|limits| Target { language: Language::Wgsl, limits })
+    [large, Limits::webgpu(), Limits::apple()].map(|limits| Target { language: Language::Wgsl, limits })
 }
 
 /// Parses, validates and translates a shader, as wgpu does for Metal.

@@ -13,8 +13,8 @@ pub(crate) const LOWEST: f32 = -3.0e38;
 /// Words of a chunk's result for a head: its columns, the sum of the weights, and the largest
 /// score, which both are relative to. Results begin at a multiple of four words.
 pub(crate) const fn chunk_words(cols: u32) -> u32 {
-    match cols.checked_add(2 + 3) {
-        Some(words) => words / 4 * 4,
+    match cols.saturating_add(2).checked_next_multiple_of(4) {
+        Some(words) => words,
         None => u32::MAX,
     }
 }
@@ -62,6 +62,11 @@ impl Bounds {
         let page_number = w.param_word(attend.pages, at);
         (page_number * self.page + p % self.page).min(&self.last_row)
     }
+}
+
+/// Whether positions and pages may be read before the launch before this one has ended.
+pub(crate) fn knows_positions(w: &Writer<'_>, attend: &Attend) -> bool {
+    w.waits && [attend.pos, attend.first, attend.pages].iter().all(|param| w.is_settled(*param))
 }
 
 /// The workgroup's token, and the positions it attends to.

@@ -11,7 +11,7 @@ use weft_kern::{Attend, Part};
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
-use crate::lower::attend::context::{LOWEST, chunk_words};
+use crate::lower::attend::context::{LOWEST, chunk_words, knows_positions};
 use crate::lower::attend::join::{Scaled, together};
 use crate::lower::attend::members::{self, Members};
 use crate::lower::attend::scores::STAYS;
@@ -49,46 +49,51 @@ pub(super) fn write(
             let pages_at = w.code.set("pages_at", pages_at);
             let start = w.code.set("chunk_start", chunk * split.chunk);
             let copies = units.copies(w)?;
-            let chunk_words = Ahead::new(w, &copies);
+            let ahead = Ahead::new(w, &copies);
             // The chunk is on its way while this workgroup waits, or at least while queries are split.
             w.when(start.less(&seen), |w| {
                 let position = units.position(w, &pages_at, &start, &seen);
                 units.keep_position(w, position)?;
                 w.code.barrier();
-                chunk_words.load(w, &units);
+                ahead.load(w, &units);
                 Ok(())
             })?;
             w.wait();
             w.when(start.less(&seen), |w| {
                 w.hold_loads();
                 units.queries(w)?;
-                let Some(shared_by) = place.chunks_shared_by() else {
-                    chunk_words.store(w, &units)?;
+                let shared_by = place.chunks_shared_by();
+                let visit = |w: &mut Writer<'_>, chunk: &Expr| {
+                    ahead.store(w, &units)?;
                     w.code.barrier();
+                    let mut start = start.clone();
+                    // The workgroup's next chunk, if it has several: its first position, and those of its rows.
+                    let next = shared_by.map(|shared_by| {
+                        start = w.code.set("chunk_start", chunk * split.chunk);
+                        let next = w.code.set("next_start", &start + shared_by * split.chunk);
+                        let position = units.position(w, &pages_at, &next, &seen);
+                        (next, position)
+                    });
                     units.multiply_keys(w)?;
+                    let next = next.map(|(next, position)| units.keep_position(w, position).map(|()| next));
+                    let next = next.transpose()?;
                     w.code.barrier();
                     units.weigh(w, &start, |_, _| seen.clone(), None)?;
-                    return units.store_chunk(w, chunk, scratch);
-                };
-                let chunks = w.code.set("chunks", (&seen + (split.chunk - 1)) / split.chunk);
-                w.count("visited", (chunk.clone(), chunks, shared_by), |w, chunk| {
-                    chunk_words.store(w, &units)?;
-                    w.code.barrier();
-                    let start = w.code.set("chunk_start", &chunk * split.chunk);
-                    let after = w.code.set("next_start", &start + shared_by * split.chunk);
-                    let position = units.position(w, &pages_at, &after, &seen);
-                    units.multiply_keys(w)?;
-                    units.keep_position(w, position)?;
-                    w.code.barrier();
-                    units.weigh(w, &start, |_, _| seen.clone(), None)?;
-                    w.when(after.less(&seen), |w| {
-                        chunk_words.load(w, &units);
-                        Ok(())
-                    })?;
-                    units.store_chunk(w, &chunk, scratch)?;
-                    w.code.barrier();
+                    if let Some(next) = &next {
+                        w.when(next.less(&seen), |w| {
+                            ahead.load(w, &units);
+                            Ok(())
+                        })?;
+                    }
+                    units.store_chunk(w, chunk, scratch)?;
+                    if next.is_some() {
+                        w.code.barrier();
+                    }
                     Ok(())
-                })
+                };
+                let Some(shared_by) = shared_by else { return visit(w, chunk) };
+                let chunks = w.code.set("chunks", (&seen + (split.chunk - 1)) / split.chunk);
+                w.count("visited", (chunk.clone(), chunks, shared_by), |w, chunk| visit(w, &chunk))
             })?;
             Ok(None)
         }
@@ -98,8 +103,7 @@ pub(super) fn write(
 
 /// Whether the state may be read before the launch before this one has ended.
 fn settled(w: &Writer<'_>, attend: &Attend) -> bool {
-    let Attend { k, v, pos, first, pages, .. } = attend;
-    w.waits && [k.param, v.param, *pos, *first, *pages].iter().all(|param| w.is_settled(*param))
+    knows_positions(w, attend) && [&attend.k, &attend.v].iter().all(|cached| w.is_settled(cached.param))
 }
 
 /// A lane's share of a chunk, loaded before it is stored, if its registers have room for all of it.

@@ -35,23 +35,7 @@ call twice b0 b1 b2 b3
 ";
 
 fn limits() -> Limits {
-    Limits {
-        invocations: 1024,
-        shared_bytes: 32768,
-        groups: 65535,
-        storage_buffers: 8,
-        binding_bytes: 1 << 27,
-        subgroup: None,
-        f16: true,
-        dot4: false,
-        matrix: false,
-        matrix_halves: false,
-        most_shared_bytes: 0,
-        quads: false,
-        early_words: 0,
-        processors: 0,
-        dependent_launch: false,
-    }
+    Limits { invocations: 1024, shared_bytes: 32768, f16: true, ..Limits::webgpu() }
 }
 
 fn kernel() -> (Kernel, Sizes) {
