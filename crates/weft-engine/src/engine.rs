@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::generation::{Event, Generation, Reply, Shared};
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
-use crate::pages::Key;
+use crate::pages::{CacheEvent, Key};
 use crate::prompts::{self, Prompts};
 use crate::request::Request;
 use crate::runner::Runner;
@@ -157,6 +157,18 @@ impl Engine {
     /// are computed again in later steps, and the prefix cache is emptied, since the device may report a failure late.
     pub fn step(&mut self) -> Result<bool, Error> {
         self.schedule.step(&mut self.runner)
+    }
+
+    /// Begins to record [changes](CacheEvent) of the prefix cache in memory, with the pages that it has now.
+    pub fn watch_cache(&mut self) {
+        let root = self.key.salted("");
+        self.runner.pages_mut().watch(root);
+    }
+
+    /// Takes the changes of the prefix cache since the last call, in order. Whoever [watches](Engine::watch_cache) should call
+    /// it after every step, because they are kept until then.
+    pub fn cache_events(&mut self) -> Vec<CacheEvent> {
+        self.runner.pages_mut().cache_events()
     }
 
     /// Empties the prefix cache in memory. Generations keep their pages, and what they compute from now on is kept again.

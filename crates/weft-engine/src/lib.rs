@@ -100,6 +100,7 @@ pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
 pub use model::{Model, tokenizer};
 pub use options::EngineOptions;
 pub use packed_models::{pack_model, unpack_model};
+pub use pages::CacheEvent;
 pub use processor::LogitProcessor;
 pub use prompts::counts::PromptCacheStats;
 pub use prompts::folder::{PromptCache, PromptCacheUsage};

@@ -4,16 +4,19 @@
 //! cache, and [`Pages::record`] adds them to it.
 
 mod follow;
+mod key;
 mod pool;
 mod prefix;
+mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
 use crate::plans::STEP_INPUTS;
+pub(crate) use key::{Key, Keys};
 use pool::Pool;
-pub(crate) use prefix::{Key, Keys};
+pub use watch::CacheEvent;
 
 /// The number of engines so far, which makes the ids of their sequences unique.
 static ENGINES: AtomicU64 = AtomicU64::new(0);
@@ -313,6 +316,16 @@ impl Pages {
 
     fn sequence(&self, seq: SeqId) -> Option<&Sequence> {
         self.sequences.get(seq.place)?.as_ref().filter(|s| s.id == seq)
+    }
+
+    /// Begins to record changes of the prefix cache after `root`.
+    pub(crate) fn watch(&mut self, root: Key) {
+        self.pool.watch(root, self.page);
+    }
+
+    /// Takes the changes so far.
+    pub(crate) fn cache_events(&mut self) -> Vec<CacheEvent> {
+        self.pool.cache_events()
     }
 
     /// Empties the prefix cache. Sequences keep their pages.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::prefix::{Key, Prefixes};
+use super::key::Key;
+use super::prefix::Prefixes;
+use super::watch::CacheEvent;
 
 /// The pages. A page is *held* by the sequences that read it. A page that no sequence holds is *idle* if it is in the
 /// prefix cache, otherwise *free*. When no page is free, the least recently used idle page is evicted.
@@ -118,9 +120,19 @@ impl Pool {
 
     /// Empties the prefix cache. Pages that are held stay with their holders.
     pub(crate) fn forget(&mut self) {
-        self.kept = Prefixes::new(self.holders.len());
+        self.kept.clear();
         let idle = std::mem::take(&mut self.idle);
         self.free.extend(idle.into_iter().map(|(_, page)| page));
+    }
+
+    /// Begins to record changes of the prefix cache after `root`, whose full pages have `page` tokens.
+    pub(crate) fn watch(&mut self, root: Key, page: usize) {
+        self.kept.watch(root, page);
+    }
+
+    /// Takes the changes so far.
+    pub(crate) fn cache_events(&mut self) -> Vec<CacheEvent> {
+        self.kept.events()
     }
 
     /// Returns whether the sequence that holds a page may write to it: no other sequence holds it, or can.

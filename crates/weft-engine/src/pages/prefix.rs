@@ -6,96 +6,10 @@
 //! a salt. A partial page cannot be extended while others read it, but its rows can be copied, so the longest common
 //! prefix counts token by token.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, VecDeque};
 
-use sha2::{Digest, Sha256};
-
-/// Identifies all tokens of a sequence up to the end of a page, and everything else that their keys and values depend on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Key([u8; 32]);
-
-impl Key {
-    /// The beginning of a chain: everything but tokens.
-    pub(crate) fn root<'a>(facts: impl IntoIterator<Item = &'a [u8]>) -> Key {
-        let mut hash = Sha256::new();
-        for fact in facts {
-            // The lengths make different lists hash differently.
-            hash.update((fact.len() as u64).to_le_bytes());
-            hash.update(fact);
-        }
-        Key(hash.finalize().into())
-    }
-
-    /// The beginning of a separate chain for this salt.
-    pub(crate) fn salted(&self, salt: &str) -> Key {
-        Key::root([self.0.as_slice(), salt.as_bytes()])
-    }
-
-    /// The chain continued with the tokens of a page.
-    pub(crate) fn then(&self, tokens: &[u32]) -> Key {
-        let mut hash = Sha256::new();
-        hash.update(self.0);
-        tokens.iter().for_each(|token| hash.update(token.to_le_bytes()));
-        Key(hash.finalize().into())
-    }
-}
-
-/// The keys of the full pages of a list of tokens, so that looking for them again and again hashes them once.
-#[derive(Debug)]
-pub(crate) struct Keys {
-    root: Key,
-    pages: Vec<Key>,
-}
-
-impl Keys {
-    /// Creates the keys of an empty list.
-    pub(crate) fn new(root: Key) -> Keys {
-        Keys { root, pages: Vec::new() }
-    }
-
-    /// Adds the keys of full pages that the list has gained at its end.
-    pub(crate) fn extend(&mut self, tokens: &[u32], page: usize) {
-        for tokens in tokens.chunks_exact(page).skip(self.pages.len()) {
-            let key = self.before(self.pages.len()).then(tokens);
-            self.pages.push(key);
-        }
-    }
-
-    /// The key of a page, if it is full.
-    pub(crate) fn get(&self, page: usize) -> Option<&Key> {
-        self.pages.get(page)
-    }
-
-    /// The key that a page continues. The page may be the one after the last.
-    pub(crate) fn before(&self, page: usize) -> &Key {
-        page.checked_sub(1).and_then(|page| self.pages.get(page)).unwrap_or(&self.root)
-    }
-
-    /// The number of pages at the beginning that two lists have in common.
-    pub(crate) fn common(&self, other: &Keys) -> usize {
-        self.pages.iter().zip(&other.pages).take_while(|(a, b)| a == b).count()
-    }
-
-    /// The keys of all full pages.
-    pub(crate) fn pages(&self) -> &[Key] {
-        &self.pages
-    }
-}
-
-impl Key {
-    /// The hash.
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-/// The hash in hexadecimal digits.
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
+use super::key::Key;
+use super::watch::{CacheEvent, Watch};
 
 /// The contents of a page in the prefix cache.
 #[derive(Debug)]
@@ -113,6 +27,7 @@ pub(crate) struct Prefixes {
     by_key: BTreeMap<Key, u32>,
     /// The pages that continue each chain.
     after: BTreeMap<Key, Vec<u32>>,
+    watch: Option<Watch>,
 }
 
 impl Prefixes {
@@ -133,6 +48,9 @@ impl Prefixes {
         }
         self.by_key.insert(key, page);
         self.after.entry(*parent).or_default().push(page);
+        if let Some(watch) = &mut self.watch {
+            watch.stored(key, parent, tokens);
+        }
         self.pages[page as usize] = Some(Contents { key, parent: *parent, tokens: tokens.into() });
     }
 
@@ -140,12 +58,43 @@ impl Prefixes {
     pub(crate) fn remove(&mut self, page: u32) {
         let Some(Contents { key, parent, .. }) = self.pages[page as usize].take() else { return };
         self.by_key.remove(&key);
+        if let Some(watch) = &mut self.watch {
+            watch.removed(&key);
+        }
         if let Some(pages) = self.after.get_mut(&parent) {
             pages.retain(|other| *other != page);
             if pages.is_empty() {
                 self.after.remove(&parent);
             }
         }
+    }
+
+    /// Removes all pages.
+    pub(crate) fn clear(&mut self) {
+        let mut watch = self.watch.take();
+        if let Some(watch) = &mut watch {
+            watch.cleared();
+        }
+        *self = Prefixes { watch, ..Prefixes::new(self.pages.len()) };
+    }
+
+    /// Begins to record changes of the chains that begin with `root`, with the full pages of `page` tokens that there are.
+    pub(crate) fn watch(&mut self, root: Key, page: usize) {
+        let mut watch = Watch::new(root, page);
+        let mut chains = VecDeque::from([root]);
+        while let Some(chain) = chains.pop_front() {
+            let pages = self.after.get(&chain).into_iter().flatten();
+            for contents in pages.filter_map(|page| self.pages[*page as usize].as_ref()) {
+                watch.stored(contents.key, &chain, &contents.tokens);
+                chains.push_back(contents.key);
+            }
+        }
+        self.watch = Some(watch);
+    }
+
+    /// Takes what has been recorded.
+    pub(crate) fn events(&mut self) -> Vec<CacheEvent> {
+        self.watch.as_mut().map(Watch::take).unwrap_or_default()
     }
 
     /// The page with this key.
@@ -245,26 +194,32 @@ mod tests {
     }
 
     #[test]
-    fn keys_follow_their_list() {
-        let tokens: Vec<u32> = (0..9).collect();
-        let of = |tokens: &[u32]| {
-            let mut keys = Keys::new(root(b""));
-            keys.extend(tokens, 2);
-            keys
+    fn changes_of_chains_without_a_salt_are_recorded() {
+        let mut prefixes = Prefixes::new(8);
+        let (a, salted) = (root(b"a"), root(b"b"));
+        let (one, two) = (a.then(&[1, 2]), a.then(&[1, 2]).then(&[3, 4]));
+        let stored = |key: &Key, before: Option<&Key>, tokens: [u32; 2]| CacheEvent::Stored {
+            page: key.short(),
+            before: before.map(Key::short),
+            tokens: tokens.into(),
         };
-        let mut grown = of(&tokens[..3]);
-        assert_eq!((grown.get(0), grown.get(1)), (Some(&root(b"").then(&[0, 1])), None));
-        assert_eq!((grown.before(0), grown.before(1)), (&root(b""), grown.get(0).unwrap()));
-        grown.extend(&tokens, 2);
-        assert_eq!(grown.pages, of(&tokens).pages);
-        assert_eq!(grown.before(4), &grown.pages[3]);
-        assert_eq!((grown.common(&of(&[0, 1, 2, 3, 4, 9])), grown.common(&of(&[1, 1]))), (2, 0));
-    }
-
-    #[test]
-    fn facts_are_separated() {
-        assert_ne!(Key::root([b"ab".as_slice(), b"c"]), Key::root([b"a".as_slice(), b"bc"]));
-        assert_ne!(Key::root([b"".as_slice()]), Key::root([]));
+        prefixes.insert(0, &a, &[1, 2]);
+        assert!(prefixes.events().is_empty());
+        // Those that were there come first.
+        prefixes.watch(a, 2);
+        prefixes.insert(1, &one, &[3, 4]);
+        prefixes.insert(2, &salted, &[1, 2]);
+        prefixes.insert(3, &two, &[5]);
+        assert_eq!(prefixes.events(), [stored(&one, None, [1, 2]), stored(&two, Some(&one), [3, 4])]);
+        [2, 3, 0].into_iter().for_each(|page| prefixes.remove(page));
+        // The page before it is gone.
+        prefixes.insert(4, &one, &[7, 8]);
+        assert_eq!(prefixes.events(), [CacheEvent::Removed { page: one.short() }]);
+        prefixes.clear();
+        prefixes.clear();
+        prefixes.insert(0, &a, &[1, 2]);
+        assert_eq!(prefixes.events(), [CacheEvent::Cleared, stored(&one, None, [1, 2])]);
+        assert!(prefixes.find(&two, &one, &[3, 4]).is_none());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a step computes: prompts beside replies, prompts that begin alike, and the counts of an engine.
 
-use weft_engine::{Engine, EngineOptions, Error, Event, Generation, Request, Sampling, Stats};
+use weft_engine::{CacheEvent, Engine, EngineOptions, Error, Event, Generation, Request, Sampling, Stats};
 
 use crate::support::Fixture;
 
@@ -230,4 +230,39 @@ fn forgotten_prefixes_are_computed_again() {
     let before = engine.stats();
     engine.complete(request(&prompt, 1).cache(false)).unwrap();
     assert_eq!(engine.stats().prefix_queries, before.prefix_queries);
+}
+
+#[test]
+fn the_prefix_cache_reports_what_it_holds() {
+    // Room for 5 pages of 32 tokens.
+    let mut engine = engine(|options| options.sequences(1));
+    engine.watch_cache();
+    let tokens = |seed| prompt(seed, 70, 5);
+    let stored = |events: Vec<CacheEvent>| -> Vec<(u64, Option<u64>, Vec<u32>)> {
+        let stored = events.into_iter().map(|event| match event {
+            CacheEvent::Stored { page, before, tokens } => (page, before, tokens.into()),
+            other => panic!("{other:?}"),
+        });
+        stored.collect()
+    };
+    engine.complete(request(&tokens(1), 1)).unwrap();
+    let found = stored(engine.cache_events());
+    let [(first, None, one), (second, Some(before), two)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((before, [&one[..], two].concat()), (first, tokens(1)[..64].to_vec()));
+    // What is found is not stored again, and what others must not find is not reported.
+    engine.complete(request(&tokens(1), 1)).unwrap();
+    engine.complete(request(&tokens(2), 1).salt("another")).unwrap();
+    let salted = engine.cache_events();
+    assert!(salted.iter().all(|event| matches!(event, CacheEvent::Removed { .. })), "{salted:?}");
+    // Two more prompts need the pages of the first.
+    let others = [3, 4].map(|seed| engine.complete(request(&tokens(seed), 1)).map(|_| engine.cache_events()));
+    let others = others.into_iter().flat_map(Result::unwrap).collect::<Vec<_>>();
+    let removed = salted.iter().chain(&others).filter_map(|event| match event {
+        CacheEvent::Removed { page } => Some(*page),
+        _ => None,
+    });
+    let removed: Vec<u64> = removed.collect();
+    assert!(removed.contains(first) && removed.contains(second), "{others:?}");
+    engine.forget_prefixes();
+    assert_eq!(engine.cache_events(), [CacheEvent::Cleared]);
 }
