@@ -4,6 +4,7 @@
 //! cache, and [`Pages::record`] adds them to it.
 
 mod follow;
+mod indices;
 mod key;
 mod pool;
 mod prefix;
@@ -13,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
-use crate::plans::STEP_INPUTS;
+use indices::ABSENT;
+pub(crate) use indices::Indices;
 pub(crate) use key::{Key, Keys};
 use pool::Pool;
 pub use watch::CacheEvent;
@@ -75,48 +77,6 @@ pub(crate) struct PageCopy {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) rows: usize,
-}
-
-/// The index inputs of a step. See `weft_ir::Op::Attend`.
-#[derive(Debug, Default)]
-pub(crate) struct Indices {
-    pub(crate) tokens: Vec<i32>,
-    pub(crate) pos: Vec<i32>,
-    pub(crate) slots: Vec<i32>,
-    pub(crate) first: Vec<i32>,
-    pub(crate) pages: Vec<i32>,
-    /// The index in `pages` at which each sequence's pages begin, or `ABSENT`.
-    starts: Vec<i32>,
-}
-
-const ABSENT: i32 = -1;
-
-impl Indices {
-    /// Allocates memory for steps of up to this size, so that no step allocates.
-    pub(crate) fn with_capacity(tokens: usize, pages: usize, sequences: usize) -> Indices {
-        let room = || Vec::with_capacity(tokens);
-        Indices {
-            tokens: room(),
-            pos: room(),
-            slots: room(),
-            first: room(),
-            pages: Vec::with_capacity(pages),
-            starts: Vec::with_capacity(sequences),
-        }
-    }
-
-    /// The inputs of a step by name, with the rows of hidden states whose logits are wanted.
-    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 6] {
-        let [tokens, pos, slots, first, pages, rows] = STEP_INPUTS;
-        [
-            (tokens, &self.tokens),
-            (pos, &self.pos),
-            (slots, &self.slots),
-            (first, &self.first),
-            (pages, &self.pages),
-            (rows, out_rows),
-        ]
-    }
 }
 
 impl Pages {

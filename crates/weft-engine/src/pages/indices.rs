@@ -1,0 +1,46 @@
+//! The index inputs of a step.
+
+use crate::plans::STEP_INPUTS;
+
+/// The index inputs of a step. See `weft_ir::Op::Attend`.
+#[derive(Debug, Default)]
+pub(crate) struct Indices {
+    pub(crate) tokens: Vec<i32>,
+    pub(crate) pos: Vec<i32>,
+    pub(crate) slots: Vec<i32>,
+    pub(crate) first: Vec<i32>,
+    pub(crate) pages: Vec<i32>,
+    /// The index in `pages` at which each sequence's pages begin, or `ABSENT`.
+    pub(super) starts: Vec<i32>,
+}
+
+/// No pages of a sequence are listed yet.
+pub(super) const ABSENT: i32 = -1;
+
+impl Indices {
+    /// Allocates memory for steps of up to this size, so that no step allocates.
+    pub(crate) fn with_capacity(tokens: usize, pages: usize, sequences: usize) -> Indices {
+        let room = || Vec::with_capacity(tokens);
+        Indices {
+            tokens: room(),
+            pos: room(),
+            slots: room(),
+            first: room(),
+            pages: Vec::with_capacity(pages),
+            starts: Vec::with_capacity(sequences),
+        }
+    }
+
+    /// The inputs of a step by name, with the rows of hidden states whose logits are wanted.
+    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 6] {
+        let [tokens, pos, slots, first, pages, rows] = STEP_INPUTS;
+        [
+            (tokens, &self.tokens),
+            (pos, &self.pos),
+            (slots, &self.slots),
+            (first, &self.first),
+            (pages, &self.pages),
+            (rows, out_rows),
+        ]
+    }
+}
