@@ -97,7 +97,7 @@ pub use error::Error;
 pub use failure::{Failure, FailureKind};
 pub use files::{check_file, open_file};
 pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
-pub use model::{Model, tokenizer};
+pub use model::{Model, tokenizer, tokenizer_json};
 pub use options::EngineOptions;
 pub use packed_models::{pack_model, unpack_model};
 pub use pages::CacheEvent;

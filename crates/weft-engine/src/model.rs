@@ -7,7 +7,8 @@ use weft_gguf::{Gguf, Metadata};
 use weft_models::{BuildOptions, ModelGraph};
 use weft_quant::GgmlType;
 use weft_text::{
-    ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer, TokenizerSpec,
+    ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer, TokenizerError,
+    TokenizerSpec,
 };
 
 use crate::error::Error;
@@ -94,8 +95,25 @@ impl Model {
 /// # Errors
 /// If a key is missing or has the wrong type, or the tokenizer is not supported.
 pub fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, Error> {
+    Tokenizer::new(&spec(metadata)?).map_err(|source| not_supported(metadata, source))
+}
+
+/// Returns a file's tokenizer as the contents of a Hugging Face `tokenizer.json`, for programs that read no GGUF.
+///
+/// # Errors
+/// As of [`tokenizer`], and if that format cannot express the tokenizer.
+pub fn tokenizer_json(metadata: &Metadata) -> Result<String, Error> {
+    spec(metadata)?.hugging_face().map_err(|source| not_supported(metadata, source))
+}
+
+fn not_supported(metadata: &Metadata, source: TokenizerError) -> Error {
+    Error::Tokenizer { file: metadata.file().to_string(), source }
+}
+
+/// What a file says of its tokenizer.
+fn spec(metadata: &Metadata) -> Result<TokenizerSpec<'_>, Error> {
     let tokens: Vec<&[u8]> = metadata.require_strings("tokenizer.ggml.tokens")?.iter().collect();
-    let spec = TokenizerSpec {
+    Ok(TokenizerSpec {
         model: metadata.require_str("tokenizer.ggml.model")?,
         pre: metadata.str("tokenizer.ggml.pre")?.unwrap_or("default"),
         tokens,
@@ -111,6 +129,5 @@ pub fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, Error> {
         add_eos: metadata.bool("tokenizer.ggml.add_eos_token")?,
         ignore_merges: None,
         chat_template: metadata.str("tokenizer.chat_template")?,
-    };
-    Tokenizer::new(&spec).map_err(|source| Error::Tokenizer { file: metadata.file().to_string(), source })
+    })
 }

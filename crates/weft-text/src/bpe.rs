@@ -90,7 +90,7 @@ impl MergeList {
 }
 
 /// Splits "Ġ t" into "Ġ" and "t". The first character belongs to the left part even if it is a space.
-fn split_pair(pair: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_pair(pair: &str) -> Option<(&str, &str)> {
     let first = pair.chars().next()?.len_utf8();
     let space = first + pair[first..].find(' ')?;
     let (left, right) = (&pair[..space], &pair[space + 1..]);

@@ -80,6 +80,9 @@ pub enum TokenizerError {
         /// The entry found.
         found: String,
     },
+    /// The tokenizer has something that Hugging Face's format cannot express.
+    #[error("the tokenizer cannot be written as tokenizer.json: {0}")]
+    Json(String),
     /// A special token's id is outside the vocabulary.
     #[error("the {role} token is {id}: expected less than {tokens}, the number of tokens")]
     SpecialId {

@@ -39,6 +39,7 @@ mod bpe;
 mod byte_level;
 mod end_of_generation;
 mod error;
+mod hugging_face;
 mod pre;
 mod prompt;
 pub mod reply;

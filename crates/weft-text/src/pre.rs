@@ -24,7 +24,7 @@ pub(crate) struct Family {
     names: &'static [&'static str],
     /// Patterns applied in order, each to the pieces that the previous one left. Both the matches and the text between
     /// them become pieces.
-    patterns: &'static [&'static str],
+    pub(crate) patterns: &'static [&'static str],
     /// Whether a word that is itself a token becomes that token without merging. A file can override it.
     pub(crate) ignore_merges: bool,
     /// Whether texts begin with the BOS token. A file can override it.

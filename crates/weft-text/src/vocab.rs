@@ -59,6 +59,31 @@ impl TokenizerSpec<'_> {
         .filter_map(|(role, id)| Some((role, id?)))
     }
 
+    /// The kind of a token, whose id must be less than the number of tokens and of types. `turn_markers` end a reply too.
+    pub(crate) fn kind(&self, id: u32, turn_markers: &[&str]) -> Result<TokenKind, TokenizerError> {
+        let at = id as usize;
+        let kind = match &self.token_types {
+            Some(types) => TokenKind::from_gguf(id, types[at])?,
+            None if self.roles().any(|(_, role)| role == id) => TokenKind::Control,
+            None => TokenKind::Normal,
+        };
+        // Some files do not mark the tokens that end a reply as control tokens: they would show up as text, and text
+        // of a user would become them.
+        let may_be_named = self.token_types.is_none() || kind == TokenKind::UserDefined;
+        let is_end = may_be_named && self.is_named_end(self.tokens[at], turn_markers);
+        Ok(if is_end { TokenKind::Control } else { kind })
+    }
+
+    /// Checks that each token has a type, if there are types.
+    pub(crate) fn check_types(&self) -> Result<(), TokenizerError> {
+        match &self.token_types {
+            Some(types) if types.len() != self.tokens.len() => {
+                Err(TokenizerError::TypeCount { expected: self.tokens.len(), found: types.len() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns whether a token of this name ends a reply. `turn_markers` are those of the tokenizer's family.
     fn is_named_end(&self, name: &[u8], turn_markers: &[&str]) -> bool {
         end_of_generation::is_known(name)
@@ -120,11 +145,7 @@ impl Vocab {
         let (Some(count), Ok(_)) = (count, u32::try_from(bytes)) else {
             return Err(TokenizerError::Size { tokens, bytes });
         };
-        if let Some(types) = &spec.token_types
-            && types.len() != tokens
-        {
-            return Err(TokenizerError::TypeCount { expected: tokens, found: types.len() });
-        }
+        spec.check_types()?;
 
         let mut vocab = Vocab {
             bytes: Vec::with_capacity(bytes),
@@ -135,19 +156,7 @@ impl Vocab {
             longest: 0,
         };
         for (id, token) in (0..count).zip(&spec.tokens) {
-            let kind = match &spec.token_types {
-                Some(types) => TokenKind::from_gguf(id, types[id as usize])?,
-                None if spec.roles().any(|(_, role)| role == id) => TokenKind::Control,
-                None => TokenKind::Normal,
-            };
-            // Some files do not mark the tokens that end a reply as control tokens: they would show up as text, and text
-            // of a user would become them.
-            let may_be_named = spec.token_types.is_none() || kind == TokenKind::UserDefined;
-            let kind = if may_be_named && spec.is_named_end(token, turn_markers) {
-                TokenKind::Control
-            } else {
-                kind
-            };
+            let kind = spec.kind(id, turn_markers)?;
             vocab.push(id, kind, utf8("tokens", id as usize, token)?)?;
         }
         // Normal tokens first: they win over user-defined tokens with the same bytes.
