@@ -21,8 +21,10 @@ pub struct Caps {
     pub name: String,
     /// Host threads that compute a step, or that pack weights for a device with processors of its own.
     pub threads: usize,
-    /// Bytes of the largest buffer, and so of the largest weight.
+    /// Bytes of the largest buffer that is not a weight.
     pub largest_buffer: usize,
+    /// Bytes of the largest weight, which a device may keep in several buffers.
+    pub largest_weight: usize,
     /// The hardware it runs on.
     pub hardware: Hardware,
     /// The layout it wants for weights of products; `None` if it reads them as the file stores them.

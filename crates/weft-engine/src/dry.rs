@@ -1,6 +1,6 @@
 //! Linking a model without a device: the programs that it would run, and the memory that it would need.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{BufferId, Device, Instance, NullDevice, Packing};
@@ -15,9 +15,9 @@ use crate::error::Error;
 pub(crate) struct Dry {
     /// The programs of each class of steps, as a device would compile them.
     pub(crate) classes: Vec<Class>,
-    /// The buffers that hold weights.
-    pub(crate) weights: BTreeSet<BufferId>,
-    /// Bytes of the weights in the layout of a device.
+    /// The buffers that hold weights, with their bytes in the layout of a device.
+    pub(crate) weights: BTreeMap<BufferId, u64>,
+    /// Bytes of all weights in that layout.
     pub(crate) weight_bytes: u64,
     /// Bytes of the KV cache.
     pub(crate) cache_bytes: u64,
@@ -34,8 +34,8 @@ impl Dry {
         let mut device = NullDevice::default();
         let inputs = inputs(&mut device, max)?;
         let (mut tensors, mut states) = (BTreeMap::new(), BTreeMap::new());
-        let mut weights = BTreeSet::new();
-        let (mut weight_bytes, mut unpacked_bytes, mut cache_bytes) = (0, 0, 0);
+        let mut weights = BTreeMap::new();
+        let (mut unpacked_bytes, mut cache_bytes) = (0, 0);
         let mut bound = Vec::with_capacity(planned.segments.len());
         for (i, segment) in planned.segments.iter().enumerate() {
             let mut own = BTreeMap::new();
@@ -53,8 +53,7 @@ impl Dry {
                         let bytes = buffer.bytes(max).unwrap_or(usize::MAX);
                         let id = device.alloc(bytes)?;
                         unpacked_bytes += bytes as u64;
-                        weight_bytes += packed_bytes(buffer, packing).unwrap_or(bytes as u64);
-                        weights.insert(id);
+                        weights.insert(id, packed_bytes(buffer, packing).unwrap_or(bytes as u64));
                         tensors.insert(key, id);
                         id
                     }
@@ -76,6 +75,7 @@ impl Dry {
             classes.push(class(&mut device, tokens, &instances, planned.sections, &inputs)?);
         }
         let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
+        let weight_bytes = weights.values().sum();
         Ok(Dry { classes, weights, weight_bytes, cache_bytes, value_bytes })
     }
 }

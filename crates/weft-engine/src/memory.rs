@@ -35,7 +35,7 @@ fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed,
     let programs = dry.classes.iter().flat_map(|class| {
         class.programs.iter().chain(class.predictor.as_ref().map(|predictor| &predictor.program))
     });
-    let weights = |id| dry.weights.contains(&id);
+    let weights = |id| dry.weights.get(&id).copied();
     let scratch = device.text().map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));
     Ok(MemoryNeed {
         device: device.caps().name.clone(),

@@ -96,13 +96,13 @@ pub(crate) fn has_tiles(device: &dyn Device, weight: &Weight) -> bool {
     device.caps().packing.is_some_and(|packing| packing.tile(weight.ty, weight.row_len).is_some())
 }
 
-/// Checks that a weight fits into a buffer of the device, before anything is packed or loaded.
+/// Checks that a weight is not too large for the device, before anything is packed or loaded.
 fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Error> {
     let Weight { ty, rows, row_len, ref bytes, .. } = *weight;
     let tile = device.caps().packing.and_then(|packing| packing.tile(ty, row_len));
     let tiles = tile.map(|tile| rows.div_ceil(tile.rows).saturating_mul(tile.bytes));
     let bytes = tiles.unwrap_or_else(|| (**bytes).as_ref().len());
-    let Caps { name: device, largest_buffer: largest, .. } = device.caps();
+    let Caps { name: device, largest_weight: largest, .. } = device.caps();
     if bytes <= *largest {
         return Ok(());
     }

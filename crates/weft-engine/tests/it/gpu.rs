@@ -193,6 +193,41 @@ fn kept_schedules_keep_results_batch_invariant() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Weights that are larger than a GPU can bind are in pieces, and kernels read the same words.
+#[cfg(feature = "gpu")]
+#[test]
+fn weights_in_pieces_give_the_same_bits() {
+    use weft_device::OpenOptions;
+    use weft_engine::Model;
+
+    let Some(adapter) = weft_wgpu::adapters().into_iter().next() else {
+        assert!(std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "no GPU");
+        let _ = writeln!(std::io::stderr(), "SKIPPED, a test on a GPU: there is none");
+        return;
+    };
+    let mut adapter = Some(adapter);
+    for name in ["glm-tiny-q4_k_m", "mixtral-tiny-q4_0", "qwen2-tiny-q4_0"] {
+        let fixture = Fixture::load(name);
+        let options = EngineOptions::default().context(128).batch(32);
+        let model = Model::open(&fixture.path, options.kv).unwrap();
+        let gguf = model.gguf();
+        let largest = gguf.tensors().iter().map(|tensor| gguf.tensor_bytes(tensor).len()).max().unwrap();
+        // The largest weights have three pieces.
+        let all = [u64::MAX, largest as u64 * 2 / 5].map(|bytes| {
+            let cut = adapter.take().unwrap().with_pieces_of(bytes);
+            let pieces = cut.limits().pieces(largest as u64);
+            assert_eq!(pieces, if bytes == u64::MAX { 1 } else { 3 }, "{name}: {largest} bytes");
+            let device = weft_wgpu::GpuDevice::open(&cut, &OpenOptions::default()).unwrap();
+            adapter = Some(cut);
+            let model = Model::open(&fixture.path, options.kv).unwrap();
+            let go_on = &mut |_| ControlFlow::Continue(());
+            let mut runner = Runner::new(model, Box::new(device), &options, go_on).unwrap();
+            [1, 5, 32].map(|chunk| bits(&all_logits(&mut runner, &fixture.tokens[..24], chunk)))
+        });
+        assert!(all[0] == all[1], "{name}: pieces change bits");
+    }
+}
+
 #[test]
 fn the_error_for_an_unknown_name_lists_the_gpus() {
     let fixture = Fixture::load("glm-tiny-q4_0");
