@@ -7,6 +7,7 @@ use crate::error::DeviceError;
 use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::packing::Packing;
+use crate::placement::Placement;
 use crate::program::Program;
 use crate::roof::Probe;
 use crate::target::SourceText;
@@ -129,6 +130,11 @@ pub trait Device: Send {
     fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
         let _ = bytes;
         Ok(None)
+    }
+
+    /// Decides where buffers are made, if the device is several.
+    fn placement(&mut self) -> Option<&mut dyn Placement> {
+        None
     }
 
     /// Frees what was made since some point, if the device can.
