@@ -21,6 +21,8 @@ pub(crate) struct Dry {
     pub(crate) weight_bytes: u64,
     /// Bytes of the KV cache.
     pub(crate) cache_bytes: u64,
+    /// The weights of each segment, and the bytes of its part of the KV cache.
+    pub(crate) segments: Vec<(Vec<BufferId>, u64)>,
     /// Bytes of all other buffers: a step's inputs, and values between kernels.
     pub(crate) value_bytes: u64,
 }
@@ -37,6 +39,7 @@ impl Dry {
         let mut weights = BTreeMap::new();
         let (mut unpacked_bytes, mut cache_bytes) = (0, 0);
         let mut bound = Vec::with_capacity(planned.segments.len());
+        let mut in_segments = Vec::with_capacity(planned.segments.len());
         for (i, segment) in planned.segments.iter().enumerate() {
             let mut own = BTreeMap::new();
             let plans = planned.fusions.iter().map(|fusions| &fusions[i].plan);
@@ -60,9 +63,11 @@ impl Dry {
                 };
                 own.insert(name.to_string(), id);
             }
-            let before = device.bytes();
+            let (before, ids) = (device.bytes(), own.values().copied().collect());
             bound.push((own, bind_states(&mut device, segment, max, &mut states)?));
-            cache_bytes += (device.bytes() - before) as u64;
+            let states = (device.bytes() - before) as u64;
+            cache_bytes += states;
+            in_segments.push((ids, states));
         }
         let mut classes = Vec::with_capacity(planned.steps.len());
         for (&tokens, fusions) in planned.steps.iter().zip(&planned.fusions) {
@@ -76,7 +81,7 @@ impl Dry {
         }
         let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
         let weight_bytes = weights.values().sum();
-        Ok(Dry { classes, weights, weight_bytes, cache_bytes, value_bytes })
+        Ok(Dry { classes, weights, weight_bytes, cache_bytes, segments: in_segments, value_bytes })
     }
 }
 
@@ -89,7 +94,7 @@ fn weight(buffer: &Buffer) -> Option<(&str, &Buffer)> {
 }
 
 /// Bytes of a weight in tiles, if it has any.
-fn packed_bytes(buffer: &Buffer, packing: Option<&dyn Packing>) -> Option<u64> {
+pub(crate) fn packed_bytes(buffer: &Buffer, packing: Option<&dyn Packing>) -> Option<u64> {
     let Format::Ggml(ty) = buffer.format else { return None };
     let row_len = buffer.shape.last()?;
     let tile = packing?.tile(ty, row_len)?;

@@ -26,6 +26,9 @@ use crate::speculate::Speculate;
 pub struct EngineOptions {
     /// The device that computes.
     pub device: DeviceChoice,
+    /// The layers that run on the device, if it is not the CPU: the last ones, with the head. The others run on the CPU, with
+    /// the embedding. `None` means all, or as many as the device has memory for.
+    pub gpu_layers: Option<usize>,
     /// The number of CPU threads, which also pack weights for other devices. `None` uses all.
     pub threads: Option<usize>,
     /// The most tokens of a sequence. `None` means 4096, or the length that the model was trained for if that is less.
@@ -60,6 +63,7 @@ impl Default for EngineOptions {
     fn default() -> EngineOptions {
         EngineOptions {
             device: DeviceChoice::default(),
+            gpu_layers: None,
             threads: None,
             context: None,
             sequences: 1,
@@ -79,6 +83,11 @@ impl EngineOptions {
     /// Sets the [device](Self::device).
     pub fn device(self, device: DeviceChoice) -> EngineOptions {
         EngineOptions { device, ..self }
+    }
+
+    /// Sets the number of layers that [run on the device](Self::gpu_layers).
+    pub fn gpu_layers(self, layers: impl Into<Option<usize>>) -> EngineOptions {
+        EngineOptions { gpu_layers: layers.into(), ..self }
     }
 
     /// Sets the number of [threads](Self::threads).

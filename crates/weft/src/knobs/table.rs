@@ -110,6 +110,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Device to run on; see `weft devices`"),
     knob(MODEL, "device", Kind::Device, &["inspect"]).unset("no device")
         .help("Device whose memory to compare with what the model needs"),
+    knob(MODEL, "gpu-layers", Kind::Count(0, 65536), all_of![SAMPLE, &["bench", "perplexity", "kl", "logits"]]).env("WEFT_GPU_LAYERS").unset("as many as it has memory for")
+        .help("Number of layers that run on the GPU, with the head; the others run on the CPU"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores; on Apple silicon, performance cores")
         .help("Number of CPU threads"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
@@ -337,7 +339,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])
         .help("Write everything as an HTML page; `-` for standard output"),
     knob(OUTPUT, "with-source", Kind::Flag, &["profile"])
-        .help("Also print every kernel in its text form"),
+        .help("Also print the source of every kernel: the text that a GPU compiles, or Weft's own on the CPU"),
     knob(OUTPUT, "trace", Kind::Path("FILE"), &["profile"])
         .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` for standard output"),
     knob(OUTPUT, "json", Kind::Flag, JSON)
