@@ -72,7 +72,14 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         out.json(&json)?;
     } else if !trace_alone {
         on.text(&profile.host, &mut out)?;
-        text::write(&profile, args.flag("with-source"), &mut out)?;
+        let runner = engine.inspect();
+        let source = |launch: usize| {
+            let text = runner.text(&profile.shape, launch)?;
+            Some(text.unwrap_or_else(|why| format!("cannot run: {why}")))
+        };
+        let source: Option<text::LaunchText<'_>> =
+            if args.flag("with-source") { Some(&source) } else { None };
+        text::write(&profile, source, &mut out)?;
     }
     journal::append(args, COMMAND.name, Some(gguf), json);
     Ok(Outcome::Done)
