@@ -61,7 +61,7 @@ impl CudaDevice {
             buffers: Buffers::default(),
             staging,
             cubins: Cubins::new(card, folder),
-            scheduler: scheduler(card, folder),
+            scheduler: scheduler(card, options.schedule_folder()),
             caps: Caps {
                 name: format!("cuda ({})", card.name),
                 threads: options.host_threads(),

@@ -44,7 +44,7 @@ pub(crate) fn open(
         );
         return Err(Error::Option(why));
     }
-    let device = options.device.open(options.threads, options.device_folder())?;
+    let device = options.open_device()?;
     let (layers, planned) = fitting(model, mtp, &*device, options, report)?;
     let (device, beside) = beside_cpu(model, device, layers, options)?;
     let planned = planned.filter(|_| beside.is_none());
@@ -68,7 +68,7 @@ fn fitting(
     let hardware = &device.caps().hardware;
     let room = Room::new(options, model.graph().config.context, hardware)?;
     let costs = cost_model(hardware, options.device_folder());
-    let switches = options.switches.clone();
+    let switches = options.decisions(hardware, model.gguf());
     let compile = Options { max: room.max, switches, costs, ..Options::default() };
     let planned = Planned::of_all_steps(model.graph(), mtp, &compile, &room)?;
     let needs = memory::of_last_layers(&planned, &room.max, layers, device)?;

@@ -90,6 +90,7 @@ mod schedule;
 mod sides;
 mod sizes;
 mod speculate;
+mod tuned;
 mod weights;
 
 pub use backends::BACKENDS;
@@ -137,6 +138,7 @@ pub mod inspect {
         PartId, Pending, PlansId, Prediction, ReplayTimings, Runner, StepShape, StepTimings,
     };
     pub use crate::sample::Sampler;
+    pub use crate::tuned::{TunedDecision, keep_decisions, switches_of, tuned_decisions};
     pub use weft_device::{Caps, Departure, Hardware, Span, Target};
     pub use weft_fuse::{Choice, Cost, CostModel, estimate};
     pub use weft_kern::{Amounts, Machine, Seen};

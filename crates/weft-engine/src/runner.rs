@@ -14,7 +14,7 @@ use std::path::Path;
 
 use weft_device::{Caps, Device, Region};
 use weft_fuse::{CostModel, Options};
-use weft_ir::Sizes;
+use weft_ir::{Sizes, Switches};
 use weft_models::{BuildOptions, Mtp};
 use weft_pack::OnReport;
 use weft_text::Tokenizer;
@@ -114,7 +114,7 @@ impl Runner {
         let room = Room { beside, ..room };
         let Room { context, pages, max, .. } = room;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
-        let switches = options.switches.clone();
+        let switches = options.decisions(&device.caps().hardware, model.gguf());
         let fusion = Options { max, switches, costs, ..Options::default() };
         let cache = options.cache.as_ref();
         let mtp = mtp(&model, &options.speculate)?;
@@ -162,6 +162,11 @@ impl Runner {
     /// The cost model that decisions were made with.
     pub fn costs(&self) -> &CostModel {
         &self.variants.options().costs
+    }
+
+    /// The decisions that the model was loaded with: those set by hand, and those kept for it.
+    pub fn switches(&self) -> &Switches {
+        &self.variants.options().switches
     }
 
     /// The device's capabilities.

@@ -6,6 +6,7 @@
 
 mod change;
 mod gate;
+mod keep;
 mod pairs;
 mod rule;
 
@@ -27,6 +28,7 @@ pub(crate) use pairs::{Rig, Way};
 
 pub use change::Change;
 pub use gate::{Distance, Gate, Golden};
+pub use keep::kept_together;
 pub use pairs::Measured;
 pub use rule::{Gain, MARGIN, Rule, Verdict};
 

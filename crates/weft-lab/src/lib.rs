@@ -62,7 +62,7 @@ mod windows;
 
 pub use ablate::{
     AblateOptions, Ablation, Change, Combined, Distance, Gain, Gate, Golden, MARGIN, Measured, Outcome, Row,
-    Rule, Verdict, ablate,
+    Rule, Verdict, ablate, kept_together,
 };
 pub use bench::{Bench, BenchOptions, Phase, Setting, bench};
 pub use block::{Block, BlockOptions, Blocks, bench_blocks};

@@ -57,7 +57,7 @@ impl GpuDevice {
         Ok(GpuDevice {
             caps: Caps { name, threads, largest_buffer, largest_weight, hardware, packing: Some(&RowsOf16) },
             context,
-            scheduler: adapter.scheduler(options.folder.as_deref()),
+            scheduler: adapter.scheduler(options.schedule_folder()),
             pipelines,
             buffers: Buffers::default(),
             programs: Vec::new(),

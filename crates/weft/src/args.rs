@@ -212,7 +212,13 @@ impl<'a> Args<'a> {
             .threads(self.count("threads"))
             .kv(self.kv())
             .switches(self.switches())
+            .tuned(self.uses_tuned())
             .cache(self.pack_cache())
+    }
+
+    /// Whether decisions and schedules that were measured to pay are used: without --no-tuned. `weft tune` has no such option.
+    pub(crate) fn uses_tuned(self) -> bool {
+        !matches!(self.0.try_get_one::<bool>("no-tuned"), Ok(Some(true)))
     }
 
     /// The system message; `own` are the model's own settings.

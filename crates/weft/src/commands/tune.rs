@@ -51,7 +51,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let needed = wanted.context();
     let context = args.count("context").or((needed > DEFAULT_CONTEXT).then_some(needed));
     let options = options.context(context);
-    let mut device = options.device.open(options.threads, options.device_folder())?;
+    let mut device = options.open_device()?;
     // Fail before loading the model if the device cannot be tuned.
     weft_lab::schedules(&mut *device)?;
     let (mut verifier, loaded) =

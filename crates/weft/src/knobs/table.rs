@@ -26,6 +26,11 @@ const BATCH: &[&str] = all_of![SAMPLE, RECORD];
 const LOAD: &[&str] = all_of![BATCH, &["logits"]];
 /// Commands that compile a model, to run it or to show how.
 const COMPILE: &[&str] = all_of![LOAD, &["explain"]];
+/// Commands that use what was tuned, and can ignore it.
+const TUNED: &[&str] = all_of![
+    SAMPLE,
+    &["bench", "ablate", "profile", "bench-block", "perplexity", "kl", "verify", "logits", "explain"]
+];
 /// Commands that use a device.
 const DEVICES: &[&str] = all_of![COMPILE, &["roofline"]];
 /// Commands that may download a model.
@@ -128,6 +133,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("How to guess the next tokens of replies, so that one step can compute several: from earlier text, with the layer that some models have for it (mtp), or with either where it pays; changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
+
+    knob(MODEL, "no-tuned", Kind::Flag, TUNED).env("WEFT_NO_TUNED")
+        .help("Ignore decisions kept by `weft ablate --keep` and `weft optimize`, and schedules found by `weft tune`"),
 
     // The server that answers.
     knob(SERVER, "server", Kind::Text("URL"), &["chat"])
@@ -286,6 +294,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum number of sample pairs per change; stops earlier when the verdict is clear"),
     knob(MEASURE, "combine", Kind::Flag, &["ablate"])
         .help("Combine the winners: add one at a time, and keep it if it still wins"),
+    knob(MEASURE, "keep", Kind::Flag, &["ablate"])
+        .help("Combine the winners, and keep what wins: every later run of this model on this hardware uses it"),
     knob(MEASURE, "golden", Kind::Path("FILE.json"), &["ablate"])
         .help("Compare logits with these known-good ones instead of the base's"),
     knob(MEASURE, "max-kl", Kind::Real(0.0, 100.0), &["ablate"]).default("0.01")
@@ -401,7 +411,9 @@ impl Knob {
     /// Whether few people need it, so that the short help leaves it out.
     pub(crate) fn is_for_few(&self) -> bool {
         let sampling = self.heading == SAMPLING && !["temperature", "seed"].contains(&self.name);
-        sampling || [JOURNAL, STORE].contains(&self.heading) || ["set", "batch", "kv"].contains(&self.name)
+        sampling
+            || [JOURNAL, STORE].contains(&self.heading)
+            || ["set", "batch", "kv", "no-tuned"].contains(&self.name)
     }
 
     const fn short(self, short: char) -> Knob {

@@ -1,7 +1,7 @@
 //! Collects the facts to show: plans with their kernels, totals, and the state of each decision.
 
 use weft_engine::inspect::{
-    Amounts, Choice, CostModel, ExplainOptions, Explained, KernelCall, RuleResult, Target,
+    Amounts, Choice, CostModel, ExplainOptions, Explained, KernelCall, RuleResult, Target, TunedDecision,
 };
 use weft_engine::{Decision, Mode, decisions};
 use weft_ir::{Keeps, WhyNot};
@@ -117,7 +117,7 @@ impl Kernel<'_> {
 }
 
 /// The state of a decision.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct DecisionState {
     /// The decision.
     pub(super) decision: &'static Decision,
@@ -127,11 +127,16 @@ pub(super) struct DecisionState {
     pub(super) plans: usize,
     /// The number of plans where it pays, as far as known.
     pub(super) pays: usize,
+    /// What was measured, if the mode was kept for this model on this hardware.
+    pub(super) kept: Option<String>,
 }
 
 impl DecisionState {
     /// In words: `by cost: taken in 2 of 5 plans`.
     pub(super) fn words(&self) -> String {
+        if let Some(why) = &self.kept {
+            return format!("{}, kept: {why}", self.mode.name());
+        }
         match self.mode {
             Mode::ByCost => format!("by cost: taken in {} of {} plans", self.pays, self.plans),
             Mode::Off if self.pays > 0 => format!("off: would pay in {} of {} plans", self.pays, self.plans),
@@ -165,7 +170,13 @@ impl<'a> Facts<'a> {
         let stand = |decision: &'static Decision| {
             let pays = |plan: &&Explained| plan.choices.iter().any(|c| c.decision == decision && c.pays());
             let pays = plans.iter().filter(pays).count();
-            DecisionState { decision, mode: options.switches.mode(decision), plans: plans.len(), pays }
+            DecisionState {
+                decision,
+                mode: options.switches.mode(decision),
+                plans: plans.len(),
+                pays,
+                kept: None,
+            }
         };
         Facts {
             model: file,
@@ -177,6 +188,14 @@ impl<'a> Facts<'a> {
             layers,
             total,
             decisions: decisions().map(stand).collect(),
+        }
+    }
+
+    /// Says of decisions that they were kept, where nothing was set by hand instead.
+    pub(super) fn name_kept(&mut self, kept: &[TunedDecision]) {
+        for state in &mut self.decisions {
+            let own = kept.iter().find(|one| one.decision == state.decision && one.mode == state.mode);
+            state.kept = own.map(|one| one.why.clone());
         }
     }
 

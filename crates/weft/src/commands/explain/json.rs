@@ -27,6 +27,7 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
             "mode": stand.mode.name(),
             "plans": stand.plans,
             "pays": stand.pays,
+            "kept": stand.kept,
         })).collect::<Vec<_>>(),
     })
 }
