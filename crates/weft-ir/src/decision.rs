@@ -61,6 +61,11 @@ impl Switches {
         all
     }
 
+    /// Returns the decisions that were set, by name.
+    pub fn settings(&self) -> impl Iterator<Item = (&'static str, Mode)> {
+        self.0.iter().map(|(name, mode)| (*name, *mode))
+    }
+
     /// Returns a decision's mode.
     pub fn mode(&self, decision: &Decision) -> Mode {
         self.0.get(decision.name).copied().unwrap_or(decision.default)

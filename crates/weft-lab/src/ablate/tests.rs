@@ -4,6 +4,7 @@ mod failing;
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use weft_engine::inspect::TunedDecision;
 use weft_engine::{Mode, decision};
@@ -211,7 +212,9 @@ fn winners_are_combined_while_they_win() {
         told.set((done, total));
         cancel.fetch_or(done == 3 * 12 + 12 + 4, Ordering::Relaxed);
     };
-    let rig = Rig::new(&mut runner, 0, 0, &cancel, &mut on).unwrap();
+    let began = Instant::now();
+    let now = || began.elapsed();
+    let rig = Rig::new(&mut runner, 0, 0, &now, &cancel, &mut on).unwrap();
     let rule = Rule::new(2, options.pairs);
     let mut trial = Trial { rig, options: &options, phases: options.phases(), rule, each: 12 };
     let row = |change, low, high| Row { change, outcome: outcome(true, &[(Phase::Decode, low, high)]) };

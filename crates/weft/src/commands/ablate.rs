@@ -18,12 +18,14 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
+use crate::measuring::alone;
 use crate::model_ref;
-use crate::out::Out;
+use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};
 use crate::table::Form;
 use crate::tuned;
 use table::Tested;
+pub(crate) use table::{gains, write_changes};
 
 pub(super) const COMMAND: Command = Command {
     name: "ablate",
@@ -58,7 +60,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
     let switches = args.switches();
     // Before anything is loaded.
-    named_changes(args, &switches)?;
+    let changes = named_changes(args, &switches)?;
     let keep = args.flag("keep");
     if keep {
         tuned::folder(args)?;
@@ -90,6 +92,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let own = args.engine();
     check_room(&wanted, own.context.unwrap_or(model.config.context), &model)?;
     let options = own.clone().context(own.context.or(Some(wanted.context()))).sequences(2);
+    tell_tried(args, &changes);
+    let _alone = alone(args, COMMAND.name)?;
     let (mut engine, _) = load(&path, &options)?;
     // Decisions that were kept are part of the base.
     wanted.switches = engine.inspect().switches().clone();
@@ -107,6 +111,25 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         tuned::keep(args, &engine.device().hardware, &gguf, &ablation.winners())?;
     }
     Ok(if ablation.interrupted { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// The most changes of which each is named with what earlier runs found.
+const NAMED: usize = 6;
+
+/// Says what earlier runs, here and while Weft was written, found about these changes.
+fn tell_tried(args: Args<'_>, changes: &[Change]) {
+    let names: Vec<String> =
+        changes.iter().filter(|change| **change != Change::Nothing).map(Change::to_string).collect();
+    let found = journal::tried(args, &names);
+    if names.len() <= NAMED {
+        found.iter().for_each(|one| note!("{}", one.words()));
+    } else if !found.is_empty() {
+        note!(
+            "{} of {} changes were tried before; `weft journal search NAME` shows what was found",
+            found.len(),
+            names.len()
+        );
+    }
 }
 
 /// The changes to try, to a model with the decisions `base`.

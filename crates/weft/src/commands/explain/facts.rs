@@ -27,6 +27,8 @@ pub(super) struct Facts<'a> {
     pub(super) plans: Vec<Plan<'a>>,
     /// The name and number of kernels of each distinct layer's graph.
     pub(super) layers: Vec<(&'a str, usize)>,
+    /// How much of what was compiled is used more than once.
+    pub(super) reuse: Reuse,
     /// The totals of all plans, each counted as often as it runs.
     pub(super) total: Total,
     /// All decisions.
@@ -46,6 +48,26 @@ impl Step {
     /// The steps of a reply and of a prompt.
     pub(super) const ALL: [Step; 2] =
         [Step { name: "decode", tokens: 1 }, Step { name: "prefill", tokens: 512 }];
+}
+
+/// What was compiled, and how often it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Reuse {
+    /// The plans that were made, and the parts of the model that use them.
+    pub(super) plans: [u64; 2],
+    /// The distinct kernels, and how often a step launches one.
+    pub(super) kernels: [u64; 2],
+}
+
+impl Reuse {
+    fn of(plans: &[Explained]) -> Reuse {
+        let all: Vec<_> = plans.iter().flat_map(|plan| &plan.plan.kernels).collect();
+        let is_new = |at: &usize| all[..*at].iter().all(|known| !known.same_work(all[*at]));
+        let distinct = (0..all.len()).filter(is_new).count();
+        let parts = plans.iter().map(|plan| plan.segments.len()).sum::<usize>();
+        let launches = plans.iter().map(|plan| plan.calls.len() * plan.segments.len()).sum::<usize>();
+        Reuse { plans: [plans.len() as u64, parts as u64], kernels: [distinct as u64, launches as u64] }
+    }
 }
 
 /// The total cost of several kernels.
@@ -186,6 +208,7 @@ impl<'a> Facts<'a> {
             costs: options.costs,
             plans: shown,
             layers,
+            reuse: Reuse::of(plans),
             total,
             decisions: decisions().map(stand).collect(),
         }
