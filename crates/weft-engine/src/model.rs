@@ -90,6 +90,13 @@ impl Model {
     }
 }
 
+/// Whether the model's name is that of a Phi-3. Only the name tells, as in llama.cpp, that its tokenizer drops white space after
+/// special tokens.
+fn is_phi3(metadata: &Metadata) -> Result<bool, Error> {
+    let name = metadata.str("general.name")?.unwrap_or_default().to_lowercase();
+    Ok(["phi-3", "phi3"].iter().any(|phi3| name.contains(phi3)))
+}
+
 /// Builds a tokenizer from a file's `tokenizer.*` keys.
 ///
 /// # Errors
@@ -119,6 +126,9 @@ fn spec(metadata: &Metadata) -> Result<TokenizerSpec<'_>, Error> {
         tokens,
         token_types: metadata.i32s("tokenizer.ggml.token_type")?,
         merges: metadata.strings("tokenizer.ggml.merges")?.map(|m| m.iter().collect()),
+        scores: metadata.f32s("tokenizer.ggml.scores")?,
+        add_space_prefix: metadata.bool("tokenizer.ggml.add_space_prefix")?,
+        strip_after_special: is_phi3(metadata)?,
         bos: metadata.u32("tokenizer.ggml.bos_token_id")?,
         eos: metadata.u32("tokenizer.ggml.eos_token_id")?,
         eot: metadata.u32("tokenizer.ggml.eot_token_id")?,

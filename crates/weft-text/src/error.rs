@@ -5,10 +5,10 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
-    /// `model` is not byte-level BPE.
+    /// `model` is neither byte-level BPE nor SentencePiece's.
     #[error(
-        "tokenizer model {found:?} is not supported: expected \"gpt2\" (byte-level BPE), which Llama 3, GLM, DeepSeek, \
-         Qwen, Kimi and SmolLM files use (\"llama\" is SentencePiece)"
+        "tokenizer model {found:?} is not supported: expected \"gpt2\" (byte-level BPE) or \"llama\" (SentencePiece); \
+         \"bert\" (WordPiece), \"t5\" (unigram) and \"rwkv\" are not supported"
     )]
     Model {
         /// The name found.
@@ -71,6 +71,17 @@ pub enum TokenizerError {
     NoMerges {
         /// The pre-tokenizer.
         pre: String,
+    },
+    /// `scores` is missing, which SentencePiece needs.
+    #[error("the vocabulary has no scores: expected one for each token, because its model is \"llama\"")]
+    NoScores,
+    /// `scores` and `tokens` differ in length.
+    #[error("{found} scores for {expected} tokens: expected one for each token")]
+    ScoreCount {
+        /// The number of tokens.
+        expected: usize,
+        /// The number of scores.
+        found: usize,
     },
     /// An entry of `merges` is not a pair.
     #[error("merges[{index}] is {found:?}: expected two spellings with a space between them")]

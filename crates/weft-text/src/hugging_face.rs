@@ -18,6 +18,9 @@ impl TokenizerSpec<'_> {
     /// # Errors
     /// If a [`Tokenizer`](crate::Tokenizer) could not be made of it, or the format cannot express it: [`TokenizerError::Json`].
     pub fn hugging_face(&self) -> Result<String, TokenizerError> {
+        if self.is_pieces() {
+            return Err(TokenizerError::Json("its model is SentencePiece".to_owned()));
+        }
         if self.model != "gpt2" {
             return Err(TokenizerError::Model { found: self.model.to_owned() });
         }
@@ -148,7 +151,9 @@ mod tests {
         );
         let kimi = TokenizerSpec { pre: "kimi-k2", ..spec() }.hugging_face();
         assert!(matches!(kimi, Err(TokenizerError::Json(_))), "{kimi:?}");
-        let unigram = TokenizerSpec { model: "llama", ..spec() }.hugging_face();
+        let pieces = TokenizerSpec { model: "llama", ..spec() }.hugging_face();
+        assert!(matches!(pieces, Err(TokenizerError::Json(_))), "{pieces:?}");
+        let unigram = TokenizerSpec { model: "t5", ..spec() }.hugging_face();
         assert!(matches!(unigram, Err(TokenizerError::Model { .. })), "{unigram:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tokenizers (byte-level BPE), chat templates, streaming decoding and the parsing of replies for language models.
+//! Tokenizers (byte-level BPE, SentencePiece), chat templates, streaming decoding and the parsing of replies for language models.
 //!
 //! This crate knows no file format. The caller fills a [`TokenizerSpec`] from a model's `tokenizer.ggml.*` metadata and
 //! gets a [`Tokenizer`]. A prompt goes in through a [`ChatTemplate`] and [`Tokenizer::encode_chat`]; the reply comes out
@@ -40,6 +40,8 @@ mod byte_level;
 mod end_of_generation;
 mod error;
 mod hugging_face;
+mod piece_spelling;
+mod pieces;
 mod pre;
 mod prompt;
 pub mod reply;

@@ -104,7 +104,7 @@ static FAMILIES: &[Family] = &[
         ..DEFAULTS
     },
     Family {
-        names: &["smollm", "starcoder", "refact", "codeshell"],
+        names: &["smollm", "starcoder", "refact", "codeshell", "command-r"],
         patterns: &[r"\p{N}", GPT2],
         ..DEFAULTS
     },

@@ -2,6 +2,7 @@
 
 use crate::bpe::{MergeList, Merges, WordEncoder};
 use crate::error::TokenizerError;
+use crate::pieces::{PieceEncoder, Pieces};
 use crate::pre::{self, PreTokenizer};
 use crate::prompt::RenderedPrompt;
 use crate::special::{Controls, Segment, SpecialTokens};
@@ -17,23 +18,29 @@ pub struct EncodeOptions {
     pub add_special: bool,
 }
 
-/// A byte-level BPE tokenizer.
+/// A byte-level BPE or SentencePiece tokenizer.
 ///
 /// Methods accept any id, since a model's output can have more rows than its vocabulary has tokens. A token outside the
 /// vocabulary has no text, is not a control token and does not end a reply.
 pub struct Tokenizer {
     vocab: Vocab,
     special: SpecialTokens,
-    pre: PreTokenizer,
-    merges: Merges,
+    algorithm: Algorithm,
     byte_tokens: [Option<u32>; 256],
-    ignore_merges: bool,
     bos: Option<u32>,
     eos: Option<u32>,
     add_bos: bool,
     add_eos: bool,
     ends: Vec<u32>,
     chat_template: Option<String>,
+}
+
+/// How text without special tokens becomes tokens.
+enum Algorithm {
+    /// Byte-level BPE within words.
+    Words { pre: PreTokenizer, merges: Merges, ignore_merges: bool },
+    /// SentencePiece's BPE. Characters without tokens become `unk`.
+    Pieces { pieces: Pieces, unk: Option<u32> },
 }
 
 impl std::fmt::Debug for Tokenizer {
@@ -51,16 +58,15 @@ impl Tokenizer {
     /// # Errors
     /// If the tokenizer or pre-tokenizer is unknown, or the lists do not match each other; see [`TokenizerError`].
     pub fn new(spec: &TokenizerSpec<'_>) -> Result<Tokenizer, TokenizerError> {
+        if spec.is_pieces() {
+            return Tokenizer::of_pieces(spec);
+        }
         if spec.model != "gpt2" {
             return Err(TokenizerError::Model { found: spec.model.to_owned() });
         }
         let family = pre::family(spec.pre)?;
         let vocab = Vocab::new(spec, family.turn_markers)?;
-        for (role, id) in spec.roles() {
-            if id as usize >= vocab.len() {
-                return Err(TokenizerError::SpecialId { role, id, tokens: vocab.len() });
-            }
-        }
+        check_roles(spec, &vocab)?;
         let merges = match &spec.merges {
             _ if family.merge_by_token_id => Merges::ByTokenId,
             Some(pairs) => Merges::Listed(MergeList::new(pairs, &vocab)?),
@@ -69,13 +75,42 @@ impl Tokenizer {
         let ends = vocab.end_of_generation(spec, family.turn_markers);
         Ok(Tokenizer {
             special: SpecialTokens::new(&vocab),
-            pre: PreTokenizer::new(family),
-            merges,
+            algorithm: Algorithm::Words {
+                pre: PreTokenizer::new(family),
+                merges,
+                ignore_merges: spec.ignore_merges.unwrap_or(family.ignore_merges),
+            },
             byte_tokens: byte_tokens(&vocab, spec.unk.filter(|unk| !ends.contains(unk))),
-            ignore_merges: spec.ignore_merges.unwrap_or(family.ignore_merges),
             bos: spec.bos,
             eos: spec.eos,
             add_bos: spec.add_bos.unwrap_or(family.add_bos),
+            add_eos: spec.add_eos.unwrap_or(false),
+            ends,
+            chat_template: spec.chat_template.map(str::to_owned),
+            vocab,
+        })
+    }
+
+    /// A tokenizer of SentencePiece. As in llama.cpp, files that name no unknown, BOS and EOS token mean the first three.
+    fn of_pieces(spec: &TokenizerSpec<'_>) -> Result<Tokenizer, TokenizerError> {
+        let default = |id: u32| (spec.tokens.len() > id as usize).then_some(id);
+        let spec = &TokenizerSpec {
+            unk: spec.unk.or(default(0)),
+            bos: spec.bos.or(default(1)),
+            eos: spec.eos.or(default(2)),
+            ..spec.clone()
+        };
+        let vocab = Vocab::new(spec, &[])?;
+        check_roles(spec, &vocab)?;
+        let pieces = Pieces::new(spec)?;
+        let ends = vocab.end_of_generation(spec, &[]);
+        Ok(Tokenizer {
+            special: SpecialTokens::new(&vocab),
+            algorithm: Algorithm::Pieces { pieces, unk: spec.unk.filter(|unk| !ends.contains(unk)) },
+            byte_tokens: byte_tokens(&vocab, None),
+            bos: spec.bos,
+            eos: spec.eos,
+            add_bos: spec.add_bos.unwrap_or(true),
             add_eos: spec.add_eos.unwrap_or(false),
             ends,
             chat_template: spec.chat_template.map(str::to_owned),
@@ -117,17 +152,36 @@ impl Tokenizer {
         // Most languages take more than three bytes per token.
         let mut ids = Vec::with_capacity(text.len() / 3 + 2);
         ids.extend(before);
-        let mut words = WordEncoder::new(&self.vocab, &self.merges, &self.byte_tokens);
-        self.special.split(&self.vocab, text, controls, |segment| match segment {
-            Segment::Token(id) => ids.push(id),
-            Segment::Text(text) => self.pre.split(text, &mut |word| {
-                let whole = self.ignore_merges.then(|| self.vocab.find_text(word.as_bytes())).flatten();
-                match whole {
-                    Some(id) => ids.push(id),
-                    None => words.encode(word.as_bytes(), &mut ids),
-                }
-            }),
-        });
+        match &self.algorithm {
+            Algorithm::Words { pre, merges, ignore_merges } => {
+                let mut words = WordEncoder::new(&self.vocab, merges, &self.byte_tokens);
+                self.special.split(&self.vocab, text, controls, |segment| match segment {
+                    Segment::Token(id) => ids.push(id),
+                    Segment::Text(text) => pre.split(text, &mut |word| {
+                        let whole = ignore_merges.then(|| self.vocab.find_text(word.as_bytes())).flatten();
+                        match whole {
+                            Some(id) => ids.push(id),
+                            None => words.encode(word.as_bytes(), &mut ids),
+                        }
+                    }),
+                });
+            }
+            Algorithm::Pieces { pieces, unk } => {
+                let mut encoder = PieceEncoder::new(&self.vocab, pieces, &self.byte_tokens, *unk);
+                let (mut last, mut prepared) = (None, String::new());
+                self.special.split(&self.vocab, text, controls, |segment| match segment {
+                    Segment::Token(id) => {
+                        ids.push(id);
+                        last = Some(self.vocab.bytes(id));
+                    }
+                    // It begins the text or follows a special token.
+                    Segment::Text(text) => {
+                        pieces.prepare(text, last, &mut prepared);
+                        encoder.encode(&prepared, &mut ids);
+                    }
+                });
+            }
+        }
         ids.extend(after);
         ids
     }
@@ -138,11 +192,19 @@ impl Tokenizer {
         if self.contains(id) { self.vocab.bytes(id) } else { &[] }
     }
 
-    /// Decodes `ids` to text, with U+FFFD for bytes that are not UTF-8. `skip_special` leaves out control tokens.
+    /// Decodes `ids` to text, with U+FFFD for bytes that are not UTF-8. `skip_special` leaves out control tokens. The space that
+    /// SentencePiece puts before a text is left out too.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> String {
         let shown = ids.iter().filter(|&&id| !(skip_special && self.is_control(id)));
         let bytes: Vec<u8> = shown.flat_map(|&id| self.token_bytes(id)).copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        let begins = ids.iter().find(|id| !skip_special || !self.is_control(**id));
+        let bytes = match &self.algorithm {
+            Algorithm::Pieces { pieces, .. } if begins.is_some_and(|id| !self.is_control(*id)) => {
+                pieces.without_prefix(&bytes)
+            }
+            _ => &bytes,
+        };
+        String::from_utf8_lossy(bytes).into_owned()
     }
 
     /// Returns whether a token is markup that a reader should not see: control, unknown or unused.
@@ -202,6 +264,14 @@ impl Tokenizer {
 
     fn contains(&self, id: u32) -> bool {
         (id as usize) < self.vocab.len()
+    }
+}
+
+/// Returns an error if a special token is outside the vocabulary.
+fn check_roles(spec: &TokenizerSpec<'_>, vocab: &Vocab) -> Result<(), TokenizerError> {
+    match spec.roles().find(|(_, id)| *id as usize >= vocab.len()) {
+        Some((role, id)) => Err(TokenizerError::SpecialId { role, id, tokens: vocab.len() }),
+        None => Ok(()),
     }
 }
 

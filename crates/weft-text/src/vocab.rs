@@ -5,22 +5,30 @@ use std::hash::{BuildHasher as _, RandomState};
 use crate::byte_level;
 use crate::end_of_generation;
 use crate::error::TokenizerError;
+use crate::piece_spelling;
 
 /// A tokenizer as a model file describes it: the values of the `tokenizer.ggml.*` keys, borrowed from the file.
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerSpec<'a> {
-    /// `model`: the algorithm. Only `"gpt2"`, byte-level BPE, is supported.
+    /// `model`: the algorithm, `"gpt2"` for byte-level BPE or `"llama"` for SentencePiece's BPE.
     pub model: &'a str,
-    /// `pre`: the name of the pre-tokenizer. For files without one, llama.cpp uses `"default"`.
+    /// `pre`: the name of the pre-tokenizer, for byte-level BPE. For files without one, llama.cpp uses `"default"`.
     pub pre: &'a str,
     /// `tokens`: the spelling of each token, by id.
     pub tokens: Vec<&'a [u8]>,
     /// `token_type`: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte. Without it, the special tokens
     /// below and the well-known ends of a reply are control tokens, and all others are normal.
     pub token_types: Option<Vec<i32>>,
-    /// `merges`: pairs of spellings that merge, best first. Required except for rank-ordered vocabularies (`kimi-k2`),
-    /// which ignore it.
+    /// `merges`: pairs of spellings that merge, best first. Required for byte-level BPE except for rank-ordered vocabularies
+    /// (`kimi-k2`), which ignore it.
     pub merges: Option<Vec<&'a [u8]>>,
+    /// `scores`: the score of each token; pairs merge into the one with the highest. Required for SentencePiece.
+    pub scores: Option<Vec<f32>>,
+    /// `add_space_prefix`: whether SentencePiece puts a space before text that begins or follows a special token. Defaults to
+    /// yes.
+    pub add_space_prefix: Option<bool>,
+    /// Whether SentencePiece drops white space after special tokens, as Phi-3's tokenizer does. Files do not say.
+    pub strip_after_special: bool,
     /// `bos_token_id`: the beginning of a text.
     pub bos: Option<u32>,
     /// `eos_token_id`: the end of a text.
@@ -45,6 +53,11 @@ pub struct TokenizerSpec<'a> {
 }
 
 impl TokenizerSpec<'_> {
+    /// Whether tokens are SentencePiece's.
+    pub(crate) fn is_pieces(&self) -> bool {
+        self.model == "llama"
+    }
+
     /// The special tokens that the file names, each with its role.
     pub(crate) fn roles(&self) -> impl Iterator<Item = (&'static str, u32)> {
         [
@@ -139,6 +152,7 @@ const EMPTY: u32 = u32::MAX;
 impl Vocab {
     /// Decodes the spellings of `spec` and indexes the tokens. `turn_markers` end a reply too.
     pub(crate) fn new(spec: &TokenizerSpec<'_>, turn_markers: &[&str]) -> Result<Vocab, TokenizerError> {
+        let push_bytes = if spec.is_pieces() { piece_spelling::push_bytes } else { byte_level::push_bytes };
         let tokens = spec.tokens.len();
         let bytes = spec.tokens.iter().map(|token| token.len()).sum();
         let count = u32::try_from(tokens).ok().filter(|&count| (1..EMPTY / 4).contains(&count));
@@ -157,7 +171,7 @@ impl Vocab {
         };
         for (id, token) in (0..count).zip(&spec.tokens) {
             let kind = spec.kind(id, turn_markers)?;
-            vocab.push(id, kind, utf8("tokens", id as usize, token)?)?;
+            vocab.push(id, kind, utf8("tokens", id as usize, token)?, push_bytes)?;
         }
         // Normal tokens first: they win over user-defined tokens with the same bytes.
         for wanted in [TokenKind::Normal, TokenKind::UserDefined] {
@@ -170,9 +184,16 @@ impl Vocab {
         Ok(vocab)
     }
 
-    fn push(&mut self, id: u32, kind: TokenKind, spelling: &str) -> Result<(), TokenizerError> {
+    /// Adds a token. `push_bytes` appends the bytes of a normal one's spelling, which are no more than those of the spelling.
+    fn push(
+        &mut self,
+        id: u32,
+        kind: TokenKind,
+        spelling: &str,
+        push_bytes: fn(&str, &mut Vec<u8>),
+    ) -> Result<(), TokenizerError> {
         match kind {
-            TokenKind::Normal => byte_level::push_bytes(spelling, &mut self.bytes),
+            TokenKind::Normal => push_bytes(spelling, &mut self.bytes),
             TokenKind::Byte => match parse_byte(spelling) {
                 Some(byte) => self.bytes.push(byte),
                 None => return Err(TokenizerError::ByteToken { id, found: spelling.to_owned() }),

@@ -3,6 +3,7 @@
 mod adapt;
 mod hf;
 mod injection;
+mod pieces;
 mod reply;
 mod smollm2;
 mod support;
