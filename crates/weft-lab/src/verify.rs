@@ -156,7 +156,7 @@ impl Verifier {
         report: OnReport<'_>,
     ) -> Result<Verifier, weft_engine::Error> {
         let model = Model::open(path, options.kv)?;
-        let device = options.open_device()?;
+        let device = options.device.open(options.threads, options.device_folder())?;
         Verifier::new(model, device, options, report)
     }
 

@@ -11,10 +11,10 @@ mod rope;
 
 use weft_ir::NodeId;
 
-pub(crate) use gated::Gated;
+pub(crate) use gated::{Gated, JoinedGated};
 pub(crate) use gqa::{Grouped, Heads};
 pub(crate) use mla::{Latent, Queries};
-pub(crate) use moe::{Count, Experts, Gating, Router, refuse_groups};
+pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};
 pub(crate) use norm::RmsNorm;
 pub(crate) use rope::Rope;
 

@@ -21,6 +21,8 @@ pub(crate) struct Common {
     pub(crate) norm: RmsNorm,
     /// Query heads per layer.
     pub(crate) heads: usize,
+    /// The tensor of the norm before each feed-forward network.
+    pub(crate) ffn_norm: &'static str,
 }
 
 impl Common {
@@ -40,6 +42,7 @@ impl Common {
             context,
             norm: RmsNorm { eps: keys.positive("attention.layer_norm_rms_epsilon")? },
             heads: keys.number("attention.head_count", 1..=MAX_HEADS)?,
+            ffn_norm: "ffn_norm.weight",
         })
     }
 }

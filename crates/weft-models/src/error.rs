@@ -11,7 +11,12 @@ use crate::options::BuildOptions;
 #[non_exhaustive]
 pub enum Error {
     /// The file's architecture is not supported.
-    #[error("{file}: architecture `{}` is not supported; expected one of {supported}", found.escape_debug())]
+    #[error(
+        "{file}: architecture `{}` is not supported; expected one of {supported}{}{}",
+        found.escape_debug(),
+        if nearest.is_some() { "; " } else { "" },
+        nearest.as_deref().unwrap_or_default()
+    )]
     Architecture {
         /// The file.
         file: String,
@@ -19,6 +24,8 @@ pub enum Error {
         found: String,
         /// The names of all supported architectures.
         supported: String,
+        /// The nearest of them, and how the file differs.
+        nearest: Option<String>,
     },
     /// A key is missing or has the wrong type.
     #[error(transparent)]

@@ -2,8 +2,12 @@
 
 mod deepseek2;
 mod family;
+mod glm4moe;
 mod llama;
+mod nearest;
+mod phi3;
 mod qwen2;
+mod qwen2moe;
 mod qwen3;
 mod qwen3moe;
 
@@ -20,8 +24,16 @@ use crate::mtp::Mtp;
 use crate::options::BuildOptions;
 
 /// All families, in the order in which error messages list them.
-static FAMILIES: &[Family] =
-    &[llama::FAMILY, deepseek2::FAMILY, qwen2::FAMILY, qwen3::FAMILY, qwen3moe::FAMILY];
+static FAMILIES: &[Family] = &[
+    llama::FAMILY,
+    deepseek2::FAMILY,
+    qwen2::FAMILY,
+    qwen2moe::FAMILY,
+    qwen3::FAMILY,
+    qwen3moe::FAMILY,
+    glm4moe::FAMILY,
+    phi3::FAMILY,
+];
 
 /// The supported architectures: values of `general.architecture`.
 ///
@@ -55,6 +67,7 @@ pub fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
             file: metadata.file().into(),
             found: found.into(),
             supported: architectures().collect::<Vec<_>>().join(", "),
+            nearest: nearest::nearest(gguf, found, FAMILIES),
         }),
     }
 }

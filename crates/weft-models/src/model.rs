@@ -119,14 +119,14 @@ pub(crate) fn layer<'a>(
     attention: &dyn Block,
     feed_forward: &dyn Block,
 ) -> Result<SegmentBuilder<'a>, Error> {
-    let Common { hidden, norm, .. } = *common;
+    let Common { hidden, norm, ffn_norm, .. } = *common;
     let graph = format!("{}_{}_layer", attention.short_name(), feed_forward.short_name());
     let mut s = SegmentBuilder::new(file, &graph, Some(index));
     let x = s.hidden(hidden);
     let normed = norm.build(&mut s, x, "attn_norm.weight", 1, hidden)?;
     let attended = attention.build(&mut s, normed)?;
     let x = s.g.add(x, attended);
-    let normed = norm.build(&mut s, x, "ffn_norm.weight", 1, hidden)?;
+    let normed = norm.build(&mut s, x, ffn_norm, 1, hidden)?;
     let fed = feed_forward.build(&mut s, normed)?;
     let x = s.g.add(x, fed);
     s.g.output("x", x);

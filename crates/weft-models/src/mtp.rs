@@ -11,6 +11,7 @@
 //! The layer has a KV cache of its own, with a row for token `i` at its position `i`. What it reads of hidden states is kept
 //! like a cache, too: so it can follow the model at any time, whatever has become of the step that computed them.
 
+use weft_gguf::Gguf;
 use weft_ir::Dim;
 use weft_quant::GgmlType;
 
@@ -18,6 +19,7 @@ use crate::blocks::{Block, ends};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
+use crate::keys::Keys;
 use crate::model::layer;
 use crate::segment::{Segment, SegmentBuilder};
 
@@ -32,6 +34,29 @@ pub struct Mtp {
     /// The segments of a step of the layer. Its inputs are those of the model's steps, with `tokens` the ones after those of
     /// the rows; `logits` are of the ones after these.
     pub segments: Vec<Segment>,
+}
+
+/// The most blocks of a multi-token prediction head. (Published models have one.)
+const MAX_MTP_BLOCKS: usize = 16;
+
+/// Returns how many of the file's blocks are layers of the main model.
+///
+/// A multi-token prediction head (MTP, "NextN") is one or more blocks after the last layer, which `block_count` includes.
+/// Its tensors are named `blk.N.nextn.*`. Files without the head may still count it; `nextn_predict_layers` says how many
+/// blocks can be missing for that reason.
+pub(crate) fn layers(gguf: &Gguf, keys: &Keys<'_>, blocks: usize) -> Result<usize, Error> {
+    let mtp = keys.number_opt("nextn_predict_layers", 0..=MAX_MTP_BLOCKS)?.unwrap_or(0);
+    let is_empty = |block: usize| {
+        let prefix = format!("blk.{block}.");
+        !gguf.tensors().iter().any(|tensor| tensor.name.starts_with(&prefix))
+    };
+    let is_layer = |block: usize| {
+        let left_out = blocks - block <= mtp && is_empty(block);
+        !left_out && gguf.tensor(&format!("blk.{block}.nextn.eh_proj.weight")).is_none()
+    };
+    // At least one, so that a file with nothing but the head fails at its first missing tensor.
+    let last = (1..blocks).rev().find(|block| is_layer(*block)).unwrap_or(0);
+    Ok(last + 1)
 }
 
 /// Builds the layer from block `index` of a file.
@@ -89,7 +114,12 @@ fn head<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<Segme
     let x = s.hidden(hidden);
     let wanted = s.g.input("out_rows", GgmlType::I32, [Dim::R]);
     let x = s.g.rows(x, wanted);
-    let x = norm.build(&mut s, x, "nextn.shared_head_norm.weight", 1, hidden)?;
+    const NORM: &str = "nextn.shared_head_norm.weight";
+    // Files without a norm of its own use the model's.
+    let x = match s.has(NORM) {
+        true => norm.build(&mut s, x, NORM, 1, hidden)?,
+        false => s.of_model(|s| norm.build(s, x, ends::NORM, 1, hidden))?,
+    };
     let output = if s.of_model(|s| s.has(ends::OUTPUT)) { ends::OUTPUT } else { ends::EMBEDDING };
     let output = s.own_or_model("nextn.shared_head_head.weight", output, &[vocab, hidden])?;
     let logits = s.g.dot(x, output);

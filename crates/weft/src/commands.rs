@@ -17,7 +17,6 @@ mod kl;
 mod list;
 mod logits;
 mod make;
-mod optimize;
 mod perplexity;
 mod profile;
 mod ps;
@@ -58,7 +57,6 @@ pub(crate) const COMMANDS: &[Command] = &[
     roofline::COMMAND,
     ablate::COMMAND,
     tune::COMMAND,
-    optimize::COMMAND,
     journal::COMMAND,
     report::COMMAND,
     devices::COMMAND,

@@ -38,7 +38,6 @@ mod tensor_types;
 mod terminal;
 mod test_folder;
 mod text_file;
-mod tuned;
 mod typeset;
 mod units;
 mod values;

@@ -39,6 +39,28 @@ impl Gated {
     }
 }
 
+/// A gated network whose gate and up matrices are one tensor, `ffn_up`, the gate's rows first.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct JoinedGated(pub(crate) Gated);
+
+impl Block for JoinedGated {
+    fn short_name(&self) -> &'static str {
+        self.0.short_name()
+    }
+
+    fn info(&self) -> BlockInfo {
+        self.0.info()
+    }
+
+    fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
+        let Gated { hidden, width, .. } = self.0;
+        let both = linear(s, x, "ffn_up", hidden, 2 * width)?;
+        let (gate, up) = (s.g.slice(both, 1, 0, width), s.g.slice(both, 1, width, width));
+        let inner = self.0.gate(s, gate, up);
+        linear(s, inner, "ffn_down", width, hidden)
+    }
+}
+
 impl Block for Gated {
     fn short_name(&self) -> &'static str {
         "dense"

@@ -16,6 +16,8 @@ pub(crate) struct Grouped {
     pub(crate) hidden: usize,
     /// The heads.
     pub(crate) heads: Heads,
+    /// Whether one tensor, `attn_qkv`, holds the matrices of queries, keys and values, in this order.
+    pub(crate) joined: bool,
     /// QK-norm: the norm of every query head (`attn_q_norm`) and key head (`attn_k_norm`), before rotation.
     pub(crate) qk_norm: Option<RmsNorm>,
     /// The rotary embedding.
@@ -105,6 +107,21 @@ fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Err
 }
 
 impl Grouped {
+    /// Queries, `[T, heads·width]`, and keys and values, `[T, keys·width]` each.
+    fn project(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<[NodeId; 3], Error> {
+        let Heads { queries, keys, width } = self.heads;
+        let (q, kv) = (queries * width, keys * width);
+        if self.joined {
+            let all = linear(s, x, "attn_qkv", self.hidden, q + 2 * kv)?;
+            return Ok([(0, q), (q, kv), (q + kv, kv)].map(|(start, len)| s.g.slice(all, 1, start, len)));
+        }
+        Ok([
+            linear(s, x, "attn_q", self.hidden, q)?,
+            linear(s, x, "attn_k", self.hidden, kv)?,
+            linear(s, x, "attn_v", self.hidden, kv)?,
+        ])
+    }
+
     /// Splits `x`, `[T, count·width]`, into heads, norms them if there is a QK-norm, and rotates them. Returns
     /// `[T, count, width]`.
     fn heads(
@@ -141,10 +158,7 @@ impl Block for Grouped {
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Heads { queries, keys, width } = self.heads;
         let (q_width, kv_width) = (queries * width, keys * width);
-        let q = linear(s, x, "attn_q", self.hidden, q_width)?;
-        let k = linear(s, x, "attn_k", self.hidden, kv_width)?;
-        let v = linear(s, x, "attn_v", self.hidden, kv_width)?;
-
+        let [q, k, v] = self.project(s, x)?;
         let q = self.heads(s, q, queries, "attn_q_norm.weight")?;
         let k = self.heads(s, k, keys, "attn_k_norm.weight")?;
         let k = s.g.reshape(k, [Dim::T, kv_width.into()]);

@@ -19,10 +19,21 @@ pub(crate) struct Experts {
     pub(crate) count: Count,
     /// The network of one expert.
     pub(crate) expert: Gated,
-    /// Experts that run for every token, stored as one network of `shared` times the width.
-    pub(crate) shared: usize,
+    /// Experts that run for every token.
+    pub(crate) shared: Option<Shared>,
     /// Picks the experts.
     pub(crate) router: Router,
+}
+
+/// Experts that run for every token, stored as one network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shared {
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The width of the network: of all of them together.
+    pub(crate) width: usize,
+    /// Whether the result is multiplied by the sigmoid of a score that each token gets, `ffn_gate_inp_shexp`.
+    pub(crate) scored: bool,
 }
 
 /// How many experts there are, and how many run for a token.
@@ -39,6 +50,8 @@ pub(crate) struct Count {
 pub(crate) struct Router {
     /// How logits become probabilities.
     pub(crate) gating: Gating,
+    /// The groups of experts that are chosen before experts are.
+    pub(crate) groups: Option<Groups>,
     /// Whether the file may have a load-balancing bias, `exp_probs_b`, which affects the choice of experts but not their
     /// weights.
     pub(crate) bias: bool,
@@ -48,6 +61,16 @@ pub(crate) struct Router {
     pub(crate) scale: f32,
 }
 
+/// Groups of experts that follow each other. A token's experts come from the few groups whose two best experts score highest
+/// (DeepSeek-V3, 2024, <https://arxiv.org/abs/2412.19437>, section 2.1.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Groups {
+    /// The number of groups, which divides that of experts.
+    pub(crate) count: usize,
+    /// How many of them are chosen.
+    pub(crate) used: usize,
+}
+
 /// How router logits become probabilities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gating {
@@ -55,6 +78,74 @@ pub(crate) enum Gating {
     Softmax,
     /// Sigmoid of each expert's logit.
     Sigmoid,
+}
+
+impl Gating {
+    /// Reads `expert_gating_func`. Zero means "not set".
+    pub(crate) fn read(keys: &Keys<'_>, default: Gating) -> Result<Gating, Error> {
+        const GATING: &str = "expert_gating_func";
+        match keys.metadata.u32(&keys.name(GATING))? {
+            None | Some(0) => Ok(default),
+            Some(1) => Ok(Gating::Softmax),
+            Some(2) => Ok(Gating::Sigmoid),
+            Some(other) => Err(keys.unsupported(GATING, other, "it can be 1 (softmax) or 2 (sigmoid)")),
+        }
+    }
+}
+
+impl Groups {
+    /// Reads `expert_group_count` and `expert_group_used_count`. Returns `None` if all experts can be chosen.
+    pub(crate) fn read(keys: &Keys<'_>, experts: Count, gating: Gating) -> Result<Option<Groups>, Error> {
+        const COUNT: &str = "expert_group_count";
+        const USED: &str = "expert_group_used_count";
+        let Some(count) = keys.number_opt(COUNT, 0..=MAX_EXPERTS)?.filter(|count| *count > 1) else {
+            return Ok(None);
+        };
+        let Count { experts, used: chosen } = experts;
+        if !experts.is_multiple_of(count) || experts / count < 2 {
+            let rule = format!("it must divide expert_count, {experts}, into groups of two or more");
+            return Err(keys.wrong(COUNT, count, rule));
+        }
+        let used = keys.number(USED, 1..=count)?;
+        if used == count {
+            return Ok(None);
+        }
+        if used * (experts / count) < chosen {
+            let rule = format!("so many groups have fewer experts than expert_used_count, {chosen}");
+            return Err(keys.wrong(USED, used, rule));
+        }
+        // DeepSeek-V2 has a softmax and scores a group by its best expert alone.
+        if gating == Gating::Softmax {
+            return Err(keys.unsupported(COUNT, count, "with softmax gating it can only be 1"));
+        }
+        Ok(Some(Groups { count, used }))
+    }
+
+    /// Lowers the scores of all experts, `[T, experts]`, in groups that are not chosen, so far that none of them is. Of groups
+    /// that score the same as the last one that is chosen, all are.
+    fn limit(self, s: &mut SegmentBuilder<'_>, scores: NodeId, experts: usize) -> NodeId {
+        // Scores of groups that differ at all differ by more than a millionth of their experts' scores.
+        const FAR: f32 = 1e30;
+        let (g, groups) = (&mut s.g, self.count);
+        let grouped = g.reshape(scores, [Dim::T, groups.into(), (experts / groups).into()]);
+        let best = g.topk(grouped, 2);
+        let best = g.take(grouped, best);
+        let sums = g.reduce_sum(best, 2);
+        let sums = g.reshape(sums, [Dim::T, groups.into()]);
+        let chosen = g.topk(sums, self.used);
+        let chosen = g.take(sums, chosen);
+        let negated = g.neg(chosen);
+        let least = g.reduce_max(negated, 1);
+        // The distance to the last group that is chosen: 0, or below it.
+        let distance = g.add(sums, least);
+        let zero = g.scalar(0.0);
+        let below = g.min(distance, zero);
+        let far = g.scalar(FAR);
+        let lowered = g.mul(below, far);
+        let lowered = g.reshape(lowered, [Dim::T, groups.into(), 1.into()]);
+        let limited = g.add(grouped, lowered);
+        g.reshape(limited, [Dim::T, experts.into()])
+    }
 }
 
 impl Count {
@@ -74,7 +165,7 @@ impl Count {
 }
 
 /// Returns an error if the router picks groups of experts first.
-pub(crate) fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
+fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
     const GROUPS: &str = "expert_group_count";
     match keys.metadata.u32(&keys.name(GROUPS))? {
         None | Some(0 | 1) => Ok(()),
@@ -105,12 +196,23 @@ impl Block for Experts {
 
     fn info(&self) -> BlockInfo {
         let Experts { count: Count { experts, used }, expert: Gated { width, .. }, shared, .. } = *self;
-        let also = if shared > 0 { format!(" and {shared} shared") } else { String::new() };
-        BlockInfo {
-            kind: "experts",
-            sizes: vec![("experts", experts), ("used", used), ("shared", shared), ("width", width)],
-            summary: format!("with {used} of {experts} experts{also} of {width}"),
+        let mut sizes = vec![("experts", experts), ("used", used)];
+        let summary = match shared {
+            None => format!("with {used} of {experts} experts of {width}"),
+            Some(Shared { count, width: all, .. }) if all == count * width => {
+                format!("with {used} of {experts} experts and {count} shared of {width}")
+            }
+            Some(Shared { width: all, .. }) => {
+                format!("with {used} of {experts} experts of {width} and a shared one of {all}")
+            }
+        };
+        sizes.extend([("shared", shared.map_or(0, |shared| shared.count)), ("width", width)]);
+        if let Some(Shared { count, width: all, .. }) =
+            shared.filter(|shared| shared.width != shared.count * width)
+        {
+            sizes.push(("shared_width", all / count));
         }
+        BlockInfo { kind: "experts", sizes, summary }
     }
 
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
@@ -126,10 +228,14 @@ impl Block for Experts {
         let weighted = g.mul(each, weights);
         let sum = g.reduce_sum(weighted, 1);
         let routed = g.reshape(sum, [Dim::T, hidden.into()]);
-        if *shared == 0 {
-            return Ok(routed);
+        let Some(Shared { width, scored, .. }) = *shared else { return Ok(routed) };
+        let mut shared = Gated { width, ..*expert }.build_as(s, x, "_shexp")?;
+        if scored {
+            let w = s.matrix("ffn_gate_inp_shexp.weight", &[1, hidden])?;
+            let score = s.g.dot(x, w);
+            let share = s.g.sigmoid(score);
+            shared = s.g.mul(shared, share);
         }
-        let shared = Gated { width: shared * width, ..*expert }.build_as(s, x, "_shexp")?;
         Ok(s.g.add(routed, shared))
     }
 }
@@ -141,6 +247,15 @@ impl Router {
     ///
     /// If the file asks for another.
     pub(crate) fn normalised_softmax(keys: &Keys<'_>) -> Result<Router, Error> {
+        Router::only_softmax(keys, true)
+    }
+
+    /// Softmax without scale, normalised over the chosen experts or not.
+    ///
+    /// # Errors
+    ///
+    /// If the file asks for another.
+    pub(crate) fn only_softmax(keys: &Keys<'_>, normalise: bool) -> Result<Router, Error> {
         refuse_groups(keys)?;
         const GATING: &str = "expert_gating_func";
         // Zero means "not set".
@@ -148,11 +263,11 @@ impl Router {
             return Err(keys.unsupported(GATING, gating, "it can only be 1 (softmax)"));
         }
         const NORM: &str = "expert_weights_norm";
-        if keys.metadata.bool(&keys.name(NORM))? == Some(false) {
-            return Err(keys.unsupported(NORM, false, "it can only be true"));
+        if keys.metadata.bool(&keys.name(NORM))? == Some(!normalise) {
+            return Err(keys.unsupported(NORM, !normalise, format!("it can only be {normalise}")));
         }
         keys.refuse_factor("expert_weights_scale")?;
-        Ok(Router { gating: Gating::Softmax, bias: false, normalise: true, scale: 1.0 })
+        Ok(Router { gating: Gating::Softmax, groups: None, bias: false, normalise, scale: 1.0 })
     }
 
     /// The chosen experts of each token, `i32[T, used]`, and their weights, `f32[T, used]`.
@@ -172,6 +287,10 @@ impl Router {
         let scores = match self.bias {
             true => s.add_bias(probs, "exp_probs_b.bias", count.experts)?,
             false => probs,
+        };
+        let scores = match self.groups {
+            Some(groups) => groups.limit(s, scores, count.experts),
+            None => scores,
         };
         let g = &mut s.g;
         let ids = g.topk(scores, count.used);

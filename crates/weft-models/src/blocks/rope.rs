@@ -11,11 +11,14 @@ use weft_ir::{Dim, NodeId, RopeStyle};
 
 use crate::error::Error;
 use crate::file::ModelFile;
-use crate::keys::Keys;
+use crate::keys::{Keys, MAX_CONTEXT};
 use crate::segment::SegmentBuilder;
 
 /// The tensor of factors that the frequencies are divided by (llama 3).
 const FACTORS: &str = "rope_freqs.weight";
+/// The tensors of factors for contexts within the original one, and beyond (LongRoPE).
+const SHORT_FACTORS: &str = "rope_factors_short.weight";
+const LONG_FACTORS: &str = "rope_factors_long.weight";
 
 /// The rotary embedding of a model.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,10 +31,19 @@ pub(crate) struct Rope {
     pub(crate) base: f32,
     /// How frequencies are scaled.
     pub(crate) scaling: RopeScaling,
-    /// Factors that the frequencies are divided by before scaling: `dims/2` values.
-    pub(crate) factors: Option<Vec<f32>>,
+    /// Factors that the frequencies are divided by before scaling.
+    pub(crate) factors: Option<Factors>,
     /// Factor applied to cosine and sine.
     pub(crate) magnitude: f32,
+}
+
+/// Factors of rotary frequencies.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Factors {
+    /// One for each of the `dims/2` pairs.
+    values: Vec<f32>,
+    /// The tensors that they come from, and those that hold the values for other contexts.
+    tensors: &'static [&'static str],
 }
 
 /// How rotary frequencies are scaled for contexts longer than in the original training.
@@ -99,8 +111,25 @@ impl Rope {
 
     /// Adds the frequency factors, if the file has them.
     pub(crate) fn with_factors(self, file: &ModelFile<'_>) -> Result<Rope, Error> {
-        let factors = file.constants(FACTORS, self.dims / 2)?;
-        Ok(Rope { factors, ..self })
+        let values = file.constants(FACTORS, self.dims / 2)?;
+        Ok(Rope { factors: values.map(|values| Factors { values, tensors: &[FACTORS] }), ..self })
+    }
+
+    /// Adds the frequency factors of LongRoPE for a context of `context` tokens, if the file has them.
+    pub(crate) fn with_long_factors(self, file: &ModelFile<'_>, context: usize) -> Result<Rope, Error> {
+        let original = file.keys.number_opt("rope.scaling.original_context_length", 1..=MAX_CONTEXT)?;
+        let is_long = original.is_some_and(|original| context > original);
+        let short = file.constants(SHORT_FACTORS, self.dims / 2)?;
+        let long = file.constants(LONG_FACTORS, self.dims / 2)?;
+        if short.is_none() && long.is_none() {
+            return Ok(self);
+        }
+        let (tensor, values) = if is_long { (LONG_FACTORS, long) } else { (SHORT_FACTORS, short) };
+        let Some(values) = values else {
+            let expected = vec![self.dims as u64 / 2];
+            return Err(Error::MissingTensor { file: file.path(), tensor: tensor.into(), expected });
+        };
+        Ok(Rope { factors: Some(Factors { values, tensors: &[SHORT_FACTORS, LONG_FACTORS] }), ..self })
     }
 
     /// The factor by which DeepSeek multiplies attention scores besides 1/√d: `mscale²`. It applies to the whole score, not
@@ -127,7 +156,7 @@ impl Rope {
             }
         };
         let frequency = |i: usize| {
-            let given = self.factors.as_ref().map_or(1.0, |factors| f64::from(factors[i]));
+            let given = self.factors.as_ref().map_or(1.0, |factors| f64::from(factors.values[i]));
             let divided = ramp.map_or(1.0, |(low, high): (f64, f64)| {
                 ((i as f64 - low) / (high - low).max(0.001)).clamp(0.0, 1.0)
             });
@@ -155,8 +184,8 @@ impl Rope {
 
     /// Rotates the first `dims` values of `x`, `[T, width]` or `[T, H, width]`.
     pub(crate) fn apply(&self, s: &mut SegmentBuilder<'_>, x: NodeId, rank: usize, width: usize) -> NodeId {
-        if self.factors.is_some() {
-            s.constants.push(FACTORS);
+        if let Some(factors) = &self.factors {
+            s.constants.extend(factors.tensors);
         }
         let (cos, sin) = self.tables(s);
         if self.dims == width {
@@ -185,8 +214,7 @@ fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Resu
             Err(keys.wrong("rope.scaling.factor", factor, "for YaRN, it must be at least 1"))
         }
         "yarn" => {
-            let original =
-                keys.number_opt("rope.scaling.original_context_length", 1..=crate::keys::MAX_CONTEXT)?;
+            let original = keys.number_opt("rope.scaling.original_context_length", 1..=MAX_CONTEXT)?;
             // llama.cpp writes -1 for an extrapolation factor that is not set.
             refuse_unless(keys, "rope.scaling.yarn_ext_factor", |factor| factor == 1.0 || factor < 0.0)?;
             refuse_unless(keys, "rope.scaling.yarn_attn_factor", |factor| factor == 1.0)?;
@@ -228,7 +256,8 @@ mod tests {
         assert_eq!(plain.frequencies(), [1.0, 0.1, 0.01, 0.001]);
         let halved = rope(8, RopeScaling::Linear { factor: 2.0 });
         assert_eq!(halved.frequencies(), [0.5, 0.05, 0.005, 0.0005]);
-        let divided = Rope { factors: Some(vec![1.0, 2.0, 4.0, 8.0]), ..plain };
+        let divided =
+            Rope { factors: Some(Factors { values: vec![1.0, 2.0, 4.0, 8.0], tensors: &[] }), ..plain };
         assert_eq!(divided.frequencies(), [1.0, 0.05, 0.0025, 0.000125]);
     }
 

@@ -7,7 +7,7 @@ use weft_gguf::Gguf;
 use weft_ir::{RopeStyle, Unary};
 
 use super::family::Family;
-use crate::blocks::{Block, Count, Experts, Gated, Gating, Latent, Queries, Rope, Router, refuse_groups};
+use crate::blocks::{Block, Count, Experts, Gated, Gating, Groups, Latent, Queries, Rope, Router, Shared};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -15,16 +15,51 @@ use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_LAYERS, MAX_SHARED_EXPERTS, MAX_WIDT
 use crate::model::{ModelBuilder, ModelGraph};
 use crate::mtp::{self, Mtp};
 
-pub(super) const FAMILY: Family = Family { architecture: "deepseek2", build, mtp: Some(mtp) };
+pub(super) const FAMILY: Family = Family {
+    architecture: "deepseek2",
+    tensors: &[
+        "attn_norm",
+        "attn_q",
+        "attn_q_a",
+        "attn_q_a_norm",
+        "attn_q_b",
+        "attn_kv_a_mqa",
+        "attn_kv_a_norm",
+        "attn_k_b",
+        "attn_v_b",
+        "attn_kv_b",
+        "attn_output",
+        "ffn_norm",
+        "ffn_gate",
+        "ffn_up",
+        "ffn_down",
+        "ffn_gate_inp",
+        "ffn_gate_exps",
+        "ffn_up_exps",
+        "ffn_down_exps",
+        "ffn_gate_up_exps",
+        "ffn_gate_shexp",
+        "ffn_up_shexp",
+        "ffn_down_shexp",
+        "exp_probs_b",
+        "nextn.eh_proj",
+        "nextn.enorm",
+        "nextn.hnorm",
+        "nextn.embed_tokens",
+        "nextn.shared_head_head",
+        "nextn.shared_head_norm",
+    ],
+    build,
+    mtp: Some(mtp),
+};
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let ModelFile { gguf, keys, .. } = file;
     let common = Common::read(keys)?;
-    refuse_groups(keys)?;
     refuse_temperature(keys)?;
-    let layers = layers(gguf, keys, common.blocks)?;
+    let layers = mtp::layers(gguf, keys, common.blocks)?;
     let attention = attention(gguf, keys, &common)?;
-    let feed_forward = feed_forward(keys, &common, layers)?;
+    let feed_forward = feed_forward(keys, &common, layers, gating(keys, layers, common.vocab)?)?;
 
     let mtp_blocks = common.blocks - layers;
     let mut model = ModelBuilder::new(file, common)?;
@@ -39,12 +74,12 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
 fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
     let ModelFile { gguf, keys, .. } = file;
     let common = Common::read(keys)?;
-    let layers = layers(gguf, keys, common.blocks)?;
+    let layers = mtp::layers(gguf, keys, common.blocks)?;
     if gguf.tensor(&format!("blk.{layers}.nextn.eh_proj.weight")).is_none() {
         return Ok(None);
     }
     let attention = attention(gguf, keys, &common)?;
-    let feed_forward = feed_forward(keys, &common, layers)?;
+    let feed_forward = feed_forward(keys, &common, layers, gating(keys, layers, common.vocab)?)?;
     let Some(last) = feed_forward.last() else { return Ok(None) };
     mtp::build(file, &common, layers, &attention, last.as_ref()).map(Some)
 }
@@ -55,29 +90,6 @@ fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
         None | Some(0.0) => Ok(()),
         Some(scale) => Err(keys.unsupported(TEMPERATURE, scale, "it can only be 0")),
     }
-}
-
-/// The most blocks of a multi-token prediction head. (Published models have one.)
-const MAX_MTP_BLOCKS: usize = 16;
-
-/// Returns how many of the file's blocks are layers of the main model.
-///
-/// A multi-token prediction head (MTP, "NextN") is one or more blocks after the last layer, which `block_count` includes.
-/// Its tensors are named `blk.N.nextn.*`. Files without the head may still count it; `nextn_predict_layers` says how many
-/// blocks can be missing for that reason.
-fn layers(gguf: &Gguf, keys: &Keys<'_>, blocks: usize) -> Result<usize, Error> {
-    let mtp = keys.number_opt("nextn_predict_layers", 0..=MAX_MTP_BLOCKS)?.unwrap_or(0);
-    let is_empty = |block: usize| {
-        let prefix = format!("blk.{block}.");
-        !gguf.tensors().iter().any(|tensor| tensor.name.starts_with(&prefix))
-    };
-    let is_layer = |block: usize| {
-        let left_out = blocks - block <= mtp && is_empty(block);
-        !left_out && gguf.tensor(&format!("blk.{block}.nextn.eh_proj.weight")).is_none()
-    };
-    // At least one, so that a file with nothing but the head fails at its first missing tensor.
-    let last = (1..blocks).rev().find(|block| is_layer(*block)).unwrap_or(0);
-    Ok(last + 1)
 }
 
 fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
@@ -119,8 +131,13 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Er
 }
 
 /// The feed-forward blocks of all layers. The first few are dense.
-fn feed_forward(keys: &Keys<'_>, common: &Common, layers: usize) -> Result<Vec<Box<dyn Block>>, Error> {
-    let Common { hidden, blocks, vocab, .. } = *common;
+pub(super) fn feed_forward(
+    keys: &Keys<'_>,
+    common: &Common,
+    layers: usize,
+    gating: Gating,
+) -> Result<Vec<Box<dyn Block>>, Error> {
+    let Common { hidden, blocks, .. } = *common;
     let network = |key: &str, width: u32| {
         let width = keys.within(key, width, 1..=MAX_WIDTH)?;
         Ok::<_, Error>(Gated { hidden, width, activation: Unary::Silu })
@@ -138,13 +155,17 @@ fn feed_forward(keys: &Keys<'_>, common: &Common, layers: usize) -> Result<Vec<B
         let count = Count::read(keys)?;
         let shared = keys.number("expert_shared_count", 0..=MAX_SHARED_EXPERTS)?;
         let router = Router {
-            gating: gating(keys, layers, vocab)?,
+            gating,
+            groups: Groups::read(keys, count, gating)?,
             bias: true,
             normalise: keys.metadata.bool(&keys.name("expert_weights_norm"))?.unwrap_or(false),
             scale: keys.positive_opt("expert_weights_scale")?.unwrap_or(1.0),
         };
         for width in keys.per_layer(WIDTH, blocks)?.into_iter().take(layers).skip(dense) {
-            feed_forward.push(Box::new(Experts { count, expert: network(WIDTH, width)?, shared, router }));
+            let expert = network(WIDTH, width)?;
+            let shared =
+                (shared > 0).then_some(Shared { count: shared, width: shared * expert.width, scored: false });
+            feed_forward.push(Box::new(Experts { count, expert, shared, router }));
         }
     }
     Ok(feed_forward)
@@ -153,13 +174,8 @@ fn feed_forward(keys: &Keys<'_>, common: &Common, layers: usize) -> Result<Vec<B
 /// The router's gating. Old files have no key for it; as in llama.cpp, GLM-4.7-Flash, recognised by its size, then uses a
 /// sigmoid and DeepSeek-V2 a softmax. The wrong gating gives fluent text that repeats itself.
 fn gating(keys: &Keys<'_>, layers: usize, vocab: usize) -> Result<Gating, Error> {
-    const GATING: &str = "expert_gating_func";
-    match keys.metadata.u32(&keys.name(GATING))? {
-        None | Some(0) if matches!(layers, 47 | 48) && vocab == 154_880 => Ok(Gating::Sigmoid),
-        None | Some(0 | 1) => Ok(Gating::Softmax),
-        Some(2) => Ok(Gating::Sigmoid),
-        Some(other) => Err(keys.unsupported(GATING, other, "it can be 1 (softmax) or 2 (sigmoid)")),
-    }
+    let is_glm = matches!(layers, 47 | 48) && vocab == 154_880;
+    Gating::read(keys, if is_glm { Gating::Sigmoid } else { Gating::Softmax })
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub(crate) type BuildMtp = fn(&ModelFile<'_>) -> Result<Option<Mtp>, Error>;
 pub(crate) struct Family {
     /// The value of `general.architecture`.
     pub(crate) architecture: &'static str,
+    /// The names of the weights of its blocks, for the error for architectures that are not supported.
+    pub(crate) tensors: &'static [&'static str],
     /// Reads the family's keys and builds its graphs, or returns an error that names what is not supported.
     pub(crate) build: fn(&ModelFile<'_>) -> Result<ModelGraph, Error>,
     /// Builds the layer that predicts one token more, if the file has it. `None` if no model of the family does.

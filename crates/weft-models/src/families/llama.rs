@@ -12,7 +12,26 @@ use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
-pub(super) const FAMILY: Family = Family { architecture: "llama", build, mtp: None };
+pub(super) const FAMILY: Family = Family {
+    architecture: "llama",
+    tensors: &[
+        "attn_norm",
+        "attn_q",
+        "attn_k",
+        "attn_v",
+        "attn_output",
+        "ffn_norm",
+        "ffn_gate",
+        "ffn_up",
+        "ffn_down",
+        "ffn_gate_inp",
+        "ffn_gate_exps",
+        "ffn_up_exps",
+        "ffn_down_exps",
+    ],
+    build,
+    mtp: None,
+};
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
@@ -22,6 +41,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let attention = Grouped {
         hidden: common.hidden,
         heads,
+        joined: false,
         qk_norm: None,
         rope: Rope::read(&file.keys, RopeStyle::Pairs, rotated, common.context)?.with_factors(file)?,
         scale: scale.unwrap_or(heads.scale()),
@@ -49,7 +69,7 @@ fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Blo
         let network = Gated { hidden, width, activation: Unary::Silu };
         Ok(match experts {
             None => Box::new(network),
-            Some((count, router)) => Box::new(Experts { count, expert: network, shared: 0, router }),
+            Some((count, router)) => Box::new(Experts { count, expert: network, shared: None, router }),
         })
     };
     keys.per_layer(WIDTH, common.blocks)?.into_iter().map(block).collect()

@@ -14,19 +14,26 @@ use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
-pub(super) const FAMILY: Family = Family { architecture: "qwen2", build, mtp: None };
+pub(super) const FAMILY: Family = Family {
+    architecture: "qwen2",
+    tensors: &[
+        "attn_norm",
+        "attn_q",
+        "attn_k",
+        "attn_v",
+        "attn_output",
+        "ffn_norm",
+        "ffn_gate",
+        "ffn_up",
+        "ffn_down",
+    ],
+    build,
+    mtp: None,
+};
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
-    let heads = Heads::read(&file.keys, &common)?;
-    let rotated = heads.rotated(&file.keys)?;
-    let attention = Grouped {
-        hidden: common.hidden,
-        heads,
-        qk_norm: None,
-        rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
-        scale: heads.only_scale(&file.keys)?,
-    };
+    let attention = attention(file, &common)?;
     const WIDTH: &str = "feed_forward_length";
     let widths = file.keys.per_layer(WIDTH, common.blocks)?;
     let hidden = common.hidden;
@@ -37,4 +44,18 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         model.layer(&attention, &Gated { hidden, width, activation: Unary::Silu })?;
     }
     model.finish()
+}
+
+/// The attention of Qwen2 and Qwen2-MoE.
+pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped, Error> {
+    let heads = Heads::read(&file.keys, common)?;
+    let rotated = heads.rotated(&file.keys)?;
+    Ok(Grouped {
+        hidden: common.hidden,
+        heads,
+        joined: false,
+        qk_norm: None,
+        rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
+        scale: heads.only_scale(&file.keys)?,
+    })
 }

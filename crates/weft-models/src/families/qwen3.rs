@@ -13,7 +13,24 @@ use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
-pub(super) const FAMILY: Family = Family { architecture: "qwen3", build, mtp: None };
+pub(super) const FAMILY: Family = Family {
+    architecture: "qwen3",
+    tensors: &[
+        "attn_norm",
+        "attn_q",
+        "attn_k",
+        "attn_v",
+        "attn_output",
+        "attn_q_norm",
+        "attn_k_norm",
+        "ffn_norm",
+        "ffn_gate",
+        "ffn_up",
+        "ffn_down",
+    ],
+    build,
+    mtp: None,
+};
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
@@ -37,6 +54,7 @@ pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped
     Ok(Grouped {
         hidden: common.hidden,
         heads,
+        joined: false,
         qk_norm: Some(common.norm),
         rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
         scale: heads.only_scale(&file.keys)?,

@@ -15,7 +15,25 @@ use crate::file::ModelFile;
 use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
-pub(super) const FAMILY: Family = Family { architecture: "qwen3moe", build, mtp: None };
+pub(super) const FAMILY: Family = Family {
+    architecture: "qwen3moe",
+    tensors: &[
+        "attn_norm",
+        "attn_q",
+        "attn_k",
+        "attn_v",
+        "attn_output",
+        "attn_q_norm",
+        "attn_k_norm",
+        "ffn_norm",
+        "ffn_gate_inp",
+        "ffn_gate_exps",
+        "ffn_up_exps",
+        "ffn_down_exps",
+    ],
+    build,
+    mtp: None,
+};
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
@@ -30,7 +48,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     for width in widths {
         let width = file.keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
         let expert = Gated { hidden, width, activation: Unary::Silu };
-        model.layer(&attention, &Experts { count, expert, shared: 0, router })?;
+        model.layer(&attention, &Experts { count, expert, shared: None, router })?;
     }
     model.finish()
 }

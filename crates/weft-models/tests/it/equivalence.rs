@@ -35,6 +35,65 @@ fn gates_and_ups_fused_or_separate() {
     }
 }
 
+/// Joined tensors compute what separate ones do.
+#[test]
+fn joined_or_separate() {
+    let mut joined = support::phi3();
+    let mut separate = support::qwen2();
+    // The same rotary embedding, and no biases.
+    for tensor in ["rope_factors_short.weight", "rope_factors_long.weight"] {
+        joined.take(tensor);
+    }
+    for block in 0..2 {
+        for tensor in ["attn_q", "attn_k", "attn_v"] {
+            separate.take(&format!("blk.{block}.{tensor}.bias"));
+        }
+    }
+    assert_eq!(all_logits(&joined), all_logits(&separate));
+}
+
+/// The long rotary factors are those of a context beyond the original one.
+#[test]
+fn the_context_chooses_the_rotary_factors() {
+    let long = all_logits(&support::phi3());
+    let with = |context: u32, unused: &str| {
+        let mut file = support::phi3();
+        file.set("phi3.context_length", context);
+        file.tensor(unused).values.fill(2.0);
+        all_logits(&file)
+    };
+    assert_eq!(with(4096, "rope_factors_short.weight"), long);
+    assert_eq!(with(1025, "rope_factors_short.weight"), long);
+    assert_eq!(with(1024, "rope_factors_long.weight"), with(512, "rope_factors_long.weight"));
+    assert_ne!(with(1024, "rope_factors_long.weight"), long);
+}
+
+/// The experts of the groups whose two best score highest, and no others.
+#[test]
+fn groups_limit_the_choice() {
+    let with = |groups: u32, used: u32, bias: [f32; 8]| {
+        let mut file = support::v3();
+        file.set("deepseek2.expert_group_count", groups);
+        file.set("deepseek2.expert_group_used_count", used);
+        (1..3).for_each(|block| {
+            // All experts score the same but for the bias.
+            file.tensor(&format!("blk.{block}.ffn_gate_inp.weight")).values.fill(0.0);
+            file.tensor(&format!("blk.{block}.exp_probs_b.bias")).values.copy_from_slice(&bias);
+        });
+        all_logits(&file)
+    };
+    let last = with(1, 1, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0, 9.0]);
+    // The best expert is in the first group, and the best pair in the last.
+    let best_apart = [10.0, -11.0, 0.0, 0.0, 0.0, 0.0, 9.0, 9.0];
+    assert_eq!(with(4, 1, best_apart), last);
+    assert_eq!(with(4, 2, best_apart), last);
+    assert_ne!(with(4, 4, best_apart), last);
+    assert_eq!(with(4, 4, best_apart), with(1, 1, best_apart));
+    // Two groups whose scores differ by little more than rounding.
+    let near = 9.0f32.next_up();
+    assert_eq!(with(4, 1, [9.0, 9.0, 0.0, 0.0, 0.0, 0.0, near, near]), last);
+}
+
 #[test]
 fn output_tied_or_copied() {
     let mut file = support::llama();
@@ -50,9 +109,17 @@ fn output_tied_or_copied() {
 
 #[test]
 fn a_prompt_in_one_step_or_several() {
-    for file in
-        [support::glm(), support::v2_lite(), support::llama(), support::mixtral(), support::qwen3moe()]
-    {
+    for file in [
+        support::glm(),
+        support::v2_lite(),
+        support::llama(),
+        support::mixtral(),
+        support::qwen3moe(),
+        support::v3(),
+        support::glm4moe(),
+        support::phi3(),
+        support::qwen2moe(),
+    ] {
         let gguf = file.open();
         let whole = logits(&gguf, &TOKENS, TOKENS.len());
         assert!(whole.iter().all(|x| x.is_finite()));

@@ -96,6 +96,26 @@ fn qwen2_layer() {
 }
 
 #[test]
+fn qwen2moe_layer() {
+    segments_are(&support::qwen2moe(), layer(1), expect_file!["goldens/qwen2moe.graph"]);
+}
+
+#[test]
+fn glm4moe_layer() {
+    segments_are(&support::glm4moe(), layer(1), expect_file!["goldens/glm4moe.graph"]);
+}
+
+#[test]
+fn phi3_layer() {
+    segments_are(&support::phi3(), layer(1), expect_file!["goldens/phi3.graph"]);
+}
+
+#[test]
+fn layer_with_groups_of_experts() {
+    segments_are(&support::v3(), layer(1), expect_file!["goldens/v3_moe.graph"]);
+}
+
+#[test]
 fn qwen3_layer() {
     segments_are(&support::qwen3(), layer(1), expect_file!["goldens/qwen3.graph"]);
 }

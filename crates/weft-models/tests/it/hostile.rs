@@ -39,7 +39,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 7] = [
+const MODELS: [fn() -> File; 11] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -47,12 +47,18 @@ const MODELS: [fn() -> File; 7] = [
     support::qwen2,
     support::qwen3,
     support::qwen3moe,
+    support::qwen2moe,
+    support::glm4moe,
+    support::phi3,
+    support::v3,
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 24] = [
+const MORE_KEYS: [&str; 26] = [
     "nextn_predict_layers",
     "expert_group_count",
+    "expert_group_used_count",
+    "rope.dimension_sections",
     "attention.temperature_scale",
     "attention.scale",
     "attention.causal",

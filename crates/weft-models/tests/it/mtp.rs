@@ -12,21 +12,26 @@ const TOKENS: [i32; 5] = [1, 60, 7, 22, 95];
 
 /// A `deepseek2` like GLM-4.7-Flash with a fourth block, which predicts one token more.
 fn file() -> File {
-    let mut file = support::glm();
-    file.set("deepseek2.block_count", 4u32);
-    file.set("deepseek2.nextn_predict_layers", 1u32);
+    with_layer(support::glm(), 3)
+}
+
+/// Adds a block like the last one after `blocks` blocks, which predicts one token more.
+fn with_layer(mut file: File, blocks: usize) -> File {
+    let architecture = file.architecture();
+    file.set(&format!("{architecture}.block_count"), blocks as u32 + 1);
+    file.set(&format!("{architecture}.nextn_predict_layers"), 1u32);
     for tensor in file.tensors.clone() {
-        if let Some(name) = tensor.name.strip_prefix("blk.2.") {
+        if let Some(name) = tensor.name.strip_prefix(&format!("blk.{}.", blocks - 1)) {
             let mut own = tensor.clone();
-            own.name = format!("blk.3.{name}");
+            own.name = format!("blk.{blocks}.{name}");
             own.values = support::random(&own.name, own.values.len()).collect();
             file.tensors.push(own);
         }
     }
     for norm in ["enorm", "hnorm", "shared_head_norm"] {
-        file.vector(&format!("blk.3.nextn.{norm}.weight"), HIDDEN, 1.0);
+        file.vector(&format!("blk.{blocks}.nextn.{norm}.weight"), HIDDEN, 1.0);
     }
-    file.matrix("blk.3.nextn.eh_proj.weight", &[HIDDEN, 2 * HIDDEN]);
+    file.matrix(&format!("blk.{blocks}.nextn.eh_proj.weight"), &[HIDDEN, 2 * HIDDEN]);
     file
 }
 
@@ -60,7 +65,8 @@ fn near(found: &[Vec<f64>], expected: &[Vec<f64>], what: &str) {
 }
 
 /// Evaluates the model, and then its layer for one token more. Checks what goes into the layer and what comes out.
-fn check(file: &File) {
+fn check(file: &File, at: usize, states: &[(&str, usize)]) {
+    let nextn = |name: &str| format!("blk.{at}.nextn.{name}.weight");
     let gguf = file.open();
     let model = build(&gguf, &ORACLE).unwrap();
     let mtp = mtp(&model, &gguf, &ORACLE).unwrap().unwrap();
@@ -82,8 +88,9 @@ fn check(file: &File) {
     }
     model.eval(&gguf, &sizes, &mut values).unwrap();
     let hidden = rows(&values, "x", HIDDEN);
-    for (name, width) in [("hidden", HIDDEN), ("kv", 48)] {
-        values.insert(name.into(), Tensor::f32([slots, width], vec![0.0; slots * width]));
+    for (name, width) in [("hidden", HIDDEN)].iter().chain(states) {
+        let width = *width;
+        values.insert((*name).into(), Tensor::f32([slots, width], vec![0.0; slots * width]));
     }
     values.insert("tokens".into(), Tensor::i32([len], TOKENS[1..].to_vec()));
     let mut step = |segment: &weft_models::Segment| {
@@ -94,48 +101,61 @@ fn check(file: &File) {
     let [input, layer, head] = &mtp.segments[..] else { panic!("{:?}", mtp.segments) };
 
     let own = |name: &str, model: &str| {
-        if gguf.tensor(name).is_some() { tensor(&gguf, name) } else { tensor(&gguf, model) }
+        let model = if gguf.tensor(model).is_some() { model } else { "token_embd.weight" };
+        tensor(&gguf, if gguf.tensor(name).is_some() { name } else { model })
     };
-    let table = own("blk.3.nextn.embed_tokens.weight", "token_embd.weight");
-    let project = tensor(&gguf, "blk.3.nextn.eh_proj.weight");
+    let table = own(&nextn("embed_tokens"), "token_embd.weight");
+    let project = tensor(&gguf, &nextn("eh_proj"));
     let expected: Vec<Vec<f64>> = TOKENS[1..]
         .iter()
         .zip(&hidden)
         .map(|(token, hidden)| {
             let embedded = &table[*token as usize * HIDDEN..][..HIDDEN];
             let hidden = norm(&gguf, "output_norm.weight", hidden);
-            let both = [
-                norm(&gguf, "blk.3.nextn.enorm.weight", embedded),
-                norm(&gguf, "blk.3.nextn.hnorm.weight", &hidden),
-            ];
+            let both = [norm(&gguf, &nextn("enorm"), embedded), norm(&gguf, &nextn("hnorm"), &hidden)];
             linear(&project, &both.concat())
         })
         .collect();
     near(&rows(&step(input), "x", HIDDEN), &expected, "input");
 
     // The layer is one like any other, with tensors and states of its own.
-    assert!(Arc::ptr_eq(&layer.graph, &model.segments[3].graph));
-    assert!(layer.weights.iter().all(|(_, tensor)| tensor.starts_with("blk.3.")), "{:?}", layer.weights);
-    assert_eq!(layer.states, [("kv".to_string(), "kv.3".to_string())]);
+    assert!(Arc::ptr_eq(&layer.graph, &model.segments[at].graph));
+    assert!(
+        layer.weights.iter().all(|(_, tensor)| tensor.starts_with(&format!("blk.{at}."))),
+        "{:?}",
+        layer.weights
+    );
+    let named: Vec<(String, String)> =
+        states.iter().map(|(name, _)| (name.to_string(), format!("{name}.{at}"))).collect();
+    assert_eq!(layer.states, named);
     let x = rows(&step(layer), "x", HIDDEN);
 
-    let output = own("blk.3.nextn.shared_head_head.weight", "output.weight");
-    let expected = x.iter().map(|x| linear(&output, &norm(&gguf, "blk.3.nextn.shared_head_norm.weight", x)));
+    let output = own(&nextn("shared_head_head"), "output.weight");
+    let name = nextn("shared_head_norm");
+    let name = if gguf.tensor(&name).is_some() { &name } else { "output_norm.weight" };
+    let expected = x.iter().map(|x| linear(&output, &norm(&gguf, name, x)));
     near(&rows(&step(head), "logits", VOCAB), &expected.collect::<Vec<_>>(), "head");
 }
 
 #[test]
 fn the_input_and_the_head_are_those_of_the_definition() {
     let mut file = file();
-    check(&file);
+    check(&file, 3, &[("kv", 48)]);
     file.matrix("blk.3.nextn.embed_tokens.weight", &[VOCAB, HIDDEN]);
     file.matrix("blk.3.nextn.shared_head_head.weight", &[VOCAB, HIDDEN]);
-    check(&file);
+    check(&file, 3, &[("kv", 48)]);
+    file.take("blk.3.nextn.shared_head_norm.weight");
+    check(&file, 3, &[("kv", 48)]);
+}
+
+#[test]
+fn glm4moe_has_the_layer_too() {
+    check(&with_layer(support::glm4moe(), 2), 2, &[("k", 32), ("v", 32)]);
 }
 
 #[test]
 fn files_without_the_layer_have_none() {
-    for file in [support::glm(), support::v2_lite(), support::llama()] {
+    for file in [support::glm(), support::v2_lite(), support::llama(), support::glm4moe()] {
         let gguf = file.open();
         let model = build(&gguf, &ORACLE).unwrap();
         assert!(mtp(&model, &gguf, &ORACLE).unwrap().is_none());

@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 
 use crate::support::{self, File};
 
-fn models() -> [File; 8] {
+fn models() -> [File; 11] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
     [
@@ -18,12 +18,16 @@ fn models() -> [File; 8] {
         support::qwen2(),
         support::qwen3(),
         support::qwen3moe(),
+        support::qwen2moe(),
+        support::glm4moe(),
+        support::phi3(),
     ]
 }
 
 /// Returns whether a tensor is optional.
 fn is_optional(tensor: &str) -> bool {
-    tensor == "output.weight" || tensor.ends_with(".bias")
+    // The other list of factors is used.
+    matches!(tensor, "output.weight" | "rope_factors_short.weight") || tensor.ends_with(".bias")
 }
 
 #[test]
@@ -65,7 +69,9 @@ fn a_tensor_of_another_shape_is_named() {
 }
 
 /// Keys that are optional, or for which the files have the default.
-const DEFAULTED: [&str; 13] = [
+const DEFAULTED: [&str; 15] = [
+    "feed_forward_length",
+    "expert_shared_feed_forward_length",
     "leading_dense_block_count",
     "expert_weights_scale",
     "expert_weights_norm",
@@ -116,6 +122,27 @@ fn error_messages() {
     };
     let (glm, v2_lite, llama) = (support::glm, support::v2_lite, support::llama);
     refused(llama, &|f| f.set("general.architecture", "mamba\n"));
+    // Architectures that are like one that is supported, and one that is like none.
+    let like = |model: fn() -> File, name: &'static str, more: &'static [&'static str]| {
+        move |f: &mut File| {
+            *f = model();
+            f.set("general.architecture", name);
+            for tensor in more {
+                f.vector(&format!("blk.0.{tensor}"), 4, 0.0);
+            }
+        }
+    };
+    refused(llama, &like(support::qwen3, "gemma3", &["post_attention_norm.weight", "post_ffw_norm.weight"]));
+    refused(llama, &|f| {
+        like(support::qwen3moe, "gpt-oss", &["attn_sinks.weight", "ffn_gate_exps.bias"])(f);
+        f.set("gpt-oss.attention.sliding_window", 128u32);
+    });
+    const MANY: &[&str] = &["a.weight", "b.weight", "c.weight", "d.weight", "e\n.weight", "f.weight", "g"];
+    refused(llama, &like(support::mixtral, "dots1", MANY));
+    refused(llama, &|f| {
+        *f = File::new("rwkv7");
+        f.vector("blk.0.time_mix_w0.weight", 4, 0.0);
+    });
 
     // Numbers out of bounds, or contradicting each other.
     for (key, value) in [
@@ -149,7 +176,15 @@ fn error_messages() {
     refused(v2_lite, &|f| f.set("deepseek2.rope.scaling.factor", 0.5f32));
 
     // Valid but unsupported.
-    refused(glm, &|f| f.set("deepseek2.expert_group_count", 8u32));
+    refused(glm, &|f| f.set("deepseek2.expert_group_count", 3u32));
+    refused(support::v3, &|f| f.set("deepseek2.expert_group_count", 8u32));
+    refused(support::v3, &|f| f.set("deepseek2.expert_group_used_count", 5u32));
+    refused(support::v3, &|f| f.set("deepseek2.expert_used_count", 5u32));
+    refused(support::v3, &|f| f.set("deepseek2.expert_gating_func", 1u32));
+    refused(support::glm4moe, &|f| f.set("glm4moe.rope.dimension_sections", vec![8u32, 8, 0, 0]));
+    refused(support::glm4moe, &|f| f.set("glm4moe.expert_gating_func", 3u32));
+    refused(support::qwen2moe, &|f| f.set("qwen2moe.expert_weights_norm", true));
+    refused(support::phi3, &|f| f.set("phi3.attention.sliding_window", 2047u32));
     refused(glm, &|f| f.set("deepseek2.expert_gating_func", 3u32));
     refused(glm, &|f| f.set("deepseek2.attention.temperature_scale", 0.1f32));
     refused(glm, &|f| f.set("deepseek2.rope.scaling.type", "longrope\u{1b}"));
@@ -186,6 +221,7 @@ fn error_messages() {
     refused(llama, &|f| f.tensor("blk.1.ffn_up.weight").ty = GgmlType::I8);
     refused(llama, &|f| f.tensor("blk.1.attn_norm.weight").ty = GgmlType::F16);
     refused(llama, &|f| f.vector("rope_freqs.weight", 7, 1.0));
+    refused(support::phi3, &|f| drop(f.take("rope_factors_long.weight")));
     refused(llama, &|f| f.add("rope_freqs.weight", GgmlType::F16, &[8], vec![]));
     refused(llama, &|f| f.add("rope_freqs.weight", GgmlType::F32, &[8], vec![1.0, 2.0]));
     // Tensors that no part of the model uses.

@@ -307,6 +307,97 @@ pub(crate) fn qwen3moe() -> File {
     file
 }
 
+/// The `qwen2` with experts, and a shared one that tokens score: Qwen2-MoE.
+pub(crate) fn qwen2moe() -> File {
+    let mut file = renamed(qwen2(), "qwen2", "qwen2moe");
+    file.set("qwen2moe.feed_forward_length", 160u32);
+    with_experts(&mut file);
+    file.set("qwen2moe.expert_count", 4u32);
+    file.set("qwen2moe.expert_used_count", 2u32);
+    file.set("qwen2moe.expert_feed_forward_length", 96u32);
+    file.set("qwen2moe.expert_shared_feed_forward_length", 160u32);
+    for block in 0..2 {
+        gated(&mut file, block, "_shexp", 160);
+        file.vector(&format!("blk.{block}.ffn_gate_inp_shexp.weight"), HIDDEN, 0.0);
+    }
+    file
+}
+
+/// A `glm4moe` like GLM-4.5: biases, half of each head rotated, a dense layer and one with experts and a shared one.
+pub(crate) fn glm4moe() -> File {
+    let mut file = renamed(qwen2(), "qwen2", "glm4moe");
+    file.set("glm4moe.rope.dimension_count", 8u32);
+    for (key, value) in [
+        ("leading_dense_block_count", 1),
+        ("expert_count", 4),
+        ("expert_used_count", 2),
+        ("expert_shared_count", 1),
+        ("expert_feed_forward_length", 32),
+    ] {
+        file.set(&format!("glm4moe.{key}"), value as u32);
+    }
+    file.set("glm4moe.expert_weights_norm", true);
+    file.set("glm4moe.expert_weights_scale", 1.5f32);
+    for block in 0..2 {
+        let name = |tensor: &str| format!("blk.{block}.{tensor}");
+        file.tensor(&name("ffn_norm.weight")).name = name("post_attention_norm.weight");
+        file.vector(&name("attn_q_norm.weight"), 16, 1.0);
+        file.vector(&name("attn_k_norm.weight"), 16, 1.0);
+    }
+    for tensor in ["ffn_gate", "ffn_up", "ffn_down"] {
+        file.take(&format!("blk.1.{tensor}.weight"));
+    }
+    file.matrix("blk.1.ffn_gate_inp.weight", &[4, HIDDEN]);
+    file.vector("blk.1.exp_probs_b.bias", 4, 0.0);
+    file.matrix("blk.1.ffn_gate_exps.weight", &[4, 32, HIDDEN]);
+    file.matrix("blk.1.ffn_up_exps.weight", &[4, 32, HIDDEN]);
+    file.matrix("blk.1.ffn_down_exps.weight", &[4, HIDDEN, 32]);
+    gated(&mut file, 1, "_shexp", 32);
+    file
+}
+
+/// The `llama` with joined tensors and two lists of rotary factors: Phi-3.
+pub(crate) fn phi3() -> File {
+    let mut file = renamed(llama(), "llama", "phi3");
+    file.set("phi3.rope.scaling.original_context_length", 1024u32);
+    file.vector("rope_factors_short.weight", 8, 1.0);
+    file.vector("rope_factors_long.weight", 8, 4.0);
+    for block in 0..2 {
+        let mut join = |parts: &[&str], joined: &str| {
+            let parts: Vec<Stored> =
+                parts.iter().map(|part| file.take(&format!("blk.{block}.{part}.weight"))).collect();
+            let values: Vec<f32> = parts.iter().flat_map(|part| &part.values).copied().collect();
+            let rows = values.len() / HIDDEN;
+            file.add(&format!("blk.{block}.{joined}.weight"), parts[0].ty, &[rows, HIDDEN], values);
+        };
+        join(&["attn_q", "attn_k", "attn_v"], "attn_qkv");
+        join(&["ffn_gate", "ffn_up"], "ffn_up");
+    }
+    file
+}
+
+/// The `glm` with 8 experts in 4 groups, of which 2 are chosen: DeepSeek-V3.
+pub(crate) fn v3() -> File {
+    let mut file = glm();
+    file.set("deepseek2.expert_count", 8u32);
+    file.set("deepseek2.expert_group_count", 4u32);
+    file.set("deepseek2.expert_group_used_count", 2u32);
+    for block in 1..3 {
+        for (tensor, shape) in [
+            ("ffn_gate_inp.weight", vec![8, HIDDEN]),
+            ("ffn_gate_exps.weight", vec![8, 32, HIDDEN]),
+            ("ffn_up_exps.weight", vec![8, 32, HIDDEN]),
+            ("ffn_down_exps.weight", vec![8, HIDDEN, 32]),
+        ] {
+            file.take(&format!("blk.{block}.{tensor}"));
+            file.matrix(&format!("blk.{block}.{tensor}"), &shape);
+        }
+        file.take(&format!("blk.{block}.exp_probs_b.bias"));
+        file.vector(&format!("blk.{block}.exp_probs_b.bias"), 8, 0.0);
+    }
+    file
+}
+
 /// Renames the architecture of a file.
 fn renamed(mut file: File, from: &str, to: &str) -> File {
     file.keys = file

@@ -54,7 +54,6 @@ const LOCAL: &[&str] = &[
     "set",
     "cache",
     "no-cache",
-    "no-tuned",
     "cache-limit",
     "cache-prompts",
     "chat-template",

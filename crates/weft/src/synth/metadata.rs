@@ -34,6 +34,14 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, seed: u64) -> Metad
     if let Attention::Latent { q_rank: Some(rank), .. } = preset.attention {
         set("attention.q_lora_rank", rank.into());
     }
+    if let Some(width) = preset.experts.and_then(|experts| experts.shared_width) {
+        set("expert_shared_feed_forward_length", width.into());
+    }
+    if let Some(original) = preset.long_rope {
+        set("rope.scaling.original_context_length", original.into());
+        let [context, original] = [preset.context, original].map(|tokens| f64::from(tokens).ln());
+        set("rope.scaling.attn_factor", ((context / original).sqrt() as f32).into());
+    }
     if let Some(yarn) = &preset.yarn {
         set("rope.scaling.type", "yarn".into());
         set("rope.scaling.factor", yarn.factor.into());
@@ -46,11 +54,11 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, seed: u64) -> Metad
 
 fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
     match *attention {
-        Attention::Grouped { kv_heads, width, .. } => vec![
+        Attention::Grouped { kv_heads, width, rotated, .. } => vec![
             ("attention.head_count_kv", kv_heads),
             ("attention.key_length", width),
             ("attention.value_length", width),
-            ("rope.dimension_count", width),
+            ("rope.dimension_count", rotated.unwrap_or(width)),
         ],
         Attention::Latent { kv_rank, nope, rope, value, .. } => vec![
             // One row of the cache serves all heads; the `_mla` keys have a head's own sizes.
@@ -71,8 +79,8 @@ fn experts(experts: &Experts) -> [(&'static str, u32); 8] {
         ("expert_count", experts.count),
         ("expert_used_count", experts.used),
         ("expert_shared_count", experts.shared),
-        ("expert_group_count", 1),
-        ("expert_group_used_count", 1),
+        ("expert_group_count", experts.groups.0),
+        ("expert_group_used_count", experts.groups.1),
         ("expert_feed_forward_length", experts.width),
         ("expert_gating_func", if experts.gating == Gating::Sigmoid { 2 } else { 1 }),
     ]

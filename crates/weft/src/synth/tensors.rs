@@ -50,6 +50,12 @@ impl Tensors<'_> {
             tensors.attention(layer);
             tensors.feed_forward(layer);
         }
+        if let (Some(_), Attention::Grouped { width, rotated, .. }) = (preset.long_rope, preset.attention) {
+            for (tensor, mean) in [("rope_factors_long.weight", 8.0), ("rope_factors_short.weight", 1.2)] {
+                let factors = Distribution { mean, deviation: 0.05 * mean };
+                tensors.add(tensor, &[rotated.unwrap_or(width) / 2], factors);
+            }
+        }
         tensors.norm("output_norm.weight", hidden, 1.0);
         if !preset.tied {
             tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS);
@@ -61,7 +67,7 @@ impl Tensors<'_> {
         let hidden = self.preset.hidden;
         self.norm(&format!("blk.{layer}.attn_norm.weight"), hidden, 1.0);
         match self.preset.attention {
-            Attention::Grouped { kv_heads, width, bias, qk_norm } => {
+            Attention::Grouped { kv_heads, width, bias, qk_norm, .. } => {
                 self.grouped(layer, kv_heads, width, bias, qk_norm);
             }
             Attention::Latent { q_rank, kv_rank, nope, rope, value } => {
@@ -75,9 +81,14 @@ impl Tensors<'_> {
         let &Preset { hidden, heads, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         let gain = if qk_norm { 1.0 } else { ATTENTION };
-        self.matrix(&name("attn_q"), &[hidden, heads * width], hidden, gain);
-        self.matrix(&name("attn_k"), &[hidden, kv_heads * width], hidden, 1.0);
-        self.matrix(&name("attn_v"), &[hidden, kv_heads * width], hidden, 1.0);
+        if self.joins() {
+            // One gain for all: the square root makes scores as large.
+            self.matrix(&name("attn_qkv"), &[hidden, (heads + 2 * kv_heads) * width], hidden, gain.sqrt());
+        } else {
+            self.matrix(&name("attn_q"), &[hidden, heads * width], hidden, gain);
+            self.matrix(&name("attn_k"), &[hidden, kv_heads * width], hidden, 1.0);
+            self.matrix(&name("attn_v"), &[hidden, kv_heads * width], hidden, 1.0);
+        }
         if bias {
             for (tensor, heads) in [("attn_q", heads), ("attn_k", kv_heads), ("attn_v", kv_heads)] {
                 let bias = Distribution { mean: 0.0, deviation: BIAS };
@@ -120,8 +131,10 @@ impl Tensors<'_> {
     fn feed_forward(&mut self, layer: u32) {
         let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
-        self.norm(&name("ffn_norm"), hidden, 1.0);
-        let Some(&Experts { count, shared, width, gating, .. }) = self.preset.experts_of(layer) else {
+        let is_glm4moe = self.preset.architecture == "glm4moe";
+        self.norm(&name(if is_glm4moe { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
+        let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(layer)
+        else {
             return self.gated(layer, "", dense, &[]);
         };
         let router_gain = if gating == Gating::Sigmoid { 1.0 } else { 2.0 };
@@ -132,7 +145,11 @@ impl Tensors<'_> {
         }
         self.gated(layer, "_exps", width, &[count]);
         if shared > 0 {
-            self.gated(layer, "_shexp", shared * width, &[]);
+            self.gated(layer, "_shexp", shared * shared_width.unwrap_or(width), &[]);
+        }
+        if shared_width.is_some() {
+            let deviation = 1.0 / (hidden as f32).sqrt();
+            self.add(&name("ffn_gate_inp_shexp"), &[hidden], Distribution { mean: 0.0, deviation });
         }
     }
 
@@ -141,9 +158,18 @@ impl Tensors<'_> {
         let hidden = self.preset.hidden;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}{suffix}.weight");
         let damping = self.damping();
-        self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
-        self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
+        if self.joins() {
+            self.matrix(&name("ffn_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
+        } else {
+            self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
+            self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
+        }
         self.matrix(&name("ffn_down"), &[&[width, hidden], stacked].concat(), width, damping / SILU);
+    }
+
+    /// Whether queries, keys and values are one tensor, and gate and up are.
+    fn joins(&self) -> bool {
+        self.preset.architecture == "phi3"
     }
 
     fn damping(&self) -> f32 {

@@ -5,19 +5,21 @@ mod families;
 
 use weft_gguf::{Metadata, Strings};
 
-pub(crate) use families::{DEEPSEEK, GLM, LLAMA3, QWEN};
+pub(crate) use families::{DEEPSEEK, GLM, LLAMA3, MISTRAL, PHI4, QWEN};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;
+const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
+const BYTE: i32 = 6;
 
 /// The tokenizer of a family of models.
 #[derive(Debug)]
 pub(crate) struct Family {
-    /// `tokenizer.ggml.pre`.
-    pre: &'static str,
+    /// `tokenizer.ggml.pre`; `None` for SentencePiece, whose special tokens are `<unk>`, `<s>` and `</s>`.
+    pre: Option<&'static str>,
     /// The number of tokens from the first special one to the end of the vocabulary.
     from_end: u32,
     /// The special tokens, in order.
@@ -31,6 +33,15 @@ pub(crate) struct Family {
 impl Family {
     /// Writes the metadata of a tokenizer with `size` tokens.
     pub(crate) fn describe(&self, size: u32, metadata: &mut Metadata) {
+        match self.pre {
+            None => describe_pieces(size as usize, metadata),
+            Some(pre) => self.describe_words(pre, size, metadata),
+        }
+        metadata.insert("tokenizer.chat_template", self.chat_template);
+    }
+
+    /// Writes the metadata of a byte-level tokenizer with `size` tokens.
+    fn describe_words(&self, pre: &str, size: u32, metadata: &mut Metadata) {
         let first_special = size.saturating_sub(self.from_end);
         let TextTokens { mut tokens, merges } = TextTokens::new(first_special as usize);
         let mut types = vec![NORMAL; tokens.len()];
@@ -43,7 +54,7 @@ impl Family {
             types.push(UNUSED);
         }
         metadata.insert("tokenizer.ggml.model", "gpt2");
-        metadata.insert("tokenizer.ggml.pre", self.pre);
+        metadata.insert("tokenizer.ggml.pre", pre);
         metadata.insert("tokenizer.ggml.tokens", tokens);
         metadata.insert("tokenizer.ggml.token_type", types);
         metadata.insert("tokenizer.ggml.merges", merges);
@@ -51,8 +62,37 @@ impl Family {
             metadata.insert(&format!("tokenizer.ggml.{role}_token_id"), first_special + place);
         }
         metadata.insert("tokenizer.ggml.add_bos_token", self.add_bos);
-        metadata.insert("tokenizer.chat_template", self.chat_template);
     }
+}
+
+/// Writes the metadata of a SentencePiece tokenizer with `size` tokens: the special ones, all bytes, printable characters, and
+/// as many syllables and words as there is room for.
+fn describe_pieces(size: usize, metadata: &mut Metadata) {
+    const SPACE: char = '▁';
+    let mut tokens = Strings::default();
+    let mut types = vec![UNKNOWN, CONTROL, CONTROL];
+    ["<unk>", "<s>", "</s>"].iter().for_each(|special| tokens.push(special));
+    for byte in 0..=u8::MAX {
+        tokens.push(format!("<0x{byte:02X}>"));
+        types.push(BYTE);
+    }
+    let characters = std::iter::once(SPACE).chain('!'..='~');
+    characters.for_each(|character| tokens.push(character.to_string()));
+    let missing = size.saturating_sub(tokens.len());
+    let words = TextTokens::new(256 + missing).tokens;
+    let words = words.iter().skip(256).map(String::from_utf8_lossy);
+    words.for_each(|word| tokens.push(word.replace(spelling(b' '), &SPACE.to_string())));
+    types.resize(size, NORMAL);
+    // The earlier a word is, the sooner its parts merge.
+    let scores: Vec<f32> = (0..size).map(|id| -(id as f32)).collect();
+    metadata.insert("tokenizer.ggml.model", "llama");
+    metadata.insert("tokenizer.ggml.tokens", tokens);
+    metadata.insert("tokenizer.ggml.token_type", types);
+    metadata.insert("tokenizer.ggml.scores", scores);
+    for (role, id) in [("bos", 1u32), ("eos", 2), ("unknown", 0)] {
+        metadata.insert(&format!("tokenizer.ggml.{role}_token_id"), id);
+    }
+    metadata.insert("tokenizer.ggml.add_bos_token", true);
 }
 
 /// The tokens of ordinary text, and their merges.
@@ -127,10 +167,11 @@ mod tests {
         let id = |role: &str| metadata.u32(&format!("tokenizer.ggml.{role}_token_id")).unwrap();
         let spec = TokenizerSpec {
             model: text("ggml.model"),
-            pre: text("ggml.pre"),
+            pre: family.pre.unwrap_or_default(),
             tokens: list("tokens"),
             token_types: metadata.i32s("tokenizer.ggml.token_type").unwrap(),
-            merges: Some(list("merges")),
+            merges: family.pre.map(|_| list("merges")),
+            scores: metadata.f32s("tokenizer.ggml.scores").unwrap(),
             bos: id("bos"),
             eos: id("eos"),
             eot: id("eot"),
@@ -146,7 +187,7 @@ mod tests {
         tokenizer
     }
 
-    const FAMILIES: [(&Family, u32); 7] = [
+    const FAMILIES: [(&Family, u32); 11] = [
         (&GLM, 2048),
         (&GLM, 154_880),
         (&DEEPSEEK, 102_400),
@@ -154,6 +195,10 @@ mod tests {
         (&LLAMA3, 128_256),
         (&QWEN, 1024),
         (&QWEN, 151_936),
+        (&MISTRAL, 416),
+        (&MISTRAL, 32_000),
+        (&PHI4, 512),
+        (&PHI4, 100_352),
     ];
 
     #[test]
@@ -167,7 +212,7 @@ mod tests {
                 "/nothink <think>",
             ] {
                 let ids = tokenizer.encode(text, EncodeOptions::default());
-                assert_eq!(tokenizer.decode(&ids, false), text, "{} {size}", family.pre);
+                assert_eq!(tokenizer.decode(&ids, false), text, "{:?} {size}", family.pre);
             }
         }
     }
@@ -178,8 +223,14 @@ mod tests {
         for (family, size) in FAMILIES {
             let tokenizer = tokenizer(family, size);
             for id in (128..size - family.from_end).step_by(97) {
+                // SentencePiece puts a space before every text.
+                let begins = |id| tokenizer.token_bytes(id).starts_with(b" ");
+                if family.pre.is_none() && (id < 259 || !begins(id)) {
+                    continue;
+                }
                 // Bytes beyond ASCII alone are not UTF-8.
                 if let Ok(text) = std::str::from_utf8(tokenizer.token_bytes(id)) {
+                    let text = if family.pre.is_none() { &text[1..] } else { text };
                     assert_eq!(tokenizer.encode(text, EncodeOptions::default()), [id], "{text:?}");
                 }
             }
@@ -241,5 +292,14 @@ mod tests {
             "{prompt}"
         );
         assert_eq!((ids[0], ids[1]), (128_000, 128_006));
+        let (prompt, ids) = chat(&MISTRAL, 32_000);
+        assert_eq!(prompt, "<s>Be brief.\n\n[INST] hi [/INST] ho</s>[INST] hm [/INST]");
+        assert_eq!((ids[0], ids.iter().filter(|id| **id == 2).count()), (1, 1));
+        let (prompt, ids) = chat(&PHI4, 100_352);
+        let turn = |(role, text): (&str, &str)| format!("<|im_start|>{role}<|im_sep|>{text}<|im_end|>");
+        let turns = [("system", "Be brief."), ("user", "hi"), ("assistant", "ho"), ("user", "hm")];
+        let turns: String = turns.map(turn).concat();
+        assert_eq!(prompt, turns + "<|im_start|>assistant<|im_sep|>");
+        assert_eq!((ids[0], ids[ids.len() - 1]), (100_264, 100_266));
     }
 }

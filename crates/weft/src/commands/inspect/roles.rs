@@ -45,6 +45,10 @@ mod tests {
             ("blk.1.ffn_down_shexp.weight", "shared experts"),
             ("blk.1.ffn_gate_inp.weight", "router"),
             ("blk.1.exp_probs_b.bias", "router"),
+            ("blk.1.ffn_gate_inp_shexp.weight", "shared experts"),
+            ("blk.1.post_attention_norm.weight", "norms"),
+            ("blk.1.attn_qkv.weight", "attention"),
+            ("rope_factors_long.weight", "other"),
             ("blk.2.attn_q.weight", "prediction head (not used)"),
         ] {
             assert_eq!(role(name, Some(2)), expected, "{name}");

@@ -4,7 +4,7 @@ use super::{CONTROL, Family, USER_DEFINED};
 
 /// GLM-4.5 to 4.7. The vocabulary ends in unused tokens.
 pub(crate) const GLM: Family = Family {
-    pre: "glm4",
+    pre: Some("glm4"),
     from_end: 60,
     special: &[
         ("<|endoftext|>", CONTROL),
@@ -52,7 +52,7 @@ pub(crate) const GLM: Family = Family {
 
 /// DeepSeek-V2.
 pub(crate) const DEEPSEEK: Family = Family {
-    pre: "deepseek-llm",
+    pre: Some("deepseek-llm"),
     from_end: 2400,
     special: &[
         ("<｜begin▁of▁sentence｜>", CONTROL),
@@ -76,7 +76,7 @@ pub(crate) const DEEPSEEK: Family = Family {
 
 /// Qwen 2 to 3. The vocabulary ends in unused tokens.
 pub(crate) const QWEN: Family = Family {
-    pre: "qwen2",
+    pre: Some("qwen2"),
     from_end: 293,
     special: &[
         ("<|endoftext|>", CONTROL),
@@ -114,7 +114,7 @@ pub(crate) const QWEN: Family = Family {
 
 /// Llama 3. The vocabulary ends in unused tokens.
 pub(crate) const LLAMA3: Family = Family {
-    pre: "llama-bpe",
+    pre: Some("llama-bpe"),
     from_end: 256,
     special: &[
         ("<|begin_of_text|>", CONTROL),
@@ -134,4 +134,39 @@ pub(crate) const LLAMA3: Family = Family {
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     <|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content }}<|eot_id|>{% endfor %}\
                     {% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}",
+};
+
+/// Phi-4. The vocabulary ends in unused tokens.
+pub(crate) const PHI4: Family = Family {
+    pre: Some("dbrx"),
+    from_end: 95,
+    special: &[
+        ("<|endoftext|>", CONTROL),
+        ("<|fim_prefix|>", CONTROL),
+        ("<|fim_middle|>", CONTROL),
+        ("<|fim_suffix|>", CONTROL),
+        ("<|dummy_0|>", CONTROL),
+        ("<|dummy_1|>", CONTROL),
+        ("<|dummy_2|>", CONTROL),
+        ("<|im_start|>", CONTROL),
+        ("<|im_end|>", CONTROL),
+        ("<|im_sep|>", CONTROL),
+    ],
+    roles: &[("bos", 0), ("eos", 8), ("padding", 0)],
+    add_bos: false,
+    chat_template: "{% for m in messages %}<|im_start|>{{ m.role }}<|im_sep|>{{ m.content }}<|im_end|>{% endfor %}\
+                    {% if add_generation_prompt %}<|im_start|>assistant<|im_sep|>{% endif %}",
+};
+
+/// Mistral 7B and Mixtral.
+pub(crate) const MISTRAL: Family = Family {
+    pre: None,
+    from_end: 0,
+    special: &[],
+    roles: &[],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}\
+                    {% if m.role == 'user' %}[INST] {{ m.content }} [/INST]\
+                    {% elif m.role == 'assistant' %} {{ m.content }}{{ eos_token }}\
+                    {% else %}{{ m.content }}\n\n{% endif %}{% endfor %}",
 };

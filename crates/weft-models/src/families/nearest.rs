@@ -1,0 +1,73 @@
+//! What an unsupported architecture is nearest to, and how it differs.
+
+use std::collections::BTreeSet;
+
+use weft_gguf::Gguf;
+
+use super::family::Family;
+
+/// Keys that ask for what no family computes, with what they ask for.
+const KEYS: [(&str, &str); 9] = [
+    ("attention.sliding_window", "a sliding window of attention"),
+    ("attn_logit_softcapping", "a cap on attention scores"),
+    ("final_logit_softcapping", "a cap on logits"),
+    ("attention.layer_norm_epsilon", "LayerNorm instead of RMSNorm"),
+    ("attention.temperature_scale", "attention scores scaled by position"),
+    ("rope.dimension_sections", "positions in several dimensions"),
+    ("ssm.state_size", "layers with a recurrent state"),
+    ("logit_scale", "scaled logits"),
+    ("attention.indexer.top_k", "attention to chosen tokens only"),
+];
+
+/// The most tensors that are named.
+const NAMED: usize = 5;
+
+/// Names the family that shares most tensors with the file, and what the file has besides. Returns `None` if no family shares
+/// more than half of them.
+pub(super) fn nearest(gguf: &Gguf, architecture: &str, families: &[Family]) -> Option<String> {
+    let own: BTreeSet<&str> = gguf.tensors().iter().filter_map(|tensor| in_block(&tensor.name)).collect();
+    let weights: BTreeSet<&str> = own.iter().filter_map(|name| name.strip_suffix(".weight")).collect();
+    let distance = |family: &&Family| {
+        let extra = weights.iter().filter(|name| !family.tensors.contains(name)).count();
+        let missing = family.tensors.iter().filter(|name| !weights.contains(*name)).count();
+        2 * extra + missing
+    };
+    let family = families.iter().min_by_key(distance)?;
+    let unknown: Vec<&str> = own.iter().copied().filter(|name| !is_known(family, name)).collect();
+    if 2 * unknown.len() > own.len() || own.is_empty() {
+        return None;
+    }
+    let mut differences: Vec<String> =
+        unknown.iter().take(NAMED).map(|name| format!("`{}`", name.escape_debug())).collect();
+    if unknown.len() > NAMED {
+        differences.push(format!("{} more kinds of tensors", unknown.len() - NAMED));
+    }
+    let metadata = gguf.metadata();
+    let is_set = |key: &str| {
+        let name = format!("{architecture}.{key}");
+        metadata.get(&name).is_some()
+            && !matches!(metadata.f32(&name), Ok(Some(0.0)))
+            && !matches!(metadata.u32(&name), Ok(Some(0)))
+    };
+    differences.extend(KEYS.iter().filter(|(key, _)| is_set(key)).map(|(_, what)| (*what).to_string()));
+    let differences = match differences.split_last() {
+        None => "has the same tensors but may compute something else with them".to_string(),
+        Some((last, [])) => format!("also has {last}"),
+        Some((last, rest)) => format!("also has {} and {last}", rest.join(", ")),
+    };
+    Some(format!("the nearest is `{}`, but this file {differences}", family.architecture))
+}
+
+/// The name of a tensor within its block.
+fn in_block(name: &str) -> Option<&str> {
+    name.strip_prefix("blk.")?.split_once('.').map(|(_, name)| name)
+}
+
+/// Whether a family builds this tensor of a block: a weight that it lists, or the bias of one. Experts have none.
+fn is_known(family: &Family, name: &str) -> bool {
+    let listed = |name: &str| family.tensors.contains(&name);
+    match name.strip_suffix(".bias") {
+        Some(name) => listed(name) && !name.ends_with("_exps") && name != "ffn_gate_inp",
+        None => name.strip_suffix(".weight").is_some_and(listed),
+    }
+}

@@ -1,0 +1,126 @@
+//! What a preset says of a model.
+
+use crate::synth::vocabulary::Family;
+
+/// The shape of a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Preset {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// `general.architecture`.
+    pub(crate) architecture: &'static str,
+    /// The default number of layers: the real model's.
+    pub(crate) layers: u32,
+    /// The maximum context in tokens, as stated in the metadata.
+    pub(crate) context: u32,
+    /// The width of the hidden state.
+    pub(crate) hidden: u32,
+    /// The number of query heads.
+    pub(crate) heads: u32,
+    /// Its attention.
+    pub(crate) attention: Attention,
+    /// The width of a dense layer's feed-forward network.
+    pub(crate) dense: u32,
+    /// The experts of the other layers; `None` if all layers are dense.
+    pub(crate) experts: Option<Experts>,
+    /// The ε of every RMSNorm.
+    pub(crate) rms_eps: f32,
+    /// The base θ of the rotary embedding.
+    pub(crate) rope_base: f32,
+    /// The scaling of the rotary embedding.
+    pub(crate) yarn: Option<Yarn>,
+    /// The original context, in tokens, if the model has factors for the rotary embedding in longer ones (LongRoPE).
+    pub(crate) long_rope: Option<u32>,
+    /// The size of the vocabulary in tokens.
+    pub(crate) vocabulary: u32,
+    /// The model family whose special tokens it has.
+    pub(crate) family: &'static Family,
+    /// Whether the token embedding is also the output matrix.
+    pub(crate) tied: bool,
+}
+
+/// The kind of attention.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Attention {
+    /// Heads of keys and values, each shared by several query heads.
+    Grouped {
+        /// The number of heads of keys and values.
+        kv_heads: u32,
+        /// The width of a head.
+        width: u32,
+        /// Whether queries, keys and values have biases.
+        bias: bool,
+        /// Whether each head of queries and keys is normalised.
+        qk_norm: bool,
+        /// The width of the part of a head that is rotated; `None` if all of it is.
+        rotated: Option<u32>,
+    },
+    /// One latent vector per token.
+    Latent {
+        /// The width of the compressed query; `None` if queries are computed directly from the hidden state.
+        q_rank: Option<u32>,
+        /// The width of the latent vector.
+        kv_rank: u32,
+        /// The width of the part of a head's query and key without rotary embedding.
+        nope: u32,
+        /// The width of the rotated part.
+        rope: u32,
+        /// The width of a head's values.
+        value: u32,
+    },
+}
+
+/// The experts of a layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Experts {
+    /// The number of dense layers before the first one with experts.
+    pub(crate) leading_dense: u32,
+    /// The number of experts to choose from.
+    pub(crate) count: u32,
+    /// The number of experts chosen for each token.
+    pub(crate) used: u32,
+    /// The number of shared experts, which serve every token.
+    pub(crate) shared: u32,
+    /// The width of a shared expert that each token scores; `None` for shared experts as wide as the others, without scores.
+    pub(crate) shared_width: Option<u32>,
+    /// The width of one expert.
+    pub(crate) width: u32,
+    /// The gating function of the router.
+    pub(crate) gating: Gating,
+    /// The factor applied to the weights of the chosen experts.
+    pub(crate) scale: f32,
+    /// The number of groups of experts, and how many are chosen first.
+    pub(crate) groups: (u32, u32),
+}
+
+/// How a router's logits become weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gating {
+    /// A softmax over all experts.
+    Softmax {
+        /// Whether the weights of the chosen experts are divided by their sum.
+        normalise: bool,
+    },
+    /// A sigmoid for each expert, with a bias for the selection, normalised.
+    Sigmoid,
+}
+
+/// YaRN scaling of the rotary embedding.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Yarn {
+    /// The scaling factor of the context.
+    pub(crate) factor: f32,
+    /// The context before scaling, in tokens.
+    pub(crate) original_context: u32,
+    /// `mscale_all_dim`.
+    pub(crate) mscale: f32,
+    /// The factor that YaRN applies to attention scores: `(1 + 0.1 · mscale · ln factor)²`.
+    pub(crate) sharpening: f32,
+}
+
+impl Preset {
+    /// The experts of a layer; `None` for a dense layer.
+    pub(crate) fn experts_of(&self, layer: u32) -> Option<&Experts> {
+        self.experts.as_ref().filter(|experts| layer >= experts.leading_dense)
+    }
+}
