@@ -56,7 +56,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       pool[lane] = b0[p0 + (i_3 * 320u + i_4 * 80u + (lane % 80u))];
     }
     let chunk_end = min(chunk_start + 128u, seen);
-    var top = -3e38f;
+    var top = -2e38f;
     var total = 0.0f;
     var y = 0.0f;
     var y_2 = 0.0f;
@@ -116,7 +116,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
         for (var l = 1u; l < 16u; l += 1u) {
           total_2 = total_2 + bitcast<f32>(pool[lane + 224u + l * 64u]);
         }
-        pool[lane + 144u] = bitcast<u32>(select(-3e38f, total_2 * 0.125f, start + (lane % 64u) < chunk_end));
+        pool[lane + 144u] = bitcast<u32>(select(-2e38f, total_2 * 0.125f, start + (lane % 64u) < chunk_end));
       }
       workgroupBarrier();
       if (lane < 16u) {
@@ -281,55 +281,55 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let column = lane % 64u;
     var sum = 0.0f;
     var sum_2 = 0.0f;
-    var top = -3e38f;
+    var top = -2e38f;
     for (var chunk = 0u; chunk < chunks; chunk += 8u) {
       let put_at = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk, chunks - 1u) + h) * 68u;
       let put_down = bitcast<f32>(b6[column + put_at]);
       let put_down_2 = bitcast<f32>(b6[put_at + 64u]);
       let put_down_3 = bitcast<f32>(b6[put_at + 65u]);
-      let its_top = select(-3e38f, put_down_3, chunk < chunks);
+      let its_top = select(-2e38f, put_down_3, chunk < chunks);
       let chunk_2 = chunk + 1u;
       let put_at_2 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_2, chunks - 1u) + h) * 68u;
       let put_down_4 = bitcast<f32>(b6[column + put_at_2]);
       let put_down_5 = bitcast<f32>(b6[put_at_2 + 64u]);
       let put_down_6 = bitcast<f32>(b6[put_at_2 + 65u]);
-      let its_top_2 = select(-3e38f, put_down_6, chunk_2 < chunks);
+      let its_top_2 = select(-2e38f, put_down_6, chunk_2 < chunks);
       let chunk_3 = chunk + 2u;
       let put_at_3 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_3, chunks - 1u) + h) * 68u;
       let put_down_7 = bitcast<f32>(b6[column + put_at_3]);
       let put_down_8 = bitcast<f32>(b6[put_at_3 + 64u]);
       let put_down_9 = bitcast<f32>(b6[put_at_3 + 65u]);
-      let its_top_3 = select(-3e38f, put_down_9, chunk_3 < chunks);
+      let its_top_3 = select(-2e38f, put_down_9, chunk_3 < chunks);
       let chunk_4 = chunk + 3u;
       let put_at_4 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_4, chunks - 1u) + h) * 68u;
       let put_down_10 = bitcast<f32>(b6[column + put_at_4]);
       let put_down_11 = bitcast<f32>(b6[put_at_4 + 64u]);
       let put_down_12 = bitcast<f32>(b6[put_at_4 + 65u]);
-      let its_top_4 = select(-3e38f, put_down_12, chunk_4 < chunks);
+      let its_top_4 = select(-2e38f, put_down_12, chunk_4 < chunks);
       let chunk_5 = chunk + 4u;
       let put_at_5 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_5, chunks - 1u) + h) * 68u;
       let put_down_13 = bitcast<f32>(b6[column + put_at_5]);
       let put_down_14 = bitcast<f32>(b6[put_at_5 + 64u]);
       let put_down_15 = bitcast<f32>(b6[put_at_5 + 65u]);
-      let its_top_5 = select(-3e38f, put_down_15, chunk_5 < chunks);
+      let its_top_5 = select(-2e38f, put_down_15, chunk_5 < chunks);
       let chunk_6 = chunk + 5u;
       let put_at_6 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_6, chunks - 1u) + h) * 68u;
       let put_down_16 = bitcast<f32>(b6[column + put_at_6]);
       let put_down_17 = bitcast<f32>(b6[put_at_6 + 64u]);
       let put_down_18 = bitcast<f32>(b6[put_at_6 + 65u]);
-      let its_top_6 = select(-3e38f, put_down_18, chunk_6 < chunks);
+      let its_top_6 = select(-2e38f, put_down_18, chunk_6 < chunks);
       let chunk_7 = chunk + 6u;
       let put_at_7 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_7, chunks - 1u) + h) * 68u;
       let put_down_19 = bitcast<f32>(b6[column + put_at_7]);
       let put_down_20 = bitcast<f32>(b6[put_at_7 + 64u]);
       let put_down_21 = bitcast<f32>(b6[put_at_7 + 65u]);
-      let its_top_7 = select(-3e38f, put_down_21, chunk_7 < chunks);
+      let its_top_7 = select(-2e38f, put_down_21, chunk_7 < chunks);
       let chunk_8 = chunk + 7u;
       let put_at_8 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_8, chunks - 1u) + h) * 68u;
       let put_down_22 = bitcast<f32>(b6[column + put_at_8]);
       let put_down_23 = bitcast<f32>(b6[put_at_8 + 64u]);
       let put_down_24 = bitcast<f32>(b6[put_at_8 + 65u]);
-      let its_top_8 = select(-3e38f, put_down_24, chunk_8 < chunks);
+      let its_top_8 = select(-2e38f, put_down_24, chunk_8 < chunks);
       let new_top = max(top, its_top);
       let shrink = exp(top - new_top);
       let shrink_2 = exp(its_top - new_top);

@@ -105,6 +105,7 @@ impl Emulator {
             name: "emulator (CUDA)".into(),
             threads: 1,
             largest_buffer: LARGEST,
+            largest_weight: LARGEST,
             hardware: cuda_hardware(name.clone(), name, PROCESSORS, BANDWIDTH),
             packing: Some(&RowsOf16),
         };
@@ -212,7 +213,7 @@ impl Device for Emulator {
         let mut launches = Vec::new();
         for (index, (launch, shaders)) in program.launches.iter().zip(&rendered).enumerate() {
             let dispatch = |shader: &Shader| {
-                let (slots, bound) = slots(program, index, |id| layout(id).is_some(), Begins::Early);
+                let (slots, bound) = slots(program, index, |id| Some(layout(id)?.pieces), Begins::Early);
                 let args = launch.args.iter().map(|region| (region.offset, region.values));
                 let args = shader.args(args).ok_or_else(|| DeviceError::Program {
                     launch: index,

@@ -51,11 +51,11 @@ mod tests {
     fn what_is_probed_can_be_opened() {
         let [info] = &CpuBackend.probe()[..] else { panic!("one processor") };
         assert!(!info.name.is_empty());
-        let options = OpenOptions { threads: Some(2), folder: None };
+        let options = OpenOptions { threads: Some(2), ..OpenOptions::default() };
         let device = CpuBackend.open(None, &options).unwrap();
         assert_eq!(device.caps().threads, 2);
         assert_eq!(device.caps().hardware, CpuBackend.target(None, &options).unwrap().hardware);
-        let none = OpenOptions { threads: Some(0), folder: None };
+        let none = OpenOptions { threads: Some(0), ..OpenOptions::default() };
         assert!(matches!(CpuBackend.open(None, &none).err(), Some(OpenError::Device(_))));
     }
 }

@@ -68,6 +68,7 @@ impl CpuDevice {
                 name,
                 threads,
                 largest_buffer: isize::MAX as usize,
+                largest_weight: isize::MAX as usize,
                 hardware: hardware(isa, Some(threads)),
                 packing: Some(&RowsOf16),
             },

@@ -51,7 +51,7 @@ impl Backend for CudaBackend {
 
     fn target(&self, name: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
         let card = find(name)?;
-        let scheduler = scheduler(&card, options.folder.as_deref());
+        let scheduler = scheduler(&card, options.schedule_folder());
         Ok(Target { hardware: hardware(&card), text: Some(Box::new(scheduler)) })
     }
 

@@ -82,7 +82,7 @@ pub(crate) fn compile(
             let function = cubins.get(shader).ok_or_else(|| fail("is not compiled"))?.clone();
             let regions = launch.args.iter().map(|region| (region.offset, region.values));
             let args = shader.args(regions).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-            let (_, bound) = slots(program, index, |id| layout(id).is_some(), begins);
+            let (_, bound) = slots(program, index, |id| Some(layout(id)?.pieces), begins);
             let bound = bound.iter().map(|id| &buffers[*id].memory);
             let bound = bound.chain(scratch.as_ref().filter(|_| shader.scratch_bytes > 0));
             let mut node_args = vec![words(&args), words(&Shader::sizes(&program.max))];

@@ -54,17 +54,19 @@ impl CudaDevice {
         let context = Context::open(card.handle).map_err(|failure| failed(failure.why))?;
         let staging = Staging::new(&context).map_err(|failure| failed(failure.why))?;
         let folder = options.folder.as_deref();
+        // As many words as kernels can address.
+        let largest = card.memory.min(card.limits().binding_bytes as usize) & !3;
         Ok(CudaDevice {
             programs: Vec::new(),
             buffers: Buffers::default(),
             staging,
             cubins: Cubins::new(card, folder),
-            scheduler: scheduler(card, folder),
+            scheduler: scheduler(card, options.schedule_folder()),
             caps: Caps {
                 name: format!("cuda ({})", card.name),
                 threads: options.host_threads(),
-                // As many words as kernels can address.
-                largest_buffer: card.memory.min(card.limits().binding_bytes as usize) & !3,
+                largest_buffer: largest,
+                largest_weight: largest,
                 hardware: hardware(card),
                 packing: Some(&RowsOf16),
             },

@@ -18,9 +18,16 @@ pub struct OpenOptions {
     pub threads: Option<usize>,
     /// Where a device may keep files that make the next start faster: compiled kernels, tuned schedules. `None` keeps nothing.
     pub folder: Option<PathBuf>,
+    /// Whether tuned schedules in the folder are left alone, neither used nor replaced.
+    pub ignore_tuned: bool,
 }
 
 impl OpenOptions {
+    /// The folder of tuned schedules; `None` if they are to be ignored.
+    pub fn schedule_folder(&self) -> Option<&Path> {
+        self.folder.as_deref().filter(|_| !self.ignore_tuned)
+    }
+
     /// [`threads`](OpenOptions::threads), or as many as the machine runs at once.
     pub fn host_threads(&self) -> usize {
         let all = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);

@@ -7,6 +7,7 @@ use crate::error::DeviceError;
 use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::packing::Packing;
+use crate::placement::Placement;
 use crate::program::Program;
 use crate::roof::Probe;
 use crate::target::SourceText;
@@ -21,8 +22,10 @@ pub struct Caps {
     pub name: String,
     /// Host threads that compute a step, or that pack weights for a device with processors of its own.
     pub threads: usize,
-    /// Bytes of the largest buffer, and so of the largest weight.
+    /// Bytes of the largest buffer that is not a weight.
     pub largest_buffer: usize,
+    /// Bytes of the largest weight, which a device may keep in several buffers.
+    pub largest_weight: usize,
     /// The hardware it runs on.
     pub hardware: Hardware,
     /// The layout it wants for weights of products; `None` if it reads them as the file stores them.
@@ -127,6 +130,11 @@ pub trait Device: Send {
     fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
         let _ = bytes;
         Ok(None)
+    }
+
+    /// Decides where buffers are made, if the device is several.
+    fn placement(&mut self) -> Option<&mut dyn Placement> {
+        None
     }
 
     /// Frees what was made since some point, if the device can.

@@ -14,14 +14,14 @@ pub enum DeviceError {
         /// Bytes asked for.
         bytes: usize,
     },
-    /// A buffer larger than the device allows.
-    #[error("cannot allocate {bytes} bytes: {device} limits buffers to {largest}")]
+    /// A buffer or weight larger than the device allows.
+    #[error("cannot allocate {bytes} bytes: the largest that {device} allows is {largest}")]
     TooLarge {
         /// The device.
         device: String,
         /// Bytes asked for.
         bytes: usize,
-        /// Bytes of the largest buffer.
+        /// Bytes of the largest one.
         largest: usize,
     },
     /// A kernel that the device cannot run.

@@ -9,6 +9,7 @@ use crate::checkpoints::Checkpoints;
 use crate::device::{Caps, Device};
 use crate::error::DeviceError;
 use crate::ids::{BufferId, ProgramId};
+use crate::placement::Placement;
 use crate::program::Program;
 use crate::roof::Probe;
 use crate::target::SourceText;
@@ -154,6 +155,11 @@ pub trait Forward: Send {
         self.inner_mut().tuning()
     }
 
+    /// [`Device::placement`]
+    fn placement(&mut self) -> Option<&mut dyn Placement> {
+        self.inner_mut().placement()
+    }
+
     /// [`Device::checkpoints`]
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
         self.inner_mut().checkpoints()
@@ -215,6 +221,10 @@ impl<F: Forward> Device for F {
 
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {
         Forward::tuning(self)
+    }
+
+    fn placement(&mut self) -> Option<&mut dyn Placement> {
+        Forward::placement(self)
     }
 
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {

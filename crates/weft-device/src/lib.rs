@@ -16,7 +16,8 @@
 //! ```
 //!
 //! Start with [`Device`]. Abilities that not every device has are traits of their own: [`Timing`], [`Tuning`],
-//! [`Checkpoints`]. A [`Backend`] finds and opens devices of one kind.
+//! [`Checkpoints`]. A [`Backend`] finds and opens devices of one kind. A [`SplitDevice`] is two devices that run programs
+//! together.
 //!
 //! Two devices are here: the [`ReferenceDevice`] interprets kernels and defines what every other device must compute;
 //! the [`NullDevice`] computes nothing, for tests.
@@ -34,9 +35,11 @@ mod info;
 mod link;
 mod null;
 mod packing;
+mod placement;
 mod program;
 mod reference;
 mod roof;
+mod split;
 mod target;
 mod timing;
 mod timings;
@@ -55,9 +58,11 @@ pub use info::{DeviceInfo, DeviceKind, Fact, FactValue};
 pub use link::{Instance, LinkError, Linked, link};
 pub use null::NullDevice;
 pub use packing::{Packing, RowsOf16, Tile};
+pub use placement::{Placement, Side};
 pub use program::{KernelLaunch, Program, Region};
 pub use reference::{ReferenceBackend, ReferenceDevice};
 pub use roof::{Probe, Roof};
+pub use split::SplitDevice;
 pub use target::{SourceText, Target};
 pub use timing::Timing;
 pub use timings::{Lane, Span, Timings};

@@ -26,6 +26,7 @@ impl Default for NullDevice {
                 name: "null".into(),
                 threads: 1,
                 largest_buffer: usize::MAX,
+                largest_weight: usize::MAX,
                 hardware: Hardware::common("null"),
                 packing: None,
             },
@@ -36,10 +37,10 @@ impl Default for NullDevice {
 }
 
 impl NullDevice {
-    /// One that limits buffers to so many bytes.
+    /// One that limits buffers and weights to so many bytes.
     pub fn with_largest_buffer(bytes: usize) -> NullDevice {
         let device = NullDevice::default();
-        NullDevice { caps: Caps { largest_buffer: bytes, ..device.caps }, ..device }
+        NullDevice { caps: Caps { largest_buffer: bytes, largest_weight: bytes, ..device.caps }, ..device }
     }
 
     /// The programs compiled so far.

@@ -73,6 +73,7 @@ impl Default for ReferenceDevice {
             name: "reference (interpreter)".into(),
             threads: 1,
             largest_buffer: isize::MAX as usize,
+            largest_weight: isize::MAX as usize,
             hardware: Hardware::common("reference"),
             packing: None,
         };

@@ -17,7 +17,8 @@ pub struct Target {
 
 /// Renders kernels to the source text that a device compiles.
 pub trait SourceText: fmt::Debug {
-    /// The text of a launch of a program, by its number. `weights` says which buffers hold weights.
+    /// The text of a launch of a program, by its number. `weights` says which buffers hold weights, and
+    /// how many bytes each takes as the device lays it out.
     ///
     /// # Errors
     /// Why the device cannot run it.
@@ -28,9 +29,9 @@ pub trait SourceText: fmt::Debug {
         &self,
         program: &Program,
         launch: usize,
-        weights: &dyn Fn(BufferId) -> bool,
+        weights: &dyn Fn(BufferId) -> Option<u64>,
     ) -> Result<String, String>;
 
     /// Bytes of scratch memory that a program needs beside its buffers. Launches that cannot be rendered need none.
-    fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> bool) -> u64;
+    fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> Option<u64>) -> u64;
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 use weft_cpu::CpuBackend;
 use weft_device::{Backend, ReferenceBackend};
 
-use crate::machines;
 use crate::preferred::Preferred;
+use crate::{machines, tuned};
 
 /// All backends, the default first.
 pub static BACKENDS: &[&dyn Backend] = &[&CpuBackend, &GPU, CUDA, &ReferenceBackend];
@@ -87,12 +87,12 @@ mod left_out {
     }
 }
 
-/// Removes the files that devices keep in a folder: compiled kernels, tuned schedules and measurements. Returns the
-/// number of bytes freed.
+/// Removes the files that devices keep in a folder: compiled kernels, tuned schedules, measurements, and
+/// decisions that were kept. Returns the number of bytes freed.
 ///
 /// # Errors
 /// If the folder exists but cannot be read, or a file cannot be removed.
 pub fn clear_device_files(folder: &Path) -> io::Result<u64> {
-    let measured = machines::clear(folder)?;
-    BACKENDS.iter().try_fold(measured, |freed, backend| Ok(freed + backend.clear(folder)?))
+    let own = machines::clear(folder)? + tuned::clear(folder)?;
+    BACKENDS.iter().try_fold(own, |freed, backend| Ok(freed + backend.clear(folder)?))
 }

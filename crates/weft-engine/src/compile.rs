@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{BufferId, Device, Instance, Program, ProgramId, Region, link};
-use weft_fuse::{Fusion, Options};
+use weft_fuse::{CostModel, Fusion, Options};
 use weft_gguf::Gguf;
 use weft_ir::{Op, Sizes};
 use weft_kern::{Format, Plan};
@@ -15,8 +15,8 @@ use crate::error::Error;
 use crate::launches::SegmentNames;
 use crate::model::PAGE;
 use crate::plans::Sections;
-use crate::sizes::Room;
-use crate::{plans, products, weights};
+use crate::sizes::{Beside, Room};
+use crate::{plans, products, sides, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
 #[derive(Clone, Debug)]
@@ -98,6 +98,8 @@ pub(crate) struct Planned {
     pub(crate) segments: Vec<Segment>,
     /// What the segments are.
     pub(crate) sections: Sections,
+    /// The number of first segments that are on a second device.
+    pub(crate) second: usize,
     /// The most tokens of each class.
     pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
@@ -139,8 +141,8 @@ pub(crate) fn compile(
     report: OnReport<'_>,
 ) -> Result<(Shared, Compiled), Error> {
     let inputs = inputs(device, &options.max)?;
-    let Planned { segments, sections, fusions, .. } = planned;
-    let tensors = weights::load(device, gguf, (segments, *sections), fusions, cache, report)?;
+    let Planned { segments, sections, second, fusions, .. } = planned;
+    let tensors = weights::load(device, gguf, (segments, *sections, *second), fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
     let compiled = bind(device, gguf, options, planned, &mut shared)?;
     Ok((shared, compiled))
@@ -165,7 +167,7 @@ impl Planned {
         options: &Options,
         room: &Room,
     ) -> Result<Planned, Error> {
-        Planned::new(model, mtp, options, room.context, room.classes())
+        Planned::new(model, mtp, options, (room.context, room.beside), room.classes())
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
@@ -174,24 +176,29 @@ impl Planned {
         model: &ModelGraph,
         mtp: Option<&Mtp>,
         options: &Options,
-        context: usize,
+        (context, beside): (usize, Option<Beside>),
         steps: Vec<usize>,
     ) -> Result<Planned, Error> {
         let (segments, sections) = plans::segments(model, mtp, &options.switches, options.costs.distant);
+        let second = beside.map_or(0, |beside| sections.before_layer(&segments, beside.layers));
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {
             // Each token may be of another sequence.
             let one = context.div_ceil(PAGE);
             let pages = tokens.saturating_mul(one).min(options.max.pages);
             let max = Sizes { tokens, rows: options.max.rows.min(tokens), pages, ..options.max };
-            // Kernels of the CPU are the same for any context.
-            let most_pages = options.costs.distant.then_some(one);
-            let options = Options { max, most_pages, ..options.clone() };
-            let like = fusions.first().map(Vec::as_slice);
-            let planned = plans::plan(&segments, &options, like)?;
+            let like = fusions.first().map(|first| first.split_at(second));
+            let plan = |segments: &[Segment], costs: CostModel, like: Option<&[Arc<Fusion>]>| {
+                // Kernels of the CPU are the same for any context.
+                let most_pages = costs.distant.then_some(one);
+                plans::plan(segments, &Options { max, most_pages, costs, ..options.clone() }, like)
+            };
+            let costs = beside.map_or(options.costs, |beside| beside.costs);
+            let mut planned = plan(&segments[..second], costs, like.map(|(like, _)| like))?;
+            planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, steps, fusions })
+        Ok(Planned { segments, sections, second, steps, fusions })
     }
 }
 
@@ -203,14 +210,18 @@ fn bind(
     planned: &Planned,
     shared: &mut Shared,
 ) -> Result<Compiled, Error> {
-    let Planned { segments, sections, steps, fusions } = planned;
+    let Planned { segments, sections, second, steps, fusions } = planned;
     let mut bound = Vec::with_capacity(segments.len());
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
         let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), shared.tensors[tensor]));
         let mut bytes: BTreeMap<String, BufferId> = named.collect();
         let multiplied = weights::multiplied(fusions, i);
-        bytes.extend(products::pack(device, gguf, segment, fusion, &multiplied)?);
-        bound.push((bytes, bind_states(device, segment, &options.max, &mut shared.states)?));
+        sides::place(device, Some(sides::of_segment(*second, i)));
+        let products = products::pack(device, gguf, segment, fusion, &multiplied);
+        let states = bind_states(device, segment, &options.max, &mut shared.states);
+        sides::place(device, None);
+        bytes.extend(products?);
+        bound.push((bytes, states?));
     }
     let mut classes = Vec::with_capacity(steps.len());
     for (&tokens, fusions) in steps.iter().zip(fusions) {
@@ -320,6 +331,7 @@ mod tests {
         pages: 1,
         max: Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 },
         steps: Hardware::STEPS,
+        beside: None,
     };
 
     #[test]

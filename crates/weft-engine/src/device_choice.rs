@@ -45,8 +45,16 @@ impl DeviceChoice {
     /// # Errors
     /// [`Error::Open`] if there is no such device, or it cannot be opened.
     pub fn open(&self, threads: Option<usize>, folder: Option<&Path>) -> Result<Box<dyn Device>, Error> {
-        let options = OpenOptions { threads, folder: folder.map(Path::to_path_buf) };
-        Ok(self.backend.open(self.name.as_deref(), &options)?)
+        self.open_with(&OpenOptions {
+            threads,
+            folder: folder.map(Path::to_path_buf),
+            ..OpenOptions::default()
+        })
+    }
+
+    /// Opens the device.
+    pub(crate) fn open_with(&self, options: &OpenOptions) -> Result<Box<dyn Device>, Error> {
+        Ok(self.backend.open(self.name.as_deref(), options)?)
     }
 
     /// Returns the device as a target to compile for, without opening it. `folder` holds the schedules kept for it.
@@ -54,7 +62,8 @@ impl DeviceChoice {
     /// # Errors
     /// [`Error::Open`] if there is no such device.
     pub fn target(&self, threads: Option<usize>, folder: Option<&Path>) -> Result<Target, Error> {
-        let options = OpenOptions { threads, folder: folder.map(Path::to_path_buf) };
+        let folder = folder.map(Path::to_path_buf);
+        let options = OpenOptions { threads, folder, ..OpenOptions::default() };
         Ok(self.backend.target(self.name.as_deref(), &options)?)
     }
 

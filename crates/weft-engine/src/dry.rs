@@ -1,6 +1,6 @@
 //! Linking a model without a device: the programs that it would run, and the memory that it would need.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{BufferId, Device, Instance, NullDevice, Packing};
@@ -15,12 +15,14 @@ use crate::error::Error;
 pub(crate) struct Dry {
     /// The programs of each class of steps, as a device would compile them.
     pub(crate) classes: Vec<Class>,
-    /// The buffers that hold weights.
-    pub(crate) weights: BTreeSet<BufferId>,
-    /// Bytes of the weights in the layout of a device.
+    /// The buffers that hold weights, with their bytes in the layout of a device.
+    pub(crate) weights: BTreeMap<BufferId, u64>,
+    /// Bytes of all weights in that layout.
     pub(crate) weight_bytes: u64,
     /// Bytes of the KV cache.
     pub(crate) cache_bytes: u64,
+    /// The weights of each segment, and the bytes of its part of the KV cache.
+    pub(crate) segments: Vec<(Vec<BufferId>, u64)>,
     /// Bytes of all other buffers: a step's inputs, and values between kernels.
     pub(crate) value_bytes: u64,
 }
@@ -34,9 +36,10 @@ impl Dry {
         let mut device = NullDevice::default();
         let inputs = inputs(&mut device, max)?;
         let (mut tensors, mut states) = (BTreeMap::new(), BTreeMap::new());
-        let mut weights = BTreeSet::new();
-        let (mut weight_bytes, mut unpacked_bytes, mut cache_bytes) = (0, 0, 0);
+        let mut weights = BTreeMap::new();
+        let (mut unpacked_bytes, mut cache_bytes) = (0, 0);
         let mut bound = Vec::with_capacity(planned.segments.len());
+        let mut in_segments = Vec::with_capacity(planned.segments.len());
         for (i, segment) in planned.segments.iter().enumerate() {
             let mut own = BTreeMap::new();
             let plans = planned.fusions.iter().map(|fusions| &fusions[i].plan);
@@ -53,17 +56,18 @@ impl Dry {
                         let bytes = buffer.bytes(max).unwrap_or(usize::MAX);
                         let id = device.alloc(bytes)?;
                         unpacked_bytes += bytes as u64;
-                        weight_bytes += packed_bytes(buffer, packing).unwrap_or(bytes as u64);
-                        weights.insert(id);
+                        weights.insert(id, packed_bytes(buffer, packing).unwrap_or(bytes as u64));
                         tensors.insert(key, id);
                         id
                     }
                 };
                 own.insert(name.to_string(), id);
             }
-            let before = device.bytes();
+            let (before, ids) = (device.bytes(), own.values().copied().collect());
             bound.push((own, bind_states(&mut device, segment, max, &mut states)?));
-            cache_bytes += (device.bytes() - before) as u64;
+            let states = (device.bytes() - before) as u64;
+            cache_bytes += states;
+            in_segments.push((ids, states));
         }
         let mut classes = Vec::with_capacity(planned.steps.len());
         for (&tokens, fusions) in planned.steps.iter().zip(&planned.fusions) {
@@ -76,7 +80,8 @@ impl Dry {
             classes.push(class(&mut device, tokens, &instances, planned.sections, &inputs)?);
         }
         let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
-        Ok(Dry { classes, weights, weight_bytes, cache_bytes, value_bytes })
+        let weight_bytes = weights.values().sum();
+        Ok(Dry { classes, weights, weight_bytes, cache_bytes, segments: in_segments, value_bytes })
     }
 }
 
@@ -89,7 +94,7 @@ fn weight(buffer: &Buffer) -> Option<(&str, &Buffer)> {
 }
 
 /// Bytes of a weight in tiles, if it has any.
-fn packed_bytes(buffer: &Buffer, packing: Option<&dyn Packing>) -> Option<u64> {
+pub(crate) fn packed_bytes(buffer: &Buffer, packing: Option<&dyn Packing>) -> Option<u64> {
     let Format::Ggml(ty) = buffer.format else { return None };
     let row_len = buffer.shape.last()?;
     let tile = packing?.tile(ty, row_len)?;

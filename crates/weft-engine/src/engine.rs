@@ -69,7 +69,7 @@ impl Engine {
     fn of(mut runner: Runner, options: &EngineOptions) -> Result<Engine, Error> {
         // Pages in memory stay on the device that computed them, so the device need not be part of the key.
         let model = fingerprint(runner.model().gguf()).to_le_bytes();
-        let numbers = format!("{} {:?}", options.kv, options.switches);
+        let numbers = format!("{} {:?}", options.kv, runner.switches());
         let mut key = Key::root([model.as_slice(), numbers.as_bytes()]);
         let mut prompts = None;
         if let Some(cache) = &options.prompts {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_device::{Hardware, Target};
+use weft_device::{Hardware, RowsOf16, Target};
 use weft_fuse::{Choice, Cost, CostModel, Fusion, Options, estimate};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
@@ -71,7 +71,7 @@ impl Explained {
     pub fn sources(&self, target: &Target) -> Option<Vec<Result<Vec<String>, String>>> {
         let text = target.text.as_deref()?;
         let programs = &self.linked.classes.last()?.programs;
-        let weights = |id| self.linked.weights.contains(&id);
+        let weights = |id| self.linked.weights.get(&id).copied();
         let of_call = |call: usize| {
             let mut texts: Vec<String> = Vec::new();
             for Place { program, first } in &self.places {
@@ -138,8 +138,9 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         ..Options::default()
     };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
-    let planned = Planned::new(model, None, &options, room.context, steps)?;
-    let linked = Arc::new(Dry::new(&planned, &options.max, None)?);
+    let planned = Planned::new(model, None, &options, (room.context, None), steps)?;
+    // Every device that runs text packs weights like this.
+    let linked = Arc::new(Dry::new(&planned, &options.max, Some(&RowsOf16))?);
     let (Some(first), Some(fusions)) = (planned.fusions.first(), planned.fusions.last()) else {
         return Ok(Vec::new());
     };

@@ -65,6 +65,7 @@ mod failure;
 mod files;
 mod generation;
 mod launches;
+mod layers;
 mod logits;
 mod logprobs;
 mod machines;
@@ -86,8 +87,10 @@ mod runner;
 mod running;
 mod sample;
 mod schedule;
+mod sides;
 mod sizes;
 mod speculate;
+mod tuned;
 mod weights;
 
 pub use backends::BACKENDS;
@@ -135,6 +138,7 @@ pub mod inspect {
         PartId, Pending, PlansId, Prediction, ReplayTimings, Runner, StepShape, StepTimings,
     };
     pub use crate::sample::Sampler;
+    pub use crate::tuned::{TunedDecision, keep_decisions, switches_of, tuned_decisions};
     pub use weft_device::{Caps, Departure, Hardware, Span, Target};
     pub use weft_fuse::{Choice, Cost, CostModel, estimate};
     pub use weft_kern::{Amounts, Machine, Seen};

@@ -27,7 +27,7 @@ const MOST_LAUNCH_NS: u64 = 1_000_000_000;
 const RATES: RangeInclusive<u64> = 1_000_000..=100_000_000_000_000_000;
 
 /// The version and the kind of this build.
-const BUILD: &str = if cfg!(debug_assertions) {
+pub(crate) const BUILD: &str = if cfg!(debug_assertions) {
     concat!(env!("CARGO_PKG_VERSION"), " debug")
 } else {
     env!("CARGO_PKG_VERSION")
@@ -121,7 +121,7 @@ fn is_plausible(machine: &Machine) -> bool {
 }
 
 /// 64-bit FNV-1a, to detect accidental damage.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

@@ -1,6 +1,8 @@
 //! Computes the memory that a model needs on a device, before it is loaded.
 
-use weft_device::Device;
+use std::collections::BTreeSet;
+
+use weft_device::{BufferId, Device};
 use weft_fuse::Options;
 use weft_ir::Sizes;
 use weft_models::ModelGraph;
@@ -31,20 +33,46 @@ pub fn memory_need(
 
 /// The memory that plans for steps of up to `max` need.
 fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed, Error> {
+    Ok(of_all(planned, max, device)?.0)
+}
+
+/// The same, and the model as it is linked.
+fn of_all(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<(MemoryNeed, Dry), Error> {
     let dry = Dry::new(planned, max, device.caps().packing)?;
     let programs = dry.classes.iter().flat_map(|class| {
         class.programs.iter().chain(class.predictor.as_ref().map(|predictor| &predictor.program))
     });
-    let weights = |id| dry.weights.contains(&id);
+    let weights = |id| dry.weights.get(&id).copied();
     let scratch = device.text().map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));
-    Ok(MemoryNeed {
+    let need = MemoryNeed {
         device: device.caps().name.clone(),
         tokens: max.slots,
         weights: dry.weight_bytes,
         cache: dry.cache_bytes,
         values: dry.value_bytes + scratch.map_or(0, |each| each.sum()),
         free: device.free_memory(),
-    })
+    };
+    Ok((need, dry))
+}
+
+/// The memory that the last layers of a model need with the head, for each number of them from all down to none.
+pub(crate) fn of_last_layers(
+    planned: &Planned,
+    max: &Sizes,
+    layers: usize,
+    device: &dyn Device,
+) -> Result<Vec<MemoryNeed>, Error> {
+    let (all, dry) = of_all(planned, max, device)?;
+    let part = |first_layer: usize| {
+        let first = planned.sections.before_layer(&planned.segments, first_layer);
+        let segments = &dry.segments[first..];
+        let ids: BTreeSet<BufferId> = segments.iter().flat_map(|(ids, _)| ids.iter().copied()).collect();
+        let weights = ids.iter().filter_map(|id| dry.weights.get(id)).sum();
+        let cache = segments.iter().map(|(_, cache)| cache).sum();
+        MemoryNeed { weights, cache, ..all.clone() }
+    };
+    // All layers include the embedding, which has the second device if there is one.
+    Ok(std::iter::once(all.clone()).chain((1..=layers).map(part)).collect())
 }
 
 /// Checks that a model's plans fit in a device's free memory, if the device knows how much there is.

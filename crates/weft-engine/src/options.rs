@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
+use weft_device::{Device, Hardware, OpenOptions};
+use weft_gguf::Gguf;
 use weft_ir::Switches;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
 
 use crate::device_choice::DeviceChoice;
+use crate::error::Error;
 use crate::prompts::folder::PromptCache;
 use crate::speculate::Speculate;
+use crate::tuned::{switches_of, tuned_decisions};
 
 /// Options of opening an engine. [`Engine::builder`](crate::Engine::builder) returns good defaults; each method changes
 /// one option, and calls can be chained.
@@ -26,6 +30,9 @@ use crate::speculate::Speculate;
 pub struct EngineOptions {
     /// The device that computes.
     pub device: DeviceChoice,
+    /// The layers that run on the device, if it is not the CPU: the last ones, with the head. The others run on the CPU, with
+    /// the embedding. `None` means all, or as many as the device has memory for.
+    pub gpu_layers: Option<usize>,
     /// The number of CPU threads, which also pack weights for other devices. `None` uses all.
     pub threads: Option<usize>,
     /// The most tokens of a sequence. `None` means 4096, or the length that the model was trained for if that is less.
@@ -46,6 +53,8 @@ pub struct EngineOptions {
     pub commit: bool,
     /// Compiler decisions set by hand.
     pub switches: Switches,
+    /// Whether decisions and schedules that were measured to pay, and are kept in the folder of the cache, are used.
+    pub tuned: bool,
     /// The cache of packed weights. `None` packs them in memory each time.
     pub cache: Option<PackCache>,
     /// The cache of computed prompts on disk, which a later engine need not compute again. `None` keeps them in memory
@@ -60,6 +69,7 @@ impl Default for EngineOptions {
     fn default() -> EngineOptions {
         EngineOptions {
             device: DeviceChoice::default(),
+            gpu_layers: None,
             threads: None,
             context: None,
             sequences: 1,
@@ -68,6 +78,7 @@ impl Default for EngineOptions {
             kv: GgmlType::F16,
             commit: false,
             switches: Switches::default(),
+            tuned: true,
             cache: None,
             prompts: None,
             speculate: Speculate::Off,
@@ -79,6 +90,11 @@ impl EngineOptions {
     /// Sets the [device](Self::device).
     pub fn device(self, device: DeviceChoice) -> EngineOptions {
         EngineOptions { device, ..self }
+    }
+
+    /// Sets the number of layers that [run on the device](Self::gpu_layers).
+    pub fn gpu_layers(self, layers: impl Into<Option<usize>>) -> EngineOptions {
+        EngineOptions { gpu_layers: layers.into(), ..self }
     }
 
     /// Sets the number of [threads](Self::threads).
@@ -121,6 +137,11 @@ impl EngineOptions {
         EngineOptions { switches, ..self }
     }
 
+    /// Sets whether what was [tuned](Self::tuned) is used.
+    pub fn tuned(self, tuned: bool) -> EngineOptions {
+        EngineOptions { tuned, ..self }
+    }
+
     /// Sets the [cache](Self::cache) of packed weights.
     pub fn cache(self, cache: impl Into<Option<PackCache>>) -> EngineOptions {
         EngineOptions { cache: cache.into(), ..self }
@@ -134,6 +155,21 @@ impl EngineOptions {
     /// Sets what [guesses](Self::speculate) the next tokens of replies.
     pub fn speculate(self, speculate: Speculate) -> EngineOptions {
         EngineOptions { speculate, ..self }
+    }
+
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if there is no such device or it cannot be opened.
+    pub fn open_device(&self) -> Result<Box<dyn Device>, Error> {
+        let folder = self.device_folder().map(Path::to_path_buf);
+        self.device.open_with(&OpenOptions { threads: self.threads, folder, ignore_tuned: !self.tuned })
+    }
+
+    /// The decisions to compile a model with on a device: those set by hand, and those kept for both.
+    pub(crate) fn decisions(&self, hardware: &Hardware, model: &Gguf) -> Switches {
+        let folder = self.device_folder().filter(|_| self.tuned);
+        self.switches.on_top_of(&switches_of(&tuned_decisions(hardware, folder, model)))
     }
 
     /// The folder of the device's own files and of what was measured of it: that of the packed weights.

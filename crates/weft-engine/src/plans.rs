@@ -32,6 +32,12 @@ impl Sections {
     pub(crate) fn of_model(self) -> usize {
         self.body + self.head
     }
+
+    /// The number of segments before a layer: those of the body if there is no such layer.
+    pub(crate) fn before_layer(self, segments: &[Segment], layer: usize) -> usize {
+        let found = segments.iter().position(|segment| segment.layer.is_some_and(|own| own >= layer));
+        found.map_or(self.body, |found| found.min(self.body))
+    }
 }
 
 /// A model's segments: what all layers would compute alike is hoisted into a segment before them, and a distant device

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use weft_device::{Caps, Device, Region};
 use weft_fuse::{CostModel, Options};
-use weft_ir::Sizes;
+use weft_ir::{Sizes, Switches};
 use weft_models::{BuildOptions, Mtp};
 use weft_pack::OnReport;
 use weft_text::Tokenizer;
@@ -22,6 +22,7 @@ use weft_text::Tokenizer;
 use crate::batch::{Batch, SeqId};
 use crate::compile::{Class, Planned, Shared, compile};
 use crate::error::Error;
+use crate::layers::{self, Opened};
 use crate::logits::{Candidates, Row};
 use crate::machines::cost_model;
 use crate::memory;
@@ -75,18 +76,29 @@ impl Runner {
     /// [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Runner, Error> {
         let model = Model::open(path, options.kv)?;
-        let device = options.device.open(options.threads, options.device_folder())?;
-        Runner::new(model, device, options, report)
+        let mtp = mtp(&model, &options.speculate)?;
+        let opened = layers::open(&model, mtp.as_ref(), options, report)?;
+        Runner::with(model, opened, options, report)
     }
 
-    /// Compiles a model for a device that is already open. The device and threads of `options` are ignored.
+    /// Compiles a model for a device that is already open. The device, its layers and the threads of `options` are ignored.
     ///
     /// # Errors
     /// If an option is not valid for the model, or the device has not enough memory; [`Error::Interrupted`] if `report`
     /// interrupts it.
     pub fn new(
         model: Model,
-        mut device: Box<dyn Device>,
+        device: Box<dyn Device>,
+        options: &EngineOptions,
+        report: OnReport<'_>,
+    ) -> Result<Runner, Error> {
+        Runner::with(model, Opened { device, beside: None, planned: None }, options, report)
+    }
+
+    /// Compiles a model for a device that is open, or for two that are one.
+    pub(crate) fn with(
+        model: Model,
+        Opened { mut device, beside, planned }: Opened,
         options: &EngineOptions,
         report: OnReport<'_>,
     ) -> Result<Runner, Error> {
@@ -99,14 +111,21 @@ impl Runner {
             return Err(Error::Option(why));
         }
         let room = Room::new(options, model.graph().config.context, &device.caps().hardware)?;
+        let room = Room { beside, ..room };
         let Room { context, pages, max, .. } = room;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
-        let switches = options.switches.clone();
+        let switches = options.decisions(&device.caps().hardware, model.gguf());
         let fusion = Options { max, switches, costs, ..Options::default() };
         let cache = options.cache.as_ref();
         let mtp = mtp(&model, &options.speculate)?;
-        let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion, &room)?;
-        memory::check(&planned, &max, &*device)?;
+        let planned = match planned {
+            Some(planned) => planned,
+            None => {
+                let planned = Planned::of_all_steps(model.graph(), mtp.as_ref(), &fusion, &room)?;
+                memory::check(&planned, &max, &*device)?;
+                planned
+            }
+        };
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
@@ -143,6 +162,11 @@ impl Runner {
     /// The cost model that decisions were made with.
     pub fn costs(&self) -> &CostModel {
         &self.variants.options().costs
+    }
+
+    /// The decisions that the model was loaded with: those set by hand, and those kept for it.
+    pub fn switches(&self) -> &Switches {
+        &self.variants.options().switches
     }
 
     /// The device's capabilities.

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use weft_device::Hardware;
+use weft_fuse::CostModel;
 use weft_ir::Sizes;
 
 use crate::error::Error;
@@ -33,6 +34,17 @@ pub(crate) struct Room {
     pub(crate) max: Sizes,
     /// The short steps that have programs of their own.
     pub(crate) steps: &'static [usize],
+    /// What a second device computes, if there is one.
+    pub(crate) beside: Option<Beside>,
+}
+
+/// What a second device computes: the embedding and the first layers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Beside {
+    /// The number of layers.
+    pub(crate) layers: usize,
+    /// The cost model of the second device.
+    pub(crate) costs: CostModel,
 }
 
 impl Room {
@@ -74,6 +86,7 @@ impl Room {
             pages,
             max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed },
             steps: hardware.steps,
+            beside: None,
         })
     }
 

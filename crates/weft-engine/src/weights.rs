@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_device::{BufferId, Caps, Device, DeviceError, Weight, WeightBytes};
+use weft_device::{BufferId, Caps, Device, DeviceError, Side, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::{Gguf, TensorInfo};
 use weft_models::Segment;
@@ -12,9 +12,13 @@ use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
 use crate::error::Error;
 use crate::plans::Sections;
+use crate::sides;
 
 /// For every class of steps, the fusions of all segments.
 pub(crate) type Classes = [Vec<Arc<Fusion>>];
+
+/// The side of each tensor, by its name in the file.
+type TensorSides<'a> = BTreeMap<&'a str, Option<Side>>;
 
 /// The names of the weights that a segment multiplies by in a step of any size.
 pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
@@ -22,11 +26,12 @@ pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
 }
 
 /// Loads every tensor that a segment uses into the device, once. What only the layer that predicts one token more uses is
-/// packed in memory: the packed form of a model is the same with and without it.
+/// packed in memory: the packed form of a model is the same with and without it. `second` is the number of segments that are on
+/// a second device.
 pub(crate) fn load(
     device: &mut dyn Device,
     gguf: &Gguf,
-    (segments, sections): (&[Segment], Sections),
+    (segments, sections, second): (&[Segment], Sections, usize),
     classes: &Classes,
     cache: Option<&PackCache>,
     report: OnReport<'_>,
@@ -35,6 +40,7 @@ pub(crate) fn load(
         report(Report::Checking { done, total })
     })?;
     let of_model = sections.of_model();
+    let sides = sides::of_tensors(second, segments);
     let mut taken = BTreeMap::new();
     for (range, cache) in [(0..of_model, cache), (of_model..segments.len(), None)] {
         let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
@@ -47,7 +53,9 @@ pub(crate) fn load(
                 }
             }
         }
-        load_tensors(device, gguf, tensors, cache, report, &mut taken)?;
+        let loaded = load_tensors(device, gguf, (tensors, &sides), cache, report, &mut taken);
+        sides::place(device, None);
+        loaded?;
     }
     Ok(taken)
 }
@@ -56,7 +64,7 @@ pub(crate) fn load(
 fn load_tensors(
     device: &mut dyn Device,
     gguf: &Gguf,
-    tensors: BTreeMap<&str, (&TensorInfo, bool)>,
+    (tensors, sides): (BTreeMap<&str, (&TensorInfo, bool)>, &TensorSides<'_>),
     cache: Option<&PackCache>,
     report: OnReport<'_>,
     taken: &mut BTreeMap<String, BufferId>,
@@ -79,6 +87,7 @@ fn load_tensors(
     }
     for SourceWeight { name, weight, mapped } in plain {
         let held = Arc::clone(&weight.bytes);
+        sides::place(device, sides.get(name.as_str()).copied().flatten());
         let buffer = device.pack(weight).map_err(of_weight(&name))?;
         // A device with its own memory has copied the weight, so its pages can be released.
         if let (1, Some(bytes)) = (Arc::strong_count(&held), mapped) {
@@ -86,7 +95,7 @@ fn load_tensors(
         }
         taken.insert(name, buffer);
     }
-    let buffers = load_packed(device, &sources, Some((gguf, cache)), report)?;
+    let buffers = load_packed(device, &sources, Some((gguf, cache, sides)), report)?;
     taken.extend(sources.into_iter().map(|source| source.name).zip(buffers));
     Ok(())
 }
@@ -96,13 +105,13 @@ pub(crate) fn has_tiles(device: &dyn Device, weight: &Weight) -> bool {
     device.caps().packing.is_some_and(|packing| packing.tile(weight.ty, weight.row_len).is_some())
 }
 
-/// Checks that a weight fits into a buffer of the device, before anything is packed or loaded.
+/// Checks that a weight is not too large for the device, before anything is packed or loaded.
 fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Error> {
     let Weight { ty, rows, row_len, ref bytes, .. } = *weight;
     let tile = device.caps().packing.and_then(|packing| packing.tile(ty, row_len));
     let tiles = tile.map(|tile| rows.div_ceil(tile.rows).saturating_mul(tile.bytes));
     let bytes = tiles.unwrap_or_else(|| (**bytes).as_ref().len());
-    let Caps { name: device, largest_buffer: largest, .. } = device.caps();
+    let Caps { name: device, largest_weight: largest, .. } = device.caps();
     if bytes <= *largest {
         return Ok(());
     }
@@ -119,11 +128,14 @@ fn of_weight(name: &str) -> impl Fn(DeviceError) -> Error {
 pub(crate) fn load_packed(
     device: &mut dyn Device,
     sources: &[SourceWeight],
-    model: Option<(&Gguf, Option<&PackCache>)>,
+    model: Option<(&Gguf, Option<&PackCache>, &TensorSides<'_>)>,
     report: OnReport<'_>,
 ) -> Result<Vec<BufferId>, Error> {
     let tiles: Vec<WeightBytes> = match device.caps().packing {
-        Some(packing) => pack(packing, sources, device.caps().threads, model, report)?,
+        Some(packing) => {
+            let model = model.map(|(gguf, cache, _)| (gguf, cache));
+            pack(packing, sources, device.caps().threads, model, report)?
+        }
         None => Vec::new(),
     };
     let total = tiles.iter().map(|tiles| (**tiles).as_ref().len() as u64).sum();
@@ -134,6 +146,9 @@ pub(crate) fn load_packed(
             return Err(Error::Interrupted);
         }
         done += (*tiles).as_ref().len() as u64;
+        if let Some((.., sides)) = model {
+            sides::place(device, sides.get(name.as_str()).copied().flatten());
+        }
         buffers.push(device.pack(Weight { tiles: Some(tiles), ..weight.clone() }).map_err(of_weight(name))?);
     }
     // What follows takes time too, and is not loading.
@@ -170,7 +185,7 @@ mod tests {
         for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
             let mut device = NullDevice::with_largest_buffer(limit);
             let go_on = &mut |_| ControlFlow::Continue(());
-            let loaded = load(&mut device, &gguf, (&segments, sections), &classes, None, go_on);
+            let loaded = load(&mut device, &gguf, (&segments, sections, 0), &classes, None, go_on);
             assert_eq!(device.bytes() > 0, fits);
             match loaded {
                 Ok(_) => assert!(fits),

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn the_host_gets_ranges_that_exist_and_are_no_weights() {
         let mut buffers = Buffers::default();
-        for weight in [None, Some(WeightLayout::Plain)] {
+        for weight in [None, Some(WeightLayout { tiles: None, pieces: 1 })] {
             buffers.add(Buffer { memory: (), bytes: 8, weight }).unwrap();
         }
         let said = |id, offset, len| match buffers.for_host(BufferId(id), offset, len) {

@@ -27,11 +27,11 @@ pub enum Begins {
 }
 
 /// The slot of each argument of a launch of a program, and the buffer of each slot: arguments in one buffer share a slot,
-/// but those that are settled have another. `is_weight` says which buffers are weights.
+/// but those that are settled have another. `pieces` says which buffers are weights, and in how many pieces.
 pub fn slots(
     program: &Program,
     launch: usize,
-    is_weight: impl Fn(BufferId) -> bool,
+    pieces: impl Fn(BufferId) -> Option<u32>,
     begins: Begins,
 ) -> (Slots, Vec<BufferId>) {
     let args = &program.launches[launch].args;
@@ -39,14 +39,16 @@ pub fn slots(
         Begins::After => vec![false; args.len()],
         Begins::Early => weft_render::settled(|at| bound(program, at), launch),
     };
-    Slots::new(args.iter().zip(settled).map(|(region, settled)| {
+    let (mut slots, bound) = Slots::new(args.iter().zip(settled).map(|(region, settled)| {
         let content = match settled {
-            _ if is_weight(region.buffer) => Content::Weight,
+            _ if pieces(region.buffer).is_some() => Content::Weight,
             true => Content::Settled,
             false => Content::Open,
         };
         (region.buffer, content)
-    }))
+    }));
+    slots.pieces = bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect();
+    (slots, bound)
 }
 
 /// A launch's kernel, and where its arguments are.
@@ -81,7 +83,7 @@ pub fn render(
             kernel: kernel.name.clone(),
             why,
         })?;
-        let (slots, _) = slots(program, index, |id| layout(id).is_some(), begins);
+        let (slots, _) = slots(program, index, |id| Some(layout(id)?.pieces), begins);
         let rendered = match known.entry((launch.kernel, slots)) {
             Entry::Occupied(known) => Arc::clone(known.get()),
             Entry::Vacant(new) => {
@@ -116,7 +118,7 @@ fn check(
         }
         // The blocks of a state are in their own order; those of a weight are in tiles.
         let quantised = matches!(param.format, Format::Ggml(ty) if ty.is_quantised()) && !is_state(kernel, p);
-        if quantised != matches!(held, Some(WeightLayout::Tiles(_))) {
+        if quantised != held.is_some_and(|held| held.tiles.is_some()) {
             return Err(format!("p{p}: values of {} in {buffer:?}, which holds {held:?}", param.format));
         }
         if quantised && *offset != 0 {
@@ -124,8 +126,8 @@ fn check(
         }
     }
     for (param, len) in kernel.parts.iter().flat_map(rows_read) {
-        match layout(launch.args[param].buffer) {
-            Some(WeightLayout::Tiles(row_len)) if row_len != len => {
+        match layout(launch.args[param].buffer).and_then(|held| held.tiles) {
+            Some(row_len) if row_len != len => {
                 return Err(format!(
                     "p{param}: rows of {len} of a weight that is packed in rows of {row_len}"
                 ));

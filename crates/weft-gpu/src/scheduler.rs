@@ -40,8 +40,9 @@ impl Scheduler {
         if self.renderer.target().limits.dependent_launch { Begins::Early } else { Begins::After }
     }
 
-    fn slots(&self, program: &Program, launch: usize, weights: &dyn Fn(BufferId) -> bool) -> Slots {
-        slots(program, launch, weights, self.begins()).0
+    fn slots(&self, program: &Program, launch: usize, weights: &dyn Fn(BufferId) -> Option<u64>) -> Slots {
+        let limits = &self.renderer.target().limits;
+        slots(program, launch, |id| Some(limits.pieces(weights(id)?)), self.begins()).0
     }
 }
 
@@ -96,7 +97,7 @@ impl SourceText for Scheduler {
         &self,
         program: &Program,
         launch: usize,
-        weights: &dyn Fn(BufferId) -> bool,
+        weights: &dyn Fn(BufferId) -> Option<u64>,
     ) -> Result<String, String> {
         let kernel = &program.kernels[program.launches[launch].kernel];
         let shaders = self.shaders(kernel, &self.slots(program, launch, weights), &program.max);
@@ -104,7 +105,7 @@ impl SourceText for Scheduler {
         Ok(shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n"))
     }
 
-    fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> bool) -> u64 {
+    fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> Option<u64>) -> u64 {
         let launches = program.launches.iter().enumerate();
         let slots = launches.map(|(at, launch)| (launch.kernel, self.slots(program, at, weights)));
         let distinct: BTreeSet<(usize, Slots)> = slots.collect();

@@ -1,26 +1,36 @@
 //! Weights on their way to a GPU: as the file has them, or packed in tiles.
 
 use weft_device::{DeviceError, Packing, RowsOf16, Tile, Weight};
+use weft_render::Limits;
 
 /// Bytes handed over at a time.
 const PIECE: usize = 16 << 20;
 
-/// How a weight is laid out in its buffer.
+/// How a weight is laid out in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WeightLayout {
-    /// As in the file.
-    Plain,
-    /// In tiles, of rows of this length.
-    Tiles(usize),
+pub struct WeightLayout {
+    /// The length of the rows of its tiles; `None` if it is as in the file.
+    pub tiles: Option<usize>,
+    /// The buffers that hold it, one after another: more than one if it is [larger](Limits::piece_bytes) than a kernel can
+    /// bind.
+    pub pieces: u32,
 }
 
 impl WeightLayout {
-    /// The layout that kernels read a weight in: tiles if it is quantised.
+    /// The layout that kernels read a weight in: tiles if it is quantised, in one piece.
     pub fn of(weight: &Weight) -> WeightLayout {
-        match RowsOf16.tile(weight.ty, weight.row_len) {
-            Some(_) => WeightLayout::Tiles(weight.row_len),
-            None => WeightLayout::Plain,
-        }
+        let tiles = RowsOf16.tile(weight.ty, weight.row_len).map(|_| weight.row_len);
+        WeightLayout { tiles, pieces: 1 }
+    }
+
+    /// The same, in as many pieces as these limits need.
+    ///
+    /// # Errors
+    /// Those of [`bytes`](WeightLayout::bytes).
+    pub fn in_pieces(weight: &Weight, limits: &Limits) -> Result<WeightLayout, DeviceError> {
+        let layout = WeightLayout::of(weight);
+        let pieces = limits.pieces(layout.bytes(weight)? as u64);
+        Ok(WeightLayout { pieces, ..layout })
     }
 
     /// Bytes that a weight takes in this layout.
@@ -28,9 +38,9 @@ impl WeightLayout {
     /// # Errors
     /// [`DeviceError::Usage`] if no memory can hold as many, or the weight has no tiles.
     pub fn bytes(self, weight: &Weight) -> Result<usize, DeviceError> {
-        match self {
-            WeightLayout::Plain => Ok((*weight.bytes).as_ref().len()),
-            WeightLayout::Tiles(_) => tiles_bytes(weight, tile(weight)?),
+        match self.tiles {
+            None => Ok((*weight.bytes).as_ref().len()),
+            Some(_) => tiles_bytes(weight, tile(weight)?),
         }
     }
 }
@@ -57,9 +67,9 @@ pub fn lay_out(
 ) -> Result<(), DeviceError> {
     weight.check()?;
     let bytes = || (*weight.bytes).as_ref();
-    match (layout, &weight.tiles) {
-        (WeightLayout::Plain, _) => bytes().chunks(PIECE).try_for_each(push),
-        (WeightLayout::Tiles(_), Some(tiles)) => {
+    match (layout.tiles, &weight.tiles) {
+        (None, _) => bytes().chunks(PIECE).try_for_each(push),
+        (Some(_), Some(tiles)) => {
             let tiles = (**tiles).as_ref();
             let (found, expected) = (tiles.len(), tiles_bytes(weight, tile(weight)?)?);
             if found != expected {
@@ -68,7 +78,7 @@ pub fn lay_out(
             }
             tiles.chunks(PIECE).try_for_each(push)
         }
-        (WeightLayout::Tiles(_), None) => {
+        (Some(_), None) => {
             let (tile, bytes) = (tile(weight)?, bytes());
             let row = bytes.len() / weight.rows.max(1);
             let together = (PIECE / tile.bytes).max(1);
@@ -109,7 +119,11 @@ mod tests {
         let mut weight =
             Weight { ty: GgmlType::Q4_0, rows: 17, row_len: 64, bytes: Arc::new(bytes), tiles: None };
         let layout = WeightLayout::of(&weight);
-        assert_eq!(layout, WeightLayout::Tiles(64));
+        assert_eq!(layout, WeightLayout { tiles: Some(64), pieces: 1 });
+        let limits = Limits { piece_bytes: 512, ..Limits::webgpu() };
+        let cut = WeightLayout::in_pieces(&weight, &limits).unwrap();
+        // Two tiles of two blocks of 18 bytes for each of 16 rows.
+        assert_eq!((cut.bytes(&weight).unwrap(), cut.pieces), (1152, 3));
         let packed = pushed(&weight).unwrap();
         assert_eq!(packed.len(), layout.bytes(&weight).unwrap());
         weight.tiles = Some(Arc::new(packed.clone()));

@@ -74,6 +74,14 @@ pub struct HubName {
 /// The hosts whose addresses name models.
 const HOSTS: [&str; 3] = ["huggingface.co", "www.huggingface.co", "hf.co"];
 
+/// Short names of models on the hub, with their repositories. Their files are not pinned: a download is checked against the size and
+/// the SHA-256 that the hub states, not against ones that Weft knows.
+const SHORT: [(&str, &str); 2] =
+    [("glm-4.7-flash", "unsloth/GLM-4.7-Flash-GGUF"), ("qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B-GGUF")];
+
+/// Models that Weft runs and knows no repository of.
+const NAMELESS: [&str; 2] = ["deepseek-v2-lite", "moonlight"];
+
 impl HubName {
     /// The prefix of all such names.
     pub const PREFIX: &'static str = "hf:";
@@ -101,10 +109,28 @@ impl HubName {
         (is_plain(org) && is_plain(name)).then(|| HubName { repo: format!("{org}/{name}"), quant })
     }
 
+    /// Reads a short name, which may have a quantisation: `glm-4.7-flash:Q4_0`. `None` if it is not one.
+    ///
+    /// ```
+    /// use weft_hub::HubName;
+    /// let short = HubName::of_short("glm-4.7-flash:q4_0").unwrap();
+    /// assert_eq!(short.to_string(), "hf:unsloth/GLM-4.7-Flash-GGUF:q4_0");
+    /// ```
+    pub fn of_short(text: &str) -> Option<HubName> {
+        let (name, quant) = parts(text);
+        let (_, repo) = SHORT.iter().find(|(short, _)| name.eq_ignore_ascii_case(short))?;
+        (quant != Some("")).then(|| HubName { repo: (*repo).into(), quant: quant.map(str::to_string) })
+    }
+
     /// Reads a name, or the address of a repository or a file. `None` if the text is neither.
     pub(crate) fn recognise(text: &str) -> Option<Result<HubName, Error>> {
-        let address = || HubName::of_address(text).map(Ok);
-        text.starts_with(HubName::PREFIX).then(|| text.parse()).or_else(address)
+        let known = || HubName::of_address(text).or_else(|| HubName::of_short(text)).map(Ok);
+        let nameless = || {
+            let is_known = NAMELESS.iter().any(|name| parts(text).0.eq_ignore_ascii_case(name));
+            let expected = "expected hf:ORG/REPO:QUANT; Weft runs this model, but knows no file of it";
+            is_known.then(|| Err(Error::InvalidName { name: text.into(), expected }))
+        };
+        text.starts_with(HubName::PREFIX).then(|| text.parse()).or_else(known).or_else(nameless)
     }
 }
 
@@ -115,7 +141,7 @@ impl FromStr for HubName {
         const FORM: &str = "expected hf:ORG/REPO:QUANT";
         let wrong = |expected| Error::InvalidName { name: text.into(), expected };
         let rest = text.strip_prefix(HubName::PREFIX).ok_or_else(|| wrong(FORM))?;
-        let (repo, quant) = rest.split_once(':').map_or((rest, None), |(repo, quant)| (repo, Some(quant)));
+        let (repo, quant) = parts(rest);
         match repo.split_once('/') {
             Some((org, name)) if is_plain(org) && is_plain(name) => {}
             _ => return Err(wrong(FORM)),
@@ -132,6 +158,11 @@ impl fmt::Display for HubName {
         write!(f, "{}{}", Self::PREFIX, self.repo)?;
         self.quant.as_ref().map_or(Ok(()), |quant| write!(f, ":{quant}"))
     }
+}
+
+/// A name and its quantisation.
+fn parts(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':').map_or((text, None), |(name, quant)| (name, Some(quant)))
 }
 
 /// Returns whether a name is safe to use in a path and an address without escaping.
@@ -201,6 +232,28 @@ pub(crate) fn choices<M>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_names_lead_to_repositories_or_say_what_is_missing() {
+        let read = |text: &str| HubName::recognise(text).map(|name| name.map(|name| name.to_string()));
+        for (text, full) in [
+            ("glm-4.7-flash", "hf:unsloth/GLM-4.7-Flash-GGUF"),
+            ("GLM-4.7-Flash:Q4_K_M", "hf:unsloth/GLM-4.7-Flash-GGUF:Q4_K_M"),
+            ("qwen3-30b-a3b", "hf:Qwen/Qwen3-30B-A3B-GGUF"),
+        ] {
+            assert_eq!(read(text).unwrap().unwrap(), full);
+        }
+        for text in ["moonlight", "deepseek-v2-lite:q4_0"] {
+            let error = read(text).unwrap().unwrap_err().to_string();
+            assert!(
+                error.contains(text) && error.contains("Weft runs this model, but knows no file"),
+                "{error}"
+            );
+        }
+        for text in ["glm-4.7-flash:", "glm-4.7", "moonlights", "glm-4.7-flash.gguf"] {
+            assert!(read(text).is_none(), "{text}");
+        }
+    }
 
     #[test]
     fn addresses_of_the_hub() {

@@ -54,6 +54,18 @@ impl Switches {
         self.0.insert(decision.name, mode);
     }
 
+    /// Returns these settings, and those of `base` for all other decisions.
+    pub fn on_top_of(&self, base: &Switches) -> Switches {
+        let mut all = base.clone();
+        all.0.extend(&self.0);
+        all
+    }
+
+    /// Returns the decisions that were set, by name.
+    pub fn settings(&self) -> impl Iterator<Item = (&'static str, Mode)> {
+        self.0.iter().map(|(name, mode)| (*name, *mode))
+    }
+
     /// Returns a decision's mode.
     pub fn mode(&self, decision: &Decision) -> Mode {
         self.0.get(decision.name).copied().unwrap_or(decision.default)

@@ -6,10 +6,12 @@
 
 mod change;
 mod gate;
+mod keep;
 mod pairs;
 mod rule;
 
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_engine::Switches;
@@ -23,10 +25,11 @@ use crate::host::Host;
 use crate::json::joined;
 use crate::schedules::schedules;
 use gate::logits;
-pub(crate) use pairs::{Rig, Way};
+pub(crate) use pairs::{Now, Rig, Way};
 
 pub use change::Change;
 pub use gate::{Distance, Gate, Golden};
+pub use keep::kept_together;
 pub use pairs::Measured;
 pub use rule::{Gain, MARGIN, Rule, Verdict};
 
@@ -159,7 +162,7 @@ impl Outcome {
         phases.iter().map(|one| one.gain.median).fold(f64::NAN, f64::max)
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let mut json = json!({ "verdict": self.verdict().name(), "why": self.why() });
         if let Outcome::Measured(gate, phases) = self {
             json["logits"] = gate.json();
@@ -212,12 +215,25 @@ pub fn ablate(
     cancel: &AtomicBool,
     on: OnProgress<'_>,
 ) -> Result<Ablation, Error> {
+    let began = Instant::now();
+    ablate_by(runner, changes, options, &|| began.elapsed(), cancel, on)
+}
+
+/// Tries changes, by a given clock.
+pub(crate) fn ablate_by(
+    runner: &mut Runner,
+    changes: &[Change],
+    options: &AblateOptions,
+    now: Now<'_>,
+    cancel: &AtomicBool,
+    on: OnProgress<'_>,
+) -> Result<Ablation, Error> {
     let phases = options.phases();
     let rule = Rule::new(phases.len(), options.pairs);
     let each = 2 * (options.pairs * phases.len()) as u64;
     let mut rows = Vec::with_capacity(changes.len());
     let mut combined = None;
-    let rig = Rig::new(runner, options.depth, each * changes.len() as u64, cancel, on);
+    let rig = Rig::new(runner, options.depth, each * changes.len() as u64, now, cancel, on);
     let tried = rig.and_then(|rig| {
         let mut trial = Trial { rig, options, phases, rule: rule.clone(), each };
         let tried = trial.all(changes, &mut rows).and_then(|()| {
@@ -234,6 +250,25 @@ pub fn ablate(
         tried?;
     }
     Ok(Ablation { host: Host::this(), rule, rows, combined, interrupted })
+}
+
+/// Measures changes once more, all together.
+pub(crate) fn together(
+    runner: &mut Runner,
+    changes: &[Change],
+    options: &AblateOptions,
+    now: Now<'_>,
+    cancel: &AtomicBool,
+    on: OnProgress<'_>,
+) -> Result<Outcome, Error> {
+    let phases = options.phases();
+    let rule = Rule::new(phases.len(), options.pairs);
+    let each = 2 * (options.pairs * phases.len()) as u64;
+    let rig = Rig::new(runner, options.depth, each, now, cancel, on)?;
+    let mut trial = Trial { rig, options, phases, rule, each };
+    let measured = trial.loaded().and_then(|base| trial.outcome(&base, changes));
+    trial.rig.end();
+    measured
 }
 
 /// What changes are compared with.

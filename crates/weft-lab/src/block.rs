@@ -29,6 +29,8 @@ pub struct BlockOptions {
     pub depth: usize,
     /// Tokens of the step: 1 for decode, more for prefill.
     pub tokens: usize,
+    /// Measure the kernels of one role, in place of whole blocks.
+    pub role: Option<Role>,
 }
 
 impl BlockOptions {
@@ -54,7 +56,7 @@ pub struct Blocks {
 /// A block of one kind of layer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block {
-    /// `attention`, `feed-forward` or `layer`.
+    /// `attention`, `feed-forward`, `layer`, or the name of a role.
     pub name: &'static str,
     /// The layer that was measured, such as `layer 1`.
     pub segment: String,
@@ -128,12 +130,12 @@ fn measure(
     cancel: &AtomicBool,
     on: OnProgress<'_>,
 ) -> Result<Blocks, Error> {
-    let BlockOptions { repeat, depth, tokens } = *options;
+    let BlockOptions { repeat, depth, tokens, role } = *options;
     let stop = || if cancel.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
     let shape = StepShape { tokens, depth, logits: 0 };
     let threads = NonZeroUsize::new(runner.device().threads).unwrap_or(NonZeroUsize::MIN);
     let mut roofs = Roofs::new(threads);
-    let mut blocks = find(&runner.launches(&shape));
+    let mut blocks = find(&runner.launches(&shape), role);
     let total = (blocks.len() * (repeat + 1)) as u64;
     on(0, total);
     let (mut random, mut batch, mut begin) = (Random::new(0), Batch::new(), 0);
@@ -170,8 +172,9 @@ fn measure(
     Ok(Blocks { host: Host::this(), roofs, shape, blocks })
 }
 
-/// The blocks of the first layer of each kind, with their launches. The attention block ends with the last launch for attention.
-fn find(launches: &[Launch]) -> Vec<(Block, std::ops::Range<usize>)> {
+/// The blocks of the first layer of each kind, with their launches. The attention block ends with the last launch for attention. With a
+/// role, a block is launches of that role that follow one another.
+fn find(launches: &[Launch], role: Option<Role>) -> Vec<(Block, std::ops::Range<usize>)> {
     let mut layers: Vec<std::ops::Range<usize>> = Vec::new();
     for (i, launch) in launches.iter().enumerate().filter(|(_, launch)| launch.layer.is_some()) {
         match layers.last_mut() {
@@ -194,7 +197,19 @@ fn find(launches: &[Launch]) -> Vec<(Block, std::ops::Range<usize>)> {
     for (layer, layers) in kinds {
         let of_attention = |i: &usize| launches[*i].roles().contains(&Role::Attention);
         let cut = layer.clone().rfind(of_attention).map_or(layer.start, |last| last + 1);
-        let named = [("attention", layer.start..cut), ("feed-forward", cut..layer.end), ("layer", layer)];
+        let named = match role {
+            None => vec![("attention", layer.start..cut), ("feed-forward", cut..layer.end), ("layer", layer)],
+            Some(role) => {
+                let has_role = |launch: &Launch| launch.roles().contains(&role);
+                let runs = launches[layer.clone()].chunk_by(|a, b| has_role(a) == has_role(b));
+                let mut end = layer.start;
+                let places = runs.map(|run| {
+                    end += run.len();
+                    (has_role(&run[0]), end - run.len()..end)
+                });
+                places.filter(|(is_own, _)| *is_own).map(|(_, own)| (role.name(), own)).collect()
+            }
+        };
         for (name, own) in named.into_iter().filter(|(_, own)| !own.is_empty()) {
             let of = &launches[own.clone()];
             let block = Block {
@@ -220,7 +235,7 @@ mod tests {
     use crate::bench::tests::runner;
 
     fn options() -> BlockOptions {
-        BlockOptions { repeat: 2, depth: 6, tokens: 1 }
+        BlockOptions { repeat: 2, depth: 6, tokens: 1, role: None }
     }
 
     fn meter() -> Meter {
@@ -260,6 +275,22 @@ mod tests {
         assert_eq!(told.first(), Some(&(0, 18)));
         assert_eq!(told.last(), Some(&(18, 18)));
         assert_eq!(blocks.json()["blocks"][5]["seconds"]["samples"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn one_role_can_be_measured() {
+        let named = |role: Role| {
+            let options = BlockOptions { role: Some(role), ..options() };
+            let mut runner = runner(options.context(), 1);
+            let cancel = AtomicBool::new(false);
+            let blocks = bench_blocks(&mut runner, &mut meter(), &options, &cancel, &mut |_, _| {}).unwrap();
+            let one = |block: &Block| (block.name, block.segment.clone(), block.kernels);
+            blocks.blocks.iter().map(one).collect::<Vec<_>>()
+        };
+        let layer = |name, layer: usize, kernels| (name, format!("layer {layer}"), kernels);
+        assert_eq!(named(Role::Router), [layer("router", 1, 1)], "the first layer has no experts");
+        assert_eq!(named(Role::Attention), [layer("attention", 0, 6), layer("attention", 1, 6)]);
+        assert_eq!(named(Role::Head), [], "which is in no layer");
     }
 
     #[test]

@@ -5,7 +5,10 @@
 //! changed.
 
 mod diff;
+mod exchange;
 mod record;
+mod shipped;
+mod tried;
 
 use std::fs;
 use std::io;
@@ -18,7 +21,10 @@ use serde_json::Value;
 use crate::host::Host;
 
 pub use diff::{Compared, Diff, diff};
+pub use exchange::Imported;
 pub use record::{Model, Record, Run, summary};
+pub use shipped::shipped;
+pub use tried::{Tried, tried};
 
 /// The application id in the header of the SQLite file: `weft` in ASCII.
 const APPLICATION: i64 = 0x7765_6674;
@@ -87,6 +93,14 @@ pub enum JournalError {
         id: i64,
         /// The column.
         column: &'static str,
+    },
+    /// A line that is no run.
+    #[error("line {number}: {why}; nothing was imported")]
+    Line {
+        /// The line, from 1.
+        number: u64,
+        /// What was expected.
+        why: String,
     },
     /// Anything else: the file is damaged, or another program keeps it locked.
     #[error(

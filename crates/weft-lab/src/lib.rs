@@ -25,6 +25,7 @@
 //! | How fast is a model, and how near to those limits? | [`bench()`] |
 //! | Where does the time of a step go? | [`profile`](profile()) |
 //! | What is each decision of the compiler worth? | [`ablate`](ablate()) |
+//! | Which decisions are worth keeping? | [`optimize`](optimize()) |
 //! | Which schedule of a GPU kernel is faster? | [`tune`](tune()) |
 //! | Does a device compute what kernels mean? | [`Verifier`] |
 //! | How well does a model predict a text, alone or compared with another? | [`perplexity`](perplexity()), [`divergence`](divergence()) |
@@ -34,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod ablate;
+mod against;
 mod bench;
 mod block;
 mod distribution;
@@ -44,8 +46,10 @@ mod journal;
 mod json;
 mod kernels;
 mod lint;
+mod lock;
 mod meter;
 mod need;
+mod optimize;
 mod perplexity;
 mod profile;
 mod recorded;
@@ -62,19 +66,24 @@ mod windows;
 
 pub use ablate::{
     AblateOptions, Ablation, Change, Combined, Distance, Gain, Gate, Golden, MARGIN, Measured, Outcome, Row,
-    Rule, Verdict, ablate,
+    Rule, Verdict, ablate, kept_together,
 };
+pub use against::{Against, against};
 pub use bench::{Bench, BenchOptions, Phase, Setting, bench};
 pub use block::{Block, BlockOptions, Blocks, bench_blocks};
 pub use distribution::Mean;
 pub use divergence::{Divergence, divergence};
 pub use error::Error;
 pub use host::Host;
-pub use journal::{Compared, Diff, Journal, JournalError, Model, Record, Run, diff, summary};
+pub use journal::{
+    Compared, Diff, Imported, Journal, JournalError, Model, Record, Run, Tried, diff, shipped, summary, tried,
+};
 pub use json::{commit, joined, this_weft};
 pub use lint::Lint;
+pub use lock::{Asked, MeasuringLock};
 pub use meter::Meter;
 pub use need::{Need, PerToken};
+pub use optimize::{OnOptimizing, OptimizeEnd, OptimizeProgress, Optimized, optimize, optimize_context};
 pub use perplexity::{Perplexity, perplexity};
 pub use profile::{
     Clock, Profile, ProfileOptions, Row as ProfileRow, Slice, Timed, Timeline, Worker, profile,

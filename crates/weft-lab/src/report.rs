@@ -8,6 +8,7 @@ mod bench;
 mod block;
 mod difference;
 mod html;
+mod optimized;
 mod overlay;
 mod profile;
 mod quality;
@@ -95,6 +96,7 @@ fn run(record: &Record, out: &mut String) -> fmt::Result {
     block::write(results, out)?;
     quality::write(results, out)?;
     profile::write(results, out)?;
+    optimized::write(results, out)?;
     ablation::write(results, out)?;
     out.write_str("</section>\n")
 }

@@ -297,7 +297,9 @@ impl Tuner<'_> {
         let samples = 2 * (PAIRS * phases.len()) as u64;
         let on = &mut *self.on;
         let mut tell = |done, of| on(TuneProgress::Measuring(done, of));
-        let mut rig = Rig::new(self.verifier.runner_mut(), depth, samples, self.cancel, &mut tell)?;
+        let began = Instant::now();
+        let now = &|| began.elapsed();
+        let mut rig = Rig::new(self.verifier.runner_mut(), depth, samples, now, self.cancel, &mut tell)?;
         let ways = [PlansId::LOADED, self.base].map(|plans| Way { plans, at_once });
         let measured = rig.compare(ways[0], ways[1], &phases, &rule);
         rig.end();

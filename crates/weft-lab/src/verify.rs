@@ -156,7 +156,7 @@ impl Verifier {
         report: OnReport<'_>,
     ) -> Result<Verifier, weft_engine::Error> {
         let model = Model::open(path, options.kv)?;
-        let device = options.device.open(options.threads, options.device_folder())?;
+        let device = options.open_device()?;
         Verifier::new(model, device, options, report)
     }
 

@@ -10,6 +10,17 @@ pub(crate) mod wgsl;
 use crate::code::expr::Fun;
 use crate::code::module::{Function, Module, Type};
 
+/// What the words of a slot are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Words {
+    /// Those of one buffer.
+    Plain,
+    /// Those of one buffer, to which [`store_half`](Dialect::store_half) stores, too.
+    Halves,
+    /// Those of several buffers, one after another. Never in a language that binds addresses.
+    Pieces,
+}
+
 /// A C-like language.
 pub(crate) trait Dialect {
     /// Everything before the functions: types, buffers, helper functions.
@@ -87,9 +98,8 @@ pub(crate) trait Dialect {
         format!("sizes.words[{i}]")
     }
 
-    /// A word of a slot; `halves` says whether [`store_half`](Dialect::store_half) also stores to
-    /// it.
-    fn word(&self, slot: usize, at: &str, _halves: bool) -> String {
+    /// A word of a slot with words of this kind.
+    fn word(&self, slot: usize, at: &str, _words: Words) -> String {
         format!("b{slot}[{at}]")
     }
 

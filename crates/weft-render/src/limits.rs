@@ -33,6 +33,9 @@ pub struct Limits {
     pub storage_buffers: u32,
     /// Bytes of a storage buffer that a shader can address.
     pub binding_bytes: u64,
+    /// Bytes of a piece of a weight, a multiple of 256, at most `binding_bytes`: a larger weight is bound as several storage
+    /// buffers, all but the last of this size.
+    pub piece_bytes: u64,
     /// The smallest subgroup size, if subgroup operations may be used.
     pub subgroup: Option<u32>,
     /// 16-bit floats.
@@ -74,6 +77,7 @@ impl Limits {
             storage_buffers: 128,
             // As many words as 32 bits can address.
             binding_bytes: 4 << 32,
+            piece_bytes: 4 << 32,
             subgroup: Some(32),
             f16: true,
             dot4: true,
@@ -95,6 +99,7 @@ impl Limits {
             groups: 65_535,
             storage_buffers: 10,
             binding_bytes: 128 << 20,
+            piece_bytes: 128 << 20,
             subgroup: None,
             f16: false,
             dot4: false,
@@ -117,10 +122,23 @@ impl Limits {
             // Metal has 31 slots for buffers: wgpu keeps two of them, and two hold `args` and `sizes`.
             storage_buffers: 27,
             binding_bytes: 4 << 30,
+            piece_bytes: 4 << 30,
             subgroup: Some(32),
             f16: true,
             ..Limits::webgpu()
         }
+    }
+
+    /// The number of pieces of a weight of so many bytes; at least one.
+    pub fn pieces(&self, bytes: u64) -> u32 {
+        u32::try_from(bytes.div_ceil(self.piece_bytes.max(1)).max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes of the largest weight: as many words as 32 bits can count, in at most half of the storage buffers, since kernels
+    /// bind others, too.
+    pub fn largest_weight(&self) -> u64 {
+        let pieces = u64::from((self.storage_buffers / 2).max(1));
+        self.piece_bytes.saturating_mul(pieces).min(4 << 32)
     }
 
     /// The limits of a GPU with this compute capability, 7.5 or later, and so many multiprocessors.
@@ -138,5 +156,23 @@ impl Limits {
             dependent_launch: major >= 9,
             ..Limits::cuda()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_has_as_many_pieces_as_it_needs() {
+        let limits = Limits { piece_bytes: 512, storage_buffers: 10, ..Limits::webgpu() };
+        for (bytes, pieces) in [(0, 1), (1, 1), (512, 1), (513, 2), (1536, 3), (u64::MAX, u32::MAX)] {
+            assert_eq!(limits.pieces(bytes), pieces, "{bytes} bytes");
+        }
+        assert_eq!(limits.largest_weight(), 5 * 512);
+        assert_eq!(Limits::webgpu().largest_weight(), 5 * (128 << 20));
+        // More words than 32 bits can count are refused, however many bindings there are.
+        assert_eq!(Limits::apple().largest_weight(), 4 << 32);
+        assert_eq!(Limits::cuda().largest_weight(), 4 << 32);
     }
 }

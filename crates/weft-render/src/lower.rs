@@ -110,9 +110,10 @@ impl<'a> Job<'a> {
         let scratch = held.len();
         let spread =
             self.parts().any(|(part, split)| split.spread || split.matrix && Picks::of(part).is_some());
-        held.extend(spread.then_some(Slot { written: true, content: Content::Open }));
-        if held.len() > limits.storage_buffers as usize {
-            let (needed, limit) = (held.len(), limits.storage_buffers);
+        held.extend(spread.then_some(Slot { written: true, content: Content::Open, pieces: 1 }));
+        let needed = held.iter().map(|slot| slot.pieces as usize).sum();
+        if needed > limits.storage_buffers as usize {
+            let limit = limits.storage_buffers;
             return Err((None, Why::Buffers { needed, limit }));
         }
         let mut spaces = Vec::new();
@@ -263,6 +264,7 @@ impl<'a> Job<'a> {
             name: kernel.name.clone(),
             title: format!("{}: {schedule}", kernel.name),
             slots: held,
+            piece_words: u32::try_from(limits.piece_bytes / 4).unwrap_or(u32::MAX),
             args_words: args_words(kernel.params.len()),
             lanes: schedule.lanes,
             dependent,
@@ -307,22 +309,26 @@ fn too_much() -> Why {
 
 /// What each slot holds; slots are numbered without a gap.
 fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
-    let Slots { of, contents } = slots;
+    let Slots { of, contents, pieces } = slots;
     let count = of.iter().map(|s| s + 1).max().unwrap_or(0);
-    if of.len() != kernel.params.len() || count != contents.len() {
+    if of.len() != kernel.params.len() || count != contents.len() || count != pieces.len() {
         let (bound, params) = (of.len(), kernel.params.len());
         return Err(Why::Form(format!(
             "has {params} parameters, of which {bound} are bound to {count} slots"
         )));
     }
-    let mut held: Vec<Slot> =
-        contents.iter().map(|content| Slot { written: false, content: *content }).collect();
+    let slot =
+        |(content, pieces): (&Content, &u32)| Slot { written: false, content: *content, pieces: *pieces };
+    let mut held: Vec<Slot> = contents.iter().zip(pieces).map(slot).collect();
     for (slot, param) in of.iter().zip(&kernel.params) {
         held[*slot].written |= param.access == Access::Write;
     }
     match held.iter().find(|slot| slot.written && slot.content != Content::Open) {
         Some(Slot { content: Content::Weight, .. }) => Err(Why::Form("writes a weight".into())),
         Some(_) => Err(Why::Form("writes what it may read beforehand".into())),
+        None if held.iter().any(|slot| slot.pieces != 1 && slot.content != Content::Weight) => {
+            Err(Why::Form("has a parameter in pieces that is not a weight".into()))
+        }
         None => Ok(held),
     }
 }

@@ -1,5 +1,7 @@
 //! Renders kernels: chooses a schedule if none is given, lowers, and prints.
 
+use std::iter;
+
 use weft_kern::{Kernel, Sizes};
 
 use crate::dialect::Dialect;
@@ -59,7 +61,11 @@ pub fn render_with(
             lanes: module.lanes,
             sizes_read: module.sizes_read(),
             dependent: module.dependent,
-            slots: module.slots.iter().map(|slot| slot.written).collect(),
+            slots: module
+                .slots
+                .iter()
+                .flat_map(|slot| iter::repeat_n(slot.written, slot.pieces as usize))
+                .collect(),
             grid,
         })
     };

@@ -2,8 +2,9 @@
 //!
 //! In WGSL a launch binds group 0. Bindings 0 and 1 are *uniform* buffers, `args` and `sizes`: the
 //! words of [`Shader::args`] and [`Shader::sizes`]. `args` is written once per launch of a program,
-//! `sizes` once per step. Binding `2 + slot` is a storage buffer: a whole buffer of the device as
-//! 32-bit words, writable if [`Shader::slots`] says so. In CUDA `args` and `sizes` are the first
+//! `sizes` once per step. From binding 2 on there is a storage buffer for each slot: a whole buffer of
+//! the device as 32-bit words, writable if [`Shader::slots`] says so. A weight that is larger than a
+//! binding can be is several storage buffers, one after another. In CUDA `args` and `sizes` are the first
 //! two arguments, by value, and a pointer for each slot follows.
 //!
 //! Parameters in the same buffer share a slot: graphics APIs track whole buffers, and reject a
@@ -36,7 +37,8 @@ pub struct Shader {
     pub source: String,
     /// The name of its entry point.
     pub entry: String,
-    /// Whether each slot is written.
+    /// Whether each storage buffer that it binds is written: those of the slots, in order. A weight in several
+    /// [pieces](Slots::pieces) is as many buffers.
     pub slots: Vec<bool>,
     /// Invocations (lanes) of a workgroup; CUDA's threads of a block.
     pub lanes: u32,
@@ -97,6 +99,8 @@ pub struct Slots {
     pub of: Vec<usize>,
     /// What each slot holds.
     pub contents: Vec<Content>,
+    /// The pieces of each slot: one, unless it holds a weight larger than [`Limits::piece_bytes`](crate::Limits::piece_bytes).
+    pub pieces: Vec<u32>,
 }
 
 /// What a slot holds, by when it may be read.
@@ -127,6 +131,7 @@ impl Slots {
             // A buffer is a weight only if all of its arguments are.
             slots.contents[slot] = slots.contents[slot].max(content);
         }
+        slots.pieces = vec![1; distinct.len()];
         (slots, distinct)
     }
 

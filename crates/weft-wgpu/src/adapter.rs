@@ -21,6 +21,8 @@ const WANTED: Features = Features::SUBGROUP
 pub struct Adapter {
     pub(crate) raw: wgpu::Adapter,
     pub(crate) info: AdapterInfo,
+    /// What pieces of weights are limited to, if it is less than what a kernel can bind.
+    pieces: Option<u64>,
 }
 
 /// The GPUs of this machine, the best first: discrete before integrated, software last. A machine without drivers has none.
@@ -36,7 +38,7 @@ pub fn adapters() -> Vec<Adapter> {
     });
     let found = pollster::block_on(instance.enumerate_adapters(backends));
     let mut adapters: Vec<Adapter> =
-        found.into_iter().map(|raw| Adapter { info: raw.get_info(), raw }).collect();
+        found.into_iter().map(|raw| Adapter { info: raw.get_info(), raw, pieces: None }).collect();
     // A stable sort: equals stay in the driver's order.
     adapters.sort_by_key(Adapter::kind);
     adapters
@@ -85,9 +87,17 @@ impl Adapter {
         usize::try_from(limits::binding_bytes(&self.raw.limits())).unwrap_or(usize::MAX & !3)
     }
 
+    /// The same adapter, with weights in pieces of at most so many bytes (at least 256), as if kernels could bind no more.
+    #[must_use]
+    pub fn with_pieces_of(self, bytes: u64) -> Adapter {
+        Adapter { pieces: Some(bytes), ..self }
+    }
+
     /// The limits that kernels are rendered for.
     pub fn limits(&self) -> Limits {
-        limits::of(&self.info, &self.raw.limits(), self.features())
+        let limits = limits::of(&self.info, &self.raw.limits(), self.features());
+        let pieces = self.pieces.map_or(limits.piece_bytes, limits::piece_bytes);
+        Limits { piece_bytes: limits.piece_bytes.min(pieces), ..limits }
     }
 
     /// The schedules of its kernels, with those kept for it in a folder.

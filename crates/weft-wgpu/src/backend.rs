@@ -43,7 +43,7 @@ impl Backend for GpuBackend {
 
     fn target(&self, name: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
         let adapter = find(name)?;
-        let scheduler = adapter.scheduler(options.folder.as_deref());
+        let scheduler = adapter.scheduler(options.schedule_folder());
         let hardware = hardware(&adapter, options.host_threads());
         Ok(Target { hardware, text: Some(Box::new(scheduler)) })
     }

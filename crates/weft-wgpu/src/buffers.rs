@@ -1,9 +1,11 @@
 //! The device's buffers, and how bytes get into and out of them.
 
 use std::cell::RefCell;
+use std::iter;
 
 use weft_device::{DeviceError, Weight};
 use weft_gpu::{WeightLayout, lay_out};
+use weft_render::Limits;
 use wgpu::{BufferUsages, SubmissionIndex};
 
 use crate::canary::{self, Canary};
@@ -13,22 +15,52 @@ use crate::context::Context;
 const WORD: usize = 4;
 
 /// A buffer of the device.
-pub(crate) type Buffer = weft_gpu::Buffer<wgpu::Buffer>;
+pub(crate) type Buffer = weft_gpu::Buffer<Memory>;
 
 /// All buffers of the device.
-pub(crate) type Buffers = weft_gpu::Buffers<wgpu::Buffer>;
+pub(crate) type Buffers = weft_gpu::Buffers<Memory>;
+
+/// The memory of a buffer. A weight that is larger than a kernel can bind is in several pieces.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    first: wgpu::Buffer,
+    more: Vec<wgpu::Buffer>,
+}
+
+impl Memory {
+    /// All pieces, in order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &wgpu::Buffer> {
+        iter::once(&self.first).chain(&self.more)
+    }
+}
 
 /// A buffer of zeros.
 pub(crate) fn zeroed(context: &Context, bytes: usize, largest: usize) -> Result<Buffer, DeviceError> {
-    Ok(Buffer { memory: create(context, bytes, largest)?, bytes, weight: None })
+    let memory = Memory { first: create(context, bytes, largest)?, more: Vec::new() };
+    Ok(Buffer { memory, bytes, weight: None })
 }
 
-/// A weight as it is, or in tiles if it is quantised: kernels read quantised weights in tiles only.
-pub(crate) fn weight(context: &Context, weight: &Weight, largest: usize) -> Result<Buffer, DeviceError> {
-    let layout = WeightLayout::of(weight);
-    let memory = create(context, layout.bytes(weight)?, largest)?;
-    let mut upload = Upload::new(context, &memory);
-    lay_out(weight, layout, |piece| upload.push(piece))?;
+/// A weight as it is, or in tiles if it is quantised: kernels read quantised weights in tiles only. `largest` is the size of
+/// the largest weight.
+pub(crate) fn weight(
+    context: &Context,
+    weight: &Weight,
+    limits: &Limits,
+    largest: usize,
+) -> Result<Buffer, DeviceError> {
+    let layout = WeightLayout::in_pieces(weight, limits)?;
+    let bytes = layout.bytes(weight)?;
+    if bytes > largest {
+        return Err(DeviceError::TooLarge { device: context.name.clone(), bytes, largest });
+    }
+    let piece = usize::try_from(limits.piece_bytes).unwrap_or(usize::MAX);
+    let first = create(context, bytes.min(piece), piece)?;
+    let rest = (1..layout.pieces as usize).map(|i| (bytes - i * piece).min(piece));
+    let more = rest.map(|bytes| create(context, bytes, piece)).collect::<Result<_, _>>()?;
+    let memory = Memory { first, more };
+    let (to, next) = (&memory.first, memory.more.iter());
+    let mut upload = Upload { context, next, to, at: 0, piece, before: None };
+    lay_out(weight, layout, |bytes| upload.push(bytes))?;
     Ok(Buffer { memory, bytes: weight.check()?, weight: Some(layout) })
 }
 
@@ -45,7 +77,7 @@ pub(crate) fn write(
     }
     let (start, end) = words(offset, bytes.len());
     let write = |at: usize, bytes: &[u8]| {
-        let send = || context.queue.write_buffer(&to.memory, at as u64, bytes);
+        let send = || context.queue.write_buffer(&to.memory.first, at as u64, bytes);
         context.checked("bytes for a buffer", bytes.len(), send)
     };
     if start == offset && end == offset + bytes.len() {
@@ -75,24 +107,39 @@ pub(crate) fn create(context: &Context, bytes: usize, largest: usize) -> Result<
     context.checked("a buffer", bytes, || context.device.create_buffer(&described))
 }
 
-/// An upload into a buffer, from its beginning on.
-struct Upload<'a> {
+/// An upload into a buffer's pieces, from the beginning on.
+struct Upload<'a, I> {
     context: &'a Context,
+    /// The pieces after the current one.
+    next: I,
     to: &'a wgpu::Buffer,
     at: usize,
+    /// Bytes of each piece but the last.
+    piece: usize,
     before: Option<SubmissionIndex>,
 }
 
-impl<'a> Upload<'a> {
-    fn new(context: &'a Context, to: &'a wgpu::Buffer) -> Upload<'a> {
-        Upload { context, to, at: 0, before: None }
+impl<'a, I: Iterator<Item = &'a wgpu::Buffer>> Upload<'a, I> {
+    fn push(&mut self, mut bytes: &[u8]) -> Result<(), DeviceError> {
+        loop {
+            let room = self.piece - self.at;
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            self.send(now)?;
+            bytes = later;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let full = || DeviceError::Usage("a weight has more bytes than its buffers".into());
+            self.to = self.next.next().ok_or_else(full)?;
+            self.at = 0;
+        }
     }
 
-    /// Uploads the next piece: whole words, unless it is the last one.
-    fn push(&mut self, piece: &[u8]) -> Result<(), DeviceError> {
-        let (words, rest) = piece.split_at(piece.len() / WORD * WORD);
+    /// Uploads the next bytes of the current piece: whole words, unless they are the last ones.
+    fn send(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
+        let (words, rest) = bytes.split_at(bytes.len() / WORD * WORD);
         let (queue, at) = (&self.context.queue, self.at as u64);
-        let submitted = self.context.checked("a weight", piece.len(), || {
+        let submitted = self.context.checked("a weight", bytes.len(), || {
             queue.write_buffer(self.to, at, words);
             if !rest.is_empty() {
                 let mut last = [0; WORD];
@@ -101,8 +148,8 @@ impl<'a> Upload<'a> {
             }
             queue.submit([])
         })?;
-        self.at += piece.len();
-        // Before there is a third piece in host memory, the first must be gone.
+        self.at += bytes.len();
+        // Before there is a third upload in host memory, the first must be gone.
         match self.before.replace(submitted) {
             Some(before) => self.context.wait(before),
             None => Ok(()),
@@ -151,7 +198,7 @@ impl Staging {
             let mut encoder = context.device.create_command_encoder(&Default::default());
             // The copy itself is counted: the count comes after the bytes, so that stale bytes have a stale count.
             canary.count(&mut encoder.begin_compute_pass(&Default::default()));
-            encoder.copy_buffer_to_buffer(&buffer.memory, start as u64, &staging, 0, len);
+            encoder.copy_buffer_to_buffer(&buffer.memory.first, start as u64, &staging, 0, len);
             encoder.copy_buffer_to_buffer(canary.buffer(), 0, &staging, len, canary::BYTES);
             let submitted = context.queue.submit([encoder.finish()]);
             staging.map_async(wgpu::MapMode::Read, ..all, |_| ());

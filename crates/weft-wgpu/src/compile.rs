@@ -81,8 +81,9 @@ pub(crate) fn prepare(
         let args = shader
             .args(launch.args.iter().map(|region| (region.offset, region.values)))
             .ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-        let (_, bound) = slots(program, index, |id| buffers[id].weight.is_some(), Begins::After);
-        let bound = bound.iter().map(|id| &buffers[*id].memory);
+        let pieces = |id: BufferId| Some(buffers[id].weight?.pieces);
+        let (_, bound) = slots(program, index, pieces, Begins::After);
+        let bound = bound.iter().flat_map(|id| buffers[*id].memory.pieces());
         let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
         let bindings = binder.bind(index, pipeline, &args, bound.chain(scratch))?;
         Ok(Dispatch { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })

@@ -20,7 +20,7 @@ use crate::replay::{InFlight, replay};
 
 /// A device that runs kernels on a GPU, through wgpu.
 ///
-/// Quantised weights are stored in tiles, all others as the file has them. A step is one submission, or several where the GPU also draws the screen; wgpu finds the dependencies between its launches
+/// Quantised weights are stored in tiles, all others as the file has them; those that are larger than a kernel can bind are in several buffers. A step is one submission, or several where the GPU also draws the screen; wgpu finds the dependencies between its launches
 /// from what they bind. Each read checks that all submissions before it ran to their end. A replay allocates nothing but what wgpu needs to encode it. An index in a step's data that is out of bounds is clamped
 /// silently.
 #[derive(Debug)]
@@ -53,10 +53,11 @@ impl GpuDevice {
             .map_err(|error| OpenError::Failed { device: adapter.name().into(), why: error.to_string() })?;
         let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
         let largest_buffer = adapter.largest_buffer();
+        let largest_weight = usize::try_from(adapter.limits().largest_weight()).unwrap_or(usize::MAX);
         Ok(GpuDevice {
-            caps: Caps { name, threads, largest_buffer, hardware, packing: Some(&RowsOf16) },
+            caps: Caps { name, threads, largest_buffer, largest_weight, hardware, packing: Some(&RowsOf16) },
             context,
-            scheduler: adapter.scheduler(options.folder.as_deref()),
+            scheduler: adapter.scheduler(options.schedule_folder()),
             pipelines,
             buffers: Buffers::default(),
             programs: Vec::new(),
@@ -102,8 +103,8 @@ impl Device for GpuDevice {
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        let largest = self.caps.largest_buffer;
-        let buffer = buffers::weight(&self.context, &weight, largest)?;
+        let limits = &self.scheduler.renderer.target().limits;
+        let buffer = buffers::weight(&self.context, &weight, limits, self.caps.largest_weight)?;
         self.buffers.add(buffer)
     }
 

@@ -14,6 +14,9 @@ const LEAST_LANES: u32 = 8;
 /// Storage buffers that `args` and `sizes` take the place of: Metal has the same slots for all buffers.
 const UNIFORMS: u32 = 2;
 
+/// What the bytes of a piece of a weight are a multiple of.
+const PIECE: u64 = 256;
+
 /// What an adapter is.
 pub(crate) fn kind(info: &AdapterInfo) -> DeviceKind {
     match info.device_type {
@@ -35,6 +38,7 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         groups: limits.max_compute_workgroups_per_dimension,
         storage_buffers: if metal { storage_buffers.saturating_sub(UNIFORMS) } else { storage_buffers },
         binding_bytes: binding_bytes(limits),
+        piece_bytes: piece_bytes(binding_bytes(limits)),
         subgroup: subgroup(info).filter(|_| features.contains(Features::SUBGROUP)),
         f16: features.contains(Features::SHADER_F16),
         // Vulkan drivers for hardware of the last ten years have dot products of four bytes (they are part of Vulkan 1.3);
@@ -47,6 +51,11 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
 /// Bytes of the largest buffer that a kernel can bind, a whole number of words.
 pub(crate) fn binding_bytes(limits: &wgpu::Limits) -> u64 {
     limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !3
+}
+
+/// Bytes of the largest piece of a weight of at most so many bytes.
+pub(crate) fn piece_bytes(most: u64) -> u64 {
+    (most / PIECE * PIECE).max(PIECE)
 }
 
 /// The fewest lanes of a subgroup, where subgroups are worth it.

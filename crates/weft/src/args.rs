@@ -90,6 +90,12 @@ impl<'a> Args<'a> {
         self.0.get_one::<u64>(name).map(|&count| usize::try_from(count).unwrap_or(usize::MAX))
     }
 
+    /// The layers that run on the GPU; not all commands that run a model let users choose them.
+    fn gpu_layers(self) -> Option<usize> {
+        let layers = self.0.try_get_one::<u64>("gpu-layers").ok().flatten();
+        layers.map(|&layers| usize::try_from(layers).unwrap_or(usize::MAX))
+    }
+
     /// A list of integers, each capped at `usize::MAX`.
     pub(crate) fn counts(self, name: &str) -> Option<Vec<usize>> {
         let counts = self.0.get_one::<Counts>(name)?;
@@ -202,10 +208,17 @@ impl<'a> Args<'a> {
     pub(crate) fn device_options(self) -> EngineOptions {
         EngineOptions::default()
             .device(self.device())
+            .gpu_layers(self.gpu_layers())
             .threads(self.count("threads"))
             .kv(self.kv())
             .switches(self.switches())
+            .tuned(self.uses_tuned())
             .cache(self.pack_cache())
+    }
+
+    /// Whether decisions and schedules that were measured to pay are used: without --no-tuned. `weft tune` has no such option.
+    pub(crate) fn uses_tuned(self) -> bool {
+        !matches!(self.0.try_get_one::<bool>("no-tuned"), Ok(Some(true)))
     }
 
     /// The system message; `own` are the model's own settings.

@@ -17,6 +17,7 @@ mod kl;
 mod list;
 mod logits;
 mod make;
+mod optimize;
 mod perplexity;
 mod profile;
 mod ps;
@@ -57,6 +58,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     roofline::COMMAND,
     ablate::COMMAND,
     tune::COMMAND,
+    optimize::COMMAND,
     journal::COMMAND,
     report::COMMAND,
     devices::COMMAND,

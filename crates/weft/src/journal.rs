@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use weft_engine::inspect::Hardware;
 use weft_gguf::Gguf;
-use weft_lab::{Journal, JournalError, Model, RecordedProfile, Run, WantedProfile};
+use weft_lab::{Journal, JournalError, Model, Record, RecordedProfile, Run, Tried, WantedProfile};
 
 use crate::args::Args;
 use crate::out::{self, note};
@@ -23,10 +23,10 @@ pub(crate) fn path(args: Args<'_>) -> anyhow::Result<PathBuf> {
         .context("there is no home folder for the journal; set its file with --journal FILE")
 }
 
-/// Records a run of `command`. A failure is only reported: the results have been printed already.
-pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, results: Value) {
+/// Records a run of `command`, and returns it as recorded. A failure is only reported: the results have been printed already.
+pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, results: Value) -> Option<Record> {
     if args.flag("no-journal") {
-        return;
+        return None;
     }
     let model = model.map(|model| Model {
         path: model.files().first().map_or(String::new(), |file| file.path.display().to_string()),
@@ -34,14 +34,32 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
         fingerprint: weft_engine::inspect::fingerprint(model),
     });
     let run = Run { command: command.into(), model, knobs: args.knobs(command), results };
-    let append = || -> anyhow::Result<(i64, PathBuf)> {
+    let append = || -> anyhow::Result<Option<Record>> {
         let path = path(args)?;
-        Ok((Journal::create(&path)?.append(&run)?, path))
+        let mut journal = Journal::create(&path)?;
+        let id = journal.append(&run)?;
+        note!("recorded as run {id} in {}", path.display());
+        Ok(journal.run(id)?)
     };
     match append() {
-        Ok((id, path)) => note!("recorded as run {id} in {}", path.display()),
-        Err(error) => note!("this run is not recorded: {}", out::in_one_line(&error)),
+        Ok(record) => record,
+        Err(error) => {
+            note!("this run is not recorded: {}", out::in_one_line(&error));
+            None
+        }
     }
+}
+
+/// What earlier runs found about changes; nothing if the journal cannot be read, which is only reported.
+pub(crate) fn tried(args: Args<'_>, changes: &[String]) -> Vec<Tried> {
+    let find = || -> anyhow::Result<Vec<Tried>> {
+        let journal = if args.flag("no-journal") { None } else { Journal::open(&path(args)?)? };
+        Ok(weft_lab::tried(journal.as_ref(), changes)?)
+    };
+    find().unwrap_or_else(|error| {
+        note!("cannot look up earlier runs: {}", out::in_one_line(&error));
+        Vec::new()
+    })
 }
 
 /// Finds the newest profile of this model on this hardware, of a step of `tokens` tokens. Returns `None` if there is none or

@@ -38,6 +38,7 @@ mod tensor_types;
 mod terminal;
 mod test_folder;
 mod text_file;
+mod tuned;
 mod typeset;
 mod units;
 mod values;

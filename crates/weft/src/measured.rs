@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use weft_engine::EngineOptions;
 use weft_engine::inspect::{CostModel, Runner};
+use weft_engine::{EngineOptions, Switches};
 use weft_gguf::Gguf;
 use weft_lab::{Host, Roof, Roofs, Samples};
 
@@ -26,6 +26,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) hardware: &'a str,
     /// The cost model that decisions by cost used.
     pub(crate) costs: CostModel,
+    /// The decisions that were set by hand or kept for the model.
+    pub(crate) decisions: &'a Switches,
     /// The options of the engine.
     pub(crate) options: &'a EngineOptions,
     /// The maximum number of tokens in a step.
@@ -50,6 +52,7 @@ impl<'a> Measured<'a> {
             device: &engine.device().name,
             hardware: &engine.device().hardware.key,
             costs: *engine.costs(),
+            decisions: engine.switches(),
             options,
             batch: engine.batch(),
             loaded,
@@ -58,8 +61,20 @@ impl<'a> Measured<'a> {
 
     /// This and the measurement as JSON.
     pub(crate) fn json(&self, measured: Value) -> Value {
-        let Measured { path, bytes, architecture, layers, device, hardware, costs, options, batch, loaded } =
-            self;
+        let Measured {
+            path,
+            bytes,
+            architecture,
+            layers,
+            device,
+            hardware,
+            costs,
+            decisions,
+            options,
+            batch,
+            loaded,
+        } = self;
+        let decisions = decisions.settings().map(|(name, mode)| (name.to_string(), json!(mode.name())));
         let json = json!({
             "weft": weft_lab::this_weft(),
             "model": {
@@ -71,6 +86,7 @@ impl<'a> Measured<'a> {
             "device": device,
             "hardware": hardware,
             "cost_model": machine::json(costs),
+            "decisions": decisions.collect::<Value>(),
             "kv": options.kv.name(),
             "batch": batch,
             "context": options.context,

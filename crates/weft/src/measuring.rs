@@ -2,17 +2,52 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use weft_engine::{Engine, EngineOptions, open_file};
 use weft_gguf::Gguf;
-use weft_lab::{Error, Meter, OnProgress, measure_machine};
+use weft_lab::{Asked, Error, MeasuringLock, Meter, OnProgress, measure_machine};
 use weft_models::{BuildOptions, ModelGraph};
 
 use crate::args::Args;
 use crate::interrupt::Listener;
+use crate::out::note;
 use crate::progress::{Progress, Unit};
 use crate::{machine, model_ref};
+
+/// How often to ask again while another process measures.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Waits until no other process of this machine measures, and keeps others from it until the result is dropped. Where the lock's
+/// file cannot be used, it says so and measures all the same: `None`.
+///
+/// # Errors
+/// With --no-wait, if another process measures.
+pub(crate) fn alone(args: Args<'_>, command: &str) -> anyhow::Result<Option<MeasuringLock>> {
+    let what = format!("weft {command} (process {})", std::process::id());
+    let path = MeasuringLock::path();
+    let mut told = false;
+    loop {
+        match MeasuringLock::ask(&path, &what) {
+            Ok(Asked::Granted(lock)) => return Ok(Some(lock)),
+            Ok(Asked::Held(who)) if args.flag("no-wait") => {
+                bail!("{who} is measuring on this machine, and two measurements at once disturb each other")
+            }
+            Ok(Asked::Held(who)) => {
+                if !std::mem::replace(&mut told, true) {
+                    note!("waiting for {who}, which is measuring on this machine; --no-wait fails instead");
+                }
+                thread::sleep(PATIENCE);
+            }
+            Err(error) => {
+                note!("cannot keep other measurements away: {}: {error}", path.display());
+                return Ok(None);
+            }
+        }
+    }
+}
 
 /// A model's file, and the options to load it with.
 pub(crate) struct Prepared {

@@ -123,7 +123,8 @@ pub(crate) fn looks_like_model(text: &str) -> bool {
     let file =
         (text.ends_with(".gguf") || text.ends_with(".gguf.weft")) && (one_word || Path::new(text).is_file());
     let address = one_word && HubName::of_address(text).is_some();
-    file || text.starts_with(HubName::PREFIX) || address || catalog_model(text).is_some()
+    let short = catalog_model(text).is_some() || HubName::of_short(text).is_some();
+    file || text.starts_with(HubName::PREFIX) || address || short
 }
 
 /// Whether this names a GGUF file or a model in the cache.

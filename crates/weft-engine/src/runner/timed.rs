@@ -1,17 +1,19 @@
 //! Measuring steps: timings, lists of launches, and parts of a step replayed alone.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use weft_device::{DeviceError, KernelLaunch, Program, Region};
 use weft_ir::{F32, Sizes};
-use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, View};
+use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, Source, View};
 
 use super::Runner;
 use super::clock::StepTimings;
 use super::variants::{PartId, StepPart};
 use crate::batch::Batch;
+use crate::dry::packed_bytes;
 use crate::error::Error;
 use crate::launches::Launch;
 use crate::model::PAGE;
@@ -70,6 +72,32 @@ impl Runner {
             }
         }
         launches
+    }
+
+    /// The source text that the device runs for one of the [launches](Runner::launches) of a step, by its number, or why it
+    /// cannot; `None` if there is no such launch, or the device runs no text.
+    pub fn text(&self, shape: &StepShape, launch: usize) -> Option<Result<String, String>> {
+        let text = self.device.text()?;
+        let class = self.variants.used().class(shape.tokens)?;
+        let [body, head] = &class.programs;
+        let (program, at) = match launch.checked_sub(body.launches.len()) {
+            Some(at) => (head, at),
+            None => (body, launch),
+        };
+        program.launches.get(at)?;
+        // Launches are the calls of all plans, in order.
+        let calls = class.plans.iter().flat_map(|plan| plan.calls.iter().map(move |call| (plan, call)));
+        let packing = self.device.caps().packing;
+        let mut weights = BTreeMap::new();
+        for ((plan, call), launch) in calls.zip(body.launches.iter().chain(&head.launches)) {
+            for (buffer, region) in call.args.iter().map(|arg| &plan.buffers[*arg]).zip(&launch.args) {
+                if let Source::Weight(_) = buffer.source {
+                    let unpacked = || buffer.bytes(&plan.max).map(|bytes| bytes as u64);
+                    weights.insert(region.buffer, packed_bytes(buffer, packing).or_else(unpacked));
+                }
+            }
+        }
+        Some(text.render(program, at, &|id| weights.get(&id).copied().flatten()))
     }
 
     /// The names of pairs of equal plans that were compiled separately, for steps of `tokens` tokens.

@@ -194,6 +194,83 @@ fn kept_schedules_keep_results_batch_invariant() {
 }
 
 #[test]
+fn the_texts_of_a_step_are_those_that_run() {
+    let fixture = Fixture::load("glm-tiny-q4_0");
+    let Some(runner) = runner(&fixture, EngineOptions::default().context(64).batch(16)) else { return };
+    let shape = StepShape { tokens: 16, depth: 0, logits: 1 };
+    let launches = runner.launches(&shape);
+    for (i, launch) in launches.iter().enumerate() {
+        let text = runner.text(&shape, i).unwrap().unwrap();
+        let name = launch.kernel();
+        assert!(text.starts_with(&format!("// {name}: lanes ")), "{name}:\n{text}");
+        assert!(text.contains("@compute") || text.contains("__global__"), "{name}:\n{text}");
+    }
+    assert!(launches.len() > 10 && runner.text(&shape, launches.len()).is_none());
+    // The CPU runs no text.
+    let cpu = fixture.runner(EngineOptions::default().context(64));
+    assert!(cpu.text(&shape, 0).is_none());
+}
+
+/// Some layers on the GPU and the others on the CPU; the second model's embedding and head are one tensor, on both.
+#[test]
+fn layers_may_be_on_the_gpu_and_on_the_cpu() {
+    for name in ["glm-tiny-q4_k_m", "qwen3-tiny-q4_0"] {
+        let fixture = Fixture::load(name);
+        for layers in [0, 1] {
+            let options = EngineOptions::default().context(128).batch(32).gpu_layers(layers);
+            let Some(mut runner) = runner(&fixture, options) else { return };
+            assert!(
+                runner.device().name.contains(&format!(" with {layers} of ")),
+                "{}",
+                runner.device().name
+            );
+            let mut first = None;
+            for chunk in [1, 5, 32] {
+                let logits = all_logits(&mut runner, &fixture.tokens[..24], chunk);
+                let kl = mean_kl(&logits, &fixture.golden[..logits.len()], fixture.vocab);
+                assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}, {layers} layers, {chunk} at once: {kl}");
+                let first = first.get_or_insert_with(|| bits(&logits));
+                assert!(*first == bits(&logits), "{name}, {layers} layers: {chunk} at once give other bits");
+            }
+        }
+    }
+}
+
+/// Weights that are larger than a GPU can bind are in pieces, and kernels read the same words.
+#[test]
+fn weights_in_pieces_give_the_same_bits() {
+    use weft_device::OpenOptions;
+    use weft_engine::Model;
+
+    let Some(adapter) = weft_wgpu::adapters().into_iter().next() else {
+        assert!(std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "no GPU");
+        let _ = writeln!(std::io::stderr(), "SKIPPED, a test on a GPU: there is none");
+        return;
+    };
+    let mut adapter = Some(adapter);
+    for name in ["glm-tiny-q4_k_m", "mixtral-tiny-q4_0", "qwen2-tiny-q4_0"] {
+        let fixture = Fixture::load(name);
+        let options = EngineOptions::default().context(128).batch(32);
+        let model = Model::open(&fixture.path, options.kv).unwrap();
+        let gguf = model.gguf();
+        let largest = gguf.tensors().iter().map(|tensor| gguf.tensor_bytes(tensor).len()).max().unwrap();
+        // The largest weights have three pieces.
+        let all = [u64::MAX, largest as u64 * 2 / 5].map(|bytes| {
+            let cut = adapter.take().unwrap().with_pieces_of(bytes);
+            let pieces = cut.limits().pieces(largest as u64);
+            assert_eq!(pieces, if bytes == u64::MAX { 1 } else { 3 }, "{name}: {largest} bytes");
+            let device = weft_wgpu::GpuDevice::open(&cut, &OpenOptions::default()).unwrap();
+            adapter = Some(cut);
+            let model = Model::open(&fixture.path, options.kv).unwrap();
+            let go_on = &mut |_| ControlFlow::Continue(());
+            let mut runner = Runner::new(model, Box::new(device), &options, go_on).unwrap();
+            [1, 5, 32].map(|chunk| bits(&all_logits(&mut runner, &fixture.tokens[..24], chunk)))
+        });
+        assert!(all[0] == all[1], "{name}: pieces change bits");
+    }
+}
+
+#[test]
 fn the_error_for_an_unknown_name_lists_the_gpus() {
     let fixture = Fixture::load("glm-tiny-q4_0");
     let options = EngineOptions::default().device(gpu(":zzz"));

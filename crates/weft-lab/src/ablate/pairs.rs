@@ -1,7 +1,7 @@
 //! Pairs of samples: the same tokens computed by the base and by the change, back to back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use weft_engine::inspect::{Batch, PlansId, Runner, SeqId};
@@ -11,6 +11,9 @@ use super::rule::{Gain, Rule};
 use crate::OnProgress;
 use crate::bench::Phase;
 use crate::error::Error;
+
+/// Tells the time since some moment. That of a test need not be the real one.
+pub(crate) type Now<'a> = &'a dyn Fn() -> Duration;
 
 /// A way to compute: the base's or the change's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +61,7 @@ pub(crate) struct Rig<'a> {
     batch: Batch,
     /// The way of the last attempt to compute.
     way: Option<Way>,
+    now: Now<'a>,
     cancel: &'a AtomicBool,
     /// Samples taken, and their maximum.
     progress: (u64, u64),
@@ -70,12 +74,13 @@ impl<'a> Rig<'a> {
         runner: &'a mut Runner,
         depth: usize,
         samples: u64,
+        now: Now<'a>,
         cancel: &'a AtomicBool,
         on: OnProgress<'a>,
     ) -> Result<Rig<'a>, Error> {
         let seq = runner.new_sequence();
         let batch = Batch::new();
-        let mut rig = Rig { runner, seq, depth, batch, way: None, cancel, progress: (0, samples), on };
+        let mut rig = Rig { runner, seq, depth, batch, way: None, now, cancel, progress: (0, samples), on };
         rig.skip(0);
         let at_once = rig.runner.batch();
         let filled = rig.compute(Phase::Prefill, depth, at_once, &mut Random::new(u64::MAX));
@@ -158,10 +163,10 @@ impl<'a> Rig<'a> {
     fn sample(&mut self, way: Way, phase: Phase, tokens: usize, seed: u64) -> Result<f64, Error> {
         self.turn_to(way)?;
         let at_once = if phase == Phase::Decode { 1 } else { way.at_once };
-        let started = Instant::now();
+        let started = (self.now)();
         // The same tokens both ways, so that they select the same experts.
         let computed = self.compute(phase, tokens, at_once, &mut Random::new(seed));
-        let seconds = started.elapsed().as_secs_f64();
+        let seconds = ((self.now)() - started).as_secs_f64();
         self.runner.truncate(self.seq, self.depth);
         computed.map(|()| tokens as f64 / seconds)
     }

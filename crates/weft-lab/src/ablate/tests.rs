@@ -4,7 +4,9 @@ mod failing;
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
+use weft_engine::inspect::TunedDecision;
 use weft_engine::{Mode, decision};
 
 use super::*;
@@ -146,6 +148,61 @@ fn a_change_is_judged_by_all_of_its_phases() {
 }
 
 #[test]
+fn decisions_that_win_together_are_kept() {
+    let (wins, loses, far) = (
+        outcome(true, &[(Phase::Decode, 0.03, 0.05), (Phase::Prefill, -0.01, 0.01)]),
+        outcome(true, &[(Phase::Decode, -0.05, -0.03)]),
+        outcome(false, &[(Phase::Decode, 0.03, 0.05)]),
+    );
+    let more = outcome(true, &[(Phase::Decode, 0.06, 0.07)]);
+    let row = |change, outcome: &Outcome| Row { change, outcome: outcome.clone() };
+    let (tail, beside) = (off("fuse.tail"), off("fuse.beside"));
+    let rows = vec![
+        row(tail, &wins),
+        row(Change::HalfBatch, &more),
+        row(beside, &more),
+        row(off("fuse.rows"), &loses),
+    ];
+    let winners = |combined: Option<Combined>, interrupted| {
+        let (host, rule, rows) = (Host::this(), Rule::new(1, 8), rows.clone());
+        let kept = Ablation { host, rule, rows, combined, interrupted }.winners();
+        let text = |one: &TunedDecision| format!("{}={}: {}", one.decision.name, one.mode.name(), one.why);
+        kept.iter().map(text).collect::<Vec<_>>().join("; ")
+    };
+    let combined = |together: Option<&Outcome>| {
+        let tried = vec![row(beside, &more), row(Change::HalfBatch, &more), row(tail, &wins)];
+        Some(Combined { tried, kept: vec![beside, Change::HalfBatch, tail], together: together.cloned() })
+    };
+    let [both, best] = [
+        "fuse.beside=off: decode +6.5 %; fuse.tail=off: decode +4.0 %, prefill +0.0 %",
+        "fuse.beside=off: decode +6.5 %",
+    ];
+    for (found, interrupted, kept) in [
+        (combined(Some(&wins)), false, both),
+        (combined(Some(&loses)), false, ""),
+        (combined(Some(&far)), false, ""),
+        (combined(Some(&Outcome::Refused("no memory".into()))), false, ""),
+        (combined(None), true, both),
+        (None, true, best),
+        (None, false, best),
+        (Some(Combined::default()), true, best),
+        (Some(Combined::default()), false, ""),
+    ] {
+        assert_eq!(winners(found.clone(), interrupted), kept, "{found:?}, interrupted {interrupted}");
+    }
+}
+
+#[test]
+fn decisions_kept_before_stay_unless_their_default_wins() {
+    let one = |name: &str, mode| TunedDecision { decision: decision(name).unwrap(), mode, why: "x".into() };
+    let before = [one("fuse.tail", Mode::Off), one("fold.query", Mode::On)];
+    let found = [one("fuse.tail", Mode::On), one("fuse.beside", Mode::Off)];
+    let all = kept_together(&before, &found);
+    assert_eq!(all, [before[1].clone(), found[1].clone()], "fuse.tail is on by default");
+    assert_eq!(kept_together(&before, &[]), before);
+}
+
+#[test]
 fn winners_are_combined_while_they_win() {
     let options = options();
     let mut runner = runner(options.context(), 2);
@@ -155,7 +212,9 @@ fn winners_are_combined_while_they_win() {
         told.set((done, total));
         cancel.fetch_or(done == 3 * 12 + 12 + 4, Ordering::Relaxed);
     };
-    let rig = Rig::new(&mut runner, 0, 0, &cancel, &mut on).unwrap();
+    let began = Instant::now();
+    let now = || began.elapsed();
+    let rig = Rig::new(&mut runner, 0, 0, &now, &cancel, &mut on).unwrap();
     let rule = Rule::new(2, options.pairs);
     let mut trial = Trial { rig, options: &options, phases: options.phases(), rule, each: 12 };
     let row = |change, low, high| Row { change, outcome: outcome(true, &[(Phase::Decode, low, high)]) };

@@ -98,6 +98,7 @@ pub fn diff(before: &Record, after: &Record) -> Diff {
         ("machine", &before.machine, &after.machine),
         ("model", &before.model, &after.model),
         ("knob", &before.knobs, &after.knobs),
+        ("decision", &before.results["decisions"], &after.results["decisions"]),
         // Other files that were read.
         ("text", &before.results["text"], &after.results["text"]),
         ("base", &before.results["base"], &after.results["base"]),

@@ -78,7 +78,15 @@ impl Record {
 pub fn summary(record: &Record) -> String {
     let results = &record.results;
     let list = |name: &str| results[name].as_array().map_or(&[][..], Vec::as_slice);
+    if let Some(note) = results["note"].as_str() {
+        return note.into();
+    }
     let mut said: Vec<String> = Vec::new();
+    if let Some(end) = results["optimized"].as_str() {
+        let kept =
+            list("keep").iter().filter_map(|one| one["change"].as_str()).collect::<Vec<_>>().join(", ");
+        said.push(if kept.is_empty() { format!("{end}: nothing new") } else { format!("{end}: {kept}") });
+    }
     for setting in list("settings") {
         if let Some(rate) = setting["tokens_per_second"]["median"].as_f64() {
             let (phase, depth) = (setting["phase"].as_str().unwrap_or("?"), &setting["depth"]);

@@ -289,3 +289,73 @@ fn a_run_is_summed_up_in_a_line() {
     assert_eq!(summary(&record(3, kl)), "0.01235 mean KL");
     assert_eq!(summary(&record(3, Run { results: Value::Null, ..run("x", 0.0) })), "");
 }
+
+#[test]
+fn what_is_exported_can_be_imported_once() {
+    let (from, to) = (Folder::new(), Folder::new());
+    let mut journal = Journal::create(&from.0.join("a.db")).unwrap();
+    let run = |note: &str| Run {
+        command: "note".into(),
+        model: (note == "b").then(|| Model { path: "x.gguf".into(), bytes: 7, fingerprint: u64::MAX }),
+        knobs: json!({}),
+        results: json!({ "note": note, "rate": 0.1 }),
+    };
+    let ids = ["a", "b"].map(|note| journal.append(&run(note)).unwrap());
+    let lines: Vec<String> =
+        ids.iter().map(|id| journal.run(*id).unwrap().unwrap().json().to_string()).collect();
+    let all = format!("{}\n\n{}\n", lines[0], lines[1]);
+    let path = to.0.join("b.db");
+    let mut other = Journal::create(&path).unwrap();
+    assert_eq!(other.import(all.as_bytes()).unwrap(), Imported { added: 2, known: 0 });
+    assert_eq!(other.import(all.as_bytes()).unwrap(), Imported { added: 0, known: 2 });
+    for id in ids {
+        assert_eq!(other.run(id).unwrap(), journal.run(id).unwrap(), "with its own time and machine");
+    }
+    let value = |name: &str, new: Value| {
+        let mut value: Value = serde_json::from_str(&lines[0]).unwrap();
+        value[name] = new;
+        value.to_string()
+    };
+    for (line, said) in [
+        ("x".to_string(), "not JSON"),
+        ("[]".into(), "expected an object"),
+        (value("time", "yesterday".into()), "time: expected a time such as"),
+        (value("time", "2026-11-20T16:02:5xZ".into()), "time: expected a time such as"),
+        (value("command", "rm -rf".into()), "command: expected the name of a command"),
+        (value("command", "x".repeat(33).into()), "command: expected the name of a command"),
+        (value("model", 7.into()), "model: expected an object or null"),
+        (value("results", Value::Null), "results: expected an object"),
+        (value("knobs", json!([])), "knobs: expected an object"),
+    ] {
+        let text = format!("{}\n{line}\n", value("time", "2020-01-01T00:00:00Z".into()));
+        let error = other.import(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with("line 2: ") && error.contains(said), "{error}");
+        assert_eq!(other.find(&[]).unwrap().len(), 2, "nothing was imported");
+    }
+}
+
+#[test]
+fn earlier_ablations_are_known() {
+    let folder = Folder::new();
+    let mut journal = Journal::create(&folder.0.join("a.db")).unwrap();
+    let names = ["fold.query=on", "fuse.tail=off", "fuse.tale=off"].map(String::from);
+    let shipped = tried(None, &names).unwrap();
+    assert_eq!(shipped.len(), 2, "{shipped:?}");
+    assert!(
+        shipped[0]
+            .words()
+            .starts_with("fold.query=on was tried on 2026-11-20 on cpu, 2 threads: decode -5.8 %"),
+        "{}",
+        shipped[0].words()
+    );
+    assert_eq!(tried(Some(&journal), &names).unwrap(), shipped);
+    for verdict in ["drop", "keep"] {
+        let row = json!({ "change": "fuse.tail=off", "verdict": verdict, "why": "because" });
+        let results = json!({ "rows": [row], "device": "cpu" });
+        let run = Run { command: "ablate".into(), model: None, knobs: json!({}), results };
+        journal.append(&run).unwrap();
+    }
+    let found = tried(Some(&journal), &names).unwrap();
+    assert_eq!((found[0].clone(), found[1].run.as_str()), (shipped[0].clone(), "2"));
+    assert!(found[1].words().ends_with(" on cpu: keep: because (run 2)"), "{}", found[1].words());
+}

@@ -204,9 +204,12 @@ impl Profile {
         self.by_kernel().into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Groups launches by kernel, as [`kernels`](Profile::kernels), with the text form of each.
-    pub fn sources(&self) -> Vec<(Row, String)> {
-        self.by_kernel().into_iter().map(|(first, row)| (row, first.launch.source())).collect()
+    /// Groups launches by kernel, as [`kernels`](Profile::kernels), with the source of each: what `text` returns for the first
+    /// of its launches, by number, or else the kernel's text form.
+    pub fn sources(&self, text: &dyn Fn(usize) -> Option<String>) -> Vec<(Row, String)> {
+        let number = |first: &Timed| self.launches.iter().position(|timed| std::ptr::eq(timed, first));
+        let source = |first: &Timed| number(first).and_then(text).unwrap_or_else(|| first.launch.source());
+        self.by_kernel().into_iter().map(|(first, row)| (row, source(first))).collect()
     }
 
     /// Groups launches by kernel, with the first launch of each.

@@ -26,6 +26,8 @@ pub(crate) struct Function {
 pub(crate) struct Slot {
     pub(crate) written: bool,
     pub(crate) content: Content,
+    /// The storage buffers that it is bound as, one after another.
+    pub(crate) pieces: u32,
 }
 
 /// A shader before a dialect spells it.
@@ -36,6 +38,8 @@ pub(crate) struct Module {
     /// A comment at the top.
     pub(crate) title: String,
     pub(crate) slots: Vec<Slot>,
+    /// Words of each piece of a slot but the last.
+    pub(crate) piece_words: u32,
     pub(crate) args_words: usize,
     pub(crate) lanes: u32,
     /// Whether it may begin before the launch that it depends on has ended.

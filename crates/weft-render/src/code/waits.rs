@@ -112,12 +112,13 @@ mod tests {
     use super::*;
 
     fn module(body: Vec<Stmt>) -> Module {
-        let slot = |content| Slot { written: content == Content::Open, content };
+        let slot = |content| Slot { written: content == Content::Open, content, pieces: 1 };
         Module {
             name: String::new(),
             title: String::new(),
             slots: [Content::Weight, Content::Open, Content::Settled].map(slot).into(),
             args_words: 4,
+            piece_words: u32::MAX,
             lanes: 32,
             dependent: true,
             shared_words: 0,

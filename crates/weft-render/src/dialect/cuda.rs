@@ -279,7 +279,7 @@ impl Dialect for Cuda {
 
     fn entry(&self, module: &Module) -> String {
         let mut params = vec!["const Args args".to_string(), "const Sizes sizes".to_string()];
-        params.extend(module.slots.iter().enumerate().map(|(slot, Slot { written, content })| {
+        params.extend(module.slots.iter().enumerate().map(|(slot, Slot { written, content, .. })| {
             // The compiler may move loads through restricted pointers over the wait.
             let weight = *content == Content::Weight;
             let restrict = if module.dependent && !weight { "" } else { " __restrict__" };

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use crate::code::expr::{Expr, Fun, Op};
 use crate::code::module::{Module, slots_of_halves};
 use crate::code::stmt::Stmt;
-use crate::dialect::{Dialect, component};
+use crate::dialect::{Dialect, Words, component};
 
 /// The whole text of a shader.
 pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
     let halves = slots_of_halves(&module.body);
-    let mut printer = Printer { dialect, halves, out: String::new(), depth: 0 };
+    let pieces = module.slots.iter().map(|slot| slot.pieces > 1).collect();
+    let mut printer = Printer { dialect, halves, pieces, out: String::new(), depth: 0 };
     printer.line(&format!("// {}", module.title));
     printer.out.push_str(&dialect.globals(module));
     for function in &module.functions {
@@ -35,7 +36,10 @@ pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
 
 struct Printer<'a> {
     dialect: &'a dyn Dialect,
+    /// The slots that halves of words are stored to.
     halves: Vec<usize>,
+    /// Whether each slot is in several pieces.
+    pieces: Vec<bool>,
     out: String,
     depth: usize,
 }
@@ -145,7 +149,7 @@ impl Printer<'_> {
     fn expr(&self, e: &Expr) -> String {
         match e {
             Expr::Name(name) => name.to_string(),
-            Expr::Word(slot, at) => self.dialect.word(*slot, &self.expr(at), self.halves.contains(slot)),
+            Expr::Word(slot, at) => self.word(*slot, at),
             Expr::Shared(at) => self.dialect.shared(&self.expr(at)),
             Expr::Four(slot, at) => self.dialect.four(&self.place(*slot, at)),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
@@ -177,9 +181,19 @@ impl Printer<'_> {
     /// A word of a slot or of workgroup memory.
     fn place(&self, slot: Option<usize>, at: &Expr) -> String {
         match slot {
-            Some(slot) => self.dialect.word(slot, &self.expr(at), self.halves.contains(&slot)),
+            Some(slot) => self.word(slot, at),
             None => self.dialect.shared(&self.expr(at)),
         }
+    }
+
+    /// A word of a slot.
+    fn word(&self, slot: usize, at: &Expr) -> String {
+        let words = match self.pieces.get(slot) {
+            Some(true) => Words::Pieces,
+            _ if self.halves.contains(&slot) => Words::Halves,
+            _ => Words::Plain,
+        };
+        self.dialect.word(slot, &self.expr(at), words)
     }
 
     fn all(&self, args: &[Expr]) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::code::expr::{Expr, Fun};
 use crate::code::module::{Function, Module, Slot, Type, slots_of_halves};
 use crate::code::stmt::{Stmt, visit};
-use crate::dialect::{Dialect, component};
+use crate::dialect::{Dialect, Words, component};
 
 /// WGSL for one GPU.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,29 @@ const DOT4: &str = "fn dot4(a: u32, b: u32) -> f32 {
 }
 ";
 
+/// The name of the buffer that holds a piece of a slot.
+fn piece_name(slot: usize, piece: u32) -> String {
+    format!("b{slot}_{piece}")
+}
+
+/// The function that loads a word of a slot in several pieces.
+fn word_of_pieces(slot: usize, pieces: u32, piece_words: u32) -> String {
+    let mut out = format!("fn b{slot}(at: u32) -> u32 {{\n");
+    let first_word = |piece: u32| u64::from(piece) * u64::from(piece_words);
+    for piece in 0..pieces {
+        let from = match first_word(piece) {
+            0 => "at".to_string(),
+            from => format!("at - {from:#x}u"),
+        };
+        let word = format!("return {}[{from}];", piece_name(slot, piece));
+        let _ = match piece + 1 < pieces {
+            true => writeln!(out, "  if (at < {:#x}u) {{ {word} }}", first_word(piece + 1)),
+            false => writeln!(out, "  {word}\n}}"),
+        };
+    }
+    out
+}
+
 impl Dialect for Wgsl {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
@@ -29,11 +52,18 @@ impl Dialect for Wgsl {
         let _ = writeln!(out, "@group(0) @binding(0) var<uniform> args: array<vec4<u32>, {vectors}>;");
         let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
         let halves = slots_of_halves(&module.body);
-        for (slot, Slot { written, .. }) in module.slots.iter().enumerate() {
-            let (binding, access) = (slot + 2, if *written { "read_write" } else { "read" });
+        let mut binding = 2;
+        for (slot, Slot { written, pieces, .. }) in module.slots.iter().enumerate() {
+            let access = if *written { "read_write" } else { "read" };
             let word = if halves.contains(&slot) { "atomic<u32>" } else { "u32" };
-            let _ =
-                writeln!(out, "@group(0) @binding({binding}) var<storage, {access}> b{slot}: array<{word}>;");
+            for piece in 0..*pieces {
+                let name = if *pieces > 1 { piece_name(slot, piece) } else { format!("b{slot}") };
+                let _ = writeln!(
+                    out,
+                    "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{word}>;"
+                );
+                binding += 1;
+            }
         }
         if module.shared_words > 0 {
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
@@ -47,6 +77,10 @@ impl Dialect for Wgsl {
         }
         if multiplies && !self.dot4 {
             let _ = write!(out, "\n{DOT4}");
+        }
+        for (slot, Slot { pieces, .. }) in module.slots.iter().enumerate().filter(|(_, slot)| slot.pieces > 1)
+        {
+            let _ = write!(out, "\n{}", word_of_pieces(slot, *pieces, module.piece_words));
         }
         out
     }
@@ -93,8 +127,12 @@ impl Dialect for Wgsl {
         format!("sizes.{}", component(i))
     }
 
-    fn word(&self, slot: usize, at: &str, halves: bool) -> String {
-        if halves { format!("atomicLoad(&b{slot}[{at}])") } else { format!("b{slot}[{at}]") }
+    fn word(&self, slot: usize, at: &str, words: Words) -> String {
+        match words {
+            Words::Plain => format!("b{slot}[{at}]"),
+            Words::Halves => format!("atomicLoad(&b{slot}[{at}])"),
+            Words::Pieces => format!("b{slot}({at})"),
+        }
     }
 
     fn store(&self, slot: usize, at: &str, word: &str, halves: bool) -> String {

@@ -85,7 +85,7 @@ impl Pool {
 
 impl<'k> Writer<'k> {
     pub(crate) fn new(kernel: &'k Kernel, slots: &'k Slots, lanes: u32, limits: &Limits) -> Writer<'k> {
-        let Slots { of: slots, contents } = slots;
+        let Slots { of: slots, contents, .. } = slots;
         let (code, pool) = (Builder::new(lanes), Pool::new(limits));
         let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
         let (starts, counts) = (BTreeSet::new(), BTreeSet::new());

@@ -8,7 +8,7 @@ use crate::valid::{adapters, validate};
 use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
 use weft_kern::Machine;
-use weft_render::{Language, render};
+use weft_render::{Content, Language, render};
 
 /// What separates the input from the expected output.
 const SEPARATOR: &str = "\n---\n";
@@ -34,7 +34,10 @@ fn run(input: &str) -> String {
         fuse_with(&graph, &Options { max, costs: CostModel::fixed(machine), ..Options::default() }).unwrap();
     let mut out = String::new();
     for (at, call) in fusion.plan.calls.iter().enumerate() {
-        let slots = slots(&fusion.plan, at, target.language == Language::Cuda);
+        let mut slots = slots(&fusion.plan, at, target.language == Language::Cuda);
+        for (pieces, content) in slots.pieces.iter_mut().zip(&slots.contents) {
+            *pieces = if *content == Content::Weight { size("pieces") as u32 } else { 1 };
+        }
         for shader in render(&fusion.plan.kernels[call.kernel], &slots, &max, &target).unwrap() {
             if target.language == Language::Wgsl {
                 validate(&shader, &target);

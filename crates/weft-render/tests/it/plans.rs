@@ -6,7 +6,7 @@ use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
 use crate::valid::{adapters, metal_bytes, validate};
 use weft_fuse::{Options, fuse_with};
 use weft_ir::{Graph, Sizes};
-use weft_render::{Language, Limits, Target, Why, render};
+use weft_render::{Content, Language, Limits, Target, Why, render};
 
 /// Renders every call of every plan of a graph, and validates each text once; how many shaders that were.
 fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String>) -> usize {
@@ -48,6 +48,48 @@ fn kernels_of_the_fixtures() {
     let rendered: usize = fixtures().iter().map(|graph| all_ways(graph, &mut seen, &mut refused)).sum();
     assert!(rendered > 100, "{rendered} shaders");
     assert_eq!(refused, Vec::<String>::new());
+}
+
+/// Weights that are larger than a binding are several bindings, in all kernels that read weights.
+#[test]
+fn kernels_of_weights_in_pieces() {
+    let [.., apple] = adapters();
+    let (mut seen, mut in_pieces, mut refused) = (BTreeSet::new(), 0, 0);
+    for graph in file_tests() {
+        for plan in plans(&graph).usual() {
+            for (at, call) in plan.calls.iter().enumerate() {
+                let mut slots = slots(plan, at, false);
+                let weights = slots.contents.iter().map(|content| *content == Content::Weight);
+                slots.pieces = weights.map(|weight| if weight { 3 } else { 1 }).collect();
+                let more: usize = slots.pieces.iter().map(|pieces| *pieces as usize - 1).sum();
+                let shaders = match render(&plan.kernels[call.kernel], &slots, &plan.max, &apple) {
+                    Ok(shaders) => shaders,
+                    Err(why) => {
+                        assert!(matches!(why.why, Why::Buffers { .. }), "{why}");
+                        refused += 1;
+                        continue;
+                    }
+                };
+                for shader in shaders {
+                    assert!(shader.slots.len() >= slots.of.iter().max().unwrap() + 1 + more);
+                    in_pieces += usize::from(more > 0);
+                    if seen.insert(shader.source.clone()) {
+                        validate(&shader, &apple);
+                    }
+                }
+            }
+        }
+    }
+    assert!(in_pieces > 30 && refused == 0, "{in_pieces} shaders with pieces, {refused} refused");
+    // Only weights are in pieces.
+    let graph = graph_of(&root("filetests/kernels/rms_norm_into_dot.t"));
+    let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
+    let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
+    let kernel = &fusion.plan.kernels[fusion.plan.calls[0].kernel];
+    let mut slots = slots(&fusion.plan, 0, false);
+    slots.pieces = slots.pieces.iter().map(|_| 2).collect();
+    let why = render(kernel, &slots, &max, &apple).unwrap_err().why;
+    assert!(matches!(&why, Why::Form(why) if why.contains("pieces")), "{why:?}");
 }
 
 /// Metal rounds each array up to 16 bytes: a limit is kept by what it counts, not by what the text says.

@@ -13,6 +13,7 @@ pub(super) fn adapters() -> [Target; 3] {
         shared_bytes: 48 << 10,
         storage_buffers: 64,
         binding_bytes: 4 << 30,
+        piece_bytes: 4 << 30,
         subgroup: Some(32),
         f16: true,
         dot4: true,

@@ -59,7 +59,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
     let launches: Vec<KernelLaunch> = std::iter::once(launch(0, 64)).chain(more).collect();
     let max = Sizes { tokens: 8, ..Sizes::default() };
     let program = Program { max, kernels: vec![kernel], launches };
-    assert_eq!(slots(&program, 0, |_| false, Begins::After).0.of, [0, 0]);
+    assert_eq!(slots(&program, 0, |_| None, Begins::After).0.of, [0, 0]);
     let shader = Shader {
         name: "by hand".into(),
         source: TEXT.into(),

@@ -1,6 +1,7 @@
-//! A GPU against the interpreter, what every device promises, and compiled pipelines that are kept.
+//! A GPU against the interpreter, what every device promises, weights in pieces, and compiled pipelines that are kept.
 
 mod kept;
+mod pieces;
 mod support;
 
 weft_check::device_tests!(crate::support::device);

@@ -18,11 +18,14 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
+use crate::measuring::alone;
 use crate::model_ref;
-use crate::out::Out;
+use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};
 use crate::table::Form;
+use crate::tuned;
 use table::Tested;
+pub(crate) use table::{gains, write_changes};
 
 pub(super) const COMMAND: Command = Command {
     name: "ablate",
@@ -37,12 +40,16 @@ that is on by default is tried off: `drop` then means that the decision pays.
 `aa` changes nothing, and shows the noise of this machine. `schedules` tries, on a GPU, every way in which schedules can \
 differ from the heuristic's, in all kernels at once where that is legal.
 
+With --keep, the winners that still win together are kept in the cache, for this model on this hardware. Every later run \
+uses them, `weft explain` shows them, --no-tuned ignores them, and `weft cache clear` removes them.
+
 A golden file is JSON with `tokens`, `vocab`, and `logits`: the name of a file beside it, with little-endian f32 values, \
 one row per token.
 
 Examples:
   weft ablate model.gguf
   weft ablate model.gguf --knobs fold.query,fuse.router --combine
+  weft ablate model.gguf --keep
   weft ablate model.gguf --knobs aa,fuse.tail=off -d 4096 -p 0 --markdown
   weft ablate model.gguf --device gpu --knobs aa,schedules --markdown",
     positionals: &[MODEL],
@@ -52,8 +59,12 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
     let switches = args.switches();
-    let changes = changes(args.text("knobs").unwrap_or("all"), &switches, &args.device())
-        .map_err(|problem| clap::Error::raw(ErrorKind::InvalidValue, problem))?;
+    // Before anything is loaded.
+    let changes = named_changes(args, &switches)?;
+    let keep = args.flag("keep");
+    if keep {
+        tuned::folder(args)?;
+    }
     let mut wanted = AblateOptions {
         prefill: count("prefill"),
         decode: count("decode"),
@@ -62,7 +73,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         switches,
         golden: None,
         most_kl: args.number("max-kl"),
-        combine: args.flag("combine"),
+        combine: args.flag("combine") || keep,
     };
     if wanted.prefill == 0 && wanted.decode == 0 {
         let problem = "with --prefill 0 and --decode 0, there is nothing to measure";
@@ -81,7 +92,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let own = args.engine();
     check_room(&wanted, own.context.unwrap_or(model.config.context), &model)?;
     let options = own.clone().context(own.context.or(Some(wanted.context()))).sequences(2);
+    tell_tried(args, &changes);
+    let _alone = alone(args, COMMAND.name)?;
     let (mut engine, _) = load(&path, &options)?;
+    // Decisions that were kept are part of the base.
+    wanted.switches = engine.inspect().switches().clone();
+    let changes = named_changes(args, &wanted.switches)?;
     let ablation = measure(&mut engine, &changes, &wanted)?;
     if ablation.interrupted && ablation.rows.is_empty() {
         return Ok(Outcome::Interrupted);
@@ -91,7 +107,35 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let mut out = Out::new();
     tested.write(form, &results, &mut out)?;
     journal::append(args, COMMAND.name, Some(&gguf), results);
+    if keep {
+        tuned::keep(args, &engine.device().hardware, &gguf, &ablation.winners())?;
+    }
     Ok(if ablation.interrupted { Outcome::Interrupted } else { Outcome::Done })
+}
+
+/// The most changes of which each is named with what earlier runs found.
+const NAMED: usize = 6;
+
+/// Says what earlier runs, here and while Weft was written, found about these changes.
+fn tell_tried(args: Args<'_>, changes: &[Change]) {
+    let names: Vec<String> =
+        changes.iter().filter(|change| **change != Change::Nothing).map(Change::to_string).collect();
+    let found = journal::tried(args, &names);
+    if names.len() <= NAMED {
+        found.iter().for_each(|one| note!("{}", one.words()));
+    } else if !found.is_empty() {
+        note!(
+            "{} of {} changes were tried before; `weft journal search NAME` shows what was found",
+            found.len(),
+            names.len()
+        );
+    }
+}
+
+/// The changes to try, to a model with the decisions `base`.
+fn named_changes(args: Args<'_>, base: &Switches) -> Result<Vec<Change>, clap::Error> {
+    changes(args.text("knobs").unwrap_or("all"), base, &args.device())
+        .map_err(|problem| clap::Error::raw(ErrorKind::InvalidValue, problem))
 }
 
 /// Parses a comma-separated list of changes: `all`, `aa`, `schedules`, `schedule.rows=1`, `fuse.tail` or `fuse.tail=off`.

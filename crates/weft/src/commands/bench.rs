@@ -7,7 +7,7 @@ use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use weft_engine::{Speculate, open_file};
-use weft_lab::{Bench, BenchOptions, Setting, bench};
+use weft_lab::{Against, Bench, BenchOptions, Record, Setting, against, bench, diff};
 use weft_models::{BuildOptions, ModelGraph};
 
 use super::{Command, MODEL, Outcome};
@@ -15,9 +15,9 @@ use crate::args::Args;
 use crate::journal;
 use crate::load::load;
 use crate::measured::{Measured, known, meanwhile, percent};
-use crate::measuring::measure;
+use crate::measuring::{alone, measure};
 use crate::model_ref;
-use crate::out::Out;
+use crate::out::{Out, note};
 use crate::progress::Unit;
 use crate::units;
 
@@ -31,12 +31,15 @@ sampled in turns, --repeat times after one warm-up, and the table shows medians.
 each token of a reply: what speculation costs if no guess is right. The machine's limits are measured in the same run, \
 as by `weft roofline`. The limit of decode is reading the weights once per step and each reply's cache once per \
 token (READ); experts count as if no two replies chose the same. The limit of prefill is multiplying by the weights (DOT), \
-without attention. Devices other than the CPU have no known multiplication rate, and so no limit for prefill.
+without attention. With --against, the samples are compared with those of an earlier run by the rule of `weft ablate`: a figure is \
+slower if its whole confidence interval is below -2 %, and then the exit code is 1. That takes about ten samples of each figure \
+(-r 10) and a machine that does nothing else. Devices other than the CPU have no known multiplication rate, and so no limit for prefill.
 
 Examples:
   weft bench model.gguf
   weft bench model.gguf -p 128 -n 16 -d 0 -r 3 --json
-  weft bench model.gguf -p 0 -d 0 --parallel 1,4,16",
+  weft bench model.gguf -p 0 -d 0 --parallel 1,4,16
+  weft bench model.gguf -r 10 --against 12",
     positionals: &[MODEL],
     run,
 };
@@ -63,6 +66,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let problem = "with --prefill 0 and --decode 0, there is nothing to measure";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
+    let before = args.text("against").map(|number| earlier(args, number)).transpose()?;
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = open_file(&path)?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
@@ -74,6 +78,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let context = own.context.or(Some(wanted.context()));
     let options = own.context(context).sequences(wanted.parallel.last().copied().unwrap_or(1));
+    let _alone = alone(args, COMMAND.name)?;
     let (mut engine, loaded) = load(&path, &options)?;
     let measured = measure(args, &mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         bench(engine, meter, &wanted, cancel, on)
@@ -82,14 +87,54 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let report =
         Report { on: Measured::new(&path, &gguf, engine.inspect(), &options, loaded), bench: &bench };
     let mut out = Out::new();
-    let json = report.json();
+    let mut json = report.json();
+    let compared = before.as_ref().map(|before| against(&before.results, &json));
+    if let (Some(before), Some(compared)) = (&before, &compared) {
+        json["against"] = json!({ "run": before.number(), "figures": compared.iter().map(Against::json).collect::<Value>() });
+    }
     if args.flag("json") {
         out.json(&json)?;
     } else {
         report.text(&mut out)?;
+        if let (Some(before), Some(compared)) = (&before, &compared) {
+            write_against(before, compared, &mut out)?;
+        }
     }
-    journal::append(args, COMMAND.name, Some(&gguf), json);
+    let record = journal::append(args, COMMAND.name, Some(&gguf), json);
+    let (Some(before), Some(compared)) = (before, compared) else { return Ok(Outcome::Done) };
+    for (name, a, b) in record.iter().flat_map(|record| diff(&before, record).settings) {
+        note!("not the same as in run {}: {name}: {a} -> {b}", before.number());
+    }
+    ensure!(!compared.is_empty(), "run {} has no figure of the same settings", before.number());
+    let slower = compared.iter().filter(|one| one.verdict() == "slower").count();
+    ensure!(slower == 0, "{slower} of {} figures are slower than in run {}", compared.len(), before.number());
     Ok(Outcome::Done)
+}
+
+/// The benchmark to compare with.
+fn earlier(args: Args<'_>, number: &str) -> anyhow::Result<Record> {
+    let record = super::journal::one(&journal::path(args)?, number)?;
+    ensure!(
+        record.command == COMMAND.name,
+        "run {number} is of `weft {}`; expected one of `weft bench`, which `weft journal search bench` lists",
+        record.command
+    );
+    Ok(record)
+}
+
+/// Writes the comparison with an earlier run.
+fn write_against(before: &Record, compared: &[Against], out: &mut impl Write) -> io::Result<()> {
+    let run = format!("run {}", before.number());
+    writeln!(out, "\n{:<28}  {run:>9}  {:>9}  {:>26}  VERDICT", "AGAINST", "NOW", "GAIN")?;
+    for one in compared {
+        let Against { name, rates: [then, now], gain, .. } = one;
+        let [median, low, high] = [gain.median, gain.low, gain.high].map(|part| 100.0 * part);
+        let interval = if low.is_nan() { String::new() } else { format!(" ({low:+.1} to {high:+.1})") };
+        let verdict = one.verdict();
+        let gain = format!("{median:+.1} %{interval}");
+        writeln!(out, "{name:<28}  {then:>9.2}  {now:>9.2}  {gain:>26}  {verdict}")?;
+    }
+    Ok(())
 }
 
 /// Checks that the model and the context have room for the measurement, before anything is loaded.
@@ -190,7 +235,7 @@ mod tests {
     use weft_engine::inspect::CostModel;
     use weft_lab::{Host, Need, PerToken, Phase, Roof, Roofs, Samples};
 
-    use weft_engine::EngineOptions;
+    use weft_engine::{EngineOptions, Switches};
 
     use super::*;
 
@@ -245,6 +290,7 @@ mod tests {
             device: "cpu (avx2), 2 threads",
             hardware: "cpu",
             costs: CostModel::default(),
+            decisions: &Switches::default(),
             options: &EngineOptions::default().context(4608),
             batch: 512,
             loaded: Duration::from_millis(1500),
@@ -298,7 +344,7 @@ mod tests {
     fn the_json_has_every_sample_and_the_subject() {
         let json = with_report(cpu(), |report| report.json());
         let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        expect!["weft model device hardware cost_model kv batch context load_seconds machine roofs per_token settings threads"]
+        expect!["weft model device hardware cost_model decisions kv batch context load_seconds machine roofs per_token settings threads"]
             .assert_eq(&keys.join(" "));
         assert_eq!(json["settings"][0]["tokens_per_second"]["samples"], json!([50.0, 49.0, 51.5]));
         assert_eq!(json["settings"][1]["share_of_limit"], 0.5);

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use anyhow::bail;
+use weft_engine::inspect::Role;
 use weft_lab::{BlockOptions, Blocks, bench_blocks};
 
 use super::{Command, MODEL, Outcome};
@@ -9,7 +11,7 @@ use crate::args::Args;
 use crate::journal;
 use crate::load::load;
 use crate::measured::{Measured, meanwhile, percent};
-use crate::measuring::{Prepared, measure, prepare};
+use crate::measuring::{Prepared, alone, measure, prepare};
 use crate::out::Out;
 use crate::progress::Unit;
 
@@ -22,14 +24,26 @@ its launches for attention, the other launches, and all of them, each as its own
 is read, so that weights come from memory as in a real step. Blocks are sampled in turns, --repeat times after one warm-up. \
 IQR is the interquartile range of the samples. OF ROOF is the share of the machine's bandwidth or multiplication rate, \
 measured in the same run as by `weft roofline`. Devices other than the CPU have no known multiplication rate; what it may \
-limit has a dash.
+limit has a dash. With --role, only the kernels of one role are measured, such as the router's.
 
 Examples:
   weft bench-block model.gguf
-  weft bench-block model.gguf -d 4096 -r 100 --json",
+  weft bench-block model.gguf -d 4096 -r 100 --json
+  weft bench-block model.gguf --role router",
     positionals: &[MODEL],
     run,
 };
+
+/// The roles that kernels of layers have.
+const ROLES: [Role; 7] = [
+    Role::Attention,
+    Role::Router,
+    Role::RoutedExperts,
+    Role::SharedExpert,
+    Role::DenseFeedForward,
+    Role::Norm,
+    Role::Other,
+];
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
@@ -37,14 +51,21 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         repeat: count("repeat"),
         depth: count("depth"),
         tokens: args.count("prefill").unwrap_or(1),
+        role: ROLES
+            .into_iter()
+            .find(|role| Some(role.name().replace(' ', "-").as_str()) == args.text("role")),
     };
     let prepared = prepare(args, MODEL.name, wanted.depth, wanted.tokens)?;
     let Prepared { path, gguf, options } = &prepared;
+    let _alone = alone(args, COMMAND.name)?;
     let (mut engine, loaded) = load(path, options)?;
     let measured = measure(args, &mut engine, Unit::Samples, |engine, meter, cancel, on| {
         bench_blocks(engine.inspect_mut(), meter, &wanted, cancel, on)
     })?;
     let Some(blocks) = measured else { return Ok(Outcome::Interrupted) };
+    if let Some(role) = wanted.role.filter(|_| blocks.blocks.is_empty()) {
+        bail!("no layer of this model has a kernel of the role `{}`; leave --role out", role.name());
+    }
     let on = Measured::new(path, gguf, engine.inspect(), options, loaded);
     let json = on.json(blocks.json());
     let mut out = Out::new();
@@ -65,7 +86,7 @@ fn text(blocks: &Blocks, out: &mut impl Write) -> io::Result<()> {
     let [kernels, median, least, iqr, bytes, read, multiplied, of_roof] = columns;
     writeln!(
         out,
-        "{:<12} {kernels:>7} {median:>10} {least:>9} {iqr:>9} {bytes:>9} {read:>7} {multiplied:>8} {of_roof:>8}",
+        "{:<18} {kernels:>7} {median:>10} {least:>9} {iqr:>9} {bytes:>9} {read:>7} {multiplied:>8} {of_roof:>8}",
         ""
     )?;
     let mut segment = "";
@@ -88,7 +109,7 @@ fn text(blocks: &Blocks, out: &mut impl Write) -> io::Result<()> {
         let of_roof = percent(blocks.of_roof(block));
         writeln!(
             out,
-            "  {:<12} {:>5} {median:>10.4} {least:>9.4} {iqr:>9.4} {:>9.2} {read:>7.1} {multiplied:>8.1} {of_roof:>8}",
+            "  {:<18} {:>5} {median:>10.4} {least:>9.4} {iqr:>9.4} {:>9.2} {read:>7.1} {multiplied:>8.1} {of_roof:>8}",
             block.name,
             block.kernels,
             bytes / 1e6

@@ -54,6 +54,7 @@ const LOCAL: &[&str] = &[
     "set",
     "cache",
     "no-cache",
+    "no-tuned",
     "cache-limit",
     "cache-prompts",
     "chat-template",

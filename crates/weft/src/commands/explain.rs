@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
-use weft_engine::inspect::{ExplainOptions, cost_model, explain};
+use weft_engine::inspect::{ExplainOptions, cost_model, explain, switches_of, tuned_decisions};
 use weft_engine::open_file;
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -54,7 +54,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
         }
     }
-    let target = args.device().target(args.count("threads"), args.packed().as_deref())?;
+    let folder = args.packed();
+    let tuned = folder.as_deref().filter(|_| args.uses_tuned());
+    let target = args.device().target(args.count("threads"), tuned)?;
     if args.flag("source") && target.text.is_none() {
         let problem = "--source needs a device that runs source code, such as --device gpu";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
@@ -66,15 +68,17 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let step = Step::ALL.into_iter().find(|step| Some(step.name) == args.text("step"));
     let step = step.unwrap_or(Step::ALL[0]);
     let profile = journal::profile(args, &gguf, &target.hardware, step.tokens);
+    let kept = tuned_decisions(&target.hardware, tuned, &gguf);
     let options = ExplainOptions {
-        switches: args.switches(),
+        switches: args.switches().on_top_of(&switches_of(&kept)),
         tokens: step.tokens,
         depth: profile.as_ref().map_or(0, |profile| profile.depth),
-        costs: cost_model(&target.hardware, args.packed().as_deref()),
+        costs: cost_model(&target.hardware, folder.as_deref()),
     };
     let plans = explain(&model, &options)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut facts = Facts::new(file, &model, &plans, step, &options, profile);
+    facts.name_kept(&kept);
     if args.flag("source") {
         facts.add_sources(&target);
     }

@@ -1,12 +1,13 @@
 //! `weft journal`: looks up past measurements.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_lab::{Compared, Diff, Journal, JournalError, Record, diff, summary};
+use weft_lab::{Compared, Diff, Imported, Journal, JournalError, Record, Run, diff, shipped, summary};
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
@@ -15,11 +16,14 @@ use crate::out::{Out, note};
 
 const ACTION: Positional = Positional {
     name: "ACTION",
-    help: "`list` all runs, `search` for some, `show` one, `diff` two, or `export` all [default: list]",
+    help: "`list` all runs, `search` for some, `show` one, `diff` two, add a `note`, `export` all, or `import` a file [default: list]",
     required: false,
 };
-const WHAT: Positional =
-    Positional { name: "WHAT...", help: "Words to search for, or the numbers of runs", required: false };
+const WHAT: Positional = Positional {
+    name: "WHAT...",
+    help: "Words to search for or to note, the numbers of runs, or a file",
+    required: false,
+};
 
 pub(super) const COMMAND: Command = Command {
     name: "journal",
@@ -27,11 +31,16 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 Commands that measure record their options, every sample and the machine in the journal, which is never changed. `search` \
 lists the runs that contain all of the words: in the name of the model or the machine, an option, or a tried change. \
-`diff` shows how two runs differ, the largest change first. `export` prints each run as a line of JSON.
+`diff` shows how two runs differ, the largest change first. `note` records a finding in words. `export` prints each run as \
+a line of JSON; `import` adds the runs of such a file, or of standard input (`-`), and leaves out those that are known.
+
+`search` also finds what came with the program, with numbers such as s3: measurements made while Weft was written, and \
+notes of an earlier system. `ablate` looks there too before it measures.
 
 Examples:
   weft journal
-  weft journal search ablate fold.query
+  weft journal search fold
+  weft journal note \"two threads are as fast as four here\"
   weft journal diff 12 14
   weft journal export > runs.jsonl",
     positionals: &[ACTION, WHAT],
@@ -46,18 +55,21 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let what = args.texts(WHAT.name);
     let wanted = match action {
         "list" | "export" => 0..=0,
-        "search" => 1..=usize::MAX,
-        "show" => 1..=1,
+        "search" | "note" => 1..=usize::MAX,
+        "show" | "import" => 1..=1,
         "diff" => 2..=2,
         _ => {
-            let problem =
-                format!("there is no action `{action}`; expected list, search, show, diff or export");
+            let problem = format!(
+                "there is no action `{action}`; expected list, search, show, diff, note, export or import"
+            );
             return Err(clap::Error::raw(ErrorKind::InvalidValue, problem).into());
         }
     };
     if !wanted.contains(&what.len()) {
         let problem = match action {
             "search" => "words to search for are required: weft journal search WORDS".into(),
+            "note" => "the words of the note are required: weft journal note WORDS".into(),
+            "import" => "the path of one file is required: weft journal import FILE".into(),
             "show" => "the number of one run is required: weft journal show NUMBER".into(),
             "diff" => "the numbers of two runs are required: weft journal diff NUMBER NUMBER".into(),
             _ => format!("`{action}` takes no arguments; to find runs, use `search`"),
@@ -81,6 +93,19 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
                 difference(&a, &b, &found, &mut out)?
             }
         }
+        "note" => {
+            let text = what.join(" ");
+            ensure!(!text.trim().is_empty(), "the note is empty");
+            let run = Run {
+                command: "note".into(),
+                model: None,
+                knobs: json!({}),
+                results: json!({ "note": text }),
+            };
+            let id = Journal::create(&path)?.append(&run)?;
+            note!("recorded as run {id} in {}", path.display());
+        }
+        "import" => import(&path, &what[0])?,
         _ => each(&path, action, &what, json, &mut out)?,
     }
     Ok(Outcome::Done)
@@ -88,56 +113,77 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 
 /// Lists, searches or exports runs.
 fn each(path: &Path, action: &str, words: &[String], json: bool, out: &mut Out) -> anyhow::Result<()> {
-    let Some(journal) = Journal::open(path)? else {
-        note!("no measurements yet: there is no journal at {}", path.display());
-        if json {
-            out.json(&json!([]))?;
-        }
-        return Ok(());
-    };
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let ids = journal.find(&words)?;
+    let journal = Journal::open(path)?;
+    if journal.is_none() {
+        note!("no measurements yet: there is no journal at {}", path.display());
+    }
+    let own = journal.as_ref().map_or(Ok(Vec::new()), |journal| journal.find(&words))?;
+    let searched = if action == "search" { shipped() } else { &[][..] };
+    let others: Vec<&Record> = searched.iter().filter(|record| record.contains(&words)).collect();
     let mut listed = Vec::new();
-    if action != "export" && !json && !ids.is_empty() {
+    if action != "export" && !json && own.len() + others.len() > 0 {
         writeln!(out, "{:>5}  {:<20}  {:<10}  {:<24}  RESULT", "RUN", "TIME", "COMMAND", "MODEL")?;
     }
-    for id in &ids {
-        let record = match journal.run(*id) {
-            Ok(Some(record)) => record,
-            // Weft removes no runs, but something else may have.
-            Ok(None) => continue,
-            // One damaged run does not affect the others.
-            Err(damaged @ JournalError::Damaged { .. }) => {
-                note!("{damaged}");
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
+    let mut tell = |record: &Record, out: &mut Out| -> io::Result<()> {
         if action == "export" {
-            writeln!(out, "{}", record.json())?;
-        } else if json {
-            let Record { id, time, command, .. } = &record;
-            let model = record.model_name();
-            listed.push(json!({
-                "id": id, "time": time, "command": command, "model": model, "summary": summary(&record),
-            }));
-        } else {
-            out.foreign(&line(&record))?;
+            return writeln!(out, "{}", record.json());
+        }
+        if !json {
+            return out.foreign(&line(record));
+        }
+        let Record { id, time, command, .. } = record;
+        let model = record.model_name();
+        listed.push(json!({
+            "id": id, "run": record.number(), "time": time, "command": command, "model": model,
+            "summary": summary(record),
+        }));
+        Ok(())
+    };
+    for (id, journal) in own.iter().zip(journal.iter().cycle()) {
+        match journal.run(*id) {
+            Ok(Some(record)) => tell(&record, out)?,
+            // Weft removes no runs, but something else may have.
+            Ok(None) => {}
+            // One damaged run does not affect the others.
+            Err(damaged @ JournalError::Damaged { .. }) => note!("{damaged}"),
+            Err(error) => return Err(error.into()),
         }
     }
+    others.iter().try_for_each(|record| tell(record, out))?;
     match (action, json) {
         ("export", _) => {}
         (_, true) => out.json(&Value::Array(listed))?,
-        _ => note!("{} runs in {}", ids.len(), path.display()),
+        _ if journal.is_some() => note!("{} runs in {}", own.len(), path.display()),
+        _ => {}
     }
+    if !others.is_empty() && !json {
+        note!("{} that came with the program: `weft journal show s1` shows one", others.len());
+    }
+    Ok(())
+}
+
+/// Adds the runs of a file, or of standard input.
+fn import(path: &Path, file: &str) -> anyhow::Result<()> {
+    let mut lines: Box<dyn BufRead> = if file == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(file).with_context(|| format!("cannot read {file}"))?))
+    };
+    let imported = Journal::create(path)?.import(&mut lines);
+    let Imported { added, known } = imported.with_context(|| format!("cannot import {file}"))?;
+    note!("{added} runs imported into {}, {known} known already", path.display());
     Ok(())
 }
 
 /// The line of a run in a list.
 fn line(record: &Record) -> String {
-    let Record { id, time, command, .. } = record;
+    let Record { time, command, .. } = record;
+    let id = record.number();
     let model = shortened(record.model_name().unwrap_or("–"), 24);
-    let result = shortened(&summary(record), SUMMARY);
+    // A note says nothing if it is cut.
+    let most = if command == "note" { usize::MAX } else { SUMMARY };
+    let result = shortened(&summary(record), most);
     format!("{id:>5}  {time:<20}  {command:<10}  {model:<24}  {result}\n")
 }
 
@@ -151,7 +197,10 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// Reads a run by its number.
-fn one(path: &Path, number: &str) -> anyhow::Result<Record> {
+pub(super) fn one(path: &Path, number: &str) -> anyhow::Result<Record> {
+    if let Some(found) = shipped().iter().find(|record| record.number() == number) {
+        return Ok(found.clone());
+    }
     let id: i64 = number
         .parse()
         .map_err(|_| anyhow::anyhow!("`{number}` is not the number of a run; `weft journal` lists them"))?;
@@ -162,8 +211,8 @@ fn one(path: &Path, number: &str) -> anyhow::Result<Record> {
 }
 
 fn show(record: &Record, out: &mut Out) -> io::Result<()> {
-    let Record { id, time, command, weft, machine, model, knobs, results } = record;
-    let mut text = format!("run {id}: {command}, {time}\n");
+    let Record { time, command, weft, machine, model, knobs, results, .. } = record;
+    let mut text = format!("run {}: {command}, {time}\n", record.number());
     for (name, value) in [("weft", weft), ("machine", machine), ("model", model), ("knobs", knobs)] {
         let entries = value.as_object().into_iter().flatten().map(|(name, value)| match value.as_str() {
             Some(value) => format!("{name} {value}"),
@@ -186,7 +235,7 @@ fn difference(a: &Record, b: &Record, found: &Diff, out: &mut Out) -> io::Result
     let mut text = String::new();
     for (record, name) in [(a, "A"), (b, "B")] {
         let model = record.model_name().unwrap_or("–");
-        text += &format!("{name}  run {}: {}, {}, {model}\n", record.id, record.command, record.time);
+        text += &format!("{name}  run {}: {}, {}, {model}\n", record.number(), record.command, record.time);
     }
     for (name, a, b) in &found.settings {
         text += &format!("   {name}: {a} -> {b}\n");

@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::journal;
 use crate::load::load;
 use crate::measured::Measured;
-use crate::measuring::{Prepared, measure, prepare};
+use crate::measuring::{Prepared, alone, measure, prepare};
 use crate::out::Out;
 use crate::output::{Output, check_output};
 use crate::progress::Unit;
@@ -55,6 +55,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if let Some(trace) = args.path("trace") {
         check_output(trace, gguf)?;
     }
+    let _alone = alone(args, COMMAND.name)?;
     let (mut engine, loaded) = load(path, options)?;
     let measured = measure(args, &mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         profile(engine.inspect_mut(), meter, &wanted, cancel, on)
@@ -72,7 +73,14 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         out.json(&json)?;
     } else if !trace_alone {
         on.text(&profile.host, &mut out)?;
-        text::write(&profile, args.flag("with-source"), &mut out)?;
+        let runner = engine.inspect();
+        let source = |launch: usize| {
+            let text = runner.text(&profile.shape, launch)?;
+            Some(text.unwrap_or_else(|why| format!("cannot run: {why}")))
+        };
+        let source: Option<text::LaunchText<'_>> =
+            if args.flag("with-source") { Some(&source) } else { None };
+        text::write(&profile, source, &mut out)?;
     }
     journal::append(args, COMMAND.name, Some(gguf), json);
     Ok(Outcome::Done)

@@ -10,6 +10,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::machine;
 use crate::measured::giga;
+use crate::measuring::alone;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::units;
@@ -40,6 +41,7 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let _alone = alone(args, COMMAND.name)?;
     let mut device = args.device().open(args.count("threads"), args.packed().as_deref())?;
     let most = NonZeroUsize::new(device.caps().threads).unwrap_or(NonZeroUsize::MIN);
     let listener = Listener::new();

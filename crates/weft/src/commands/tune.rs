@@ -13,7 +13,7 @@ use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::with_report;
 use crate::measured::Measured;
-use crate::measuring::{Prepared, prepare};
+use crate::measuring::{Prepared, alone, prepare};
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::table::Form;
@@ -51,25 +51,17 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let needed = wanted.context();
     let context = args.count("context").or((needed > DEFAULT_CONTEXT).then_some(needed));
     let options = options.context(context);
-    let mut device = options.device.open(options.threads, options.device_folder())?;
+    let _alone = alone(args, COMMAND.name)?;
+    let mut device = options.open_device()?;
     // Fail before loading the model if the device cannot be tuned.
     weft_lab::schedules(&mut *device)?;
     let (mut verifier, loaded) =
         with_report(|report| Verifier::new(Model::open(&path, options.kv)?, device, &options, report))?;
     let listener = Listener::new();
     let mut shown: Option<(&str, Progress)> = None;
-    let mut show = |tuning| {
-        let (label, done, total, unit) = match tuning {
-            TuneProgress::Searching(done, total) => ("tuning", done, total, Unit::Seconds),
-            TuneProgress::Verifying(done, total) => ("verifying", done, total, Unit::Kernels),
-            TuneProgress::Measuring(done, total) => ("measuring", done, total, Unit::Samples),
-        };
-        if shown.as_ref().is_none_or(|(known, _)| *known != label) {
-            shown = Some((label, Progress::new(label, total, unit).at_once(true)));
-        }
-        shown.iter_mut().for_each(|(_, progress)| progress.set(done));
-    };
-    let tuned = tune(&mut verifier, &wanted, listener.pressed(), &mut show);
+    let tuned = tune(&mut verifier, &wanted, listener.pressed(), &mut |tuning| {
+        show_progress(&mut shown, tuning);
+    });
     drop(shown);
     let tuned = match tuned {
         Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
@@ -88,4 +80,17 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     journal::append(args, COMMAND.name, Some(&gguf), json);
     Ok(Outcome::Done)
+}
+
+/// Shows how far tuning is: a line for each of its stages.
+pub(super) fn show_progress(shown: &mut Option<(&str, Progress)>, tuning: TuneProgress) {
+    let (label, done, total, unit) = match tuning {
+        TuneProgress::Searching(done, total) => ("tuning", done, total, Unit::Seconds),
+        TuneProgress::Verifying(done, total) => ("verifying", done, total, Unit::Kernels),
+        TuneProgress::Measuring(done, total) => ("measuring", done, total, Unit::Samples),
+    };
+    if shown.as_ref().is_none_or(|(known, _)| *known != label) {
+        *shown = Some((label, Progress::new(label, total, unit).at_once(true)));
+    }
+    shown.iter_mut().for_each(|(_, progress)| progress.set(done));
 }

@@ -13,7 +13,10 @@ macro_rules! all_of {
 }
 
 /// Commands that measure a model and record the results in the journal.
-const RECORD: &[&str] = &["bench", "ablate", "tune", "profile", "bench-block", "perplexity", "kl", "verify"];
+const RECORD: &[&str] =
+    &["bench", "ablate", "tune", "optimize", "profile", "bench-block", "perplexity", "kl", "verify"];
+/// Commands whose results depend on how fast the machine is.
+const TIMED: &[&str] = &["bench", "ablate", "tune", "optimize", "profile", "bench-block", "roofline"];
 /// Commands that generate text.
 const GENERATE: &[&str] = &["run", "chat"];
 /// Commands that talk to a running server.
@@ -26,6 +29,22 @@ const BATCH: &[&str] = all_of![SAMPLE, RECORD];
 const LOAD: &[&str] = all_of![BATCH, &["logits"]];
 /// Commands that compile a model, to run it or to show how.
 const COMPILE: &[&str] = all_of![LOAD, &["explain"]];
+/// Commands that use what was tuned, and can ignore it.
+const TUNED: &[&str] = all_of![
+    SAMPLE,
+    &[
+        "bench",
+        "ablate",
+        "optimize",
+        "profile",
+        "bench-block",
+        "perplexity",
+        "kl",
+        "verify",
+        "logits",
+        "explain"
+    ]
+];
 /// Commands that use a device.
 const DEVICES: &[&str] = all_of![COMPILE, &["roofline"]];
 /// Commands that may download a model.
@@ -110,11 +129,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Device to run on; see `weft devices`"),
     knob(MODEL, "device", Kind::Device, &["inspect"]).unset("no device")
         .help("Device whose memory to compare with what the model needs"),
+    knob(MODEL, "gpu-layers", Kind::Count(0, 65536), all_of![SAMPLE, &["bench", "perplexity", "kl", "logits"]]).env("WEFT_GPU_LAYERS").unset("as many as it has memory for")
+        .help("Number of layers that run on the GPU, with the head; the others run on the CPU"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores; on Apple silicon, performance cores")
         .help("Number of CPU threads"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
         .help("Context size: maximum number of tokens of prompt and reply together"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate"]).short('c').unset("as many as needed")
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate", "optimize"]).short('c').unset("as many as needed")
         .help("Context size in tokens"),
     knob(MODEL, "context", Kind::Count(3, 1 << 20), &["perplexity", "kl"]).short('c').default("512")
         .help("Tokens per window; predictions in its second half are scored"),
@@ -126,6 +147,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("How to guess the next tokens of replies, so that one step can compute several: from earlier text, with the layer that some models have for it (mtp), or with either where it pays; changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
+
+    knob(MODEL, "no-tuned", Kind::Flag, TUNED).env("WEFT_NO_TUNED")
+        .help("Ignore decisions kept by `weft ablate --keep` and `weft optimize`, and schedules found by `weft tune`"),
 
     // The server that answers.
     knob(SERVER, "server", Kind::Text("URL"), &["chat"])
@@ -221,7 +245,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(INPUT, "oracle", Kind::Flag, &["logits"])
         .help("Compute with the float oracle, the slow reference implementation"),
 
+    knob(MEASURE, "no-wait", Kind::Flag, TIMED).env("WEFT_NO_WAIT")
+        .help("Fail if another process is measuring on this machine, instead of waiting for it"),
+
     // What `bench` measures.
+    knob(MEASURE, "against", Kind::Text("RUN"), &["bench"])
+        .help("Compare with an earlier run of the journal, and fail if any figure is certainly slower by more than 2 %"),
     knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["bench"]).short('p').default("512")
         .help("Prompt length in tokens; 0 to skip"),
     knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["bench"]).short('n').default("32")
@@ -261,6 +290,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench-block"]).short('r').default("30")
         .help("Number of samples of each block, after one warm-up"),
 
+    knob(MEASURE, "role", Kind::Choice(&["attention", "router", "routed-experts", "shared-expert", "dense-feed-forward", "norm", "other"]), &["bench-block"]).value_name("ROLE").unset("whole blocks")
+        .help("Measure only the kernels of this role"),
+
     // What `verify` checks.
     knob(MEASURE, "all", Kind::Flag, &["verify"])
         .help("Check every layer, not only the first, middle and last of each kind"),
@@ -274,20 +306,26 @@ pub(crate) const KNOBS: &[Knob] = &[
     // What `ablate` tries.
     knob(MEASURE, "knobs", Kind::Text("NAMES"), &["ablate"]).default("all")
         .help("Changes to try, comma-separated: decisions as NAME or NAME=MODE, `batch.half` (half of --batch), `schedules` (on a GPU), `aa` (no change), or `all`"),
-    knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["ablate"]).short('p').default("64")
+    knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["ablate", "optimize"]).short('p').default("64")
         .help("Prompt tokens per sample; 0 to skip"),
-    knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["ablate"]).short('n').default("8")
+    knob(MEASURE, "decode", Kind::Count(0, 1 << 20), &["ablate", "optimize"]).short('n').default("8")
         .help("Reply tokens per sample; 0 to skip"),
-    knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["ablate"]).short('d').default("512")
+    knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["ablate", "optimize"]).short('d').default("512")
         .help("Number of tokens already in the context"),
-    knob(MEASURE, "repeat", Kind::Count(1, 100_000), &["ablate"]).short('r').default("30")
+    knob(MEASURE, "repeat", Kind::Count(1, 100_000), &["ablate", "optimize"]).short('r').default("30")
         .help("Maximum number of sample pairs per change; stops earlier when the verdict is clear"),
     knob(MEASURE, "combine", Kind::Flag, &["ablate"])
         .help("Combine the winners: add one at a time, and keep it if it still wins"),
+    knob(MEASURE, "keep", Kind::Flag, &["ablate"])
+        .help("Combine the winners, and keep what wins: every later run of this model on this hardware uses it"),
     knob(MEASURE, "golden", Kind::Path("FILE.json"), &["ablate"])
         .help("Compare logits with these known-good ones instead of the base's"),
-    knob(MEASURE, "max-kl", Kind::Real(0.0, 100.0), &["ablate"]).default("0.01")
+    knob(MEASURE, "max-kl", Kind::Real(0.0, 100.0), &["ablate", "optimize"]).default("0.01")
         .help("Maximum mean KL divergence from the base, in nats, for a change to be kept"),
+
+    // What `optimize` does beside that.
+    knob(MEASURE, "seconds", Kind::Count(0, 1_000_000), &["optimize"]).default("120")
+        .help("Time to search for schedules on a GPU, in seconds; 0 to skip"),
 
     // What `tune` measures.
     knob(MEASURE, "seconds", Kind::Count(1, 1_000_000), &["tune"]).default("120")
@@ -320,6 +358,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("File to write: little-endian f32, one row of logits per token; `-` for standard output"),
     knob(OUTPUT, "out", Kind::Path("FILE"), &["report"]).short('o').default("report.html")
         .help("File to write; `-` for standard output"),
+    knob(OUTPUT, "out", Kind::Path("FILE"), &["optimize"]).short('o').default("optimize.html")
+        .help("Page to write with all results"),
     knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
         .help("List every tensor"),
     knob(OUTPUT, "step", Kind::Choice(&["decode", "prefill"]), &["explain"]).value_name("STEP").default("decode")
@@ -337,7 +377,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])
         .help("Write everything as an HTML page; `-` for standard output"),
     knob(OUTPUT, "with-source", Kind::Flag, &["profile"])
-        .help("Also print every kernel in its text form"),
+        .help("Also print the source of every kernel: the text that a GPU compiles, or Weft's own on the CPU"),
     knob(OUTPUT, "trace", Kind::Path("FILE"), &["profile"])
         .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` for standard output"),
     knob(OUTPUT, "json", Kind::Flag, JSON)
@@ -394,12 +434,15 @@ impl Knob {
     /// Whether it affects what is measured, as opposed to what is printed and where files are kept.
     pub(crate) fn is_measured(&self) -> bool {
         ![OUTPUT, JOURNAL, STORE].contains(&self.heading)
+            && !["no-wait", "against", "keep"].contains(&self.name)
     }
 
     /// Whether few people need it, so that the short help leaves it out.
     pub(crate) fn is_for_few(&self) -> bool {
         let sampling = self.heading == SAMPLING && !["temperature", "seed"].contains(&self.name);
-        sampling || [JOURNAL, STORE].contains(&self.heading) || ["set", "batch", "kv"].contains(&self.name)
+        sampling
+            || [JOURNAL, STORE].contains(&self.heading)
+            || ["set", "batch", "kv", "no-tuned"].contains(&self.name)
     }
 
     const fn short(self, short: char) -> Knob {

@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 
 use expect_test::expect;
 use sha2::{Digest, Sha256};
+use weft_engine::inspect::{CostModel, ExplainOptions, explain};
 use weft_gguf::{Gguf, Writer};
-use weft_ir::{Op, Sizes, Tensor, Values};
+use weft_ir::{Op, Sizes, Switches, Tensor, Values};
 use weft_models::{BuildOptions, ModelGraph, build};
 
 use super::preset::{Attention, Experts, Gating, PRESETS};
@@ -126,6 +127,22 @@ fn write_header(options: &SynthOptions, path: &Path) {
     let padded = |tensor: &PlannedTensor| tensor.bytes().next_multiple_of(32);
     let header = file.metadata().unwrap().len();
     file.set_len(header + tensors.iter().map(padded).sum::<u64>()).unwrap();
+}
+
+/// The whole of GLM-4.7-Flash at its real size: no weight is read to count the kernels of a token.
+#[test]
+fn a_token_of_47_layers_takes_425_kernels() {
+    let folder = TestFolder::new("synth-kernels");
+    let path = folder.join("glm.gguf");
+    write_header(&SynthOptions { layers: None, ..options("glm-4.7-flash", 1, "q4_0") }, &path);
+    let model = build(&Gguf::open(&path).unwrap(), &BuildOptions::default()).unwrap();
+    assert_eq!(model.config.layers(), 47);
+    let wanted =
+        ExplainOptions { switches: Switches::default(), tokens: 1, depth: 0, costs: CostModel::default() };
+    let plans = explain(&model, &wanted).unwrap();
+    let kernels: usize = plans.iter().map(|plan| plan.segments.len() * plan.calls.len()).sum();
+    assert_eq!(kernels, 425, "1,080 without fusion");
+    assert_eq!(plans.len(), 5, "embedding, tables, dense layer, layers with experts, head");
 }
 
 /// The factor that the graphs apply to attention scores.

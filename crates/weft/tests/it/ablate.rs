@@ -3,6 +3,8 @@
 use std::fs;
 
 use serde_json::Value;
+use weft_engine::inspect::{TunedDecision, keep_decisions};
+use weft_engine::{DeviceChoice, Mode, decision};
 
 use crate::support::{Folder, Ran, fixture, model, weft};
 
@@ -73,8 +75,48 @@ fn golden_logits_are_read_and_checked() {
     );
 }
 
+/// What an ablation keeps depends on the machine's speed, so this test keeps a decision by itself.
+#[test]
+fn kept_decisions_are_used_unless_told_otherwise() {
+    let (folder, model) = (Folder::new(), model("glm-tiny-q4_0"));
+    let path = model.to_str().unwrap();
+    let packed = weft_hub::Cache::new(folder.path().to_path_buf()).packed();
+    let hardware = DeviceChoice::default().target(Some(2), None).unwrap().hardware;
+    let beside = decision("fuse.beside").unwrap();
+    let kept = TunedDecision { decision: beside, mode: Mode::Off, why: "decode +9.0 %".into() };
+    keep_decisions(&hardware, &packed, &weft_engine::open_file(&model).unwrap(), &[kept]).unwrap();
+    let run = |args: &[&str]| weft(args).env("WEFT_CACHE", folder.path()).env("WEFT_THREADS", "2").run();
+    let explained = |more: &[&str]| {
+        let json = run(&[&["explain", path, "--json"], more].concat()).json();
+        let decisions = json["decisions"].as_array().unwrap().clone();
+        let own = decisions.into_iter().find(|one| one["name"] == "fuse.beside").unwrap();
+        (own["mode"].clone(), own["kept"].clone(), json["total"]["kernels"].as_u64().unwrap())
+    };
+    let (mode, why, kernels) = explained(&[]);
+    assert_eq!((mode, why), ("off".into(), "decode +9.0 %".into()));
+    for more in [&["--no-tuned"][..], &["--set", "fuse.beside=on"], &["--no-cache"]] {
+        let (mode, why, fewer) = explained(more);
+        assert_eq!((mode, why), ("on".into(), Value::Null), "{more:?}");
+        assert!(fewer < kernels, "{more:?}: {fewer} and {kernels} kernels");
+    }
+    let (mode, why, _) = explained(&["-t", "1"]);
+    assert_eq!((mode, why), ("on".into(), Value::Null), "measured with another number of threads");
+    assert!(run(&["explain", path]).ok().contains("off, kept: decode +9.0 %"));
+
+    // It is the base of further ablations, and of what they keep.
+    let short =
+        ["ablate", path, "-p", "4", "-n", "0", "-d", "0", "-r", "1", "--knobs", "fuse.beside", "--json"];
+    let tried = |more: &[&str]| run(&[&short, more].concat()).json()["rows"][0]["change"].clone();
+    assert_eq!((tried(&[]), tried(&["--no-tuned"])), ("fuse.beside=on".into(), "fuse.beside=off".into()));
+    let ran = run(&[&short[..], &["--keep"]].concat());
+    assert!(ran.err.contains("no new decision to keep"), "{}", ran.err);
+    run(&["cache", "clear"]).ok();
+    assert_eq!(explained(&[]).0, "on");
+}
+
 #[test]
 fn impossible_ablations_are_refused() {
+    assert!(ablate(&["--keep"]).failed(2).contains("cannot keep decisions without a cache"));
     assert!(ablate(&["--knobs", "fuse.tale"]).failed(2).contains("did you mean fuse.tail?"));
     assert!(ablate(&["--knobs", "fuse.tail=on"]).failed(2).contains("is already set"));
     assert!(ablate(&["-p0", "-n0"]).failed(2).contains("nothing to measure"));

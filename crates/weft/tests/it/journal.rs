@@ -119,12 +119,17 @@ fn a_damaged_run_is_reported_and_does_not_hide_others() {
 fn wrong_arguments_are_refused() {
     let folder = Folder::new();
     for (args, said) in [
-        (&["remove"][..], "there is no action `remove`; expected list, search, show, diff or export"),
+        (
+            &["remove"][..],
+            "there is no action `remove`; expected list, search, show, diff, note, export or import",
+        ),
         (&["search"], "words to search for are required"),
         (&["show"], "the number of one run is required"),
         (&["show", "1", "2"], "the number of one run is required"),
         (&["diff", "1"], "the numbers of two runs are required"),
         (&["list", "x"], "`list` takes no arguments"),
+        (&["note"], "the words of the note are required"),
+        (&["import"], "the path of one file is required"),
     ] {
         let error = with_journal(&folder, &[&["journal"], args].concat()).failed(2);
         assert!(error.contains(said), "{args:?}: {error}");
@@ -160,4 +165,122 @@ fn an_interrupted_run_leaves_the_journal_readable() {
     assert_eq!(list.as_array().unwrap().len(), 1);
     assert!(bench(&folder, &[]).err.contains("recorded as run 2"));
     assert!(Path::new(&folder.join("journal.db")).exists());
+}
+
+#[test]
+fn the_journal_that_comes_with_the_program_says_why_the_folds_are_off() {
+    let folder = Folder::new();
+    let found = with_journal(&folder, &["journal", "search", "fold"]).ok();
+    assert!(
+        found.contains("Why the folds fold.query and fold.output are off: the product of two"),
+        "{found}"
+    );
+    assert!(found.contains("lost 9.5 %"), "{found}");
+    let line = found.lines().find(|line| line.contains("Why the folds")).unwrap();
+    let number = line.split_whitespace().next().unwrap();
+    let shown = with_journal(&folder, &["journal", "show", number]).ok();
+    assert!(
+        shown.starts_with(&format!("run {number}: note, 2026-")) && shown.contains("docs/ablation.md"),
+        "{shown}"
+    );
+    assert!(!folder.join("journal.db").exists(), "reading must not create a journal");
+}
+
+#[test]
+fn notes_are_found_again_and_journals_are_exchanged() {
+    let (folder, other) = (Folder::new(), Folder::new());
+    with_journal(&folder, &["journal", "note", "two threads", "are enough"]).ok();
+    let found = with_journal(&folder, &["journal", "search", "THREADS are"]).ok();
+    assert!(found.contains("two threads are enough"), "{found}");
+    let lines = folder.join("runs.jsonl");
+    fs::write(&lines, with_journal(&folder, &["journal", "export"]).ok()).unwrap();
+    let path = lines.to_str().unwrap();
+    for (added, known) in [(1, 0), (0, 1)] {
+        let ran = with_journal(&other, &["journal", "import", path]);
+        assert!(ran.err.contains(&format!("{added} runs imported")), "{}", ran.err);
+        assert!(ran.err.contains(&format!("{known} known already")), "{}", ran.err);
+        ran.ok();
+    }
+    fs::write(&lines, "{}\n").unwrap();
+    let error = with_journal(&other, &["journal", "import", path]).failed(1);
+    assert!(error.contains("line 1: time: expected a time such as"), "{error}");
+    assert!(with_journal(&other, &["journal", "import", "/nonexistent"]).failed(1).contains("cannot read"));
+}
+
+#[test]
+fn what_was_tried_is_said_before_it_is_measured() {
+    let folder = Folder::new();
+    let model = model("glm-tiny-q4_0");
+    let short = ["-p", "2", "-n", "0", "-d", "0", "-r", "1", "-t", "1", "--no-cache"];
+    let run = |knobs: &str| {
+        let args = [&["ablate", model.to_str().unwrap(), "--knobs", knobs][..], &short].concat();
+        let ran = with_journal(&folder, &args);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.err
+    };
+    let said = run("fold.query");
+    assert!(
+        said.contains("fold.query=on was tried on 2026-11-20 on cpu, 2 threads: decode -5.8 %"),
+        "{said}"
+    );
+    let said = run("fold.query,aa");
+    assert!(said.contains(" (run 1)") && !said.contains("2026-11-20 on cpu, 2 threads"), "{said}");
+}
+
+#[test]
+fn benchmarks_are_compared_with_earlier_ones() {
+    let folder = Folder::new();
+    bench(&folder, &[]).ok();
+    let ran = bench(&folder, &["--against", "1"]);
+    // One sample gives no verdict, however slow the machine is.
+    let text = ran.ok();
+    assert!(text.contains("AGAINST") && text.contains("too few samples"), "{text}");
+    let json = bench(&folder, &["--against", "1", "--json"]).json();
+    assert_eq!(json["against"]["figures"].as_array().unwrap().len(), 2, "{json}");
+    let ran = bench(&folder, &["--against", "1", "--kv", "f32"]);
+    assert!(ran.err.contains("not the same as in run 1: knob kv: f16 -> f32"), "{}", ran.err);
+    let error = bench(&folder, &["--against", "s1"]).failed(1);
+    assert!(error.contains("expected one of `weft bench`"), "{error}");
+    assert!(bench(&folder, &["--against", "77"]).failed(1).contains("there is no run 77"));
+}
+
+#[test]
+fn two_measurements_are_kept_apart() {
+    use std::io::{BufRead as _, BufReader};
+    let folder = Folder::new();
+    let path = folder.join("weft-measuring.lock");
+    let weft_lab::Asked::Granted(lock) = weft_lab::MeasuringLock::ask(&path, "weft test").unwrap() else {
+        panic!("nobody else measures")
+    };
+    let model = model("glm-tiny-q4_0");
+    let args = [
+        "bench",
+        model.to_str().unwrap(),
+        "-p",
+        "2",
+        "-n",
+        "0",
+        "-d",
+        "0",
+        "-r",
+        "1",
+        "-t",
+        "1",
+        "--no-cache",
+    ];
+    let refused = weft([&args[..], &["--no-wait"]].concat()).env("TMPDIR", folder.path()).run().failed(1);
+    assert!(refused.contains("weft test is measuring on this machine"), "{refused}");
+    let mut call = weft(args).env("TMPDIR", folder.path());
+    let piped = std::process::Stdio::piped;
+    let mut child = call.command().stdout(piped()).stderr(piped()).spawn().unwrap();
+    let mut said = String::new();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    while !said.contains("waiting for weft test") {
+        assert_ne!(lines.read_line(&mut said).unwrap(), 0, "it did not wait: {said}");
+    }
+    assert!(child.try_wait().unwrap().is_none());
+    drop(lock);
+    // What is not read must not block it.
+    std::io::Read::read_to_string(&mut lines, &mut said).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success(), "{said}");
 }

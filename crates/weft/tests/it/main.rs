@@ -15,6 +15,7 @@ mod journal;
 mod kept_packed;
 mod make;
 mod measure;
+mod optimize;
 mod packed;
 mod ps;
 #[cfg(unix)]

@@ -106,6 +106,8 @@ pub(crate) fn weft(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Weft {
         .env("XDG_DATA_HOME", cache.join("data"))
         .env("XDG_RUNTIME_DIR", cache.join("runtime"))
         .env("WEFT_JOURNAL", cache.join("journal.db"))
+        // For the lock that keeps measurements apart, which would make tests wait for each other.
+        .env("TMPDIR", cache.path())
         .env("HF_ENDPOINT", "http://127.0.0.1:9");
     Weft { command, input: None, _cache: cache }
 }

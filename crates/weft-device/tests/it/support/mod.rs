@@ -1,11 +1,12 @@
-//! Runs a graph through the oracle and through the whole path on the reference device, on random data.
+//! Runs a graph through the oracle and through the whole path on the reference device and on two of them, on random data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_device::{Device, Instance, ReferenceDevice, Region, Weight, link};
+use weft_device::{Device, Instance, Placement, ReferenceDevice, Region, Side, SplitDevice, Weight, link};
 use weft_fuse::{Fusion, Options, fuse_with};
 use weft_ir::{Graph, Op, Product, Sizes, Switches, Tensor, Values, WeightRows, eval};
+use weft_kern::{Plan, Source};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
@@ -24,7 +25,8 @@ impl WeightRows for Weights {
 pub(crate) const SIZES: Sizes = Sizes { tokens: 5, rows: 3, slots: 32, pages: 4 };
 pub(crate) const MAX: Sizes = Sizes { tokens: 7, rows: 4, slots: 32, pages: 5 };
 
-/// Runs `graph` both ways, some decisions set by hand, and compares all `f32` outputs to a relative L2 of `bound`.
+/// Runs `graph` both ways, some decisions set by hand, and compares all `f32` outputs to a relative L2 of `bound`. Two devices
+/// that share its launches give the same bits as one.
 ///
 /// Products of weights are rounded when they are stored, which is no error of the plan: the oracle evaluates the graph after the rules.
 pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
@@ -54,7 +56,17 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
     }
     let fusion =
         fuse_with(graph, &Options { max: MAX, switches: switches.clone(), ..Options::default() }).unwrap();
-    let program = run_program(&fusion, &weights, &values);
+    let program = run_program(&fusion, &weights, &values, &mut ReferenceDevice::default(), &|_| None);
+    for seed in 0..3 {
+        let sides = sides(&fusion.plan, &mut Random::new(seed));
+        let device = || Box::new(ReferenceDevice::default());
+        let mut both = SplitDevice::new(device(), device(), "both".into(), "");
+        let split = run_program(&fusion, &weights, &values, &mut both, &|name| sides.get(name).copied());
+        let bits = |values: &[(String, Vec<f32>)]| -> Vec<Vec<u32>> {
+            values.iter().map(|(_, values)| values.iter().map(|v| v.to_bits()).collect()).collect()
+        };
+        assert_eq!(bits(&split), bits(&program), "{}, on two sides: {sides:?}", graph.name());
+    }
     eval(&fusion.graph, &SIZES, &weights, &mut values).unwrap();
     for (name, found) in program {
         let expected = values[&name].as_f32().unwrap();
@@ -87,13 +99,44 @@ fn index_input(name: &str, count: usize) -> Vec<i32> {
     values.to_vec()
 }
 
-fn run_program(fusion: &Fusion, weights: &Weights, values: &Values) -> Vec<(String, Vec<f32>)> {
+/// A side for each weight and state: one for all that a launch uses.
+fn sides(plan: &Plan, random: &mut Random) -> BTreeMap<String, Side> {
+    let name = |buffer: &usize| match &plan.buffers[*buffer].source {
+        Source::Weight(name) | Source::State(name) => Some(name.clone()),
+        _ => None,
+    };
+    let names = (0..plan.buffers.len()).filter_map(|buffer| name(&buffer));
+    let mut sides: BTreeMap<String, Side> = names.map(|name| (name, Side::ALL[random.below(2)])).collect();
+    loop {
+        let before = sides.clone();
+        for call in &plan.calls {
+            let used: Vec<String> = call.args.iter().filter_map(name).collect();
+            if let Some(side) = used.iter().map(|name| sides[name]).min() {
+                sides.extend(used.into_iter().map(|name| (name, side)));
+            }
+        }
+        if sides == before {
+            return sides;
+        }
+    }
+}
+
+/// Runs a plan on a device, with each weight and state on its side.
+fn run_program(
+    fusion: &Fusion,
+    weights: &Weights,
+    values: &Values,
+    device: &mut dyn Device,
+    side: &dyn Fn(&str) -> Option<Side>,
+) -> Vec<(String, Vec<f32>)> {
+    fn place(device: &mut dyn Device, side: Option<Side>) {
+        device.placement().into_iter().for_each(|placement: &mut dyn Placement| placement.place(side));
+    }
     let (graph, plan) = (&fusion.graph, Arc::clone(&fusion.plan));
     let printed = plan.to_string();
     let parsed = weft_kern::parse_plan(&printed).unwrap_or_else(|e| panic!("{e}\n{printed}"));
     assert_eq!(parsed, *plan, "text form");
 
-    let mut device = ReferenceDevice::default();
     let mut inputs = BTreeMap::new();
     let mut instance = Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new() };
     for (name, id) in &fusion.products {
@@ -105,7 +148,9 @@ fn run_program(fusion: &Fusion, weights: &Weights, values: &Values) -> Vec<(Stri
         let ty = &graph.node(*id).ty;
         let (rows, row_len) = (product.rows(), ty.shape.last().unwrap());
         let weight = Weight { ty: ty.dtype, rows, row_len, bytes: Arc::new(bytes), tiles: None };
+        place(device, side(name));
         instance.weights.insert(name.clone(), device.pack(weight).unwrap());
+        place(device, None);
     }
     for node in graph.nodes() {
         let room = node.ty.shape.count(&MAX).unwrap();
@@ -124,7 +169,9 @@ fn run_program(fusion: &Fusion, weights: &Weights, values: &Values) -> Vec<(Stri
             Op::State { name } => {
                 let data = values[name].as_f32().unwrap();
                 let bytes: Vec<u8> = data.iter().flat_map(|v| v.to_le_bytes()).collect();
+                place(device, side(name));
                 let buffer = device.alloc(bytes.len()).unwrap();
+                place(device, None);
                 device.write(buffer, 0, &bytes).unwrap();
                 instance.states.insert(name.clone(), buffer);
             }
@@ -132,7 +179,9 @@ fn run_program(fusion: &Fusion, weights: &Weights, values: &Values) -> Vec<(Stri
                 let (ty, row_len, bytes) = &weights.0[name];
                 let (rows, bytes) = (node.ty.shape.count(&MAX).unwrap() / row_len, Arc::new(bytes.clone()));
                 let weight = Weight { ty: *ty, rows, row_len: *row_len, bytes, tiles: None };
+                place(device, side(name));
                 instance.weights.insert(name.clone(), device.pack(weight).unwrap());
+                place(device, None);
             }
             _ => {}
         }
@@ -141,7 +190,7 @@ fn run_program(fusion: &Fusion, weights: &Weights, values: &Values) -> Vec<(Stri
         |name: &str| graph.nodes().iter().any(|n| matches!(&n.op, Op::State { name: s } if s == name));
     let names: Vec<&str> = graph.outputs().iter().map(|(n, _)| n.as_str()).filter(|n| !stored(n)).collect();
     let states = instance.states.clone();
-    let linked = link(&mut device, &[instance], &inputs, &names).unwrap();
+    let linked = link(device, &[instance], &inputs, &names).unwrap();
     let program = device.compile(&linked.program).unwrap();
     device.replay(program, &SIZES).unwrap();
     let read = |buffer, offset, values: usize| -> Vec<f32> {

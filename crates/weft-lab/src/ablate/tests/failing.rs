@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{Device, DeviceError, Forward, Program, ProgramId};
@@ -164,7 +165,9 @@ fn a_change_that_fails_on_top_of_kept_ones_is_refused() {
     });
     let (cancel, mut last) = (AtomicBool::new(false), (0, 0));
     let mut on = |done, total| last = (done, total);
-    let rig = Rig::new(&mut runner, 0, 0, &cancel, &mut on).unwrap();
+    let began = Instant::now();
+    let now = || began.elapsed();
+    let rig = Rig::new(&mut runner, 0, 0, &now, &cancel, &mut on).unwrap();
     let (rule, phases) = (Rule::new(2, 1), options.phases());
     let mut trial = Trial { rig, options: &options, phases, rule, each: 4 };
     let loaded = trial.loaded().unwrap();

@@ -7,8 +7,11 @@ use crate::lower::space;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
-/// Less than any score, and finite.
-pub(crate) const LOWEST: f32 = -3.0e38;
+/// Less than any score, and finite, also times log₂ e: compilers compute `exp` from that, and with fast math, which wgpu leaves
+/// on for Metal, they may assume that there are no infinities.
+pub(crate) const LOWEST: f32 = -2.0e38;
+
+const _: () = assert!((LOWEST * std::f32::consts::LOG2_E).is_finite());
 
 /// Words of a chunk's result for a head: its columns, the sum of the weights, and the largest
 /// score, which both are relative to. Results begin at a multiple of four words.

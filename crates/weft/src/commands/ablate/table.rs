@@ -81,6 +81,17 @@ impl Tested<'_> {
     }
 }
 
+/// Writes every change and the combination of the winners as text.
+pub(crate) fn write_changes(ablation: &Ablation, out: &mut impl Write) -> io::Result<()> {
+    rows(Form::Text, &ablation.rows, out)?;
+    ablation.combined.iter().try_for_each(|found| combined(Form::Text, found, ablation.interrupted, out))
+}
+
+/// The gains in decode and prefill, with their confidence intervals.
+pub(crate) fn gains(outcome: &Outcome) -> [String; 2] {
+    ["decode", "prefill"].map(|phase| gain(outcome, phase))
+}
+
 const TITLES: [&str; 6] = ["CHANGE", "KERNELS", "LOGITS", "DECODE", "PREFILL", "VERDICT"];
 
 fn rows(form: Form, rows: &[Row], out: &mut impl Write) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Collects the facts to show: plans with their kernels, totals, and the state of each decision.
 
 use weft_engine::inspect::{
-    Amounts, Choice, CostModel, ExplainOptions, Explained, KernelCall, RuleResult, Target,
+    Amounts, Choice, CostModel, ExplainOptions, Explained, KernelCall, RuleResult, Target, TunedDecision,
 };
 use weft_engine::{Decision, Mode, decisions};
 use weft_ir::{Keeps, WhyNot};
@@ -27,6 +27,8 @@ pub(super) struct Facts<'a> {
     pub(super) plans: Vec<Plan<'a>>,
     /// The name and number of kernels of each distinct layer's graph.
     pub(super) layers: Vec<(&'a str, usize)>,
+    /// How much of what was compiled is used more than once.
+    pub(super) reuse: Reuse,
     /// The totals of all plans, each counted as often as it runs.
     pub(super) total: Total,
     /// All decisions.
@@ -46,6 +48,26 @@ impl Step {
     /// The steps of a reply and of a prompt.
     pub(super) const ALL: [Step; 2] =
         [Step { name: "decode", tokens: 1 }, Step { name: "prefill", tokens: 512 }];
+}
+
+/// What was compiled, and how often it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Reuse {
+    /// The plans that were made, and the parts of the model that use them.
+    pub(super) plans: [u64; 2],
+    /// The distinct kernels, and how often a step launches one.
+    pub(super) kernels: [u64; 2],
+}
+
+impl Reuse {
+    fn of(plans: &[Explained]) -> Reuse {
+        let all: Vec<_> = plans.iter().flat_map(|plan| &plan.plan.kernels).collect();
+        let is_new = |at: &usize| all[..*at].iter().all(|known| !known.same_work(all[*at]));
+        let distinct = (0..all.len()).filter(is_new).count();
+        let parts = plans.iter().map(|plan| plan.segments.len()).sum::<usize>();
+        let launches = plans.iter().map(|plan| plan.calls.len() * plan.segments.len()).sum::<usize>();
+        Reuse { plans: [plans.len() as u64, parts as u64], kernels: [distinct as u64, launches as u64] }
+    }
 }
 
 /// The total cost of several kernels.
@@ -117,7 +139,7 @@ impl Kernel<'_> {
 }
 
 /// The state of a decision.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct DecisionState {
     /// The decision.
     pub(super) decision: &'static Decision,
@@ -127,11 +149,16 @@ pub(super) struct DecisionState {
     pub(super) plans: usize,
     /// The number of plans where it pays, as far as known.
     pub(super) pays: usize,
+    /// What was measured, if the mode was kept for this model on this hardware.
+    pub(super) kept: Option<String>,
 }
 
 impl DecisionState {
     /// In words: `by cost: taken in 2 of 5 plans`.
     pub(super) fn words(&self) -> String {
+        if let Some(why) = &self.kept {
+            return format!("{}, kept: {why}", self.mode.name());
+        }
         match self.mode {
             Mode::ByCost => format!("by cost: taken in {} of {} plans", self.pays, self.plans),
             Mode::Off if self.pays > 0 => format!("off: would pay in {} of {} plans", self.pays, self.plans),
@@ -165,7 +192,13 @@ impl<'a> Facts<'a> {
         let stand = |decision: &'static Decision| {
             let pays = |plan: &&Explained| plan.choices.iter().any(|c| c.decision == decision && c.pays());
             let pays = plans.iter().filter(pays).count();
-            DecisionState { decision, mode: options.switches.mode(decision), plans: plans.len(), pays }
+            DecisionState {
+                decision,
+                mode: options.switches.mode(decision),
+                plans: plans.len(),
+                pays,
+                kept: None,
+            }
         };
         Facts {
             model: file,
@@ -175,8 +208,17 @@ impl<'a> Facts<'a> {
             costs: options.costs,
             plans: shown,
             layers,
+            reuse: Reuse::of(plans),
             total,
             decisions: decisions().map(stand).collect(),
+        }
+    }
+
+    /// Says of decisions that they were kept, where nothing was set by hand instead.
+    pub(super) fn name_kept(&mut self, kept: &[TunedDecision]) {
+        for state in &mut self.decisions {
+            let own = kept.iter().find(|one| one.decision == state.decision && one.mode == state.mode);
+            state.kept = own.map(|one| one.why.clone());
         }
     }
 

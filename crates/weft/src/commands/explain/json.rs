@@ -19,6 +19,12 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
         "profile": facts.profile.as_ref().map(|profile| json!({ "run": profile.run, "time": profile.time })),
         "plans": facts.plans.iter().map(|p| plan(facts, p, plans)).collect::<Vec<_>>(),
         "layers": facts.layers.iter().map(layer).collect::<Vec<_>>(),
+        "reuse": {
+            "plans": facts.reuse.plans[0],
+            "parts": facts.reuse.plans[1],
+            "kernels": facts.reuse.kernels[0],
+            "launches": facts.reuse.kernels[1],
+        },
         "total": total(&facts.total),
         "decisions": facts.decisions.iter().map(|stand| json!({
             "name": stand.decision.name,
@@ -27,6 +33,7 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
             "mode": stand.mode.name(),
             "plans": stand.plans,
             "pays": stand.pays,
+            "kept": stand.kept,
         })).collect::<Vec<_>>(),
     })
 }

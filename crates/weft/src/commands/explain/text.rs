@@ -27,6 +27,7 @@ pub(super) fn write(facts: &Facts<'_>, detail: Detail, out: &mut impl Write) -> 
         writeln!(out, "{layers}")?;
     }
     writeln!(out, "{}", wording::step(facts))?;
+    writeln!(out, "{}", wording::reuse(&facts.reuse))?;
     writeln!(out, "{}", wording::speed(&facts.costs))?;
     if let Some(profile) = &facts.profile {
         writeln!(out, "{}", wording::profile(profile))?;

@@ -4,7 +4,7 @@ use weft_engine::inspect::{Choice, Cost, CostModel, RuleResult};
 use weft_ir::{Graph, NodeId};
 use weft_lab::RecordedProfile;
 
-use super::facts::{Facts, Plan, Total};
+use super::facts::{Facts, Plan, Reuse, Total};
 use super::flows::{Reader, Written};
 use super::label::{self, BEFORE, PartLabel};
 use crate::machine;
@@ -26,6 +26,19 @@ pub(super) fn step(facts: &Facts<'_>) -> String {
     let tokens = counted(facts.step.tokens as u64, "token");
     let depth = if facts.depth == 0 { String::new() } else { format!(" at depth {}", facts.depth) };
     format!("a step of {tokens}{depth} ({}): {}", facts.step.name, total(&facts.total))
+}
+
+/// How much of what was compiled is used more than once.
+pub(super) fn reuse(reuse: &Reuse) -> String {
+    let Reuse { plans: [plans, parts], kernels: [kernels, launches] } = *reuse;
+    let share = |made: u64, used: u64| 100.0 * (1.0 - made as f64 / used.max(1) as f64);
+    format!(
+        "compiled: {} for {parts} parts of the model ({:.0} % reused), {} for {launches} launches ({:.0} % reused)",
+        counted(plans, "plan"),
+        share(plans, parts),
+        counted(kernels, "kernel"),
+        share(kernels, launches)
+    )
 }
 
 /// The number of kernels of each distinct layer; `None` if the model has no layers.

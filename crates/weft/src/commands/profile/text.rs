@@ -9,8 +9,15 @@ use crate::measured::{known, meanwhile, percent};
 /// The number of layers per line.
 const LAYERS: usize = 5;
 
-/// Writes the profile; with `source`, also every kernel in its text form.
-pub(super) fn write(profile: &Profile, source: bool, out: &mut impl Write) -> io::Result<()> {
+/// The source that a device runs for a launch, by its number, if it runs any.
+pub(super) type LaunchText<'a> = &'a dyn Fn(usize) -> Option<String>;
+
+/// Writes the profile; with `source`, also every kernel: what `source` returns for it, or else its text form.
+pub(super) fn write(
+    profile: &Profile,
+    source: Option<LaunchText<'_>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     machine(profile, out)?;
     clock(profile, out)?;
     for (title, rows) in
@@ -29,8 +36,8 @@ pub(super) fn write(profile: &Profile, source: bool, out: &mut impl Write) -> io
     }
     writeln!(out)?;
     layers(&profile.layers(), out)?;
-    if source {
-        sources(profile, out)?;
+    if let Some(source) = source {
+        sources(profile, source, out)?;
     }
     advice(profile, out)
 }
@@ -108,8 +115,8 @@ fn layers(rows: &[ProfileRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn sources(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
-    for (row, source) in profile.sources() {
+fn sources(profile: &Profile, text: LaunchText<'_>, out: &mut impl Write) -> io::Result<()> {
+    for (row, source) in profile.sources(text) {
         writeln!(out)?;
         heading("KERNEL", out)?;
         line(profile, &row, &row.name, out)?;
@@ -176,7 +183,7 @@ mod tests {
     #[test]
     fn every_time_has_its_limit() {
         let mut text = Vec::new();
-        write(&example(), false, &mut text).unwrap();
+        write(&example(), None, &mut text).unwrap();
         expect![[r#"
             limits, measured meanwhile: READ 30.0 (30.0 to 30.0) GB/s,
             DOT 700.0 (700.0 to 700.0) GMAC/s in 8 bits, FMA 170.0 (170.0 to 170.0) GMAC/s in f32
@@ -235,11 +242,19 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_kernel_is_its_text_form() {
-        let mut text = Vec::new();
-        sources(&example(), &mut text).unwrap();
-        let text = String::from_utf8(text).unwrap();
+    fn the_source_of_a_kernel_is_what_runs_or_its_text_form() {
+        let written = |source: LaunchText<'_>| {
+            let mut text = Vec::new();
+            sources(&example(), source, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let text = written(&|_| None);
         assert_eq!(text.matches("\nkernel ").count(), 2, "{text}");
         assert!(text.contains("  select_dot x="), "{text}");
+        // The second launch has the most time to gain, so it comes first.
+        let text = written(&|launch| (launch == 1).then(|| "fn main() {}".into()));
+        let (first, second) = text.split_once("fn main() {}\n").unwrap();
+        assert!(first.contains("select_dot_256x256_q4_0") && !first.contains("\nkernel "), "{text}");
+        assert_eq!(second.matches("\nkernel ").count(), 1, "{text}");
     }
 }
