@@ -38,6 +38,7 @@ fn every_command() {
     check(&["bench-serve", "--help"], expect_file!["help/bench-serve.txt"]);
     check(&["ablate", "--help"], expect_file!["help/ablate.txt"]);
     check(&["tune", "--help"], expect_file!["help/tune.txt"]);
+    check(&["optimize", "--help"], expect_file!["help/optimize.txt"]);
     check(&["journal", "--help"], expect_file!["help/journal.txt"]);
     check(&["report", "--help"], expect_file!["help/report.txt"]);
     check(&["profile", "--help"], expect_file!["help/profile.txt"]);
