@@ -85,7 +85,7 @@ pub fn summary(record: &Record) -> String {
     if let Some(end) = results["optimized"].as_str() {
         let kept =
             list("keep").iter().filter_map(|one| one["change"].as_str()).collect::<Vec<_>>().join(", ");
-        said.push(if kept.is_empty() { format!("{end}: nothing new") } else { format!("{end}: {kept}") });
+        said.push(if kept.is_empty() { "nothing new".into() } else { format!("{end}: {kept}") });
     }
     for setting in list("settings") {
         if let Some(rate) = setting["tokens_per_second"]["median"].as_f64() {

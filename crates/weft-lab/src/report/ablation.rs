@@ -74,7 +74,12 @@ fn table(rows: &[Value], end: f64, label: &str, out: &mut String) -> fmt::Result
     for row in rows {
         let text = |value: &Value| value.as_str().unwrap_or("?").to_string();
         let (change, about) = (text(&row["change"]), row["about"].as_str().unwrap_or_default());
-        write!(out, "<tr><td title=\"{}\"><code>{}</code></td>", Escaped(about), Escaped(&change))?;
+        write!(
+            out,
+            "<tr><td title=\"{}\" style=\"min-width:10rem\"><code>{}</code></td>",
+            Escaped(about),
+            Escaped(&change)
+        )?;
         write!(
             out,
             "<td class=\"num\">{}</td><td class=\"nowrap\">{}</td>",

@@ -36,7 +36,7 @@ fn a_run_that_finds_nothing_says_so_and_leaves_a_page_and_a_record() {
     assert_eq!((&json["optimized"], &json["kept"]), (&"nothing".into(), &serde_json::json!([])));
     assert!(json["limits"]["cost_model"]["workers"].is_u64(), "{}", json["limits"]);
     let listed = weft(["journal"]).env("WEFT_JOURNAL", folder.join("journal.db")).run().ok();
-    assert_eq!(listed.matches("nothing: nothing new").count(), 2, "{listed}");
+    assert_eq!(listed.matches("  nothing new; ").count(), 2, "{listed}");
     let files: Vec<String> = folder.files();
     assert!(files.iter().all(|name| !name.contains("decisions-")), "{files:?}");
 }
