@@ -46,7 +46,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         hidden: common.hidden,
         heads,
         // Files converted in early 2024 have them apart.
-        joined: file.gguf.tensor("blk.0.attn_qkv.weight").is_some(),
+        joined: file.gguf.tensor("blk.0.attn_q.weight").is_none(),
         qk_norm: None,
         rope: rope.with_long_factors(file, common.context)?,
         scale: heads.only_scale(keys)?,
