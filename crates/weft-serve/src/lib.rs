@@ -25,6 +25,7 @@ mod form;
 mod grammar;
 mod http;
 mod json;
+mod kv_events;
 mod loading;
 mod log;
 mod metrics;

@@ -15,6 +15,7 @@ use weft_text::reply::ReplyFormat;
 
 use crate::error::{ApiError, Kind};
 use crate::grammar::Grammars;
+use crate::kv_events::KvEvents;
 use crate::loading::logged;
 use crate::metrics::Metrics;
 use crate::options::{Limits, ModelSource};
@@ -26,6 +27,8 @@ pub(crate) struct Models {
     engine: EngineOptions,
     limits: Limits,
     metrics: Metrics,
+    /// Where changes of prefix caches are published.
+    events: Option<KvEvents>,
     /// Counts uses, to know which model was used last.
     clock: AtomicU64,
 }
@@ -109,9 +112,10 @@ impl Models {
         engine: EngineOptions,
         limits: Limits,
         metrics: Metrics,
+        events: Option<KvEvents>,
     ) -> Models {
         let slots = sources.into_iter().map(Slot::new).collect();
-        Models { slots, engine, limits, metrics, clock: AtomicU64::new(1) }
+        Models { slots, engine, limits, metrics, events, clock: AtomicU64::new(1) }
     }
 
     /// All of them, in the order they were given.
@@ -178,6 +182,7 @@ impl Models {
             &name,
             &self.limits,
             metrics,
+            self.events.as_ref().map(|events| events.of_model(&name)),
             move || options.open_with(&path, &mut report),
             describe,
         )

@@ -46,6 +46,9 @@ pub struct ServeOptions {
     pub hosts: Vec<String>,
     /// The limits.
     pub limits: Limits,
+    /// The address on which changes of prefix caches are published over ZeroMQ, for routers that send a prompt to the server
+    /// that has its beginning. Everyone who reaches it reads the tokens of prompts: it belongs to a network of its own.
+    pub kv_events: Option<SocketAddr>,
 }
 
 impl ServeOptions {
@@ -58,6 +61,7 @@ impl ServeOptions {
             keys: Vec::new(),
             hosts: Vec::new(),
             limits: Limits::default(),
+            kv_events: None,
         }
     }
 }

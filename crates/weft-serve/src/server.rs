@@ -13,6 +13,7 @@ use crate::api::router;
 use crate::app::{App, Hosts};
 use crate::error::{ApiError, Kind};
 use crate::http::Connections;
+use crate::kv_events::KvEvents;
 use crate::metrics::Metrics;
 use crate::models::Models;
 use crate::options::ServeOptions;
@@ -53,6 +54,14 @@ pub enum ServeError {
         /// The cause.
         source: io::Error,
     },
+    /// The address for events of prefix caches cannot be used.
+    #[error("cannot publish events of the prefix cache on {address}: {why}")]
+    Events {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        why: String,
+    },
 }
 
 impl Server {
@@ -61,7 +70,7 @@ impl Server {
     /// # Errors
     /// If the options are not safe, or the address cannot be used.
     pub async fn bind(options: ServeOptions) -> Result<Server, ServeError> {
-        let ServeOptions { address, models, engine, keys, hosts, limits } = options;
+        let ServeOptions { address, models, engine, keys, hosts, limits, kv_events } = options;
         if models.is_empty() {
             return Err(ServeError::NoModel);
         }
@@ -81,7 +90,15 @@ impl Server {
         let hosts =
             if address.ip().is_loopback() || !hosts.is_empty() { Hosts::Only(hosts) } else { Hosts::Any };
         let metrics = Metrics::new();
-        let models = Arc::new(Models::new(models, engine, limits.clone(), metrics.clone()));
+        let events = match kv_events {
+            Some(address) => {
+                let own = listener.local_addr().unwrap_or(address).to_string();
+                let failed = |why| ServeError::Events { address, why };
+                Some(KvEvents::bind(address, own).await.map_err(failed)?)
+            }
+            None => None,
+        };
+        let models = Arc::new(Models::new(models, engine, limits.clone(), metrics.clone(), events));
         let app = Arc::new(App::new(models, Keys::new(&keys), hosts, limits, metrics));
         Ok(Server { listener, app })
     }

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use weft_engine::{Engine, Error};
 
 use crate::error::ApiError;
+use crate::kv_events::ModelEvents;
 use crate::metrics::ModelMetrics;
 use crate::options::Limits;
 pub(crate) use job::{Job, Signal};
@@ -31,6 +32,7 @@ impl Worker {
         name: &str,
         limits: &Limits,
         metrics: ModelMetrics,
+        events: Option<ModelEvents>,
         open: impl FnOnce() -> Result<Engine, Error> + Send + 'static,
         describe: impl FnOnce(&Engine) -> T + Send + 'static,
     ) -> std::io::Result<(Worker, oneshot::Receiver<Result<T, Error>>)> {
@@ -45,7 +47,7 @@ impl Worker {
                 }
                 Ok(mut engine) => {
                     let _ = send.send(Ok(describe(&engine)));
-                    run::run(&mut engine, &theirs, &metrics);
+                    run::run(&mut engine, &theirs, &metrics, events);
                 }
             })?;
         Ok((Worker { shared, thread: Some(thread) }, receive))

@@ -159,7 +159,8 @@ mod tests {
     #[tokio::test]
     async fn a_panic_ends_one_request() {
         let metrics = Metrics::new();
-        let models = Models::new(Vec::new(), EngineOptions::default(), Limits::default(), metrics.clone());
+        let models =
+            Models::new(Vec::new(), EngineOptions::default(), Limits::default(), metrics.clone(), None);
         let app =
             App::new(Arc::new(models), Keys::new(&[]), Hosts::Only(Vec::new()), Limits::default(), metrics);
         let app = Arc::new(app);

@@ -10,10 +10,19 @@ use super::active::Active;
 use super::job::{Job, Signal};
 use super::shared::{Shared, Wait};
 use crate::error::{ApiError, Kind};
+use crate::kv_events::ModelEvents;
 use crate::metrics::ModelMetrics;
 
 /// Serves jobs until it is told to stop and has none, or the engine fails for good.
-pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) {
+pub(super) fn run(
+    engine: &mut Engine,
+    shared: &Shared,
+    metrics: &ModelMetrics,
+    mut events: Option<ModelEvents>,
+) {
+    if events.is_some() {
+        engine.watch_cache();
+    }
     let mut active: Vec<Active> = Vec::new();
     // Whether the engine has something to do besides jobs: to write prompts to disk.
     let mut more = false;
@@ -48,6 +57,9 @@ pub(super) fn run(engine: &mut Engine, shared: &Shared, metrics: &ModelMetrics) 
             }
         }
         shared.beat();
+        if let Some(events) = &mut events {
+            events.publish(&engine.cache_events());
+        }
         // A client that has read its reply finds its tokens counted.
         metrics.observe(&engine.stats());
         let now = Instant::now();

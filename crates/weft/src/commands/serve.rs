@@ -120,7 +120,13 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     limits.request_time = seconds("timeout").unwrap_or(limits.request_time);
     limits.drain = seconds("drain").unwrap_or(limits.drain);
     options.limits = limits;
+    options.kv_events = args.text("kv-events").map(events_address).transpose()?;
     Ok(options)
+}
+
+/// The address of `--kv-events`.
+fn events_address(text: &str) -> anyhow::Result<SocketAddr> {
+    text.parse().with_context(|| format!("--kv-events is {text:?}: expected IP:PORT, as 127.0.0.1:5557"))
 }
 
 /// The context of the engine's options where none is set.

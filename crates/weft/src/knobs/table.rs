@@ -212,6 +212,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Time that replies have to end after Ctrl-C or SIGTERM, in seconds"),
     knob(SERVE, "max-tokens", Kind::Count(1, u32::MAX as u64), &["serve"]).unset("no limit")
         .help("Maximum number of tokens in a reply; requests that ask for more get this many"),
+    knob(SERVE, "kv-events", Kind::Text("ADDRESS"), &["serve"]).unset("off")
+        .help("Publishes what the prefix cache holds over ZeroMQ on IP:PORT, for routers; it contains the tokens of prompts"),
 
     // How tokens are sampled.
     knob(SAMPLING, "temperature", Kind::Real(0.0, 100.0), SAMPLE).env("WEFT_TEMPERATURE").default("0.6")
