@@ -35,11 +35,12 @@ pub(crate) struct Chooser {
 const PATIENCE: usize = 8;
 
 impl Chooser {
-    /// Creates a chooser. `ends` are the tokens that end the model's turn.
+    /// Creates a chooser of the tokens after a prompt of so many. `ends` are the tokens that end the model's turn.
     pub(crate) fn new(
         options: &GenerateOptions,
         processors: Vec<Box<dyn LogitProcessor>>,
         ends: &[u32],
+        prompt: usize,
     ) -> Chooser {
         // Tokens that end nothing need not be forbidden.
         let ends = if options.ignore_end { &[] } else { ends };
@@ -47,7 +48,7 @@ impl Chooser {
             bias: options.logit_bias.clone(),
             penalties: Penalties::of(&options.sampling),
             processors,
-            sampler: Sampler::new(options.sampling),
+            sampler: Sampler::at(options.sampling, prompt),
             logprobs: options.logprobs,
             ends: ends.iter().chain(&options.stop_tokens).copied().collect(),
             min_tokens: options.min_tokens,
@@ -209,7 +210,7 @@ mod tests {
     fn chooser(set: impl FnOnce(&mut GenerateOptions)) -> Chooser {
         let mut options = GenerateOptions { sampling: Sampling::greedy(), ..GenerateOptions::default() };
         set(&mut options);
-        Chooser::new(&options, Vec::new(), &[3])
+        Chooser::new(&options, Vec::new(), &[3], 0)
     }
 
     fn choose(chooser: &mut Chooser, tokens: &[u32], logits: [f32; 4]) -> Result<Token, Failure> {

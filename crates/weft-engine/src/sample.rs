@@ -29,7 +29,7 @@ pub struct Sampling {
     pub min_p: f32,
     /// Divides the logits. 0 chooses the likeliest token.
     pub temperature: f32,
-    /// The seed of the random numbers. The same seed and logits give the same tokens.
+    /// The seed of the random numbers. The same seed, position in the sequence and logits give the same token.
     pub seed: u64,
 }
 
@@ -96,6 +96,13 @@ impl Sampler {
     pub fn new(sampling: Sampling) -> Sampler {
         let random = Random::new(sampling.seed);
         Sampler { sampling, random, ranking: Ranking::default(), weights: Vec::new() }
+    }
+
+    /// Creates a sampler of the token at this position of a sequence and of those after it. Random numbers belong to
+    /// positions: a reply that goes on as part of a prompt, elsewhere or later, goes on with the same tokens.
+    pub fn at(sampling: Sampling, position: usize) -> Sampler {
+        let sampler = Sampler::new(sampling);
+        Sampler { random: sampler.random.skip(position as u64), ..sampler }
     }
 
     /// Samples a token from the logits of a vocabulary. Penalties are not applied.

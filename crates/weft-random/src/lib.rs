@@ -17,6 +17,7 @@
 //! let (third, first) = (random.nth_u64(2), random.nth_u64(0));
 //! let mut stream = random;
 //! assert_eq!([first, stream.nth_u64(1), third], [(); 3].map(|()| stream.next_u64()));
+//! assert_eq!(random.skip(3), stream);
 //! ```
 #![forbid(unsafe_code)]
 
@@ -40,6 +41,11 @@ impl Random {
     pub fn named(seed: u64, name: &str) -> Random {
         let start = name.bytes().fold(mix(seed), |state, byte| mix(state ^ u64::from(byte)));
         Random { state: start.wrapping_sub(GAMMA) }
+    }
+
+    /// The sequence without its next `n` numbers.
+    pub const fn skip(self, n: u64) -> Random {
+        Random { state: self.state.wrapping_add(n.wrapping_mul(GAMMA)) }
     }
 
     /// The next number, uniform in all its bits.

@@ -364,3 +364,17 @@ fn durations_are_measured_without_tokens() {
     engine.step().unwrap();
     assert!(!cancelled.timings().queued.is_zero());
 }
+
+#[test]
+fn a_reply_goes_on_elsewhere_with_the_same_tokens() {
+    let (mut engine, prompt) = engine(options(128));
+    let sampled = |prompt: &[u32], tokens| {
+        greedy(prompt, tokens).sampling(Sampling::default().temperature(1.5).seed(3))
+    };
+    let whole = ids(&engine.complete(sampled(&prompt, 12)).unwrap());
+    let other = Sampling::default().temperature(1.5).seed(4);
+    let different = engine.complete(greedy(&prompt, 12).sampling(other)).unwrap();
+    assert_ne!(ids(&different), whole, "the seed counts");
+    let moved = [&prompt[..], &whole[..5]].concat();
+    assert_eq!(ids(&engine.complete(sampled(&moved, 7)).unwrap()), whole[5..]);
+}
