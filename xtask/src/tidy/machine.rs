@@ -31,17 +31,18 @@ const REGISTRIES: &[&str] = &[
     concat!("replace", "-with"),
 ];
 
-/// Cargo's lock file, which contains the public name of each crate's registry.
+/// The name of Cargo's lock files, which contain the public name of each crate's registry.
 const LOCK: &str = "Cargo.lock";
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (path, text) in tree.files() {
+        let is_lock = path.rsplit('/').next() == Some(LOCK);
         for (at, line) in text.lines().enumerate() {
             for folder in FOLDERS.iter().filter(|folder| holds_path(line, folder)) {
                 found.push(Finding::new(path, at + 1, format!("a path under `{folder}`")));
             }
-            for registry in REGISTRIES.iter().filter(|registry| path != LOCK && line.contains(*registry)) {
+            for registry in REGISTRIES.iter().filter(|registry| !is_lock && line.contains(*registry)) {
                 found.push(Finding::new(path, at + 1, format!("`{registry}`")));
             }
         }
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     fn the_lock_file_may_name_its_registry_but_no_path() {
         let text = format!("source = \"{}\"\n", REGISTRIES[0]);
-        assert!(findings(&RULE, &[(LOCK, &text)]).is_empty());
+        assert!(findings(&RULE, &[(LOCK, &text), ("distributed/a/Cargo.lock", &text)]).is_empty());
         assert_eq!(findings(&RULE, &[(LOCK, FOLDERS[0])]).len(), 1);
     }
 }
