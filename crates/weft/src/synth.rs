@@ -18,7 +18,7 @@ use weft_gguf::Metadata;
 use crate::tensor_types::{QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 use metadata::metadata;
-use preset::Preset;
+use preset::{Attention, Preset};
 use tensors::Tensors;
 use weights::{Distribution, Weights};
 
@@ -32,6 +32,8 @@ pub(crate) struct SynthOptions {
     pub(crate) preset: &'static Preset,
     /// The number of layers, 1 to 1000; `None` for as many as the preset has.
     pub(crate) layers: Option<u32>,
+    /// Whether there is a layer for multi-token prediction after them.
+    pub(crate) mtp: bool,
     /// The types of the weights.
     pub(crate) mix: &'static QuantMix,
     /// The random seed.
@@ -55,7 +57,7 @@ pub(crate) struct Synthesised {
 ///
 /// # Errors
 ///
-/// If the number of layers is out of range, or the file cannot be written.
+/// If the number of layers is out of range, the preset has no layer for multi-token prediction, or the file cannot be written.
 pub(crate) fn synth(
     options: &SynthOptions,
     out: &Path,
@@ -91,16 +93,25 @@ impl Model {
         if !(1..=MAX_LAYERS).contains(&layers) {
             bail!("cannot create a model with {layers} layers; expected 1 to {MAX_LAYERS}");
         }
+        if options.mtp && !matches!(preset.attention, Attention::Latent { .. }) {
+            bail!(
+                "cannot create a layer for multi-token prediction in the shape of {}; expected a preset with latent \
+                 attention, such as glm-4.7-flash",
+                preset.name
+            );
+        }
         let types = TensorTypes {
+            weighted: false,
             mix: options.mix,
-            layers,
+            layers: layers + u32::from(options.mtp),
             experts: preset.experts.map_or(0, |experts| experts.count),
             tied: preset.tied,
             output: None,
             embedding: None,
         };
-        let (tensors, distributions) = Tensors::list(preset, &types).into_iter().unzip();
-        Ok(Model { metadata: metadata(preset, &types, options.seed), tensors, distributions })
+        let (tensors, distributions) = Tensors::list(preset, &types, options.mtp).into_iter().unzip();
+        let metadata = metadata(preset, &types, options.mtp, options.seed);
+        Ok(Model { metadata, tensors, distributions })
     }
 }
 

@@ -33,6 +33,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let options = SynthOptions {
         preset: Preset::named(args.text("preset").unwrap_or_default())?,
         layers: args.count("layers").map(|layers| u32::try_from(layers).unwrap_or(u32::MAX)),
+        mtp: args.flag("mtp"),
         mix: QuantMix::named(args.text("quant").unwrap_or_default())?,
         seed: args.0.get_one("seed").copied().unwrap_or_default(),
         threads: threads(args),

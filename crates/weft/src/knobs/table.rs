@@ -353,6 +353,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(WEIGHTS, "token-embedding-type", Kind::Choice(TYPES), &["quantize"]).value_name("TYPE")
         .help("Type of the token embedding, overriding --quant"),
     knob(WEIGHTS, "allow-requantize", Kind::Flag, &["quantize"])
+    knob(WEIGHTS, "mtp", Kind::Flag, &["synth"])
+        .help("Add a layer for multi-token prediction, which `--speculate mtp` uses"),
         .help("Allow quantised weights to be quantised again without getting smaller, which only loses precision"),
 
     // Where things are kept and what is printed.

@@ -5,9 +5,9 @@ use weft_gguf::{Metadata, Value};
 use crate::synth::preset::{Attention, Experts, Gating, Preset};
 use crate::tensor_types::{QUANTIZATION_VERSION, TensorTypes};
 
-pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, seed: u64) -> Metadata {
+pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64) -> Metadata {
     let mut metadata = Metadata::new();
-    general(preset, types, seed, &mut metadata);
+    general(preset, types, mtp, seed, &mut metadata);
     let mut set = |key: &str, value: Value| {
         metadata.insert(&format!("{}.{key}", preset.architecture), value);
     };
@@ -20,6 +20,7 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, seed: u64) -> Metad
     ];
     numbers.extend(attention(&preset.attention));
     numbers.extend(preset.experts.iter().flat_map(experts));
+    numbers.extend(mtp.then_some(("nextn_predict_layers", 1)));
     numbers.push(("vocab_size", preset.vocabulary));
     for (key, value) in numbers {
         set(key, value.into());
@@ -86,9 +87,11 @@ fn experts(experts: &Experts) -> [(&'static str, u32); 8] {
     ]
 }
 
-fn general(preset: &Preset, types: &TensorTypes, seed: u64, metadata: &mut Metadata) {
-    let (name, layers, mix) = (preset.name, types.layers, types.mix);
-    let command = format!("weft synth --preset {name} --layers {layers} --quant {} --seed {seed}", mix.name);
+fn general(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64, metadata: &mut Metadata) {
+    let (name, layers, mix) = (preset.name, types.layers - u32::from(mtp), types.mix);
+    let mtp = if mtp { " --mtp" } else { "" };
+    let command =
+        format!("weft synth --preset {name} --layers {layers} --quant {} --seed {seed}{mtp}", mix.name);
     metadata.insert("general.architecture", preset.architecture);
     metadata.insert("general.type", "model");
     metadata.insert("general.name", format!("{name}, synthetic"));

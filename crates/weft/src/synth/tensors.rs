@@ -39,8 +39,13 @@ pub(crate) struct Tensors<'a> {
 }
 
 impl Tensors<'_> {
-    /// The tensors of `preset` with the given types; `types.layers` is the number of layers.
-    pub(crate) fn list(preset: &Preset, types: &TensorTypes) -> Vec<(PlannedTensor, Distribution)> {
+    /// The tensors of `preset` with the given types; `types.layers` is the number of layers. With `mtp`, the last of them is for
+    /// multi-token prediction.
+    pub(crate) fn list(
+        preset: &Preset,
+        types: &TensorTypes,
+        mtp: bool,
+    ) -> Vec<(PlannedTensor, Distribution)> {
         let mut tensors = Tensors { preset, types, list: Vec::new() };
         let (hidden, tokens) = (preset.hidden, preset.vocabulary);
         // Rows of the embedding are hidden states. A tied one is scaled like an output matrix, and norms rescale its rows.
@@ -48,7 +53,12 @@ impl Tensors<'_> {
         tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
         for layer in 0..types.layers {
             tensors.attention(layer);
-            tensors.feed_forward(layer);
+            // The layer for multi-token prediction is of the kind of the one before it.
+            let is_mtp = mtp && layer + 1 == types.layers;
+            tensors.feed_forward(layer, layer - u32::from(is_mtp));
+            if is_mtp {
+                tensors.next_token(layer);
+            }
         }
         if let (Some(_), Attention::Grouped { width, rotated, .. }) = (preset.long_rope, preset.attention) {
             for (tensor, mean) in [("rope_factors_long.weight", 8.0), ("rope_factors_short.weight", 1.2)] {
@@ -128,12 +138,23 @@ impl Tensors<'_> {
         self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, self.damping());
     }
 
-    fn feed_forward(&mut self, layer: u32) {
+    /// What joins an embedding and a hidden state, and the norm before the head.
+    fn next_token(&mut self, layer: u32) {
+        let hidden = self.preset.hidden;
+        let name = |tensor: &str| format!("blk.{layer}.nextn.{tensor}.weight");
+        self.matrix(&name("eh_proj"), &[2 * hidden, hidden], 2 * hidden, 1.0);
+        for norm in ["enorm", "hnorm", "shared_head_norm"] {
+            self.norm(&name(norm), hidden, 1.0);
+        }
+    }
+
+    /// The feed-forward network of a layer, of the kind that layer `like` has.
+    fn feed_forward(&mut self, layer: u32, like: u32) {
         let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         let is_glm4moe = self.preset.architecture == "glm4moe";
         self.norm(&name(if is_glm4moe { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
-        let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(layer)
+        let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(like)
         else {
             return self.gated(layer, "", dense, &[]);
         };

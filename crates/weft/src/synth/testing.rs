@@ -15,6 +15,7 @@ pub(crate) fn options(preset: &str, layers: u32, mix: &str) -> SynthOptions {
     SynthOptions {
         preset: Preset::named(preset).unwrap(),
         layers: Some(layers),
+        mtp: false,
         mix: QuantMix::named(mix).unwrap(),
         seed: 1,
         threads: NonZeroUsize::MIN,

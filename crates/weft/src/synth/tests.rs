@@ -48,6 +48,28 @@ fn files_are_the_same_everywhere() {
 }
 
 #[test]
+fn a_layer_for_multi_token_prediction_can_be_added() {
+    let folder = TestFolder::new("synth-mtp");
+    // One layer is dense, two have experts in the second: the added one is like the last.
+    for layers in [1, 2] {
+        let path = folder.join("m.gguf");
+        write(&SynthOptions { mtp: true, ..options("tiny", layers, "q8_0") }, &path);
+        let gguf = Gguf::open(&path).unwrap();
+        let model = build(&gguf, &BuildOptions::default()).unwrap();
+        assert_eq!((model.config.layers(), model.config.mtp_blocks), (layers as usize, 1));
+        let mtp = weft_models::mtp(&model, &gguf, &BuildOptions::default()).unwrap().unwrap();
+        let last = &model.segments[layers as usize];
+        assert!(mtp.segments.iter().any(|segment| segment.graph == last.graph), "{layers} layers");
+    }
+    let dense = SynthOptions { mtp: true, ..options("qwen3-tiny", 1, "q8_0") };
+    let refused = Model::new(&dense).err().unwrap().to_string();
+    assert!(
+        refused.starts_with("cannot create a layer for multi-token prediction in the shape of"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn seeds_differ() {
     let folder = TestFolder::new("synth-seeds");
     let make = |seed| {
