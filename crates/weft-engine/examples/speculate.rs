@@ -109,7 +109,7 @@ fn check(engine: &mut Engine, count: usize) -> Result<(), Failure> {
         for together in [1, 8] {
             for (_, kind, speculate) in kinds_of(engine) {
                 let begun = Instant::now();
-                engine.speculate(speculate);
+                engine.speculate(speculate)?;
                 let requests = all.iter().zip(0u64..).map(|(text, seed)| {
                     // The prefix cache is used, so that replies are also guessed from earlier ones.
                     let sampling = Sampling::default().temperature(temperature).seed(seed);
@@ -180,7 +180,7 @@ fn bench(engine: &mut Engine, only: &[String]) -> Result<(), Failure> {
             let mut guessed = [(0, 0); KINDS.len()];
             for round in 0..=ROUNDS {
                 for (at, _, speculate) in kinds_of(engine) {
-                    engine.speculate(speculate);
+                    engine.speculate(speculate)?;
                     let measured = measure(engine, &prompts, together)?;
                     // The first is a warm-up.
                     if round > 0 {

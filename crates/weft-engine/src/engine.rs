@@ -18,6 +18,7 @@ use crate::runner::Runner;
 use crate::running::Running;
 use crate::schedule::Schedule;
 use crate::schedule::stats::Stats;
+use crate::speculate::draft_model::DraftModel;
 use crate::speculate::drafter::Drafter;
 use crate::speculate::{Speculate, Speculation};
 
@@ -32,6 +33,7 @@ pub struct Engine {
     /// The root key of all pages in the prefix cache.
     key: Key,
     pushed: u64,
+    options: EngineOptions,
 }
 
 impl Engine {
@@ -77,8 +79,8 @@ impl Engine {
             prompts = Some(Prompts::open(cache, &runner)?);
         }
         let schedule = Schedule::new(options.chunk, prompts);
-        let mut engine = Engine { runner, schedule, key, pushed: 0 };
-        engine.speculate(&options.speculate);
+        let mut engine = Engine { runner, schedule, key, pushed: 0, options: options.clone() };
+        engine.speculate(&options.speculate)?;
         Ok(engine)
     }
 
@@ -86,7 +88,10 @@ impl Engine {
     ///
     /// The model's own predictions need the layer that an engine opened with [`Speculate::Mtp`] or [`Speculate::Auto`] loads, if the
     /// file has it. Without it, [`Speculate::Mtp`] guesses nothing.
-    pub fn speculate(&mut self, speculate: &Speculate) {
+    ///
+    /// # Errors
+    /// If a draft model cannot be opened with the engine's options, or has another vocabulary.
+    pub fn speculate(&mut self, speculate: &Speculate) -> Result<(), Error> {
         let speculation = match speculate {
             Speculate::Off => None,
             Speculate::Lookup => Some(Speculation::lookup()),
@@ -95,8 +100,12 @@ impl Engine {
                 let (steps, predictions) = (self.runner.estimates(), self.runner.prediction_estimates());
                 Some(Speculation::auto(steps, predictions))
             }
+            Speculate::Model(path) => {
+                Some(Speculation::by(Box::new(DraftModel::load(path, &self.runner, &self.options)?)))
+            }
         };
         self.schedule.speculate(speculation);
+        Ok(())
     }
 
     /// Sets a drafter of your own, which guesses the next tokens of replies. No reply depends on it.

@@ -431,7 +431,7 @@ fn mtp(model: &Model, speculate: &Speculate) -> Result<Option<Mtp>, Error> {
     let options = BuildOptions { kv: model.kv(), page: PAGE };
     let built = || weft_models::mtp(model.graph(), model.gguf(), &options);
     match speculate {
-        Speculate::Off | Speculate::Lookup => Ok(None),
+        Speculate::Off | Speculate::Lookup | Speculate::Model(_) => Ok(None),
         // What it cannot use, it leaves.
         Speculate::Auto => Ok(built().unwrap_or(None)),
         Speculate::Mtp => match built()? {

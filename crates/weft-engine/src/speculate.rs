@@ -3,15 +3,17 @@
 //! `docs/speculation.md` says how it works and why it changes no reply.
 
 mod acceptance;
+pub(crate) mod draft_model;
 pub(crate) mod drafter;
 mod lookup;
 mod times;
 mod worth;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) use acceptance::{Acceptance, Verdict};
-use drafter::{Ask, Drafter, Guess, MOST_GUESSES, PREDICTED, Source};
+use drafter::{Ask, Drafter, Guess, MOST_GUESSES, PREDICTED, SOURCES, Source, source};
 use lookup::Lookup;
 use times::Times;
 use worth::{Offer, Worth, worth};
@@ -32,6 +34,8 @@ pub enum Speculate {
     Lookup,
     /// The model's own layer for one token more (multi-token prediction). Not all models have one.
     Mtp,
+    /// A smaller model of the same vocabulary, in this file.
+    Model(PathBuf),
 }
 
 /// What speculation has done so far.
@@ -46,6 +50,8 @@ pub struct SpeculationStats {
     pub accepted: u64,
     /// The accepted tokens by their places in a guess.
     pub accepted_at: [u64; MOST_GUESSES],
+    /// The guessed and the accepted tokens by where they come from, in the order of [`SOURCES`].
+    pub by_source: [[u64; 2]; SOURCES.len()],
 }
 
 /// The speculation of an engine.
@@ -178,6 +184,9 @@ impl Speculation {
         self.stats.guesses += 1;
         self.stats.guessed += guessed as u64;
         self.stats.accepted += verdict.accepted as u64;
+        let [computed, right] = &mut self.stats.by_source[source(guess.kind)];
+        *computed += guessed as u64;
+        *right += verdict.accepted as u64;
         self.stats.accepted_at.iter_mut().take(verdict.accepted).for_each(|count| *count += 1);
     }
 

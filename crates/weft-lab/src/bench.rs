@@ -294,7 +294,7 @@ impl Run<'_> {
                     device(self.engine)?;
                 }
                 for setting in settings.iter_mut().filter(|setting| setting.depth == depth) {
-                    self.guess(setting.guesses);
+                    self.guess(setting.guesses)?;
                     let before = self.engine.stats();
                     let (tokens, seconds) = self.sample(setting)?;
                     let after = self.engine.stats();
@@ -309,8 +309,7 @@ impl Run<'_> {
                 }
             }
         }
-        self.guess(0);
-        Ok(())
+        self.guess(0)
     }
 
     /// Takes a sample of a setting, with random tokens. Returns the number of tokens computed and the seconds.
@@ -323,16 +322,17 @@ impl Run<'_> {
     }
 
     /// Sets what guesses, unless it does already: it learns from one sample to the next.
-    fn guess(&mut self, guesses: usize) {
+    fn guess(&mut self, guesses: usize) -> Result<(), Error> {
         if self.guesses == Some(guesses) {
-            return;
+            return Ok(());
         }
         self.guesses = Some(guesses);
         let vocab = self.engine.model().graph().config.vocab;
         match guesses {
-            0 => self.engine.speculate(&self.speculate),
+            0 => self.engine.speculate(&self.speculate)?,
             _ => self.engine.speculate_by(Wrong { random: Random::new(1), guesses, vocab }),
         }
+        Ok(())
     }
 
     /// Computes a prompt of `tokens` tokens after `depth` others.

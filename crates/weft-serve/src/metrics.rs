@@ -11,7 +11,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use weft_engine::{Finish, Stats, Usage};
+use weft_engine::{Finish, SOURCES, Stats, Usage};
 
 /// Labels of a model's metrics.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
@@ -45,6 +45,13 @@ struct CachedPages {
 struct Accepted {
     model_name: String,
     position: usize,
+}
+
+/// Labels of guessed tokens by where they come from.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct GuessedBy {
+    model_name: String,
+    source: &'static str,
 }
 
 /// Labels of the KV cache's sizes.
@@ -88,6 +95,7 @@ struct Families {
     guessed: Family<Model, Counter>,
     accepted: Family<Model, Counter>,
     accepted_at: Family<Accepted, Counter>,
+    guessed_by: [Family<GuessedBy, Counter>; 2],
     cached_pages: Family<CachedPages, Counter>,
     ended: Family<Ended, Counter>,
     first_token: Times,
@@ -121,6 +129,7 @@ impl Metrics {
             guessed: Family::default(),
             accepted: Family::default(),
             accepted_at: Family::default(),
+            guessed_by: Default::default(),
             cached_pages: Family::default(),
             ended: Family::default(),
             first_token: times(),
@@ -149,6 +158,13 @@ impl Metrics {
             "vllm:spec_decode_num_accepted_tokens_per_pos",
             "Guessed tokens that were right, by place in the guess",
             f.accepted_at.clone(),
+        );
+        let [guessed, accepted] = &f.guessed_by;
+        r.register("weft_guessed_tokens", "Guessed tokens, by where they come from", guessed.clone());
+        r.register(
+            "weft_accepted_tokens",
+            "Guessed tokens that were right, by where they come from",
+            accepted.clone(),
         );
         r.register("vllm:request_success", "Replies that ended, by reason", f.ended.clone());
         r.register("vllm:time_to_first_token_seconds", "Time to the first token", f.first_token.clone());
@@ -247,6 +263,13 @@ impl ModelMetrics {
         for (position, (now, before)) in places.filter(|(_, (now, _))| *now > 0) {
             let labels = Accepted { model_name: model.model_name.clone(), position };
             f.accepted_at.get_or_create(&labels).inc_by(now.saturating_sub(before));
+        }
+        let sources = SOURCES.into_iter().zip(now.by_source.into_iter().zip(before.by_source));
+        for (source, (now, before)) in sources.filter(|(_, (now, _))| now[0] > 0) {
+            let labels = GuessedBy { model_name: model.model_name.clone(), source };
+            for (family, (now, before)) in f.guessed_by.iter().zip(now.into_iter().zip(before)) {
+                family.get_or_create(&labels).inc_by(now.saturating_sub(before));
+            }
         }
         let (now, before) = (stats.prompt_cache, seen.prompt_cache);
         for (what, now, before) in [

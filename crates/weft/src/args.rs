@@ -194,14 +194,16 @@ impl<'a> Args<'a> {
         self.device_options().context(self.count("context")).batch(self.count("batch"))
     }
 
-    /// The options of an engine that answers: also what guesses the tokens of replies.
-    pub(crate) fn answering(self) -> EngineOptions {
-        self.engine().speculate(match self.text("speculate") {
-            Some("lookup") => Speculate::Lookup,
-            Some("mtp") => Speculate::Mtp,
-            Some("auto") => Speculate::Auto,
-            _ => Speculate::Off,
-        })
+    /// What guesses the tokens of replies. A draft model is named, not yet found.
+    pub(crate) fn speculate(self) -> Speculate {
+        let Some(mode) = self.text("speculate") else { return Speculate::Off };
+        match mode.to_ascii_lowercase().as_str() {
+            "off" => Speculate::Off,
+            "lookup" => Speculate::Lookup,
+            "mtp" => Speculate::Mtp,
+            "auto" => Speculate::Auto,
+            _ => Speculate::Model(mode.into()),
+        }
     }
 
     /// The options that all commands that compute have in common.
@@ -283,7 +285,7 @@ mod tests {
 
     #[test]
     fn defaults_match_the_engine() {
-        let (engine, generate) = with_args(&["run", "hi"], |args| (args.answering(), args.generate(None)));
+        let (engine, generate) = with_args(&["run", "hi"], |args| (args.engine(), args.generate(None)));
         assert!(engine.cache.as_ref().is_none_or(|cache| cache.limit == PackCache::LIMIT));
         assert_eq!(engine, EngineOptions::default().cache(engine.cache.clone()));
         assert_eq!(engine.kv, BuildOptions::default().kv);
@@ -308,14 +310,12 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_of_guesses_is_another() {
-        let knob = KNOBS.iter().find(|knob| knob.name == "speculate").unwrap();
-        let Kind::Choice(choices) = knob.kind else { panic!("speculate is not a choice") };
-        let read = |choice: &&str| {
-            with_args(&["run", "--speculate", choice, "hi"], |args| args.answering().speculate)
-        };
-        let found: Vec<Speculate> = choices.iter().map(read).collect();
-        assert_eq!(found, [Speculate::Off, Speculate::Auto, Speculate::Lookup, Speculate::Mtp]);
+    fn what_guesses_is_a_mode_or_a_model() {
+        let read = |mode: &str| with_args(&["run", "--speculate", mode, "hi"], |args| args.speculate());
+        let modes = ["off", "AUTO", "lookup", "mtp"].map(read);
+        assert_eq!(modes, [Speculate::Off, Speculate::Auto, Speculate::Lookup, Speculate::Mtp]);
+        assert_eq!(read("Small.gguf"), Speculate::Model("Small.gguf".into()));
+        assert_eq!(with_args(&["run", "hi"], |args| args.speculate()), Speculate::Off);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use weft_engine::{is_packed_model, open_file, original_sums};
+use anyhow::Context as _;
+use weft_engine::{EngineOptions, Speculate, is_packed_model, open_file, original_sums};
 use weft_hub::{
     BUILT_IN, CATALOG, CatalogModel, DEFAULT_MODEL, Error, Hub, HubName, HubOptions, Settings, Source,
     catalog_model, packed_path, unpack,
@@ -62,6 +63,21 @@ fn find_default(args: Args<'_>) -> anyhow::Result<PathBuf> {
     let path = unpack(own, args.cache().ok().as_ref())?;
     note!("{why}; using {}, a very small model; `weft pull {name}` downloads a larger one", own.name);
     Ok(path)
+}
+
+/// The options of an engine that answers: with what guesses the tokens of replies, a draft model downloaded if necessary.
+///
+/// # Errors
+/// If there is no such draft model, or it cannot be downloaded.
+pub(crate) fn answering(args: Args<'_>) -> anyhow::Result<EngineOptions> {
+    let speculate = match args.speculate() {
+        Speculate::Model(name) => {
+            let found = find(args, name.to_str());
+            Speculate::Model(found.context("--speculate: expected off, auto, lookup, mtp or a draft model")?)
+        }
+        mode => mode,
+    };
+    Ok(args.engine().speculate(speculate))
 }
 
 /// The environment variable with the model to use where a command names none.

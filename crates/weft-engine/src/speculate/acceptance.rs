@@ -4,7 +4,7 @@ use super::drafter::KINDS;
 
 /// The acceptance of each kind that is assumed before anything was guessed, and how many guesses that counts for. It is rather
 /// high: what is never tried is never measured.
-const FIRST: [f64; KINDS] = [0.8, 0.3, 0.5, 0.65, 0.75, 0.85, 0.9, 0.5, 0.75, 0.9, 0.8];
+const FIRST: [f64; KINDS] = [0.8, 0.3, 0.5, 0.65, 0.75, 0.85, 0.9, 0.5, 0.75, 0.9, 0.8, 0.7];
 const WEIGHT: f64 = 4.0;
 
 /// What is left of earlier counts after a guess of the same kind: of one generation's, and of all.

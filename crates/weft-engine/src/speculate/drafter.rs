@@ -4,11 +4,28 @@
 pub const MOST_GUESSES: usize = 15;
 
 /// The number of kinds of guesses whose acceptance is measured separately.
-pub(crate) const KINDS: usize = 11;
+pub(crate) const KINDS: usize = 12;
 
 /// The kinds of what the model predicts: by how much its first choice exceeds its second, and all of them.
 pub(crate) const BY_MARGIN: [(f32, usize); 3] = [(1.0, 7), (3.0, 8), (f32::INFINITY, 9)];
 pub(crate) const PREDICTED: usize = 10;
+
+/// The kind of what a draft model guesses.
+pub(crate) const BY_MODEL: usize = 11;
+
+/// Where guesses come from, for statistics: the prefix cache or a [`Drafter`] of the program's own, looking up, the model's layer for
+/// one token more, and a draft model.
+pub const SOURCES: [&str; 4] = ["prefix", "lookup", "mtp", "model"];
+
+/// The index in [`SOURCES`] of a kind of guess.
+pub(crate) fn source(kind: usize) -> usize {
+    match kind {
+        0 => 0,
+        1..7 => 1,
+        7..=PREDICTED => 2,
+        _ => 3,
+    }
+}
 
 /// Who guesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

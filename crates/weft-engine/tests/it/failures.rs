@@ -79,7 +79,7 @@ fn a_step_that_fails_among_guesses_leaves_no_pages() {
     let fixture = fixture();
     let fail = Arc::new(AtomicI64::new(-1));
     let mut engine = engine(&fixture, |cpu| FailsToRead(cpu, Arc::clone(&fail)));
-    engine.speculate(&Speculate::Lookup);
+    engine.speculate(&Speculate::Lookup).unwrap();
     let request = || greedy(&fixture.tokens, 40).logprobs(1);
     let expected = engine.complete(request()).unwrap();
     for reads in 0..12 {

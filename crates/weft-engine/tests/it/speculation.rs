@@ -1,12 +1,15 @@
 //! Speculation changes no reply: every event is the same as without, whatever is guessed.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use weft_engine::{
     Ask, Drafter, Engine, EngineOptions, Event, Finish, Generation, LogitProcessor, MOST_GUESSES, Request,
     Sampling, Speculate,
 };
+use weft_gguf::{Gguf, Metadata, Writer};
 use weft_random::Random;
 
 use crate::support::{Fixture, fixtures};
@@ -179,14 +182,21 @@ fn no_guess_changes_a_reply() {
         for &(sequences, batch) in rooms {
             let options = options().sequences(sequences).batch(batch).speculate(Speculate::Lookup);
             let mut engine = options.open(&fixture.path).unwrap();
-            for how in if all { 0..5 } else { 3..5 } {
+            // A draft model takes a while.
+            let drafts = all && batch != 64;
+            for how in if all { 0..5 + usize::from(drafts) } else { 3..5 } {
                 let open = match how {
                     0 => None,
                     1 => Some(speculate(&mut engine, &texts, Guesses::Right)),
                     2 => Some(speculate(&mut engine, &texts, Guesses::Wrong)),
                     3 => Some(speculate(&mut engine, &texts, Guesses::Mixed)),
+                    4 => {
+                        engine.speculate(&Speculate::Auto).unwrap();
+                        None
+                    }
                     _ => {
-                        engine.speculate(&Speculate::Auto);
+                        let draft = Sure::of(&Fixture::load("glm-tiny-q8_0"), "guesses");
+                        engine.speculate(&Speculate::Model(draft.0.clone())).unwrap();
                         None
                     }
                 };
@@ -210,6 +220,8 @@ fn no_guess_changes_a_reply() {
                 let guessed = stats.speculation;
                 assert_eq!((stats.running, stats.waiting, stats.pages_held), (0, 0, 0), "{name} {how}");
                 assert_eq!(guessed.accepted, guessed.accepted_at.iter().sum::<u64>());
+                let [all, right] = [0, 1].map(|i| guessed.by_source.iter().map(|by| by[i]).sum::<u64>());
+                assert_eq!([all, right], [guessed.guessed, guessed.accepted]);
                 match how {
                     1 => assert!(
                         guessed.accepted > 0 && 5 * guessed.accepted > 4 * guessed.guessed,
@@ -217,6 +229,7 @@ fn no_guess_changes_a_reply() {
                     ),
                     2 => assert!(guessed.guessed > 0 && guessed.accepted == 0, "{guessed:?}"),
                     3 => assert!(guessed.accepted > 0 && guessed.accepted < guessed.guessed, "{guessed:?}"),
+                    5 => assert!(guessed.guessed > 0, "{guessed:?}"),
                     _ => {}
                 }
                 assert!(
@@ -338,7 +351,7 @@ fn stops_end_replies_within_a_guess() {
         let stop: String = whole.text[from..].chars().take(5).collect();
         speculate(&mut engine, &texts, Guesses::Right);
         let fast = engine.complete(request().stop(stop.as_str())).unwrap();
-        engine.speculate(&Speculate::Off);
+        engine.speculate(&Speculate::Off).unwrap();
         let plain = engine.complete(request().stop(stop.as_str())).unwrap();
         assert_eq!((&fast.text, &fast.tokens, &fast.finish), (&plain.text, &plain.tokens, &plain.finish));
         assert_eq!(fast.finish, Finish::Stop(stop));
@@ -350,4 +363,76 @@ fn stops_end_replies_within_a_guess() {
         let end = ids.iter().position(|id| *id == token).unwrap();
         assert_eq!(fast.usage.tokens, end + 1);
     }
+}
+
+/// A copy of a model whose logits are 30 times as large, so that it is sure of its likeliest tokens; removed when dropped. (The
+/// fixtures have random weights, and are sure of nothing.)
+struct Sure(PathBuf);
+
+impl Sure {
+    fn of(fixture: &Fixture, test: &str) -> Sure {
+        let path = std::env::temp_dir().join(format!("weft-draft-{test}-{}.gguf", std::process::id()));
+        let model = Gguf::open(&fixture.path).unwrap();
+        let mut metadata = Metadata::new();
+        model.metadata().iter().for_each(|(key, value)| drop(metadata.insert(key, value.clone())));
+        let mut writer = Writer::new(metadata).unwrap();
+        model.tensors().iter().for_each(|t| writer.declare(&t.name, t.ty, &t.shape).unwrap());
+        let mut data = writer.create(&path).unwrap();
+        for tensor in model.tensors() {
+            let bytes = model.data(tensor);
+            if tensor.name == "output_norm.weight" {
+                let values = bytes.as_chunks().0.iter().map(|x| 30.0 * f32::from_le_bytes(*x));
+                let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
+                data.write(&tensor.name, &bytes).unwrap();
+            } else {
+                data.write(&tensor.name, bytes).unwrap();
+            }
+        }
+        data.finish().unwrap();
+        Sure(path)
+    }
+}
+
+impl Drop for Sure {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A model that drafts for itself is right about every greedy token.
+#[test]
+fn a_model_drafts_for_itself() {
+    let fixture = Fixture::load("glm-tiny-q4_0");
+    let draft = Sure::of(&fixture, "itself");
+    let replies = |speculate: Speculate, sequences: usize| {
+        let mut engine = options().sequences(sequences).speculate(speculate).open(&fixture.path).unwrap();
+        let push = |i: usize| {
+            let request = Request::new(&fixture.tokens[i..20 + 4 * i]).ignore_end(true).max_tokens(30);
+            engine.push(request.sampling(Sampling::default().temperature(0.0))).unwrap()
+        };
+        let mut all: Vec<Generation> = (0..4).map(push).collect();
+        while engine.step().unwrap() {}
+        let replies: Vec<_> = all.iter_mut().map(|one| read(one).1).collect();
+        (replies, engine.stats().speculation)
+    };
+    let (expected, none) = replies(Speculate::Off, 4);
+    assert_eq!(none.guessed, 0);
+    // With room for one sequence, most replies are not guessed.
+    for sequences in [4, 1] {
+        let (found, stats) = replies(Speculate::Model(draft.0.clone()), sequences);
+        assert_eq!(found, expected, "{sequences}");
+        assert!(stats.guessed > 0 && stats.accepted == stats.guessed, "{sequences}: {stats:?}");
+        assert_eq!(stats.by_source[3], [stats.guessed; 2]);
+    }
+}
+
+#[test]
+fn a_draft_model_of_another_vocabulary_is_refused() {
+    let [glm, llama] = ["glm-tiny-q4_0", "llama-tiny-q6_k"].map(|name| Fixture::load(name).path);
+    let error = options().speculate(Speculate::Model(llama)).open(&glm).err().unwrap().to_string();
+    assert!(error.contains("has another vocabulary than the model: expected"), "{error}");
+    assert!(error.contains("llama-tiny-q6_k.gguf"), "{error}");
+    let mut engine = options().open(&glm).unwrap();
+    let error = engine.speculate(&Speculate::Model("none.gguf".into())).unwrap_err().to_string();
+    assert!(error.contains("none.gguf"), "{error}");
 }

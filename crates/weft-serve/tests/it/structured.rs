@@ -174,5 +174,6 @@ fn guesses_change_no_answer() {
             "vllm:spec_decode_num_accepted_tokens_per_pos_total{model_name=\"test\",position=\"0\"}"
         )
     );
+    assert!(first.contains("weft_guessed_tokens_total{model_name=\"test\",source=\"lookup\"}"), "{first}");
     assert_eq!(plain.metric("vllm:spec_decode_num_drafts_total"), 0.0);
 }

@@ -52,6 +52,7 @@ struct Report<'a> {
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
+    let mut own = model_ref::answering(args)?;
     let depths: BTreeSet<usize> = args.counts("depth").unwrap_or_default().into_iter().collect();
     let wanted = BenchOptions {
         prefill: count("prefill"),
@@ -59,7 +60,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         depths,
         parallel: args.counts("parallel").unwrap_or_default().into_iter().collect(),
         guesses: args.counts("guesses").unwrap_or_default().into_iter().collect(),
-        speculate: args.answering().speculate,
+        speculate: own.speculate.clone(),
         repeat: count("repeat"),
     };
     if wanted.prefill == 0 && wanted.decode == 0 {
@@ -71,7 +72,6 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let gguf = open_file(&path)?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     check_room(&wanted, args, &weft_models::build(&gguf, &build)?)?;
-    let mut own = args.answering();
     if wanted.guesses.last() > Some(&0) && own.speculate == Speculate::Off {
         // As many logits in a step as speculation takes.
         own = own.speculate(Speculate::Lookup);

@@ -67,7 +67,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let prompt = prompt.trim_end_matches(['\r', '\n']).to_string();
     ensure!(!prompt.trim().is_empty(), "the prompt is empty");
     let path = model_ref::find(args, model)?;
-    let engine = args.answering();
+    let engine = model_ref::answering(args)?;
     let context = context_for(&path, &prompt, args, &engine)?;
     let (mut engine, loaded) = load(&path, &engine.context(context).prompts(args.prompt_cache()?))?;
     let (device, context) = (engine.device().name.clone(), engine.context());

@@ -104,7 +104,7 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     options.address = SocketAddr::new(ip, port);
     options.keys = keys(args.path("api-key-file"), std::env::var("WEFT_API_KEY").ok())?;
     options.hosts = args.texts("allow-host");
-    let engine = args.answering();
+    let engine = model_ref::answering(args)?;
     let context = engine.context.unwrap_or(CONTEXT);
     let tokens = args.count("kv-tokens").unwrap_or(4 * context);
     let chunk = args.count("chunk").unwrap_or(engine.chunk);

@@ -143,8 +143,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum number of tokens computed in one step"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
-    knob(MODEL, "speculate", Kind::Choice(&["off", "auto", "lookup", "mtp"]), all_of![SAMPLE, &["bench"]]).env("WEFT_SPECULATE").value_name("MODE").default("off")
-        .help("How to guess the next tokens of replies, so that one step can compute several: from earlier text, with the layer that some models have for it (mtp), or with either where it pays; changes no reply"),
+    knob(MODEL, "speculate", Kind::Text("MODE"), all_of![SAMPLE, &["bench"]]).env("WEFT_SPECULATE").default("off")
+        .help("How to guess the next tokens of replies, so that one step can compute several: off; lookup, from earlier text; mtp, with the layer that some models have for it; auto, with either where it pays; or a smaller model of the same vocabulary, a file or a name. Changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
 

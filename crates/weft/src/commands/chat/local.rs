@@ -102,7 +102,7 @@ impl<'a> Local<'a> {
 impl Loaded {
     fn new(args: Args<'_>, name: Option<&str>, path: PathBuf) -> anyhow::Result<Loaded> {
         let own = model_ref::settings(name, &path);
-        let (engine, took) = load(&path, &args.answering().prompts(args.prompt_cache()?))?;
+        let (engine, took) = load(&path, &model_ref::answering(args)?.prompts(args.prompt_cache()?))?;
         let options = args.generate(own);
         let mut conversation = Conversation::new(engine, args, own, options)?;
         // Programs get what the model says.

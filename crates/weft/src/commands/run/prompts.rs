@@ -35,7 +35,7 @@ pub(super) fn run(args: Args<'_>, model: Option<&str>, file: &Path) -> anyhow::R
     ensure!(!prompts.is_empty(), "there are no prompts in {}", file.display());
     let path = model_ref::find(args, model)?;
     let together = prompts.len().min(TOGETHER);
-    let (engine, _) = load(&path, &args.answering().sequences(together))?;
+    let (engine, _) = load(&path, &model_ref::answering(args)?.sequences(together))?;
     let own = model_ref::settings(model, &path);
     let options = args.generate(own);
     let mut conversation = Conversation::new(engine, args, own, options)?;
