@@ -1,6 +1,7 @@
 //! Linking: plans, bound to weights and states, become one program.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_kern::{Buffer, F32, Format, Kernel, Plan, Sizes, Source};
@@ -66,6 +67,34 @@ pub struct Linked {
     pub program: Program,
     /// Where each of the requested results will be.
     pub results: BTreeMap<String, Region>,
+    /// What each instance contributes, in order.
+    pub parts: Vec<LinkedPart>,
+}
+
+/// The part of a linked program that one instance became.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkedPart {
+    /// Its launches.
+    pub launches: Range<usize>,
+    /// Where its outputs are when these have run. Later instances may overwrite those that nothing reads.
+    pub outputs: BTreeMap<String, Region>,
+}
+
+impl Linked {
+    /// One part as a program of its own. Run in order, the parts compute what the whole program does.
+    pub fn part(&self, part: &LinkedPart) -> Program {
+        let mut kernels: Vec<Arc<Kernel>> = Vec::new();
+        let mut launches = self.program.launches[part.launches.clone()].to_vec();
+        for launch in &mut launches {
+            let kernel = &self.program.kernels[launch.kernel];
+            let known = kernels.iter().position(|known| Arc::ptr_eq(known, kernel));
+            launch.kernel = known.unwrap_or_else(|| {
+                kernels.push(Arc::clone(kernel));
+                kernels.len() - 1
+            });
+        }
+        Program { max: self.program.max, kernels, launches }
+    }
 }
 
 /// Links instances that run one after another into one program.
@@ -93,12 +122,15 @@ pub fn link(
         constants: Vec::new(),
         program: Program { max, kernels: Vec::new(), launches: Vec::new() },
     };
+    let mut parts = Vec::with_capacity(instances.len());
     for (i, instance) in instances.iter().enumerate() {
         if instance.plan.max != max {
             let (plan, found) = (instance.plan.name.clone(), instance.plan.max);
             return Err(LinkError::Sizes { plan, expected: max, found });
         }
-        linker.instance(instance, inputs)?;
+        let first = linker.program.launches.len();
+        let outputs = linker.instance(instance, inputs)?;
+        parts.push(LinkedPart { launches: first..linker.program.launches.len(), outputs });
         linker.release(&instances[i + 1..], inputs, results);
     }
     let missing = |name: &str| LinkError::Missing { plan: "results".into(), what: format!("value `{name}`") };
@@ -106,7 +138,7 @@ pub fn link(
         .iter()
         .map(|name| Ok((name.to_string(), *linker.values.get(*name).ok_or_else(|| missing(name))?)))
         .collect::<Result<_, LinkError>>()?;
-    Ok(Linked { program: linker.program, results })
+    Ok(Linked { program: linker.program, results, parts })
 }
 
 /// A value's format and shape as text.
@@ -128,7 +160,12 @@ struct Linker<'d> {
 }
 
 impl Linker<'_> {
-    fn instance(&mut self, instance: &Instance, inputs: &BTreeMap<String, Region>) -> Result<(), LinkError> {
+    /// Adds the launches of an instance. Returns where its outputs are.
+    fn instance(
+        &mut self,
+        instance: &Instance,
+        inputs: &BTreeMap<String, Region>,
+    ) -> Result<BTreeMap<String, Region>, LinkError> {
         let plan = &instance.plan;
         let mut outputs = Vec::new();
         let mut regions = Vec::with_capacity(plan.buffers.len());
@@ -162,6 +199,7 @@ impl Linker<'_> {
             kernel: kernels[call.kernel],
             args: call.args.iter().map(|b| regions[*b]).collect(),
         }));
+        let own = outputs.iter().map(|(name, region, _)| (name.clone(), *region)).collect();
         // Not earlier: the instance reads the old values of these names.
         for (name, region, kind) in outputs {
             self.kinds.insert(name.clone(), kind);
@@ -172,7 +210,7 @@ impl Linker<'_> {
                 self.free(old);
             }
         }
-        Ok(())
+        Ok(own)
     }
 
     /// The kernel's index in the program. Kernels that differ only in their names are one.

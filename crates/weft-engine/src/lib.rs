@@ -55,6 +55,7 @@
 mod backends;
 mod batch;
 mod choose;
+mod collect;
 mod compile;
 mod device_choice;
 mod dry;
@@ -128,6 +129,7 @@ pub mod inspect {
 
     pub use crate::backends::clear_device_files;
     pub use crate::batch::{Batch, SeqId};
+    pub use crate::collect::{Collector, InputSums};
     pub use crate::explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
     pub use crate::launches::{Launch, LaunchPiece, Role};
     pub use crate::machines::{cost_model, keep_machine};

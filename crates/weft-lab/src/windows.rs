@@ -83,6 +83,11 @@ impl Windows {
         self.context - 1 - self.first()
     }
 
+    /// The tokens of each window.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Vec<u32>> {
+        (0..self.count).map(|index| self.window(index))
+    }
+
     /// The tokens of a window.
     fn window(&self, index: usize) -> Vec<u32> {
         let mut tokens = self.tokens[index * self.context..][..self.context].to_vec();

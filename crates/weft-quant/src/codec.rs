@@ -1,7 +1,7 @@
 //! Encodes and decodes blocks of any type, with lengths checked.
 
 use crate::ints::{IntFormat, Part};
-use crate::{GgmlType, floats, kquants_encode, legacy_encode, with_int_format};
+use crate::{GgmlType, floats, kquants_encode, legacy_encode, legacy_weighted, with_int_format};
 
 /// Why bytes could not be decoded, or values not be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +27,15 @@ pub enum CodecError {
         values: usize,
         /// The number of bytes given, or of their places.
         bytes: usize,
+    },
+
+    /// There is not one importance for each value.
+    #[error("{importance} importances for {values} values; expected one for each")]
+    Importance {
+        /// The number of values given.
+        values: usize,
+        /// The number of importances given.
+        importance: usize,
     },
 }
 
@@ -80,12 +89,62 @@ pub fn encode(ty: GgmlType, values: &[f32], out: &mut [u8]) -> Result<(), CodecE
         GgmlType::Q5_0 => encode_blocks(values, out, legacy_encode::q5_0),
         GgmlType::Q5_1 => encode_blocks(values, out, legacy_encode::q5_1),
         GgmlType::Q8_0 => encode_blocks(values, out, legacy_encode::q8_0),
-        GgmlType::Q4_K => encode_blocks(values, out, kquants_encode::q4_k),
-        GgmlType::Q5_K => encode_blocks(values, out, kquants_encode::q5_k),
-        GgmlType::Q6_K => encode_blocks(values, out, kquants_encode::q6_k),
+        GgmlType::Q4_K => encode_blocks(values, out, |x, block| kquants_encode::q4_k(x, None, block)),
+        GgmlType::Q5_K => encode_blocks(values, out, |x, block| kquants_encode::q5_k(x, None, block)),
+        GgmlType::Q6_K => encode_blocks(values, out, |x, block| kquants_encode::q6_k(x, None, block)),
         _ => return Err(CodecError::NoEncoder(ty)),
     }
     Ok(())
+}
+
+/// Encodes values as whole blocks like [`encode`], with the importance of each value: what an error in it weighs, such as the
+/// mean square of the activations that it is multiplied by.
+///
+/// Only ratios within a block matter. A block whose importances are all zero or not finite is encoded as if all were
+/// equal. Floats and Q8_0 do not depend on importances.
+///
+/// # Errors
+///
+/// Those of [`encode`], or if `values` and `importance` differ in length.
+pub fn encode_weighted(
+    ty: GgmlType,
+    values: &[f32],
+    importance: &[f32],
+    out: &mut [u8],
+) -> Result<(), CodecError> {
+    if values.len() != importance.len() {
+        return Err(CodecError::Importance { values: values.len(), importance: importance.len() });
+    }
+    check_length(ty, values.len(), out.len())?;
+    match ty {
+        GgmlType::Q4_0 => encode_important(values, importance, out, legacy_weighted::q4_0),
+        GgmlType::Q4_1 => encode_important(values, importance, out, legacy_weighted::q4_1),
+        GgmlType::Q5_0 => encode_important(values, importance, out, legacy_weighted::q5_0),
+        GgmlType::Q5_1 => encode_important(values, importance, out, legacy_weighted::q5_1),
+        GgmlType::Q4_K => {
+            encode_important(values, importance, out, |x, w, block| kquants_encode::q4_k(x, Some(w), block));
+        }
+        GgmlType::Q5_K => {
+            encode_important(values, importance, out, |x, w, block| kquants_encode::q5_k(x, Some(w), block));
+        }
+        GgmlType::Q6_K => {
+            encode_important(values, importance, out, |x, w, block| kquants_encode::q6_k(x, Some(w), block));
+        }
+        _ => return encode(ty, values, out),
+    }
+    Ok(())
+}
+
+fn encode_important<const LEN: usize, const BYTES: usize>(
+    values: &[f32],
+    importance: &[f32],
+    out: &mut [u8],
+    encode: impl Fn(&[f32; LEN], &[f32; LEN], &mut [u8; BYTES]),
+) {
+    let blocks = values.as_chunks().0.iter().zip(importance.as_chunks().0);
+    for ((values, importance), block) in blocks.zip(out.as_chunks_mut().0) {
+        encode(values, importance, block);
+    }
 }
 
 fn check_length(ty: GgmlType, values: usize, bytes: usize) -> Result<(), CodecError> {

@@ -6,6 +6,9 @@
 //! over the group, and once the super-block's scales are known, both neighbours of every 6-bit scale and minimum are
 //! tried. Sums run in a fixed order, so that a tensor encodes to the same bytes on every machine.
 //!
+//! With the importance of each value, weights are multiplied by it, and more candidates are tried: clipping a value that
+//! matters little can pay.
+//!
 //! The inner loops stay separate functions: inlined, their arrays become scalars, and the loops no longer vectorise
 //! and run at half the speed.
 
@@ -13,7 +16,7 @@ use crate::encoding::{F16_NAN, ROUNDER, range, reciprocal, write};
 use crate::floats::{f16_bytes, read_f16};
 
 /// The number of candidate steps per group.
-const CANDIDATES: usize = 8;
+pub(crate) const CANDIDATES: usize = 8;
 
 /// Rounds to the nearest whole number within `low..=high`, which are whole numbers.
 #[inline(always)]
@@ -23,7 +26,7 @@ fn round(x: f32, low: f32, high: f32) -> f32 {
 
 /// Like [`round`], as a byte; negative numbers in two's complement.
 #[inline(always)]
-fn round_to_byte(x: f32, low: f32, high: f32) -> u8 {
+pub(crate) fn round_to_byte(x: f32, low: f32, high: f32) -> u8 {
     (x.max(low).min(high) + ROUNDER).to_bits() as u8
 }
 
@@ -60,6 +63,30 @@ fn weigh<const N: usize>(values: &[f32; N]) -> [f32; N] {
     weights
 }
 
+/// The weight of an error in each value, for values scaled to about 1 and with an importance.
+#[inline(never)]
+pub(crate) fn weigh_important<const N: usize>(values: &[f32; N], importance: &[f32; N]) -> [f32; N] {
+    let mean_square = dot(values, values) / N as f32;
+    let shares = shares(importance);
+    let mut weights = [0.0; N];
+    for ((weight, value), share) in weights.iter_mut().zip(values).zip(&shares) {
+        *weight = share * (mean_square + value * value).sqrt();
+    }
+    weights
+}
+
+/// The importance of each value as a share of the largest, not less than a millionth. If there is none, all are 1.
+fn shares<const N: usize>(importance: &[f32; N]) -> [f32; N] {
+    let most = importance.iter().fold(0.0f32, |most, one| one.max(most));
+    let mut shares = [1.0; N];
+    if most > 0.0 && most.is_finite() {
+        for (share, one) in shares.iter_mut().zip(importance) {
+            *share = (one / most).max(1e-6);
+        }
+    }
+    shares
+}
+
 /// Weighted sums over a group, with a lane for each candidate step; `q` is `t` times the step, rounded.
 struct Sums {
     q: [f32; CANDIDATES],
@@ -90,46 +117,53 @@ fn sums<const N: usize>(
 
 /// A group of Q4_K or Q5_K before its scale and minimum are rounded: value ≈ scale · q − drop.
 #[derive(Clone, Copy)]
-struct Affine {
-    scale: f32,
-    drop: f32,
+pub(crate) struct Affine {
+    pub(crate) scale: f32,
+    pub(crate) drop: f32,
     weights: [f32; 32],
 }
 
 /// Finds scale ≥ 0 and drop ≥ 0 for `q` in `0..=top`; `None` if a value is infinite or NaN.
 #[inline(always)]
-fn fit_affine(values: &[f32; 32], top: f32) -> Option<Affine> {
+pub(crate) fn fit_affine(values: &[f32; 32], importance: Option<&[f32; 32]>, top: f32) -> Option<Affine> {
     let (min, max) = range(values)?;
     // All is in units of the span, so that no sum over- or underflows: t = (x − base) / span, in 0..=1.
     let base = min.min(0.0);
     let span = max - base;
     let per_span = reciprocal(span);
     let t = scaled(values, base, per_span);
-    let weights = weigh(&scaled(values, 0.0, reciprocal(max.max(-min))));
+    let magnitudes = scaled(values, 0.0, reciprocal(max.max(-min)));
     // The span as `top − 1` to `top + 1` steps; with more than `top`, the largest values clip and the others gain
     // precision.
-    let steps = std::array::from_fn(|k| top - 1.0 + k as f32 * (2.0 / (CANDIDATES - 1) as f32));
-    let s = sums(&t, &weights, &steps, (0.0, top));
+    let (weights, candidates, most) = match importance {
+        None => (weigh(&magnitudes), CANDIDATES, 2.0),
+        Some(importance) => (weigh_important(&magnitudes, importance), 3 * CANDIDATES, 3.0),
+    };
     let w = dot(&weights, &[1.0; 32]);
     let wt = dot(&weights, &t);
 
     // Without a fit (all values equal, or a span that is not a normal number), the whole span is `top` steps.
     let (mut best_gain, mut scale, mut shift) = (0.0, 1.0 / top, 0.0);
-    let (mut scales, mut shifts, mut gains) = ([0.0; CANDIDATES], [0.0; CANDIDATES], [0.0; CANDIDATES]);
-    for k in 0..CANDIDATES {
-        // The normal equations of t ≈ scale · q + shift; the minimum base + span · shift must not be above 0. If all
-        // q are equal (the determinant is rounding noise only), shift stays 0.
-        let determinant = w * s.qq[k] - s.q[k] * s.q[k];
-        let free = (s.qq[k] * wt - s.q[k] * s.qt[k]) / determinant;
-        shifts[k] = if determinant > 1e-5 * w * s.qq[k] { free.min(-base * per_span) } else { 0.0 };
-        let rest = s.qt[k] - shifts[k] * s.q[k];
-        scales[k] = rest / s.qq[k];
-        // How much the fit lowers the weighted sum of squares Σ w t².
-        gains[k] = scales[k] * rest + shifts[k] * (2.0 * wt - shifts[k] * w);
-    }
-    for k in 0..CANDIDATES {
-        if gains[k] > best_gain {
-            (best_gain, scale, shift) = (gains[k], scales[k], shifts[k]);
+    for first in (0..candidates).step_by(CANDIDATES) {
+        let step = most / (candidates - 1) as f32;
+        let steps = std::array::from_fn(|k| top - 1.0 + (first + k) as f32 * step);
+        let s = sums(&t, &weights, &steps, (0.0, top));
+        let (mut scales, mut shifts, mut gains) = ([0.0; CANDIDATES], [0.0; CANDIDATES], [0.0; CANDIDATES]);
+        for k in 0..CANDIDATES {
+            // The normal equations of t ≈ scale · q + shift; the minimum base + span · shift must not be above 0. If all
+            // q are equal (the determinant is rounding noise only), shift stays 0.
+            let determinant = w * s.qq[k] - s.q[k] * s.q[k];
+            let free = (s.qq[k] * wt - s.q[k] * s.qt[k]) / determinant;
+            shifts[k] = if determinant > 1e-5 * w * s.qq[k] { free.min(-base * per_span) } else { 0.0 };
+            let rest = s.qt[k] - shifts[k] * s.q[k];
+            scales[k] = rest / s.qq[k];
+            // How much the fit lowers the weighted sum of squares Σ w t².
+            gains[k] = scales[k] * rest + shifts[k] * (2.0 * wt - shifts[k] * w);
+        }
+        for k in 0..CANDIDATES {
+            if gains[k] > best_gain {
+                (best_gain, scale, shift) = (gains[k], scales[k], shifts[k]);
+            }
         }
     }
     Some(Affine { scale: scale * span, drop: (-base - shift * span).max(0.0), weights })
@@ -146,12 +180,12 @@ struct SuperBlock {
 
 /// Encodes 256 values with `q` in `0..=top`; `None` if a value is infinite or NaN.
 #[inline(always)]
-fn super_block(values: &[f32; 256], top: f32) -> Option<SuperBlock> {
+fn super_block(values: &[f32; 256], importance: Importance<'_>, top: f32) -> Option<SuperBlock> {
     const NONE: Affine = Affine { scale: 0.0, drop: 0.0, weights: [0.0; 32] };
     let groups = values.as_chunks::<32>().0;
     let mut fits = [NONE; 8];
-    for (fit, values) in fits.iter_mut().zip(groups) {
-        *fit = fit_affine(values, top)?;
+    for (g, (fit, values)) in fits.iter_mut().zip(groups).enumerate() {
+        *fit = fit_affine(values, importance.map(|all| &all.as_chunks().0[g]), top)?;
     }
     let d = f16_bytes(fits.iter().fold(0.0, |max, fit| fit.scale.max(max)) / 63.0);
     let dmin = f16_bytes(fits.iter().fold(0.0, |max, fit| fit.drop.max(max)) / 63.0);
@@ -222,13 +256,16 @@ pub(crate) fn pack_nibbles(q: &[u8; 256]) -> [u8; 128] {
     out
 }
 
-pub(crate) fn q4_k(values: &[f32; 256], block: &mut [u8; 144]) {
-    let Some(s) = super_block(values, 15.0) else { return poison(block, 0) };
+/// The importance of each value of a super-block, if it is known.
+type Importance<'a> = Option<&'a [f32; 256]>;
+
+pub(crate) fn q4_k(values: &[f32; 256], importance: Importance<'_>, block: &mut [u8; 144]) {
+    let Some(s) = super_block(values, importance, 15.0) else { return poison(block, 0) };
     write(block, &[&s.d, &s.dmin, &pack_scales(&s.scales, &s.mins), &pack_nibbles(&s.q)]);
 }
 
-pub(crate) fn q5_k(values: &[f32; 256], block: &mut [u8; 176]) {
-    let Some(s) = super_block(values, 31.0) else { return poison(block, 0) };
+pub(crate) fn q5_k(values: &[f32; 256], importance: Importance<'_>, block: &mut [u8; 176]) {
+    let Some(s) = super_block(values, importance, 31.0) else { return poison(block, 0) };
     let mut high = [0; 32];
     for (g, q) in s.q.as_chunks::<32>().0.iter().enumerate() {
         for i in 0..32 {
@@ -238,12 +275,21 @@ pub(crate) fn q5_k(values: &[f32; 256], block: &mut [u8; 176]) {
     write(block, &[&s.d, &s.dmin, &pack_scales(&s.scales, &s.mins), &high, &pack_nibbles(&s.q)]);
 }
 
-pub(crate) fn q6_k(values: &[f32; 256], block: &mut [u8; 210]) {
+pub(crate) fn q6_k(values: &[f32; 256], importance: Importance<'_>, block: &mut [u8; 210]) {
     const D_AT: usize = 208;
     let groups = values.as_chunks::<16>().0;
     let mut fits = [0.0f32; 16];
-    for (fit, values) in fits.iter_mut().zip(groups) {
-        let Some(scale) = fit_symmetric(values) else { return poison(block, D_AT) };
+    for (g, (fit, values)) in fits.iter_mut().zip(groups).enumerate() {
+        // The extreme as 30.8 to 32.55 steps, the one on the other side as up to 31: values beyond clip and the others
+        // gain precision.
+        let steps: [f32; CANDIDATES] = std::array::from_fn(|k| -30.8 - 0.25 * k as f32);
+        let more: [f32; 2 * CANDIDATES] = std::array::from_fn(|k| -29.8 - 0.25 * k as f32);
+        let (importance, steps) = match importance {
+            None => (None, &steps[..]),
+            Some(all) => (Some(&all.as_chunks().0[g]), &more[..]),
+        };
+        let fitted = fit_symmetric(values, importance, steps, (-32.0, 31.0));
+        let Some(scale) = fitted else { return poison(block, D_AT) };
         *fit = scale;
     }
     // The scale of the largest magnitude becomes −128, the 8-bit number of the largest magnitude.
@@ -274,23 +320,32 @@ pub(crate) fn q6_k(values: &[f32; 256], block: &mut [u8; 210]) {
     write(block, &[&low, &high, &scales, &d]);
 }
 
-/// Finds the scale for `q` in `-32..=31`, of either sign; `None` if a value is infinite or NaN.
+/// Finds the scale of either sign for `q` in `low..=high`, by trying the value of the largest magnitude as each of `steps`, a
+/// multiple of eight; `None` if a value is infinite or NaN.
 #[inline(always)]
-fn fit_symmetric(values: &[f32; 16]) -> Option<f32> {
+pub(crate) fn fit_symmetric<const N: usize>(
+    values: &[f32; N],
+    importance: Option<&[f32; N]>,
+    steps: &[f32],
+    (low, high): (f32, f32),
+) -> Option<f32> {
     let (min, max) = range(values)?;
     let extreme = if max > -min { max } else { min };
     let per_extreme = reciprocal(extreme);
     let t = scaled(values, 0.0, per_extreme);
-    // The extreme as 30.8 to 32.55 steps, the one on the other side as up to 31: values beyond clip and the others
-    // gain precision.
-    let steps = std::array::from_fn(|k| -30.8 - 0.25 * k as f32);
-    let s = sums(&t, &weigh(&t), &steps, (-32.0, 31.0));
-    // Without a fit (all zero, or an extreme whose reciprocal overflows), the extreme is 32 steps.
-    let (mut best_gain, mut scale) = (0.0, -1.0 / 32.0);
-    for k in 0..CANDIDATES {
-        let candidate = s.qt[k] / s.qq[k];
-        if candidate * s.qt[k] > best_gain {
-            (best_gain, scale) = (candidate * s.qt[k], candidate);
+    let weights = match importance {
+        None => weigh(&t),
+        Some(importance) => weigh_important(&t, importance),
+    };
+    // Without a fit (all zero, or an extreme whose reciprocal overflows), the extreme is the lowest number.
+    let (mut best_gain, mut scale) = (0.0, 1.0 / low);
+    for steps in steps.as_chunks().0 {
+        let s = sums(&t, &weights, steps, (low, high));
+        for k in 0..CANDIDATES {
+            let candidate = s.qt[k] / s.qq[k];
+            if candidate * s.qt[k] > best_gain {
+                (best_gain, scale) = (candidate * s.qt[k], candidate);
+            }
         }
     }
     Some(scale * extreme)

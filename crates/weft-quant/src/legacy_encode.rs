@@ -106,7 +106,7 @@ pub(crate) fn q8_0(values: &[f32; 32], block: &mut [u8; 34]) {
 }
 
 /// Makes a block decode to NaN. Its scale comes first.
-fn poison(block: &mut [u8]) {
+pub(crate) fn poison(block: &mut [u8]) {
     block.fill(0);
     block[..2].copy_from_slice(&F16_NAN);
 }

@@ -34,11 +34,12 @@ mod kquants;
 mod kquants_encode;
 mod legacy;
 mod legacy_encode;
+mod legacy_weighted;
 pub mod packed;
 mod restore;
 mod types;
 
-pub use codec::{CodecError, decode, encode};
+pub use codec::{CodecError, decode, encode, encode_weighted};
 pub use floats::f16_to_f32;
 pub use ints::{IntLayout, unpack_row};
 pub use restore::restore_tile;

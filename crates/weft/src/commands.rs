@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod devices;
 mod explain;
+mod imatrix;
 mod inspect;
 mod journal;
 mod kl;
@@ -66,6 +67,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     perplexity::COMMAND,
     kl::COMMAND,
     synth::COMMAND,
+    imatrix::COMMAND,
     quantize::COMMAND,
     completions::COMMAND,
 ];

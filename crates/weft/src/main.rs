@@ -14,6 +14,7 @@ mod conversation;
 mod fetching;
 mod form;
 mod hints;
+mod imatrix;
 mod interrupt;
 mod journal;
 mod knobs;

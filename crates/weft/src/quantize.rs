@@ -12,8 +12,9 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, bail};
 use weft_engine::open_file;
 use weft_gguf::{Gguf, Metadata, TensorBytes, TensorInfo};
-use weft_quant::{GgmlType, decode, encode};
+use weft_quant::{GgmlType, decode, encode, encode_weighted};
 
+use crate::imatrix::{Imatrix, Importance};
 use crate::output::refuse_own_file;
 use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
@@ -27,6 +28,8 @@ pub(crate) struct QuantizeOptions {
     pub(crate) output: Option<GgmlType>,
     /// Overrides the type of the token embedding.
     pub(crate) embedding: Option<GgmlType>,
+    /// How much errors in each column of the weights matter, and the name of the file that says so.
+    pub(crate) imatrix: Option<(Imatrix, String)>,
     /// Whether quantised weights may be converted to quantised types that are no smaller.
     pub(crate) allow_requantize: bool,
     /// The number of threads that convert; one more writes.
@@ -70,6 +73,9 @@ pub(crate) struct Conversion {
     pub(crate) before: Sizes,
     /// The sizes after.
     pub(crate) after: Sizes,
+    /// The number of tensors that were quantised by the importance of their columns, and of all quantised ones, if an
+    /// importance matrix was given.
+    pub(crate) weighted: Option<(usize, usize)>,
 }
 
 /// Converts the model at `input` and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
@@ -93,6 +99,7 @@ pub(crate) fn quantize(
     if !options.allow_requantize {
         refuse_pointless_loss(pairs())?;
     }
+    let importances = importances(&gguf, &planned, options)?;
     weft_engine::check_file(&gguf, progress)?;
     // Tensors are converted in order. Those of a packed model are restored, and their memory is given back when they are done.
     let open: Mutex<BTreeMap<usize, TensorBytes>> = Mutex::default();
@@ -103,14 +110,44 @@ pub(crate) fn quantize(
             open.retain(|other, _| other + 2 > at);
             open.entry(at).or_insert_with(|| gguf.tensor_bytes(tensor)).clone()
         };
-        convert(tensor.ty, &bytes, ty, values)
+        convert(tensor.ty, &bytes, ty, values, importances.get(&at))
     };
-    let metadata = metadata(&gguf, options.mix);
+    let metadata = metadata(&gguf, options);
     let flow = write_model(out, metadata, &planned, options.threads, convert, progress)?;
     Ok(flow.is_continue().then(|| Conversion {
         before: Sizes::of(gguf.tensors().iter().map(|tensor| (tensor.ty, tensor.bytes))),
         after: Sizes::of(planned.iter().map(|tensor| (tensor.ty, tensor.bytes()))),
+        weighted: options.imatrix.as_ref().map(|_| {
+            let quantised = pairs().filter(|(tensor, planned)| is_quantised_now(tensor, planned));
+            (importances.len(), quantised.count())
+        }),
     }))
+}
+
+/// Whether a tensor is quantised here.
+fn is_quantised_now(tensor: &TensorInfo, planned: &PlannedTensor) -> bool {
+    planned.ty.is_quantised() && planned.ty != tensor.ty
+}
+
+/// The importance of the tensors that are quantised, by their indices.
+fn importances(
+    gguf: &Gguf,
+    planned: &[PlannedTensor],
+    options: &QuantizeOptions,
+) -> Result<BTreeMap<usize, Importance>> {
+    let Some((imatrix, file)) = &options.imatrix else { return Ok(BTreeMap::new()) };
+    if !gguf.tensors().iter().any(|tensor| imatrix.entries.contains_key(&tensor.name)) {
+        bail!("{file} has no entry for any tensor of the model: it was computed for another one");
+    }
+    let mut importances = BTreeMap::new();
+    for (at, (tensor, planned)) in gguf.tensors().iter().zip(planned).enumerate() {
+        if is_quantised_now(tensor, planned)
+            && let Some(importance) = imatrix.importance(tensor)?
+        {
+            importances.insert(at, importance);
+        }
+    }
+    Ok(importances)
 }
 
 fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
@@ -121,6 +158,7 @@ fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
         layers: metadata.require_u32(&format!("{architecture}.block_count"))?,
         experts: metadata.u32(&format!("{architecture}.expert_count"))?.unwrap_or(0),
         tied: gguf.tensor("output.weight").is_none(),
+        weighted: options.imatrix.is_some(),
         output: options.output,
         embedding: options.embedding,
     })
@@ -162,19 +200,34 @@ fn refuse_pointless_loss<'a>(pairs: impl Iterator<Item = (&'a TensorInfo, &'a Pl
     )
 }
 
-/// The metadata of the result: the model's, without the keys of split files and with the new type.
-fn metadata(gguf: &Gguf, mix: &QuantMix) -> Metadata {
+/// The metadata of the result: the model's, without the keys of split files, with the new type, and with llama.cpp's keys that
+/// describe the importance matrix.
+fn metadata(gguf: &Gguf, options: &QuantizeOptions) -> Metadata {
     let mut metadata = Metadata::new();
     for (key, value) in gguf.metadata().iter().filter(|(key, _)| !key.starts_with("split.")) {
         metadata.insert(key, value.clone());
     }
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
-    metadata.insert("general.file_type", mix.file_type);
+    metadata.insert("general.file_type", options.mix.file_type);
+    if let Some((imatrix, file)) = &options.imatrix {
+        metadata.insert("quantize.imatrix.file", file.as_str());
+        if let Some(dataset) = imatrix.datasets.last() {
+            metadata.insert("quantize.imatrix.dataset", dataset.as_str());
+        }
+        metadata.insert("quantize.imatrix.entries_count", imatrix.entries.len() as u32);
+        metadata.insert("quantize.imatrix.chunks_count", imatrix.chunks);
+    }
     metadata
 }
 
 /// Converts a range of values, which begins and ends at block boundaries of both types.
-fn convert(from: GgmlType, data: &[u8], to: GgmlType, values: Range<u64>) -> Result<Vec<u8>> {
+fn convert(
+    from: GgmlType,
+    data: &[u8],
+    to: GgmlType,
+    values: Range<u64>,
+    importance: Option<&Importance>,
+) -> Result<Vec<u8>> {
     let byte = |value| from.row_bytes(value).and_then(|at| usize::try_from(at).ok());
     let range = byte(values.start).zip(byte(values.end)).and_then(|(start, end)| data.get(start..end));
     let data = range.context("its data is too short")?;
@@ -185,7 +238,10 @@ fn convert(from: GgmlType, data: &[u8], to: GgmlType, values: Range<u64>) -> Res
     decode(from, data, &mut floats)?;
     check_values(&floats, to)?;
     let mut bytes = vec![0; floats.len() / to.block_len() * to.block_bytes()];
-    encode(to, &floats, &mut bytes)?;
+    match importance {
+        Some(importance) => encode_weighted(to, &floats, &importance.of(values), &mut bytes)?,
+        None => encode(to, &floats, &mut bytes)?,
+    }
     Ok(bytes)
 }
 

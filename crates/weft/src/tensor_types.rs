@@ -2,8 +2,8 @@
 //!
 //! Such a name stands for one main type with a few exceptions: sensitive tensors get more bits, small ones are not
 //! converted, and rows that are not whole blocks get a type with smaller blocks. The rules are those of llama.cpp
-//! (`src/llama-quant.cpp`, without an importance matrix), so that names mean what people expect. llama.cpp's exceptions
-//! for Falcon and for Llama 70B are left out.
+//! (`src/llama-quant.cpp`), so that names mean what people expect. llama.cpp's exceptions for Falcon and for Llama 70B are
+//! left out.
 
 use anyhow::{Result, anyhow};
 use weft_quant::GgmlType;
@@ -59,6 +59,8 @@ pub(crate) struct TensorTypes {
     pub(crate) experts: u32,
     /// Whether the token embedding is also the output matrix.
     pub(crate) tied: bool,
+    /// Whether the importance of weights is known.
+    pub(crate) weighted: bool,
     /// Overrides the type of the output matrix.
     pub(crate) output: Option<GgmlType>,
     /// Overrides the type of the token embedding.
@@ -105,6 +107,13 @@ impl TensorTypes {
             // For Mixtral 8x7B: attention is a small part of a model with eight experts.
             Role::Values | Role::Keys if self.experts == 8 => GgmlType::Q8_0,
             Role::AttentionOutput if self.experts == 8 && main == GgmlType::Q4_K => GgmlType::Q5_K,
+            // The first down projections have outliers that a minimum for each block helps with.
+            Role::Down if self.weighted && layer.is_some_and(|layer| layer < self.layers / 8) => match main {
+                GgmlType::Q4_0 => GgmlType::Q4_1,
+                GgmlType::Q5_0 => GgmlType::Q5_1,
+                _ if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
+                main => main,
+            },
             Role::Values | Role::Down if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
             _ => main,
         }

@@ -3,6 +3,7 @@
 mod ahead;
 mod bits;
 mod candidates;
+mod collect;
 mod emulator;
 mod failures;
 mod generation;

@@ -2,7 +2,7 @@
 
 use std::f32::consts::TAU;
 
-use weft_quant::{CodecError, GgmlType, decode, encode};
+use weft_quant::{CodecError, GgmlType, decode, encode, encode_weighted};
 use weft_random::Random;
 
 fn encoders() -> impl Iterator<Item = GgmlType> {
@@ -186,4 +186,73 @@ fn a_wrong_length_is_reported() {
         error.to_string(),
         "q4_0 stores 32 value(s) in 18 byte(s), so 32 value(s) and 36 byte(s) do not match"
     );
+}
+
+/// The types whose errors importances move.
+const WEIGHTED: [GgmlType; 7] = [
+    GgmlType::Q4_0,
+    GgmlType::Q4_1,
+    GgmlType::Q5_0,
+    GgmlType::Q5_1,
+    GgmlType::Q4_K,
+    GgmlType::Q5_K,
+    GgmlType::Q6_K,
+];
+
+fn weighted_round_trip(ty: GgmlType, values: &[f32], importance: &[f32]) -> Vec<f32> {
+    let mut bytes = vec![0xa5; ty.row_bytes(values.len() as u64).unwrap() as usize];
+    encode_weighted(ty, values, importance, &mut bytes).unwrap();
+    let mut out = vec![f32::NAN; values.len()];
+    decode(ty, &bytes, &mut out).unwrap();
+    out
+}
+
+/// Importances that differ a thousandfold within a block.
+fn importances(n: usize) -> Vec<f32> {
+    gaussian(n + 1)[1..].iter().map(|x| (1.5 * x).exp()).collect()
+}
+
+#[test]
+fn important_values_are_more_precise() {
+    let (values, importance) = (gaussian(1 << 15), importances(1 << 15));
+    // What the activations that these importances are of make of errors.
+    let scaled = |of: &[f32]| of.iter().zip(&importance).map(|(x, w)| x * w.sqrt()).collect::<Vec<f32>>();
+    for ty in WEIGHTED {
+        let plain = relative_error(&scaled(&values), &scaled(&round_trip(ty, &values)));
+        let found = relative_error(&scaled(&values), &scaled(&weighted_round_trip(ty, &values, &importance)));
+        assert!(found < 0.93 * plain, "{ty}: {found}, without importances {plain}");
+    }
+}
+
+/// Importances that are equal, or of no use, cost nothing.
+#[test]
+fn without_differences_of_importance_the_search_is_no_worse() {
+    let values = gaussian(1 << 14);
+    for ty in WEIGHTED {
+        let plain = relative_error(&values, &round_trip(ty, &values));
+        let equal = weighted_round_trip(ty, &values, &vec![1.0; values.len()]);
+        assert!(relative_error(&values, &equal) < 1.01 * plain, "{ty}");
+        for useless in [0.0, f32::NAN, f32::INFINITY, 3e38, 1e-38] {
+            let found = weighted_round_trip(ty, &values, &vec![useless; values.len()]);
+            assert_eq!(found, equal, "{ty}: {useless}");
+        }
+    }
+}
+
+#[test]
+fn hostile_importances_and_values_encode() {
+    for ty in GgmlType::ALL.iter().copied().filter(|ty| ty.can_encode()) {
+        for values in [[0.0; 256], [3.4e38; 256], [-1e-40; 256], [f32::NAN; 256]] {
+            let mut importance = [0.0; 256];
+            importance[3] = f32::NAN;
+            importance[4] = f32::MAX;
+            importance[5] = -1.0;
+            let found = weighted_round_trip(ty, &values, &importance);
+            assert!(values[0] != 0.0 || found == values, "{ty}");
+        }
+    }
+    let refused = encode_weighted(GgmlType::Q4_0, &[0.0; 32], &[1.0; 31], &mut [0; 18]).unwrap_err();
+    assert_eq!(refused.to_string(), "31 importances for 32 values; expected one for each");
+    let refused = encode_weighted(GgmlType::Q4_0, &[0.0; 32], &[1.0; 32], &mut [0; 17]).unwrap_err();
+    assert!(matches!(refused, CodecError::Length { .. }), "{refused}");
 }

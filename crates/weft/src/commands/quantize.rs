@@ -10,6 +10,7 @@ use weft_quant::GgmlType;
 use super::make::{OUT, threads, with_progress};
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
+use crate::imatrix::Imatrix;
 use crate::model_ref;
 use crate::out::Out;
 use crate::quantize::{Conversion, QuantizeOptions, Sizes, quantize};
@@ -21,11 +22,13 @@ pub(super) const COMMAND: Command = Command {
     about: "Convert a model's weights to other types",
     notes: "\
 Each tensor gets the type that llama.cpp would give it under the same name. Start from the most precise model you \
-can get: precision lost in one quantisation cannot be recovered by another.
+can get: precision lost in one quantisation cannot be recovered by another. With an importance matrix, which `weft imatrix` \
+makes, types of 6 bits and less lose less.
 
 Examples:
   weft quantize model-f16.gguf model-q4_k_m.gguf
-  weft quantize model-f16.gguf model-q4_0.gguf --quant q4_0 --output-tensor-type q8_0",
+  weft quantize model-f16.gguf model-q4_0.gguf --quant q4_0 --output-tensor-type q8_0
+  weft quantize model-f16.gguf model-q4_k_m.gguf --imatrix imatrix.gguf",
     positionals: &[MODEL, OUT],
     run,
 };
@@ -34,7 +37,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = model_ref::find(args, args.text(MODEL.name))?;
     let path = Path::new(args.text(OUT.name).unwrap_or_default());
     let ty = |knob: &str| args.text(knob).map(str::parse).transpose();
+    let imatrix = args.path("imatrix").map(|path| {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        anyhow::Ok((Imatrix::read(path)?, name))
+    });
     let options = QuantizeOptions {
+        imatrix: imatrix.transpose()?,
         mix: QuantMix::named(args.text("quant").unwrap_or_default())?,
         output: ty("output-tensor-type")?,
         embedding: ty("token-embedding-type")?,
@@ -46,7 +54,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let mut out = Out::new();
     if args.flag("json") {
         let (before, after) = (sizes(&done.before), sizes(&done.after));
-        out.json(&json!({ "path": path.display().to_string(), "before": before, "after": after }))?;
+        let mut done_json = json!({ "path": path.display().to_string(), "before": before, "after": after });
+        if let Some((weighted, quantised)) = done.weighted {
+            done_json["imatrix"] = json!({ "tensors": weighted, "of": quantised });
+        }
+        out.json(&done_json)?;
     } else {
         table(&done, &mut out)?;
     }
@@ -61,7 +73,7 @@ fn sizes(Sizes(by_type): &Sizes) -> Value {
 }
 
 /// Prints the size and number of tensors of each type, before and after.
-fn table(Conversion { before, after }: &Conversion, out: &mut impl Write) -> io::Result<()> {
+fn table(Conversion { before, after, weighted }: &Conversion, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{:<8}  {:>19}  {:>19}", "TYPE", "BEFORE", "AFTER")?;
     let types: BTreeSet<&GgmlType> = before.0.keys().chain(after.0.keys()).collect();
     for ty in types {
@@ -73,7 +85,13 @@ fn table(Conversion { before, after }: &Conversion, out: &mut impl Write) -> io:
         writeln!(out, "{}", line.trim_end())?;
     }
     let [before, after] = [before, after].map(|sizes| units::bytes(sizes.bytes()));
-    writeln!(out, "{:<8}  {before:>10}{:9}  {after:>10}", "all", "")
+    writeln!(out, "{:<8}  {before:>10}{:9}  {after:>10}", "all", "")?;
+    match weighted {
+        None => Ok(()),
+        Some((weighted, of)) => {
+            writeln!(out, "{weighted} of {of} tensors by the importance of their columns")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +109,7 @@ mod tests {
         let done = Conversion {
             before: sizes(&[(GgmlType::F32, 5, 20_480), (GgmlType::F16, 820, 59_000_000_000)]),
             after: sizes(&[(GgmlType::F32, 5, 20_480), (GgmlType::Q4_K, 820, 16_000_000_000)]),
+            weighted: Some((801, 820)),
         };
         let mut text = Vec::new();
         table(&done, &mut text).unwrap();
@@ -100,6 +119,7 @@ mod tests {
             f16          59.0 GB in   820
             q4_k                              16.0 GB in   820
             all          59.0 GB              16.0 GB
+            801 of 820 tensors by the importance of their columns
         "#]]
         .assert_eq(&String::from_utf8(text).unwrap());
     }

@@ -24,7 +24,7 @@ const REMOTE: &[&str] = &["chat", "bench-serve"];
 /// Commands that sample tokens.
 const SAMPLE: &[&str] = all_of![GENERATE, &["serve"]];
 /// Commands that compute prompts.
-const BATCH: &[&str] = all_of![SAMPLE, RECORD];
+const BATCH: &[&str] = all_of![SAMPLE, RECORD, &["imatrix"]];
 /// Commands that run a model.
 const LOAD: &[&str] = all_of![BATCH, &["logits"]];
 /// Commands that compile a model, to run it or to show how.
@@ -70,7 +70,8 @@ const JSON: &[&str] = all_of![
         "roofline",
         "devices",
         "journal",
-        "bench-serve"
+        "bench-serve",
+        "imatrix"
     ]
 ];
 /// Commands that use the journal.
@@ -139,6 +140,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Context size in tokens"),
     knob(MODEL, "context", Kind::Count(3, 1 << 20), &["perplexity", "kl"]).short('c').default("512")
         .help("Tokens per window; predictions in its second half are scored"),
+    knob(MODEL, "context", Kind::Count(3, 1 << 20), &["imatrix"]).short('c').default("512")
+        .help("Tokens per window"),
     knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").unset("512, or 128 on an integrated GPU")
         .help("Maximum number of tokens computed in one step"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
@@ -305,6 +308,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "windows", Kind::Count(1, 1 << 30), &["perplexity", "kl"]).unset("all")
         .help("Maximum number of windows to score"),
 
+    // What `imatrix` reads.
+    knob(MEASURE, "windows", Kind::Count(1, 1 << 30), &["imatrix"]).unset("all")
+        .help("Maximum number of windows to run"),
+
     // What `ablate` tries.
     knob(MEASURE, "knobs", Kind::Text("NAMES"), &["ablate"]).default("all")
         .help("Changes to try, comma-separated: decisions as NAME or NAME=MODE, `batch.half` (half of --batch), `schedules` (on a GPU), `aa` (no change), or `all`"),
@@ -346,15 +353,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Model whose shape to use"),
     knob(WEIGHTS, "layers", Kind::Count(1, 1000), &["synth"]).unset("as many as the preset has")
         .help("Number of layers"),
+    knob(WEIGHTS, "mtp", Kind::Flag, &["synth"])
+        .help("Add a layer for multi-token prediction, which `--speculate mtp` uses"),
     knob(WEIGHTS, "seed", Kind::Count(0, u64::MAX), &["synth"]).default("0")
         .help("Random seed"),
     knob(WEIGHTS, "output-tensor-type", Kind::Choice(TYPES), &["quantize"]).value_name("TYPE")
         .help("Type of the output matrix, overriding --quant"),
     knob(WEIGHTS, "token-embedding-type", Kind::Choice(TYPES), &["quantize"]).value_name("TYPE")
         .help("Type of the token embedding, overriding --quant"),
+    knob(WEIGHTS, "imatrix", Kind::Path("FILE"), &["quantize"])
+        .help("Importance matrix, from `weft imatrix` or llama.cpp: errors in important columns of weights are made smaller"),
     knob(WEIGHTS, "allow-requantize", Kind::Flag, &["quantize"])
-    knob(WEIGHTS, "mtp", Kind::Flag, &["synth"])
-        .help("Add a layer for multi-token prediction, which `--speculate mtp` uses"),
         .help("Allow quantised weights to be quantised again without getting smaller, which only loses precision"),
 
     // Where things are kept and what is printed.
@@ -364,6 +373,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("File to write; `-` for standard output"),
     knob(OUTPUT, "out", Kind::Path("FILE"), &["optimize"]).short('o').default("optimize.html")
         .help("Page to write with all results"),
+    knob(OUTPUT, "out", Kind::Path("FILE"), &["imatrix"]).short('o').default("imatrix.gguf")
+        .help("File to write; an existing file is replaced"),
     knob(OUTPUT, "tensors", Kind::Flag, &["inspect"])
         .help("List every tensor"),
     knob(OUTPUT, "step", Kind::Choice(&["decode", "prefill"]), &["explain"]).value_name("STEP").default("decode")

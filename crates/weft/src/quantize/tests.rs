@@ -16,6 +16,7 @@ fn options(mix: &str) -> QuantizeOptions {
         mix: QuantMix::named(mix).unwrap(),
         output: None,
         embedding: None,
+        imatrix: None,
         allow_requantize: false,
         threads: NonZeroUsize::new(2).unwrap(),
     }

@@ -10,7 +10,7 @@ use crate::synth::testing::tensor_types;
 
 fn types_of(mix: &str, layers: u32, experts: u32) -> TensorTypes {
     let mix = QuantMix::named(mix).unwrap();
-    TensorTypes { mix, layers, experts, tied: false, output: None, embedding: None }
+    TensorTypes { mix, layers, experts, tied: false, weighted: false, output: None, embedding: None }
 }
 
 /// These files were quantised by llama.cpp.
@@ -69,6 +69,20 @@ fn some_layers_get_more_bits() {
     assert_eq!(more(&types_of("q5_k_m", 3, 0), "ffn_down_shexp.weight"), [2]);
     assert!(more(&types_of("q4_0", 32, 0), "ffn_down.weight").is_empty());
     assert_eq!(more(&types_of("q4_k_m", 1, 0), "ffn_down.weight"), [0]);
+}
+
+#[test]
+fn with_importance_the_first_down_projections_have_minima() {
+    let downs = |mix: &str| -> Vec<GgmlType> {
+        let types = TensorTypes { weighted: true, ..types_of(mix, 24, 0) };
+        (0..5)
+            .map(|layer| types.type_of(&format!("blk.{layer}.ffn_down.weight"), &[512, 512]).unwrap())
+            .collect()
+    };
+    use GgmlType::{Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q6_K};
+    assert_eq!(downs("q4_0"), [Q4_1, Q4_1, Q4_1, Q4_0, Q4_0]);
+    assert_eq!(downs("q5_0"), [Q5_1, Q5_1, Q5_1, Q5_0, Q5_0]);
+    assert_eq!(downs("q4_k_m"), [Q6_K, Q6_K, Q6_K, Q4_K, Q4_K]);
 }
 
 #[test]

@@ -22,6 +22,38 @@ fn a_synthetic_model_runs_before_and_after_quantisation() {
     assert_eq!(folder.files(), ["f16.gguf", "small.gguf"], "nothing else is left");
 }
 
+#[test]
+fn a_model_is_quantised_by_its_importance_matrix() {
+    let folder = Folder::new();
+    let [exact, text, matrix, small] = ["f16.gguf", "text.txt", "matrix.gguf", "small.gguf"]
+        .map(|name| folder.join(name).display().to_string());
+    weft(["synth", "--quant", "f16", "--json", &exact]).run().json();
+    fs::write(&text, "The quick brown fox jumps over the lazy dog. ".repeat(20)).unwrap();
+    let call = ["imatrix", &exact, &text, "--out", &matrix, "--context", "32", "--windows", "3", "--json"];
+    let made = weft(call).run().json();
+    // Two layers of which one has experts; neither embedding nor head.
+    assert_eq!((&made["windows"]["of"], &made["windows"]["context"]), (&3.into(), &32.into()));
+    let experts = made["experts"].as_array().unwrap();
+    let counts: u64 =
+        experts[0]["tokens"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+    assert!(counts > 0 && counts.is_multiple_of(96), "{counts} uses of experts by 96 tokens");
+    let table = weft(&call[..9]).run().ok();
+    assert!(table.starts_with("LAYER  EXPERTS  UNUSED"), "{table}");
+    assert!(table.contains("weights measured on 3 windows of 32 tokens"), "{table}");
+
+    let done = weft(["quantize", &exact, &small, "--imatrix", &matrix, "--json"]).run().json();
+    let [weighted, of] = ["tensors", "of"].map(|key| done["imatrix"][key].as_u64().unwrap());
+    assert!(weighted > 0 && made["tensors"].as_u64() >= Some(weighted), "routers have entries, too: {done}");
+    assert_eq!(weighted + 2, of, "embedding and head have none");
+    let other = model("llama-tiny-q6_k").display().to_string();
+    // Another model's matrix, and a file that is none.
+    let refused =
+        weft(["quantize", &other, &small, "--imatrix", &matrix, "--allow-requantize"]).run().failed(1);
+    assert!(refused.contains("it was computed for another"), "{refused}");
+    let refused = weft(["quantize", &exact, &small, "--imatrix", &exact]).run().failed(1);
+    assert!(refused.contains("expected a file whose `general.type` is `imatrix`"), "{refused}");
+}
+
 #[cfg(unix)]
 #[test]
 fn signals_leave_no_files() {
