@@ -108,7 +108,9 @@ pub(crate) const ROOMS: &[Room] = &[
         ],
         ..IMPURE
     },
-    Room { name: "weft-serve", uses: &["weft-text", "weft-engine"], ..IMPURE },
+    // Compiles grammars and computes masks on threads of its own.
+    Room { name: "weft-grammar", uses: &["weft-text", "weft-engine"], ..IMPURE },
+    Room { name: "weft-serve", uses: &["weft-text", "weft-engine", "weft-grammar"], ..IMPURE },
     Room {
         name: "weft",
         uses: &[
@@ -122,6 +124,7 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-models",
             "weft-engine",
             "weft-lab",
+            "weft-grammar",
             "weft-serve",
         ],
         ..IMPURE

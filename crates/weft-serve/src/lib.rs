@@ -21,8 +21,6 @@
 mod api;
 mod app;
 mod error;
-mod form;
-mod grammar;
 mod http;
 mod json;
 mod kv_events;
@@ -39,7 +37,6 @@ mod worker;
 
 #[doc(hidden)]
 pub use api::request_body as fuzz_request_body;
-pub use form::{FormError, ReplyForm, ReplyForms};
 pub use log::{LogFormat, log_panic, log_to_stderr};
 pub use options::{Limits, ModelSource, ServeOptions};
 pub use server::{ServeError, Server};

@@ -11,10 +11,10 @@ use tracing::{info, warn};
 use weft_engine::{
     ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer, available_memory,
 };
+use weft_grammar::Grammars;
 use weft_text::reply::ReplyFormat;
 
 use crate::error::{ApiError, Kind};
-use crate::grammar::Grammars;
 use crate::kv_events::KvEvents;
 use crate::loading::logged;
 use crate::metrics::Metrics;

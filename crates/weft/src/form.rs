@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use weft_engine::{LogitProcessor, Model};
-use weft_serve::{ReplyForm, ReplyForms};
+use weft_grammar::{ReplyForm, ReplyForms};
 use weft_text::ChatTemplate;
 
 use crate::args::Args;
@@ -46,6 +46,7 @@ impl Form {
         &self,
         prompt: Option<(&ChatTemplate, &str)>,
     ) -> anyhow::Result<Box<dyn LogitProcessor>> {
+        let prompt = prompt.map(|(template, prompt)| (template.source(), prompt));
         self.forms.processor(&self.form, prompt).with_context(|| format!("cannot use {}", self.option))
     }
 }

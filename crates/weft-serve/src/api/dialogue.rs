@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use weft_engine::{Message, RenderOptions, TemplateError};
+use weft_grammar::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec};
 use weft_text::reply::{ReplyFormat, Tool, ToolSyntax};
 
 use super::fallback;
 use crate::error::{ApiError, Kind};
-use crate::grammar::{self, CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec};
 use crate::models::Loaded;
 use crate::reply::Reading;
 
@@ -144,9 +144,9 @@ impl Dialogue {
             _ => CallForm::Hermes,
         };
         let choice = match &self.choice {
-            ToolChoice::Auto | ToolChoice::None => grammar::ToolChoice::Auto,
-            ToolChoice::Required => grammar::ToolChoice::Required,
-            ToolChoice::Named(name) => grammar::ToolChoice::Named(name.clone()),
+            ToolChoice::Auto | ToolChoice::None => weft_grammar::ToolChoice::Auto,
+            ToolChoice::Required => weft_grammar::ToolChoice::Required,
+            ToolChoice::Named(name) => weft_grammar::ToolChoice::Named(name.clone()),
         };
         let callable = |tool: &Tool| Callable {
             name: tool.name.clone(),

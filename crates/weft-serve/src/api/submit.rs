@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use serde_json::Value;
 use weft_engine::{GenerateOptions, LogitProcessor, Request};
+use weft_grammar::{GrammarError, GrammarSpec};
 
 use super::dialogue::Dialogue;
 use super::sampling::Parameters;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
-use crate::grammar::{GrammarError, GrammarSpec};
 use crate::http::new_seed;
 use crate::models::Loaded;
 use crate::reply::{Reading, Replies};

@@ -1,0 +1,120 @@
+//! Calls as GLM writes them: keys and values between tags, strings without quotes, other values as JSON.
+//!
+//! Arguments come in the order of the schema's `properties`; required ones must come. Where the schema lists none, any key
+//! may come.
+
+use serde_json::{Map, Value};
+
+use super::parts::{Calls, Opening, Tool, plain_name, repeated};
+use super::value::{resolve, value};
+use crate::error::{GrammarError, Place};
+use crate::lark::{Lark, mark, quoted};
+use crate::schema::{Mode, Schemas};
+use crate::vocabulary::Mark;
+
+/// The marks around keys and values.
+struct Tags {
+    key: (Mark, Mark),
+    value: (Mark, Mark),
+}
+
+/// `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`
+pub(super) fn rules(
+    lark: &mut Lark,
+    schemas: &Schemas<'_>,
+    tools: &[Tool<'_>],
+    parallel: bool,
+    of: impl Fn(&str) -> Mark,
+) -> Result<Calls, GrammarError> {
+    let (begin, end) = (of("<tool_call>"), of("</tool_call>"));
+    let tags =
+        Tags { key: (of("<arg_key>"), of("</arg_key>")), value: (of("<arg_value>"), of("</arg_value>")) };
+    let mut options = Vec::with_capacity(tools.len());
+    for tool in tools {
+        plain_name(tool)?;
+        let arguments = arguments(lark, schemas, tool, &tags)?;
+        options.push(lark.rule(&format!("{} {arguments}", quoted(tool.name))));
+    }
+    let after = lark.rule(&format!("WS? ({}) WS? {}", options.join(" | "), mark(&end)));
+    let next = lark.rule(&format!("{} {after}", mark(&begin)));
+    let calls = repeated(lark, &after, &next, parallel);
+    Ok(Calls { opening: Opening::Mark { begin, never: Vec::new() }, calls })
+}
+
+/// The rule of a tool's arguments.
+fn arguments(
+    lark: &mut Lark,
+    schemas: &Schemas<'_>,
+    tool: &Tool<'_>,
+    tags: &Tags,
+) -> Result<String, GrammarError> {
+    const KNOWN: &[&str] = &["type", "properties", "required", "additionalProperties"];
+    let relaxed = tool.mode == Mode::Relaxed;
+    let refuse = |path: &str, message: &str| Err(GrammarError::new(Place::Tool(tool.index), path, message));
+    let none = Map::new();
+    let schema = match resolve(schemas, &tool.arguments) {
+        Value::Object(schema) => schema,
+        Value::Bool(false) => return refuse("", "the schema accepts no arguments at all"),
+        _ => &none,
+    };
+    if !relaxed && let Some(key) = schema.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+        return refuse(
+            key,
+            "this keyword is not supported for all arguments together: this model writes them one by one",
+        );
+    }
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let required: Vec<&str> = match schema.get("required") {
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let more = schema.get("additionalProperties");
+    let unlisted = required.iter().filter(|name| !properties.contains_key(**name));
+    if more == Some(&Value::Bool(false))
+        && let Some(name) = unlisted.clone().next()
+    {
+        return refuse("required", &format!("{name:?} is required, but not among `properties`"));
+    }
+    let any = Value::Bool(true);
+    let listed = properties.iter().map(|(key, value)| (key.as_str(), value));
+    let mut rule = Vec::new();
+    for (key, value) in listed.chain(unlisted.map(|name| (*name, more.unwrap_or(&any)))) {
+        let is_required = required.contains(&key);
+        if *resolve(schemas, value) == Value::Bool(false) {
+            if is_required {
+                return refuse(&format!("properties.{key}"), "a required property accepts no value");
+            }
+            continue;
+        }
+        let argument = argument(lark, schemas, tool, key, value, tags)?;
+        rule.push(format!("(WS? {argument}){}", if is_required { "" } else { "?" }));
+    }
+    if rule.is_empty() && more != Some(&Value::Bool(false)) {
+        let key = lark.ended("/[^<]+/", false, &tags.key.1, &[]);
+        let value = value(lark, schemas, tool, "", more.unwrap_or(&any), &tags.value.1)?;
+        rule.push(format!("(WS? {} {key} WS? {} {value})*", mark(&tags.key.0), mark(&tags.value.0)));
+    }
+    Ok(if rule.is_empty() { "\"\"".to_owned() } else { lark.rule(&rule.join(" ")) })
+}
+
+/// The rule of one argument.
+fn argument(
+    lark: &mut Lark,
+    schemas: &Schemas<'_>,
+    tool: &Tool<'_>,
+    key: &str,
+    schema: &Value,
+    tags: &Tags,
+) -> Result<String, GrammarError> {
+    if key.is_empty() || key.trim() != key || key.contains('<') {
+        return Err(GrammarError::new(
+            Place::Tool(tool.index),
+            format!("properties.{key}"),
+            "expected a name that this model can write between tags: not empty, without whitespace around it and \
+             without <",
+        ));
+    }
+    let value = value(lark, schemas, tool, key, schema, &tags.value.1)?;
+    let [begin, end, begin_value] = [&tags.key.0, &tags.key.1, &tags.value.0].map(mark);
+    Ok(lark.rule(&format!("{begin} {} {end} WS? {begin_value} {value}", quoted(key))))
+}

@@ -1,0 +1,124 @@
+//! What a reply must look like.
+
+use serde_json::Value;
+use weft_text::reply::ReplyFormat;
+
+/// What a reply must look like: perhaps reasoning, then text or calls of tools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GrammarSpec {
+    /// Whether the reply begins with reasoning, which is free text.
+    pub reasoning: Reasoning,
+    /// What the reply's text must look like.
+    pub text: TextSpec,
+    /// The tools that the reply may or must call.
+    pub calls: Option<CallSpec>,
+}
+
+impl GrammarSpec {
+    /// Whether the reply is constrained at all. Free text needs no grammar, nor do calls that are neither required nor
+    /// strict.
+    pub fn constrains(&self) -> bool {
+        self.text != TextSpec::Free
+            || self.calls.as_ref().is_some_and(|calls| {
+                calls.choice != ToolChoice::Auto || calls.tools.iter().any(|tool| tool.strict)
+            })
+    }
+}
+
+/// Whether a reply begins with reasoning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reasoning {
+    /// The model does not reason, or the prompt has ended its reasoning.
+    None,
+    /// The reply may begin with reasoning: `begin`, free text, `end`.
+    Optional {
+        /// What begins it.
+        begin: String,
+        /// What ends it.
+        end: String,
+    },
+    /// The prompt ends inside reasoning: the reply begins with free text up to `end`.
+    Open {
+        /// What ends it.
+        end: String,
+    },
+}
+
+impl Reasoning {
+    /// How a reply of this format to this rendered prompt begins.
+    pub fn after(format: &ReplyFormat, prompt: &str) -> Reasoning {
+        match &format.reasoning {
+            None => Reasoning::None,
+            Some(tags) if format.begins_in_reasoning(prompt) => Reasoning::Open { end: tags.end.into() },
+            // The template has ended the reasoning before it began.
+            Some(tags) if prompt.trim_end().ends_with(tags.end) => Reasoning::None,
+            Some(tags) => Reasoning::Optional { begin: tags.begin.into(), end: tags.end.into() },
+        }
+    }
+}
+
+/// What the text of a reply must look like.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TextSpec {
+    /// Anything.
+    Free,
+    /// A JSON object.
+    JsonObject,
+    /// JSON that is valid by this schema.
+    JsonSchema(Value),
+    /// A text that this regular expression matches as a whole.
+    Pattern(String),
+    /// One of these texts.
+    Choice(Vec<String>),
+}
+
+/// The tools that a reply may or must call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallSpec {
+    /// How the model writes them.
+    pub form: CallForm,
+    /// The tools.
+    pub tools: Vec<Callable>,
+    /// Whether one must be called.
+    pub choice: ToolChoice,
+    /// Whether one reply may have several calls.
+    pub parallel: bool,
+}
+
+/// How a model writes calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallForm {
+    /// `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`
+    Glm,
+    /// DeepSeek V3: between its own markers, with the arguments in a fenced block.
+    DeepSeekV3,
+    /// DeepSeek V3.1: between its own markers.
+    DeepSeekV31,
+    /// Hermes and Qwen: `<tool_call>{"name": …, "arguments": …}</tool_call>`
+    Hermes,
+    /// Llama 3: `{"name": …, "parameters": …}`, perhaps after `<|python_tag|>`.
+    Llama3,
+}
+
+/// A tool that may be called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Callable {
+    /// Its name.
+    pub name: String,
+    /// The JSON schema of its arguments; null if it takes none.
+    pub parameters: Value,
+    /// Whether its arguments must be valid by the schema to the letter. Otherwise keywords that grammars cannot
+    /// enforce are left out.
+    pub strict: bool,
+}
+
+/// Whether a tool must be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides.
+    Auto,
+    /// Some tool must be called.
+    Required,
+    /// The tool of this name must be called.
+    Named(String),
+}
