@@ -4,9 +4,9 @@
     loopback.py WORKER MODEL [--measure]
 
 WORKER is the program weft-dynamo, MODEL a GGUF file. Needs the packages ai-dynamo and openai, and neither etcd nor NATS. The
-checks: texts do not depend on which worker, or how many, write them; a second turn goes to the worker that has the first; streams
-survive a worker that is killed and one that is drained; a worker that joins takes load. With --measure, also what two workers
-serve beside one, each on a core of its own, and the front end's share.
+checks: texts do not depend on which worker, or how many, write them; a second turn goes to the worker that has the first; tools
+and forms of replies are enforced; streams survive a worker that is killed and one that is drained; a worker that joins takes load.
+With --measure instead, what two workers serve beside one, each on a core of its own, and the front end's share.
 """
 
 import argparse
@@ -14,19 +14,22 @@ import asyncio
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 
-from openai import AsyncOpenAI
+from openai import APIStatusError, AsyncOpenAI
 
 NAME = "loopback"
 STREAMS = 16
+ROUNDS = 5
 PROMPTS = ["a fox", "a small boat", "two friends", "a lost key", "an old clock", "a garden", "the moon", "a brave mouse"]
 
 
@@ -100,9 +103,9 @@ class Cluster:
         return NAME in models and len(endpoints) >= alive
 
     async def reply(self, messages, seed, tokens=200, stream=True, **more):
-        """A reply: its text, its usage, and the worker that gave it."""
-        ask = dict(model=NAME, messages=messages, seed=seed, max_tokens=tokens, temperature=0.8, **more)
-        ask["extra_body"] = {"nvext": {"extra_fields": ["worker_id"]}}
+        """A reply: its text, its usage, and the worker that gave it. `more` is what the client does not know by name."""
+        ask = dict(model=NAME, messages=messages, seed=seed, max_tokens=tokens, temperature=0.8)
+        ask["extra_body"] = {"nvext": {"extra_fields": ["worker_id"]}, **more}
         if not stream:
             done = await self.client.chat.completions.create(**ask)
             return done.choices[0].message.content or "", done.usage, worker_of(done)
@@ -160,6 +163,60 @@ def texts(replies):
     return [text for text, _, _ in replies]
 
 
+async def forms(cluster):
+    """Replies of a form that is asked for: calls of tools, and text. The model knows nothing of either."""
+    city = {"type": "object", "properties": {"city": {"enum": ["Rome", "Oslo"]}, "days": {"type": "integer", "minimum": 1, "maximum": 9}}}
+    city |= {"required": ["city", "days"], "additionalProperties": False}
+    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+    schemas = {"weather": city, "now": nothing}
+    tools = [{"type": "function", "function": {"name": name, "parameters": schema}} for name, schema in schemas.items()]
+    create = cluster.client.chat.completions.create
+    ask = dict(model=NAME, messages=[{"role": "user", "content": "What is the weather in Rome?"}], max_tokens=100)
+    done = await create(**ask, tools=tools)
+    check("a request with tools is served", done.choices[0].finish_reason is not None)
+
+    def fits(call):
+        arguments = json.loads(call.function.arguments)
+        if call.function.name == "now":
+            return arguments == {}
+        return call.function.name == "weather" and arguments["city"] in ("Rome", "Oslo") and 1 <= arguments["days"] <= 9
+
+    for name, choice in {"required": "required", **{name: {"type": "function", "function": {"name": name}} for name in schemas}}.items():
+        for stream in (False, True):
+            found = await calls(create, stream, **ask, tools=tools, tool_choice=choice)
+            right = bool(found) and all(map(fits, found)) and (name == "required" or found[0].function.name == name)
+            said = [(call.function.name, call.function.arguments) for call in found]
+            check(f"tool_choice {name}{', streamed' if stream else ''}", right, f"{said}")
+    schema = {"type": "json_schema", "json_schema": {"name": "city", "schema": city, "strict": True}}
+    for what, more, holds in [
+        ("a JSON schema", dict(response_format=schema), lambda text: json.loads(text)["city"] in ("Rome", "Oslo")),
+        ("a choice", dict(extra_body={"guided_choice": ["yes", "no"]}), lambda text: text in ("yes", "no")),
+        ("a regex", dict(extra_body={"guided_regex": "[ab]{3}-\\d"}), lambda text: re.fullmatch("[ab]{3}-\\d", text)),
+        ("a grammar", dict(extra_body={"guided_grammar": 'start: "x" "y" | "z"'}), lambda text: text in ("xy", "z")),
+    ]:
+        text = (await create(**ask, **more)).choices[0].message.content
+        check(f"a reply follows {what}", bool(holds(text)), repr(text))
+    try:
+        await create(**ask, response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": {"not": {}}}})
+        why = ""
+    except APIStatusError as error:
+        why = str(error)
+    check("a schema that cannot be enforced is refused by name", "`not`" in why, why)
+
+
+async def calls(create, stream, **ask):
+    """The calls of tools in a reply."""
+    if not stream:
+        return (await create(**ask)).choices[0].message.tool_calls or []
+    found = {}
+    async for part in await create(**ask, stream=True):
+        for call in (part.choices[0].delta.tool_calls or []) if part.choices else []:
+            known = found.setdefault(call.index, call)
+            if known is not call:
+                known.function.arguments = (known.function.arguments or "") + (call.function.arguments or "")
+    return list(found.values())
+
+
 async def checks(cluster):
     await cluster.start()
     first = await cluster.join()
@@ -187,11 +244,7 @@ async def checks(cluster):
     check("second turns go to the worker that has the first", same == 8, f"{same} of 8")
     check("their prompts come from its cache", cached > prompt // 2, f"{cached} of {prompt} tokens")
 
-    tool = {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}
-    done = await cluster.client.chat.completions.create(
-        model=NAME, messages=[{"role": "user", "content": "What time is it?"}], tools=[tool], max_tokens=8
-    )
-    check("a request with tools is served", done.choices[0].finish_reason is not None)
+    await forms(cluster)
 
     moved = await cluster.moved()
     streams = await cluster.half_way()
@@ -213,32 +266,51 @@ async def checks(cluster):
     check("the drained worker ends by itself", ended == 0, f"status {ended}")
 
 
+def cpu(process):
+    """Seconds of processor time that a process has taken."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(float, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 async def measure(cluster):
-    """Tokens per second of one worker and of two, in turns, and the front end's time."""
-    await cluster.start()
+    """Tokens per second of one worker and of two, in turns, and the processor time of all that take part."""
     cores = sorted(os.sched_getaffinity(0))
-    one = await cluster.join(cores[0])
     if len(cores) < 2:
         return print("one core: two workers are not measured")
-    two, rates = None, {1: [], 2: []}
-    busy = lambda: sum(float(n) for n in pathlib.Path(f"/proc/{cluster.frontend.pid}/stat").read_text().split()[13:15])
-    begun, replies = busy(), 0
-    for _ in range(3):
-        for count in (1, 2):
-            if count == 2:
-                two = await cluster.join(cores[1])
-            await cluster.stories(tokens=16)
-            start = time.monotonic()
-            done = await cluster.stories(tokens=256) + await cluster.stories(tokens=256)
-            rates[count].append(sum(usage.completion_tokens for _, usage, _ in done) / (time.monotonic() - start))
-            replies += len(done) + STREAMS
-        cluster.workers[two].send_signal(signal.SIGTERM)
-        await asyncio.to_thread(cluster.workers[two].wait)
-        await asyncio.sleep(1)
-    middle = {count: sorted(found)[1] for count, found in rates.items()}
-    spent = (busy() - begun) / os.sysconf("SC_CLK_TCK") / replies
-    print(f"one worker {middle[1]:.0f} tokens/s, two {middle[2]:.0f}: {middle[2] / middle[1]:.2f}x; rates {rates}")
-    print(f"the front end: {1000 * spent:.1f} ms of a core for a reply; worker {one}")
+    await cluster.start()
+    await cluster.join(cores[0])
+    rounds = {1: [], 2: []}
+    for turn in range(2 * ROUNDS):
+        # In the order 1 2, 2 1, 1 2 …, so that what changes slowly concerns both.
+        count = 1 + (turn + 1) // 2 % 2
+        running = [cluster.workers[n] for n in cluster.workers if cluster.workers[n].poll() is None]
+        if count == 2 and len(running) == 1:
+            running.append(cluster.workers[await cluster.join(cores[1])])
+        elif count == 1 and len(running) == 2:
+            running[1].send_signal(signal.SIGTERM)
+            await asyncio.to_thread(running.pop().wait)
+            await asyncio.sleep(2)
+        ask = dict(stream=False, ignore_eos=True)
+        await cluster.stories(tokens=16, **ask)
+        begun, parts = time.monotonic(), [cpu(cluster.frontend), time.process_time(), sum(map(cpu, running))]
+        done = sum([await cluster.stories(tokens=256, **ask) for _ in range(3)], [])
+        wall = time.monotonic() - begun
+        spent = [cpu(cluster.frontend), time.process_time(), sum(map(cpu, running))]
+        tokens = sum(usage.completion_tokens for _, usage, _ in done)
+        shares = [after - before for before, after in zip(parts, spent)]
+        rounds[count].append((tokens / wall, *(1e6 * share / tokens for share in shares)))
+        used = len({worker for _, _, worker in done})
+        print(f"{count} ({used} took part): {tokens / wall:.0f} tokens/s, {wall:.1f} s; µs of processor time for a token: "
+              f"front end {rounds[count][-1][1]:.0f}, client {rounds[count][-1][2]:.0f}, workers {rounds[count][-1][3]:.0f}", flush=True)
+    median = lambda count, at: statistics.median(row[at] for row in rounds[count])
+    pairs = [two[0] / one[0] for one, two in zip(rounds[1], rounds[2])]
+    print(f"one worker {median(1, 0):.0f} tokens/s, two {median(2, 0):.0f}: {median(2, 0) / median(1, 0):.2f}x "
+          f"(pairs {', '.join(f'{pair:.2f}' for pair in pairs)})")
+    # What they would serve if each had its core for itself.
+    print(f"by the workers' own processor time: {2 * median(1, 3) / median(2, 3):.2f}x")
+    front, client, worker = (median(2, at) for at in (1, 2, 3))
+    print(f"the front end: {front:.0f} µs of a core for a token, {front * 0.256:.1f} ms for a reply of 256; "
+          f"{100 * front / worker:.1f} % of a worker's time; the client: {client:.0f} µs")
 
 
 def main():

@@ -63,6 +63,7 @@ fn main() -> Result<()> {
         .threads(threads)
         // A worker says at its start that its memory is too small, not under load.
         .commit(true);
+    let reasons = common.dyn_reasoning_parser.is_some();
     let config = WorkerConfig {
         namespace: common.namespace,
         component: common.component,
@@ -78,6 +79,6 @@ fn main() -> Result<()> {
         runtime: common.runtime,
         ..WorkerConfig::default()
     };
-    let worker = Worker::new(model, name, options).drain(Duration::from_secs(drain));
+    let worker = Worker::new(model, name, options).drain(Duration::from_secs(drain)).reasons(reasons);
     run(Arc::new(worker), config)
 }

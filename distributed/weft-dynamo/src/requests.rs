@@ -7,7 +7,7 @@ use crate::refused;
 
 /// Returns the engine's request. `seed` is used if the client gave none.
 ///
-/// Stop strings are left to the front end, which has the text: it ends the stream when one comes.
+/// The form of a guided reply is left to [`guided`](crate::guided), stop strings to the front end, which has the text: it ends the stream when one comes.
 ///
 /// # Errors
 /// If it asks for anything that the engine does not have. Nothing is ignored that would change the reply.
@@ -20,7 +20,6 @@ pub fn request(from: &PreprocessedRequest, seed: u64) -> Result<Request, DynamoE
         ("images, audio or video", from.multi_modal_data.is_some()),
         ("prompts computed by another worker", from.prefill_result.is_some()),
         ("adapters (LoRA)", from.routing.as_ref().is_some_and(|routing| routing.lora_name.is_some())),
-        ("guided decoding", asked.guided_decoding.is_some()),
         ("beam search", asked.use_beam_search == Some(true)),
         ("a limit on reasoning tokens", stop.max_thinking_tokens.is_some()),
     ];
@@ -87,7 +86,6 @@ mod tests {
     fn what_the_engine_does_not_have_is_refused_by_name() {
         assert!(read(json!({ "token_ids": [1, 2] })).is_ok());
         for (field, value, why) in [
-            ("sampling_options", json!({ "guided_decoding": { "regex": "a" } }), "no guided decoding"),
             ("sampling_options", json!({ "n": 2 }), "n is 2"),
             ("sampling_options", json!({ "use_beam_search": true }), "no beam search"),
             ("stop_conditions", json!({ "max_thinking_tokens": 5 }), "a limit on reasoning"),

@@ -15,10 +15,11 @@ use futures::StreamExt as _;
 use futures::stream::{BoxStream, unfold};
 use serde_json::{Value, json};
 use tracing::info;
-use weft_engine::{EngineOptions, Tokenizer, Usage};
+use weft_engine::{EngineOptions, LogitProcessor, Tokenizer, Usage};
+use weft_grammar::ReplyForms;
 
 use crate::thread::{EngineThread, Item, Reply};
-use crate::{down, outputs, refused, requests};
+use crate::{down, failed, guided, outputs, refused, requests};
 
 /// How long replies have to end. Less than what Dynamo leaves a worker that it stops.
 const DRAIN: Duration = Duration::from_secs(20);
@@ -32,6 +33,7 @@ pub struct Worker {
     name: String,
     options: EngineOptions,
     drain: Duration,
+    reasons: bool,
     started: Mutex<Option<Started>>,
 }
 
@@ -40,17 +42,36 @@ pub struct Worker {
 struct Started {
     thread: Arc<EngineThread>,
     tokenizer: Arc<Tokenizer>,
+    forms: Arc<ReplyForms>,
 }
 
 impl Worker {
     /// Creates a worker of a model file, which clients know by `name`.
     pub fn new(model: impl Into<PathBuf>, name: impl Into<String>, options: EngineOptions) -> Worker {
-        Worker { model: model.into(), name: name.into(), options, drain: DRAIN, started: Mutex::new(None) }
+        let (model, name, started) = (model.into(), name.into(), Mutex::new(None));
+        Worker { model, name, options, drain: DRAIN, reasons: false, started }
     }
 
     /// Sets how long a worker that is cleaned up waits for its replies to end. The front end sends the others elsewhere.
     pub fn drain(self, drain: Duration) -> Worker {
         Worker { drain, ..self }
+    }
+
+    /// Sets whether the front end takes reasoning out of replies. Then a reply of a form may reason before it.
+    pub fn reasons(self, reasons: bool) -> Worker {
+        Worker { reasons, ..self }
+    }
+
+    /// What makes the reply follow the form that a request asks for, if it asks for one.
+    async fn guided(
+        &self,
+        started: &Started,
+        request: PreprocessedRequest,
+    ) -> Result<Option<Box<dyn LogitProcessor>>, DynamoError> {
+        let Some(asked) = request.sampling_options.guided_decoding else { return Ok(None) };
+        let (Started { tokenizer, forms, .. }, reasons) = (started.clone(), self.reasons);
+        let compile = move || guided::processor(&asked, &request.token_ids, &forms, &tokenizer, reasons);
+        tokio::task::spawn_blocking(compile).await.map_err(failed)?
     }
 
     fn started(&self) -> Result<Started, DynamoError> {
@@ -84,7 +105,8 @@ impl LLMEngine for Worker {
         };
         let tokenizer = Arc::clone(engine.model().tokenizer());
         let thread = Arc::new(EngineThread::start(engine).map_err(down)?);
-        *self.state() = Some(Started { thread, tokenizer });
+        let forms = Arc::new(ReplyForms::new(Arc::clone(&tokenizer)));
+        *self.state() = Some(Started { thread, tokenizer, forms });
         Ok(config)
     }
 
@@ -93,13 +115,17 @@ impl LLMEngine for Worker {
         request: PreprocessedRequest,
         context: GenerateContext,
     ) -> Result<BoxStream<'static, Result<LLMEngineOutput, DynamoError>>, DynamoError> {
-        let Started { thread, tokenizer } = self.started()?;
+        let started = self.started()?;
         // A request without a seed gets one of its own.
         let mut seed = DefaultHasher::new();
         context.id().hash(&mut seed);
         let prompt_tokens = request.token_ids.len();
-        let request = requests::request(&request, seed.finish())?;
-        let reply = thread.reply(request).ok_or_else(|| down("the engine has stopped"))?;
+        let mut asked = requests::request(&request, seed.finish())?;
+        if let Some(processor) = self.guided(&started, request).await? {
+            asked = asked.processor(processor);
+        }
+        let Started { thread, tokenizer, .. } = started;
+        let reply = thread.reply(asked).ok_or_else(|| down("the engine has stopped"))?;
         let stream = Stream { reply, tokenizer, context: context.inner_arc(), prompt_tokens, tokens: 0 };
         Ok(unfold(Some(stream), |stream| async { Some(stream?.next().await) }).boxed())
     }

@@ -8,7 +8,8 @@ use dynamo_backend_common::{FinishReason, GenerateContext, LLMEngine, LLMEngineO
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use weft_dynamo::Worker;
-use weft_engine::EngineOptions;
+use weft_engine::{EngineOptions, tokenizer};
+use weft_gguf::Gguf;
 
 fn worker() -> Worker {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
@@ -68,6 +69,65 @@ async fn a_reply_has_the_same_tokens_alone_and_among_others_and_after_a_move() {
     // As the front end continues a reply on another worker: with what came before as a part of the prompt.
     let moved = reply(&worker, asked(&[&prompt, &alone[..5]].concat(), 7)).await;
     assert_eq!(tokens(&moved), alone[5..]);
+    worker.cleanup().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_guided_reply_has_the_form_that_was_asked_for() {
+    let worker = worker();
+    worker.start(1).await.unwrap();
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_k_m.gguf");
+    let tokenizer = tokenizer(Gguf::open(&path).unwrap().metadata()).unwrap();
+    let guided = |guided: Value, seed: u32| {
+        json!({
+            "token_ids": [5, 6, 7], "stop_conditions": { "max_tokens": 200 },
+            "sampling_options": { "temperature": 1.0, "seed": seed, "guided_decoding": guided },
+            "eos_token_ids": tokenizer.end_of_generation(),
+        })
+    };
+    // As the front end asks for one call of either of two tools, but without other properties: random weights would add them without end.
+    let call = |name: &str, parameters: Value| {
+        json!({ "properties": { "name": { "type": "string", "enum": [name] }, "parameters": parameters },
+            "required": ["name", "parameters"], "additionalProperties": false })
+    };
+    let city = json!({ "type": "object", "properties": { "city": { "enum": ["Rome", "Oslo"] } },
+        "required": ["city"], "additionalProperties": false });
+    let none = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    let calls = json!({ "type": "array", "minItems": 1, "maxItems": 1,
+        "items": { "type": "object", "anyOf": [call("weather", city), call("now", none)] } });
+    for seed in 0..4 {
+        for (asked, holds) in [
+            (json!({ "choice": ["yes", "no"] }), (|text| ["yes", "no"].contains(&text)) as fn(&str) -> bool),
+            (json!({ "regex": "[ab]{3}-\\d" }), |text| text.len() == 5 && &text[3..4] == "-"),
+            (json!({ "grammar": "start: \"x\" \"y\" | \"z\"" }), |text| ["xy", "z"].contains(&text)),
+            (
+                json!({ "json": { "type": "array", "items": { "enum": [1, "a"] }, "minItems": 2, "maxItems": 3 } }),
+                |text| matches!(serde_json::from_str(text), Ok(Value::Array(all)) if (2..=3).contains(&all.len())),
+            ),
+            (json!({ "json": calls }), |text| {
+                let calls: Value = serde_json::from_str(text).unwrap();
+                match (calls[0]["name"].as_str(), &calls[0]["parameters"]["city"]) {
+                    (Some("weather"), Value::String(city)) => city == "Rome" || city == "Oslo",
+                    (name, _) => name == Some("now"),
+                }
+            }),
+        ] {
+            let items = reply(&worker, guided(asked.clone(), seed)).await;
+            let last = items.last().unwrap().as_ref().unwrap();
+            assert_eq!(last.finish_reason, Some(FinishReason::Stop), "{asked}");
+            let text = tokenizer.decode(&tokens(&items), true);
+            assert!(holds(&text), "{asked}: {text:?}");
+        }
+    }
+    for (asked, why) in [
+        (json!({ "json": { "not": {} } }), "guided decoding: not: the keyword"),
+        (json!({ "regex": "(?!a)b" }), "look-around"),
+        (json!({ "structural_tag": {} }), "structural tags"),
+    ] {
+        let items = reply(&worker, guided(asked, 0)).await;
+        let [Err(error)] = &items[..] else { panic!("{items:?}") };
+        assert!(error.contains(why), "{error}");
+    }
     worker.cleanup().await.unwrap();
 }
 
