@@ -11,6 +11,7 @@ With --measure instead, what two workers serve beside one, each on a core of its
 
 import argparse
 import asyncio
+import collections
 import json
 import os
 import pathlib
@@ -29,7 +30,9 @@ from openai import APIStatusError, AsyncOpenAI
 
 NAME = "loopback"
 STREAMS = 16
-ROUNDS = 5
+# Of the measurement: pairs, and tokens of a reply.
+ROUNDS = 3
+LONG = 64
 PROMPTS = ["a fox", "a small boat", "two friends", "a lost key", "an old clock", "a garden", "the moon", "a brave mouse"]
 
 
@@ -61,9 +64,9 @@ class Cluster:
         log = open(self.folder / f"{name}.log", "w")
         return subprocess.Popen(pin + command, env=self.env, stdout=log, stderr=subprocess.STDOUT, cwd=self.folder)
 
-    async def start(self):
+    async def start(self, routing="kv"):
         command = [sys.executable, "-m", "dynamo.frontend", "--http-host", "127.0.0.1", "--http-port", str(self.port)]
-        self.frontend = self.run("frontend", command + ["--router-mode", "kv", "--migration-limit", "3"])
+        self.frontend = self.run("frontend", command + ["--router-mode", routing, "--migration-limit", "3"])
         await self.until("the front end answers", self.answers)
 
     async def join(self, core=None):
@@ -118,10 +121,10 @@ class Cluster:
                 text += part.choices[0].delta.content or ""
         return text, usage, worker
 
-    async def stories(self, **more):
+    async def stories(self, count=STREAMS, **more):
         """Replies to many prompts at once, in order."""
         ask = lambda i: [{"role": "user", "content": f"Tell me a story about {PROMPTS[i % len(PROMPTS)]}"}]
-        return await asyncio.gather(*(self.reply(ask(i), seed=i, **more) for i in range(STREAMS)))
+        return await asyncio.gather(*(self.reply(ask(i), seed=i, **more) for i in range(count)))
 
     async def half_way(self):
         """Begins the stories, and returns them when a few words of each have come."""
@@ -277,7 +280,8 @@ async def measure(cluster):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         return print("one core: two workers are not measured")
-    await cluster.start()
+    # Routing by cache would send most of these short prompts to the worker that had them before.
+    await cluster.start("least-loaded")
     await cluster.join(cores[0])
     rounds = {1: [], 2: []}
     for turn in range(2 * ROUNDS):
@@ -293,14 +297,15 @@ async def measure(cluster):
         ask = dict(stream=False, ignore_eos=True)
         await cluster.stories(tokens=16, **ask)
         begun, parts = time.monotonic(), [cpu(cluster.frontend), time.process_time(), sum(map(cpu, running))]
-        done = sum([await cluster.stories(tokens=256, **ask) for _ in range(3)], [])
+        # More than both workers compute at once, so that each is as full alone as beside the other.
+        done = await cluster.stories(4 * STREAMS, tokens=LONG, **ask)
         wall = time.monotonic() - begun
         spent = [cpu(cluster.frontend), time.process_time(), sum(map(cpu, running))]
         tokens = sum(usage.completion_tokens for _, usage, _ in done)
-        shares = [after - before for before, after in zip(parts, spent)]
-        rounds[count].append((tokens / wall, *(1e6 * share / tokens for share in shares)))
-        used = len({worker for _, _, worker in done})
-        print(f"{count} ({used} took part): {tokens / wall:.0f} tokens/s, {wall:.1f} s; µs of processor time for a token: "
+        took = [after - before for before, after in zip(parts, spent)]
+        rounds[count].append((tokens / wall, *(1e6 * part / tokens for part in took)))
+        shares = sorted(collections.Counter(worker for _, _, worker in done).values())
+        print(f"{count} (replies by worker: {shares}): {tokens / wall:.0f} tokens/s, {wall:.1f} s; µs of processor time for a token: "
               f"front end {rounds[count][-1][1]:.0f}, client {rounds[count][-1][2]:.0f}, workers {rounds[count][-1][3]:.0f}", flush=True)
     median = lambda count, at: statistics.median(row[at] for row in rounds[count])
     pairs = [two[0] / one[0] for one, two in zip(rounds[1], rounds[2])]
@@ -309,7 +314,7 @@ async def measure(cluster):
     # What they would serve if each had its core for itself.
     print(f"by the workers' own processor time: {2 * median(1, 3) / median(2, 3):.2f}x")
     front, client, worker = (median(2, at) for at in (1, 2, 3))
-    print(f"the front end: {front:.0f} µs of a core for a token, {front * 0.256:.1f} ms for a reply of 256; "
+    print(f"the front end: {front:.0f} µs of a core for a token, {front * LONG / 1000:.1f} ms for a reply of {LONG}; "
           f"{100 * front / worker:.1f} % of a worker's time; the client: {client:.0f} µs")
 
 
