@@ -42,6 +42,7 @@ pub mod q8;
 pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
 
 mod amounts;
+mod bar;
 mod kernel;
 mod machine;
 mod plan;
@@ -52,6 +53,7 @@ mod traffic;
 mod verify;
 
 pub use amounts::{Amounts, Counted};
+pub use bar::Bar;
 pub use kernel::{
     Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Part,
     Pick, Product, Prologue, Sum, ValueId, View,

@@ -2,18 +2,15 @@
 //!
 //! The engine runs a step with a witness in front of its device. For each launch to be checked, the interpreter
 //! ([`weft_kern::interp`]) gets exactly the bits that the device gets, so that errors do not add up from launch to launch. The
-//! result is compared within a bound derived, for every value, from the rounding of its own computation (`bar`). There is no
+//! result is compared within a bound derived, for every value, from the rounding of its own computation ([`weft_kern::Bar`]). There is no
 //! tolerance to choose: a wrong value shows as soon as rounding cannot explain it, and is named by kernel, layer, parameter, row
 //! and column.
 //!
 //! The interpreter is slow, so by default it computes only some columns of each product, and only the first, the middle and the
 //! last of equal layers. Whether everything was written that should be, and nothing else, is checked in all columns.
 
-mod attend;
-mod bar;
 mod check;
 mod findings;
-mod number;
 mod sample;
 mod witness;
 

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use weft_device::{BufferId, Device, DeviceError, ProgramId, Region, Weight};
-use weft_kern::{Access, Format, Instr, Kernel, Sizes, interp, q8};
+use weft_kern::{Access, Bar, Format, Instr, Kernel, Sizes, interp, q8};
 use weft_quant::GgmlType;
 
-use super::bar::Bar;
 use super::findings::{Checked, Difference, FaultKind, Place};
 use super::sample::{Origin, sampled};
 
@@ -264,7 +263,7 @@ impl Compare<'_> {
     ) {
         let (expected, found) = (self.oracle[param].float(at), self.found[param].float(at));
         let expected_wide = f64::from(expected);
-        let [low, value, high] = within(format, bar);
+        let [low, value, high] = bar.stored(format);
         debug_assert!(
             value == expected_wide || value.is_nan() && expected.is_nan(),
             "the interpreter has {expected}, its error bars are around {value}"
@@ -282,23 +281,6 @@ impl Compare<'_> {
             let bound = (high - expected_wide).max(expected_wide - low);
             checked.compare(Difference { place: place(), expected, found, bound });
         }
-    }
-}
-
-/// What a device may store: the smallest value, the interpreter's, and the largest. Rounding keeps order.
-fn within(format: Format, bar: &Bar) -> [f64; 3] {
-    let value = f64::from(bar.value);
-    let all = [value - bar.error, value, value + bar.error];
-    match format {
-        Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) => {
-            let mut bytes = [0; 6];
-            let mut read = [0.0; 3];
-            let rounded = weft_quant::encode(ty, &all.map(|v| v as f32), &mut bytes)
-                .and_then(|()| weft_quant::decode(ty, &bytes, &mut read));
-            if rounded.is_ok() { read.map(f64::from) } else { all }
-        }
-        Format::Ggml(GgmlType::I32) => all.map(|v| f64::from(v as i32)),
-        _ => all,
     }
 }
 

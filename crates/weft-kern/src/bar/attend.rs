@@ -6,9 +6,8 @@
 //! if their sum times `Q` would overflow 32 bits: sums of products are then exact. The CPU rounds so (`weft-cpu/src/attend.rs`); no
 //! device may round more coarsely.
 
-use weft_kern::interp::Attention;
-
-use super::bar::{Bar, U, ULP, independent, sum_error};
+use super::{Bar, U, ULP, independent, sum_error};
+use crate::interp::Attention;
 
 /// The largest error of a value that is rounded to whole steps, in steps: a half, and a quarter for a block's scale that is itself
 /// rounded.

@@ -1,7 +1,7 @@
 //! Every result of rounding is within the bars, and the bars are narrow.
 
 use super::*;
-use crate::verify::bar::independent;
+use crate::bar::independent;
 
 /// `op` of a bar.
 fn unary(op: Unary, x: Bar) -> Bar {

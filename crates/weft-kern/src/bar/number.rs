@@ -1,18 +1,19 @@
 //! How error bars travel through the interpreter's operations.
 
-use weft_kern::interp::{Attention, Number};
-use weft_kern::{Binary, Format, Unary, q8};
+use weft_ir::{Binary, Unary};
 use weft_quant::GgmlType;
 
-use super::attend;
-use super::bar::{Bar, TINY, U, ULP, largest, sum_error};
+use super::{Bar, TINY, U, ULP, attend, largest, sum_error};
+use crate::interp::{Attention, Number};
+use crate::kernel::Format;
+use crate::q8;
 
 /// Relative error of a product besides its sum's: from rounding a block's scale, its minimum, and the sums these multiply.
 const SCALES: f64 = 8.0 * U;
 
 /// What the error of a product depends on.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Terms {
+pub struct Terms {
     /// The sum of the magnitudes of its terms.
     sizes: f64,
     /// The sum of their errors caused by errors of x.
@@ -22,7 +23,7 @@ pub(super) struct Terms {
 impl Bar {
     /// Turns bars that are stored in a format into those of the values read back, if the format rounds in blocks. (Rounding single
     /// values is monotonic: `Compare` applies it to the ends of the bars.)
-    pub(super) fn round_stored(format: Format, bars: &mut [Bar]) {
+    pub fn round_stored(format: Format, bars: &mut [Bar]) {
         let blocks = bars.as_chunks_mut().0.iter_mut();
         match format {
             Format::Q8 => blocks

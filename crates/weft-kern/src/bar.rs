@@ -1,6 +1,6 @@
 //! Error bars: how far a device's values may be from the interpreter's.
 //!
-//! The interpreter ([`weft_kern::interp`]) computes the values, and a [`Bar`] travels with each. This is forward error analysis
+//! The interpreter ([`crate::interp`]) computes the values, and a [`Bar`] travels with each. This is forward error analysis
 //! (Higham, *Accuracy and Stability of Numerical Algorithms*, chapters 2 and 3) on the actual numbers. A device and the
 //! interpreter get the same bits, and each rounds every operation: `fl(x op y) = (x op y)(1 + δ)` with |δ| ≤ u = 2⁻²⁴. So results
 //! differ by the propagated errors of the operands and by two roundings. For sums the worst case, n roundings all in one
@@ -12,64 +12,88 @@
 //! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which make the tables of rotary embeddings, must
 //! be more accurate than the 2⁻¹¹ it allows.
 
-use weft_kern::q8;
+mod attend;
+mod number;
+
 use weft_quant::{GgmlType, f16_to_f32};
 
+use crate::kernel::Format;
+use crate::q8;
+
 /// The unit roundoff of `f32`.
-pub(super) const U: f64 = 1.0 / 16_777_216.0;
+const U: f64 = 1.0 / 16_777_216.0;
 
 /// The largest ulp, relative to its number.
-pub(super) const ULP: f64 = 2.0 * U;
+const ULP: f64 = 2.0 * U;
 
 /// The smallest normal number; devices may flush smaller ones to 0.
-pub(super) const TINY: f64 = f32::MIN_POSITIVE as f64;
+const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// The λ of the probabilistic bound.
 const LAMBDA: f64 = 9.0;
 
 /// A value of the interpreter, and the largest error that a device's value may have. Infinity means that nothing is known.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Bar {
-    pub(super) value: f32,
-    pub(super) error: f64,
+pub struct Bar {
+    /// The interpreter's value.
+    pub value: f32,
+    /// The largest error.
+    pub error: f64,
 }
 
 /// The largest error of a sum of `n` terms, relative to the sum of their magnitudes.
-pub(super) fn sum_error(n: usize) -> f64 {
+fn sum_error(n: usize) -> f64 {
     let n = n as f64;
     n.min(LAMBDA * n.sqrt()) * U
 }
 
 /// The largest sum of independent errors of these magnitudes (Hoeffding, 1963, with the same λ).
-pub(super) fn independent(errors: impl Iterator<Item = f64>) -> f64 {
+fn independent(errors: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = errors.fold((0.0, 0.0), |(sum, squares), e| (sum + e, squares + e * e));
     // The root of an infinite sum of squares would bound nothing.
     if squares.is_finite() { f64::min(sum, LAMBDA * f64::sqrt(squares)) } else { sum }
 }
 
 impl Bar {
+    /// What a device may store in a format: the smallest value, the interpreter's, and the largest. Rounding keeps order.
+    pub fn stored(&self, format: Format) -> [f64; 3] {
+        let value = f64::from(self.value);
+        let all = [value - self.error, value, value + self.error];
+        match format {
+            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) => {
+                let mut bytes = [0; 6];
+                let mut read = [0.0; 3];
+                let rounded = weft_quant::encode(ty, &all.map(|v| v as f32), &mut bytes)
+                    .and_then(|()| weft_quant::decode(ty, &bytes, &mut read));
+                if rounded.is_ok() { read.map(f64::from) } else { all }
+            }
+            Format::Ggml(GgmlType::I32) => all.map(|v| f64::from(v as i32)),
+            _ => all,
+        }
+    }
+
     /// A result with a propagated error of `error`, rounded by both.
-    pub(super) fn rounded(value: f32, error: f64) -> Bar {
+    fn rounded(value: f32, error: f64) -> Bar {
         Bar::within(value, error, 0.0)
     }
 
     /// The same, for a function that the device computes to within `ulps` units in the last place.
-    pub(super) fn within(value: f32, error: f64, ulps: f64) -> Bar {
+    fn within(value: f32, error: f64, ulps: f64) -> Bar {
         let size = f64::from(value).abs() + error;
         Bar { value, error: error + (ulps * ULP + 2.0 * U) * size + TINY }
     }
 
     /// A value about which nothing is known any more.
-    pub(super) fn unknown(value: f32) -> Bar {
+    fn unknown(value: f32) -> Bar {
         Bar { value, error: f64::INFINITY }
     }
 
-    pub(super) fn size(self) -> f64 {
+    fn size(self) -> f64 {
         f64::from(self.value).abs()
     }
 
     /// Rounds 32 values to the type `q8_0`, whose scales are halves, and reads them back.
-    pub(super) fn rounded_q8_0(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
+    fn rounded_q8_0(block: &[Bar; q8::BLOCK]) -> [Bar; q8::BLOCK] {
         let mut bytes = [0; 2 + q8::BLOCK];
         let encoded = weft_quant::encode(GgmlType::Q8_0, &block.map(|bar| bar.value), &mut bytes);
         let (&[low, high, ref quants @ ..], true) = (&bytes, encoded.is_ok()) else {
@@ -87,7 +111,7 @@ impl Bar {
     }
 
     /// Values that were rounded to whole multiples of a scale. One near the midpoint of two may be rounded to either.
-    pub(super) fn stepped(
+    fn stepped(
         block: &[Bar; q8::BLOCK],
         quants: [i8; q8::BLOCK],
         scale: f32,
@@ -113,6 +137,6 @@ impl Bar {
     }
 }
 
-pub(super) fn largest<const N: usize>(values: [f64; N]) -> f64 {
+fn largest<const N: usize>(values: [f64; N]) -> f64 {
     values.into_iter().fold(0.0, f64::max)
 }
