@@ -15,8 +15,9 @@ use crate::error::Error;
 use crate::launches::SegmentNames;
 use crate::model::PAGE;
 use crate::plans::Sections;
+use crate::replacements::{Checked, Plans};
 use crate::sizes::{Beside, Room};
-use crate::{plans, products, sides, weights};
+use crate::{plans, products, replacements, sides, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     tensors: BTreeMap<String, BufferId>,
     /// States, by their names in the model.
     pub(crate) states: BTreeMap<String, State>,
+    /// The kernels that a person gave and that were found to be right.
+    pub(crate) checked: Vec<Checked>,
 }
 
 /// The buffer of a state.
@@ -140,10 +143,13 @@ pub(crate) fn compile(
     cache: Option<&PackCache>,
     report: OnReport<'_>,
 ) -> Result<(Shared, Compiled), Error> {
+    let mut checked = Vec::new();
+    replacements::check(device, planned.plans(), &mut checked)?;
+    replacements::tell(device, planned.plans(), options, &checked, report)?;
     let inputs = inputs(device, &options.max)?;
     let Planned { segments, sections, second, fusions, .. } = planned;
     let tensors = weights::load(device, gguf, (segments, *sections, *second), fusions, cache, report)?;
-    let mut shared = Shared { inputs, tensors, states: BTreeMap::new() };
+    let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
     let compiled = bind(device, gguf, options, planned, &mut shared)?;
     Ok((shared, compiled))
 }
@@ -156,10 +162,18 @@ pub(crate) fn compile_again(
     (options, room): (&Options, &Room),
     shared: &Shared,
 ) -> Result<Compiled, Error> {
-    bind(device, gguf, options, &Planned::of_all_steps(model, mtp, options, room)?, &mut shared.clone())
+    let planned = Planned::of_all_steps(model, mtp, options, room)?;
+    let mut shared = shared.clone();
+    replacements::check(device, planned.plans(), &mut shared.checked)?;
+    bind(device, gguf, options, &planned, &mut shared)
 }
 
 impl Planned {
+    fn plans(&self) -> Plans<'_> {
+        let Planned { segments, second, steps, fusions, .. } = self;
+        Plans { segments, second: *second, steps, fusions }
+    }
+
     /// The plans for steps of all sizes.
     pub(crate) fn of_all_steps(
         model: &ModelGraph,

@@ -101,6 +101,9 @@ pub enum Error {
     /// An option is not valid for this model.
     #[error("{0}")]
     Option(String),
+    /// A kernel that was given does not compute what the kernel does that it replaces, or replaces none.
+    #[error("{0}")]
+    Replacement(String),
     /// A batch or a request is not valid.
     #[error("{0}")]
     Batch(String),

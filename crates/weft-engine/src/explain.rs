@@ -6,7 +6,7 @@ use weft_device::{Hardware, RowsOf16, Target};
 use weft_fuse::{Choice, Cost, CostModel, Fusion, Options, estimate};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
-use weft_kern::{Amounts, Plan, Seen};
+use weft_kern::{Amounts, Plan, Replacement, Seen};
 use weft_models::{ModelGraph, Segment};
 
 use crate::compile::Planned;
@@ -28,6 +28,8 @@ pub struct ExplainOptions {
     pub depth: usize,
     /// The cost model for decisions by cost.
     pub costs: CostModel,
+    /// Kernels that replace the compiler's. Nothing is checked, because nothing is run.
+    pub kernels: Vec<Arc<Replacement>>,
 }
 
 /// A plan, explained.
@@ -110,6 +112,8 @@ pub struct KernelCall {
     pub ns: u64,
     /// The nodes that read its results from memory, and why they are not fused into it.
     pub cuts: Vec<(String, String)>,
+    /// The name of the compiler's kernel, if a person gave this one in its place.
+    pub replaces: Option<String>,
 }
 
 /// A part of a kernel.
@@ -126,7 +130,7 @@ pub struct KernelPart {
 /// # Errors
 /// If a graph cannot be compiled.
 pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
-    let ExplainOptions { switches, tokens, depth, costs } = options;
+    let ExplainOptions { switches, tokens, depth, costs, kernels } = options;
     // As a program that runs the model with default options compiles it, if its context has room for the step.
     let (defaults, any) = (EngineOptions::default(), Hardware::common("any"));
     let room = Room::new(&defaults, model.config.context.max(*tokens), &any)?;
@@ -135,6 +139,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         switches: switches.clone(),
         costs: *costs,
         advise: true,
+        replacements: kernels.clone(),
         ..Options::default()
     };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
@@ -181,7 +186,7 @@ fn one_plan(
     (costs, depth): (&CostModel, usize),
     (linked, place): (&Arc<Dry>, Place),
 ) -> Explained {
-    let Fusion { graph, fired, missed, plan, cost, calls, .. } = fusion;
+    let Fusion { graph, fired, missed, plan, cost, calls, replaced, .. } = fusion;
     let rules = RULES.into_iter().map(|rule| {
         let own = fired.iter().filter(|f| f.rule == rule);
         RuleResult {
@@ -205,6 +210,7 @@ fn one_plan(
             parts: parts.collect(),
             amounts: operations.iter().map(|counted| counted.alone).sum(),
             ns,
+            replaces: replaced.iter().find(|one| one.kernel == call.kernel).map(|one| one.before.clone()),
             cuts: computed.cuts.iter().map(|cut| (named(graph, cut.node), cut.why.to_string())).collect(),
         }
     });

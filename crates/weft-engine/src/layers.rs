@@ -69,7 +69,8 @@ fn fitting(
     let room = Room::new(options, model.graph().config.context, hardware)?;
     let costs = cost_model(hardware, options.device_folder());
     let switches = options.decisions(hardware, model.gguf());
-    let compile = Options { max: room.max, switches, costs, ..Options::default() };
+    let replacements = options.kernels.clone();
+    let compile = Options { max: room.max, switches, costs, replacements, ..Options::default() };
     let planned = Planned::of_all_steps(model.graph(), mtp, &compile, &room)?;
     let needs = memory::of_last_layers(&planned, &room.max, layers, device)?;
     let fit = needs.iter().skip(layers - most).position(|need| need.missing() == 0);

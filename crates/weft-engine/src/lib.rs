@@ -83,6 +83,7 @@ mod processor;
 mod products;
 mod prompts;
 mod rank;
+mod replacements;
 mod request;
 mod runner;
 mod running;
@@ -117,6 +118,7 @@ pub use weft_cpu::available_memory;
 pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};
 pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
+pub use weft_kern::{ParseError, Replacement, parse_replacement};
 pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model, original_sums};
 pub use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,
@@ -142,7 +144,7 @@ pub mod inspect {
     pub use crate::sample::Sampler;
     pub use crate::tuned::{TunedDecision, keep_decisions, switches_of, tuned_decisions};
     pub use weft_device::{Caps, Departure, Hardware, Span, Target};
-    pub use weft_fuse::{Choice, Cost, CostModel, estimate};
+    pub use weft_fuse::{Choice, Cost, CostModel, REPLACE, estimate};
     pub use weft_kern::{Amounts, Machine, Seen};
     pub use weft_pack::{Packed, PackedOf, fingerprint, verify_model};
 }

@@ -1,10 +1,13 @@
 //! The options of opening an engine.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use weft_device::{Device, Hardware, OpenOptions};
+use weft_fuse::REPLACE;
 use weft_gguf::Gguf;
 use weft_ir::Switches;
+use weft_kern::Replacement;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
 
@@ -53,6 +56,9 @@ pub struct EngineOptions {
     pub commit: bool,
     /// Compiler decisions set by hand.
     pub switches: Switches,
+    /// Kernels that replace those of the compiler, wherever it makes them. Each is checked against the interpreter when a
+    /// model is opened.
+    pub kernels: Vec<Arc<Replacement>>,
     /// Whether decisions and schedules that were measured to pay, and are kept in the folder of the cache, are used.
     pub tuned: bool,
     /// The cache of packed weights. `None` packs them in memory each time.
@@ -78,6 +84,7 @@ impl Default for EngineOptions {
             kv: GgmlType::F16,
             commit: false,
             switches: Switches::default(),
+            kernels: Vec::new(),
             tuned: true,
             cache: None,
             prompts: None,
@@ -137,6 +144,11 @@ impl EngineOptions {
         EngineOptions { switches, ..self }
     }
 
+    /// Sets the [kernels](Self::kernels) that replace the compiler's.
+    pub fn kernels(self, kernels: Vec<Arc<Replacement>>) -> EngineOptions {
+        EngineOptions { kernels, ..self }
+    }
+
     /// Sets whether what was [tuned](Self::tuned) is used.
     pub fn tuned(self, tuned: bool) -> EngineOptions {
         EngineOptions { tuned, ..self }
@@ -169,7 +181,12 @@ impl EngineOptions {
     /// The decisions to compile a model with on a device: those set by hand, and those kept for both.
     pub(crate) fn decisions(&self, hardware: &Hardware, model: &Gguf) -> Switches {
         let folder = self.device_folder().filter(|_| self.tuned);
-        self.switches.on_top_of(&switches_of(&tuned_decisions(hardware, folder, model)))
+        let mut kept = switches_of(&tuned_decisions(hardware, folder, model));
+        if !self.kernels.is_empty() {
+            // What was found of other kernels says nothing about these.
+            kept.set(&REPLACE, REPLACE.default);
+        }
+        self.switches.on_top_of(&kept)
     }
 
     /// The folder of the device's own files and of what was measured of it: that of the packed weights.

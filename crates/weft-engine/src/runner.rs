@@ -115,7 +115,8 @@ impl Runner {
         let Room { context, pages, max, .. } = room;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let switches = options.decisions(&device.caps().hardware, model.gguf());
-        let fusion = Options { max, switches, costs, ..Options::default() };
+        let replacements = options.kernels.clone();
+        let fusion = Options { max, switches, costs, replacements, ..Options::default() };
         let cache = options.cache.as_ref();
         let mtp = mtp(&model, &options.speculate)?;
         let planned = match planned {

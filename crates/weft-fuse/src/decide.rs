@@ -52,6 +52,13 @@ pub(crate) static BESIDE: Decision = Decision {
     default: Mode::On,
 };
 
+/// Whether kernels that a person gave are used.
+pub static REPLACE: Decision = Decision {
+    name: "kernel.replace",
+    about: "Replaces kernels by those given with --kernel, once they are found to compute the same.",
+    default: Mode::On,
+};
+
 /// Whether the candidates for the next token are chosen where the logits are computed. Whoever compiles a model decides.
 pub static CANDIDATES: Decision = Decision {
     name: "head.candidates",
@@ -60,8 +67,8 @@ pub static CANDIDATES: Decision = Decision {
 };
 
 /// Every decision of fusion, in the order in which they are taken.
-pub(crate) static OWN: [&Decision; 9] =
-    [&ROWS, &TAIL, &ROPE, &ROUTER, &SEVERAL, &PROLOGUE, &ROUND, &BESIDE, &CANDIDATES];
+pub(crate) static OWN: [&Decision; 10] =
+    [&ROWS, &TAIL, &ROPE, &ROUTER, &SEVERAL, &PROLOGUE, &ROUND, &BESIDE, &REPLACE, &CANDIDATES];
 
 /// Every decision of the compiler: the rules of the graph first, then those of fusion, in the order in which they
 /// are taken.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_ir::{Decision, Fired, Graph, Missed, NodeId};
-use weft_kern::Plan;
+use weft_kern::{Plan, Replacement};
 
 use crate::cost::Cost;
 use crate::decide::Cut;
@@ -29,6 +29,19 @@ pub struct Fusion {
     pub cost: Cost,
     /// What each call of the plan computes, in order.
     pub calls: Vec<Computed>,
+    /// The kernels that a person gave, where the plan has them.
+    pub replaced: Vec<Replaced>,
+}
+
+/// A kernel of a plan that a person gave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replaced {
+    /// Its index in [`Plan::kernels`].
+    pub kernel: usize,
+    /// The name of the kernel that the compiler made.
+    pub before: String,
+    /// Both kernels.
+    pub replacement: Arc<Replacement>,
 }
 
 /// What one call of a plan computes.

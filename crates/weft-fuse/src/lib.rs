@@ -32,7 +32,7 @@
 //! (`group.rs`); some groups are computed again by each kernel that reads them (`prologue.rs`). Values that pass
 //! between kernels get a format and a place in memory (`place.rs`). Each group is written as a part of a kernel
 //! (`emit.rs`), parts that do not depend on each other share a launch (`order.rs`), and the memory between kernels is
-//! laid out (`memory.rs`). Decisions that pay on some machines only are made by compiling both ways and comparing costs
+//! laid out (`memory.rs`). Kernels that a person gave take the places of those they replace (`replace.rs`). Decisions that pay on some machines only are made by compiling both ways and comparing costs
 //! (`cost.rs`, `choose.rs`).
 #![forbid(unsafe_code)]
 
@@ -48,6 +48,7 @@ mod options;
 mod order;
 mod place;
 mod prologue;
+mod replace;
 mod strided;
 
 use std::sync::Arc;
@@ -56,9 +57,9 @@ use weft_ir::{Graph, NodeId, Sizes, Switches};
 use weft_kern::Plan;
 
 pub use cost::{Cost, estimate};
-pub use decide::{CANDIDATES, Cut, Why, decision, decisions};
+pub use decide::{CANDIDATES, Cut, REPLACE, Why, decision, decisions};
 pub use error::FuseError;
-pub use fusion::{Choice, Computed, Fusion};
+pub use fusion::{Choice, Computed, Fusion, Replaced};
 pub use options::{CostModel, Options};
 pub use weft_ir::{Decision, Mode};
 
@@ -92,14 +93,18 @@ fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusi
         }
     }
     let launches = order::order(pieces, switches.on(&decide::BESIDE), &placed.buffers);
-    let calls = launches.iter().map(|launch| computed(&groups, launch)).collect();
-    let plan = memory::plan(graph.name(), &options.max, placed.buffers, launches);
+    let mut calls: Vec<Computed> = launches.iter().map(|launch| computed(&groups, launch)).collect();
+    let mut plan = memory::plan(graph.name(), &options.max, placed.buffers, launches);
     weft_kern::verify(&plan)?;
+    let replaced = match switches.on(&decide::REPLACE) {
+        true => replace::replace(&mut plan, &mut calls, &options.replacements)?,
+        false => Vec::new(),
+    };
     let cost = cost::cost(&plan, &options.costs.machine);
     let is_product = |(_, node): &(NodeId, &weft_ir::Node)| matches!(node.op, weft_ir::Op::Product { .. });
     let products = graph.iter().filter(is_product).map(|(id, _)| (place::product_name(id), id)).collect();
     let (graph, plan) = (Arc::new(graph), Arc::new(plan));
-    Ok(Fusion { graph, fired, missed, choices: Vec::new(), products, plan, cost, calls })
+    Ok(Fusion { graph, fired, missed, choices: Vec::new(), products, plan, cost, calls, replaced })
 }
 
 fn computed(groups: &group::Groups, launch: &order::Launch) -> Computed {

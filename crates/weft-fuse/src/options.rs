@@ -1,7 +1,11 @@
 //! What a plan is compiled for, and the numbers that decide by cost.
 
+use std::sync::Arc;
+
 use weft_ir::{Decision, Sizes, Switches};
-use weft_kern::Machine;
+use weft_kern::{Machine, Replacement};
+
+use crate::decide::REPLACE;
 
 /// What a plan is compiled for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,6 +21,8 @@ pub struct Options {
     pub costs: CostModel,
     /// Whether to also report the cost of decisions that are left to the user.
     pub advise: bool,
+    /// Kernels to replace wherever a plan has them. The first that fits a kernel replaces it.
+    pub replacements: Vec<Arc<Replacement>>,
 }
 
 /// The numbers that decide by cost: how fast a machine is.
@@ -47,8 +53,12 @@ impl CostModel {
         self.machine != self.fixed
     }
 
-    /// Returns whether a decision by cost changes no bits: a decision of fusion, or a rule that keeps the machine's bits.
+    /// Returns whether a decision by cost changes no bits: a decision of fusion, or a rule that keeps the machine's bits. A kernel
+    /// that a person gave may change them.
     pub fn keeps_bits(&self, decision: &Decision) -> bool {
+        if *decision == REPLACE {
+            return false;
+        }
         let rule = weft_ir::rules::RULES.into_iter().find(|rule| rule.decision == *decision);
         rule.is_none_or(|rule| rule.keeps == weft_ir::Keeps::Bits && self.rules_keep_bits)
     }

@@ -46,6 +46,7 @@ mod bar;
 mod kernel;
 mod machine;
 mod plan;
+mod replacement;
 #[cfg(test)]
 mod test_plans;
 mod text;
@@ -60,6 +61,7 @@ pub use kernel::{
 };
 pub use machine::Machine;
 pub use plan::{Buffer, BufferId, Call, Plan, Source};
-pub use text::{ParseError, parse_plan};
+pub use replacement::Replacement;
+pub use text::{ParseError, parse_plan, parse_replacement};
 pub use traffic::{Operation, Seen, Touch};
 pub use verify::{VerifyError, verify, verify_call};

@@ -3,11 +3,13 @@
 //! A view prints as `p2[192; 5120, 256; 1]`: parameter, offset, a stride for each axis of the rows, step. The index of a row
 //! follows as `@ p3[0; 1; 0] * 576`. A part of a kernel begins with its `rows`; a prologue is written between `before` and the
 //! value that it `gives`.
+//!
+//! A replacement is the line `replace`, a kernel, the line `with`, and another kernel.
 
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse_plan};
+pub use parse::{ParseError, parse_plan, parse_replacement};
 
 /// Words that printing and parsing share.
 mod words {
@@ -19,6 +21,8 @@ mod words {
     pub(super) const COLS: &str = "] cols ";
     pub(super) const BEFORE: &str = "before";
     pub(super) const GIVES: &str = "gives v";
+    pub(super) const REPLACE: &str = "replace";
+    pub(super) const WITH: &str = "with";
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::ArgMatches;
@@ -9,8 +10,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use serde_json::Value;
 use weft_engine::{
-    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache, Sampling,
-    Speculate, Switches,
+    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache, Replacement,
+    Sampling, Speculate, Switches,
 };
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
@@ -143,6 +144,11 @@ impl<'a> Args<'a> {
         switches
     }
 
+    /// The kernels that replace the compiler's.
+    pub(crate) fn kernels(self) -> Vec<Arc<Replacement>> {
+        self.0.get_many::<Arc<Replacement>>("kernel").unwrap_or_default().cloned().collect()
+    }
+
     /// The device to run on.
     pub(crate) fn device(self) -> DeviceChoice {
         self.0.get_one::<DeviceChoice>("device").cloned().unwrap_or_default()
@@ -214,6 +220,7 @@ impl<'a> Args<'a> {
             .threads(self.count("threads"))
             .kv(self.kv())
             .switches(self.switches())
+            .kernels(self.kernels())
             .tuned(self.uses_tuned())
             .cache(self.pack_cache())
     }

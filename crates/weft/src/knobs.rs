@@ -61,6 +61,8 @@ pub(crate) enum Kind {
     Counts(u64, u64),
     /// A device, in one of the forms of [`DeviceChoice`](weft_engine::DeviceChoice).
     Device,
+    /// A file with a kernel and the one that it replaces. May be given more than once.
+    Kernels,
     /// A compiler decision and its mode, such as `fuse.tail=off`. A comma-separated list, which may be given more than once.
     Decisions,
 }
@@ -77,6 +79,7 @@ impl Knob {
             Kind::Ids => Some("IDS"),
             Kind::Counts(..) => Some("N,N"),
             Kind::Device => Some("DEVICE"),
+            Kind::Kernels => Some("FILE"),
             Kind::Decisions => Some("NAME=MODE"),
         };
         self.value_name.or(by_kind)

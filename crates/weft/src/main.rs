@@ -17,6 +17,7 @@ mod hints;
 mod imatrix;
 mod interrupt;
 mod journal;
+mod kernel_file;
 mod knobs;
 mod load;
 mod machine;

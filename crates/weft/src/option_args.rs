@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, value_parser};
 use weft_engine::DeviceChoice;
 
 use crate::config;
+use crate::kernel_file::kernel_file;
 use crate::knobs::{KNOBS, Kind, Knob};
 use crate::units;
 use crate::values::{counts, ids, integer, on_or_off, real, setting};
@@ -55,6 +56,7 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
             arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))
         }
         Kind::Device => arg.value_parser(|text: &str| text.parse::<DeviceChoice>()),
+        Kind::Kernels => arg.action(ArgAction::Append).value_parser(kernel_file),
         Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
     };
     match knob.kind {

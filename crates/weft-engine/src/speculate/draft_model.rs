@@ -54,7 +54,8 @@ impl DraftModel {
         let model = Model::open(path, options.kv)?;
         same_vocabulary(path, &model, main.model())?;
         let context = main.context().min(model.graph().config.context);
-        let own = options.clone().context(context).prompts(None).speculate(Speculate::Off);
+        let own =
+            options.clone().context(context).prompts(None).speculate(Speculate::Off).kernels(Vec::new());
         let device = own.device.open(own.threads, own.device_folder())?;
         let runner = Runner::new(model, device, &own, &mut |_| ControlFlow::Continue(()))?;
         let pages = context.div_ceil(PAGE).saturating_mul(own.sequences);

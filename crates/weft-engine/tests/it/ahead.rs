@@ -136,6 +136,7 @@ fn explained_texts_are_those_that_run() {
                 tokens,
                 depth: 0,
                 costs: cost_model(&target.hardware, None),
+                kernels: Vec::new(),
             };
             let plans = explain(graph, &options).unwrap();
             let shown = plans.iter().flat_map(|plan| plan.sources(&target).unwrap());

@@ -181,6 +181,7 @@ fn kept_schedules_keep_results_batch_invariant() {
         tokens: 1,
         depth: 0,
         costs: cost_model(&target.hardware, None),
+        kernels: Vec::new(),
     };
     let schedules = second.device_mut().tuning().unwrap();
     for plan in explain(&model, &explained).unwrap() {

@@ -14,6 +14,7 @@ mod mtp;
 mod packed_models;
 mod packing;
 mod prompts;
+mod replacements;
 mod requests;
 mod scheduling;
 mod speculation;

@@ -9,6 +9,7 @@ use crate::kernel::{
     Product, Prologue, Sum, ValueId, View,
 };
 use crate::plan::{Buffer, Call, Plan, Source};
+use crate::replacement::Replacement;
 use crate::verify::verify;
 
 /// Why a text is not a plan.
@@ -41,16 +42,8 @@ pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
             verify(&plan).map_err(|e| fail(0, e.to_string()))?;
             return Ok(plan);
         }
-        if let Some(name) = text.strip_prefix("kernel ").and_then(|t| t.strip_suffix('{')) {
-            let mut inner = Vec::new();
-            loop {
-                match lines.next() {
-                    Some((_, "}")) => break,
-                    Some(l) => inner.push(l),
-                    None => return Err(fail(line, "the kernel is not closed by `}`".into())),
-                }
-            }
-            plan.kernels.push(kernel(name.trim(), &inner).map_err(|(line, why)| fail(line, why))?);
+        if let Some(name) = kernel_name(text) {
+            plan.kernels.push(whole_kernel(line, name, &mut lines)?);
         } else if let Some(rest) = text.strip_prefix("call ") {
             let call = call(rest, &plan.kernels).map_err(|why| fail(line, why))?;
             plan.calls.push(call);
@@ -60,6 +53,62 @@ pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
         }
     }
     Err(fail(0, "the plan is not closed by `}`".into()))
+}
+
+/// Reads a replacement: a line `replace`, a kernel, a line `with`, another kernel. Lines that begin with `#` are comments.
+///
+/// # Errors
+/// The first line that is malformed; kernels whose parameters differ, or whose names are no single words.
+pub fn parse_replacement(text: &str) -> Result<Replacement, ParseError> {
+    let lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.trim()));
+    let mut lines = lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
+    let fail = |line: usize, why: String| ParseError { line, why };
+    let mut after = |word: &str| {
+        let expected = |found: &str| format!("expected `{word}`, found {found}");
+        match lines.next() {
+            Some((_, found)) if found == word => {}
+            Some((line, found)) => return Err(fail(line, expected(&format!("`{found}`")))),
+            None => return Err(fail(0, expected("the end"))),
+        }
+        let (line, text) = lines.next().ok_or_else(|| fail(0, format!("`{word}` is followed by nothing")))?;
+        let name = kernel_name(text).filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
+        let name = name.ok_or_else(|| fail(line, format!("expected `kernel NAME {{`, found `{text}`")))?;
+        whole_kernel(line, name, &mut lines)
+    };
+    let (replaced, by) = (after(words::REPLACE)?, after(words::WITH)?);
+    if let Some((line, text)) = lines.next() {
+        return Err(fail(line, format!("expected nothing after the second kernel, found `{text}`")));
+    }
+    if replaced.params != by.params {
+        let why = "both kernels need the same parameters, in the same order";
+        return Err(fail(0, why.into()));
+    }
+    if by.parts.iter().any(|part| part.rows.contains(&Dim::Const(0))) {
+        return Err(fail(0, "every part needs rows".into()));
+    }
+    Ok(Replacement { replaced, by })
+}
+
+/// The name of a kernel, if a line begins one.
+fn kernel_name(line: &str) -> Option<&str> {
+    line.strip_prefix("kernel ")?.strip_suffix('{').map(str::trim)
+}
+
+/// The kernel that begins in this line, up to its `}`.
+fn whole_kernel<'a>(
+    line: usize,
+    name: &str,
+    lines: &mut impl Iterator<Item = (usize, &'a str)>,
+) -> Result<Kernel, ParseError> {
+    let mut inner = Vec::new();
+    loop {
+        match lines.next() {
+            Some((_, "}")) => break,
+            Some(l) => inner.push(l),
+            None => return Err(ParseError { line, why: "the kernel is not closed by `}`".into() }),
+        }
+    }
+    kernel(name, &inner).map_err(|(line, why)| ParseError { line, why })
 }
 
 fn header(line: &str) -> Parsed<Plan> {

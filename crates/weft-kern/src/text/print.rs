@@ -10,6 +10,7 @@ use crate::kernel::{
     Sum, View,
 };
 use crate::plan::{Plan, Source};
+use crate::replacement::Replacement;
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,6 +96,12 @@ impl fmt::Display for Kernel {
         }
         self.parts.iter().try_for_each(|part| write!(f, "{part}"))?;
         f.write_str("}\n")
+    }
+}
+
+impl fmt::Display for Replacement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}{}\n{}", words::REPLACE, self.replaced, words::WITH, self.by)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which decisions of an ablation are worth keeping.
 
-use weft_engine::inspect::TunedDecision;
+use weft_engine::inspect::{REPLACE, TunedDecision};
 
 use super::{Ablation, Change, Combined, Measured, Outcome, Row, Verdict};
 
@@ -9,7 +9,7 @@ impl Ablation {
     /// before that, those that were combined so far, or the best change alone.
     ///
     /// Changes that are no decisions cannot be kept: `weft tune` finds schedules for each kernel, and `--batch` sets the size
-    /// of steps.
+    /// of steps. Nor can the use of kernels that were given, which are not known to later runs.
     pub fn winners(&self) -> Vec<TunedDecision> {
         let combined = self.combined.as_ref();
         if let Some(Combined { tried, kept, together }) =
@@ -27,7 +27,7 @@ impl Ablation {
             return Vec::new();
         }
         let winners = self.rows.iter().filter(|row| row.outcome.verdict() == Verdict::Keep);
-        let winners = winners.filter(|row| matches!(row.change, Change::Decision(..)));
+        let winners = winners.filter(|row| tuned(row).is_some());
         let best = winners.max_by(|a, b| a.outcome.gain().total_cmp(&b.outcome.gain()));
         best.and_then(tuned).into_iter().collect()
     }
@@ -45,6 +45,10 @@ fn tuned(row: &Row) -> Option<TunedDecision> {
     else {
         return None;
     };
+    if *decision == REPLACE {
+        // What was found of kernels that a person gave says nothing about others.
+        return None;
+    }
     let gain = |phase: &Measured| format!("{} {:+.1} %", phase.phase.name(), 100.0 * phase.gain.median);
     let mut gains: Vec<String> = phases.iter().map(gain).collect();
     if !gate.same_bits {

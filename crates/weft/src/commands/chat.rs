@@ -52,6 +52,7 @@ const LOCAL: &[&str] = &[
     "batch",
     "kv",
     "set",
+    "kernel",
     "cache",
     "no-cache",
     "no-tuned",

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
-use weft_engine::inspect::{ExplainOptions, cost_model, explain, switches_of, tuned_decisions};
+use weft_engine::inspect::{ExplainOptions, REPLACE, cost_model, explain, switches_of, tuned_decisions};
 use weft_engine::open_file;
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -69,11 +69,16 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let step = step.unwrap_or(Step::ALL[0]);
     let profile = journal::profile(args, &gguf, &target.hardware, step.tokens);
     let kept = tuned_decisions(&target.hardware, tuned, &gguf);
+    let (kernels, mut tuned) = (args.kernels(), switches_of(&kept));
+    if !kernels.is_empty() {
+        tuned.set(&REPLACE, REPLACE.default);
+    }
     let options = ExplainOptions {
-        switches: args.switches().on_top_of(&switches_of(&kept)),
+        switches: args.switches().on_top_of(&tuned),
         tokens: step.tokens,
         depth: profile.as_ref().map_or(0, |profile| profile.depth),
         costs: cost_model(&target.hardware, folder.as_deref()),
+        kernels,
     };
     let plans = explain(&model, &options)?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -40,7 +40,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if args.flag("oracle") {
         args.refuse_with(
             "--oracle",
-            &["device", "threads", "chunk", "kv", "set", "no-cache", "no-tuned", "cache-limit"],
+            &["device", "threads", "chunk", "kv", "set", "kernel", "no-cache", "no-tuned", "cache-limit"],
         )?;
     }
     let model = model_ref::find(args, args.text(MODEL.name))?;

@@ -76,7 +76,7 @@ fn values(kind: Kind) -> String {
     match kind {
         Kind::Flag | Kind::Switch(..) => String::new(),
         Kind::Text(_) | Kind::Texts(_) => "text".into(),
-        Kind::Path(_) => "path".into(),
+        Kind::Path(_) | Kind::Kernels => "path".into(),
         Kind::Count(from, u64::MAX) => format!("{from} to 2^64 - 1"),
         Kind::Count(from, to) => format!("{from} to {to}"),
         Kind::Size => "size such as `500M` or `4G`".into(),

@@ -150,7 +150,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("How to guess the next tokens of replies, so that one step can compute several: off; lookup, from earlier text; mtp, with the layer that some models have for it; auto, with either where it pays; or a smaller model of the same vocabulary, a file or a name. Changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
-
+    knob(MODEL, "kernel", Kind::Kernels, COMPILE)
+        .help("File with a kernel that replaces one of the compiler's; it is checked against the interpreter first; may be given more than once"),
     knob(MODEL, "no-tuned", Kind::Flag, TUNED).env("WEFT_NO_TUNED")
         .help("Ignore decisions kept by `weft ablate --keep` and `weft optimize`, and schedules found by `weft tune`"),
 
@@ -457,7 +458,7 @@ impl Knob {
         let sampling = self.heading == SAMPLING && !["temperature", "seed"].contains(&self.name);
         sampling
             || [JOURNAL, STORE].contains(&self.heading)
-            || ["set", "batch", "kv", "no-tuned"].contains(&self.name)
+            || ["set", "kernel", "batch", "kv", "no-tuned"].contains(&self.name)
     }
 
     const fn short(self, short: char) -> Knob {

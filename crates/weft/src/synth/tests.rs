@@ -159,8 +159,13 @@ fn a_token_of_47_layers_takes_425_kernels() {
     write_header(&SynthOptions { layers: None, ..options("glm-4.7-flash", 1, "q4_0") }, &path);
     let model = build(&Gguf::open(&path).unwrap(), &BuildOptions::default()).unwrap();
     assert_eq!(model.config.layers(), 47);
-    let wanted =
-        ExplainOptions { switches: Switches::default(), tokens: 1, depth: 0, costs: CostModel::default() };
+    let wanted = ExplainOptions {
+        switches: Switches::default(),
+        tokens: 1,
+        depth: 0,
+        costs: CostModel::default(),
+        kernels: Vec::new(),
+    };
     let plans = explain(&model, &wanted).unwrap();
     let kernels: usize = plans.iter().map(|plan| plan.segments.len() * plan.calls.len()).sum();
     assert_eq!(kernels, 425, "1,080 without fusion");

@@ -13,6 +13,7 @@ mod hub;
 mod inspect;
 mod journal;
 mod kept_packed;
+mod kernels;
 mod make;
 mod measure;
 mod optimize;

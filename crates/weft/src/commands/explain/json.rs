@@ -76,6 +76,7 @@ fn kernel(graph: &Graph, number: usize, kernel: &Kernel<'_>) -> Value {
     let mut value = json!({
         "number": number,
         "kernel": kernel.call.kernel,
+        "replaces": kernel.call.replaces,
         "label": kernel.label(),
         "parts": parts.collect::<Vec<_>>(),
         "weight_bytes": kernel.call.amounts.weight_bytes,

@@ -62,6 +62,9 @@ fn write_plan(facts: &Facts<'_>, plan: &Plan<'_>, detail: Detail, out: &mut impl
             line += &format!("  {bytes:>10}  {mul:>8} mul");
         }
         writeln!(out, "{}\n      {}", line.trim_end(), kernel.label())?;
+        if let Some(before) = &kernel.call.replaces {
+            writeln!(out, "      given with --kernel, in place of {before}")?;
+        }
         if detail.why {
             write_reasons(&explained.graph, kernel, out)?;
         }

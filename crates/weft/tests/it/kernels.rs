@@ -1,0 +1,64 @@
+//! Tests of `--kernel`.
+
+use std::fs;
+
+use crate::support::{Folder, model, weft};
+
+/// The worked example of `docs/kernels.md`, and the model that it is for.
+const EXAMPLE: &str = include_str!("../../../../docs/kernels/down_by_slot.kernel");
+const MODEL: &str = "glm-tiny-q4_0";
+
+#[test]
+fn a_kernel_is_checked_and_used() {
+    let folder = Folder::new();
+    let (model, file) = (model(MODEL), folder.join("down.kernel"));
+    fs::write(&file, EXAMPLE).unwrap();
+    let logits = |kernel: &[&str], out: &str| {
+        let out = folder.join(out);
+        let (model, to) = (model.to_str().unwrap(), out.to_str().unwrap());
+        let ran = weft([&["logits", model, "--tokens", "1,2,3,4,5", "--out", to], kernel].concat()).run();
+        (ran, fs::read(out).unwrap_or_default())
+    };
+    let given = ["--kernel", file.to_str().unwrap()];
+    let (plain, expected) = logits(&[], "plain.f32");
+    plain.ok();
+    let (ran, found) = logits(&given, "given.f32");
+    let said = ran.err.clone();
+    assert!(said.contains("the kernel `down_by_slot` replaces `select_sum_256x256_q4_0&"), "{said}");
+    assert!(!expected.is_empty() && expected == found);
+
+    let explain = [&["explain", model.to_str().unwrap(), "--layer", "1"], &given[..]].concat();
+    let shown = weft(explain.iter()).run().ok();
+    let (_, after) = shown.split_once("  down_by_slot ").expect("explain shows the kernel");
+    assert!(
+        after.lines().nth(2).unwrap().contains("given with --kernel, in place of select_sum_256x256_q4_0&"),
+        "{after}"
+    );
+    let json = weft(explain.iter().chain(&["--json"])).run().json();
+    let kernels = json["plans"][0]["kernels"].as_array().unwrap();
+    let replaced = kernels.iter().filter(|kernel| kernel["replaces"].is_string());
+    assert_eq!(replaced.map(|kernel| &kernel["kernel"]).collect::<Vec<_>>(), ["down_by_slot"]);
+
+    // The experts' weights in the wrong order.
+    fs::write(&file, EXAMPLE.replace("load 1 p2[1; 2; 0]", "load 1 p2[0; 2; 0]")).unwrap();
+    let (ran, none) = logits(&given, "wrong.f32");
+    let said = ran.failed(1);
+    assert!(said.contains("values are wrong in a step of 1 token; the worst is value "), "{said}");
+    assert!(none.is_empty());
+}
+
+#[test]
+fn a_file_that_is_no_kernel_is_refused_with_its_line() {
+    let folder = Folder::new();
+    let file = folder.join("bad.kernel");
+    let refused = |text: &[u8]| {
+        fs::write(&file, text).unwrap();
+        weft(["explain", model(MODEL).to_str().unwrap(), "--kernel", file.to_str().unwrap()]).run().failed(2)
+    };
+    let bad = EXAMPLE.replace("v10 = add v9 v8", "v10 = plus v9 v8");
+    let line = 1 + bad.lines().position(|line| line.contains("plus")).unwrap();
+    let said = refused(bad.as_bytes());
+    assert!(said.contains(&format!("line {line}: unknown instruction `plus`")), "{said}");
+    assert!(refused(&[0xff, 0xfe]).contains("cannot read it: stream did not contain valid UTF-8"));
+    assert!(refused(&vec![b'#'; (1 << 20) + 1]).contains("it is larger than 1 MiB"));
+}
