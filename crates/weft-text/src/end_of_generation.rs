@@ -11,7 +11,9 @@ pub(crate) fn is_known(name: &[u8]) -> bool {
         "<|eot_id|>",            // Llama 3
         "<|eom_id|>",            // Llama 3, before a tool call's result
         "<|im_end|>",            // ChatML: Qwen, SmolLM, Kimi
-        "<|end|>",               // Phi 3
+        "<|end|>",               // Phi 3; not gpt-oss, see `ends_messages_only`
+        "<|return|>",            // gpt-oss
+        "<|call|>",              // gpt-oss, before a tool's result
         "<|endoftext|>",         // GPT-2 and many after it
         "<|end_of_text|>",       // Llama 3, Granite
         "<end_of_turn>",         // Gemma
@@ -25,6 +27,12 @@ pub(crate) fn is_known(name: &[u8]) -> bool {
         "</s>",
     ];
     NAMES.iter().any(|known| known.as_bytes() == name)
+}
+
+/// Returns whether a token of this name ends a message and not the reply, in a vocabulary that has these ends of replies: the
+/// reasoning of gpt-oss is a message of its own.
+pub(crate) fn ends_messages_only(name: &[u8], ends: &[&[u8]]) -> bool {
+    name == b"<|end|>" && ends.contains(&b"<|return|>".as_slice())
 }
 
 /// Returns whether a token of this name begins another speaker's turn in this chat template.

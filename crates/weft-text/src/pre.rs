@@ -51,6 +51,24 @@ const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{
 
 const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
+/// Also known as o200k: Llama 3's, but splits before a capital that follows a small letter, keeps contractions with their
+/// words, and slashes with the punctuation before them.
+const GPT4O: &str = concat!(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
+
+/// Mistral's: o200k's without contractions, and with single digits.
+const TEKKEN: &str = concat!(
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*",
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+);
+
+/// Qwen 2's, but marks belong to the letters before them.
+const QWEN35: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
 /// Llama 3's, but also splits before a capital that follows a small letter, and around runs of Chinese characters.
 const KIMI: &str = concat!(
     r"[\p{Han}]+",
@@ -144,6 +162,14 @@ static FAMILIES: &[Family] = &[
         patterns: &[KIMI],
         ignore_merges: true,
         merge_by_token_id: true,
+        ..DEFAULTS
+    },
+    Family { names: &["gpt-4o", "llama4", "kanana2"], patterns: &[GPT4O], ..DEFAULTS },
+    Family { names: &["tekken"], patterns: &[TEKKEN], ignore_merges: true, add_bos: true, ..DEFAULTS },
+    Family { names: &["qwen35"], patterns: &[QWEN35], ..DEFAULTS },
+    Family {
+        names: &["falcon"],
+        patterns: &[r"[\p{P}\$\+<=>\^~\|`]+", GPT2, r"[0-9][0-9][0-9]"],
         ..DEFAULTS
     },
     Family {
@@ -295,6 +321,13 @@ mod tests {
         );
         assert_eq!(words("deepseek-v3", "x.map 1234中文ひ"), ["x", ".map", " ", "123", "4", "中文ひ"]);
         assert_eq!(words("kimi-k2", "中文English混合HTMLPage"), ["中文", "English", "混合", "HTMLPage"]);
+        assert_eq!(
+            words("gpt-4o", "HTMLPage It's 12345 a//\nb"),
+            ["HTMLPage", " It's", " ", "123", "45", " a", "//\n", "b"]
+        );
+        assert_eq!(words("tekken", "fooBar It's 12"), ["foo", "Bar", " It", "'s", " ", "1", "2"]);
+        assert_eq!(words("qwen35", "नमस्ते 12"), ["नमस्ते", " ", "1", "2"]);
+        assert_eq!(words("falcon", "a`b 1234"), ["a", "`", "b", " ", "123", "4"]);
         assert_eq!(words("default", "a+b 12345"), ["a", "+", "b", " ", "123", "45"]);
     }
 }

@@ -270,6 +270,9 @@ impl Vocab {
         ends.extend(named.map(|(id, _)| id));
         ends.sort_unstable();
         ends.dedup();
+        let name = |id: &u32| spec.tokens.get(*id as usize).copied().unwrap_or_default();
+        let names: Vec<&[u8]> = ends.iter().map(name).collect();
+        ends.retain(|id| !end_of_generation::ends_messages_only(name(id), &names));
         ends
     }
 }

@@ -9,7 +9,7 @@ A tokenization is written as the length of each token in bytes, one digit each: 
 the ids, because no two tokens that can occur have the same bytes; `digits` checks that.
 
 cases.txt       a line with the names of the families; then for each text a line of JSON and, below it, the
-                tokenizations, each after the numbers of the families that have it
+                tokenizations, each after the numbers of the families that have it, one digit each
 characters.txt  a line with the names of the families; then `FROM DIGITS…`, a tokenization for each family: from the
                 character FROM (hexadecimal) up to that of the next line, these are the tokens of "éC9 C\n" for a
                 character C. Repeated tokenizations are given by number, from 0; a dash stands for characters that
@@ -33,6 +33,12 @@ QWEN2 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 DEEPSEEK_LETTERS = r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-\x{1F7D}ᾀ-ᾴᾶ-ᾼ\x{1FBE}ῂ-ῄῆ-ῌῐ-\x{1FD3}ῖ-\x{1FDB}ῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\x{2126}ℨ\x{212A}-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+"
 KIMI = r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+CASED = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+{0}|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*{0}"
+REST = r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+GPT4O = CASED.replace("{0}", "(?i:'s|'t|'re|'ve|'m|'ll|'d)?") + r"|\p{N}{1,3}" + REST
+TEKKEN = CASED.replace("{0}", "") + r"|\p{N}" + REST
+QWEN35 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 def splits(*patterns, digits=False, last=ByteLevel(add_prefix_space=False, use_regex=False)):
@@ -61,6 +67,11 @@ PIPELINES = {
     ),
     "default": splits(r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"),
     "kimi-k2": splits(KIMI),
+    "gpt-4o": splits(GPT4O),
+    "tekken": splits(TEKKEN),
+    "qwen35": splits(QWEN35),
+    # From llama.cpp.
+    "falcon": splits(r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]"),
 }
 
 
@@ -160,7 +171,7 @@ ADDED = {token.encode(): id for id, token in enumerate(CONTROL + USER_DEFINED, l
 SPELLINGS = [*NORMAL, *ADDED]
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 TOKENIZERS = {
-    family: tokenizer(pipeline, MERGES + OTHER_PAIRS * (family in ("llama-bpe", "glm4")), family == "llama-bpe")
+    family: tokenizer(pipeline, MERGES + OTHER_PAIRS * (family in ("llama-bpe", "glm4")), family in ("llama-bpe", "tekken"))
     for family, pipeline in PIPELINES.items()
     if family != "kimi-k2"
 }
@@ -186,7 +197,7 @@ with open("cases.txt", "w", encoding="utf-8", newline="\n") as file:
         print(json.dumps(text), file=file)
         agreeing = {}
         for number, family in enumerate(PIPELINES):
-            agreeing.setdefault(digits(family, text), []).append(str(number))
+            agreeing.setdefault(digits(family, text), []).append(DIGITS[number])
         for written, families in agreeing.items():
             print("".join(families), written, file=file)
 

@@ -102,7 +102,7 @@ fn texts() {
         }
         let (families, digits) = line.split_once(' ').unwrap();
         for number in families.chars() {
-            FAMILIES[number.to_digit(10).unwrap() as usize].check(&text, digits);
+            FAMILIES[number.to_digit(36).unwrap() as usize].check(&text, digits);
             checked += 1;
         }
     }

@@ -156,6 +156,10 @@ fn tokens_that_end_a_reply() {
     assert_eq!(ends("glm4", None), [0, 1, 2, 3]);
     assert_eq!(ends("gpt-2", None), [2, 3], "turn markers are plain text in other families");
     assert_eq!(ends("gpt-2", Some(6)), [2, 3, 6]);
+    let messages = [("<|end|>", CONTROL), ("<|return|>", CONTROL), ("<|call|>", CONTROL)];
+    let ends = |tokens| Tokenizer::new(&spec(tokens, &[])).unwrap().end_of_generation().to_vec();
+    assert_eq!(ends(&messages), [1, 2], "the reasoning of gpt-oss is a message of its own");
+    assert_eq!(ends(&messages[..1]), [0]);
     let tokenizer = Tokenizer::new(&spec(&tokens, &[])).unwrap();
     assert!(tokenizer.is_end_of_generation(3) && tokenizer.is_control(3));
     assert!(!tokenizer.is_end_of_generation(4) && !tokenizer.is_end_of_generation(u32::MAX));
