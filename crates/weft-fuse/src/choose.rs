@@ -32,6 +32,10 @@ pub(crate) fn choose(
         let mut switched = switches.clone();
         switched.set(decision, Mode::On);
         let other = compile(&switched);
+        // A given kernel that does not fit is the person's mistake, and says nothing about the decision.
+        if let Err(error @ FuseError::Replaced(_)) = other {
+            return Err(error);
+        }
         let machine = options.costs.decides(decision);
         let with = other.as_ref().map(|other| cost(&other.plan, machine)).map_err(FuseError::clone);
         let choice = Choice { decision, decides, without: cost(&best.plan, machine), with };

@@ -8,7 +8,6 @@ use std::ops::Range;
 
 use weft_device::{BufferId, Device, DeviceError, ProgramId, Region, Weight};
 use weft_kern::{Access, Bar, Format, Instr, Kernel, Sizes, interp, q8};
-use weft_quant::GgmlType;
 
 use super::findings::{Checked, Difference, FaultKind, Place};
 use super::sample::{Origin, sampled};

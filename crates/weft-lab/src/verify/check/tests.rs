@@ -5,6 +5,7 @@ use std::sync::Arc;
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{KernelLaunch, Program};
 use weft_kern::parse_plan;
+use weft_quant::GgmlType;
 use weft_random::Random;
 
 use super::*;
