@@ -37,20 +37,16 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const auto p0 = args.words[0];
   // part 0: reduce [R] × 154880; rows 1 width 1024 reduce 1 upcast 1 chunk 64 spread; chunks
   const auto own_group = blockIdx.x;
-  const auto tiles = sizes.words[1];
-  const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 1024u;
+  const auto first = own_group * 1024u;
   wait_for_previous();
   launch_next();
-  const auto blocks = rows_at * 2420u + 256u;
   const auto first_block = first / 64u;
   const auto block = first_block + (lane / 16u);
   const auto begin = block * 64u + (lane % 16u);
   auto top_key = 0u;
   for (auto i = 0u; i < 4u; i += 1u) {
     const auto column = min(begin + i * 16u, 0x25cffu);
-    const auto at = rows_at * 0x25d00u + column;
-    const auto v = __uint_as_float(b0[p0 + at]);
+    const auto v = __uint_as_float(b0[p0 + column]);
     const auto bits = __float_as_uint(v);
     const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
     top_key = max(top_key, (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u));
@@ -64,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const auto other_4 = __shfl_xor_sync(warp, both_3, 8u);
   const auto both_4 = max(both_3, other_4);
   if ((lane % 16u) == 0u && (lane < 256u && block < 2420u)) {
-    b2[blocks + block] = both_4;
+    b2[block + 256u] = both_4;
   }
 }
 
@@ -668,7 +664,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
     const auto at_33 = own_group * 0x25d00u + id;
     const auto v_17 = __uint_as_float(b0[p0 + at_33]);
     b1[p1 + (own_group * 128u + lane)] = __float_as_uint(v_17);
-    b1[p1 + (own_group * 128u + 64u + lane)] = pool[lane + 368u];
+    b1[p1 + (own_group * 128u + lane) + 64u] = pool[lane + 368u];
   }
 }
 

@@ -126,6 +126,12 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ void store_four(unsigned int* to,
+  unsigned int a, unsigned int b, unsigned int c, unsigned int d) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};"
+    :: "r"((unsigned int)__cvta_generic_to_shared(to)), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+
 static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
   unsigned int word;
   asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
@@ -185,13 +191,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const auto p8 = args.words[16];
   const auto p9 = args.words[18];
   const auto n9 = args.words[19];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T] × 768; rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 48u;
   if (own_group < count) {
-    const auto tiles = sizes.words[0];
-    const auto rows_at = own_group % tiles;
-    const auto first = (own_group / tiles) * 16u;
+    const auto first = own_group * 16u;
     const auto share = lane / 16u;
     const auto own = lane % 16u;
     const auto column = first + own;
@@ -200,37 +205,34 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto b = share * 4u;
     const auto at = tile + lane_row + b * 64u;
     const auto w = load_early(&b2[at]);
-    const auto w_2 = load_early(&b2[at + 16u]);
-    const auto w_3 = load_early(&b2[at + 32u]);
-    const auto w_4 = load_early(&b2[at + 48u]);
-    const auto word = load_early(&b2[tile + 4096u + (b * 8u + (lane_row / 2u))]);
-    const auto b_2 = b + 1u;
-    const auto at_2 = tile + lane_row + b_2 * 64u;
-    const auto w_5 = load_early(&b2[at_2]);
-    const auto w_6 = load_early(&b2[at_2 + 16u]);
-    const auto w_7 = load_early(&b2[at_2 + 32u]);
-    const auto w_8 = load_early(&b2[at_2 + 48u]);
-    const auto word_2 = load_early(&b2[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
-    const auto b_3 = b + 2u;
-    const auto at_3 = tile + lane_row + b_3 * 64u;
-    const auto w_9 = load_early(&b2[at_3]);
-    const auto w_10 = load_early(&b2[at_3 + 16u]);
-    const auto w_11 = load_early(&b2[at_3 + 32u]);
-    const auto w_12 = load_early(&b2[at_3 + 48u]);
-    const auto word_3 = load_early(&b2[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
-    const auto b_4 = b + 3u;
-    const auto at_4 = tile + lane_row + b_4 * 64u;
-    const auto w_13 = load_early(&b2[at_4]);
-    const auto w_14 = load_early(&b2[at_4 + 16u]);
-    const auto w_15 = load_early(&b2[at_4 + 32u]);
-    const auto w_16 = load_early(&b2[at_4 + 48u]);
-    const auto word_4 = load_early(&b2[tile + 4096u + (b_4 * 8u + (lane_row / 2u))]);
+    const auto w_2 = load_early(&(b2 + (at))[16u]);
+    const auto w_3 = load_early(&(b2 + (at))[32u]);
+    const auto w_4 = load_early(&(b2 + (at))[48u]);
+    const auto word = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[4096u]);
+    const auto at_2 = tile + lane_row + b * 64u;
+    const auto w_5 = load_early(&(b2 + (at_2))[64u]);
+    const auto w_6 = load_early(&(b2 + (at_2))[80u]);
+    const auto w_7 = load_early(&(b2 + (at_2))[96u]);
+    const auto w_8 = load_early(&(b2 + (at_2))[112u]);
+    const auto word_2 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[4104u]);
+    const auto at_3 = tile + lane_row + b * 64u;
+    const auto w_9 = load_early(&(b2 + (at_3))[128u]);
+    const auto w_10 = load_early(&(b2 + (at_3))[144u]);
+    const auto w_11 = load_early(&(b2 + (at_3))[160u]);
+    const auto w_12 = load_early(&(b2 + (at_3))[176u]);
+    const auto word_3 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[4112u]);
+    const auto at_4 = tile + lane_row + b * 64u;
+    const auto w_13 = load_early(&(b2 + (at_4))[192u]);
+    const auto w_14 = load_early(&(b2 + (at_4))[208u]);
+    const auto w_15 = load_early(&(b2 + (at_4))[224u]);
+    const auto w_16 = load_early(&(b2 + (at_4))[240u]);
+    const auto word_4 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[4120u]);
     const auto word_5 = lane + 256u;
     const auto x = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_2 = load_early_4(&b1[p1 + word_5 * 4u]);
     // what is multiplied
-    const auto x_3 = *(const uint4*)&b0[p0 + (rows_at * 2048u + lane * 4u)];
-    const auto x_4 = *(const uint4*)&b0[p0 + (rows_at * 2048u + word_5 * 4u)];
+    const auto x_3 = *(const uint4*)&b0[p0 + lane * 4u];
+    const auto x_4 = *(const uint4*)&b0[p0 + word_5 * 4u];
     auto total = 0.0f;
     const auto v = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
     total = total + v;
@@ -296,38 +298,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
     const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-    const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_9 = mine_2 + other_9;
-    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-    const auto both_10 = both_9 + other_10;
     pool[lane] = packed;
-    if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
-    }
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 512u] = scale;
     }
-    const auto mine_3 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
-    const auto other_11 = __shfl_xor_sync(warp, mine_3, 1u);
-    const auto both_11 = max(mine_3, other_11);
-    const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
-    const auto both_12 = max(both_11, other_12);
-    const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
-    const auto both_13 = max(both_12, other_13);
-    const auto largest_2 = __uint_as_float(both_13);
-    const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto mine_2 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
+    const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_9 = max(mine_2, other_9);
+    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
+    const auto both_10 = max(both_9, other_10);
+    const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
+    const auto both_11 = max(both_10, other_11);
+    const auto largest_2 = __uint_as_float(both_11);
+    const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_11 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
-    const auto other_14 = __shfl_xor_sync(warp, mine_4, 1u);
-    const auto both_14 = mine_4 + other_14;
-    const auto other_15 = __shfl_xor_sync(warp, both_14, 2u);
-    const auto both_15 = both_14 + other_15;
     pool[word_5] = packed_2;
-    if ((word_5 % 4u) == 0u) {
-      pool[(word_5 / 4u) + 576u] = __float_as_uint((float)(both_15) * __uint_as_float(scale_2));
-    }
     if ((word_5 % 8u) == 0u) {
       pool[(word_5 / 8u) + 512u] = scale_2;
     }
@@ -340,22 +326,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto xq = *(const uint4*)&pool[xw];
     const auto xq_2 = *(const uint4*)&pool[xw + 4u];
     const auto d = __uint_as_float(pool[b + 512u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
-    const auto xw_2 = b_2 * 8u;
-    const auto xq_3 = *(const uint4*)&pool[xw_2];
-    const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
-    const auto d_2 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
-    const auto xw_3 = b_3 * 8u;
-    const auto xq_5 = *(const uint4*)&pool[xw_3];
-    const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
-    const auto d_3 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
-    const auto xw_4 = b_4 * 8u;
-    const auto xq_7 = *(const uint4*)&pool[xw_4];
-    const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
-    const auto d_4 = __uint_as_float(pool[b_4 + 512u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_4, sum);
+    sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+    const auto xw_2 = b * 8u;
+    const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+    const auto d_2 = __uint_as_float(pool[b + 513u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+    const auto xw_3 = b * 8u;
+    const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+    const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+    const auto d_3 = __uint_as_float(pool[b + 514u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+    const auto xw_4 = b * 8u;
+    const auto xq_7 = *(const uint4*)&pool[xw_4 + 24u];
+    const auto xq_8 = *(const uint4*)&pool[xw_4 + 28u];
+    const auto d_4 = __uint_as_float(pool[b + 515u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_4, sum);
     const auto to = share * 16u + own + 712u;
     pool[to] = __float_as_uint(sum);
     __syncthreads();
@@ -363,7 +349,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
       const auto own_2 = lane % 16u;
       auto total_3 = __uint_as_float(pool[lane + 712u]);
       for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-        total_3 = total_3 + __uint_as_float(pool[lane + 712u + l_2 * 16u]);
+        total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 16u + 712u]);
       }
       pool[(lane / 16u) * 16u + own_2 + 712u] = __float_as_uint(total_3);
     }
@@ -371,55 +357,50 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     if (lane < 16u) {
       const auto column_2 = first + lane;
       const auto v_28 = __uint_as_float(pool[lane + 712u]);
-      b3[p3 + (rows_at * 768u + column_2)] = __float_as_uint(v_28);
+      b3[p3 + column_2] = __float_as_uint(v_28);
     }
   }
   // part 1: dot [T] × 512; rows 1 width 16 reduce 16 upcast 1
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 32u;
   if (own_group_2 < count_2) {
-    const auto tiles_2 = sizes.words[0];
-    const auto rows_at_2 = own_group_2 % tiles_2;
-    const auto first_2 = (own_group_2 / tiles_2) * 16u;
+    const auto first_2 = own_group_2 * 16u;
     const auto share_2 = lane / 16u;
     const auto own_3 = lane % 16u;
     const auto column_3 = first_2 + own_3;
     const auto tile_2 = p4 + (column_3 / 16u) * 4608u;
     const auto lane_row_2 = column_3 % 16u;
-    const auto b_5 = share_2 * 4u;
-    const auto at_5 = tile_2 + lane_row_2 + b_5 * 64u;
+    const auto b_2 = share_2 * 4u;
+    const auto at_5 = tile_2 + lane_row_2 + b_2 * 64u;
     const auto w_17 = load_early(&b4[at_5]);
-    const auto w_18 = load_early(&b4[at_5 + 16u]);
-    const auto w_19 = load_early(&b4[at_5 + 32u]);
-    const auto w_20 = load_early(&b4[at_5 + 48u]);
-    const auto word_6 = load_early(&b4[tile_2 + 4096u + (b_5 * 8u + (lane_row_2 / 2u))]);
-    const auto b_6 = b_5 + 1u;
-    const auto at_6 = tile_2 + lane_row_2 + b_6 * 64u;
-    const auto w_21 = load_early(&b4[at_6]);
-    const auto w_22 = load_early(&b4[at_6 + 16u]);
-    const auto w_23 = load_early(&b4[at_6 + 32u]);
-    const auto w_24 = load_early(&b4[at_6 + 48u]);
-    const auto word_7 = load_early(&b4[tile_2 + 4096u + (b_6 * 8u + (lane_row_2 / 2u))]);
-    const auto b_7 = b_5 + 2u;
-    const auto at_7 = tile_2 + lane_row_2 + b_7 * 64u;
-    const auto w_25 = load_early(&b4[at_7]);
-    const auto w_26 = load_early(&b4[at_7 + 16u]);
-    const auto w_27 = load_early(&b4[at_7 + 32u]);
-    const auto w_28 = load_early(&b4[at_7 + 48u]);
-    const auto word_8 = load_early(&b4[tile_2 + 4096u + (b_7 * 8u + (lane_row_2 / 2u))]);
-    const auto b_8 = b_5 + 3u;
-    const auto at_8 = tile_2 + lane_row_2 + b_8 * 64u;
-    const auto w_29 = load_early(&b4[at_8]);
-    const auto w_30 = load_early(&b4[at_8 + 16u]);
-    const auto w_31 = load_early(&b4[at_8 + 32u]);
-    const auto w_32 = load_early(&b4[at_8 + 48u]);
-    const auto word_9 = load_early(&b4[tile_2 + 4096u + (b_8 * 8u + (lane_row_2 / 2u))]);
+    const auto w_18 = load_early(&(b4 + (at_5))[16u]);
+    const auto w_19 = load_early(&(b4 + (at_5))[32u]);
+    const auto w_20 = load_early(&(b4 + (at_5))[48u]);
+    const auto word_6 = load_early(&(b4 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[4096u]);
+    const auto at_6 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_21 = load_early(&(b4 + (at_6))[64u]);
+    const auto w_22 = load_early(&(b4 + (at_6))[80u]);
+    const auto w_23 = load_early(&(b4 + (at_6))[96u]);
+    const auto w_24 = load_early(&(b4 + (at_6))[112u]);
+    const auto word_7 = load_early(&(b4 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[4104u]);
+    const auto at_7 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_25 = load_early(&(b4 + (at_7))[128u]);
+    const auto w_26 = load_early(&(b4 + (at_7))[144u]);
+    const auto w_27 = load_early(&(b4 + (at_7))[160u]);
+    const auto w_28 = load_early(&(b4 + (at_7))[176u]);
+    const auto word_8 = load_early(&(b4 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[4112u]);
+    const auto at_8 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_29 = load_early(&(b4 + (at_8))[192u]);
+    const auto w_30 = load_early(&(b4 + (at_8))[208u]);
+    const auto w_31 = load_early(&(b4 + (at_8))[224u]);
+    const auto w_32 = load_early(&(b4 + (at_8))[240u]);
+    const auto word_9 = load_early(&(b4 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[4120u]);
     const auto word_10 = lane + 256u;
     const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_6 = load_early_4(&b1[p1 + word_10 * 4u]);
     // what is multiplied
-    const auto x_7 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + lane * 4u)];
-    const auto x_8 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + word_10 * 4u)];
+    const auto x_7 = *(const uint4*)&b0[p0 + lane * 4u];
+    const auto x_8 = *(const uint4*)&b0[p0 + word_10 * 4u];
     auto total_4 = 0.0f;
     const auto v_29 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
     total_4 = total_4 + v_29;
@@ -437,18 +418,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     total_4 = total_4 + v_35;
     const auto v_36 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
     total_4 = total_4 + v_36;
-    const auto other_16 = __shfl_xor_sync(warp, total_4, 1u);
-    const auto both_16 = total_4 + other_16;
-    const auto other_17 = __shfl_xor_sync(warp, both_16, 2u);
-    const auto both_17 = both_16 + other_17;
-    const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
-    const auto both_18 = both_17 + other_18;
-    const auto other_19 = __shfl_xor_sync(warp, both_18, 8u);
-    const auto both_19 = both_18 + other_19;
-    const auto other_20 = __shfl_xor_sync(warp, both_19, 16u);
-    const auto both_20 = both_19 + other_20;
+    const auto other_12 = __shfl_xor_sync(warp, total_4, 1u);
+    const auto both_12 = total_4 + other_12;
+    const auto other_13 = __shfl_xor_sync(warp, both_12, 2u);
+    const auto both_13 = both_12 + other_13;
+    const auto other_14 = __shfl_xor_sync(warp, both_13, 4u);
+    const auto both_14 = both_13 + other_14;
+    const auto other_15 = __shfl_xor_sync(warp, both_14, 8u);
+    const auto both_15 = both_14 + other_15;
+    const auto other_16 = __shfl_xor_sync(warp, both_15, 16u);
+    const auto both_16 = both_15 + other_16;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 704u] = __float_as_uint(both_20);
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_16);
     }
     __syncthreads();
     auto total_5 = __uint_as_float(pool[704u]);
@@ -474,49 +455,33 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto v_53 = v_52 * __uint_as_float(x_6.z);
     const auto v_54 = __uint_as_float(x_8.w) * v_39;
     const auto v_55 = v_54 * __uint_as_float(x_6.w);
-    const auto mine_5 = max(max(max(__float_as_uint(v_41) & 0x7fffffffu, __float_as_uint(v_43) & 0x7fffffffu), __float_as_uint(v_45) & 0x7fffffffu), __float_as_uint(v_47) & 0x7fffffffu);
-    const auto other_21 = __shfl_xor_sync(warp, mine_5, 1u);
-    const auto both_21 = max(mine_5, other_21);
-    const auto other_22 = __shfl_xor_sync(warp, both_21, 2u);
-    const auto both_22 = max(both_21, other_22);
-    const auto other_23 = __shfl_xor_sync(warp, both_22, 4u);
-    const auto both_23 = max(both_22, other_23);
-    const auto largest_3 = __uint_as_float(both_23);
-    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
+    const auto mine_3 = max(max(max(__float_as_uint(v_41) & 0x7fffffffu, __float_as_uint(v_43) & 0x7fffffffu), __float_as_uint(v_45) & 0x7fffffffu), __float_as_uint(v_47) & 0x7fffffffu);
+    const auto other_17 = __shfl_xor_sync(warp, mine_3, 1u);
+    const auto both_17 = max(mine_3, other_17);
+    const auto other_18 = __shfl_xor_sync(warp, both_17, 2u);
+    const auto both_18 = max(both_17, other_18);
+    const auto other_19 = __shfl_xor_sync(warp, both_18, 4u);
+    const auto both_19 = max(both_18, other_19);
+    const auto largest_3 = __uint_as_float(both_19);
+    const auto scale_3 = (both_19 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_19 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_41 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_45 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_47 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-    const auto other_24 = __shfl_xor_sync(warp, mine_6, 1u);
-    const auto both_24 = mine_6 + other_24;
-    const auto other_25 = __shfl_xor_sync(warp, both_24, 2u);
-    const auto both_25 = both_24 + other_25;
     pool[lane] = packed_3;
-    if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_3));
-    }
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 512u] = scale_3;
     }
-    const auto mine_7 = max(max(max(__float_as_uint(v_49) & 0x7fffffffu, __float_as_uint(v_51) & 0x7fffffffu), __float_as_uint(v_53) & 0x7fffffffu), __float_as_uint(v_55) & 0x7fffffffu);
-    const auto other_26 = __shfl_xor_sync(warp, mine_7, 1u);
-    const auto both_26 = max(mine_7, other_26);
-    const auto other_27 = __shfl_xor_sync(warp, both_26, 2u);
-    const auto both_27 = max(both_26, other_27);
-    const auto other_28 = __shfl_xor_sync(warp, both_27, 4u);
-    const auto both_28 = max(both_27, other_28);
-    const auto largest_4 = __uint_as_float(both_28);
-    const auto scale_4 = (both_28 < 0x7f800000u ? __float_as_uint(largest_4 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_4 = (largest_4 > 3.74e-37f && both_28 < 0x7f800000u ? quotient(127.0f, largest_4) : 0.0f);
+    const auto mine_4 = max(max(max(__float_as_uint(v_49) & 0x7fffffffu, __float_as_uint(v_51) & 0x7fffffffu), __float_as_uint(v_53) & 0x7fffffffu), __float_as_uint(v_55) & 0x7fffffffu);
+    const auto other_20 = __shfl_xor_sync(warp, mine_4, 1u);
+    const auto both_20 = max(mine_4, other_20);
+    const auto other_21 = __shfl_xor_sync(warp, both_20, 2u);
+    const auto both_21 = max(both_20, other_21);
+    const auto other_22 = __shfl_xor_sync(warp, both_21, 4u);
+    const auto both_22 = max(both_21, other_22);
+    const auto largest_4 = __uint_as_float(both_22);
+    const auto scale_4 = (both_22 < 0x7f800000u ? __float_as_uint(largest_4 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_4 = (largest_4 > 3.74e-37f && both_22 < 0x7f800000u ? quotient(127.0f, largest_4) : 0.0f);
     const auto packed_4 = ((unsigned int)(__float2int_rz(min(max(rintf(v_49 * inverse_4), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_51 * inverse_4), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_53 * inverse_4), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_55 * inverse_4), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_8 = __dp4a((int)(packed_4), (int)(0x1010101u), 0);
-    const auto other_29 = __shfl_xor_sync(warp, mine_8, 1u);
-    const auto both_29 = mine_8 + other_29;
-    const auto other_30 = __shfl_xor_sync(warp, both_29, 2u);
-    const auto both_30 = both_29 + other_30;
     pool[word_10] = packed_4;
-    if ((word_10 % 4u) == 0u) {
-      pool[(word_10 / 4u) + 576u] = __float_as_uint((float)(both_30) * __uint_as_float(scale_4));
-    }
     if ((word_10 % 8u) == 0u) {
       pool[(word_10 / 8u) + 512u] = scale_4;
     }
@@ -525,26 +490,26 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     launch_next();
     // times q4_0[512, 2048]
     auto sum_2 = 0.0f;
-    const auto xw_5 = b_5 * 8u;
+    const auto xw_5 = b_2 * 8u;
     const auto xq_9 = *(const uint4*)&pool[xw_5];
     const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
-    const auto d_5 = __uint_as_float(pool[b_5 + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_5, sum_2);
-    const auto xw_6 = b_6 * 8u;
-    const auto xq_11 = *(const uint4*)&pool[xw_6];
-    const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
-    const auto d_6 = __uint_as_float(pool[b_6 + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_6, sum_2);
-    const auto xw_7 = b_7 * 8u;
-    const auto xq_13 = *(const uint4*)&pool[xw_7];
-    const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
-    const auto d_7 = __uint_as_float(pool[b_7 + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_8 >> ((lane_row_2 % 2u) * 16u)) * d_7, sum_2);
-    const auto xw_8 = b_8 * 8u;
-    const auto xq_15 = *(const uint4*)&pool[xw_8];
-    const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
-    const auto d_8 = __uint_as_float(pool[b_8 + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_8, sum_2);
+    const auto d_5 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_5, sum_2);
+    const auto xw_6 = b_2 * 8u;
+    const auto xq_11 = *(const uint4*)&pool[xw_6 + 8u];
+    const auto xq_12 = *(const uint4*)&pool[xw_6 + 12u];
+    const auto d_6 = __uint_as_float(pool[b_2 + 513u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_6, sum_2);
+    const auto xw_7 = b_2 * 8u;
+    const auto xq_13 = *(const uint4*)&pool[xw_7 + 16u];
+    const auto xq_14 = *(const uint4*)&pool[xw_7 + 20u];
+    const auto d_7 = __uint_as_float(pool[b_2 + 514u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_8 >> ((lane_row_2 % 2u) * 16u)) * d_7, sum_2);
+    const auto xw_8 = b_2 * 8u;
+    const auto xq_15 = *(const uint4*)&pool[xw_8 + 24u];
+    const auto xq_16 = *(const uint4*)&pool[xw_8 + 28u];
+    const auto d_8 = __uint_as_float(pool[b_2 + 515u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_8, sum_2);
     const auto to_2 = share_2 * 16u + own_3 + 712u;
     pool[to_2] = __float_as_uint(sum_2);
     __syncthreads();
@@ -552,7 +517,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
       const auto own_4 = lane % 16u;
       auto total_6 = __uint_as_float(pool[lane + 712u]);
       for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
-        total_6 = total_6 + __uint_as_float(pool[lane + 712u + l_4 * 16u]);
+        total_6 = total_6 + __uint_as_float(pool[lane + l_4 * 16u + 712u]);
       }
       pool[(lane / 16u) * 16u + own_4 + 712u] = __float_as_uint(total_6);
     }
@@ -560,7 +525,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     if (lane < 16u) {
       const auto column_4 = first_2 + lane;
       const auto v_56 = __uint_as_float(pool[lane + 712u]);
-      b3[p5 + (rows_at_2 * 512u + column_4)] = __float_as_uint(v_56);
+      b3[p5 + column_4] = __float_as_uint(v_56);
     }
   }
   const auto end = count + count_2;
@@ -569,124 +534,47 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {
     const auto share_3 = lane / 16u;
-    const auto own_5 = lane % 16u;
-    const auto own_6 = (lane % 16u) + 16u;
-    const auto own_7 = (lane % 16u) + 32u;
-    const auto own_8 = (lane % 16u) + 48u;
-    const auto tile_3 = p4 + ((own_5 + 512u) / 16u) * 4608u;
-    const auto lane_row_3 = (own_5 + 512u) % 16u;
-    const auto tile_4 = p4 + ((own_6 + 512u) / 16u) * 4608u;
-    const auto lane_row_4 = (own_6 + 512u) % 16u;
-    const auto tile_5 = p4 + ((own_7 + 512u) / 16u) * 4608u;
-    const auto lane_row_5 = (own_7 + 512u) % 16u;
-    const auto tile_6 = p4 + ((own_8 + 512u) / 16u) * 4608u;
-    const auto lane_row_6 = (own_8 + 512u) % 16u;
-    const auto b_9 = share_3 * 4u;
-    const auto at_9 = tile_3 + lane_row_3 + b_9 * 64u;
-    const auto w_33 = load_early(&b4[at_9]);
-    const auto w_34 = load_early(&b4[at_9 + 16u]);
-    const auto w_35 = load_early(&b4[at_9 + 32u]);
-    const auto w_36 = load_early(&b4[at_9 + 48u]);
-    const auto word_11 = load_early(&b4[tile_3 + 4096u + (b_9 * 8u + (lane_row_3 / 2u))]);
-    const auto at_10 = tile_4 + lane_row_4 + b_9 * 64u;
-    const auto w_37 = load_early(&b4[at_10]);
-    const auto w_38 = load_early(&b4[at_10 + 16u]);
-    const auto w_39 = load_early(&b4[at_10 + 32u]);
-    const auto w_40 = load_early(&b4[at_10 + 48u]);
-    const auto word_12 = load_early(&b4[tile_4 + 4096u + (b_9 * 8u + (lane_row_4 / 2u))]);
-    const auto at_11 = tile_5 + lane_row_5 + b_9 * 64u;
-    const auto w_41 = load_early(&b4[at_11]);
-    const auto w_42 = load_early(&b4[at_11 + 16u]);
-    const auto w_43 = load_early(&b4[at_11 + 32u]);
-    const auto w_44 = load_early(&b4[at_11 + 48u]);
-    const auto word_13 = load_early(&b4[tile_5 + 4096u + (b_9 * 8u + (lane_row_5 / 2u))]);
-    const auto at_12 = tile_6 + lane_row_6 + b_9 * 64u;
-    const auto w_45 = load_early(&b4[at_12]);
-    const auto w_46 = load_early(&b4[at_12 + 16u]);
-    const auto w_47 = load_early(&b4[at_12 + 32u]);
-    const auto w_48 = load_early(&b4[at_12 + 48u]);
-    const auto word_14 = load_early(&b4[tile_6 + 4096u + (b_9 * 8u + (lane_row_6 / 2u))]);
-    const auto b_10 = b_9 + 1u;
-    const auto at_13 = tile_3 + lane_row_3 + b_10 * 64u;
-    const auto w_49 = load_early(&b4[at_13]);
-    const auto w_50 = load_early(&b4[at_13 + 16u]);
-    const auto w_51 = load_early(&b4[at_13 + 32u]);
-    const auto w_52 = load_early(&b4[at_13 + 48u]);
-    const auto word_15 = load_early(&b4[tile_3 + 4096u + (b_10 * 8u + (lane_row_3 / 2u))]);
-    const auto at_14 = tile_4 + lane_row_4 + b_10 * 64u;
-    const auto w_53 = load_early(&b4[at_14]);
-    const auto w_54 = load_early(&b4[at_14 + 16u]);
-    const auto w_55 = load_early(&b4[at_14 + 32u]);
-    const auto w_56 = load_early(&b4[at_14 + 48u]);
-    const auto word_16 = load_early(&b4[tile_4 + 4096u + (b_10 * 8u + (lane_row_4 / 2u))]);
-    const auto at_15 = tile_5 + lane_row_5 + b_10 * 64u;
-    const auto w_57 = load_early(&b4[at_15]);
-    const auto w_58 = load_early(&b4[at_15 + 16u]);
-    const auto w_59 = load_early(&b4[at_15 + 32u]);
-    const auto w_60 = load_early(&b4[at_15 + 48u]);
-    const auto word_17 = load_early(&b4[tile_5 + 4096u + (b_10 * 8u + (lane_row_5 / 2u))]);
-    const auto at_16 = tile_6 + lane_row_6 + b_10 * 64u;
-    const auto w_61 = load_early(&b4[at_16]);
-    const auto w_62 = load_early(&b4[at_16 + 16u]);
-    const auto w_63 = load_early(&b4[at_16 + 32u]);
-    const auto w_64 = load_early(&b4[at_16 + 48u]);
-    const auto word_18 = load_early(&b4[tile_6 + 4096u + (b_10 * 8u + (lane_row_6 / 2u))]);
-    const auto b_11 = b_9 + 2u;
-    const auto at_17 = tile_3 + lane_row_3 + b_11 * 64u;
-    const auto w_65 = load_early(&b4[at_17]);
-    const auto w_66 = load_early(&b4[at_17 + 16u]);
-    const auto w_67 = load_early(&b4[at_17 + 32u]);
-    const auto w_68 = load_early(&b4[at_17 + 48u]);
-    const auto word_19 = load_early(&b4[tile_3 + 4096u + (b_11 * 8u + (lane_row_3 / 2u))]);
-    const auto at_18 = tile_4 + lane_row_4 + b_11 * 64u;
-    const auto w_69 = load_early(&b4[at_18]);
-    const auto w_70 = load_early(&b4[at_18 + 16u]);
-    const auto w_71 = load_early(&b4[at_18 + 32u]);
-    const auto w_72 = load_early(&b4[at_18 + 48u]);
-    const auto word_20 = load_early(&b4[tile_4 + 4096u + (b_11 * 8u + (lane_row_4 / 2u))]);
-    const auto at_19 = tile_5 + lane_row_5 + b_11 * 64u;
-    const auto w_73 = load_early(&b4[at_19]);
-    const auto w_74 = load_early(&b4[at_19 + 16u]);
-    const auto w_75 = load_early(&b4[at_19 + 32u]);
-    const auto w_76 = load_early(&b4[at_19 + 48u]);
-    const auto word_21 = load_early(&b4[tile_5 + 4096u + (b_11 * 8u + (lane_row_5 / 2u))]);
-    const auto at_20 = tile_6 + lane_row_6 + b_11 * 64u;
-    const auto w_77 = load_early(&b4[at_20]);
-    const auto w_78 = load_early(&b4[at_20 + 16u]);
-    const auto w_79 = load_early(&b4[at_20 + 32u]);
-    const auto w_80 = load_early(&b4[at_20 + 48u]);
-    const auto word_22 = load_early(&b4[tile_6 + 4096u + (b_11 * 8u + (lane_row_6 / 2u))]);
-    const auto b_12 = b_9 + 3u;
-    const auto at_21 = tile_3 + lane_row_3 + b_12 * 64u;
-    const auto w_81 = load_early(&b4[at_21]);
-    const auto w_82 = load_early(&b4[at_21 + 16u]);
-    const auto w_83 = load_early(&b4[at_21 + 32u]);
-    const auto w_84 = load_early(&b4[at_21 + 48u]);
-    const auto word_23 = load_early(&b4[tile_3 + 4096u + (b_12 * 8u + (lane_row_3 / 2u))]);
-    const auto at_22 = tile_4 + lane_row_4 + b_12 * 64u;
-    const auto w_85 = load_early(&b4[at_22]);
-    const auto w_86 = load_early(&b4[at_22 + 16u]);
-    const auto w_87 = load_early(&b4[at_22 + 32u]);
-    const auto w_88 = load_early(&b4[at_22 + 48u]);
-    const auto word_24 = load_early(&b4[tile_4 + 4096u + (b_12 * 8u + (lane_row_4 / 2u))]);
-    const auto at_23 = tile_5 + lane_row_5 + b_12 * 64u;
-    const auto w_89 = load_early(&b4[at_23]);
-    const auto w_90 = load_early(&b4[at_23 + 16u]);
-    const auto w_91 = load_early(&b4[at_23 + 32u]);
-    const auto w_92 = load_early(&b4[at_23 + 48u]);
-    const auto word_25 = load_early(&b4[tile_5 + 4096u + (b_12 * 8u + (lane_row_5 / 2u))]);
-    const auto at_24 = tile_6 + lane_row_6 + b_12 * 64u;
-    const auto w_93 = load_early(&b4[at_24]);
-    const auto w_94 = load_early(&b4[at_24 + 16u]);
-    const auto w_95 = load_early(&b4[at_24 + 32u]);
-    const auto w_96 = load_early(&b4[at_24 + 48u]);
-    const auto word_26 = load_early(&b4[tile_6 + 4096u + (b_12 * 8u + (lane_row_6 / 2u))]);
-    const auto word_27 = lane + 256u;
+    const auto first_own = (lane % 16u) * 4u;
+    const auto own_5 = first_own + 1u;
+    const auto own_6 = first_own + 2u;
+    const auto own_7 = first_own + 3u;
+    const auto tile_3 = p4 + ((first_own + 512u) / 16u) * 4608u;
+    const auto lane_row_3 = (first_own + 512u) % 16u;
+    const auto b_3 = share_3 * 4u;
+    const auto at_9 = tile_3 + lane_row_3 + b_3 * 64u;
+    const auto w_33 = load_early_4(&b4[at_9]);
+    const auto w_34 = load_early_4(&(b4 + (at_9))[16u]);
+    const auto w_35 = load_early_4(&(b4 + (at_9))[32u]);
+    const auto w_36 = load_early_4(&(b4 + (at_9))[48u]);
+    const auto word_11 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4096u]);
+    const auto word_12 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4097u]);
+    const auto at_10 = tile_3 + lane_row_3 + b_3 * 64u;
+    const auto w_37 = load_early_4(&(b4 + (at_10))[64u]);
+    const auto w_38 = load_early_4(&(b4 + (at_10))[80u]);
+    const auto w_39 = load_early_4(&(b4 + (at_10))[96u]);
+    const auto w_40 = load_early_4(&(b4 + (at_10))[112u]);
+    const auto word_13 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4104u]);
+    const auto word_14 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4105u]);
+    const auto at_11 = tile_3 + lane_row_3 + b_3 * 64u;
+    const auto w_41 = load_early_4(&(b4 + (at_11))[128u]);
+    const auto w_42 = load_early_4(&(b4 + (at_11))[144u]);
+    const auto w_43 = load_early_4(&(b4 + (at_11))[160u]);
+    const auto w_44 = load_early_4(&(b4 + (at_11))[176u]);
+    const auto word_15 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4112u]);
+    const auto word_16 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4113u]);
+    const auto at_12 = tile_3 + lane_row_3 + b_3 * 64u;
+    const auto w_45 = load_early_4(&(b4 + (at_12))[192u]);
+    const auto w_46 = load_early_4(&(b4 + (at_12))[208u]);
+    const auto w_47 = load_early_4(&(b4 + (at_12))[224u]);
+    const auto w_48 = load_early_4(&(b4 + (at_12))[240u]);
+    const auto word_17 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4120u]);
+    const auto word_18 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4121u]);
+    const auto word_19 = lane + 256u;
     const auto x_9 = load_early_4(&b1[p1 + lane * 4u]);
-    const auto x_10 = load_early_4(&b1[p1 + word_27 * 4u]);
+    const auto x_10 = load_early_4(&b1[p1 + word_19 * 4u]);
     // what is multiplied
     const auto x_11 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + lane * 4u)];
-    const auto x_12 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + word_27 * 4u)];
+    const auto x_12 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + word_19 * 4u)];
     auto total_7 = 0.0f;
     const auto v_57 = __uint_as_float(x_11.x) * __uint_as_float(x_11.x);
     total_7 = total_7 + v_57;
@@ -704,18 +592,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     total_7 = total_7 + v_63;
     const auto v_64 = __uint_as_float(x_12.w) * __uint_as_float(x_12.w);
     total_7 = total_7 + v_64;
-    const auto other_31 = __shfl_xor_sync(warp, total_7, 1u);
-    const auto both_31 = total_7 + other_31;
-    const auto other_32 = __shfl_xor_sync(warp, both_31, 2u);
-    const auto both_32 = both_31 + other_32;
-    const auto other_33 = __shfl_xor_sync(warp, both_32, 4u);
-    const auto both_33 = both_32 + other_33;
-    const auto other_34 = __shfl_xor_sync(warp, both_33, 8u);
-    const auto both_34 = both_33 + other_34;
-    const auto other_35 = __shfl_xor_sync(warp, both_34, 16u);
-    const auto both_35 = both_34 + other_35;
+    const auto other_23 = __shfl_xor_sync(warp, total_7, 1u);
+    const auto both_23 = total_7 + other_23;
+    const auto other_24 = __shfl_xor_sync(warp, both_23, 2u);
+    const auto both_24 = both_23 + other_24;
+    const auto other_25 = __shfl_xor_sync(warp, both_24, 4u);
+    const auto both_25 = both_24 + other_25;
+    const auto other_26 = __shfl_xor_sync(warp, both_25, 8u);
+    const auto both_26 = both_25 + other_26;
+    const auto other_27 = __shfl_xor_sync(warp, both_26, 16u);
+    const auto both_27 = both_26 + other_27;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 704u] = __float_as_uint(both_35);
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_27);
     }
     __syncthreads();
     auto total_8 = __uint_as_float(pool[704u]);
@@ -741,51 +629,35 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto v_81 = v_80 * __uint_as_float(x_10.z);
     const auto v_82 = __uint_as_float(x_12.w) * v_67;
     const auto v_83 = v_82 * __uint_as_float(x_10.w);
-    const auto mine_9 = max(max(max(__float_as_uint(v_69) & 0x7fffffffu, __float_as_uint(v_71) & 0x7fffffffu), __float_as_uint(v_73) & 0x7fffffffu), __float_as_uint(v_75) & 0x7fffffffu);
-    const auto other_36 = __shfl_xor_sync(warp, mine_9, 1u);
-    const auto both_36 = max(mine_9, other_36);
-    const auto other_37 = __shfl_xor_sync(warp, both_36, 2u);
-    const auto both_37 = max(both_36, other_37);
-    const auto other_38 = __shfl_xor_sync(warp, both_37, 4u);
-    const auto both_38 = max(both_37, other_38);
-    const auto largest_5 = __uint_as_float(both_38);
-    const auto scale_5 = (both_38 < 0x7f800000u ? __float_as_uint(largest_5 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_5 = (largest_5 > 3.74e-37f && both_38 < 0x7f800000u ? quotient(127.0f, largest_5) : 0.0f);
+    const auto mine_5 = max(max(max(__float_as_uint(v_69) & 0x7fffffffu, __float_as_uint(v_71) & 0x7fffffffu), __float_as_uint(v_73) & 0x7fffffffu), __float_as_uint(v_75) & 0x7fffffffu);
+    const auto other_28 = __shfl_xor_sync(warp, mine_5, 1u);
+    const auto both_28 = max(mine_5, other_28);
+    const auto other_29 = __shfl_xor_sync(warp, both_28, 2u);
+    const auto both_29 = max(both_28, other_29);
+    const auto other_30 = __shfl_xor_sync(warp, both_29, 4u);
+    const auto both_30 = max(both_29, other_30);
+    const auto largest_5 = __uint_as_float(both_30);
+    const auto scale_5 = (both_30 < 0x7f800000u ? __float_as_uint(largest_5 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_5 = (largest_5 > 3.74e-37f && both_30 < 0x7f800000u ? quotient(127.0f, largest_5) : 0.0f);
     const auto packed_5 = ((unsigned int)(__float2int_rz(min(max(rintf(v_69 * inverse_5), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_71 * inverse_5), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_73 * inverse_5), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_75 * inverse_5), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_10 = __dp4a((int)(packed_5), (int)(0x1010101u), 0);
-    const auto other_39 = __shfl_xor_sync(warp, mine_10, 1u);
-    const auto both_39 = mine_10 + other_39;
-    const auto other_40 = __shfl_xor_sync(warp, both_39, 2u);
-    const auto both_40 = both_39 + other_40;
     pool[lane] = packed_5;
-    if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_40) * __uint_as_float(scale_5));
-    }
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 512u] = scale_5;
     }
-    const auto mine_11 = max(max(max(__float_as_uint(v_77) & 0x7fffffffu, __float_as_uint(v_79) & 0x7fffffffu), __float_as_uint(v_81) & 0x7fffffffu), __float_as_uint(v_83) & 0x7fffffffu);
-    const auto other_41 = __shfl_xor_sync(warp, mine_11, 1u);
-    const auto both_41 = max(mine_11, other_41);
-    const auto other_42 = __shfl_xor_sync(warp, both_41, 2u);
-    const auto both_42 = max(both_41, other_42);
-    const auto other_43 = __shfl_xor_sync(warp, both_42, 4u);
-    const auto both_43 = max(both_42, other_43);
-    const auto largest_6 = __uint_as_float(both_43);
-    const auto scale_6 = (both_43 < 0x7f800000u ? __float_as_uint(largest_6 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_6 = (largest_6 > 3.74e-37f && both_43 < 0x7f800000u ? quotient(127.0f, largest_6) : 0.0f);
+    const auto mine_6 = max(max(max(__float_as_uint(v_77) & 0x7fffffffu, __float_as_uint(v_79) & 0x7fffffffu), __float_as_uint(v_81) & 0x7fffffffu), __float_as_uint(v_83) & 0x7fffffffu);
+    const auto other_31 = __shfl_xor_sync(warp, mine_6, 1u);
+    const auto both_31 = max(mine_6, other_31);
+    const auto other_32 = __shfl_xor_sync(warp, both_31, 2u);
+    const auto both_32 = max(both_31, other_32);
+    const auto other_33 = __shfl_xor_sync(warp, both_32, 4u);
+    const auto both_33 = max(both_32, other_33);
+    const auto largest_6 = __uint_as_float(both_33);
+    const auto scale_6 = (both_33 < 0x7f800000u ? __float_as_uint(largest_6 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_6 = (largest_6 > 3.74e-37f && both_33 < 0x7f800000u ? quotient(127.0f, largest_6) : 0.0f);
     const auto packed_6 = ((unsigned int)(__float2int_rz(min(max(rintf(v_77 * inverse_6), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_79 * inverse_6), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_81 * inverse_6), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_83 * inverse_6), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_12 = __dp4a((int)(packed_6), (int)(0x1010101u), 0);
-    const auto other_44 = __shfl_xor_sync(warp, mine_12, 1u);
-    const auto both_44 = mine_12 + other_44;
-    const auto other_45 = __shfl_xor_sync(warp, both_44, 2u);
-    const auto both_45 = both_44 + other_45;
-    pool[word_27] = packed_6;
-    if ((word_27 % 4u) == 0u) {
-      pool[(word_27 / 4u) + 576u] = __float_as_uint((float)(both_45) * __uint_as_float(scale_6));
-    }
-    if ((word_27 % 8u) == 0u) {
-      pool[(word_27 / 8u) + 512u] = scale_6;
+    pool[word_19] = packed_6;
+    if ((word_19 % 8u) == 0u) {
+      pool[(word_19 / 8u) + 512u] = scale_6;
     }
     __syncthreads();
     wait_for_previous();
@@ -795,80 +667,74 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     auto sum_4 = 0.0f;
     auto sum_5 = 0.0f;
     auto sum_6 = 0.0f;
-    const auto xw_9 = b_9 * 8u;
+    const auto xw_9 = b_3 * 8u;
     const auto xq_17 = *(const uint4*)&pool[xw_9];
     const auto xq_18 = *(const uint4*)&pool[xw_9 + 4u];
-    const auto d_9 = __uint_as_float(pool[b_9 + 512u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_11 >> ((lane_row_3 % 2u) * 16u)) * d_9, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_12 >> ((lane_row_4 % 2u) * 16u)) * d_9, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_13 >> ((lane_row_5 % 2u) * 16u)) * d_9, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_14 >> ((lane_row_6 % 2u) * 16u)) * d_9, sum_6);
-    const auto xw_10 = b_10 * 8u;
-    const auto xq_19 = *(const uint4*)&pool[xw_10];
-    const auto xq_20 = *(const uint4*)&pool[xw_10 + 4u];
-    const auto d_10 = __uint_as_float(pool[b_10 + 512u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_15 >> ((lane_row_3 % 2u) * 16u)) * d_10, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_16 >> ((lane_row_4 % 2u) * 16u)) * d_10, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_17 >> ((lane_row_5 % 2u) * 16u)) * d_10, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_18 >> ((lane_row_6 % 2u) * 16u)) * d_10, sum_6);
-    const auto xw_11 = b_11 * 8u;
-    const auto xq_21 = *(const uint4*)&pool[xw_11];
-    const auto xq_22 = *(const uint4*)&pool[xw_11 + 4u];
-    const auto d_11 = __uint_as_float(pool[b_11 + 512u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_68 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_67 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_66 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_65 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_68 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_67 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_66 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_65 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_19 >> ((lane_row_3 % 2u) * 16u)) * d_11, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_72 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_71 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_70 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_69 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_72 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_71 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_70 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_69 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_20 >> ((lane_row_4 % 2u) * 16u)) * d_11, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_76 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_75 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_74 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_73 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_76 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_75 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_74 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_73 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_21 >> ((lane_row_5 % 2u) * 16u)) * d_11, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_80 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_79 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_78 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_77 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_80 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_79 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_78 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_77 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_22 >> ((lane_row_6 % 2u) * 16u)) * d_11, sum_6);
-    const auto xw_12 = b_12 * 8u;
-    const auto xq_23 = *(const uint4*)&pool[xw_12];
-    const auto xq_24 = *(const uint4*)&pool[xw_12 + 4u];
-    const auto d_12 = __uint_as_float(pool[b_12 + 512u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_84 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_83 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_82 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_81 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_84 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_83 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_82 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_81 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_23 >> ((lane_row_3 % 2u) * 16u)) * d_12, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_88 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_87 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_86 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_85 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_88 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_87 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_86 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_85 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_24 >> ((lane_row_4 % 2u) * 16u)) * d_12, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_92 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_91 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_90 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_89 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_92 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_91 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_90 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_89 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_25 >> ((lane_row_5 % 2u) * 16u)) * d_12, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_96 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_95 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_94 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_93 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_96 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_95 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_94 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_93 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_26 >> ((lane_row_6 % 2u) * 16u)) * d_12, sum_6);
-    const auto to_3 = share_3 * 64u + own_5 + 712u;
-    pool[to_3] = __float_as_uint(sum_3);
-    const auto to_4 = share_3 * 64u + own_6 + 712u;
-    pool[to_4] = __float_as_uint(sum_4);
-    const auto to_5 = share_3 * 64u + own_7 + 712u;
-    pool[to_5] = __float_as_uint(sum_5);
-    const auto to_6 = share_3 * 64u + own_8 + 712u;
-    pool[to_6] = __float_as_uint(sum_6);
+    const auto d_9 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_36.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_11) * d_9, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_36.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_11 >> 16u) * d_9, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_36.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_12) * d_9, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_36.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_12 >> 16u) * d_9, sum_6);
+    const auto xw_10 = b_3 * 8u;
+    const auto xq_19 = *(const uint4*)&pool[xw_10 + 8u];
+    const auto xq_20 = *(const uint4*)&pool[xw_10 + 12u];
+    const auto d_10 = __uint_as_float(pool[b_3 + 513u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_40.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_13) * d_10, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_40.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_13 >> 16u) * d_10, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_40.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_14) * d_10, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_40.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_14 >> 16u) * d_10, sum_6);
+    const auto xw_11 = b_3 * 8u;
+    const auto xq_21 = *(const uint4*)&pool[xw_11 + 16u];
+    const auto xq_22 = *(const uint4*)&pool[xw_11 + 20u];
+    const auto d_11 = __uint_as_float(pool[b_3 + 514u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_44.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_15) * d_11, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_44.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_15 >> 16u) * d_11, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_44.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_16) * d_11, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_44.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_16 >> 16u) * d_11, sum_6);
+    const auto xw_12 = b_3 * 8u;
+    const auto xq_23 = *(const uint4*)&pool[xw_12 + 24u];
+    const auto xq_24 = *(const uint4*)&pool[xw_12 + 28u];
+    const auto d_12 = __uint_as_float(pool[b_3 + 515u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_48.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_17) * d_12, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_48.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_17 >> 16u) * d_12, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_48.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_18) * d_12, sum_5);
+    sum_6 = fmaf((float)(__dp4a((int)((w_48.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_18 >> 16u) * d_12, sum_6);
+    const auto to_3 = share_3 * 64u + first_own + 712u;
+    store_four(&pool[to_3], __float_as_uint(sum_3), __float_as_uint(sum_4), __float_as_uint(sum_5), __float_as_uint(sum_6));
     __syncthreads();
     if (lane < 64u) {
-      const auto own_9 = lane % 64u;
+      const auto own_8 = lane % 64u;
       auto total_9 = __uint_as_float(pool[lane + 712u]);
       for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
-        total_9 = total_9 + __uint_as_float(pool[lane + 712u + l_6 * 64u]);
+        total_9 = total_9 + __uint_as_float(pool[lane + l_6 * 64u + 712u]);
       }
-      pool[(lane / 64u) * 64u + own_9 + 712u] = __float_as_uint(total_9);
+      pool[(lane / 64u) * 64u + own_8 + 712u] = __float_as_uint(total_9);
     }
     __syncthreads();
     if (lane < 32u) {
       const auto pair = (lane * 2u) / 2u;
       const auto a = pair * 2u;
-      const auto b_13 = a + 1u;
+      const auto b_4 = a + 1u;
       const auto v_84 = __uint_as_float(pool[a + 712u]);
-      const auto v_85 = __uint_as_float(pool[b_13 + 712u]);
-      const auto at_25 = own_group_3 * 32u + pair;
-      const auto v_86 = __uint_as_float(b5[p6 + at_25]);
-      const auto at_26 = own_group_3 * 32u + pair;
-      const auto v_87 = __uint_as_float(b6[p7 + at_26]);
+      const auto v_85 = __uint_as_float(pool[b_4 + 712u]);
+      const auto at_13 = own_group_3 * 32u + pair;
+      const auto v_86 = __uint_as_float(b5[p6 + at_13]);
+      const auto at_14 = own_group_3 * 32u + pair;
+      const auto v_87 = __uint_as_float(b6[p7 + at_14]);
       const auto v_88 = (lane * 2u == a ? v_84 * v_86 - v_85 * v_87 : v_84 * v_87 + v_85 * v_86);
       const auto pair_2 = (lane * 2u + 1u) / 2u;
       const auto a_2 = pair_2 * 2u;
-      const auto b_14 = a_2 + 1u;
+      const auto b_5 = a_2 + 1u;
       const auto v_89 = __uint_as_float(pool[a_2 + 712u]);
-      const auto v_90 = __uint_as_float(pool[b_14 + 712u]);
-      const auto at_27 = own_group_3 * 32u + pair_2;
-      const auto v_91 = __uint_as_float(b5[p6 + at_27]);
-      const auto at_28 = own_group_3 * 32u + pair_2;
-      const auto v_92 = __uint_as_float(b6[p7 + at_28]);
+      const auto v_90 = __uint_as_float(pool[b_5 + 712u]);
+      const auto at_15 = own_group_3 * 32u + pair_2;
+      const auto v_91 = __uint_as_float(b5[p6 + at_15]);
+      const auto at_16 = own_group_3 * 32u + pair_2;
+      const auto v_92 = __uint_as_float(b6[p7 + at_16]);
       const auto v_93 = (lane * 2u + 1u == a_2 ? v_89 * v_91 - v_90 * v_92 : v_89 * v_92 + v_90 * v_91);
       const auto index = b7[p8 + own_group_3];
       if (index < (n9 / 576u)) {
-        b8[p9 + ((index * 576u + 512u + lane * 2u) / 2u)] = pack_halves(v_88, v_93);
+        b8[p9 + ((index * 576u + lane * 2u + 512u) / 2u)] = pack_halves(v_88, v_93);
       }
     }
   }
@@ -902,6 +768,10 @@ static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
   asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
     : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
   return words;
+}
+
+static __device__ __forceinline__ void fetch(const unsigned int* from) {
+  asm volatile("prefetch.global.L2 [%0];" :: "l"(from));
 }
 
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -951,6 +821,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto p10 = args.words[20];
   const auto n6 = args.words[13];
   const auto n10 = args.words[21];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T, 20] × 64; rows 1 width 64 reduce 8 upcast 2
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 20u;
@@ -960,49 +831,47 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto share = lane / 32u;
     const auto own = lane % 32u;
     const auto own_2 = (lane % 32u) + 32u;
-    const auto tile = p2 + ((i_2 * 256u + 192u + own) / 16u) * 1728u;
-    const auto lane_row = (i_2 * 256u + 192u + own) % 16u;
-    const auto tile_2 = p2 + ((i_2 * 256u + 192u + own_2) / 16u) * 1728u;
-    const auto lane_row_2 = (i_2 * 256u + 192u + own_2) % 16u;
+    const auto tile = p2 + ((i_2 * 256u + own + 192u) / 16u) * 1728u;
+    const auto lane_row = (i_2 * 256u + own + 192u) % 16u;
+    const auto tile_2 = p2 + ((i_2 * 256u + own_2 + 192u) / 16u) * 1728u;
+    const auto lane_row_2 = (i_2 * 256u + own_2 + 192u) % 16u;
     const auto b = share * 3u;
     const auto at = tile + lane_row + b * 64u;
     const auto w = load_early(&b2[at]);
-    const auto w_2 = load_early(&b2[at + 16u]);
-    const auto w_3 = load_early(&b2[at + 32u]);
-    const auto w_4 = load_early(&b2[at + 48u]);
-    const auto word = load_early(&b2[tile + 1536u + (b * 8u + (lane_row / 2u))]);
+    const auto w_2 = load_early(&(b2 + (at))[16u]);
+    const auto w_3 = load_early(&(b2 + (at))[32u]);
+    const auto w_4 = load_early(&(b2 + (at))[48u]);
+    const auto word = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1536u]);
     const auto at_2 = tile_2 + lane_row_2 + b * 64u;
     const auto w_5 = load_early(&b2[at_2]);
-    const auto w_6 = load_early(&b2[at_2 + 16u]);
-    const auto w_7 = load_early(&b2[at_2 + 32u]);
-    const auto w_8 = load_early(&b2[at_2 + 48u]);
-    const auto word_2 = load_early(&b2[tile_2 + 1536u + (b * 8u + (lane_row_2 / 2u))]);
-    const auto b_2 = b + 1u;
-    const auto at_3 = tile + lane_row + b_2 * 64u;
-    const auto w_9 = load_early(&b2[at_3]);
-    const auto w_10 = load_early(&b2[at_3 + 16u]);
-    const auto w_11 = load_early(&b2[at_3 + 32u]);
-    const auto w_12 = load_early(&b2[at_3 + 48u]);
-    const auto word_3 = load_early(&b2[tile + 1536u + (b_2 * 8u + (lane_row / 2u))]);
-    const auto at_4 = tile_2 + lane_row_2 + b_2 * 64u;
-    const auto w_13 = load_early(&b2[at_4]);
-    const auto w_14 = load_early(&b2[at_4 + 16u]);
-    const auto w_15 = load_early(&b2[at_4 + 32u]);
-    const auto w_16 = load_early(&b2[at_4 + 48u]);
-    const auto word_4 = load_early(&b2[tile_2 + 1536u + (b_2 * 8u + (lane_row_2 / 2u))]);
-    const auto b_3 = b + 2u;
-    const auto at_5 = tile + lane_row + b_3 * 64u;
-    const auto w_17 = load_early(&b2[at_5]);
-    const auto w_18 = load_early(&b2[at_5 + 16u]);
-    const auto w_19 = load_early(&b2[at_5 + 32u]);
-    const auto w_20 = load_early(&b2[at_5 + 48u]);
-    const auto word_5 = load_early(&b2[tile + 1536u + (b_3 * 8u + (lane_row / 2u))]);
-    const auto at_6 = tile_2 + lane_row_2 + b_3 * 64u;
-    const auto w_21 = load_early(&b2[at_6]);
-    const auto w_22 = load_early(&b2[at_6 + 16u]);
-    const auto w_23 = load_early(&b2[at_6 + 32u]);
-    const auto w_24 = load_early(&b2[at_6 + 48u]);
-    const auto word_6 = load_early(&b2[tile_2 + 1536u + (b_3 * 8u + (lane_row_2 / 2u))]);
+    const auto w_6 = load_early(&(b2 + (at_2))[16u]);
+    const auto w_7 = load_early(&(b2 + (at_2))[32u]);
+    const auto w_8 = load_early(&(b2 + (at_2))[48u]);
+    const auto word_2 = load_early(&(b2 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[1536u]);
+    const auto at_3 = tile + lane_row + b * 64u;
+    const auto w_9 = load_early(&(b2 + (at_3))[64u]);
+    const auto w_10 = load_early(&(b2 + (at_3))[80u]);
+    const auto w_11 = load_early(&(b2 + (at_3))[96u]);
+    const auto w_12 = load_early(&(b2 + (at_3))[112u]);
+    const auto word_3 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1544u]);
+    const auto at_4 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_13 = load_early(&(b2 + (at_4))[64u]);
+    const auto w_14 = load_early(&(b2 + (at_4))[80u]);
+    const auto w_15 = load_early(&(b2 + (at_4))[96u]);
+    const auto w_16 = load_early(&(b2 + (at_4))[112u]);
+    const auto word_4 = load_early(&(b2 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[1544u]);
+    const auto at_5 = tile + lane_row + b * 64u;
+    const auto w_17 = load_early(&(b2 + (at_5))[128u]);
+    const auto w_18 = load_early(&(b2 + (at_5))[144u]);
+    const auto w_19 = load_early(&(b2 + (at_5))[160u]);
+    const auto w_20 = load_early(&(b2 + (at_5))[176u]);
+    const auto word_5 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1552u]);
+    const auto at_6 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_21 = load_early(&(b2 + (at_6))[128u]);
+    const auto w_22 = load_early(&(b2 + (at_6))[144u]);
+    const auto w_23 = load_early(&(b2 + (at_6))[160u]);
+    const auto w_24 = load_early(&(b2 + (at_6))[176u]);
+    const auto word_6 = load_early(&(b2 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[1552u]);
     const auto word_7 = min(lane, 191u);
     const auto x = load_early_4(&b1[p1 + word_7 * 4u]);
     wait_for_previous();
@@ -1060,16 +929,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
     const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_9 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_11 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-    const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_9 = mine_2 + other_9;
-    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-    const auto both_10 = both_9 + other_10;
     if (lane < 192u) {
       pool[lane] = packed;
-      if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 216u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
-      }
       if ((lane % 8u) == 0u) {
         pool[(lane / 8u) + 192u] = scale;
       }
@@ -1082,20 +943,20 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto xq = *(const uint4*)&pool[xw];
     const auto xq_2 = *(const uint4*)&pool[xw + 4u];
     const auto d = __uint_as_float(pool[b + 192u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
-    sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
-    const auto xw_2 = b_2 * 8u;
-    const auto xq_3 = *(const uint4*)&pool[xw_2];
-    const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
-    const auto d_2 = __uint_as_float(pool[b_2 + 192u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_2, sum);
-    sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_2);
-    const auto xw_3 = b_3 * 8u;
-    const auto xq_5 = *(const uint4*)&pool[xw_3];
-    const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
-    const auto d_3 = __uint_as_float(pool[b_3 + 192u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_5 >> ((lane_row % 2u) * 16u)) * d_3, sum);
-    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_2);
+    sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+    sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
+    const auto xw_2 = b * 8u;
+    const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+    const auto d_2 = __uint_as_float(pool[b + 193u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+    sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_2);
+    const auto xw_3 = b * 8u;
+    const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+    const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+    const auto d_3 = __uint_as_float(pool[b + 194u]) * 0.0625f;
+    sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_5 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_2);
     const auto to = share * 64u + own + 272u;
     pool[to] = __float_as_uint(sum);
     const auto to_2 = share * 64u + own_2 + 272u;
@@ -1105,7 +966,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
       const auto own_3 = lane % 64u;
       auto total_3 = __uint_as_float(pool[lane + 272u]);
       for (auto l_2 = 1u; l_2 < 8u; l_2 += 1u) {
-        total_3 = total_3 + __uint_as_float(pool[lane + 272u + l_2 * 64u]);
+        total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 64u + 272u]);
       }
       pool[(lane / 64u) * 64u + own_3 + 272u] = __float_as_uint(total_3);
     }
@@ -1115,24 +976,23 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     if (lane < 64u) {
       const auto pair = lane / 2u;
       const auto a = pair * 2u;
-      const auto b_4 = a + 1u;
+      const auto b_2 = a + 1u;
       const auto v_16 = __uint_as_float(pool[a + 272u]);
-      const auto v_17 = __uint_as_float(pool[b_4 + 272u]);
+      const auto v_17 = __uint_as_float(pool[b_2 + 272u]);
       const auto at_7 = i_5 * 32u + pair;
       const auto v_18 = __uint_as_float(b3[p3 + at_7]);
       const auto at_8 = i_5 * 32u + pair;
       const auto v_19 = __uint_as_float(b4[p4 + at_8]);
       const auto v_20 = (lane == a ? v_16 * v_18 - v_17 * v_19 : v_16 * v_19 + v_17 * v_18);
-      b0[p5 + (i_5 * 11520u + i_6 * 576u + 512u + lane)] = __float_as_uint(v_20);
+      b0[p5 + (i_5 * 11520u + i_6 * 576u + lane) + 512u] = __float_as_uint(v_20);
     }
   }
   // part 1: dot [T, 20] × 192; rows 1 width 64 reduce 8 upcast 2
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 60u;
   if (own_group_2 < count_2) {
-    const auto tiles = sizes.words[0] * 20u;
-    const auto rows_at = own_group_2 % tiles;
-    const auto first = (own_group_2 / tiles) * 64u;
+    const auto rows_at = own_group_2 % 20u;
+    const auto first = (own_group_2 / 20u) * 64u;
     const auto i_7 = rows_at / 20u;
     const auto i_8 = (rows_at % 20u) % 20u;
     const auto share_2 = lane / 32u;
@@ -1144,45 +1004,43 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto lane_row_3 = (i_8 * 256u + column) % 16u;
     const auto tile_4 = p2 + ((i_8 * 256u + column_2) / 16u) * 1728u;
     const auto lane_row_4 = (i_8 * 256u + column_2) % 16u;
-    const auto b_5 = share_2 * 3u;
-    const auto at_9 = tile_3 + lane_row_3 + b_5 * 64u;
+    const auto b_3 = share_2 * 3u;
+    const auto at_9 = tile_3 + lane_row_3 + b_3 * 64u;
     const auto w_25 = load_early(&b2[at_9]);
-    const auto w_26 = load_early(&b2[at_9 + 16u]);
-    const auto w_27 = load_early(&b2[at_9 + 32u]);
-    const auto w_28 = load_early(&b2[at_9 + 48u]);
-    const auto word_8 = load_early(&b2[tile_3 + 1536u + (b_5 * 8u + (lane_row_3 / 2u))]);
-    const auto at_10 = tile_4 + lane_row_4 + b_5 * 64u;
+    const auto w_26 = load_early(&(b2 + (at_9))[16u]);
+    const auto w_27 = load_early(&(b2 + (at_9))[32u]);
+    const auto w_28 = load_early(&(b2 + (at_9))[48u]);
+    const auto word_8 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[1536u]);
+    const auto at_10 = tile_4 + lane_row_4 + b_3 * 64u;
     const auto w_29 = load_early(&b2[at_10]);
-    const auto w_30 = load_early(&b2[at_10 + 16u]);
-    const auto w_31 = load_early(&b2[at_10 + 32u]);
-    const auto w_32 = load_early(&b2[at_10 + 48u]);
-    const auto word_9 = load_early(&b2[tile_4 + 1536u + (b_5 * 8u + (lane_row_4 / 2u))]);
-    const auto b_6 = b_5 + 1u;
-    const auto at_11 = tile_3 + lane_row_3 + b_6 * 64u;
-    const auto w_33 = load_early(&b2[at_11]);
-    const auto w_34 = load_early(&b2[at_11 + 16u]);
-    const auto w_35 = load_early(&b2[at_11 + 32u]);
-    const auto w_36 = load_early(&b2[at_11 + 48u]);
-    const auto word_10 = load_early(&b2[tile_3 + 1536u + (b_6 * 8u + (lane_row_3 / 2u))]);
-    const auto at_12 = tile_4 + lane_row_4 + b_6 * 64u;
-    const auto w_37 = load_early(&b2[at_12]);
-    const auto w_38 = load_early(&b2[at_12 + 16u]);
-    const auto w_39 = load_early(&b2[at_12 + 32u]);
-    const auto w_40 = load_early(&b2[at_12 + 48u]);
-    const auto word_11 = load_early(&b2[tile_4 + 1536u + (b_6 * 8u + (lane_row_4 / 2u))]);
-    const auto b_7 = b_5 + 2u;
-    const auto at_13 = tile_3 + lane_row_3 + b_7 * 64u;
-    const auto w_41 = load_early(&b2[at_13]);
-    const auto w_42 = load_early(&b2[at_13 + 16u]);
-    const auto w_43 = load_early(&b2[at_13 + 32u]);
-    const auto w_44 = load_early(&b2[at_13 + 48u]);
-    const auto word_12 = load_early(&b2[tile_3 + 1536u + (b_7 * 8u + (lane_row_3 / 2u))]);
-    const auto at_14 = tile_4 + lane_row_4 + b_7 * 64u;
-    const auto w_45 = load_early(&b2[at_14]);
-    const auto w_46 = load_early(&b2[at_14 + 16u]);
-    const auto w_47 = load_early(&b2[at_14 + 32u]);
-    const auto w_48 = load_early(&b2[at_14 + 48u]);
-    const auto word_13 = load_early(&b2[tile_4 + 1536u + (b_7 * 8u + (lane_row_4 / 2u))]);
+    const auto w_30 = load_early(&(b2 + (at_10))[16u]);
+    const auto w_31 = load_early(&(b2 + (at_10))[32u]);
+    const auto w_32 = load_early(&(b2 + (at_10))[48u]);
+    const auto word_9 = load_early(&(b2 + (tile_4 + (b_3 * 8u + (lane_row_4 / 2u))))[1536u]);
+    const auto at_11 = tile_3 + lane_row_3 + b_3 * 64u;
+    const auto w_33 = load_early(&(b2 + (at_11))[64u]);
+    const auto w_34 = load_early(&(b2 + (at_11))[80u]);
+    const auto w_35 = load_early(&(b2 + (at_11))[96u]);
+    const auto w_36 = load_early(&(b2 + (at_11))[112u]);
+    const auto word_10 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[1544u]);
+    const auto at_12 = tile_4 + lane_row_4 + b_3 * 64u;
+    const auto w_37 = load_early(&(b2 + (at_12))[64u]);
+    const auto w_38 = load_early(&(b2 + (at_12))[80u]);
+    const auto w_39 = load_early(&(b2 + (at_12))[96u]);
+    const auto w_40 = load_early(&(b2 + (at_12))[112u]);
+    const auto word_11 = load_early(&(b2 + (tile_4 + (b_3 * 8u + (lane_row_4 / 2u))))[1544u]);
+    const auto at_13 = tile_3 + lane_row_3 + b_3 * 64u;
+    const auto w_41 = load_early(&(b2 + (at_13))[128u]);
+    const auto w_42 = load_early(&(b2 + (at_13))[144u]);
+    const auto w_43 = load_early(&(b2 + (at_13))[160u]);
+    const auto w_44 = load_early(&(b2 + (at_13))[176u]);
+    const auto word_12 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[1552u]);
+    const auto at_14 = tile_4 + lane_row_4 + b_3 * 64u;
+    const auto w_45 = load_early(&(b2 + (at_14))[128u]);
+    const auto w_46 = load_early(&(b2 + (at_14))[144u]);
+    const auto w_47 = load_early(&(b2 + (at_14))[160u]);
+    const auto w_48 = load_early(&(b2 + (at_14))[176u]);
+    const auto word_13 = load_early(&(b2 + (tile_4 + (b_3 * 8u + (lane_row_4 / 2u))))[1552u]);
     const auto word_14 = min(lane, 191u);
     const auto x_3 = load_early_4(&b1[p1 + word_14 * 4u]);
     wait_for_previous();
@@ -1200,18 +1058,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     total_4 = (lane < 192u ? total_4 + v_23 : total_4);
     const auto v_24 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
     total_4 = (lane < 192u ? total_4 + v_24 : total_4);
-    const auto other_11 = __shfl_xor_sync(warp, total_4, 1u);
-    const auto both_11 = total_4 + other_11;
-    const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
+    const auto other_9 = __shfl_xor_sync(warp, total_4, 1u);
+    const auto both_9 = total_4 + other_9;
+    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
+    const auto both_10 = both_9 + other_10;
+    const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
+    const auto both_11 = both_10 + other_11;
+    const auto other_12 = __shfl_xor_sync(warp, both_11, 8u);
     const auto both_12 = both_11 + other_12;
-    const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
+    const auto other_13 = __shfl_xor_sync(warp, both_12, 16u);
     const auto both_13 = both_12 + other_13;
-    const auto other_14 = __shfl_xor_sync(warp, both_13, 8u);
-    const auto both_14 = both_13 + other_14;
-    const auto other_15 = __shfl_xor_sync(warp, both_14, 16u);
-    const auto both_15 = both_14 + other_15;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 264u] = __float_as_uint(both_15);
+      pool[(lane / 32u) + 264u] = __float_as_uint(both_13);
     }
     __syncthreads();
     auto total_5 = __uint_as_float(pool[264u]);
@@ -1229,27 +1087,19 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto v_33 = v_32 * __uint_as_float(x_3.z);
     const auto v_34 = __uint_as_float(x_4.w) * v_27;
     const auto v_35 = v_34 * __uint_as_float(x_3.w);
-    const auto mine_3 = max(max(max(__float_as_uint(v_29) & 0x7fffffffu, __float_as_uint(v_31) & 0x7fffffffu), __float_as_uint(v_33) & 0x7fffffffu), __float_as_uint(v_35) & 0x7fffffffu);
-    const auto other_16 = __shfl_xor_sync(warp, mine_3, 1u);
-    const auto both_16 = max(mine_3, other_16);
-    const auto other_17 = __shfl_xor_sync(warp, both_16, 2u);
-    const auto both_17 = max(both_16, other_17);
-    const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
-    const auto both_18 = max(both_17, other_18);
-    const auto largest_2 = __uint_as_float(both_18);
-    const auto scale_2 = (both_18 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_18 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto mine_2 = max(max(max(__float_as_uint(v_29) & 0x7fffffffu, __float_as_uint(v_31) & 0x7fffffffu), __float_as_uint(v_33) & 0x7fffffffu), __float_as_uint(v_35) & 0x7fffffffu);
+    const auto other_14 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_14 = max(mine_2, other_14);
+    const auto other_15 = __shfl_xor_sync(warp, both_14, 2u);
+    const auto both_15 = max(both_14, other_15);
+    const auto other_16 = __shfl_xor_sync(warp, both_15, 4u);
+    const auto both_16 = max(both_15, other_16);
+    const auto largest_2 = __uint_as_float(both_16);
+    const auto scale_2 = (both_16 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_16 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
-    const auto other_19 = __shfl_xor_sync(warp, mine_4, 1u);
-    const auto both_19 = mine_4 + other_19;
-    const auto other_20 = __shfl_xor_sync(warp, both_19, 2u);
-    const auto both_20 = both_19 + other_20;
     if (lane < 192u) {
       pool[lane] = packed_2;
-      if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 216u] = __float_as_uint((float)(both_20) * __uint_as_float(scale_2));
-      }
       if ((lane % 8u) == 0u) {
         pool[(lane / 8u) + 192u] = scale_2;
       }
@@ -1258,24 +1108,24 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     // times q4_0[192, 768]
     auto sum_3 = 0.0f;
     auto sum_4 = 0.0f;
-    const auto xw_4 = b_5 * 8u;
+    const auto xw_4 = b_3 * 8u;
     const auto xq_7 = *(const uint4*)&pool[xw_4];
     const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
-    const auto d_4 = __uint_as_float(pool[b_5 + 192u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_4, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_4 % 2u) * 16u)) * d_4, sum_4);
-    const auto xw_5 = b_6 * 8u;
-    const auto xq_9 = *(const uint4*)&pool[xw_5];
-    const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
-    const auto d_5 = __uint_as_float(pool[b_6 + 192u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_4);
-    const auto xw_6 = b_7 * 8u;
-    const auto xq_11 = *(const uint4*)&pool[xw_6];
-    const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
-    const auto d_6 = __uint_as_float(pool[b_7 + 192u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_4);
+    const auto d_4 = __uint_as_float(pool[b_3 + 192u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_4, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_4 % 2u) * 16u)) * d_4, sum_4);
+    const auto xw_5 = b_3 * 8u;
+    const auto xq_9 = *(const uint4*)&pool[xw_5 + 8u];
+    const auto xq_10 = *(const uint4*)&pool[xw_5 + 12u];
+    const auto d_5 = __uint_as_float(pool[b_3 + 193u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_4);
+    const auto xw_6 = b_3 * 8u;
+    const auto xq_11 = *(const uint4*)&pool[xw_6 + 16u];
+    const auto xq_12 = *(const uint4*)&pool[xw_6 + 20u];
+    const auto d_6 = __uint_as_float(pool[b_3 + 194u]) * 0.0625f;
+    sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
+    sum_4 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_4);
     const auto to_3 = share_2 * 64u + own_4 + 272u;
     pool[to_3] = __float_as_uint(sum_3);
     const auto to_4 = share_2 * 64u + own_5 + 272u;
@@ -1285,7 +1135,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
       const auto own_6 = lane % 64u;
       auto total_6 = __uint_as_float(pool[lane + 272u]);
       for (auto l_4 = 1u; l_4 < 8u; l_4 += 1u) {
-        total_6 = total_6 + __uint_as_float(pool[lane + 272u + l_4 * 64u]);
+        total_6 = total_6 + __uint_as_float(pool[lane + l_4 * 64u + 272u]);
       }
       pool[(lane / 64u) * 64u + own_6 + 272u] = __float_as_uint(total_6);
     }
@@ -1297,36 +1147,36 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto v_36 = __uint_as_float(pool[word_15 * 4u + 272u]);
     const auto i_13 = rows_at / 20u;
     const auto i_14 = (rows_at % 20u) % 20u;
-    const auto column_4 = first + (word_15 * 4u + 1u);
+    const auto column_4 = first + word_15 * 4u + 1u;
     const auto v_37 = __uint_as_float(pool[word_15 * 4u + 273u]);
     const auto i_15 = rows_at / 20u;
     const auto i_16 = (rows_at % 20u) % 20u;
-    const auto column_5 = first + (word_15 * 4u + 2u);
+    const auto column_5 = first + word_15 * 4u + 2u;
     const auto v_38 = __uint_as_float(pool[word_15 * 4u + 274u]);
     const auto i_17 = rows_at / 20u;
     const auto i_18 = (rows_at % 20u) % 20u;
-    const auto column_6 = first + (word_15 * 4u + 3u);
+    const auto column_6 = first + word_15 * 4u + 3u;
     const auto v_39 = __uint_as_float(pool[word_15 * 4u + 275u]);
-    const auto mine_5 = max(max(max(__float_as_uint(v_36) & 0x7fffffffu, __float_as_uint(v_37) & 0x7fffffffu), __float_as_uint(v_38) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu);
-    const auto other_21 = __shfl_xor_sync(warp, mine_5, 1u);
-    const auto both_21 = max(mine_5, other_21);
-    const auto other_22 = __shfl_xor_sync(warp, both_21, 2u);
-    const auto both_22 = max(both_21, other_22);
-    const auto other_23 = __shfl_xor_sync(warp, both_22, 4u);
-    const auto both_23 = max(both_22, other_23);
-    const auto largest_3 = __uint_as_float(both_23);
-    const auto scale_3 = (both_23 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
+    const auto mine_3 = max(max(max(__float_as_uint(v_36) & 0x7fffffffu, __float_as_uint(v_37) & 0x7fffffffu), __float_as_uint(v_38) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu);
+    const auto other_17 = __shfl_xor_sync(warp, mine_3, 1u);
+    const auto both_17 = max(mine_3, other_17);
+    const auto other_18 = __shfl_xor_sync(warp, both_17, 2u);
+    const auto both_18 = max(both_17, other_18);
+    const auto other_19 = __shfl_xor_sync(warp, both_18, 4u);
+    const auto both_19 = max(both_18, other_19);
+    const auto largest_3 = __uint_as_float(both_19);
+    const auto scale_3 = (both_19 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_19 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_36 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_37 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_38 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-    const auto other_24 = __shfl_xor_sync(warp, mine_6, 1u);
-    const auto both_24 = mine_6 + other_24;
-    const auto other_25 = __shfl_xor_sync(warp, both_24, 2u);
-    const auto both_25 = both_24 + other_25;
+    const auto mine_4 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+    const auto other_20 = __shfl_xor_sync(warp, mine_4, 1u);
+    const auto both_20 = mine_4 + other_20;
+    const auto other_21 = __shfl_xor_sync(warp, both_20, 2u);
+    const auto both_21 = both_20 + other_21;
     if (lane < 16u) {
       pool[lane + 784u] = packed_3;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 804u] = __float_as_uint((float)(both_25) * __uint_as_float(scale_3));
+        pool[(lane / 4u) + 804u] = __float_as_uint((float)(both_21) * __uint_as_float(scale_3));
       }
       if ((lane % 8u) == 0u) {
         pool[(lane / 8u) + 800u] = scale_3;
@@ -1357,6 +1207,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto own_group_3 = blockIdx.x - end;
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {
+    if (lane < 16u) {
+      fetch(&b5[p8 + lane * 32u]);
+    }
     wait_for_previous();
     launch_next();
     for (auto time = 0u; time < 2u; time += 1u) {
@@ -1378,18 +1231,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     total_7 = (lane < 128u ? total_7 + v_44 : total_7);
     const auto v_45 = __uint_as_float(pool[word_16 * 4u + 3u]) * __uint_as_float(pool[word_16 * 4u + 3u]);
     total_7 = (lane < 128u ? total_7 + v_45 : total_7);
-    const auto other_26 = __shfl_xor_sync(warp, total_7, 1u);
-    const auto both_26 = total_7 + other_26;
-    const auto other_27 = __shfl_xor_sync(warp, both_26, 2u);
-    const auto both_27 = both_26 + other_27;
-    const auto other_28 = __shfl_xor_sync(warp, both_27, 4u);
-    const auto both_28 = both_27 + other_28;
-    const auto other_29 = __shfl_xor_sync(warp, both_28, 8u);
-    const auto both_29 = both_28 + other_29;
-    const auto other_30 = __shfl_xor_sync(warp, both_29, 16u);
-    const auto both_30 = both_29 + other_30;
+    const auto other_22 = __shfl_xor_sync(warp, total_7, 1u);
+    const auto both_22 = total_7 + other_22;
+    const auto other_23 = __shfl_xor_sync(warp, both_22, 2u);
+    const auto both_23 = both_22 + other_23;
+    const auto other_24 = __shfl_xor_sync(warp, both_23, 4u);
+    const auto both_24 = both_23 + other_24;
+    const auto other_25 = __shfl_xor_sync(warp, both_24, 8u);
+    const auto both_25 = both_24 + other_25;
+    const auto other_26 = __shfl_xor_sync(warp, both_25, 16u);
+    const auto both_26 = both_25 + other_26;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 1024u] = __float_as_uint(both_30);
+      pool[(lane / 32u) + 1024u] = __float_as_uint(both_26);
     }
     __syncthreads();
     auto total_8 = __uint_as_float(pool[1024u]);
@@ -1451,11 +1304,11 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T, 20] × 512; rows 1 width 128 reduce 2 upcast 1
   const auto own_group = blockIdx.x;
-  const auto tiles = sizes.words[0] * 20u;
-  const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 128u;
+  const auto rows_at = own_group % 20u;
+  const auto first = (own_group / 20u) * 128u;
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
   const auto share = lane / 128u;
@@ -1466,24 +1319,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto b = share * 3u;
   const auto at = tile + lane_row + b * 64u;
   const auto w = load_early(&b1[at]);
-  const auto w_2 = load_early(&b1[at + 16u]);
-  const auto w_3 = load_early(&b1[at + 32u]);
-  const auto w_4 = load_early(&b1[at + 48u]);
-  const auto word = load_early(&b1[tile + 384u + (b * 8u + (lane_row / 2u))]);
-  const auto b_2 = b + 1u;
-  const auto at_2 = tile + lane_row + b_2 * 64u;
-  const auto w_5 = load_early(&b1[at_2]);
-  const auto w_6 = load_early(&b1[at_2 + 16u]);
-  const auto w_7 = load_early(&b1[at_2 + 32u]);
-  const auto w_8 = load_early(&b1[at_2 + 48u]);
-  const auto word_2 = load_early(&b1[tile + 384u + (b_2 * 8u + (lane_row / 2u))]);
-  const auto b_3 = b + 2u;
-  const auto at_3 = tile + lane_row + b_3 * 64u;
-  const auto w_9 = load_early(&b1[at_3]);
-  const auto w_10 = load_early(&b1[at_3 + 16u]);
-  const auto w_11 = load_early(&b1[at_3 + 32u]);
-  const auto w_12 = load_early(&b1[at_3 + 48u]);
-  const auto word_3 = load_early(&b1[tile + 384u + (b_3 * 8u + (lane_row / 2u))]);
+  const auto w_2 = load_early(&(b1 + (at))[16u]);
+  const auto w_3 = load_early(&(b1 + (at))[32u]);
+  const auto w_4 = load_early(&(b1 + (at))[48u]);
+  const auto word = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[384u]);
+  const auto at_2 = tile + lane_row + b * 64u;
+  const auto w_5 = load_early(&(b1 + (at_2))[64u]);
+  const auto w_6 = load_early(&(b1 + (at_2))[80u]);
+  const auto w_7 = load_early(&(b1 + (at_2))[96u]);
+  const auto w_8 = load_early(&(b1 + (at_2))[112u]);
+  const auto word_2 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[392u]);
+  const auto at_3 = tile + lane_row + b * 64u;
+  const auto w_9 = load_early(&(b1 + (at_3))[128u]);
+  const auto w_10 = load_early(&(b1 + (at_3))[144u]);
+  const auto w_11 = load_early(&(b1 + (at_3))[160u]);
+  const auto w_12 = load_early(&(b1 + (at_3))[176u]);
+  const auto word_3 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[400u]);
   wait_for_previous();
   launch_next();
   const auto x = i * 3840u + i_2 * 192u;
@@ -1507,17 +1358,17 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto xq = *(const uint4*)&pool[xw];
   const auto xq_2 = *(const uint4*)&pool[xw + 4u];
   const auto d = __uint_as_float(pool[b + 48u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
-  const auto xw_2 = b_2 * 8u;
-  const auto xq_3 = *(const uint4*)&pool[xw_2];
-  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
-  const auto d_2 = __uint_as_float(pool[b_2 + 48u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
-  const auto xw_3 = b_3 * 8u;
-  const auto xq_5 = *(const uint4*)&pool[xw_3];
-  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
-  const auto d_3 = __uint_as_float(pool[b_3 + 48u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+  const auto xw_2 = b * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+  const auto d_2 = __uint_as_float(pool[b + 49u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+  const auto xw_3 = b * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+  const auto d_3 = __uint_as_float(pool[b + 50u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
   const auto to = share * 128u + own + 68u;
   pool[to] = __float_as_uint(sum);
   __syncthreads();
@@ -1525,7 +1376,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
     const auto own_2 = lane % 128u;
     auto total = __uint_as_float(pool[lane + 68u]);
     for (auto l = 1u; l < 2u; l += 1u) {
-      total = total + __uint_as_float(pool[lane + 68u + l * 128u]);
+      total = total + __uint_as_float(pool[lane + l * 128u + 68u]);
     }
     pool[(lane / 128u) * 128u + own_2 + 68u] = __float_as_uint(total);
   }
@@ -1632,13 +1483,11 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n4 = args.words[9];
   // part 0: attend [T, 20] × 512; rows 10 width 512 reduce 4 upcast 1 chunk 64 spread matrix; chunks
   const auto own_group = blockIdx.x;
-  const auto tiles = (sizes.words[0] * 20u + 9u) / 10u;
-  const auto rows_at = own_group % tiles;
-  const auto chunk = own_group / tiles;
+  const auto rows_at = own_group % 2u;
+  const auto chunk = own_group / 2u;
   const auto row = rows_at * 10u;
   const auto i = row / 20u;
   const auto i_2 = (row % 20u) % 20u;
-  const auto i_3 = min(i, sizes.words[0] - 1u);
   const auto last_page = max(min(n4, sizes.words[3]), 1u) - 1u;
   const auto last_position = last_page * 32u + 31u;
   const auto last_row = max(min(n1 / 576u, n1 / 576u), 1u) - 1u;
@@ -1649,17 +1498,15 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto matrix_row = own_lane % 16u;
   const auto matrix_word = (own_lane / 16u) * 4u;
   const auto row_2 = rows_at * 10u;
-  const auto i_4 = row_2 / 20u;
-  const auto i_5 = (row_2 % 20u) % 20u;
-  const auto i_6 = min(i_4, sizes.words[0] - 1u);
-  const auto seen = min(b2[p2 + i_6], last_position) + 1u;
-  const auto pages_at = b3[p3 + i_6];
+  const auto i_3 = row_2 / 20u;
+  const auto i_4 = (row_2 % 20u) % 20u;
+  const auto seen = min(b2[p2], last_position) + 1u;
+  const auto pages_at = b3[p3];
   const auto chunk_start = chunk * 64u;
   const auto row_3 = rows_at * 10u;
-  const auto i_7 = row_3 / 20u;
-  const auto i_8 = (row_3 % 20u) % 20u;
-  const auto i_9 = min(i_7, sizes.words[0] - 1u);
-  const auto from = p1 + (i_8 / 20u) * 288u;
+  const auto i_5 = row_3 / 20u;
+  const auto i_6 = (row_3 % 20u) % 20u;
+  const auto from = p1 + (i_6 / 20u) * 288u;
   auto next = 0u;
   auto next_2 = 0u;
   auto next_3 = 0u;
@@ -1894,10 +1741,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto s = lane % 16u;
       const auto own_row = min(row_22, 9u);
       const auto row_23 = rows_at * 10u + own_row;
-      const auto i_10 = row_23 / 20u;
-      const auto i_11 = (row_23 % 20u) % 20u;
-      const auto i_12 = min(i_10, sizes.words[0] - 1u);
-      const auto query = p0 + (i_12 * 11520u + i_11 * 576u);
+      const auto i_7 = row_23 / 20u;
+      const auto i_8 = (row_23 % 20u) % 20u;
+      const auto query = p0 + i_8 * 576u;
       auto largest = 0u;
       const auto q = *(const uint4*)&b0[query + s * 4u];
       largest = max(largest, q.x & 0x7fffffffu);
@@ -2180,21 +2026,21 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       multiply_halves(sum_13, sum_14, sum_15, sum_16, q_14, q_15, q_16, q_17, key_7, key_8);
     }
     pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28032u] = __float_as_uint(sum);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u + 1u) + 28032u] = __float_as_uint(sum_2);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u) + 28032u] = __float_as_uint(sum_3);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 1u) + 28032u] = __float_as_uint(sum_4);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u + 8u) + 28032u] = __float_as_uint(sum_5);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u + 9u) + 28032u] = __float_as_uint(sum_6);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 8u) + 28032u] = __float_as_uint(sum_7);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 9u) + 28032u] = __float_as_uint(sum_8);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u + 16u) + 28032u] = __float_as_uint(sum_9);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u + 17u) + 28032u] = __float_as_uint(sum_10);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 16u) + 28032u] = __float_as_uint(sum_11);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 17u) + 28032u] = __float_as_uint(sum_12);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u + 24u) + 28032u] = __float_as_uint(sum_13);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u + 25u) + 28032u] = __float_as_uint(sum_14);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 24u) + 28032u] = __float_as_uint(sum_15);
-    pool[(share * 16u + first_row + g + 8u) * 72u + (first_position + t * 2u + 25u) + 28032u] = __float_as_uint(sum_16);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28033u] = __float_as_uint(sum_2);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28608u] = __float_as_uint(sum_3);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28609u] = __float_as_uint(sum_4);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28040u] = __float_as_uint(sum_5);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28041u] = __float_as_uint(sum_6);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28616u] = __float_as_uint(sum_7);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28617u] = __float_as_uint(sum_8);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28048u] = __float_as_uint(sum_9);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28049u] = __float_as_uint(sum_10);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28624u] = __float_as_uint(sum_11);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28625u] = __float_as_uint(sum_12);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28056u] = __float_as_uint(sum_13);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28057u] = __float_as_uint(sum_14);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28632u] = __float_as_uint(sum_15);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28633u] = __float_as_uint(sum_16);
     __syncthreads();
     if (lane < 96u) {
       const auto row_42 = lane / 8u;
@@ -2342,41 +2188,41 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto pair_5 = own_warp * 4u;
     const auto column = pair_5 * 16u + t * 2u;
     store_two(&b5[g * 516u + column + put_at], __float_as_uint(sum_17), __float_as_uint(sum_18));
-    store_two(&b5[g * 516u + (column + 8u) + put_at], __float_as_uint(sum_21), __float_as_uint(sum_22));
+    store_two(&(b5 + (g * 516u + column + put_at))[8u], __float_as_uint(sum_21), __float_as_uint(sum_22));
     const auto row_43 = g + 8u;
     if (row_43 < 10u) {
       store_two(&b5[row_43 * 516u + column + put_at], __float_as_uint(sum_19), __float_as_uint(sum_20));
-      store_two(&b5[row_43 * 516u + (column + 8u) + put_at], __float_as_uint(sum_23), __float_as_uint(sum_24));
+      store_two(&(b5 + (row_43 * 516u + column + put_at))[8u], __float_as_uint(sum_23), __float_as_uint(sum_24));
     }
     const auto pair_6 = own_warp * 4u + 1u;
     const auto column_2 = pair_6 * 16u + t * 2u;
     store_two(&b5[g * 516u + column_2 + put_at], __float_as_uint(sum_25), __float_as_uint(sum_26));
-    store_two(&b5[g * 516u + (column_2 + 8u) + put_at], __float_as_uint(sum_29), __float_as_uint(sum_30));
+    store_two(&(b5 + (g * 516u + column_2 + put_at))[8u], __float_as_uint(sum_29), __float_as_uint(sum_30));
     const auto row_44 = g + 8u;
     if (row_44 < 10u) {
       store_two(&b5[row_44 * 516u + column_2 + put_at], __float_as_uint(sum_27), __float_as_uint(sum_28));
-      store_two(&b5[row_44 * 516u + (column_2 + 8u) + put_at], __float_as_uint(sum_31), __float_as_uint(sum_32));
+      store_two(&(b5 + (row_44 * 516u + column_2 + put_at))[8u], __float_as_uint(sum_31), __float_as_uint(sum_32));
     }
     const auto pair_7 = own_warp * 4u + 2u;
     const auto column_3 = pair_7 * 16u + t * 2u;
     store_two(&b5[g * 516u + column_3 + put_at], __float_as_uint(sum_33), __float_as_uint(sum_34));
-    store_two(&b5[g * 516u + (column_3 + 8u) + put_at], __float_as_uint(sum_37), __float_as_uint(sum_38));
+    store_two(&(b5 + (g * 516u + column_3 + put_at))[8u], __float_as_uint(sum_37), __float_as_uint(sum_38));
     const auto row_45 = g + 8u;
     if (row_45 < 10u) {
       store_two(&b5[row_45 * 516u + column_3 + put_at], __float_as_uint(sum_35), __float_as_uint(sum_36));
-      store_two(&b5[row_45 * 516u + (column_3 + 8u) + put_at], __float_as_uint(sum_39), __float_as_uint(sum_40));
+      store_two(&(b5 + (row_45 * 516u + column_3 + put_at))[8u], __float_as_uint(sum_39), __float_as_uint(sum_40));
     }
     const auto pair_8 = own_warp * 4u + 3u;
     const auto column_4 = pair_8 * 16u + t * 2u;
     store_two(&b5[g * 516u + column_4 + put_at], __float_as_uint(sum_41), __float_as_uint(sum_42));
-    store_two(&b5[g * 516u + (column_4 + 8u) + put_at], __float_as_uint(sum_45), __float_as_uint(sum_46));
+    store_two(&(b5 + (g * 516u + column_4 + put_at))[8u], __float_as_uint(sum_45), __float_as_uint(sum_46));
     const auto row_46 = g + 8u;
     if (row_46 < 10u) {
       store_two(&b5[row_46 * 516u + column_4 + put_at], __float_as_uint(sum_43), __float_as_uint(sum_44));
-      store_two(&b5[row_46 * 516u + (column_4 + 8u) + put_at], __float_as_uint(sum_47), __float_as_uint(sum_48));
+      store_two(&(b5 + (row_46 * 516u + column_4 + put_at))[8u], __float_as_uint(sum_47), __float_as_uint(sum_48));
     }
     if (lane < 10u) {
-      const auto to_14 = lane * 516u + (put_at + 512u);
+      const auto to_14 = lane * 516u + put_at + 512u;
       store_two(&b5[to_14], pool[lane + 33888u], pool[lane + 33872u]);
     }
   }
@@ -2431,9 +2277,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n5 = args.words[11];
   // part 0: attend [T, 20] × 512; rows 1 width 64 reduce 4 upcast 1 chunk 64 spread matrix; together
   const auto own_group = blockIdx.x;
-  const auto tiles = sizes.words[0] * 20u;
-  const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 64u;
+  const auto rows_at = own_group % 20u;
+  const auto first = (own_group / 20u) * 64u;
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
   const auto last_page = max(min(n4, sizes.words[3]), 1u) - 1u;
@@ -2466,12 +2311,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto chunk_4 = batch + lane;
       const auto put_down = min(chunk_4, chunks - 1u) * 5160u + put_at + 512u;
       const auto put_down_2 = __uint_as_float(b5[put_down]);
-      const auto put_down_3 = __uint_as_float(b5[put_down + 1u]);
+      const auto put_down_3 = __uint_as_float((b5 + (put_down))[1u]);
       const auto its_top = (chunk_4 < chunks ? put_down_3 : -2e38f);
       const auto chunk_5 = batch + (lane ^ 32u);
       const auto put_down_4 = min(chunk_5, chunks - 1u) * 5160u + put_at + 512u;
       const auto put_down_5 = __uint_as_float(b5[put_down_4]);
-      const auto put_down_6 = __uint_as_float(b5[put_down_4 + 1u]);
+      const auto put_down_6 = __uint_as_float((b5 + (put_down_4))[1u]);
       const auto its_top_2 = (chunk_5 < chunks ? put_down_6 : -2e38f);
       const auto other = __shfl_xor_sync(warp, its_top, 1u);
       const auto before = ((lane & 1u) > 0u ? max(-2e38f, other) : -2e38f);
@@ -2571,15 +2416,15 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto v = __uint_as_float(pool[word * 4u + 4608u]);
   const auto i_5 = rows_at / 20u;
   const auto i_6 = (rows_at % 20u) % 20u;
-  const auto column_3 = first + (word * 4u + 1u);
+  const auto column_3 = first + word * 4u + 1u;
   const auto v_2 = __uint_as_float(pool[word * 4u + 4609u]);
   const auto i_7 = rows_at / 20u;
   const auto i_8 = (rows_at % 20u) % 20u;
-  const auto column_4 = first + (word * 4u + 2u);
+  const auto column_4 = first + word * 4u + 2u;
   const auto v_3 = __uint_as_float(pool[word * 4u + 4610u]);
   const auto i_9 = rows_at / 20u;
   const auto i_10 = (rows_at % 20u) % 20u;
-  const auto column_5 = first + (word * 4u + 3u);
+  const auto column_5 = first + word * 4u + 3u;
   const auto v_4 = __uint_as_float(pool[word * 4u + 4611u]);
   const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
   const auto other_11 = __shfl_xor_sync(warp, mine, 1u);
@@ -2643,10 +2488,23 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
+static __device__ __forceinline__ void store_four(unsigned int* to,
+  unsigned int a, unsigned int b, unsigned int c, unsigned int d) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};"
+    :: "r"((unsigned int)__cvta_generic_to_shared(to)), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+
 static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
   unsigned int word;
   asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
   return word;
+}
+
+static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
+  uint4 words;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
+  return words;
 }
 
 static __device__ __forceinline__ float half_to_float(unsigned int bits) {
@@ -2675,60 +2533,37 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
   const auto n2 = args.words[5];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T, 20] × 256; rows 1 width 64 reduce 16 upcast 4
   const auto own_group = blockIdx.x;
-  const auto tiles = sizes.words[0] * 20u;
-  const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 64u;
+  const auto rows_at = own_group % 20u;
+  const auto first = (own_group / 20u) * 64u;
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
   const auto share = lane / 16u;
-  const auto own = lane % 16u;
-  const auto own_2 = (lane % 16u) + 16u;
-  const auto own_3 = (lane % 16u) + 32u;
-  const auto own_4 = (lane % 16u) + 48u;
-  const auto column = first + own;
-  const auto column_2 = first + own_2;
-  const auto column_3 = first + own_3;
-  const auto column_4 = first + own_4;
+  const auto first_own = (lane % 16u) * 4u;
+  const auto own = first_own + 1u;
+  const auto own_2 = first_own + 2u;
+  const auto own_3 = first_own + 3u;
+  const auto column = first + first_own;
+  const auto column_2 = first + own;
+  const auto column_3 = first + own_2;
+  const auto column_4 = first + own_3;
   const auto tile = p1 + ((i_2 * 256u + column) / 16u) * 1152u;
   const auto lane_row = (i_2 * 256u + column) % 16u;
-  const auto tile_2 = p1 + ((i_2 * 256u + column_2) / 16u) * 1152u;
-  const auto lane_row_2 = (i_2 * 256u + column_2) % 16u;
-  const auto tile_3 = p1 + ((i_2 * 256u + column_3) / 16u) * 1152u;
-  const auto lane_row_3 = (i_2 * 256u + column_3) % 16u;
-  const auto tile_4 = p1 + ((i_2 * 256u + column_4) / 16u) * 1152u;
-  const auto lane_row_4 = (i_2 * 256u + column_4) % 16u;
   const auto at = tile + lane_row + share * 64u;
-  const auto w = load_early(&b1[at]);
-  const auto w_2 = load_early(&b1[at + 16u]);
-  const auto w_3 = load_early(&b1[at + 32u]);
-  const auto w_4 = load_early(&b1[at + 48u]);
-  const auto word = load_early(&b1[tile + 1024u + (share * 8u + (lane_row / 2u))]);
-  const auto at_2 = tile_2 + lane_row_2 + share * 64u;
-  const auto w_5 = load_early(&b1[at_2]);
-  const auto w_6 = load_early(&b1[at_2 + 16u]);
-  const auto w_7 = load_early(&b1[at_2 + 32u]);
-  const auto w_8 = load_early(&b1[at_2 + 48u]);
-  const auto word_2 = load_early(&b1[tile_2 + 1024u + (share * 8u + (lane_row_2 / 2u))]);
-  const auto at_3 = tile_3 + lane_row_3 + share * 64u;
-  const auto w_9 = load_early(&b1[at_3]);
-  const auto w_10 = load_early(&b1[at_3 + 16u]);
-  const auto w_11 = load_early(&b1[at_3 + 32u]);
-  const auto w_12 = load_early(&b1[at_3 + 48u]);
-  const auto word_3 = load_early(&b1[tile_3 + 1024u + (share * 8u + (lane_row_3 / 2u))]);
-  const auto at_4 = tile_4 + lane_row_4 + share * 64u;
-  const auto w_13 = load_early(&b1[at_4]);
-  const auto w_14 = load_early(&b1[at_4 + 16u]);
-  const auto w_15 = load_early(&b1[at_4 + 32u]);
-  const auto w_16 = load_early(&b1[at_4 + 48u]);
-  const auto word_4 = load_early(&b1[tile_4 + 1024u + (share * 8u + (lane_row_4 / 2u))]);
+  const auto w = load_early_4(&b1[at]);
+  const auto w_2 = load_early_4(&(b1 + (at))[16u]);
+  const auto w_3 = load_early_4(&(b1 + (at))[32u]);
+  const auto w_4 = load_early_4(&(b1 + (at))[48u]);
+  const auto word = load_early(&(b1 + (tile + share * 8u + (lane_row / 2u)))[1024u]);
+  const auto word_2 = load_early(&(b1 + (tile + share * 8u + (lane_row / 2u)))[1025u]);
   wait_for_previous();
   launch_next();
   const auto x = i * 10240u + i_2 * 512u;
   const auto from = p0 + (x / 4u);
-  const auto word_5 = min(lane, 31u);
-  const auto x_2 = *(const uint4*)&b0[from + word_5 * 4u];
+  const auto word_3 = min(lane, 31u);
+  const auto x_2 = *(const uint4*)&b0[from + word_3 * 4u];
   if (lane < 32u) {
     pool[lane * 4u] = x_2.x;
     pool[lane * 4u + 1u] = x_2.y;
@@ -2749,45 +2584,39 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto xq = *(const uint4*)&pool[xw];
   const auto xq_2 = *(const uint4*)&pool[xw + 4u];
   const auto d = __uint_as_float(pool[share + 128u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
-  sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
-  sum_3 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_3 % 2u) * 16u)) * d, sum_3);
-  sum_4 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_4 >> ((lane_row_4 % 2u) * 16u)) * d, sum_4);
-  const auto to = share * 64u + own + 176u;
-  pool[to] = __float_as_uint(sum);
-  const auto to_2 = share * 64u + own_2 + 176u;
-  pool[to_2] = __float_as_uint(sum_2);
-  const auto to_3 = share * 64u + own_3 + 176u;
-  pool[to_3] = __float_as_uint(sum_3);
-  const auto to_4 = share * 64u + own_4 + 176u;
-  pool[to_4] = __float_as_uint(sum_4);
+  sum = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word) * d, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> 16u) * d, sum_2);
+  sum_3 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2) * d, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> 16u) * d, sum_4);
+  const auto to = share * 64u + first_own + 176u;
+  store_four(&pool[to], __float_as_uint(sum), __float_as_uint(sum_2), __float_as_uint(sum_3), __float_as_uint(sum_4));
   __syncthreads();
   if (lane < 64u) {
-    const auto own_5 = lane % 64u;
+    const auto own_4 = lane % 64u;
     auto total = __uint_as_float(pool[lane + 176u]);
     for (auto l = 1u; l < 16u; l += 1u) {
-      total = total + __uint_as_float(pool[lane + 176u + l * 64u]);
+      total = total + __uint_as_float(pool[lane + l * 64u + 176u]);
     }
-    pool[(lane / 64u) * 64u + own_5 + 176u] = __float_as_uint(total);
+    pool[(lane / 64u) * 64u + own_4 + 176u] = __float_as_uint(total);
   }
   __syncthreads();
-  const auto word_6 = min(lane, 15u);
+  const auto word_4 = min(lane, 15u);
   const auto i_3 = rows_at / 20u;
   const auto i_4 = (rows_at % 20u) % 20u;
-  const auto column_5 = first + word_6 * 4u;
-  const auto v = __uint_as_float(pool[word_6 * 4u + 176u]);
+  const auto column_5 = first + word_4 * 4u;
+  const auto v = __uint_as_float(pool[word_4 * 4u + 176u]);
   const auto i_5 = rows_at / 20u;
   const auto i_6 = (rows_at % 20u) % 20u;
-  const auto column_6 = first + (word_6 * 4u + 1u);
-  const auto v_2 = __uint_as_float(pool[word_6 * 4u + 177u]);
+  const auto column_6 = first + word_4 * 4u + 1u;
+  const auto v_2 = __uint_as_float(pool[word_4 * 4u + 177u]);
   const auto i_7 = rows_at / 20u;
   const auto i_8 = (rows_at % 20u) % 20u;
-  const auto column_7 = first + (word_6 * 4u + 2u);
-  const auto v_3 = __uint_as_float(pool[word_6 * 4u + 178u]);
+  const auto column_7 = first + word_4 * 4u + 2u;
+  const auto v_3 = __uint_as_float(pool[word_4 * 4u + 178u]);
   const auto i_9 = rows_at / 20u;
   const auto i_10 = (rows_at % 20u) % 20u;
-  const auto column_8 = first + (word_6 * 4u + 3u);
-  const auto v_4 = __uint_as_float(pool[word_6 * 4u + 179u]);
+  const auto column_8 = first + word_4 * 4u + 3u;
+  const auto v_4 = __uint_as_float(pool[word_4 * 4u + 179u]);
   const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
   const auto other = __shfl_xor_sync(warp, mine, 1u);
   const auto both = max(mine, other);
@@ -2876,11 +2705,10 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto p2 = args.words[4];
   const auto p3 = args.words[6];
   const auto n0 = args.words[1];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T] × 2048; rows 1 width 16 reduce 32 upcast 1
   const auto own_group = blockIdx.x;
-  const auto tiles = sizes.words[0];
-  const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 16u;
+  const auto first = own_group * 16u;
   const auto share = lane / 16u;
   const auto own = lane % 16u;
   const auto column = first + own;
@@ -2889,53 +2717,47 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto b = share * 5u;
   const auto at = tile + lane_row + b * 64u;
   const auto w = load_early(&b1[at]);
-  const auto w_2 = load_early(&b1[at + 16u]);
-  const auto w_3 = load_early(&b1[at + 32u]);
-  const auto w_4 = load_early(&b1[at + 48u]);
-  const auto word = load_early(&b1[tile + 10240u + (b * 8u + (lane_row / 2u))]);
-  const auto b_2 = b + 1u;
-  const auto at_2 = tile + lane_row + b_2 * 64u;
-  const auto w_5 = load_early(&b1[at_2]);
-  const auto w_6 = load_early(&b1[at_2 + 16u]);
-  const auto w_7 = load_early(&b1[at_2 + 32u]);
-  const auto w_8 = load_early(&b1[at_2 + 48u]);
-  const auto word_2 = load_early(&b1[tile + 10240u + (b_2 * 8u + (lane_row / 2u))]);
-  const auto b_3 = b + 2u;
-  const auto at_3 = tile + lane_row + b_3 * 64u;
-  const auto w_9 = load_early(&b1[at_3]);
-  const auto w_10 = load_early(&b1[at_3 + 16u]);
-  const auto w_11 = load_early(&b1[at_3 + 32u]);
-  const auto w_12 = load_early(&b1[at_3 + 48u]);
-  const auto word_3 = load_early(&b1[tile + 10240u + (b_3 * 8u + (lane_row / 2u))]);
-  const auto b_4 = b + 3u;
-  const auto at_4 = tile + lane_row + b_4 * 64u;
-  const auto w_13 = load_early(&b1[at_4]);
-  const auto w_14 = load_early(&b1[at_4 + 16u]);
-  const auto w_15 = load_early(&b1[at_4 + 32u]);
-  const auto w_16 = load_early(&b1[at_4 + 48u]);
-  const auto word_4 = load_early(&b1[tile + 10240u + (b_4 * 8u + (lane_row / 2u))]);
-  const auto b_5 = b + 4u;
-  const auto at_5 = tile + lane_row + b_5 * 64u;
-  const auto w_17 = load_early(&b1[at_5]);
-  const auto w_18 = load_early(&b1[at_5 + 16u]);
-  const auto w_19 = load_early(&b1[at_5 + 32u]);
-  const auto w_20 = load_early(&b1[at_5 + 48u]);
-  const auto word_5 = load_early(&b1[tile + 10240u + (b_5 * 8u + (lane_row / 2u))]);
+  const auto w_2 = load_early(&(b1 + (at))[16u]);
+  const auto w_3 = load_early(&(b1 + (at))[32u]);
+  const auto w_4 = load_early(&(b1 + (at))[48u]);
+  const auto word = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[10240u]);
+  const auto at_2 = tile + lane_row + b * 64u;
+  const auto w_5 = load_early(&(b1 + (at_2))[64u]);
+  const auto w_6 = load_early(&(b1 + (at_2))[80u]);
+  const auto w_7 = load_early(&(b1 + (at_2))[96u]);
+  const auto w_8 = load_early(&(b1 + (at_2))[112u]);
+  const auto word_2 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[10248u]);
+  const auto at_3 = tile + lane_row + b * 64u;
+  const auto w_9 = load_early(&(b1 + (at_3))[128u]);
+  const auto w_10 = load_early(&(b1 + (at_3))[144u]);
+  const auto w_11 = load_early(&(b1 + (at_3))[160u]);
+  const auto w_12 = load_early(&(b1 + (at_3))[176u]);
+  const auto word_3 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[10256u]);
+  const auto at_4 = tile + lane_row + b * 64u;
+  const auto w_13 = load_early(&(b1 + (at_4))[192u]);
+  const auto w_14 = load_early(&(b1 + (at_4))[208u]);
+  const auto w_15 = load_early(&(b1 + (at_4))[224u]);
+  const auto w_16 = load_early(&(b1 + (at_4))[240u]);
+  const auto word_4 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[10264u]);
+  const auto at_5 = tile + lane_row + b * 64u;
+  const auto w_17 = load_early(&(b1 + (at_5))[256u]);
+  const auto w_18 = load_early(&(b1 + (at_5))[272u]);
+  const auto w_19 = load_early(&(b1 + (at_5))[288u]);
+  const auto w_20 = load_early(&(b1 + (at_5))[304u]);
+  const auto word_5 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[10272u]);
   wait_for_previous();
   launch_next();
-  const auto x = rows_at * 5120u;
-  const auto from = p0 + (x / 4u);
   const auto word_6 = min(lane, 319u);
-  const auto x_2 = *(const uint4*)&b0[from + word_6 * 4u];
+  const auto x = *(const uint4*)&b0[p0 + word_6 * 4u];
   if (lane < 320u) {
-    pool[lane * 4u] = x_2.x;
-    pool[lane * 4u + 1u] = x_2.y;
-    pool[lane * 4u + 2u] = x_2.z;
-    pool[lane * 4u + 3u] = x_2.w;
+    pool[lane * 4u] = x.x;
+    pool[lane * 4u + 1u] = x.y;
+    pool[lane * 4u + 2u] = x.z;
+    pool[lane * 4u + 3u] = x.w;
   }
-  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  const auto from = p0 + (n0 / 4u);
   if (lane < 160u) {
-    pool[lane + 1280u] = b0[from_2 + lane];
+    pool[lane + 1280u] = b0[from + lane];
   }
   __syncthreads();
   // times q4_0[2048, 5120]
@@ -2944,27 +2766,27 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto xq = *(const uint4*)&pool[xw];
   const auto xq_2 = *(const uint4*)&pool[xw + 4u];
   const auto d = __uint_as_float(pool[b + 1280u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
-  const auto xw_2 = b_2 * 8u;
-  const auto xq_3 = *(const uint4*)&pool[xw_2];
-  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
-  const auto d_2 = __uint_as_float(pool[b_2 + 1280u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
-  const auto xw_3 = b_3 * 8u;
-  const auto xq_5 = *(const uint4*)&pool[xw_3];
-  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
-  const auto d_3 = __uint_as_float(pool[b_3 + 1280u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
-  const auto xw_4 = b_4 * 8u;
-  const auto xq_7 = *(const uint4*)&pool[xw_4];
-  const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
-  const auto d_4 = __uint_as_float(pool[b_4 + 1280u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_4, sum);
-  const auto xw_5 = b_5 * 8u;
-  const auto xq_9 = *(const uint4*)&pool[xw_5];
-  const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
-  const auto d_5 = __uint_as_float(pool[b_5 + 1280u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_5 >> ((lane_row % 2u) * 16u)) * d_5, sum);
+  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
+  const auto xw_2 = b * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+  const auto d_2 = __uint_as_float(pool[b + 1281u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+  const auto xw_3 = b * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+  const auto d_3 = __uint_as_float(pool[b + 1282u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+  const auto xw_4 = b * 8u;
+  const auto xq_7 = *(const uint4*)&pool[xw_4 + 24u];
+  const auto xq_8 = *(const uint4*)&pool[xw_4 + 28u];
+  const auto d_4 = __uint_as_float(pool[b + 1283u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_4, sum);
+  const auto xw_5 = b * 8u;
+  const auto xq_9 = *(const uint4*)&pool[xw_5 + 32u];
+  const auto xq_10 = *(const uint4*)&pool[xw_5 + 36u];
+  const auto d_5 = __uint_as_float(pool[b + 1284u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_5 >> ((lane_row % 2u) * 16u)) * d_5, sum);
   const auto to = share * 16u + own + 1760u;
   pool[to] = __float_as_uint(sum);
   __syncthreads();
@@ -2972,18 +2794,17 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
     const auto own_2 = lane % 16u;
     auto total = __uint_as_float(pool[lane + 1760u]);
     for (auto l = 1u; l < 32u; l += 1u) {
-      total = total + __uint_as_float(pool[lane + 1760u + l * 16u]);
+      total = total + __uint_as_float(pool[lane + l * 16u + 1760u]);
     }
     pool[(lane / 16u) * 16u + own_2 + 1760u] = __float_as_uint(total);
   }
   __syncthreads();
   if (lane < 16u) {
     const auto column_2 = first + lane;
-    const auto at_6 = rows_at * 2048u + column_2;
-    const auto v = __uint_as_float(b2[p2 + at_6]);
+    const auto v = __uint_as_float(b2[p2 + column_2]);
     const auto v_2 = __uint_as_float(pool[lane + 1760u]);
     const auto v_3 = v + v_2;
-    b0[p3 + (rows_at * 2048u + column_2)] = __float_as_uint(v_3);
+    b0[p3 + column_2] = __float_as_uint(v_3);
   }
 }
 
@@ -3016,18 +2837,26 @@ static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
   return words;
 }
 
+static __device__ __forceinline__ void fetch(const unsigned int* from) {
+  asm volatile("prefetch.global.L2 [%0];" :: "l"(from));
+}
+
+static __device__ __forceinline__ unsigned int count_arrival(unsigned int* arrived) {
+  unsigned int before;
+  asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], 1;" : "=r"(before) : "l"(arrived) : "memory");
+  return before;
+}
+
 static __device__ __forceinline__ bool is_last(unsigned int* arrived, unsigned int count) {
   __shared__ unsigned int before;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0u) {
-    before = atomicAdd(arrived, 1u);
+    before = count_arrival(arrived);
     if (before == count - 1u) {
       *arrived = 0u;
     }
   }
   __syncthreads();
-  __threadfence();
   return before == count - 1u;
 }
 
@@ -3067,40 +2896,35 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const auto p7 = args.words[14];
   const auto p8 = args.words[16];
   const auto n8 = args.words[17];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T] × 64; rows 1 width 4 reduce 64 upcast 1 spread; gathered
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 16u;
   if (own_group < count) {
-    const auto tiles = sizes.words[0];
-    const auto rows_at = own_group % tiles;
-    const auto first = (own_group / tiles) * 4u;
+    const auto first = own_group * 4u;
     const auto share = lane % 64u;
     const auto own = lane / 64u;
     const auto column = first + own;
     const auto row = column * 2048u;
     const auto four = load_early_4(&b2[p2 + (row + share * 4u)]);
-    const auto c = share + 64u;
-    const auto four_2 = load_early_4(&b2[p2 + (row + c * 4u)]);
-    const auto c_2 = share + 128u;
-    const auto four_3 = load_early_4(&b2[p2 + (row + c_2 * 4u)]);
-    const auto c_3 = share + 192u;
-    const auto four_4 = load_early_4(&b2[p2 + (row + c_3 * 4u)]);
-    const auto c_4 = share + 256u;
-    const auto four_5 = load_early_4(&b2[p2 + (row + c_4 * 4u)]);
-    const auto c_5 = share + 320u;
-    const auto four_6 = load_early_4(&b2[p2 + (row + c_5 * 4u)]);
-    const auto c_6 = share + 384u;
-    const auto four_7 = load_early_4(&b2[p2 + (row + c_6 * 4u)]);
-    const auto c_7 = share + 448u;
-    const auto four_8 = load_early_4(&b2[p2 + (row + c_7 * 4u)]);
+    const auto four_2 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[256u]);
+    const auto four_3 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[512u]);
+    const auto four_4 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[768u]);
+    const auto four_5 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1024u]);
+    const auto four_6 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1280u]);
+    const auto four_7 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1536u]);
+    const auto four_8 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1792u]);
+    if (lane < 2u) {
+      fetch(&b3[p3 + lane * 32u]);
+    }
     const auto word = lane + 256u;
     const auto x = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_2 = load_early_4(&b1[p1 + word * 4u]);
     wait_for_previous();
     launch_next();
     // what is multiplied
-    const auto x_3 = *(const uint4*)&b0[p0 + (rows_at * 2048u + lane * 4u)];
-    const auto x_4 = *(const uint4*)&b0[p0 + (rows_at * 2048u + word * 4u)];
+    const auto x_3 = *(const uint4*)&b0[p0 + lane * 4u];
+    const auto x_4 = *(const uint4*)&b0[p0 + word * 4u];
     auto total = 0.0f;
     const auto v = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
     total = total + v;
@@ -3171,37 +2995,37 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     sum = fmaf(__uint_as_float(four.y), __uint_as_float(xv.y), sum);
     sum = fmaf(__uint_as_float(four.z), __uint_as_float(xv.z), sum);
     sum = fmaf(__uint_as_float(four.w), __uint_as_float(xv.w), sum);
-    const auto xv_2 = *(const uint4*)&pool[c * 4u];
+    const auto xv_2 = *(const uint4*)&pool[share * 4u + 256u];
     sum = fmaf(__uint_as_float(four_2.x), __uint_as_float(xv_2.x), sum);
     sum = fmaf(__uint_as_float(four_2.y), __uint_as_float(xv_2.y), sum);
     sum = fmaf(__uint_as_float(four_2.z), __uint_as_float(xv_2.z), sum);
     sum = fmaf(__uint_as_float(four_2.w), __uint_as_float(xv_2.w), sum);
-    const auto xv_3 = *(const uint4*)&pool[c_2 * 4u];
+    const auto xv_3 = *(const uint4*)&pool[share * 4u + 512u];
     sum = fmaf(__uint_as_float(four_3.x), __uint_as_float(xv_3.x), sum);
     sum = fmaf(__uint_as_float(four_3.y), __uint_as_float(xv_3.y), sum);
     sum = fmaf(__uint_as_float(four_3.z), __uint_as_float(xv_3.z), sum);
     sum = fmaf(__uint_as_float(four_3.w), __uint_as_float(xv_3.w), sum);
-    const auto xv_4 = *(const uint4*)&pool[c_3 * 4u];
+    const auto xv_4 = *(const uint4*)&pool[share * 4u + 768u];
     sum = fmaf(__uint_as_float(four_4.x), __uint_as_float(xv_4.x), sum);
     sum = fmaf(__uint_as_float(four_4.y), __uint_as_float(xv_4.y), sum);
     sum = fmaf(__uint_as_float(four_4.z), __uint_as_float(xv_4.z), sum);
     sum = fmaf(__uint_as_float(four_4.w), __uint_as_float(xv_4.w), sum);
-    const auto xv_5 = *(const uint4*)&pool[c_4 * 4u];
+    const auto xv_5 = *(const uint4*)&pool[share * 4u + 1024u];
     sum = fmaf(__uint_as_float(four_5.x), __uint_as_float(xv_5.x), sum);
     sum = fmaf(__uint_as_float(four_5.y), __uint_as_float(xv_5.y), sum);
     sum = fmaf(__uint_as_float(four_5.z), __uint_as_float(xv_5.z), sum);
     sum = fmaf(__uint_as_float(four_5.w), __uint_as_float(xv_5.w), sum);
-    const auto xv_6 = *(const uint4*)&pool[c_5 * 4u];
+    const auto xv_6 = *(const uint4*)&pool[share * 4u + 1280u];
     sum = fmaf(__uint_as_float(four_6.x), __uint_as_float(xv_6.x), sum);
     sum = fmaf(__uint_as_float(four_6.y), __uint_as_float(xv_6.y), sum);
     sum = fmaf(__uint_as_float(four_6.z), __uint_as_float(xv_6.z), sum);
     sum = fmaf(__uint_as_float(four_6.w), __uint_as_float(xv_6.w), sum);
-    const auto xv_7 = *(const uint4*)&pool[c_6 * 4u];
+    const auto xv_7 = *(const uint4*)&pool[share * 4u + 1536u];
     sum = fmaf(__uint_as_float(four_7.x), __uint_as_float(xv_7.x), sum);
     sum = fmaf(__uint_as_float(four_7.y), __uint_as_float(xv_7.y), sum);
     sum = fmaf(__uint_as_float(four_7.z), __uint_as_float(xv_7.z), sum);
     sum = fmaf(__uint_as_float(four_7.w), __uint_as_float(xv_7.w), sum);
-    const auto xv_8 = *(const uint4*)&pool[c_7 * 4u];
+    const auto xv_8 = *(const uint4*)&pool[share * 4u + 1792u];
     sum = fmaf(__uint_as_float(four_8.x), __uint_as_float(xv_8.x), sum);
     sum = fmaf(__uint_as_float(four_8.y), __uint_as_float(xv_8.y), sum);
     sum = fmaf(__uint_as_float(four_8.z), __uint_as_float(xv_8.z), sum);
@@ -3225,21 +3049,20 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       const auto own_2 = lane % 4u;
       auto total_3 = __uint_as_float(pool[lane + 2056u]);
       for (auto l_2 = 1u; l_2 < 2u; l_2 += 1u) {
-        total_3 = total_3 + __uint_as_float(pool[lane + 2056u + l_2 * 4u]);
+        total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 4u + 2056u]);
       }
       pool[(lane / 4u) * 4u + own_2 + 2056u] = __float_as_uint(total_3);
     }
     __syncthreads();
-    const auto gathered = rows_at * 64u + 256u;
     if (lane < 4u) {
       const auto own_3 = lane % 4u;
       const auto column_2 = first + own_3;
-      b6[gathered + (lane / 4u) * 64u + column_2] = pool[lane + 2056u];
+      b6[(lane / 4u) * 64u + column_2 + 256u] = pool[lane + 2056u];
     }
-    const auto last = is_last(&b6[rows_at], 16u);
+    const auto last = is_last(&b6[0u], 16u);
     if (last) {
       if (lane < 64u) {
-        pool[lane + 2064u] = b6[gathered + lane];
+        pool[lane + 2064u] = (b6 + (lane))[256u];
       }
       __syncthreads();
       if (lane < 64u) {
@@ -3250,31 +3073,31 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       // the 4 largest of 64
       if (lane < 64u) {
         const auto v_29 = __uint_as_float(pool[lane + 2064u]);
-        const auto v_30 = 1.0f / (expf(min(-(v_29), 80.0f)) + 1.0f);
+        const auto v_30 = quotient(1.0f, expf(min(-(v_29), 80.0f)) + 1.0f);
         const auto v_31 = v_30 + __uint_as_float(pool[lane + 2128u]);
         const auto bits = __float_as_uint(v_31);
         const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
         pool[lane + 2192u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
       }
       __syncthreads();
-      for (auto c_8 = lane; c_8 < 64u; c_8 += 256u) {
-        const auto own_4 = pool[c_8 + 2192u];
+      for (auto c = lane; c < 64u; c += 256u) {
+        const auto own_4 = pool[c + 2192u];
         auto place = 0u;
         for (auto other_11 = 0u; other_11 < 64u; other_11 += 4u) {
           const auto key = *(const uint4*)&pool[other_11 + 2192u];
-          place = ((key.x > own_4) || (key.x == own_4 && other_11 < c_8) ? place + 1u : place);
-          place = ((key.y > own_4) || (key.y == own_4 && other_11 + 1u < c_8) ? place + 1u : place);
-          place = ((key.z > own_4) || (key.z == own_4 && other_11 + 2u < c_8) ? place + 1u : place);
-          place = ((key.w > own_4) || (key.w == own_4 && other_11 + 3u < c_8) ? place + 1u : place);
+          place = ((key.x > own_4) || (key.x == own_4 && other_11 < c) ? place + 1u : place);
+          place = ((key.y > own_4) || (key.y == own_4 && other_11 + 1u < c) ? place + 1u : place);
+          place = ((key.z > own_4) || (key.z == own_4 && other_11 + 2u < c) ? place + 1u : place);
+          place = ((key.w > own_4) || (key.w == own_4 && other_11 + 3u < c) ? place + 1u : place);
         }
         if (place < 4u) {
-          pool[place + 2256u] = __float_as_uint((float)(c_8));
+          pool[place + 2256u] = __float_as_uint((float)(c));
         }
       }
       __syncthreads();
       if (lane < 64u) {
         const auto v_32 = __uint_as_float(pool[lane + 2064u]);
-        const auto v_33 = 1.0f / (expf(min(-(v_32), 80.0f)) + 1.0f);
+        const auto v_33 = quotient(1.0f, expf(min(-(v_32), 80.0f)) + 1.0f);
         pool[lane + 2260u] = __float_as_uint(v_33);
       }
       __syncthreads();
@@ -3311,12 +3134,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       }
       const auto v_38 = max(total_5, 6.1035156e-5f);
       if (lane < 4u) {
-        b0[p4 + (rows_at * 4u + lane)] = (unsigned int)(__float2int_rz(__uint_as_float(pool[lane + 2256u])));
+        b0[p4 + lane] = (unsigned int)(__float2int_rz(__uint_as_float(pool[lane + 2256u])));
         const auto id_5 = min(__float2uint_rz(__uint_as_float(pool[lane + 2256u])), 63u);
         const auto v_39 = __uint_as_float(pool[id_5 + 2260u]);
-        const auto v_40 = v_39 / v_38;
+        const auto v_40 = quotient(v_39, v_38);
         const auto v_41 = v_40 * 1.8f;
-        b0[p5 + (rows_at * 4u + lane)] = __float_as_uint(v_41);
+        b0[p5 + lane] = __float_as_uint(v_41);
       }
     }
   }
@@ -3324,9 +3147,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 48u;
   if (own_group_2 < count_2) {
-    const auto tiles_2 = sizes.words[0];
-    const auto rows_at_2 = own_group_2 % tiles_2;
-    const auto first_2 = (own_group_2 / tiles_2) * 32u;
+    const auto first_2 = own_group_2 * 32u;
     const auto share_2 = lane / 16u;
     const auto own_5 = lane % 16u;
     const auto own_6 = (lane % 16u) + 16u;
@@ -3339,55 +3160,52 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto b = share_2 * 4u;
     const auto at = tile + lane_row + b * 64u;
     const auto w = load_early(&b4[at]);
-    const auto w_2 = load_early(&b4[at + 16u]);
-    const auto w_3 = load_early(&b4[at + 32u]);
-    const auto w_4 = load_early(&b4[at + 48u]);
-    const auto word_2 = load_early(&b4[tile + 4096u + (b * 8u + (lane_row / 2u))]);
+    const auto w_2 = load_early(&(b4 + (at))[16u]);
+    const auto w_3 = load_early(&(b4 + (at))[32u]);
+    const auto w_4 = load_early(&(b4 + (at))[48u]);
+    const auto word_2 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4096u]);
     const auto at_2 = tile_2 + lane_row_2 + b * 64u;
     const auto w_5 = load_early(&b4[at_2]);
-    const auto w_6 = load_early(&b4[at_2 + 16u]);
-    const auto w_7 = load_early(&b4[at_2 + 32u]);
-    const auto w_8 = load_early(&b4[at_2 + 48u]);
-    const auto word_3 = load_early(&b4[tile_2 + 4096u + (b * 8u + (lane_row_2 / 2u))]);
-    const auto b_2 = b + 1u;
-    const auto at_3 = tile + lane_row + b_2 * 64u;
-    const auto w_9 = load_early(&b4[at_3]);
-    const auto w_10 = load_early(&b4[at_3 + 16u]);
-    const auto w_11 = load_early(&b4[at_3 + 32u]);
-    const auto w_12 = load_early(&b4[at_3 + 48u]);
-    const auto word_4 = load_early(&b4[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
-    const auto at_4 = tile_2 + lane_row_2 + b_2 * 64u;
-    const auto w_13 = load_early(&b4[at_4]);
-    const auto w_14 = load_early(&b4[at_4 + 16u]);
-    const auto w_15 = load_early(&b4[at_4 + 32u]);
-    const auto w_16 = load_early(&b4[at_4 + 48u]);
-    const auto word_5 = load_early(&b4[tile_2 + 4096u + (b_2 * 8u + (lane_row_2 / 2u))]);
-    const auto b_3 = b + 2u;
-    const auto at_5 = tile + lane_row + b_3 * 64u;
-    const auto w_17 = load_early(&b4[at_5]);
-    const auto w_18 = load_early(&b4[at_5 + 16u]);
-    const auto w_19 = load_early(&b4[at_5 + 32u]);
-    const auto w_20 = load_early(&b4[at_5 + 48u]);
-    const auto word_6 = load_early(&b4[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
-    const auto at_6 = tile_2 + lane_row_2 + b_3 * 64u;
-    const auto w_21 = load_early(&b4[at_6]);
-    const auto w_22 = load_early(&b4[at_6 + 16u]);
-    const auto w_23 = load_early(&b4[at_6 + 32u]);
-    const auto w_24 = load_early(&b4[at_6 + 48u]);
-    const auto word_7 = load_early(&b4[tile_2 + 4096u + (b_3 * 8u + (lane_row_2 / 2u))]);
-    const auto b_4 = b + 3u;
-    const auto at_7 = tile + lane_row + b_4 * 64u;
-    const auto w_25 = load_early(&b4[at_7]);
-    const auto w_26 = load_early(&b4[at_7 + 16u]);
-    const auto w_27 = load_early(&b4[at_7 + 32u]);
-    const auto w_28 = load_early(&b4[at_7 + 48u]);
-    const auto word_8 = load_early(&b4[tile + 4096u + (b_4 * 8u + (lane_row / 2u))]);
-    const auto at_8 = tile_2 + lane_row_2 + b_4 * 64u;
-    const auto w_29 = load_early(&b4[at_8]);
-    const auto w_30 = load_early(&b4[at_8 + 16u]);
-    const auto w_31 = load_early(&b4[at_8 + 32u]);
-    const auto w_32 = load_early(&b4[at_8 + 48u]);
-    const auto word_9 = load_early(&b4[tile_2 + 4096u + (b_4 * 8u + (lane_row_2 / 2u))]);
+    const auto w_6 = load_early(&(b4 + (at_2))[16u]);
+    const auto w_7 = load_early(&(b4 + (at_2))[32u]);
+    const auto w_8 = load_early(&(b4 + (at_2))[48u]);
+    const auto word_3 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4096u]);
+    const auto at_3 = tile + lane_row + b * 64u;
+    const auto w_9 = load_early(&(b4 + (at_3))[64u]);
+    const auto w_10 = load_early(&(b4 + (at_3))[80u]);
+    const auto w_11 = load_early(&(b4 + (at_3))[96u]);
+    const auto w_12 = load_early(&(b4 + (at_3))[112u]);
+    const auto word_4 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4104u]);
+    const auto at_4 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_13 = load_early(&(b4 + (at_4))[64u]);
+    const auto w_14 = load_early(&(b4 + (at_4))[80u]);
+    const auto w_15 = load_early(&(b4 + (at_4))[96u]);
+    const auto w_16 = load_early(&(b4 + (at_4))[112u]);
+    const auto word_5 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4104u]);
+    const auto at_5 = tile + lane_row + b * 64u;
+    const auto w_17 = load_early(&(b4 + (at_5))[128u]);
+    const auto w_18 = load_early(&(b4 + (at_5))[144u]);
+    const auto w_19 = load_early(&(b4 + (at_5))[160u]);
+    const auto w_20 = load_early(&(b4 + (at_5))[176u]);
+    const auto word_6 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4112u]);
+    const auto at_6 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_21 = load_early(&(b4 + (at_6))[128u]);
+    const auto w_22 = load_early(&(b4 + (at_6))[144u]);
+    const auto w_23 = load_early(&(b4 + (at_6))[160u]);
+    const auto w_24 = load_early(&(b4 + (at_6))[176u]);
+    const auto word_7 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4112u]);
+    const auto at_7 = tile + lane_row + b * 64u;
+    const auto w_25 = load_early(&(b4 + (at_7))[192u]);
+    const auto w_26 = load_early(&(b4 + (at_7))[208u]);
+    const auto w_27 = load_early(&(b4 + (at_7))[224u]);
+    const auto w_28 = load_early(&(b4 + (at_7))[240u]);
+    const auto word_8 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4120u]);
+    const auto at_8 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_29 = load_early(&(b4 + (at_8))[192u]);
+    const auto w_30 = load_early(&(b4 + (at_8))[208u]);
+    const auto w_31 = load_early(&(b4 + (at_8))[224u]);
+    const auto w_32 = load_early(&(b4 + (at_8))[240u]);
+    const auto word_9 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4120u]);
     const auto share_3 = lane / 16u;
     const auto own_7 = lane % 16u;
     const auto own_8 = (lane % 16u) + 16u;
@@ -3397,66 +3215,63 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto lane_row_3 = column_5 % 16u;
     const auto tile_4 = p7 + (column_6 / 16u) * 4608u;
     const auto lane_row_4 = column_6 % 16u;
-    const auto b_5 = share_3 * 4u;
-    const auto at_9 = tile_3 + lane_row_3 + b_5 * 64u;
+    const auto b_2 = share_3 * 4u;
+    const auto at_9 = tile_3 + lane_row_3 + b_2 * 64u;
     const auto w_33 = load_early(&b5[at_9]);
-    const auto w_34 = load_early(&b5[at_9 + 16u]);
-    const auto w_35 = load_early(&b5[at_9 + 32u]);
-    const auto w_36 = load_early(&b5[at_9 + 48u]);
-    const auto word_10 = load_early(&b5[tile_3 + 4096u + (b_5 * 8u + (lane_row_3 / 2u))]);
-    const auto at_10 = tile_4 + lane_row_4 + b_5 * 64u;
+    const auto w_34 = load_early(&(b5 + (at_9))[16u]);
+    const auto w_35 = load_early(&(b5 + (at_9))[32u]);
+    const auto w_36 = load_early(&(b5 + (at_9))[48u]);
+    const auto word_10 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4096u]);
+    const auto at_10 = tile_4 + lane_row_4 + b_2 * 64u;
     const auto w_37 = load_early(&b5[at_10]);
-    const auto w_38 = load_early(&b5[at_10 + 16u]);
-    const auto w_39 = load_early(&b5[at_10 + 32u]);
-    const auto w_40 = load_early(&b5[at_10 + 48u]);
-    const auto word_11 = load_early(&b5[tile_4 + 4096u + (b_5 * 8u + (lane_row_4 / 2u))]);
-    const auto b_6 = b_5 + 1u;
-    const auto at_11 = tile_3 + lane_row_3 + b_6 * 64u;
-    const auto w_41 = load_early(&b5[at_11]);
-    const auto w_42 = load_early(&b5[at_11 + 16u]);
-    const auto w_43 = load_early(&b5[at_11 + 32u]);
-    const auto w_44 = load_early(&b5[at_11 + 48u]);
-    const auto word_12 = load_early(&b5[tile_3 + 4096u + (b_6 * 8u + (lane_row_3 / 2u))]);
-    const auto at_12 = tile_4 + lane_row_4 + b_6 * 64u;
-    const auto w_45 = load_early(&b5[at_12]);
-    const auto w_46 = load_early(&b5[at_12 + 16u]);
-    const auto w_47 = load_early(&b5[at_12 + 32u]);
-    const auto w_48 = load_early(&b5[at_12 + 48u]);
-    const auto word_13 = load_early(&b5[tile_4 + 4096u + (b_6 * 8u + (lane_row_4 / 2u))]);
-    const auto b_7 = b_5 + 2u;
-    const auto at_13 = tile_3 + lane_row_3 + b_7 * 64u;
-    const auto w_49 = load_early(&b5[at_13]);
-    const auto w_50 = load_early(&b5[at_13 + 16u]);
-    const auto w_51 = load_early(&b5[at_13 + 32u]);
-    const auto w_52 = load_early(&b5[at_13 + 48u]);
-    const auto word_14 = load_early(&b5[tile_3 + 4096u + (b_7 * 8u + (lane_row_3 / 2u))]);
-    const auto at_14 = tile_4 + lane_row_4 + b_7 * 64u;
-    const auto w_53 = load_early(&b5[at_14]);
-    const auto w_54 = load_early(&b5[at_14 + 16u]);
-    const auto w_55 = load_early(&b5[at_14 + 32u]);
-    const auto w_56 = load_early(&b5[at_14 + 48u]);
-    const auto word_15 = load_early(&b5[tile_4 + 4096u + (b_7 * 8u + (lane_row_4 / 2u))]);
-    const auto b_8 = b_5 + 3u;
-    const auto at_15 = tile_3 + lane_row_3 + b_8 * 64u;
-    const auto w_57 = load_early(&b5[at_15]);
-    const auto w_58 = load_early(&b5[at_15 + 16u]);
-    const auto w_59 = load_early(&b5[at_15 + 32u]);
-    const auto w_60 = load_early(&b5[at_15 + 48u]);
-    const auto word_16 = load_early(&b5[tile_3 + 4096u + (b_8 * 8u + (lane_row_3 / 2u))]);
-    const auto at_16 = tile_4 + lane_row_4 + b_8 * 64u;
-    const auto w_61 = load_early(&b5[at_16]);
-    const auto w_62 = load_early(&b5[at_16 + 16u]);
-    const auto w_63 = load_early(&b5[at_16 + 32u]);
-    const auto w_64 = load_early(&b5[at_16 + 48u]);
-    const auto word_17 = load_early(&b5[tile_4 + 4096u + (b_8 * 8u + (lane_row_4 / 2u))]);
+    const auto w_38 = load_early(&(b5 + (at_10))[16u]);
+    const auto w_39 = load_early(&(b5 + (at_10))[32u]);
+    const auto w_40 = load_early(&(b5 + (at_10))[48u]);
+    const auto word_11 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4096u]);
+    const auto at_11 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_41 = load_early(&(b5 + (at_11))[64u]);
+    const auto w_42 = load_early(&(b5 + (at_11))[80u]);
+    const auto w_43 = load_early(&(b5 + (at_11))[96u]);
+    const auto w_44 = load_early(&(b5 + (at_11))[112u]);
+    const auto word_12 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4104u]);
+    const auto at_12 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_45 = load_early(&(b5 + (at_12))[64u]);
+    const auto w_46 = load_early(&(b5 + (at_12))[80u]);
+    const auto w_47 = load_early(&(b5 + (at_12))[96u]);
+    const auto w_48 = load_early(&(b5 + (at_12))[112u]);
+    const auto word_13 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4104u]);
+    const auto at_13 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_49 = load_early(&(b5 + (at_13))[128u]);
+    const auto w_50 = load_early(&(b5 + (at_13))[144u]);
+    const auto w_51 = load_early(&(b5 + (at_13))[160u]);
+    const auto w_52 = load_early(&(b5 + (at_13))[176u]);
+    const auto word_14 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4112u]);
+    const auto at_14 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_53 = load_early(&(b5 + (at_14))[128u]);
+    const auto w_54 = load_early(&(b5 + (at_14))[144u]);
+    const auto w_55 = load_early(&(b5 + (at_14))[160u]);
+    const auto w_56 = load_early(&(b5 + (at_14))[176u]);
+    const auto word_15 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4112u]);
+    const auto at_15 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_57 = load_early(&(b5 + (at_15))[192u]);
+    const auto w_58 = load_early(&(b5 + (at_15))[208u]);
+    const auto w_59 = load_early(&(b5 + (at_15))[224u]);
+    const auto w_60 = load_early(&(b5 + (at_15))[240u]);
+    const auto word_16 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4120u]);
+    const auto at_16 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_61 = load_early(&(b5 + (at_16))[192u]);
+    const auto w_62 = load_early(&(b5 + (at_16))[208u]);
+    const auto w_63 = load_early(&(b5 + (at_16))[224u]);
+    const auto w_64 = load_early(&(b5 + (at_16))[240u]);
+    const auto word_17 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4120u]);
     const auto word_18 = lane + 256u;
     const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_6 = load_early_4(&b1[p1 + word_18 * 4u]);
     wait_for_previous();
     launch_next();
     // what is multiplied
-    const auto x_7 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + lane * 4u)];
-    const auto x_8 = *(const uint4*)&b0[p0 + (rows_at_2 * 2048u + word_18 * 4u)];
+    const auto x_7 = *(const uint4*)&b0[p0 + lane * 4u];
+    const auto x_8 = *(const uint4*)&b0[p0 + word_18 * 4u];
     auto total_6 = 0.0f;
     const auto v_42 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
     total_6 = total_6 + v_42;
@@ -3522,38 +3337,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto scale = (both_23 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
     const auto inverse = (largest > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-    const auto other_25 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_24 = mine_2 + other_25;
-    const auto other_26 = __shfl_xor_sync(warp, both_24, 2u);
-    const auto both_25 = both_24 + other_26;
     pool[lane] = packed;
-    if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_25) * __uint_as_float(scale));
-    }
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 512u] = scale;
     }
-    const auto mine_3 = max(max(max(__float_as_uint(v_62) & 0x7fffffffu, __float_as_uint(v_64) & 0x7fffffffu), __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu);
-    const auto other_27 = __shfl_xor_sync(warp, mine_3, 1u);
-    const auto both_26 = max(mine_3, other_27);
-    const auto other_28 = __shfl_xor_sync(warp, both_26, 2u);
-    const auto both_27 = max(both_26, other_28);
-    const auto other_29 = __shfl_xor_sync(warp, both_27, 4u);
-    const auto both_28 = max(both_27, other_29);
-    const auto largest_2 = __uint_as_float(both_28);
-    const auto scale_2 = (both_28 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_28 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto mine_2 = max(max(max(__float_as_uint(v_62) & 0x7fffffffu, __float_as_uint(v_64) & 0x7fffffffu), __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu);
+    const auto other_25 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_24 = max(mine_2, other_25);
+    const auto other_26 = __shfl_xor_sync(warp, both_24, 2u);
+    const auto both_25 = max(both_24, other_26);
+    const auto other_27 = __shfl_xor_sync(warp, both_25, 4u);
+    const auto both_26 = max(both_25, other_27);
+    const auto largest_2 = __uint_as_float(both_26);
+    const auto scale_2 = (both_26 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_26 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
-    const auto other_30 = __shfl_xor_sync(warp, mine_4, 1u);
-    const auto both_29 = mine_4 + other_30;
-    const auto other_31 = __shfl_xor_sync(warp, both_29, 2u);
-    const auto both_30 = both_29 + other_31;
     pool[word_18] = packed_2;
-    if ((word_18 % 4u) == 0u) {
-      pool[(word_18 / 4u) + 576u] = __float_as_uint((float)(both_30) * __uint_as_float(scale_2));
-    }
     if ((word_18 % 8u) == 0u) {
       pool[(word_18 / 8u) + 512u] = scale_2;
     }
@@ -3565,26 +3364,26 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto xq = *(const uint4*)&pool[xw];
     const auto xq_2 = *(const uint4*)&pool[xw + 4u];
     const auto d = __uint_as_float(pool[b + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d, sum_2);
-    sum_3 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_2 % 2u) * 16u)) * d, sum_3);
-    const auto xw_2 = b_2 * 8u;
-    const auto xq_3 = *(const uint4*)&pool[xw_2];
-    const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
-    const auto d_2 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_2, sum_2);
-    sum_3 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_3);
-    const auto xw_3 = b_3 * 8u;
-    const auto xq_5 = *(const uint4*)&pool[xw_3];
-    const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
-    const auto d_3 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row % 2u) * 16u)) * d_3, sum_2);
-    sum_3 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_3);
-    const auto xw_4 = b_4 * 8u;
-    const auto xq_7 = *(const uint4*)&pool[xw_4];
-    const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
-    const auto d_4 = __uint_as_float(pool[b_4 + 512u]) * 0.0625f;
-    sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum_2);
-    sum_3 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_3);
+    sum_2 = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_2 % 2u) * 16u)) * d, sum_3);
+    const auto xw_2 = b * 8u;
+    const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+    const auto d_2 = __uint_as_float(pool[b + 513u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_2, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_3);
+    const auto xw_3 = b * 8u;
+    const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+    const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+    const auto d_3 = __uint_as_float(pool[b + 514u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row % 2u) * 16u)) * d_3, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_3);
+    const auto xw_4 = b * 8u;
+    const auto xq_7 = *(const uint4*)&pool[xw_4 + 24u];
+    const auto xq_8 = *(const uint4*)&pool[xw_4 + 28u];
+    const auto d_4 = __uint_as_float(pool[b + 515u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_3);
     const auto to_2 = share_2 * 32u + own_5 + 712u;
     pool[to_2] = __float_as_uint(sum_2);
     const auto to_3 = share_2 * 32u + own_6 + 712u;
@@ -3592,30 +3391,30 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     // times q4_0[1536, 2048]
     auto sum_4 = 0.0f;
     auto sum_5 = 0.0f;
-    const auto xw_5 = b_5 * 8u;
+    const auto xw_5 = b_2 * 8u;
     const auto xq_9 = *(const uint4*)&pool[xw_5];
     const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
-    const auto d_5 = __uint_as_float(pool[b_5 + 512u]) * 0.0625f;
-    sum_4 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_5);
-    const auto xw_6 = b_6 * 8u;
-    const auto xq_11 = *(const uint4*)&pool[xw_6];
-    const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
-    const auto d_6 = __uint_as_float(pool[b_6 + 512u]) * 0.0625f;
-    sum_4 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_5);
-    const auto xw_7 = b_7 * 8u;
-    const auto xq_13 = *(const uint4*)&pool[xw_7];
-    const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
-    const auto d_7 = __uint_as_float(pool[b_7 + 512u]) * 0.0625f;
-    sum_4 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_7, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_15 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_5);
-    const auto xw_8 = b_8 * 8u;
-    const auto xq_15 = *(const uint4*)&pool[xw_8];
-    const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
-    const auto d_8 = __uint_as_float(pool[b_8 + 512u]) * 0.0625f;
-    sum_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_5);
+    const auto d_5 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_5);
+    const auto xw_6 = b_2 * 8u;
+    const auto xq_11 = *(const uint4*)&pool[xw_6 + 8u];
+    const auto xq_12 = *(const uint4*)&pool[xw_6 + 12u];
+    const auto d_6 = __uint_as_float(pool[b_2 + 513u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_5);
+    const auto xw_7 = b_2 * 8u;
+    const auto xq_13 = *(const uint4*)&pool[xw_7 + 16u];
+    const auto xq_14 = *(const uint4*)&pool[xw_7 + 20u];
+    const auto d_7 = __uint_as_float(pool[b_2 + 514u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_7, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_15 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_5);
+    const auto xw_8 = b_2 * 8u;
+    const auto xq_15 = *(const uint4*)&pool[xw_8 + 24u];
+    const auto xq_16 = *(const uint4*)&pool[xw_8 + 28u];
+    const auto d_8 = __uint_as_float(pool[b_2 + 515u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_5);
     const auto to_4 = share_3 * 32u + own_7 + 1224u;
     pool[to_4] = __float_as_uint(sum_4);
     const auto to_5 = share_3 * 32u + own_8 + 1224u;
@@ -3625,12 +3424,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       const auto own_9 = lane % 32u;
       auto total_8 = __uint_as_float(pool[lane + 712u]);
       for (auto l_5 = 1u; l_5 < 16u; l_5 += 1u) {
-        total_8 = total_8 + __uint_as_float(pool[lane + 712u + l_5 * 32u]);
+        total_8 = total_8 + __uint_as_float(pool[lane + l_5 * 32u + 712u]);
       }
       pool[(lane / 32u) * 32u + own_9 + 712u] = __float_as_uint(total_8);
       auto total_9 = __uint_as_float(pool[lane + 1224u]);
       for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
-        total_9 = total_9 + __uint_as_float(pool[lane + 1224u + l_6 * 32u]);
+        total_9 = total_9 + __uint_as_float(pool[lane + l_6 * 32u + 1224u]);
       }
       pool[(lane / 32u) * 32u + own_9 + 1224u] = __float_as_uint(total_9);
     }
@@ -3638,44 +3437,44 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto word_19 = min(lane, 7u);
     const auto column_7 = first_2 + word_19 * 4u;
     const auto v_69 = __uint_as_float(pool[word_19 * 4u + 712u]);
-    const auto v_70 = v_69 / (expf(min(-(v_69), 80.0f)) + 1.0f);
+    const auto v_70 = quotient(v_69, expf(min(-(v_69), 80.0f)) + 1.0f);
     const auto v_71 = __uint_as_float(pool[word_19 * 4u + 1224u]);
     const auto v_72 = v_70 * v_71;
-    const auto column_8 = first_2 + (word_19 * 4u + 1u);
+    const auto column_8 = first_2 + word_19 * 4u + 1u;
     const auto v_73 = __uint_as_float(pool[word_19 * 4u + 713u]);
-    const auto v_74 = v_73 / (expf(min(-(v_73), 80.0f)) + 1.0f);
+    const auto v_74 = quotient(v_73, expf(min(-(v_73), 80.0f)) + 1.0f);
     const auto v_75 = __uint_as_float(pool[word_19 * 4u + 1225u]);
     const auto v_76 = v_74 * v_75;
-    const auto column_9 = first_2 + (word_19 * 4u + 2u);
+    const auto column_9 = first_2 + word_19 * 4u + 2u;
     const auto v_77 = __uint_as_float(pool[word_19 * 4u + 714u]);
-    const auto v_78 = v_77 / (expf(min(-(v_77), 80.0f)) + 1.0f);
+    const auto v_78 = quotient(v_77, expf(min(-(v_77), 80.0f)) + 1.0f);
     const auto v_79 = __uint_as_float(pool[word_19 * 4u + 1226u]);
     const auto v_80 = v_78 * v_79;
-    const auto column_10 = first_2 + (word_19 * 4u + 3u);
+    const auto column_10 = first_2 + word_19 * 4u + 3u;
     const auto v_81 = __uint_as_float(pool[word_19 * 4u + 715u]);
-    const auto v_82 = v_81 / (expf(min(-(v_81), 80.0f)) + 1.0f);
+    const auto v_82 = quotient(v_81, expf(min(-(v_81), 80.0f)) + 1.0f);
     const auto v_83 = __uint_as_float(pool[word_19 * 4u + 1227u]);
     const auto v_84 = v_82 * v_83;
-    const auto mine_5 = max(max(max(__float_as_uint(v_72) & 0x7fffffffu, __float_as_uint(v_76) & 0x7fffffffu), __float_as_uint(v_80) & 0x7fffffffu), __float_as_uint(v_84) & 0x7fffffffu);
-    const auto other_32 = __shfl_xor_sync(warp, mine_5, 1u);
-    const auto both_31 = max(mine_5, other_32);
-    const auto other_33 = __shfl_xor_sync(warp, both_31, 2u);
-    const auto both_32 = max(both_31, other_33);
-    const auto other_34 = __shfl_xor_sync(warp, both_32, 4u);
-    const auto both_33 = max(both_32, other_34);
-    const auto largest_3 = __uint_as_float(both_33);
-    const auto scale_3 = (both_33 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_33 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
+    const auto mine_3 = max(max(max(__float_as_uint(v_72) & 0x7fffffffu, __float_as_uint(v_76) & 0x7fffffffu), __float_as_uint(v_80) & 0x7fffffffu), __float_as_uint(v_84) & 0x7fffffffu);
+    const auto other_28 = __shfl_xor_sync(warp, mine_3, 1u);
+    const auto both_27 = max(mine_3, other_28);
+    const auto other_29 = __shfl_xor_sync(warp, both_27, 2u);
+    const auto both_28 = max(both_27, other_29);
+    const auto other_30 = __shfl_xor_sync(warp, both_28, 4u);
+    const auto both_29 = max(both_28, other_30);
+    const auto largest_3 = __uint_as_float(both_29);
+    const auto scale_3 = (both_29 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_29 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_76 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_80 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_84 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-    const auto other_35 = __shfl_xor_sync(warp, mine_6, 1u);
-    const auto both_34 = mine_6 + other_35;
-    const auto other_36 = __shfl_xor_sync(warp, both_34, 2u);
-    const auto both_35 = both_34 + other_36;
+    const auto mine_4 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+    const auto other_31 = __shfl_xor_sync(warp, mine_4, 1u);
+    const auto both_30 = mine_4 + other_31;
+    const auto other_32 = __shfl_xor_sync(warp, both_30, 2u);
+    const auto both_31 = both_30 + other_32;
     if (lane < 8u) {
       pool[lane + 1736u] = packed_3;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_35) * __uint_as_float(scale_3));
+        pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_31) * __uint_as_float(scale_3));
       }
       if ((lane % 8u) == 0u) {
         pool[(lane / 8u) + 1744u] = scale_3;
@@ -3684,15 +3483,15 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     __syncthreads();
     if (lane < 8u) {
       const auto column_11 = first_2 + lane * 4u;
-      b0[p8 + ((rows_at_2 * 1536u + column_11) / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
+      b0[p8 + (column_11 / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
     }
     if (lane < 1u) {
       const auto column_12 = first_2 + lane * 32u;
-      b0[p8 + (n8 / 4u) + ((rows_at_2 * 1536u + column_12) / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
+      b0[p8 + (n8 / 4u) + (column_12 / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
     }
     if (lane < 2u) {
       const auto column_13 = first_2 + lane * 16u;
-      b0[p8 + ((n8 / 4u) + (n8 / 32u)) + ((rows_at_2 * 1536u + column_13) / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
+      b0[p8 + ((n8 / 4u) + (n8 / 32u)) + (column_13 / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
     }
   }
   const auto end = count + count_2;
@@ -3762,11 +3561,11 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto p4 = args.words[8];
   const auto p5 = args.words[10];
   const auto n5 = args.words[11];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T, 4] × 1536; rows 1 width 32 reduce 16 upcast 2
   const auto own_group = blockIdx.x;
-  const auto tiles = sizes.words[0] * 4u;
-  const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 32u;
+  const auto rows_at = own_group % 4u;
+  const auto first = (own_group / 4u) * 32u;
   const auto i = rows_at / 4u;
   const auto i_2 = (rows_at % 4u) % 4u;
   const auto word = lane + 256u;
@@ -3842,38 +3641,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
   const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-  const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-  const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
-  const auto both_9 = mine_2 + other_9;
-  const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-  const auto both_10 = both_9 + other_10;
   pool[lane] = packed;
-  if ((lane % 4u) == 0u) {
-    pool[(lane / 4u) + 576u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
-  }
   if ((lane % 8u) == 0u) {
     pool[(lane / 8u) + 512u] = scale;
   }
-  const auto mine_3 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
-  const auto other_11 = __shfl_xor_sync(warp, mine_3, 1u);
-  const auto both_11 = max(mine_3, other_11);
-  const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
-  const auto both_12 = max(both_11, other_12);
-  const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
-  const auto both_13 = max(both_12, other_13);
-  const auto largest_2 = __uint_as_float(both_13);
-  const auto scale_2 = (both_13 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-  const auto inverse_2 = (largest_2 > 3.74e-37f && both_13 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+  const auto mine_2 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
+  const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
+  const auto both_9 = max(mine_2, other_9);
+  const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
+  const auto both_10 = max(both_9, other_10);
+  const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
+  const auto both_11 = max(both_10, other_11);
+  const auto largest_2 = __uint_as_float(both_11);
+  const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+  const auto inverse_2 = (largest_2 > 3.74e-37f && both_11 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
   const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
-  const auto mine_4 = __dp4a((int)(packed_2), (int)(0x1010101u), 0);
-  const auto other_14 = __shfl_xor_sync(warp, mine_4, 1u);
-  const auto both_14 = mine_4 + other_14;
-  const auto other_15 = __shfl_xor_sync(warp, both_14, 2u);
-  const auto both_15 = both_14 + other_15;
   pool[word] = packed_2;
-  if ((word % 4u) == 0u) {
-    pool[(word / 4u) + 576u] = __float_as_uint((float)(both_15) * __uint_as_float(scale_2));
-  }
   if ((word % 8u) == 0u) {
     pool[(word / 8u) + 512u] = scale_2;
   }
@@ -3893,55 +3676,52 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto b = share * 4u;
   const auto at = tile + lane_row + b * 64u;
   const auto w = load_early(&b3[at]);
-  const auto w_2 = load_early(&b3[at + 16u]);
-  const auto w_3 = load_early(&b3[at + 32u]);
-  const auto w_4 = load_early(&b3[at + 48u]);
-  const auto word_2 = load_early(&b3[tile + 4096u + (b * 8u + (lane_row / 2u))]);
+  const auto w_2 = load_early(&(b3 + (at))[16u]);
+  const auto w_3 = load_early(&(b3 + (at))[32u]);
+  const auto w_4 = load_early(&(b3 + (at))[48u]);
+  const auto word_2 = load_early(&(b3 + (tile + (b * 8u + (lane_row / 2u))))[4096u]);
   const auto at_2 = tile_2 + lane_row_2 + b * 64u;
   const auto w_5 = load_early(&b3[at_2]);
-  const auto w_6 = load_early(&b3[at_2 + 16u]);
-  const auto w_7 = load_early(&b3[at_2 + 32u]);
-  const auto w_8 = load_early(&b3[at_2 + 48u]);
-  const auto word_3 = load_early(&b3[tile_2 + 4096u + (b * 8u + (lane_row_2 / 2u))]);
-  const auto b_2 = b + 1u;
-  const auto at_3 = tile + lane_row + b_2 * 64u;
-  const auto w_9 = load_early(&b3[at_3]);
-  const auto w_10 = load_early(&b3[at_3 + 16u]);
-  const auto w_11 = load_early(&b3[at_3 + 32u]);
-  const auto w_12 = load_early(&b3[at_3 + 48u]);
-  const auto word_4 = load_early(&b3[tile + 4096u + (b_2 * 8u + (lane_row / 2u))]);
-  const auto at_4 = tile_2 + lane_row_2 + b_2 * 64u;
-  const auto w_13 = load_early(&b3[at_4]);
-  const auto w_14 = load_early(&b3[at_4 + 16u]);
-  const auto w_15 = load_early(&b3[at_4 + 32u]);
-  const auto w_16 = load_early(&b3[at_4 + 48u]);
-  const auto word_5 = load_early(&b3[tile_2 + 4096u + (b_2 * 8u + (lane_row_2 / 2u))]);
-  const auto b_3 = b + 2u;
-  const auto at_5 = tile + lane_row + b_3 * 64u;
-  const auto w_17 = load_early(&b3[at_5]);
-  const auto w_18 = load_early(&b3[at_5 + 16u]);
-  const auto w_19 = load_early(&b3[at_5 + 32u]);
-  const auto w_20 = load_early(&b3[at_5 + 48u]);
-  const auto word_6 = load_early(&b3[tile + 4096u + (b_3 * 8u + (lane_row / 2u))]);
-  const auto at_6 = tile_2 + lane_row_2 + b_3 * 64u;
-  const auto w_21 = load_early(&b3[at_6]);
-  const auto w_22 = load_early(&b3[at_6 + 16u]);
-  const auto w_23 = load_early(&b3[at_6 + 32u]);
-  const auto w_24 = load_early(&b3[at_6 + 48u]);
-  const auto word_7 = load_early(&b3[tile_2 + 4096u + (b_3 * 8u + (lane_row_2 / 2u))]);
-  const auto b_4 = b + 3u;
-  const auto at_7 = tile + lane_row + b_4 * 64u;
-  const auto w_25 = load_early(&b3[at_7]);
-  const auto w_26 = load_early(&b3[at_7 + 16u]);
-  const auto w_27 = load_early(&b3[at_7 + 32u]);
-  const auto w_28 = load_early(&b3[at_7 + 48u]);
-  const auto word_8 = load_early(&b3[tile + 4096u + (b_4 * 8u + (lane_row / 2u))]);
-  const auto at_8 = tile_2 + lane_row_2 + b_4 * 64u;
-  const auto w_29 = load_early(&b3[at_8]);
-  const auto w_30 = load_early(&b3[at_8 + 16u]);
-  const auto w_31 = load_early(&b3[at_8 + 32u]);
-  const auto w_32 = load_early(&b3[at_8 + 48u]);
-  const auto word_9 = load_early(&b3[tile_2 + 4096u + (b_4 * 8u + (lane_row_2 / 2u))]);
+  const auto w_6 = load_early(&(b3 + (at_2))[16u]);
+  const auto w_7 = load_early(&(b3 + (at_2))[32u]);
+  const auto w_8 = load_early(&(b3 + (at_2))[48u]);
+  const auto word_3 = load_early(&(b3 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4096u]);
+  const auto at_3 = tile + lane_row + b * 64u;
+  const auto w_9 = load_early(&(b3 + (at_3))[64u]);
+  const auto w_10 = load_early(&(b3 + (at_3))[80u]);
+  const auto w_11 = load_early(&(b3 + (at_3))[96u]);
+  const auto w_12 = load_early(&(b3 + (at_3))[112u]);
+  const auto word_4 = load_early(&(b3 + (tile + (b * 8u + (lane_row / 2u))))[4104u]);
+  const auto at_4 = tile_2 + lane_row_2 + b * 64u;
+  const auto w_13 = load_early(&(b3 + (at_4))[64u]);
+  const auto w_14 = load_early(&(b3 + (at_4))[80u]);
+  const auto w_15 = load_early(&(b3 + (at_4))[96u]);
+  const auto w_16 = load_early(&(b3 + (at_4))[112u]);
+  const auto word_5 = load_early(&(b3 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4104u]);
+  const auto at_5 = tile + lane_row + b * 64u;
+  const auto w_17 = load_early(&(b3 + (at_5))[128u]);
+  const auto w_18 = load_early(&(b3 + (at_5))[144u]);
+  const auto w_19 = load_early(&(b3 + (at_5))[160u]);
+  const auto w_20 = load_early(&(b3 + (at_5))[176u]);
+  const auto word_6 = load_early(&(b3 + (tile + (b * 8u + (lane_row / 2u))))[4112u]);
+  const auto at_6 = tile_2 + lane_row_2 + b * 64u;
+  const auto w_21 = load_early(&(b3 + (at_6))[128u]);
+  const auto w_22 = load_early(&(b3 + (at_6))[144u]);
+  const auto w_23 = load_early(&(b3 + (at_6))[160u]);
+  const auto w_24 = load_early(&(b3 + (at_6))[176u]);
+  const auto word_7 = load_early(&(b3 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4112u]);
+  const auto at_7 = tile + lane_row + b * 64u;
+  const auto w_25 = load_early(&(b3 + (at_7))[192u]);
+  const auto w_26 = load_early(&(b3 + (at_7))[208u]);
+  const auto w_27 = load_early(&(b3 + (at_7))[224u]);
+  const auto w_28 = load_early(&(b3 + (at_7))[240u]);
+  const auto word_8 = load_early(&(b3 + (tile + (b * 8u + (lane_row / 2u))))[4120u]);
+  const auto at_8 = tile_2 + lane_row_2 + b * 64u;
+  const auto w_29 = load_early(&(b3 + (at_8))[192u]);
+  const auto w_30 = load_early(&(b3 + (at_8))[208u]);
+  const auto w_31 = load_early(&(b3 + (at_8))[224u]);
+  const auto w_32 = load_early(&(b3 + (at_8))[240u]);
+  const auto word_9 = load_early(&(b3 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4120u]);
   const auto share_2 = lane / 16u;
   const auto own_3 = lane % 16u;
   const auto own_4 = (lane % 16u) + 16u;
@@ -3952,58 +3732,55 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto lane_row_3 = (index_2 * 1536u + column_3) % 16u;
   const auto tile_4 = p4 + ((index_2 * 1536u + column_4) / 16u) * 4608u;
   const auto lane_row_4 = (index_2 * 1536u + column_4) % 16u;
-  const auto b_5 = share_2 * 4u;
-  const auto at_9 = tile_3 + lane_row_3 + b_5 * 64u;
+  const auto b_2 = share_2 * 4u;
+  const auto at_9 = tile_3 + lane_row_3 + b_2 * 64u;
   const auto w_33 = load_early(&b4[at_9]);
-  const auto w_34 = load_early(&b4[at_9 + 16u]);
-  const auto w_35 = load_early(&b4[at_9 + 32u]);
-  const auto w_36 = load_early(&b4[at_9 + 48u]);
-  const auto word_10 = load_early(&b4[tile_3 + 4096u + (b_5 * 8u + (lane_row_3 / 2u))]);
-  const auto at_10 = tile_4 + lane_row_4 + b_5 * 64u;
+  const auto w_34 = load_early(&(b4 + (at_9))[16u]);
+  const auto w_35 = load_early(&(b4 + (at_9))[32u]);
+  const auto w_36 = load_early(&(b4 + (at_9))[48u]);
+  const auto word_10 = load_early(&(b4 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4096u]);
+  const auto at_10 = tile_4 + lane_row_4 + b_2 * 64u;
   const auto w_37 = load_early(&b4[at_10]);
-  const auto w_38 = load_early(&b4[at_10 + 16u]);
-  const auto w_39 = load_early(&b4[at_10 + 32u]);
-  const auto w_40 = load_early(&b4[at_10 + 48u]);
-  const auto word_11 = load_early(&b4[tile_4 + 4096u + (b_5 * 8u + (lane_row_4 / 2u))]);
-  const auto b_6 = b_5 + 1u;
-  const auto at_11 = tile_3 + lane_row_3 + b_6 * 64u;
-  const auto w_41 = load_early(&b4[at_11]);
-  const auto w_42 = load_early(&b4[at_11 + 16u]);
-  const auto w_43 = load_early(&b4[at_11 + 32u]);
-  const auto w_44 = load_early(&b4[at_11 + 48u]);
-  const auto word_12 = load_early(&b4[tile_3 + 4096u + (b_6 * 8u + (lane_row_3 / 2u))]);
-  const auto at_12 = tile_4 + lane_row_4 + b_6 * 64u;
-  const auto w_45 = load_early(&b4[at_12]);
-  const auto w_46 = load_early(&b4[at_12 + 16u]);
-  const auto w_47 = load_early(&b4[at_12 + 32u]);
-  const auto w_48 = load_early(&b4[at_12 + 48u]);
-  const auto word_13 = load_early(&b4[tile_4 + 4096u + (b_6 * 8u + (lane_row_4 / 2u))]);
-  const auto b_7 = b_5 + 2u;
-  const auto at_13 = tile_3 + lane_row_3 + b_7 * 64u;
-  const auto w_49 = load_early(&b4[at_13]);
-  const auto w_50 = load_early(&b4[at_13 + 16u]);
-  const auto w_51 = load_early(&b4[at_13 + 32u]);
-  const auto w_52 = load_early(&b4[at_13 + 48u]);
-  const auto word_14 = load_early(&b4[tile_3 + 4096u + (b_7 * 8u + (lane_row_3 / 2u))]);
-  const auto at_14 = tile_4 + lane_row_4 + b_7 * 64u;
-  const auto w_53 = load_early(&b4[at_14]);
-  const auto w_54 = load_early(&b4[at_14 + 16u]);
-  const auto w_55 = load_early(&b4[at_14 + 32u]);
-  const auto w_56 = load_early(&b4[at_14 + 48u]);
-  const auto word_15 = load_early(&b4[tile_4 + 4096u + (b_7 * 8u + (lane_row_4 / 2u))]);
-  const auto b_8 = b_5 + 3u;
-  const auto at_15 = tile_3 + lane_row_3 + b_8 * 64u;
-  const auto w_57 = load_early(&b4[at_15]);
-  const auto w_58 = load_early(&b4[at_15 + 16u]);
-  const auto w_59 = load_early(&b4[at_15 + 32u]);
-  const auto w_60 = load_early(&b4[at_15 + 48u]);
-  const auto word_16 = load_early(&b4[tile_3 + 4096u + (b_8 * 8u + (lane_row_3 / 2u))]);
-  const auto at_16 = tile_4 + lane_row_4 + b_8 * 64u;
-  const auto w_61 = load_early(&b4[at_16]);
-  const auto w_62 = load_early(&b4[at_16 + 16u]);
-  const auto w_63 = load_early(&b4[at_16 + 32u]);
-  const auto w_64 = load_early(&b4[at_16 + 48u]);
-  const auto word_17 = load_early(&b4[tile_4 + 4096u + (b_8 * 8u + (lane_row_4 / 2u))]);
+  const auto w_38 = load_early(&(b4 + (at_10))[16u]);
+  const auto w_39 = load_early(&(b4 + (at_10))[32u]);
+  const auto w_40 = load_early(&(b4 + (at_10))[48u]);
+  const auto word_11 = load_early(&(b4 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4096u]);
+  const auto at_11 = tile_3 + lane_row_3 + b_2 * 64u;
+  const auto w_41 = load_early(&(b4 + (at_11))[64u]);
+  const auto w_42 = load_early(&(b4 + (at_11))[80u]);
+  const auto w_43 = load_early(&(b4 + (at_11))[96u]);
+  const auto w_44 = load_early(&(b4 + (at_11))[112u]);
+  const auto word_12 = load_early(&(b4 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4104u]);
+  const auto at_12 = tile_4 + lane_row_4 + b_2 * 64u;
+  const auto w_45 = load_early(&(b4 + (at_12))[64u]);
+  const auto w_46 = load_early(&(b4 + (at_12))[80u]);
+  const auto w_47 = load_early(&(b4 + (at_12))[96u]);
+  const auto w_48 = load_early(&(b4 + (at_12))[112u]);
+  const auto word_13 = load_early(&(b4 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4104u]);
+  const auto at_13 = tile_3 + lane_row_3 + b_2 * 64u;
+  const auto w_49 = load_early(&(b4 + (at_13))[128u]);
+  const auto w_50 = load_early(&(b4 + (at_13))[144u]);
+  const auto w_51 = load_early(&(b4 + (at_13))[160u]);
+  const auto w_52 = load_early(&(b4 + (at_13))[176u]);
+  const auto word_14 = load_early(&(b4 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4112u]);
+  const auto at_14 = tile_4 + lane_row_4 + b_2 * 64u;
+  const auto w_53 = load_early(&(b4 + (at_14))[128u]);
+  const auto w_54 = load_early(&(b4 + (at_14))[144u]);
+  const auto w_55 = load_early(&(b4 + (at_14))[160u]);
+  const auto w_56 = load_early(&(b4 + (at_14))[176u]);
+  const auto word_15 = load_early(&(b4 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4112u]);
+  const auto at_15 = tile_3 + lane_row_3 + b_2 * 64u;
+  const auto w_57 = load_early(&(b4 + (at_15))[192u]);
+  const auto w_58 = load_early(&(b4 + (at_15))[208u]);
+  const auto w_59 = load_early(&(b4 + (at_15))[224u]);
+  const auto w_60 = load_early(&(b4 + (at_15))[240u]);
+  const auto word_16 = load_early(&(b4 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4120u]);
+  const auto at_16 = tile_4 + lane_row_4 + b_2 * 64u;
+  const auto w_61 = load_early(&(b4 + (at_16))[192u]);
+  const auto w_62 = load_early(&(b4 + (at_16))[208u]);
+  const auto w_63 = load_early(&(b4 + (at_16))[224u]);
+  const auto w_64 = load_early(&(b4 + (at_16))[240u]);
+  const auto word_17 = load_early(&(b4 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4120u]);
   hold_loads();
   // times q4_0[1536, 2048]
   auto sum = 0.0f;
@@ -4012,26 +3789,26 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto xq = *(const uint4*)&pool[xw];
   const auto xq_2 = *(const uint4*)&pool[xw + 4u];
   const auto d = __uint_as_float(pool[b + 512u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d, sum);
-  sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
-  const auto xw_2 = b_2 * 8u;
-  const auto xq_3 = *(const uint4*)&pool[xw_2];
-  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
-  const auto d_2 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_2, sum);
-  sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_2);
-  const auto xw_3 = b_3 * 8u;
-  const auto xq_5 = *(const uint4*)&pool[xw_3];
-  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
-  const auto d_3 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row % 2u) * 16u)) * d_3, sum);
-  sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_2);
-  const auto xw_4 = b_4 * 8u;
-  const auto xq_7 = *(const uint4*)&pool[xw_4];
-  const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
-  const auto d_4 = __uint_as_float(pool[b_4 + 512u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum);
-  sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_2);
+  sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
+  const auto xw_2 = b * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+  const auto d_2 = __uint_as_float(pool[b + 513u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_2, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_2);
+  const auto xw_3 = b * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+  const auto d_3 = __uint_as_float(pool[b + 514u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_2);
+  const auto xw_4 = b * 8u;
+  const auto xq_7 = *(const uint4*)&pool[xw_4 + 24u];
+  const auto xq_8 = *(const uint4*)&pool[xw_4 + 28u];
+  const auto d_4 = __uint_as_float(pool[b + 515u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum);
+  sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_2);
   const auto to = share * 32u + own + 712u;
   pool[to] = __float_as_uint(sum);
   const auto to_2 = share * 32u + own_2 + 712u;
@@ -4039,30 +3816,30 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   // times q4_0[1536, 2048]
   auto sum_3 = 0.0f;
   auto sum_4 = 0.0f;
-  const auto xw_5 = b_5 * 8u;
+  const auto xw_5 = b_2 * 8u;
   const auto xq_9 = *(const uint4*)&pool[xw_5];
   const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
-  const auto d_5 = __uint_as_float(pool[b_5 + 512u]) * 0.0625f;
-  sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
-  sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_4);
-  const auto xw_6 = b_6 * 8u;
-  const auto xq_11 = *(const uint4*)&pool[xw_6];
-  const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
-  const auto d_6 = __uint_as_float(pool[b_6 + 512u]) * 0.0625f;
-  sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
-  sum_4 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_4);
-  const auto xw_7 = b_7 * 8u;
-  const auto xq_13 = *(const uint4*)&pool[xw_7];
-  const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
-  const auto d_7 = __uint_as_float(pool[b_7 + 512u]) * 0.0625f;
-  sum_3 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_7, sum_3);
-  sum_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_15 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_4);
-  const auto xw_8 = b_8 * 8u;
-  const auto xq_15 = *(const uint4*)&pool[xw_8];
-  const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
-  const auto d_8 = __uint_as_float(pool[b_8 + 512u]) * 0.0625f;
-  sum_3 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_3);
-  sum_4 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_4);
+  const auto d_5 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_4);
+  const auto xw_6 = b_2 * 8u;
+  const auto xq_11 = *(const uint4*)&pool[xw_6 + 8u];
+  const auto xq_12 = *(const uint4*)&pool[xw_6 + 12u];
+  const auto d_6 = __uint_as_float(pool[b_2 + 513u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_4);
+  const auto xw_7 = b_2 * 8u;
+  const auto xq_13 = *(const uint4*)&pool[xw_7 + 16u];
+  const auto xq_14 = *(const uint4*)&pool[xw_7 + 20u];
+  const auto d_7 = __uint_as_float(pool[b_2 + 514u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_7, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_15 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_4);
+  const auto xw_8 = b_2 * 8u;
+  const auto xq_15 = *(const uint4*)&pool[xw_8 + 24u];
+  const auto xq_16 = *(const uint4*)&pool[xw_8 + 28u];
+  const auto d_8 = __uint_as_float(pool[b_2 + 515u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_3);
+  sum_4 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_4);
   const auto to_3 = share_2 * 32u + own_3 + 1224u;
   pool[to_3] = __float_as_uint(sum_3);
   const auto to_4 = share_2 * 32u + own_4 + 1224u;
@@ -4072,12 +3849,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
     const auto own_5 = lane % 32u;
     auto total_3 = __uint_as_float(pool[lane + 712u]);
     for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-      total_3 = total_3 + __uint_as_float(pool[lane + 712u + l_2 * 32u]);
+      total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 32u + 712u]);
     }
     pool[(lane / 32u) * 32u + own_5 + 712u] = __float_as_uint(total_3);
     auto total_4 = __uint_as_float(pool[lane + 1224u]);
     for (auto l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-      total_4 = total_4 + __uint_as_float(pool[lane + 1224u + l_3 * 32u]);
+      total_4 = total_4 + __uint_as_float(pool[lane + l_3 * 32u + 1224u]);
     }
     pool[(lane / 32u) * 32u + own_5 + 1224u] = __float_as_uint(total_4);
   }
@@ -4087,50 +3864,50 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto i_6 = (rows_at % 4u) % 4u;
   const auto column_5 = first + word_18 * 4u;
   const auto v_28 = __uint_as_float(pool[word_18 * 4u + 712u]);
-  const auto v_29 = v_28 / (expf(min(-(v_28), 80.0f)) + 1.0f);
+  const auto v_29 = quotient(v_28, expf(min(-(v_28), 80.0f)) + 1.0f);
   const auto v_30 = __uint_as_float(pool[word_18 * 4u + 1224u]);
   const auto v_31 = v_29 * v_30;
   const auto i_7 = rows_at / 4u;
   const auto i_8 = (rows_at % 4u) % 4u;
-  const auto column_6 = first + (word_18 * 4u + 1u);
+  const auto column_6 = first + word_18 * 4u + 1u;
   const auto v_32 = __uint_as_float(pool[word_18 * 4u + 713u]);
-  const auto v_33 = v_32 / (expf(min(-(v_32), 80.0f)) + 1.0f);
+  const auto v_33 = quotient(v_32, expf(min(-(v_32), 80.0f)) + 1.0f);
   const auto v_34 = __uint_as_float(pool[word_18 * 4u + 1225u]);
   const auto v_35 = v_33 * v_34;
   const auto i_9 = rows_at / 4u;
   const auto i_10 = (rows_at % 4u) % 4u;
-  const auto column_7 = first + (word_18 * 4u + 2u);
+  const auto column_7 = first + word_18 * 4u + 2u;
   const auto v_36 = __uint_as_float(pool[word_18 * 4u + 714u]);
-  const auto v_37 = v_36 / (expf(min(-(v_36), 80.0f)) + 1.0f);
+  const auto v_37 = quotient(v_36, expf(min(-(v_36), 80.0f)) + 1.0f);
   const auto v_38 = __uint_as_float(pool[word_18 * 4u + 1226u]);
   const auto v_39 = v_37 * v_38;
   const auto i_11 = rows_at / 4u;
   const auto i_12 = (rows_at % 4u) % 4u;
-  const auto column_8 = first + (word_18 * 4u + 3u);
+  const auto column_8 = first + word_18 * 4u + 3u;
   const auto v_40 = __uint_as_float(pool[word_18 * 4u + 715u]);
-  const auto v_41 = v_40 / (expf(min(-(v_40), 80.0f)) + 1.0f);
+  const auto v_41 = quotient(v_40, expf(min(-(v_40), 80.0f)) + 1.0f);
   const auto v_42 = __uint_as_float(pool[word_18 * 4u + 1227u]);
   const auto v_43 = v_41 * v_42;
-  const auto mine_5 = max(max(max(__float_as_uint(v_31) & 0x7fffffffu, __float_as_uint(v_35) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu), __float_as_uint(v_43) & 0x7fffffffu);
-  const auto other_16 = __shfl_xor_sync(warp, mine_5, 1u);
-  const auto both_16 = max(mine_5, other_16);
-  const auto other_17 = __shfl_xor_sync(warp, both_16, 2u);
-  const auto both_17 = max(both_16, other_17);
-  const auto other_18 = __shfl_xor_sync(warp, both_17, 4u);
-  const auto both_18 = max(both_17, other_18);
-  const auto largest_3 = __uint_as_float(both_18);
-  const auto scale_3 = (both_18 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-  const auto inverse_3 = (largest_3 > 3.74e-37f && both_18 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
+  const auto mine_3 = max(max(max(__float_as_uint(v_31) & 0x7fffffffu, __float_as_uint(v_35) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu), __float_as_uint(v_43) & 0x7fffffffu);
+  const auto other_12 = __shfl_xor_sync(warp, mine_3, 1u);
+  const auto both_12 = max(mine_3, other_12);
+  const auto other_13 = __shfl_xor_sync(warp, both_12, 2u);
+  const auto both_13 = max(both_12, other_13);
+  const auto other_14 = __shfl_xor_sync(warp, both_13, 4u);
+  const auto both_14 = max(both_13, other_14);
+  const auto largest_3 = __uint_as_float(both_14);
+  const auto scale_3 = (both_14 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+  const auto inverse_3 = (largest_3 > 3.74e-37f && both_14 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
   const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-  const auto mine_6 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-  const auto other_19 = __shfl_xor_sync(warp, mine_6, 1u);
-  const auto both_19 = mine_6 + other_19;
-  const auto other_20 = __shfl_xor_sync(warp, both_19, 2u);
-  const auto both_20 = both_19 + other_20;
+  const auto mine_4 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+  const auto other_15 = __shfl_xor_sync(warp, mine_4, 1u);
+  const auto both_15 = mine_4 + other_15;
+  const auto other_16 = __shfl_xor_sync(warp, both_15, 2u);
+  const auto both_16 = both_15 + other_16;
   if (lane < 8u) {
     pool[lane + 1736u] = packed_3;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_20) * __uint_as_float(scale_3));
+      pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_16) * __uint_as_float(scale_3));
     }
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 1744u] = scale_3;
@@ -4206,11 +3983,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto p7 = args.words[14];
   const auto n0 = args.words[1];
   const auto n4 = args.words[9];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
   // part 0: dot [T] × 2048; rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
-  const auto tiles = sizes.words[0];
-  const auto rows_at = own_group % tiles;
-  const auto first = (own_group / tiles) * 16u;
+  const auto first = own_group * 16u;
   const auto share = lane / 16u;
   const auto own = lane % 16u;
   const auto column = first + own;
@@ -4219,31 +3995,29 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto b = share * 3u;
   const auto at = tile + lane_row + b * 64u;
   const auto w = load_early(&b3[at]);
-  const auto w_2 = load_early(&b3[at + 16u]);
-  const auto w_3 = load_early(&b3[at + 32u]);
-  const auto w_4 = load_early(&b3[at + 48u]);
-  const auto word = load_early(&b3[tile + 3072u + (b * 8u + (lane_row / 2u))]);
-  const auto b_2 = b + 1u;
-  const auto at_2 = tile + lane_row + b_2 * 64u;
-  const auto w_5 = load_early(&b3[at_2]);
-  const auto w_6 = load_early(&b3[at_2 + 16u]);
-  const auto w_7 = load_early(&b3[at_2 + 32u]);
-  const auto w_8 = load_early(&b3[at_2 + 48u]);
-  const auto word_2 = load_early(&b3[tile + 3072u + (b_2 * 8u + (lane_row / 2u))]);
-  const auto b_3 = b + 2u;
-  const auto at_3 = tile + lane_row + b_3 * 64u;
-  const auto w_9 = load_early(&b3[at_3]);
-  const auto w_10 = load_early(&b3[at_3 + 16u]);
-  const auto w_11 = load_early(&b3[at_3 + 32u]);
-  const auto w_12 = load_early(&b3[at_3 + 48u]);
-  const auto word_3 = load_early(&b3[tile + 3072u + (b_3 * 8u + (lane_row / 2u))]);
+  const auto w_2 = load_early(&(b3 + (at))[16u]);
+  const auto w_3 = load_early(&(b3 + (at))[32u]);
+  const auto w_4 = load_early(&(b3 + (at))[48u]);
+  const auto word = load_early(&(b3 + (tile + (b * 8u + (lane_row / 2u))))[3072u]);
+  const auto at_2 = tile + lane_row + b * 64u;
+  const auto w_5 = load_early(&(b3 + (at_2))[64u]);
+  const auto w_6 = load_early(&(b3 + (at_2))[80u]);
+  const auto w_7 = load_early(&(b3 + (at_2))[96u]);
+  const auto w_8 = load_early(&(b3 + (at_2))[112u]);
+  const auto word_2 = load_early(&(b3 + (tile + (b * 8u + (lane_row / 2u))))[3080u]);
+  const auto at_3 = tile + lane_row + b * 64u;
+  const auto w_9 = load_early(&(b3 + (at_3))[128u]);
+  const auto w_10 = load_early(&(b3 + (at_3))[144u]);
+  const auto w_11 = load_early(&(b3 + (at_3))[160u]);
+  const auto w_12 = load_early(&(b3 + (at_3))[176u]);
+  const auto word_3 = load_early(&(b3 + (tile + (b * 8u + (lane_row / 2u))))[3088u]);
   const auto share_2 = lane / 16u;
   const auto own_2 = lane % 16u;
   const auto column_2 = first + own_2;
-  const auto index = min(b1[p1 + rows_at * 4u], 63u);
-  const auto index_2 = min(b1[p1 + (rows_at * 4u + 1u)], 63u);
-  const auto index_3 = min(b1[p1 + (rows_at * 4u + 2u)], 63u);
-  const auto index_4 = min(b1[p1 + (rows_at * 4u + 3u)], 63u);
+  const auto index = min(b1[p1], 63u);
+  const auto index_2 = min((b1 + (p1))[1u], 63u);
+  const auto index_3 = min((b1 + (p1))[2u], 63u);
+  const auto index_4 = min((b1 + (p1))[3u], 63u);
   const auto tile_2 = p3 + ((index * 2048u + column_2) / 16u) * 3456u;
   const auto lane_row_2 = (index * 2048u + column_2) % 16u;
   const auto tile_3 = p3 + ((index_2 * 2048u + column_2) / 16u) * 3456u;
@@ -4252,264 +4026,254 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto lane_row_4 = (index_3 * 2048u + column_2) % 16u;
   const auto tile_5 = p3 + ((index_4 * 2048u + column_2) / 16u) * 3456u;
   const auto lane_row_5 = (index_4 * 2048u + column_2) % 16u;
-  const auto b_4 = share_2 * 3u;
-  const auto at_4 = tile_2 + lane_row_2 + b_4 * 64u;
+  const auto b_2 = share_2 * 3u;
+  const auto at_4 = tile_2 + lane_row_2 + b_2 * 64u;
   const auto w_13 = load_early(&b2[at_4]);
-  const auto w_14 = load_early(&b2[at_4 + 16u]);
-  const auto w_15 = load_early(&b2[at_4 + 32u]);
-  const auto w_16 = load_early(&b2[at_4 + 48u]);
-  const auto word_4 = load_early(&b2[tile_2 + 3072u + (b_4 * 8u + (lane_row_2 / 2u))]);
-  const auto b_5 = b_4 + 1u;
-  const auto at_5 = tile_2 + lane_row_2 + b_5 * 64u;
-  const auto w_17 = load_early(&b2[at_5]);
-  const auto w_18 = load_early(&b2[at_5 + 16u]);
-  const auto w_19 = load_early(&b2[at_5 + 32u]);
-  const auto w_20 = load_early(&b2[at_5 + 48u]);
-  const auto word_5 = load_early(&b2[tile_2 + 3072u + (b_5 * 8u + (lane_row_2 / 2u))]);
-  const auto b_6 = b_4 + 2u;
-  const auto at_6 = tile_2 + lane_row_2 + b_6 * 64u;
-  const auto w_21 = load_early(&b2[at_6]);
-  const auto w_22 = load_early(&b2[at_6 + 16u]);
-  const auto w_23 = load_early(&b2[at_6 + 32u]);
-  const auto w_24 = load_early(&b2[at_6 + 48u]);
-  const auto word_6 = load_early(&b2[tile_2 + 3072u + (b_6 * 8u + (lane_row_2 / 2u))]);
-  const auto b_7 = share_2 * 3u;
-  const auto at_7 = tile_3 + lane_row_3 + b_7 * 64u;
+  const auto w_14 = load_early(&(b2 + (at_4))[16u]);
+  const auto w_15 = load_early(&(b2 + (at_4))[32u]);
+  const auto w_16 = load_early(&(b2 + (at_4))[48u]);
+  const auto word_4 = load_early(&(b2 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[3072u]);
+  const auto at_5 = tile_2 + lane_row_2 + b_2 * 64u;
+  const auto w_17 = load_early(&(b2 + (at_5))[64u]);
+  const auto w_18 = load_early(&(b2 + (at_5))[80u]);
+  const auto w_19 = load_early(&(b2 + (at_5))[96u]);
+  const auto w_20 = load_early(&(b2 + (at_5))[112u]);
+  const auto word_5 = load_early(&(b2 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[3080u]);
+  const auto at_6 = tile_2 + lane_row_2 + b_2 * 64u;
+  const auto w_21 = load_early(&(b2 + (at_6))[128u]);
+  const auto w_22 = load_early(&(b2 + (at_6))[144u]);
+  const auto w_23 = load_early(&(b2 + (at_6))[160u]);
+  const auto w_24 = load_early(&(b2 + (at_6))[176u]);
+  const auto word_6 = load_early(&(b2 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[3088u]);
+  const auto b_3 = share_2 * 3u;
+  const auto at_7 = tile_3 + lane_row_3 + b_3 * 64u;
   const auto w_25 = load_early(&b2[at_7]);
-  const auto w_26 = load_early(&b2[at_7 + 16u]);
-  const auto w_27 = load_early(&b2[at_7 + 32u]);
-  const auto w_28 = load_early(&b2[at_7 + 48u]);
-  const auto word_7 = load_early(&b2[tile_3 + 3072u + (b_7 * 8u + (lane_row_3 / 2u))]);
-  const auto b_8 = b_7 + 1u;
-  const auto at_8 = tile_3 + lane_row_3 + b_8 * 64u;
-  const auto w_29 = load_early(&b2[at_8]);
-  const auto w_30 = load_early(&b2[at_8 + 16u]);
-  const auto w_31 = load_early(&b2[at_8 + 32u]);
-  const auto w_32 = load_early(&b2[at_8 + 48u]);
-  const auto word_8 = load_early(&b2[tile_3 + 3072u + (b_8 * 8u + (lane_row_3 / 2u))]);
-  const auto b_9 = b_7 + 2u;
-  const auto at_9 = tile_3 + lane_row_3 + b_9 * 64u;
-  const auto w_33 = load_early(&b2[at_9]);
-  const auto w_34 = load_early(&b2[at_9 + 16u]);
-  const auto w_35 = load_early(&b2[at_9 + 32u]);
-  const auto w_36 = load_early(&b2[at_9 + 48u]);
-  const auto word_9 = load_early(&b2[tile_3 + 3072u + (b_9 * 8u + (lane_row_3 / 2u))]);
-  const auto b_10 = share_2 * 3u;
-  const auto at_10 = tile_4 + lane_row_4 + b_10 * 64u;
+  const auto w_26 = load_early(&(b2 + (at_7))[16u]);
+  const auto w_27 = load_early(&(b2 + (at_7))[32u]);
+  const auto w_28 = load_early(&(b2 + (at_7))[48u]);
+  const auto word_7 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[3072u]);
+  const auto at_8 = tile_3 + lane_row_3 + b_3 * 64u;
+  const auto w_29 = load_early(&(b2 + (at_8))[64u]);
+  const auto w_30 = load_early(&(b2 + (at_8))[80u]);
+  const auto w_31 = load_early(&(b2 + (at_8))[96u]);
+  const auto w_32 = load_early(&(b2 + (at_8))[112u]);
+  const auto word_8 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[3080u]);
+  const auto at_9 = tile_3 + lane_row_3 + b_3 * 64u;
+  const auto w_33 = load_early(&(b2 + (at_9))[128u]);
+  const auto w_34 = load_early(&(b2 + (at_9))[144u]);
+  const auto w_35 = load_early(&(b2 + (at_9))[160u]);
+  const auto w_36 = load_early(&(b2 + (at_9))[176u]);
+  const auto word_9 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[3088u]);
+  const auto b_4 = share_2 * 3u;
+  const auto at_10 = tile_4 + lane_row_4 + b_4 * 64u;
   const auto w_37 = load_early(&b2[at_10]);
-  const auto w_38 = load_early(&b2[at_10 + 16u]);
-  const auto w_39 = load_early(&b2[at_10 + 32u]);
-  const auto w_40 = load_early(&b2[at_10 + 48u]);
-  const auto word_10 = load_early(&b2[tile_4 + 3072u + (b_10 * 8u + (lane_row_4 / 2u))]);
-  const auto b_11 = b_10 + 1u;
-  const auto at_11 = tile_4 + lane_row_4 + b_11 * 64u;
-  const auto w_41 = load_early(&b2[at_11]);
-  const auto w_42 = load_early(&b2[at_11 + 16u]);
-  const auto w_43 = load_early(&b2[at_11 + 32u]);
-  const auto w_44 = load_early(&b2[at_11 + 48u]);
-  const auto word_11 = load_early(&b2[tile_4 + 3072u + (b_11 * 8u + (lane_row_4 / 2u))]);
-  const auto b_12 = b_10 + 2u;
-  const auto at_12 = tile_4 + lane_row_4 + b_12 * 64u;
-  const auto w_45 = load_early(&b2[at_12]);
-  const auto w_46 = load_early(&b2[at_12 + 16u]);
-  const auto w_47 = load_early(&b2[at_12 + 32u]);
-  const auto w_48 = load_early(&b2[at_12 + 48u]);
-  const auto word_12 = load_early(&b2[tile_4 + 3072u + (b_12 * 8u + (lane_row_4 / 2u))]);
-  const auto b_13 = share_2 * 3u;
-  const auto at_13 = tile_5 + lane_row_5 + b_13 * 64u;
+  const auto w_38 = load_early(&(b2 + (at_10))[16u]);
+  const auto w_39 = load_early(&(b2 + (at_10))[32u]);
+  const auto w_40 = load_early(&(b2 + (at_10))[48u]);
+  const auto word_10 = load_early(&(b2 + (tile_4 + (b_4 * 8u + (lane_row_4 / 2u))))[3072u]);
+  const auto at_11 = tile_4 + lane_row_4 + b_4 * 64u;
+  const auto w_41 = load_early(&(b2 + (at_11))[64u]);
+  const auto w_42 = load_early(&(b2 + (at_11))[80u]);
+  const auto w_43 = load_early(&(b2 + (at_11))[96u]);
+  const auto w_44 = load_early(&(b2 + (at_11))[112u]);
+  const auto word_11 = load_early(&(b2 + (tile_4 + (b_4 * 8u + (lane_row_4 / 2u))))[3080u]);
+  const auto at_12 = tile_4 + lane_row_4 + b_4 * 64u;
+  const auto w_45 = load_early(&(b2 + (at_12))[128u]);
+  const auto w_46 = load_early(&(b2 + (at_12))[144u]);
+  const auto w_47 = load_early(&(b2 + (at_12))[160u]);
+  const auto w_48 = load_early(&(b2 + (at_12))[176u]);
+  const auto word_12 = load_early(&(b2 + (tile_4 + (b_4 * 8u + (lane_row_4 / 2u))))[3088u]);
+  const auto b_5 = share_2 * 3u;
+  const auto at_13 = tile_5 + lane_row_5 + b_5 * 64u;
   const auto w_49 = load_early(&b2[at_13]);
-  const auto w_50 = load_early(&b2[at_13 + 16u]);
-  const auto w_51 = load_early(&b2[at_13 + 32u]);
-  const auto w_52 = load_early(&b2[at_13 + 48u]);
-  const auto word_13 = load_early(&b2[tile_5 + 3072u + (b_13 * 8u + (lane_row_5 / 2u))]);
-  const auto b_14 = b_13 + 1u;
-  const auto at_14 = tile_5 + lane_row_5 + b_14 * 64u;
-  const auto w_53 = load_early(&b2[at_14]);
-  const auto w_54 = load_early(&b2[at_14 + 16u]);
-  const auto w_55 = load_early(&b2[at_14 + 32u]);
-  const auto w_56 = load_early(&b2[at_14 + 48u]);
-  const auto word_14 = load_early(&b2[tile_5 + 3072u + (b_14 * 8u + (lane_row_5 / 2u))]);
-  const auto b_15 = b_13 + 2u;
-  const auto at_15 = tile_5 + lane_row_5 + b_15 * 64u;
-  const auto w_57 = load_early(&b2[at_15]);
-  const auto w_58 = load_early(&b2[at_15 + 16u]);
-  const auto w_59 = load_early(&b2[at_15 + 32u]);
-  const auto w_60 = load_early(&b2[at_15 + 48u]);
-  const auto word_15 = load_early(&b2[tile_5 + 3072u + (b_15 * 8u + (lane_row_5 / 2u))]);
+  const auto w_50 = load_early(&(b2 + (at_13))[16u]);
+  const auto w_51 = load_early(&(b2 + (at_13))[32u]);
+  const auto w_52 = load_early(&(b2 + (at_13))[48u]);
+  const auto word_13 = load_early(&(b2 + (tile_5 + (b_5 * 8u + (lane_row_5 / 2u))))[3072u]);
+  const auto at_14 = tile_5 + lane_row_5 + b_5 * 64u;
+  const auto w_53 = load_early(&(b2 + (at_14))[64u]);
+  const auto w_54 = load_early(&(b2 + (at_14))[80u]);
+  const auto w_55 = load_early(&(b2 + (at_14))[96u]);
+  const auto w_56 = load_early(&(b2 + (at_14))[112u]);
+  const auto word_14 = load_early(&(b2 + (tile_5 + (b_5 * 8u + (lane_row_5 / 2u))))[3080u]);
+  const auto at_15 = tile_5 + lane_row_5 + b_5 * 64u;
+  const auto w_57 = load_early(&(b2 + (at_15))[128u]);
+  const auto w_58 = load_early(&(b2 + (at_15))[144u]);
+  const auto w_59 = load_early(&(b2 + (at_15))[160u]);
+  const auto w_60 = load_early(&(b2 + (at_15))[176u]);
+  const auto word_15 = load_early(&(b2 + (tile_5 + (b_5 * 8u + (lane_row_5 / 2u))))[3088u]);
   wait_for_previous();
   launch_next();
-  const auto x = rows_at * 6144u;
-  const auto from = p0 + (x / 4u);
-  const auto x_2 = *(const uint4*)&b0[from + lane * 4u];
+  const auto x = *(const uint4*)&b0[p0 + lane * 4u];
   const auto word_16 = lane + 256u;
   const auto word_17 = min(word_16, 383u);
-  const auto x_3 = *(const uint4*)&b0[from + word_17 * 4u];
-  pool[lane * 4u] = x_2.x;
-  pool[lane * 4u + 1u] = x_2.y;
-  pool[lane * 4u + 2u] = x_2.z;
-  pool[lane * 4u + 3u] = x_2.w;
+  const auto x_2 = *(const uint4*)&b0[p0 + word_17 * 4u];
+  pool[lane * 4u] = x.x;
+  pool[lane * 4u + 1u] = x.y;
+  pool[lane * 4u + 2u] = x.z;
+  pool[lane * 4u + 3u] = x.w;
   if (word_16 < 384u) {
-    pool[word_16 * 4u] = x_3.x;
-    pool[word_16 * 4u + 1u] = x_3.y;
-    pool[word_16 * 4u + 2u] = x_3.z;
-    pool[word_16 * 4u + 3u] = x_3.w;
+    pool[word_16 * 4u] = x_2.x;
+    pool[word_16 * 4u + 1u] = x_2.y;
+    pool[word_16 * 4u + 2u] = x_2.z;
+    pool[word_16 * 4u + 3u] = x_2.w;
   }
-  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  const auto from = p0 + (n0 / 4u);
   if (lane < 192u) {
-    pool[lane + 1536u] = b0[from_2 + lane];
+    pool[lane + 1536u] = b0[from + lane];
   }
-  const auto x_4 = rows_at * 1536u;
-  const auto from_3 = p4 + (x_4 / 4u);
   const auto word_18 = min(lane, 95u);
-  const auto x_5 = *(const uint4*)&b1[from_3 + word_18 * 4u];
+  const auto x_3 = *(const uint4*)&b1[p4 + word_18 * 4u];
   if (lane < 96u) {
-    pool[lane * 4u + 2112u] = x_5.x;
-    pool[lane * 4u + 2113u] = x_5.y;
-    pool[lane * 4u + 2114u] = x_5.z;
-    pool[lane * 4u + 2115u] = x_5.w;
+    pool[lane * 4u + 2112u] = x_3.x;
+    pool[lane * 4u + 2113u] = x_3.y;
+    pool[lane * 4u + 2114u] = x_3.z;
+    pool[lane * 4u + 2115u] = x_3.w;
   }
-  const auto from_4 = p4 + (n4 / 4u) + (x_4 / 32u);
+  const auto from_2 = p4 + (n4 / 4u);
   if (lane < 48u) {
-    pool[lane + 2496u] = b1[from_4 + lane];
+    pool[lane + 2496u] = b1[from_2 + lane];
   }
   __syncthreads();
-  const auto weight = __uint_as_float(b1[p2 + rows_at * 4u]);
-  const auto weight_2 = __uint_as_float(b1[p2 + (rows_at * 4u + 1u)]);
-  const auto weight_3 = __uint_as_float(b1[p2 + (rows_at * 4u + 2u)]);
-  const auto weight_4 = __uint_as_float(b1[p2 + (rows_at * 4u + 3u)]);
+  const auto weight = __uint_as_float(b1[p2]);
+  const auto weight_2 = __uint_as_float((b1 + (p2))[1u]);
+  const auto weight_3 = __uint_as_float((b1 + (p2))[2u]);
+  const auto weight_4 = __uint_as_float((b1 + (p2))[3u]);
   // times q4_0[2048, 1536]
   auto sum = 0.0f;
-  const auto xw = b_4 * 8u;
+  const auto xw = b_2 * 8u;
   const auto xq = *(const uint4*)&pool[xw];
   const auto xq_2 = *(const uint4*)&pool[xw + 4u];
-  const auto d = __uint_as_float(pool[b_4 + 1536u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_2.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq.x), 0))))))))), half_to_float(word_4 >> ((lane_row_2 % 2u) * 16u)) * d, sum);
-  const auto xw_2 = b_5 * 8u;
-  const auto xq_3 = *(const uint4*)&pool[xw_2];
-  const auto xq_4 = *(const uint4*)&pool[xw_2 + 4u];
-  const auto d_2 = __uint_as_float(pool[b_5 + 1536u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_4.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum);
-  const auto xw_3 = b_6 * 8u;
-  const auto xq_5 = *(const uint4*)&pool[xw_3];
-  const auto xq_6 = *(const uint4*)&pool[xw_3 + 4u];
-  const auto d_3 = __uint_as_float(pool[b_6 + 1536u]) * 0.0625f;
-  sum = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum);
+  const auto d = __uint_as_float(pool[b_2 + 1536u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_4 >> ((lane_row_2 % 2u) * 16u)) * d, sum);
+  const auto xw_2 = b_2 * 8u;
+  const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+  const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+  const auto d_2 = __uint_as_float(pool[b_2 + 1537u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum);
+  const auto xw_3 = b_2 * 8u;
+  const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+  const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+  const auto d_3 = __uint_as_float(pool[b_2 + 1538u]) * 0.0625f;
+  sum = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum);
   const auto to = share_2 * 16u + own_2 + 2640u;
   pool[to] = __float_as_uint(sum);
   auto sum_2 = 0.0f;
-  const auto xw_4 = b_7 * 8u + 384u;
-  const auto xq_7 = *(const uint4*)&pool[xw_4];
-  const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
-  const auto d_4 = __uint_as_float(pool[b_7 + 1584u]) * 0.0625f;
-  sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_7.x), 0))))))))), half_to_float(word_7 >> ((lane_row_3 % 2u) * 16u)) * d_4, sum_2);
-  const auto xw_5 = b_8 * 8u + 384u;
-  const auto xq_9 = *(const uint4*)&pool[xw_5];
-  const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
-  const auto d_5 = __uint_as_float(pool[b_8 + 1584u]) * 0.0625f;
-  sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_10.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_9.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_2);
-  const auto xw_6 = b_9 * 8u + 384u;
-  const auto xq_11 = *(const uint4*)&pool[xw_6];
-  const auto xq_12 = *(const uint4*)&pool[xw_6 + 4u];
-  const auto d_6 = __uint_as_float(pool[b_9 + 1584u]) * 0.0625f;
-  sum_2 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_12.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_11.x), 0))))))))), half_to_float(word_9 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_2);
+  const auto xw_4 = b_3 * 8u;
+  const auto xq_7 = *(const uint4*)&pool[xw_4 + 384u];
+  const auto xq_8 = *(const uint4*)&pool[xw_4 + 388u];
+  const auto d_4 = __uint_as_float(pool[b_3 + 1584u]) * 0.0625f;
+  sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_7 >> ((lane_row_3 % 2u) * 16u)) * d_4, sum_2);
+  const auto xw_5 = b_3 * 8u;
+  const auto xq_9 = *(const uint4*)&pool[xw_5 + 392u];
+  const auto xq_10 = *(const uint4*)&pool[xw_5 + 396u];
+  const auto d_5 = __uint_as_float(pool[b_3 + 1585u]) * 0.0625f;
+  sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_2);
+  const auto xw_6 = b_3 * 8u;
+  const auto xq_11 = *(const uint4*)&pool[xw_6 + 400u];
+  const auto xq_12 = *(const uint4*)&pool[xw_6 + 404u];
+  const auto d_6 = __uint_as_float(pool[b_3 + 1586u]) * 0.0625f;
+  sum_2 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_9 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_2);
   const auto to_2 = share_2 * 16u + own_2 + 2896u;
   pool[to_2] = __float_as_uint(sum_2);
   auto sum_3 = 0.0f;
-  const auto xw_7 = b_10 * 8u + 768u;
-  const auto xq_13 = *(const uint4*)&pool[xw_7];
-  const auto xq_14 = *(const uint4*)&pool[xw_7 + 4u];
-  const auto d_7 = __uint_as_float(pool[b_10 + 1632u]) * 0.0625f;
-  sum_3 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_14.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_13.x), 0))))))))), half_to_float(word_10 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_3);
-  const auto xw_8 = b_11 * 8u + 768u;
-  const auto xq_15 = *(const uint4*)&pool[xw_8];
-  const auto xq_16 = *(const uint4*)&pool[xw_8 + 4u];
-  const auto d_8 = __uint_as_float(pool[b_11 + 1632u]) * 0.0625f;
-  sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_16.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_15.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_3);
-  const auto xw_9 = b_12 * 8u + 768u;
-  const auto xq_17 = *(const uint4*)&pool[xw_9];
-  const auto xq_18 = *(const uint4*)&pool[xw_9 + 4u];
-  const auto d_9 = __uint_as_float(pool[b_12 + 1632u]) * 0.0625f;
-  sum_3 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_18.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_17.x), 0))))))))), half_to_float(word_12 >> ((lane_row_4 % 2u) * 16u)) * d_9, sum_3);
+  const auto xw_7 = b_4 * 8u;
+  const auto xq_13 = *(const uint4*)&pool[xw_7 + 768u];
+  const auto xq_14 = *(const uint4*)&pool[xw_7 + 772u];
+  const auto d_7 = __uint_as_float(pool[b_4 + 1632u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_10 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_3);
+  const auto xw_8 = b_4 * 8u;
+  const auto xq_15 = *(const uint4*)&pool[xw_8 + 776u];
+  const auto xq_16 = *(const uint4*)&pool[xw_8 + 780u];
+  const auto d_8 = __uint_as_float(pool[b_4 + 1633u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_3);
+  const auto xw_9 = b_4 * 8u;
+  const auto xq_17 = *(const uint4*)&pool[xw_9 + 784u];
+  const auto xq_18 = *(const uint4*)&pool[xw_9 + 788u];
+  const auto d_9 = __uint_as_float(pool[b_4 + 1634u]) * 0.0625f;
+  sum_3 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_12 >> ((lane_row_4 % 2u) * 16u)) * d_9, sum_3);
   const auto to_3 = share_2 * 16u + own_2 + 3152u;
   pool[to_3] = __float_as_uint(sum_3);
   auto sum_4 = 0.0f;
-  const auto xw_10 = b_13 * 8u + 1152u;
-  const auto xq_19 = *(const uint4*)&pool[xw_10];
-  const auto xq_20 = *(const uint4*)&pool[xw_10 + 4u];
-  const auto d_10 = __uint_as_float(pool[b_13 + 1680u]) * 0.0625f;
-  sum_4 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_20.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_19.x), 0))))))))), half_to_float(word_13 >> ((lane_row_5 % 2u) * 16u)) * d_10, sum_4);
-  const auto xw_11 = b_14 * 8u + 1152u;
-  const auto xq_21 = *(const uint4*)&pool[xw_11];
-  const auto xq_22 = *(const uint4*)&pool[xw_11 + 4u];
-  const auto d_11 = __uint_as_float(pool[b_14 + 1680u]) * 0.0625f;
-  sum_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_22.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_21.x), 0))))))))), half_to_float(word_14 >> ((lane_row_5 % 2u) * 16u)) * d_11, sum_4);
-  const auto xw_12 = b_15 * 8u + 1152u;
-  const auto xq_23 = *(const uint4*)&pool[xw_12];
-  const auto xq_24 = *(const uint4*)&pool[xw_12 + 4u];
-  const auto d_12 = __uint_as_float(pool[b_15 + 1680u]) * 0.0625f;
-  sum_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_24.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_23.x), 0))))))))), half_to_float(word_15 >> ((lane_row_5 % 2u) * 16u)) * d_12, sum_4);
+  const auto xw_10 = b_5 * 8u;
+  const auto xq_19 = *(const uint4*)&pool[xw_10 + 1152u];
+  const auto xq_20 = *(const uint4*)&pool[xw_10 + 1156u];
+  const auto d_10 = __uint_as_float(pool[b_5 + 1680u]) * 0.0625f;
+  sum_4 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_13 >> ((lane_row_5 % 2u) * 16u)) * d_10, sum_4);
+  const auto xw_11 = b_5 * 8u;
+  const auto xq_21 = *(const uint4*)&pool[xw_11 + 1160u];
+  const auto xq_22 = *(const uint4*)&pool[xw_11 + 1164u];
+  const auto d_11 = __uint_as_float(pool[b_5 + 1681u]) * 0.0625f;
+  sum_4 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_14 >> ((lane_row_5 % 2u) * 16u)) * d_11, sum_4);
+  const auto xw_12 = b_5 * 8u;
+  const auto xq_23 = *(const uint4*)&pool[xw_12 + 1168u];
+  const auto xq_24 = *(const uint4*)&pool[xw_12 + 1172u];
+  const auto d_12 = __uint_as_float(pool[b_5 + 1682u]) * 0.0625f;
+  sum_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_15 >> ((lane_row_5 % 2u) * 16u)) * d_12, sum_4);
   const auto to_4 = share_2 * 16u + own_2 + 3408u;
   pool[to_4] = __float_as_uint(sum_4);
   // times q4_0[2048, 1536]
   auto sum_5 = 0.0f;
-  const auto xw_13 = b * 8u + 2112u;
-  const auto xq_25 = *(const uint4*)&pool[xw_13];
-  const auto xq_26 = *(const uint4*)&pool[xw_13 + 4u];
+  const auto xw_13 = b * 8u;
+  const auto xq_25 = *(const uint4*)&pool[xw_13 + 2112u];
+  const auto xq_26 = *(const uint4*)&pool[xw_13 + 2116u];
   const auto d_13 = __uint_as_float(pool[b + 2496u]) * 0.0625f;
-  sum_5 = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_26.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_25.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d_13, sum_5);
-  const auto xw_14 = b_2 * 8u + 2112u;
-  const auto xq_27 = *(const uint4*)&pool[xw_14];
-  const auto xq_28 = *(const uint4*)&pool[xw_14 + 4u];
-  const auto d_14 = __uint_as_float(pool[b_2 + 2496u]) * 0.0625f;
-  sum_5 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_28.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_27.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_14, sum_5);
-  const auto xw_15 = b_3 * 8u + 2112u;
-  const auto xq_29 = *(const uint4*)&pool[xw_15];
-  const auto xq_30 = *(const uint4*)&pool[xw_15 + 4u];
-  const auto d_15 = __uint_as_float(pool[b_3 + 2496u]) * 0.0625f;
-  sum_5 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_30.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ 0x80808080u), (int)(xq_29.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_15, sum_5);
+  sum_5 = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_26.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_26.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_26.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_26.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_25.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_25.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_25.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_25.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d_13, sum_5);
+  const auto xw_14 = b * 8u;
+  const auto xq_27 = *(const uint4*)&pool[xw_14 + 2120u];
+  const auto xq_28 = *(const uint4*)&pool[xw_14 + 2124u];
+  const auto d_14 = __uint_as_float(pool[b + 2497u]) * 0.0625f;
+  sum_5 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_28.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_28.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_28.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_28.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_27.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_27.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_27.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_27.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_14, sum_5);
+  const auto xw_15 = b * 8u;
+  const auto xq_29 = *(const uint4*)&pool[xw_15 + 2128u];
+  const auto xq_30 = *(const uint4*)&pool[xw_15 + 2132u];
+  const auto d_15 = __uint_as_float(pool[b + 2498u]) * 0.0625f;
+  sum_5 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_30.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_30.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_30.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_30.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_29.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_29.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_29.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_29.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_15, sum_5);
   const auto to_5 = share * 16u + own + 3664u;
   pool[to_5] = __float_as_uint(sum_5);
+  __syncthreads();
+  if (lane < 64u) {
+    const auto first_share = (lane / 16u) * 256u + (lane % 16u) + 2640u;
+    auto total = __uint_as_float(pool[first_share]);
+    for (auto l = 1u; l < 16u; l += 1u) {
+      total = total + __uint_as_float(pool[first_share + l * 16u]);
+    }
+    pool[first_share] = __float_as_uint(total);
+  }
+  if (lane < 80u && lane > 63u) {
+    const auto item = lane - 64u;
+    const auto first_share_2 = (item / 16u) * 256u + (item % 16u) + 3664u;
+    auto total_2 = __uint_as_float(pool[first_share_2]);
+    for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
+      total_2 = total_2 + __uint_as_float(pool[first_share_2 + l_2 * 16u]);
+    }
+    pool[first_share_2] = __float_as_uint(total_2);
+  }
   __syncthreads();
   if (lane < 16u) {
     const auto own_3 = lane % 16u;
     auto all = 0.0f;
-    auto total = __uint_as_float(pool[lane + 2640u]);
-    for (auto l = 1u; l < 16u; l += 1u) {
-      total = total + __uint_as_float(pool[lane + 2640u + l * 16u]);
-    }
-    all = fmaf(weight, total, all);
-    auto total_2 = __uint_as_float(pool[lane + 2896u]);
-    for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-      total_2 = total_2 + __uint_as_float(pool[lane + 2896u + l_2 * 16u]);
-    }
-    all = fmaf(weight_2, total_2, all);
-    auto total_3 = __uint_as_float(pool[lane + 3152u]);
-    for (auto l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-      total_3 = total_3 + __uint_as_float(pool[lane + 3152u + l_3 * 16u]);
-    }
-    all = fmaf(weight_3, total_3, all);
-    auto total_4 = __uint_as_float(pool[lane + 3408u]);
-    for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
-      total_4 = total_4 + __uint_as_float(pool[lane + 3408u + l_4 * 16u]);
-    }
-    all = fmaf(weight_4, total_4, all);
+    auto total_3 = __uint_as_float(pool[lane + 2640u]);
+    all = fmaf(weight, total_3, all);
+    auto total_4 = __uint_as_float(pool[lane + 2896u]);
+    all = fmaf(weight_2, total_4, all);
+    auto total_5 = __uint_as_float(pool[lane + 3152u]);
+    all = fmaf(weight_3, total_5, all);
+    auto total_6 = __uint_as_float(pool[lane + 3408u]);
+    all = fmaf(weight_4, total_6, all);
     pool[(lane / 16u) * 16u + own_3 + 2640u] = __float_as_uint(all);
-    auto total_5 = __uint_as_float(pool[lane + 3664u]);
-    for (auto l_5 = 1u; l_5 < 16u; l_5 += 1u) {
-      total_5 = total_5 + __uint_as_float(pool[lane + 3664u + l_5 * 16u]);
-    }
-    pool[(lane / 16u) * 16u + own_3 + 3664u] = __float_as_uint(total_5);
+    auto total_7 = __uint_as_float(pool[lane + 3664u]);
+    pool[(lane / 16u) * 16u + own_3 + 3664u] = __float_as_uint(total_7);
   }
   __syncthreads();
   if (lane < 16u) {
     const auto column_3 = first + lane;
-    const auto at_16 = rows_at * 2048u + column_3;
-    const auto v = __uint_as_float(b1[p6 + at_16]);
+    const auto v = __uint_as_float(b1[p6 + column_3]);
     const auto v_2 = __uint_as_float(pool[lane + 2640u]);
     const auto v_3 = __uint_as_float(pool[lane + 3664u]);
     const auto v_4 = v_2 + v_3;
     const auto v_5 = v + v_4;
-    b4[p7 + (rows_at * 2048u + column_3)] = __float_as_uint(v_5);
+    b4[p7 + column_3] = __float_as_uint(v_5);
   }
 }
 

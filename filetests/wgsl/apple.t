@@ -39,12 +39,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p3 = args[1].z;
   // part 0: dot [T] × 1536; rows 1 width 32 reduce 8 upcast 1
   let own_group = group.x;
-  let tiles = sizes.x;
-  let rows_at = own_group % tiles;
-  let first = (own_group / tiles) * 32u;
+  let first = own_group * 32u;
   // what is multiplied
-  let at = rows_at * 256u + lane;
-  let v = bitcast<f32>(b0[p0 + at]);
+  let v = bitcast<f32>(b0[p0 + lane]);
   let v_2 = bitcast<f32>(b1[p1 + lane]);
   pool[lane + 88u] = bitcast<u32>(v);
   pool[lane + 344u] = bitcast<u32>(v_2);
@@ -115,12 +112,12 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   var sum = 0.0f;
   let tile = p2 + (column / 16u) * 576u;
   let lane_row = column % 16u;
-  let at_2 = tile + lane_row + share * 64u;
-  let w = b2[at_2];
-  let w_2 = b2[at_2 + 16u];
-  let w_3 = b2[at_2 + 32u];
-  let w_4 = b2[at_2 + 48u];
-  let scale_2 = unpack2x16float(b2[tile + 512u + ((share * 16u + lane_row) / 2u)] >> (((share * 16u + lane_row) % 2u) * 16u)).x;
+  let at = tile + lane_row + share * 64u;
+  let w = b2[at];
+  let w_2 = b2[at + 16u];
+  let w_3 = b2[at + 32u];
+  let w_4 = b2[at + 48u];
+  let scale_2 = unpack2x16float(b2[tile + ((share * 16u + lane_row) / 2u) + 512u] >> (((share * 16u + lane_row) % 2u) * 16u)).x;
   let xw = share * 8u;
   let xq = pool[xw];
   let xq_2 = pool[xw + 1u];
@@ -139,7 +136,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_2 = lane % 32u;
     var total_3 = bitcast<f32>(pool[lane + 608u]);
     for (var l_2 = 1u; l_2 < 8u; l_2 += 1u) {
-      total_3 = total_3 + bitcast<f32>(pool[lane + 608u + l_2 * 32u]);
+      total_3 = total_3 + bitcast<f32>(pool[lane + l_2 * 32u + 608u]);
     }
     pool[(lane / 32u) * 32u + own_2 + 608u] = bitcast<u32>(total_3);
   }
@@ -147,7 +144,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   if (lane < 32u) {
     let column_2 = first + lane;
     let v_15 = bitcast<f32>(pool[lane + 608u]);
-    b3[p3 + (rows_at * 1536u + column_2)] = bitcast<u32>(v_15);
+    b3[p3 + column_2] = bitcast<u32>(v_15);
   }
 }
 

@@ -35,9 +35,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let n4 = args[2].y;
   // part 0: attend [T, 4] × 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread; chunks
   let own_group = group.x;
-  let tiles = sizes.x * 4u;
-  let rows_at = own_group % tiles;
-  let chunk = own_group / tiles;
+  let rows_at = own_group % 4u;
+  let chunk = own_group / 4u;
   let i = rows_at / 4u;
   let i_2 = (rows_at % 4u) % 4u;
   let last_page = max(min(n4, sizes.w), 1u) - 1u;
@@ -114,7 +113,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       if (lane < 64u) {
         var total_2 = bitcast<f32>(pool[lane + 224u]);
         for (var l = 1u; l < 16u; l += 1u) {
-          total_2 = total_2 + bitcast<f32>(pool[lane + 224u + l * 64u]);
+          total_2 = total_2 + bitcast<f32>(pool[lane + l * 64u + 224u]);
         }
         pool[lane + 144u] = bitcast<u32>(select(-2e38f, total_2 * 0.125f, start + (lane % 64u) < chunk_end));
       }

@@ -37,8 +37,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let x_2 = p0 + x;
   let row = column * 64u;
   let pair = b1(p1 + ((row / 2u) + share));
-  let c = share + 16u;
-  let pair_2 = b1(p1 + ((row / 2u) + c));
+  let pair_2 = b1(p1 + ((row / 2u) + share) + 16u);
   let value = unpack2x16float(pair).x;
   let xv = bitcast<f32>(b0[x_2 + share * 2u]);
   sum = fma(value, xv, sum);
@@ -46,10 +45,10 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let xv_2 = bitcast<f32>(b0[x_2 + share * 2u + 1u]);
   sum = fma(value_2, xv_2, sum);
   let value_3 = unpack2x16float(pair_2).x;
-  let xv_3 = bitcast<f32>(b0[x_2 + c * 2u]);
+  let xv_3 = bitcast<f32>(b0[x_2 + share * 2u + 32u]);
   sum = fma(value_3, xv_3, sum);
   let value_4 = unpack2x16float(pair_2 >> 16u).x;
-  let xv_4 = bitcast<f32>(b0[x_2 + c * 2u + 1u]);
+  let xv_4 = bitcast<f32>(b0[x_2 + share * 2u + 33u]);
   sum = fma(value_4, xv_4, sum);
   let to = share * 16u + own;
   pool[to] = bitcast<u32>(sum);

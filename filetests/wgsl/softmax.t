@@ -83,7 +83,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let c_4 = time_4 * 256u + lane;
     let v_4 = bitcast<f32>(pool[c_4]) - total;
     let v_5 = exp(v_4);
-    let v_6 = v_5 / total_3;
+    let v_6 = (v_5 / total_3);
     b1[p1 + (own_group * 2048u + c_4)] = bitcast<u32>(v_6);
   }
 }

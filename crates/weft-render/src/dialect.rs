@@ -42,6 +42,11 @@ pub(crate) trait Dialect {
         None
     }
 
+    /// [`Stmt::Fetch`](crate::code::stmt::Stmt::Fetch) of a word; nothing in languages without it.
+    fn fetch(&self, _place: &str) -> Option<String> {
+        None
+    }
+
     /// [`Stmt::HoldLoads`](crate::code::stmt::Stmt::HoldLoads); nothing in languages without it.
     fn hold_loads(&self) -> Option<&'static str> {
         None
@@ -101,6 +106,12 @@ pub(crate) trait Dialect {
     /// A word of a slot with words of this kind.
     fn word(&self, slot: usize, at: &str, _words: Words) -> String {
         format!("b{slot}[{at}]")
+    }
+
+    /// The word `n` after one. Sums of 32 bits could wrap around, so that the compiler would not make this number part of an
+    /// instruction.
+    fn word_after(&self, slot: usize, at: &str, n: &str, _words: Words) -> String {
+        format!("(b{slot} + ({at}))[{n}]")
     }
 
     /// Four words from one on, which is `place`.

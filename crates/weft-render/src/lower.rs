@@ -24,11 +24,12 @@ mod tile;
 mod top;
 mod writer;
 
-use weft_kern::{Access, Anchor, Kernel, Part, Sizes};
+use weft_kern::{Access, Anchor, Format, Instr, Kernel, Part, Sizes};
+use weft_quant::GgmlType;
 
 use crate::code::expr::Expr;
 use crate::code::module::{Module, Slot};
-use crate::code::stmt::Stmt;
+use crate::code::stmt::{Stmt, mentions};
 use crate::code::waits;
 use crate::grid::{Grid, Groups};
 use crate::limits::Limits;
@@ -38,7 +39,7 @@ use crate::lower::dot::Dot;
 use crate::lower::prologue::PrologueValues;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Space;
-use crate::lower::writer::Writer;
+use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::{Why, word};
 use crate::schedule::check::check;
 use crate::schedule::picks::Picks;
@@ -125,7 +126,7 @@ impl<'a> Job<'a> {
             let fail = |why| (Some(i), why);
             if let Some(picks) = Picks::of(part).filter(|_| split.matrix) {
                 let count = word(picks.count).map_err(fail)?;
-                let all = Space::sorted(part, split, picks.terms, count).map_err(fail)?;
+                let all = Space::sorted(part, split, picks.terms, count, max).map_err(fail)?;
                 let rows = all.rows(max);
                 let placed = Sorted::new(scratch, scratch_words, (&all, &picks), rows);
                 let (sorted, words) = placed.ok_or_else(|| fail(too_much()))?;
@@ -137,7 +138,7 @@ impl<'a> Job<'a> {
                     (Step::Main, None) => Some((*split, all, Pass::Sorted(sorted))),
                     (Step::Main, Some(_)) => {
                         let split = without_sums(part, max, limits, schedule.lanes, *split);
-                        let space = Space::new(part, &split, false).map_err(fail)?;
+                        let space = Space::new(part, &split, false, max).map_err(fail)?;
                         Some((split, space, Pass::Weighted(sorted)))
                     }
                     (Step::Terms, None) | (Step::Join, _) => None,
@@ -153,7 +154,7 @@ impl<'a> Job<'a> {
             }
             let chunks = split.spread && split.chunk > 0;
             let (attends, first) = (is_attention(part), step == Step::Main);
-            let mut space = Space::new(part, split, chunks && attends && first).map_err(fail)?;
+            let mut space = Space::new(part, split, chunks && attends && first, max).map_err(fail)?;
             if attends && split.matrix && limits.processors > 0 {
                 space = space.in_one_wave(limits.processors, max);
             }
@@ -184,7 +185,7 @@ impl<'a> Job<'a> {
                 spaces.push((i, *split, space, pass, groups));
             } else if chunks && step == Step::Join {
                 let split = joining(part, split, limits);
-                let space = Space::new(part, &split, false).map_err(fail)?;
+                let space = Space::new(part, &split, false, max).map_err(fail)?;
                 let groups = space.groups();
                 spaces.push((i, split, space, pass, groups));
             }
@@ -259,7 +260,12 @@ impl<'a> Job<'a> {
         };
         let mut body: Vec<Stmt> = starts.iter().map(|p| define('p', p, 0)).collect();
         body.extend(counts.iter().map(|p| define('n', p, 1)));
-        body.extend(code.finish());
+        let code = code.finish();
+        if mentions(&code, TOP_BITS) {
+            // There is one group along the third axis.
+            body.push(Stmt::Let(TOP_BITS.into(), Expr::Group(2) ^ 0x8080_8080u32));
+        }
+        body.extend(code);
         let module = Module {
             name: kernel.name.clone(),
             title: format!("{}: {schedule}", kernel.name),
@@ -290,6 +296,9 @@ fn joining(part: &Part, split: &Split, limits: &Limits) -> Split {
         _ => Split { width: u32::try_from(part.cols).unwrap_or(u32::MAX), ..*split },
     }
 }
+
+/// Words of a line of memory.
+const LINE: u32 = 32;
 
 /// The tokens of the longest step whose kernels begin early.
 const EARLY_TOKENS: usize = 64;
@@ -354,6 +363,7 @@ fn written_part(
         Anchor::Dot(_) => Some(Dot::new(w, part, &place, split)?),
         _ => None,
     };
+    fetch(w, part)?;
     let held = prologue::early(w, part)?;
     let beforehand = w.waits && prologue::is_settled(w, part);
     let mut made = match beforehand {
@@ -401,6 +411,28 @@ fn written_part(
         },
     };
     store::program(w, part, &place, results)
+}
+
+/// Asks for the weights that a part's row program reads, the same for all rows, before the workgroup waits.
+fn fetch(w: &mut Writer<'_>, part: &Part) -> Result<(), Why> {
+    if !w.waits {
+        return Ok(());
+    }
+    for instr in &part.body {
+        let Instr::Load { view, indexed: None, len } = instr else { continue };
+        let fixed = w.is_weight(view.param) && view.strides.iter().all(|stride| *stride == 0);
+        if !fixed || w.format(view.param) != Format::Ggml(GgmlType::F32) || view.step != 1 {
+            continue;
+        }
+        let lines = word(*len)?.div_ceil(LINE);
+        let at = w.start(view.param) + Expr::Lane * LINE + word(view.offset)?;
+        let slot = w.slot(view.param);
+        w.when(Expr::Lane.less(lines), |w| {
+            w.code.push(Stmt::Fetch(slot, at));
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn is_attention(part: &Part) -> bool {

@@ -143,6 +143,9 @@ static inline void wait_for_previous() {}
 // All lanes of the warp must get there.
 static inline void hold_loads() { weft_exchange(0xffffffffu, 0, __LINE__); }
 
+static inline unsigned int count_arrival(unsigned int* arrived) { return atomicAdd(arrived, 1u); }
+
+static inline void fetch(const unsigned int*) {}
 static inline unsigned int load_early(const unsigned int* from) { return *from; }
 #define load_early_4(from) (weft_quad << (from))
 

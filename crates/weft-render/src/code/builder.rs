@@ -58,6 +58,15 @@ impl Builder {
         Expr::name(name)
     }
 
+    /// Names an address without the constant that is added to it, if there is one: addresses that differ in that alone share
+    /// a register.
+    pub(crate) fn address(&mut self, stem: &str, value: Expr) -> Expr {
+        match value.split_sum() {
+            Some((base, n)) => self.set(stem, base) + n,
+            None => self.set(stem, value),
+        }
+    }
+
     /// Names four words that are loaded at once.
     pub(crate) fn four(&mut self, stem: &str, value: Expr) -> [Expr; 4] {
         let name = self.fresh(stem);

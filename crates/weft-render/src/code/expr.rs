@@ -172,6 +172,12 @@ impl Expr {
         if let Expr::U32(n) = self { Some(*n) } else { None }
     }
 
+    /// The terms of a sum with a constant.
+    pub(crate) fn split_sum(&self) -> Option<(Expr, u32)> {
+        let Expr::Binary(Op::Add, x, n) = self else { return None };
+        Some(((**x).clone(), n.known()?))
+    }
+
     /// Whether repeating it costs nothing.
     pub(crate) fn is_atom(&self) -> bool {
         matches!(self, Expr::U32(_) | Expr::F32(_) | Expr::True | Expr::Name(_) | Expr::Part(..) | Expr::Lane)
@@ -225,6 +231,13 @@ fn simplified(op: Op, a: Expr, b: Expr) -> Expr {
         }
         // Constants go to the right, where the next one meets them.
         (Op::Add | Op::Mul, Some(_), None) => return simplified(op, b, a),
+        _ => {}
+    }
+    // Constants are added last, so that a compiler finds them next to an address.
+    match (op, a.split_sum(), b.split_sum()) {
+        (Op::Mul, Some((x, n)), _) if let Some(m) = b.known() => return x * m + n.wrapping_mul(m),
+        (Op::Add, Some((x, n)), None) if b.known().is_none() => return x + b + n,
+        (Op::Add, _, Some((x, n))) => return a + x + n,
         _ => {}
     }
     match (&a, b.known()) {
@@ -286,6 +299,9 @@ mod tests {
         assert_eq!(&x * of(0) + of(7), of(7));
         assert_eq!(of(2) * &x * of(4), &x * of(8));
         assert_eq!((&x % of(1), &x / of(1)), (of(0), x.clone()));
+        let y = Expr::name("y");
+        assert_eq!((&x + of(2)) * of(4) + &y, (&x * of(4) + &y) + of(8));
+        assert_eq!(&y + ((&x + of(2)) + of(3)), (&y + &x) + of(5));
         assert_eq!(x.clone().float().bits(), x);
         // Floats have no neutral elements here: −0 + 0 is 0.
         assert_ne!(&x + 0.0f32, x);

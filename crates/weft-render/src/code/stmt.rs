@@ -54,6 +54,8 @@ pub(crate) enum Stmt {
     LaunchNext,
     /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
     Wait,
+    /// Asks for a word of a slot, which is loaded later, to be brought nearer.
+    Fetch(usize, Expr),
     /// Keeps loads before what follows them, so that all of them are in flight at once. All lanes of
     /// a warp must get here.
     HoldLoads,
@@ -64,6 +66,13 @@ pub(crate) enum Stmt {
     /// Names a word that is the same in all lanes. Languages that require uniform control flow
     /// learn here that it is uniform. All lanes must get here.
     Uniform(String, Expr),
+}
+
+/// Whether a named value is used.
+pub(crate) fn mentions(stmts: &[Stmt], name: &str) -> bool {
+    let mut found = false;
+    visit(stmts, &mut |_| (), &mut |e| found |= matches!(e, Expr::Name(other) if **other == *name));
+    found
 }
 
 /// Calls `stmt` with every statement, and `expr` with every expression within them.
@@ -86,7 +95,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 condition.visit(expr);
                 visit(then, stmt, expr);
             }
-            Stmt::Arrive { at, .. } => at.visit(expr),
+            Stmt::Arrive { at, .. } | Stmt::Fetch(_, at) => at.visit(expr),
             Stmt::Matrix { left, right, .. } => left.iter().chain(right).for_each(|e| e.visit(expr)),
             Stmt::MatrixHalves { left, right, .. } => {
                 left.iter().chain(right).for_each(|e| e.visit(expr));

@@ -133,6 +133,9 @@ impl Printer<'_> {
             }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
+            Stmt::Fetch(slot, at) => {
+                self.dialect.fetch(&self.place(Some(*slot), at)).iter().for_each(|line| self.line(line));
+            }
             Stmt::HoldLoads => self.dialect.hold_loads().into_iter().for_each(|line| self.line(line)),
             Stmt::Arrive { name, slot, at, count } => {
                 let arrived = self.dialect.arrive(&self.place(Some(*slot), at), *count);
@@ -193,7 +196,13 @@ impl Printer<'_> {
             _ if self.halves.contains(&slot) => Words::Halves,
             _ => Words::Plain,
         };
-        self.dialect.word(slot, &self.expr(at), words)
+        match at.split_sum() {
+            Some((base, n)) => {
+                let (base, n) = (self.operand(Op::Add, &base, false), self.expr(&n.into()));
+                self.dialect.word_after(slot, &base, &n, words)
+            }
+            None => self.dialect.word(slot, &self.expr(at), words),
+        }
     }
 
     fn all(&self, args: &[Expr]) -> Vec<String> {

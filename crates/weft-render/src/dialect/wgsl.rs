@@ -127,6 +127,10 @@ impl Dialect for Wgsl {
         format!("sizes.{}", component(i))
     }
 
+    fn word_after(&self, slot: usize, at: &str, n: &str, words: Words) -> String {
+        self.word(slot, &format!("{at} + {n}"), words)
+    }
+
     fn word(&self, slot: usize, at: &str, words: Words) -> String {
         match words {
             Words::Plain => format!("b{slot}[{at}]"),
@@ -161,7 +165,11 @@ impl Dialect for Wgsl {
             Fun::Max => "max",
             Fun::Exp => "exp",
             Fun::InverseSqrt => "inverseSqrt",
-            Fun::Quotient => return format!("({})", args.join(" / ")),
+            Fun::Quotient => {
+                let operands =
+                    args.iter().map(|arg| if arg.contains(' ') { format!("({arg})") } else { arg.clone() });
+                return format!("({})", operands.collect::<Vec<_>>().join(" / "));
+            }
             Fun::Round => "round",
             Fun::Fma => "fma",
             Fun::Select => "select",

@@ -15,6 +15,7 @@ use crate::lower::prologue::PrologueValues;
 use crate::lower::quads;
 use crate::lower::round::{self, Rounded};
 use crate::lower::space::Place;
+use crate::lower::tile::has_minima;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::{EARLY_REGISTERS, Split};
@@ -72,6 +73,8 @@ struct Lane {
     /// Its columns, numbered within the pass and within the part.
     own: Vec<Expr>,
     columns: Vec<Expr>,
+    /// Whether each four of them are neighbours.
+    fours: bool,
 }
 
 /// Where a product is in workgroup memory.
@@ -139,9 +142,8 @@ impl<'a> Dot<'a> {
 
     /// Whether some product of these activations has a weight with minima.
     fn reads_sums(&self, w: &Writer<'_>, view: &View) -> bool {
-        let min = |format| matches!(format, Format::Ggml(ty) if ty.int_layout().is_some_and(|l| l.has_min));
         let own = |product: &&Product| matches!(&product.x, Factor::View(of) if of == view);
-        self.part.products().iter().filter(own).any(|product| min(w.format(product.w.param)))
+        self.part.products().iter().filter(own).any(|product| has_minima(w.format(product.w.param)))
     }
 
     /// Copies the rounded activations that products read to workgroup memory, if they fit, so that
@@ -212,7 +214,8 @@ impl<'a> Dot<'a> {
             w.code.open();
             let lane = self.lane(w, product, &Expr::U32(0));
             let terms = self.picked(w, product)?;
-            let weights = terms.iter().map(|term| Rows::new(w, product, &term.matrix, &lane.columns));
+            let weights =
+                terms.iter().map(|term| Rows::new(w, product, &term.matrix, (&lane.columns, lane.fours)));
             let weights: Vec<Rows> = weights.collect::<Result<_, _>>()?;
             let needed = weights.iter().map(|weight| weight.pieces / reduce * weight.registers).sum::<u32>();
             let even = |weight: &Rows| weight.can_be_early() && weight.pieces.is_multiple_of(reduce);
@@ -332,7 +335,7 @@ impl<'a> Dot<'a> {
             let share = |w: &mut Writer<'_>, i: &Expr, term: &Term, early: Option<&[(Expr, Piece)]>| {
                 let sums = self.sums(w, product, &lane, (term, early))?;
                 let to = if rooms.in_turn { Expr::U32(rooms.shares) } else { i * each + rooms.shares };
-                sharing.store(w, (&lane.share, &lane.own), &sums, &to)
+                sharing.store(w, (&lane.share, &lane.own, lane.fours), &sums, &to)
             };
             match (early, &product.w.pick) {
                 (_, Pick::Sum(sum)) if rooms.in_turn || early.is_none() => {
@@ -378,11 +381,27 @@ impl<'a> Dot<'a> {
             false => (Expr::Lane / reduce, Expr::Lane % reduce),
         };
         let share = if reduce == 1 { Expr::U32(0) } else { w.code.set("share", share) };
-        let own: Vec<Expr> = (0..self.split.upcast).map(|u| w.code.set("own", &first + u * across)).collect();
         // A pass may have more columns than the block; those are computed and not stored.
         let within = self.place.width().is_multiple_of(self.pass_width(w));
+        let fours = within && self.reads_fours(w, product);
+        let first = if fours { w.code.set("first_own", first * 4u32) } else { first };
+        let own = (0..self.split.upcast).map(|u| match fours {
+            true => w.code.set("own", &first + (u / 4 * 4 * across + u % 4)),
+            false => w.code.set("own", &first + u * across),
+        });
+        let own: Vec<Expr> = own.collect();
         let columns = own.iter().map(|own| self.place.column_to_read(&mut w.code, &(at + own), within));
-        Lane { share, columns: columns.collect(), own }
+        Lane { share, columns: columns.collect(), own, fours }
+    }
+
+    /// Whether lanes have neighbouring columns by fours, whose words of a tile they load at once.
+    fn reads_fours(&self, w: &Writer<'_>, product: &Product) -> bool {
+        let m = &product.w;
+        let tiles = matches!(w.format(m.param), Format::Ggml(ty) if ty.is_quantised());
+        let (cols, width) = (self.place.cols(), self.place.width());
+        let parts = [width, self.split.upcast].map(|n| n as usize);
+        let even = parts.into_iter().chain([m.first, m.stride]).all(|n| n.is_multiple_of(4));
+        w.quads && tiles && even && cols.is_multiple_of(width) && !product.transposed
     }
 
     fn zeros(&self, w: &mut Writer<'_>, name: &str) -> Vec<Vec<Expr>> {
@@ -406,7 +425,7 @@ impl<'a> Dot<'a> {
         } else if let Some(early) = early {
             early.iter().for_each(|(at, piece)| piece.multiply(w, at, &factors, &sums));
         } else {
-            let weight = Rows::new(w, product, &term.matrix, &lane.columns)?;
+            let weight = Rows::new(w, product, &term.matrix, (&lane.columns, lane.fours))?;
             let known = w.is_weight(product.w.param);
             rows(w, (&weight, known), (lane, self.split.reduce), &factors, &sums)?;
         }
@@ -529,7 +548,7 @@ fn pieces(
     early: bool,
 ) -> Result<Vec<(Expr, Piece)>, Why> {
     let piece = |a| {
-        let at = w.code.set(weight.stem(), first + a * step);
+        let at = w.code.address(weight.stem(), first + a * step);
         Ok((at.clone(), weight.load(w, &at, early)?))
     };
     (0..n).map(piece).collect()

@@ -20,8 +20,17 @@ pub(crate) struct Rows {
 }
 
 enum Kind {
-    Tiles(Tiles, Vec<TileRow>),
-    Floats { product: usize, rows: Vec<Expr>, together: Together },
+    /// The rows of a tile that are loaded one by one, or the first of each four that are loaded together.
+    Tiles {
+        tiles: Tiles,
+        rows: Vec<TileRow>,
+        fours: bool,
+    },
+    Floats {
+        product: usize,
+        rows: Vec<Expr>,
+        together: Together,
+    },
 }
 
 /// How many floats are loaded at once.
@@ -46,19 +55,21 @@ pub(crate) enum Piece {
 }
 
 impl Rows {
-    /// The rows `columns` of a matrix that begins at row `matrix` of the product's weight.
+    /// The rows `columns` of a matrix that begins at row `matrix` of the product's weight. `fours` says whether each four of
+    /// them are neighbours, of which the first has a number that is a multiple of four.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         product: &Product,
         matrix: &Expr,
-        columns: &[Expr],
+        (columns, fours): (&[Expr], bool),
     ) -> Result<Rows, Why> {
         let (param, k) = (product.w.param, word(product.w.k)?);
         let n = columns.len() as u32;
         if let Some(tiles) = w.tiles(param, product.w.k)? {
-            let rows = columns.iter().map(|c| tiles.row(&mut w.code, &(matrix + c))).collect();
+            let own = columns.iter().step_by(if fours { 4 } else { 1 });
+            let rows = own.map(|c| tiles.row(&mut w.code, &(matrix + c))).collect();
             let registers = n * (tiles.vectors() + 1);
-            return Ok(Rows { pieces: k / 32, registers, rows: Kind::Tiles(tiles, rows) });
+            return Ok(Rows { pieces: k / 32, registers, rows: Kind::Tiles { tiles, rows, fours } });
         }
         let rows = columns.iter().map(|c| w.code.set("row", (matrix + c) * k)).collect();
         // Several at a time, where every row begins where they may.
@@ -79,7 +90,7 @@ impl Rows {
     /// What the pieces are numbered by.
     pub(crate) fn stem(&self) -> &'static str {
         match self.rows {
-            Kind::Tiles(..) => "b",
+            Kind::Tiles { .. } => "b",
             Kind::Floats { .. } => "c",
         }
     }
@@ -89,9 +100,13 @@ impl Rows {
     pub(crate) fn load(&self, w: &mut Writer<'_>, at: &Expr, early: bool) -> Result<Piece, Why> {
         let timed = |word: Expr| if early { Expr::Early(word.into()) } else { word };
         Ok(match &self.rows {
-            Kind::Tiles(tiles, rows) => {
+            Kind::Tiles { tiles, rows, fours: false } => {
                 let tiles = tiles.loaded(early);
                 Piece::Blocks(rows.iter().map(|row| tiles.block(&mut w.code, row, at)).collect())
+            }
+            Kind::Tiles { tiles, rows, fours: true } => {
+                let tiles = tiles.loaded(early);
+                Piece::Blocks(rows.iter().flat_map(|row| tiles.four_blocks(&mut w.code, row, at)).collect())
             }
             Kind::Floats { product: param, rows, together } => {
                 let mut values = Vec::new();
@@ -119,7 +134,7 @@ impl Rows {
     /// turns.
     pub(crate) fn share(&self, w: &mut Writer<'_>, share: &Expr, reduce: u32) -> Share {
         let all = self.pieces;
-        if matches!(self.rows, Kind::Tiles(..)) && reduce > 1 && all.is_multiple_of(reduce) {
+        if matches!(self.rows, Kind::Tiles { .. }) && reduce > 1 && all.is_multiple_of(reduce) {
             let each = all / reduce;
             let first = w.code.set(self.stem(), share * each);
             return Share { to: &first + each, first, step: 1 };
@@ -129,7 +144,7 @@ impl Rows {
 
     /// Whether [`load`](Rows::load) can be early.
     pub(crate) fn can_be_early(&self) -> bool {
-        matches!(self.rows, Kind::Tiles(..) | Kind::Floats { together: Together::Four, .. })
+        matches!(self.rows, Kind::Tiles { .. } | Kind::Floats { together: Together::Four, .. })
     }
 }
 
@@ -156,7 +171,7 @@ fn times_block<'e>(
     blocks: &[Block],
     sums: impl Iterator<Item = &'e Expr>,
 ) {
-    let at = w.code.set("xw", &x.values + b * (QUADS as u32));
+    let at = w.code.address("xw", &x.values + b * (QUADS as u32));
     let quads = x.words(w, "xq", &at, QUADS as u32);
     let mut scale = x.float(&x.scales + b);
     // The numbers of all blocks are too large by the same power of two.

@@ -7,6 +7,7 @@ use crate::lower::quads::Quads;
 use crate::lower::round::{self, Rounded};
 use crate::lower::row_program::{Column, RowProgram, RowState};
 use crate::lower::space::Place;
+use crate::lower::tile::has_minima;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
@@ -23,6 +24,8 @@ pub(crate) struct PrologueValues {
     pub(crate) floats: Option<u32>,
     /// Rounded, if some product reads rounded values.
     pub(crate) rounded: Option<Rounded>,
+    /// Whether the sums of rounded values are needed.
+    summed: bool,
 }
 
 /// The values of a part's prologue that lanes hold, where the GPU loads four at once: those that
@@ -77,6 +80,7 @@ pub(crate) fn prologue(
     let made = PrologueValues {
         floats: floats.then(|| w.pool.room(all)),
         rounded: rounded.then(|| round::room(w, all)),
+        summed: part.products().iter().any(|product| has_minima(w.format(product.w.param))),
     };
     w.code.note("what is multiplied");
     let mut program = RowProgram::new(&prologue.body, lens, Vec::new(), 0);
@@ -156,7 +160,7 @@ fn held_row(
         }
     }
     match made.rounded {
-        Some(to) => round::held(w, n, &r, to, quads.words(), &values),
+        Some(to) => round::held(w, n, &r, to, (quads.words(), &values), made.summed),
         None => {
             w.code.barrier();
             Ok(())

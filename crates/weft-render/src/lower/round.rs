@@ -55,7 +55,7 @@ fn in_subgroups(
             let value = value(w, &(&read * 4u32 + j))?;
             values.push(w.code.set("value", value));
         }
-        four(w, (&word, exists), &values, [&quants, &scales, &sums])
+        four(w, (&word, exists), &values, ([&quants, &scales], Some(&sums)))
     })?;
     w.code.barrier();
     Ok(())
@@ -66,7 +66,7 @@ fn four(
     w: &mut Writer<'_>,
     (word, exists): (&Expr, Expr),
     values: &[Expr],
-    [quants, scales, sums]: [&Expr; 3],
+    ([quants, scales], sums): ([&Expr; 2], Option<&Expr>),
 ) -> Result<(), Why> {
     let magnitudes = values.iter().map(|value| value.clone().bits() & 0x7fff_ffffu32);
     let top = magnitudes.reduce(Expr::max).unwrap_or(Expr::U32(0));
@@ -78,15 +78,19 @@ fn four(
     let bytes = bytes.map(|(value, at)| byte(value, &inverse) << at);
     let packed = bytes.reduce(|a, b| a | b).unwrap_or(Expr::U32(0));
     let packed = w.code.set("packed", packed);
-    let sum = Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
-    let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
-    let sum = w.float_of_dots(sum) * scale.clone().float();
+    let sums = sums.map(|sums| {
+        let sum = Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
+        let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
+        (sums, w.float_of_dots(sum) * scale.clone().float())
+    });
     w.when(exists, |w| {
         w.code.store_shared(word + quants, packed);
-        w.when((word % (BLOCK / 8)).equal(0u32), |w| {
-            w.code.store_shared(word / (BLOCK / 8) + sums, sum.bits());
-            Ok(())
-        })?;
+        if let Some((sums, sum)) = sums {
+            w.when((word % (BLOCK / 8)).equal(0u32), |w| {
+                w.code.store_shared(word / (BLOCK / 8) + sums, sum.bits());
+                Ok(())
+            })?;
+        }
         w.when((word % (BLOCK / 4)).equal(0u32), |w| {
             w.code.store_shared(word / (BLOCK / 4) + scales, scale);
             Ok(())
@@ -94,19 +98,20 @@ fn four(
     })
 }
 
-/// Rounds a row of `n` values that lanes hold. All planes can be read afterwards.
+/// Rounds a row of `n` values that lanes hold. All planes can be read afterwards, that of sums only if it was asked for.
 pub(crate) fn held(
     w: &mut Writer<'_>,
     n: u32,
     row: &Expr,
     to: Rounded,
-    fours: &[Four],
-    values: &[Vec<Expr>],
+    (fours, values): (&[Four], &[Vec<Expr>]),
+    summed: bool,
 ) -> Result<(), Why> {
     let planes = [(to.quants, 4), (to.scales, BLOCK), (to.sums, BLOCK / 2)];
     let [quants, scales, sums] = planes.map(|(at, per)| row * (n / per) + at);
     for (of, values) in fours.iter().zip(values) {
-        four(w, (&of.word, of.exists.clone()), values, [&quants, &scales, &sums])?;
+        let sums = summed.then_some(&sums);
+        four(w, (&of.word, of.exists.clone()), values, ([&quants, &scales], sums))?;
     }
     w.code.barrier();
     Ok(())

@@ -348,7 +348,9 @@ impl<'p> RowProgram<'p> {
                     Add => a + b,
                     Sub => a - b,
                     Mul => a * b,
-                    Div => a / b,
+                    // Compilers know the inverse of a constant; what is exact costs branches otherwise.
+                    Div if matches!(b, Expr::F32(_)) => a / b,
+                    Div => Expr::call(Fun::Quotient, [a, b]),
                     Max => a.max(b),
                     Min => Expr::call(Fun::Min, [a, b]),
                 }
@@ -390,8 +392,8 @@ fn unary(op: Unary, x: Expr) -> Expr {
     match op {
         Unary::Neg => negative,
         Unary::Exp => Expr::call(Fun::Exp, [x]),
-        Unary::Sigmoid => Expr::F32(1.0) / grows(),
-        Unary::Silu => x / grows(),
+        Unary::Sigmoid => Expr::call(Fun::Quotient, [1.0f32.into(), grows()]),
+        Unary::Silu => Expr::call(Fun::Quotient, [x, grows()]),
         Unary::Rsqrt => Expr::call(Fun::InverseSqrt, [x]),
         Unary::Cos => Expr::Own(SINE, vec![x, Expr::U32(1)]),
         Unary::Sin => Expr::Own(SINE, vec![x, Expr::U32(0)]),

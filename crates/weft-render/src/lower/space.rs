@@ -26,6 +26,8 @@ pub(crate) struct Space {
     spread: bool,
     /// If rows are sorted by the matrix that they are multiplied by, the number of matrices.
     matrices: Option<u32>,
+    /// Whether the first axis has one index in every step in which there are rows.
+    single: bool,
 }
 
 /// The tile and block of a workgroup.
@@ -52,9 +54,9 @@ pub(crate) struct Row {
 }
 
 impl Space {
-    /// Splits a part as its schedule says; `spread` says whether each chunk of positions has its
-    /// own workgroups.
-    pub(crate) fn new(part: &Part, split: &Split, spread: bool) -> Result<Space, Why> {
+    /// Splits a part as its schedule says, for steps of sizes up to `max`; `spread` says whether each chunk of positions has
+    /// its own workgroups.
+    pub(crate) fn new(part: &Part, split: &Split, spread: bool, max: &Sizes) -> Result<Space, Why> {
         let overflow = || Why::Form("has more rows than 32 bits can count".into());
         let known = part.rows.iter().skip(1).filter_map(|d| d.known());
         let inner = known.into_iter().try_fold(1usize, usize::checked_mul).ok_or_else(overflow)?;
@@ -76,6 +78,7 @@ impl Space {
             },
             spread,
             matrices: None,
+            single: part.rows.first().is_none_or(|axis| axis.eval(max) == 1),
         })
     }
 
@@ -97,10 +100,11 @@ impl Space {
         split: &Split,
         terms: Option<usize>,
         matrices: u32,
+        max: &Sizes,
     ) -> Result<Space, Why> {
         let rows = part.rows.iter().copied().chain(terms.map(Dim::Const)).collect();
         let part = Part { rows, ..part.clone() };
-        let space = Space::new(&part, split, false)?;
+        let space = Space::new(&part, split, false, max)?;
         Ok(Space { along_first: false, matrices: Some(matrices), ..space })
     }
 
@@ -192,7 +196,8 @@ impl Space {
     /// The tile and block of a workgroup, counted from the part's first one. Neighbours have the
     /// same columns, and so read the same weights.
     pub(crate) fn place(&self, code: &mut Builder, group: &Expr) -> Place {
-        let first_axis = self.first_axis();
+        // Divisions by what the compiler knows are cheap.
+        let first_axis = if self.single { Expr::U32(1) } else { self.first_axis() };
         let one = self.blocks() == 1 && !self.spread;
         let (tile, other) = if one {
             (group.clone(), Expr::U32(0))

@@ -2,6 +2,7 @@
 //! being four columns of a row, so that sixteen neighbouring lanes read 64 bytes. They are all
 //! unpacked by the same code, which follows the layout.
 
+use weft_kern::Format;
 use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
@@ -30,8 +31,9 @@ pub(crate) struct Tiles {
     tile: u32,
     scales: u32,
     groups: u32,
-    /// Whether numbers are unpacked to the upper bits of bytes where that takes fewer operations.
-    upper: bool,
+    /// Where numbers are unpacked to the upper bits of bytes, if that takes fewer operations: the word that flips the top
+    /// bits of four bytes.
+    flip: Option<Expr>,
     /// Whether words are loaded here and not later.
     early: bool,
 }
@@ -43,6 +45,13 @@ pub(crate) struct TileRow {
     tile: Expr,
     /// The row's number, of sixteen.
     row: Expr,
+}
+
+/// Numbers of a tile's rows, of which a word has `per`: number `n` of those from word `from` of the tile on.
+struct Plane<'a> {
+    from: u32,
+    n: &'a Expr,
+    per: u32,
 }
 
 /// A group's scale, and its minimum if the format has one.
@@ -69,7 +78,7 @@ impl Tiles {
         ty: GgmlType,
         k: usize,
         (slot, start): (usize, Expr),
-        upper: bool,
+        flip: Option<Expr>,
     ) -> Result<Tiles, Why> {
         let unknown = || Why::Form(format!("multiplies or reads rows of {k} values of {ty}"));
         let layout = Layout::of(ty).filter(|_| k.is_multiple_of(ty.block_len())).ok_or_else(unknown)?;
@@ -83,7 +92,7 @@ impl Tiles {
             tile: word(bytes / 4)?,
             scales: word(scales / 4)?,
             groups: word((scales + layout.groups_at(k)) / 4)?,
-            upper,
+            flip,
             early: false,
         })
     }
@@ -111,23 +120,64 @@ impl Tiles {
 
     /// The 32 columns `32 · block ..` of a row.
     pub(crate) fn block(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> Block {
-        let numbers = code.set("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
+        let numbers = code.address("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
         let vectors: Vec<Expr> = (0..self.layout.bits as u32)
             .map(|v| {
                 let word = self.word(&numbers + v * VECTOR);
                 code.set("w", word)
             })
             .collect();
+        self.unpacked(code, &vectors, block, |code, plane| self.bits(code, of, plane))
+    }
+
+    /// The same of four neighbouring rows of a tile, the first of which has a number that is a multiple of four: their words
+    /// are loaded at once.
+    pub(crate) fn four_blocks(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> [Block; 4] {
+        let numbers = code.address("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
+        let vectors: Vec<[Expr; 4]> = (0..self.layout.bits as u32)
+            .map(|v| {
+                let words = Expr::Four(Some(self.slot), (&numbers + v * VECTOR).into());
+                code.four("w", if self.early { Expr::Early(words.into()) } else { words })
+            })
+            .collect();
+        // Words with the scales of several rows are loaded once.
+        let mut loaded: Vec<(Expr, Expr)> = Vec::new();
+        std::array::from_fn(|i| {
+            let vectors: Vec<Expr> = vectors.iter().map(|words| words[i].clone()).collect();
+            let i = i as u32;
+            self.unpacked(code, &vectors, block, |code, Plane { from, n, per }| {
+                let at = &of.tile + from + n * (ROWS as u32 / per) + &of.row / per + i / per;
+                let known = loaded.iter().find(|(known, _)| *known == at).map(|(_, word)| word.clone());
+                let word = known.unwrap_or_else(|| {
+                    let word = code.set("word", self.word(at.clone()));
+                    loaded.push((at, word.clone()));
+                    word
+                });
+                word >> (i % per * (32 / per))
+            })
+        })
+    }
+
+    /// A row's 32 columns, whose words are known; `bits` is where its scales are looked up.
+    fn unpacked(
+        &self,
+        code: &mut Builder,
+        vectors: &[Expr],
+        block: &Expr,
+        mut bits: impl FnMut(&mut Builder, Plane<'_>) -> Expr,
+    ) -> Block {
         let vector = |vector: Expr| vectors[vector.known().unwrap_or(0) as usize].clone();
         let (shift, quads) = match self.shift() {
-            Some(shift) => (shift, (0..QUADS as u32).map(|quad| self.upper(quad, shift, vector)).collect()),
+            Some((shift, flip)) => {
+                (shift, (0..QUADS as u32).map(|quad| self.upper(quad, (shift, flip), vector)).collect())
+            }
             None => (0, (0..QUADS as u32).map(|quad| self.quad(&Expr::U32(quad), vector)).collect()),
         };
         let halves = (COLUMNS / self.layout.group) as u32;
         let (mut scales, mut mins) = (Vec::new(), Vec::new());
         for half in 0..halves {
             let (group, super_block) = (block * halves + half, block / (SUPER / COLUMNS as u32));
-            let Group { scale, min } = self.group(code, of, &group, &super_block);
+            let Group { scale, min } = self.scaled(&group, &super_block, |plane| bits(code, plane));
             let mut named = |stem, value| if self.early { value } else { code.set(stem, value) };
             scales.push(named("scale", scale));
             mins.extend(min.map(|min| named("least", min)));
@@ -152,7 +202,7 @@ impl Tiles {
 
     /// How far the numbers of operands are shifted.
     fn operand_shift(&self) -> Option<u32> {
-        self.shift().filter(|_| self.layout.bits == 4)
+        self.shift().map(|(shift, _)| shift).filter(|_| self.layout.bits == 4)
     }
 
     /// The slot that it is in.
@@ -214,7 +264,7 @@ impl Tiles {
     pub(crate) fn value(&self, code: &mut Builder, of: &TileRow, column: &Expr) -> Expr {
         let (columns, group) = (COLUMNS as u32, self.layout.group as u32);
         let block = column / columns;
-        let numbers = code.set("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
+        let numbers = code.address("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
         let quad = code.set("quad", (column % columns) / 4u32);
         let quad = self.quad(&quad, |vector| self.word(&numbers + vector * VECTOR));
         let byte = (quad >> ((column % 4u32) * 8u32)) << 24u32;
@@ -255,22 +305,23 @@ impl Tiles {
     }
 
     /// How far numbers are shifted to the top of their bytes, where flipping the top bit subtracts
-    /// the offset; `None` for formats that gain nothing by that.
-    fn shift(&self) -> Option<u32> {
+    /// the offset, and the word that flips them; `None` for formats that gain nothing by that.
+    fn shift(&self) -> Option<(u32, &Expr)> {
         let Layout { bits, offset, .. } = self.layout;
         let centred = bits < 8 && usize::from(offset) == 1 << (bits - 1);
-        (self.upper && centred && self.layout.table.is_none()).then_some(8 - bits as u32)
+        let flip = self.flip.as_ref().filter(|_| centred && self.layout.table.is_none())?;
+        Some((8 - bits as u32, flip))
     }
 
     /// Four columns of a row as signed bytes, multiplied by `1 << shift`.
-    fn upper(&self, quad: u32, shift: u32, vector: impl Fn(Expr) -> Expr) -> Expr {
+    fn upper(&self, quad: u32, (shift, flip): (u32, &Expr), vector: impl Fn(Expr) -> Expr) -> Expr {
         let numbers = if self.layout.bits == 4 {
             // Nibbles are masked where they are.
             (vector(Expr::U32(quad % 4)) << (4 - quad / 4 * 4)) & 0xf0f0_f0f0u32
         } else {
             self.numbers(&Expr::U32(quad), vector) << shift
         };
-        numbers ^ 0x8080_8080u32
+        numbers ^ flip
     }
 
     /// Converts stored numbers to their values, as signed bytes.
@@ -288,45 +339,58 @@ impl Tiles {
 
     /// The scale of a group of columns in super-block `block`.
     fn group(&self, code: &mut Builder, of: &TileRow, group: &Expr, block: &Expr) -> Group {
-        let (supers, groups) = (&of.tile + self.scales, &of.tile + self.groups);
-        // Number `n` of those from a word on, of which a word has `per`: its bits and those above.
-        let mut bits = |from: &Expr, n: Expr, per: u32| {
-            let rows = ROWS as u32;
-            let (at, within) = if self.upper {
-                (n * (rows / per) + &of.row / per, &of.row % per)
-            } else {
-                let n = n * rows + &of.row;
-                (&n / per, n % per)
-            };
-            let word = self.word(from + at);
-            // Words that are loaded early are looked at later.
-            let word = if self.early { code.set("word", word) } else { word };
-            word >> (within * (32 / per))
+        self.scaled(group, block, |plane| self.bits(code, of, plane))
+    }
+
+    /// Number `n` of a row's in a plane: its bits and those above.
+    fn bits(&self, code: &mut Builder, of: &TileRow, Plane { from, n, per }: Plane<'_>) -> Expr {
+        let from = &of.tile + from;
+        let rows = ROWS as u32;
+        let (at, within) = if self.flip.is_some() {
+            (n * (rows / per) + &of.row / per, &of.row % per)
+        } else {
+            let n = n * rows + &of.row;
+            (&n / per, n % per)
         };
+        let word = self.word(from + at);
+        // Words that are loaded early are looked at later.
+        let word = if self.early { code.set("word", word) } else { word };
+        word >> (within * (32 / per))
+    }
+
+    /// The scale of a group of columns in super-block `block`, of numbers that `bits` looks up.
+    fn scaled(&self, group: &Expr, block: &Expr, mut bits: impl FnMut(Plane<'_>) -> Expr) -> Group {
+        let (supers, groups) = (self.scales, self.groups);
+        let mut bits = |from: u32, n: Expr, per: u32| bits(Plane { from, n: &n, per });
         let half = |bits: Expr| Expr::call(Fun::Half, [bits]);
         let float = |byte: Expr| Expr::call(Fun::FloatOfU32, [byte & 0xffu32]);
         match self.layout.scales {
-            Scales::Half => Group { scale: half(bits(&groups, group.clone(), 2)), min: None },
+            Scales::Half => Group { scale: half(bits(groups, group.clone(), 2)), min: None },
             Scales::HalfMin => {
-                let scale = half(bits(&groups, group * 2u32, 2));
-                Group { scale, min: Some(half(bits(&groups, group * 2u32 + 1u32, 2))) }
+                let scale = half(bits(groups, group * 2u32, 2));
+                Group { scale, min: Some(half(bits(groups, group * 2u32 + 1u32, 2))) }
             }
-            Scales::Power => Group { scale: (bits(&groups, group.clone(), 2) << 16u32).float(), min: None },
+            Scales::Power => Group { scale: (bits(groups, group.clone(), 2) << 16u32).float(), min: None },
             Scales::Super => {
-                let scale = half(bits(&supers, block.clone(), 2));
-                let byte = Expr::call(Fun::Signed, [bits(&groups, group.clone(), 4) << 24u32]) >> 24u32;
+                let scale = half(bits(supers, block.clone(), 2));
+                let byte = Expr::call(Fun::Signed, [bits(groups, group.clone(), 4) << 24u32]) >> 24u32;
                 let scale = scale * Expr::call(Fun::FloatOfI32, [byte]);
                 Group { scale, min: None }
             }
             Scales::SuperMin => {
-                let min = half(bits(&supers, block * 2u32 + 1u32, 2));
-                let min = min * float(bits(&groups, group * 2u32 + 1u32, 4));
-                let scale = half(bits(&supers, block * 2u32, 2));
-                let scale = scale * float(bits(&groups, group * 2u32, 4));
+                let min = half(bits(supers, block * 2u32 + 1u32, 2));
+                let min = min * float(bits(groups, group * 2u32 + 1u32, 4));
+                let scale = half(bits(supers, block * 2u32, 2));
+                let scale = scale * float(bits(groups, group * 2u32, 4));
                 Group { scale, min: Some(Expr::call(Fun::Negate, [min])) }
             }
         }
     }
+}
+
+/// Whether products with weights of a format need the sums of what they multiply.
+pub(crate) fn has_minima(format: Format) -> bool {
+    matches!(format, Format::Ggml(ty) if ty.int_layout().is_some_and(|layout| layout.has_min))
 }
 
 /// The vector that `width` bits of a quad are in, and by how much they are shifted.

@@ -17,6 +17,10 @@ use crate::shader::{Content, Slots};
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
 
+/// The name of the word that flips the top bits of four bytes. The compiler must not know it: it would spend an instruction on
+/// it at each use, after the one that masks the bytes.
+pub(crate) const TOP_BITS: &str = "top_bits";
+
 /// Lowers a kernel.
 pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
@@ -262,7 +266,8 @@ impl<'k> Writer<'k> {
         match self.format(param) {
             Format::Ggml(ty) if ty.is_quantised() => {
                 let start = self.start(param);
-                Tiles::new(ty, k, (self.slots[param], start), self.quads).map(Some)
+                let flip = self.quads.then(|| Expr::name(TOP_BITS));
+                Tiles::new(ty, k, (self.slots[param], start), flip).map(Some)
             }
             _ => Ok(None),
         }

@@ -4,6 +4,7 @@
 //! another.
 
 use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -39,15 +40,26 @@ impl Sharing {
         self.rows.saturating_mul(self.pass).saturating_mul(self.each())
     }
 
-    /// Stores a lane's sums, of its columns `own` and each row, among the shares from `at` on.
+    /// Stores a lane's sums, of its columns `own` and each row, among the shares from `at` on. `fours` says whether each four
+    /// of its columns are neighbours.
     pub(super) fn store(
         &self,
         w: &mut Writer<'_>,
-        (share, own): (&Expr, &[Expr]),
+        (share, own, fours): (&Expr, &[Expr], bool),
         sums: &[Vec<Expr>],
         at: &Expr,
     ) -> Result<(), Why> {
         let Sharing { rows, pass, exchanging, .. } = *self;
+        if fours && exchanging == 1 {
+            for (own, sums) in own.chunks(4).zip(sums.chunks(4)) {
+                for i in 0..rows {
+                    let to = w.code.set("to", (share * rows + i) * pass + &own[0] + at);
+                    let words = std::array::from_fn(|u| sums[u][i as usize].clone().bits());
+                    w.code.push(Stmt::StoreFour(to, words));
+                }
+            }
+            return Ok(());
+        }
         for (own, sums) in own.iter().zip(sums) {
             for (i, sum) in sums.iter().enumerate() {
                 let sum = match exchanging {
@@ -93,10 +105,16 @@ impl Sharing {
         if products.is_empty() || self.each() == 1 && products.iter().all(done) {
             return Ok(());
         }
+        // The terms of weighted sums are added up by lanes of their own first: one lane has many shares of all terms to add.
+        let mut each = self.each();
+        if each > 1 && products.iter().any(|joined| !joined.weights.is_empty()) {
+            self.join_terms(w, products)?;
+            each = 1;
+        }
         self.items(w, apart, at, |w, item, own| {
             for Joined { shares, results, weights } in products {
                 let folded = |w: &mut Writer<'_>, first: u32| {
-                    reduce::folded(w, Fold::Sum, &(item + first), self.each(), apart)
+                    reduce::folded(w, Fold::Sum, &(item + first), each, apart)
                 };
                 let sum = if weights.is_empty() {
                     folded(w, *shares)
@@ -111,6 +129,37 @@ impl Sharing {
                 w.code.store_shared((item / pass) * width + own + *results, sum.bits());
             }
         })?;
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// Adds up the shares of each term, to where its first share is.
+    fn join_terms(&self, w: &mut Writer<'_>, products: &[Joined<'_>]) -> Result<(), Why> {
+        let (apart, each, lanes) = (self.rows * self.pass, self.each(), w.code.lanes);
+        let mut first_lane = 0;
+        for Joined { shares, weights, .. } in products {
+            let terms = (weights.len() as u32).max(1);
+            let n = terms.saturating_mul(apart);
+            let term = |w: &mut Writer<'_>, item: Expr| {
+                let first =
+                    w.code.set("first_share", &item / apart * (each * apart) + &item % apart + *shares);
+                let sum = reduce::folded(w, Fold::Sum, &first, each, apart);
+                w.code.store_shared(first, sum.bits());
+                Ok(())
+            };
+            // Products have other lanes, as long as there are any.
+            if n > lanes - first_lane {
+                w.share(n, term)?;
+                continue;
+            }
+            let own = Expr::Lane.less(first_lane + n);
+            let after = if first_lane == 0 { Expr::True } else { Expr::Lane.greater(first_lane - 1) };
+            w.when(own.both(&after), |w| {
+                let item = w.code.set("item", Expr::Lane - first_lane);
+                term(w, item)
+            })?;
+            first_lane += n;
+        }
         w.code.barrier();
         Ok(())
     }
