@@ -180,7 +180,9 @@ impl Tuner<'_> {
             on(TuneProgress::Searching(searched.as_secs(), time.as_secs()));
         };
         let (base, beam) = (self.base, self.options.beam);
-        let mut search = Search { sampler: &mut sampler, base, beam, deadline, rounds: 0 };
+        // However slow the machine is, something is tried.
+        let least = u64::from(self.rounds == 0 && !time.is_zero());
+        let mut search = Search { sampler: &mut sampler, base, beam, deadline, least, rounds: 0 };
         let found = search.run(&mut own, &mut tell).and_then(|()| {
             self.searched += began.elapsed();
             search.confirm(&mut own)

@@ -29,6 +29,8 @@ pub(super) struct Search<'a, 'e> {
     pub(super) base: PlansId,
     pub(super) beam: usize,
     pub(super) deadline: Instant,
+    /// Rounds that are made even after the deadline.
+    pub(super) least: u64,
     /// How often a step was compiled with schedules to try.
     pub(super) rounds: u64,
 }
@@ -49,7 +51,7 @@ impl Search<'_, '_> {
     pub(super) fn run(&mut self, sites: &mut [&mut Site], tell: &mut dyn FnMut()) -> Result<(), Error> {
         // If even the base fails, as on a device without a clock, no schedule is at fault.
         self.sampler.step(self.base, 0)?;
-        while Instant::now() < self.deadline {
+        while self.rounds < self.least || Instant::now() < self.deadline {
             tell();
             let schedules = schedules_of(self.sampler.runner)?;
             let next = |(i, site): (usize, &mut &mut Site)| Some((i, site.next(schedules)?));
