@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
-use super::sentinel::{self, ESCAPE, MARK};
+use super::sentinel::{self, AFTER, BEFORE, ESCAPE};
 
 /// The deepest nesting allowed, to prevent a stack overflow. Parsed JSON has at most 128.
 const MAX_DEPTH: usize = 200;
@@ -159,7 +159,7 @@ impl Writer {
         while let Some(c) = chars.next() {
             match c {
                 // Sentinels are no part of the text.
-                MARK => self.text.push(c),
+                BEFORE | AFTER => self.text.push(c),
                 ESCAPE if self.ensure_ascii => match chars.next_if(|&c| sentinel::of_code(c).is_some()) {
                     Some(code) => self.escape(sentinel::of_code(code).unwrap_or(code)),
                     None => self.escape(c),

@@ -2,15 +2,15 @@
 //!
 //! The rendered prompt is parsed for control tokens as a whole, so a value could forge one: by containing it, by
 //! containing a part that the template or another value completes, or by completing what the template began. So every
-//! character with which a control token begins gets a [`MARK`], and so does the first character of a value that continues
-//! what a literal of the template begins. The mark says that the character before it is data: no control token is parsed there. The rest of a
-//! value stays as it is, and so does markup that the template looks for, so that templates can strip, split and compare.
+//! character with which a control token begins is put between [`BEFORE`] and [`AFTER`], and so is the first character of a
+//! value that continues what a literal of the template begins. They say that the character is data: no control token is
+//! parsed there. The rest of a value stays as it is, and so does markup that the template looks for, so that templates can strip, split and compare.
 
 use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use super::sentinel::{self, ESCAPE, FIRST_BYTE, MARK};
+use super::sentinel::{self, AFTER, BEFORE, ESCAPE, FIRST_BYTE};
 use super::source::{Literal, LiteralKind};
 
 /// Where a text comes from.
@@ -132,8 +132,8 @@ impl Marker {
                 let first = text[..at].trim_start().is_empty();
                 at += c.len_utf8();
                 if self.may_be_control(rest, first) {
-                    marked.push_str(&text[copied..at]);
-                    marked.push(MARK);
+                    marked.push_str(&text[copied..at - c.len_utf8()]);
+                    marked.extend([BEFORE, c, AFTER]);
                     copied = at;
                 }
             }
@@ -189,11 +189,24 @@ mod tests {
 
     const GLM: &[&str] = &["<|user|>", "<|assistant|>", "[gMASK]", "<sop>"];
 
+    /// Writes the sentinels of the characters before a `·`.
+    fn spelled(text: &str) -> String {
+        let mut spelled = String::new();
+        for c in text.chars() {
+            if c == '·' {
+                let marked = spelled.pop().unwrap();
+                spelled.extend([BEFORE, marked, AFTER]);
+            } else {
+                spelled.push(c);
+            }
+        }
+        spelled
+    }
+
     fn check(tokens: &[&str], source: &str, origin: Origin, cases: &[(&str, &str)]) {
         let marker = Marker::new(tokens, &literals(source));
         for (text, expected) in cases {
-            let marked = marker.text(text, origin).replace(MARK, "·");
-            assert_eq!(marked, *expected, "{source:?} {origin:?}");
+            assert_eq!(marker.text(text, origin), spelled(expected), "{source:?} {origin:?}");
         }
     }
 
@@ -266,11 +279,11 @@ mod tests {
     fn values_in_values() {
         let marker = Marker::new(GLM, &[]);
         let value = serde_json::json!({"<|a": ["<sop>", {"b": "c"}, 1, null, true]});
-        let expected = format!("{{\"<{MARK}|a\":[\"<{MARK}sop>\",{{\"b\":\"c\"}},1,null,true]}}");
+        let expected = spelled("{\"<·|a\":[\"<·sop>\",{\"b\":\"c\"},1,null,true]}");
         assert_eq!(marker.json(&value, Origin::Other).to_string(), expected);
-        let own = format!("{MARK}{ESCAPE}");
+        let own = format!("{BEFORE}{AFTER}{ESCAPE}");
         let marked = marker.text(&own, Origin::Other).into_owned();
-        assert!(!marked.contains(MARK) && marked != own);
+        assert!(!marked.contains([BEFORE, AFTER]) && marked != own);
         assert_eq!(sentinel::remove(marked), (own, vec![]));
     }
 }

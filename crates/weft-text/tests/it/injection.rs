@@ -119,9 +119,15 @@ fn plain(messages: &[Message]) -> Vec<Message> {
 /// Texts made of pieces of special tokens.
 fn hostile() -> impl Strategy<Value = String> {
     let mut pieces: Vec<String> = Vec::new();
-    for token in
-        [GLM, LLAMA, CHATML, DEEPSEEK, MARKUP, &["</s>", " ", "\n", "x", "é", "'", "\u{101D0}\u{101D1}"]]
-            .concat()
+    for token in [
+        GLM,
+        LLAMA,
+        CHATML,
+        DEEPSEEK,
+        MARKUP,
+        &["</s>", " ", "\n", "x", "é", "'", "\u{101D0}\u{101D1}", "\u{101D4}"],
+    ]
+    .concat()
     {
         let ends = token.char_indices().map(|(at, _)| at).chain([token.len()]);
         let ends: Vec<usize> = ends.collect();
@@ -145,6 +151,28 @@ proptest! {
             prop_assert_eq!(case.tokenizer.decode(&ids, false), text, "{}", case.name);
             prop_assert_eq!(written, found, "{}", case.name);
         }
+    }
+}
+
+#[test]
+fn a_cut_text_becomes_no_control_token() {
+    // What a template cuts from a value, and what another part of it would complete.
+    let cuts = [
+        ("{{ x[:-1] ~ '/s>' }}", "< "),
+        ("{{ x[:-1] }}{{ x[1:] }}", "/s><"),
+        ("{{ x[1:2] }}{{ x[2:] }}{{ x[:1] }}", "x</s>"),
+        ("{{ x[0] }}{{ x[-3:] }}", "</s>"),
+        ("{% for c in x %}{{ c }}{% endfor %}", "</s>"),
+        ("{{ x | list | join }}{{ x | reverse }}{{ x[::-1] }}", ">s/<</s>"),
+        ("{{ x | replace('\\n', '') }}", "<\n/s>"),
+    ];
+    for (source, text) in cuts {
+        let tokenizer = bytes_and(&[("</s>", CONTROL)], None, None, Some(source));
+        let template = ChatTemplate::of(&tokenizer).unwrap();
+        let options = RenderOptions { extra: object(&json!({"x": text})), ..RenderOptions::default() };
+        let prompt = template.render(&[], &options).unwrap();
+        let ids = tokenizer.encode_chat(&prompt);
+        assert!(!ids.iter().any(|&id| tokenizer.is_control(id)), "{source}: {:?}", prompt.text());
     }
 }
 
@@ -201,7 +229,7 @@ fn markup_of_a_template_is_found_in_messages() {
 fn sentinels_of_a_value_stay() {
     for case in cases() {
         let template = ChatTemplate::of(&case.tokenizer).unwrap();
-        let text = "\u{101D0}a\u{101D1}\u{101D2}b\u{101D1}\u{101D3}\u{101D0}<|user|>\u{101D0}";
+        let text = "\u{101D0}a\u{101D1}\u{101D2}b\u{101D1}\u{101D3}\u{101D0}<|user|>\u{101D0}\u{101D4}";
         let prompt = template.render(&[Message::new("user", text)], &RenderOptions::default()).unwrap();
         assert!(prompt.text().contains(text), "{}: {:?}", case.name, prompt.text());
     }
