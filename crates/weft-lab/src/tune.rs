@@ -22,7 +22,7 @@ use weft_device::Scheduled;
 use weft_engine::inspect::{Launch, PlansId, Runner, StepShape};
 use weft_random::Random;
 
-use crate::ablate::{Measured, Rig, Rule, Verdict, Way};
+use crate::ablate::{Measured, Now, Rig, Rule, Verdict, Way};
 use crate::bench::Phase;
 use crate::error::Error;
 use crate::host::Host;
@@ -91,9 +91,21 @@ pub fn tune(
     cancel: &AtomicBool,
     on: OnTuning<'_>,
 ) -> Result<Tuned, Error> {
+    let began = Instant::now();
+    tune_by(verifier, options, &|| began.elapsed(), cancel, on)
+}
+
+/// Like [`tune`], with whole steps timed by the clock `now`.
+fn tune_by(
+    verifier: &mut Verifier,
+    options: &TuneOptions,
+    now: Now<'_>,
+    cancel: &AtomicBool,
+    on: OnTuning<'_>,
+) -> Result<Tuned, Error> {
     schedules_of(verifier.runner_mut())?;
     let (searched, base) = (Duration::ZERO, PlansId::LOADED);
-    let mut tuner = Tuner { verifier, options, cancel, on, searched, base, rounds: 0 };
+    let mut tuner = Tuner { verifier, options, now, cancel, on, searched, base, rounds: 0 };
     let tuned = tuner.all();
     tuner.drop_base();
     tuned
@@ -103,6 +115,7 @@ pub fn tune(
 struct Tuner<'a> {
     verifier: &'a mut Verifier,
     options: &'a TuneOptions,
+    now: Now<'a>,
     cancel: &'a AtomicBool,
     on: OnTuning<'a>,
     /// The time spent searching.
@@ -299,9 +312,7 @@ impl Tuner<'_> {
         let samples = 2 * (PAIRS * phases.len()) as u64;
         let on = &mut *self.on;
         let mut tell = |done, of| on(TuneProgress::Measuring(done, of));
-        let began = Instant::now();
-        let now = &|| began.elapsed();
-        let mut rig = Rig::new(self.verifier.runner_mut(), depth, samples, now, self.cancel, &mut tell)?;
+        let mut rig = Rig::new(self.verifier.runner_mut(), depth, samples, self.now, self.cancel, &mut tell)?;
         let ways = [PlansId::LOADED, self.base].map(|plans| Way { plans, at_once });
         let measured = rig.compare(ways[0], ways[1], &phases, &rule);
         rig.end();
