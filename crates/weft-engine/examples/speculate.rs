@@ -5,24 +5,26 @@
 //! compares the tokens. `bench` prints the tokens per second of replies to edits, summaries, stories and random text; the kinds
 //! of speculation take turns, so that whatever disturbs the machine disturbs all of them.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use weft_engine::{Engine, Event, Generation, Message, Request, Sampling, Speculate};
+use weft_engine::{DeviceChoice, Engine, Event, Generation, Message, Request, Sampling, Speculate};
 
 type Failure = Box<dyn std::error::Error>;
 
-const KINDS: [(&str, Speculate); 4] = [
-    ("off", Speculate::Off),
-    ("lookup", Speculate::Lookup),
-    ("mtp", Speculate::Mtp),
-    ("auto", Speculate::Auto),
-];
+/// A kind of speculation, by its name.
+type Kind = (&'static str, Speculate);
 
-/// The kinds of speculation that a model has.
-fn kinds_of(engine: &Engine) -> impl Iterator<Item = (usize, &'static str, &'static Speculate)> + use<> {
-    let predicts = engine.inspect().predicts();
-    let kinds = KINDS.iter().enumerate().map(|(at, (name, speculate))| (at, *name, speculate));
-    kinds.filter(move |(_, _, speculate)| predicts || **speculate != Speculate::Mtp)
+/// The kinds of speculation that there are for a model: with an MTP layer if it has one, and with a draft model if there is
+/// one.
+fn kinds(engine: &Engine, draft: Option<PathBuf>) -> Vec<Kind> {
+    let mut kinds = vec![("off", Speculate::Off), ("lookup", Speculate::Lookup)];
+    if engine.inspect().predicts() {
+        kinds.push(("mtp", Speculate::Mtp));
+    }
+    kinds.extend(draft.map(|draft| ("draft", Speculate::Model(draft))));
+    kinds.push(("auto", Speculate::Auto));
+    kinds
 }
 
 /// The rounds of a measurement.
@@ -99,15 +101,18 @@ fn answer(engine: &mut Engine, requests: Vec<Request>, together: usize) -> Resul
     }
 }
 
-fn check(engine: &mut Engine, count: usize) -> Result<(), Failure> {
-    let kinds = ["edits", "summaries", "stories", "random"].map(prompts);
+fn check(engine: &mut Engine, kinds: &[Kind], count: usize) -> Result<(), Failure> {
+    let prompts_of = ["edits", "summaries", "stories", "random"].map(prompts);
     let all: Vec<String> = (0..count)
-        .map(|i| format!("{} ({i})", kinds[i % kinds.len()][i / kinds.len() % kinds[i % kinds.len()].len()]))
+        .map(|i| {
+            let some = &prompts_of[i % prompts_of.len()];
+            format!("{} ({i})", some[i / prompts_of.len() % some.len()])
+        })
         .collect();
     for (name, temperature) in [("sampled", 0.8), ("greedy", 0.0)] {
         let mut expected = None;
         for together in [1, 8] {
-            for (_, kind, speculate) in kinds_of(engine) {
+            for (kind, speculate) in kinds {
                 let begun = Instant::now();
                 engine.speculate(speculate)?;
                 let requests = all.iter().zip(0u64..).map(|(text, seed)| {
@@ -170,16 +175,16 @@ fn measure(engine: &mut Engine, prompts: &[String], together: usize) -> Result<M
     Ok(all)
 }
 
-fn bench(engine: &mut Engine, only: &[String]) -> Result<(), Failure> {
+fn bench(engine: &mut Engine, kinds: &[Kind], only: &[String]) -> Result<(), Failure> {
     println!("tokens per second, the median of {ROUNDS} rounds (least to most); accepted of guessed tokens");
-    let kinds = ["edits", "summaries", "stories", "random"];
-    for kind in kinds.into_iter().filter(|kind| only.is_empty() || only.iter().any(|one| one == kind)) {
-        let prompts = prompts(kind);
+    let texts = ["edits", "summaries", "stories", "random"];
+    for text in texts.into_iter().filter(|text| only.is_empty() || only.iter().any(|one| one == text)) {
+        let prompts = prompts(text);
         for together in [1, 8] {
-            let mut rates = [const { Vec::new() }; KINDS.len()];
-            let mut guessed = [(0, 0); KINDS.len()];
+            let mut rates = vec![Vec::new(); kinds.len()];
+            let mut guessed = vec![(0, 0); kinds.len()];
             for round in 0..=ROUNDS {
-                for (at, _, speculate) in kinds_of(engine) {
+                for (at, (_, speculate)) in kinds.iter().enumerate() {
                     engine.speculate(speculate)?;
                     let measured = measure(engine, &prompts, together)?;
                     // The first is a warm-up.
@@ -191,14 +196,14 @@ fn bench(engine: &mut Engine, only: &[String]) -> Result<(), Failure> {
             }
             // Ratios within each round, so that a slow moment counts for all kinds.
             let ratio = |at: usize| median(rates[at].iter().zip(&rates[0]).map(|(a, b)| a / b).collect());
-            for (at, name, _) in kinds_of(engine) {
+            for (at, (name, _)) in kinds.iter().enumerate() {
                 let (accepted, guesses) = guessed[at];
                 let (least, most) = (
                     rates[at].iter().copied().fold(f64::MAX, f64::min),
                     rates[at].iter().copied().fold(0.0, f64::max),
                 );
                 println!(
-                    "{kind:>9} x{together} {name:>6}: {:7.1} ({least:.1} to {most:.1}), {:.3} times off; {accepted} of {guesses}",
+                    "{text:>9} x{together} {name:>6}: {:7.1} ({least:.1} to {most:.1}), {:.3} times off; {accepted} of {guesses}",
                     median(rates[at].clone()),
                     ratio(at),
                 );
@@ -214,13 +219,22 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Failure> {
-    let usage = "usage: speculate check MODEL.gguf [PROMPTS], or speculate bench MODEL.gguf [KIND]...";
-    let args: Vec<String> = std::env::args().collect();
-    let (what, model) = (args.get(1).ok_or(usage)?, args.get(2).ok_or(usage)?);
-    let mut engine = Engine::builder().context(1024).sequences(8).speculate(Speculate::Auto).open(model)?;
+    let usage = "usage: speculate check MODEL.gguf [PROMPTS] [--draft SMALLER.gguf] [--device DEVICE], or speculate bench MODEL.gguf [KIND]... with the same options";
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let mut option = |name: &str| {
+        let at = args.iter().position(|arg| arg == name)?;
+        let value = args.drain(at..(at + 2).min(args.len())).nth(1);
+        Some(value.ok_or(usage))
+    };
+    let draft = option("--draft").transpose()?.map(PathBuf::from);
+    let device = option("--device").transpose()?.map(|device| device.parse::<DeviceChoice>()).transpose()?;
+    let (what, model) = (args.first().ok_or(usage)?, args.get(1).ok_or(usage)?);
+    let options = Engine::builder().context(1024).sequences(8).speculate(Speculate::Auto);
+    let mut engine = options.device(device.unwrap_or_default()).open(model)?;
+    let kinds = kinds(&engine, draft);
     match what.as_str() {
-        "check" => check(&mut engine, args.get(3).map_or(Ok(500), |count| count.parse())?),
-        "bench" => bench(&mut engine, &args[3..]),
+        "check" => check(&mut engine, &kinds, args.get(2).map_or(Ok(500), |count| count.parse())?),
+        "bench" => bench(&mut engine, &kinds, &args[2..]),
         _ => Err(usage.into()),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::packed_models::{Folder, packed};
@@ -12,15 +13,15 @@ use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, 
 use weft_quant::GgmlType;
 
 /// The best GPU, or with `:NAME` the one of that name. `WEFT_TEST_GPU` says which backend's: `gpu`, unless it is set.
-fn gpu(name: &str) -> DeviceChoice {
+pub(crate) fn choice(name: &str) -> DeviceChoice {
     let backend = std::env::var("WEFT_TEST_GPU").unwrap_or_else(|_| "gpu".into());
     format!("{backend}{name}").parse().unwrap()
 }
 
 /// A runner on the best GPU. Without a GPU, the test is skipped with a message, or fails if `WEFT_TEST_ADAPTER` is set.
-fn runner(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
-    let options = options.device(gpu(""));
-    match Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(())) {
+pub(crate) fn load(path: &Path, options: EngineOptions) -> Option<Runner> {
+    let options = options.device(choice(""));
+    match Runner::load(path, &options, &mut |_| ControlFlow::Continue(())) {
         Err(Error::Open(why)) if std::env::var_os("WEFT_TEST_ADAPTER").is_none() => {
             // Not `eprintln`, which the harness captures.
             let _ = writeln!(std::io::stderr(), "SKIPPED, a test on a GPU: {why}");
@@ -28,6 +29,11 @@ fn runner(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
         }
         loaded => Some(loaded.unwrap()),
     }
+}
+
+/// Like [`load`], with a fixture.
+fn runner(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
+    load(&fixture.path, options)
 }
 
 #[test]
@@ -175,7 +181,7 @@ fn kept_schedules_keep_results_batch_invariant() {
 
     // `explain` shows what runs.
     let model = weft_models::build(second.model().gguf(), &Default::default()).unwrap();
-    let target = gpu("").target(None, Some(&folder)).unwrap();
+    let target = choice("").target(None, Some(&folder)).unwrap();
     let explained = ExplainOptions {
         switches: Switches::default(),
         tokens: 1,
@@ -274,7 +280,7 @@ fn weights_in_pieces_give_the_same_bits() {
 #[test]
 fn the_error_for_an_unknown_name_lists_the_gpus() {
     let fixture = Fixture::load("glm-tiny-q4_0");
-    let options = EngineOptions::default().device(gpu(":zzz"));
+    let options = EngineOptions::default().device(choice(":zzz"));
     let loaded = Runner::load(&fixture.path, &options, &mut |_| ControlFlow::Continue(()));
     let why = loaded.err().unwrap().to_string();
     let found = BACKENDS.iter().find(|backend| backend.name() == "gpu").unwrap().probe();

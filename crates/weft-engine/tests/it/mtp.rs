@@ -4,6 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use weft_check::Emulator;
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_engine::inspect::{Batch, Pending, Prediction, Runner, SeqId};
 use weft_engine::{
@@ -15,6 +16,7 @@ use weft_models::BuildOptions;
 use weft_quant::GgmlType;
 use weft_random::Random;
 
+use crate::gpu;
 use crate::support::Fixture;
 
 const PAGE: usize = 32;
@@ -198,51 +200,58 @@ fn predictions_are_those_of_the_oracle() {
 
 /// A prediction depends on nothing but the tokens before it: not on how they were cut into steps, when it was asked for, what
 /// was guessed and removed, or what ran beside it.
+fn check_ways(runner: &mut Runner, tokens: &[u32], case: &str) {
+    let most = tokens.len() - 1;
+    let seq = runner.new_sequence();
+    // Step by step, asked for each time.
+    let expected: Vec<Prediction> = (0..most)
+        .map(|i| {
+            compute(runner, seq, &tokens[i..=i], 1);
+            predict(runner, seq, &tokens[..i + 2])
+        })
+        .collect();
+    // At once, and again.
+    for len in [1, 2, 31, 32, 33, most] {
+        if len > most {
+            continue;
+        }
+        let seq = runner.new_sequence();
+        compute(runner, seq, &tokens[..len], 17);
+        for _ in 0..2 {
+            assert_eq!(predict(runner, seq, &tokens[..len + 1]), expected[len - 1], "{case} {len}");
+        }
+        runner.free(seq);
+    }
+    // With guesses between, right and wrong, beside another sequence.
+    let (seq, other) = (runner.new_sequence(), runner.new_sequence());
+    compute(runner, other, &tokens[5..20], 15);
+    compute(runner, seq, &tokens[..10], 10);
+    let mut len = 10;
+    let mut random = Random::new(3);
+    while len + 9 < most {
+        let (right, wrong) = (random.below(3), random.below(4));
+        let mut batch = Batch::new();
+        batch.push(other, tokens[random.below(most)], true);
+        tokens[len..=len + right].iter().for_each(|token| batch.push(seq, *token, true));
+        (0..wrong).for_each(|_| batch.push(seq, 7, true));
+        runner.step(&batch).unwrap();
+        len += 1 + right;
+        runner.truncate(seq, len);
+        if random.below(3) > 0 {
+            let asks = [Pending { seq: other, tokens }, Pending { seq, tokens: &tokens[..len + 1] }];
+            let from = random.below(2);
+            let found = runner.predict(&asks[from..]).unwrap();
+            assert_eq!(found.last(), Some(&Some(expected[len - 1])), "{case} {len}");
+        }
+    }
+}
+
 #[test]
 fn predictions_do_not_depend_on_the_way() {
     let model = Predicting::new("way");
-    let tokens = &model.tokens[..60];
     for kv in [GgmlType::F16, GgmlType::Q8_0] {
         let mut runner = model.runner(options().sequences(4).kv(kv));
-        let seq = runner.new_sequence();
-        // Step by step, asked for each time.
-        let expected: Vec<Prediction> = (0..59)
-            .map(|i| {
-                compute(&mut runner, seq, &tokens[i..=i], 1);
-                predict(&mut runner, seq, &tokens[..i + 2])
-            })
-            .collect();
-        // At once, and again.
-        for len in [1, 2, 31, 32, 33, 59] {
-            let seq = runner.new_sequence();
-            compute(&mut runner, seq, &tokens[..len], 17);
-            for _ in 0..2 {
-                assert_eq!(predict(&mut runner, seq, &tokens[..len + 1]), expected[len - 1], "{kv} {len}");
-            }
-            runner.free(seq);
-        }
-        // With guesses between, right and wrong, beside another sequence.
-        let (seq, other) = (runner.new_sequence(), runner.new_sequence());
-        compute(&mut runner, other, &tokens[5..20], 15);
-        compute(&mut runner, seq, &tokens[..10], 10);
-        let mut len = 10;
-        let mut random = Random::new(3);
-        while len < 50 {
-            let (right, wrong) = (random.below(3), random.below(4));
-            let mut batch = Batch::new();
-            batch.push(other, tokens[random.below(60)], true);
-            tokens[len..=len + right].iter().for_each(|token| batch.push(seq, *token, true));
-            (0..wrong).for_each(|_| batch.push(seq, 7, true));
-            runner.step(&batch).unwrap();
-            len += 1 + right;
-            runner.truncate(seq, len);
-            if random.below(3) > 0 {
-                let asks = [Pending { seq: other, tokens }, Pending { seq, tokens: &tokens[..len + 1] }];
-                let from = random.below(2);
-                let found = runner.predict(&asks[from..]).unwrap();
-                assert_eq!(found.last(), Some(&Some(expected[len - 1])), "{kv} {len}");
-            }
-        }
+        check_ways(&mut runner, &model.tokens[..60], &kv.to_string());
     }
 }
 
@@ -346,4 +355,54 @@ fn without_speculation_the_layer_costs_nothing() {
 
     let Err(Error::Option(why)) = options().open(&model.fixture.path) else { panic!("there is no layer") };
     assert!(why.contains("nextn"), "{why}");
+}
+
+#[test]
+fn predictions_on_a_gpu() {
+    let model = Predicting::new("gpu");
+    let Some(mut runner) = gpu::load(&model.path, options().sequences(4)) else { return };
+    check_ways(&mut runner, &model.tokens[..40], "GPU");
+    drop(runner);
+    let replies = |speculate: Speculate| {
+        let options = options().sequences(4).speculate(speculate).device(gpu::choice(""));
+        let mut engine = options.open(&model.path).unwrap();
+        let replies = few_replies(&mut engine, &model.tokens);
+        (replies, engine.stats().speculation.guessed)
+    };
+    let (expected, none) = replies(Speculate::Off);
+    let (found, guessed) = replies(Speculate::Mtp);
+    assert_eq!(found, expected);
+    assert!(none == 0 && guessed > 20, "{none}, {guessed}");
+}
+
+/// CUDA texts, on the CPU.
+#[test]
+fn predictions_of_emulated_cuda() {
+    let model = Predicting::new("emulator");
+    let emulator = || Emulator::for_test("mtp", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator"));
+    let open = || weft_engine::Model::open(&model.path, GgmlType::F16).unwrap();
+    let Some(device) = emulator() else { return };
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let mut runner = Runner::new(open(), Box::new(device), &options().sequences(4), go_on).unwrap();
+    assert!(runner.predicts());
+    check_ways(&mut runner, &model.tokens[..34], "CUDA");
+    drop(runner);
+    let replies = |speculate: Speculate| {
+        let options = options().sequences(4).speculate(speculate);
+        let mut engine = Engine::new(open(), Box::new(emulator().unwrap()), &options).unwrap();
+        let replies = few_replies(&mut engine, &model.tokens);
+        (replies, engine.stats().speculation.guessed)
+    };
+    let (expected, none) = replies(Speculate::Off);
+    let (found, guessed) = replies(Speculate::Mtp);
+    assert_eq!(found, expected);
+    assert!(none == 0 && guessed > 20, "{none}, {guessed}");
+}
+
+/// The events of four short requests, computed together; for devices that are slow.
+fn few_replies(engine: &mut Engine, tokens: &[u32]) -> Vec<Vec<Event>> {
+    let push = |i| engine.push(request(&tokens[..40], i).max_tokens(12)).unwrap();
+    let mut pushed: Vec<Generation> = (0..4).map(push).collect();
+    while engine.step().unwrap() {}
+    pushed.iter_mut().map(events).collect()
 }
