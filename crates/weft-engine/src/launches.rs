@@ -146,7 +146,7 @@ impl SegmentNames {
     /// Collects the names. A weight computed at load time is named by the first tensor that it is made of.
     pub(crate) fn new(segment: &Segment, fusion: &Fusion) -> SegmentNames {
         let mut weights: BTreeMap<String, String> = segment.weights.iter().cloned().collect();
-        for (name, id) in &fusion.products {
+        for (name, id) in &fusion.parameters {
             let mut node = fusion.graph.node(*id);
             while let Some(first) = node.inputs.first() {
                 node = fusion.graph.node(*first);

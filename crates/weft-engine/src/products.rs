@@ -1,4 +1,5 @@
-//! Products of weights, which rules ask for and which are computed when a model is loaded.
+//! Parameters that no file has and that are computed when a model is loaded: products of weights, which rules ask for, and
+//! Hadamard matrices.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use weft_device::{BufferId, Device, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::Gguf;
-use weft_ir::Product;
+use weft_ir::{Op, Product};
 use weft_models::Segment;
 use weft_pack::SourceWeight;
 
@@ -18,7 +19,7 @@ use crate::weights;
 /// The number of rows that a thread takes at once.
 const ROWS: usize = 16;
 
-/// Computes the products that a segment's plan reads, loads them into the device, and returns their buffers by name.
+/// Computes the parameters that a segment's plan reads and no file has, loads them into the device, and returns their buffers by name.
 /// Those in `multiplied` are packed in memory; they depend on compiler decisions, so caching them would seldom pay.
 pub(crate) fn pack(
     device: &mut dyn Device,
@@ -27,15 +28,20 @@ pub(crate) fn pack(
     fusion: &Fusion,
     multiplied: &BTreeSet<&str>,
 ) -> Result<Vec<(String, BufferId)>, Error> {
-    let mut taken = Vec::with_capacity(fusion.products.len());
+    let mut taken = Vec::with_capacity(fusion.parameters.len());
     let mut sources = Vec::new();
-    for (name, id) in &fusion.products {
-        let wrong = |why: String| Error::Option(format!("{} of {}: {why}", name, segment.name));
-        let product = Product::new(&fusion.graph, *id, &segment.rows(gguf)).map_err(wrong)?;
-        let bytes: WeightBytes = Arc::new(compute(&product, gguf, segment).map_err(wrong)?);
-        let ty = &fusion.graph.node(*id).ty;
-        let row_len = ty.shape.last().unwrap_or(0);
-        let weight = Weight { ty: ty.dtype, rows: product.rows(), row_len, bytes, tiles: None };
+    for (name, id) in &fusion.parameters {
+        let node = fusion.graph.node(*id);
+        let row_len = node.ty.shape.last().unwrap_or(0);
+        let (rows, bytes): (usize, WeightBytes) = if let Op::Hadamard = node.op {
+            let values = weft_ir::hadamard(row_len).into_iter().flat_map(f32::to_le_bytes);
+            (row_len, Arc::new(values.collect::<Vec<u8>>()))
+        } else {
+            let wrong = |why: String| Error::Option(format!("{} of {}: {why}", name, segment.name));
+            let product = Product::new(&fusion.graph, *id, &segment.rows(gguf)).map_err(wrong)?;
+            (product.rows(), Arc::new(compute(&product, gguf, segment).map_err(wrong)?))
+        };
+        let weight = Weight { ty: node.ty.dtype, rows, row_len, bytes, tiles: None };
         if multiplied.contains(name.as_str()) && weights::has_tiles(device, &weight) {
             sources.push(SourceWeight { name: name.clone(), weight, mapped: None });
         } else {

@@ -144,7 +144,7 @@ fn parameter(head: &Head, of: Option<&Facts>) -> Option<Parameter> {
     let shape = &head.ty.shape;
     match &head.op {
         Op::Weight { .. } => Some(Parameter { product: false, rows: Rows::Together }),
-        Op::Product { .. } => Some(Parameter { product: true, rows: Rows::Together }),
+        op if op.is_computed_parameter() => Some(Parameter { product: true, rows: Rows::Together }),
         Op::Reshape => {
             let Facts { ty, parameter, .. } = of?;
             let from = (*parameter)?;

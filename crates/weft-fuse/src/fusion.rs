@@ -20,9 +20,9 @@ pub struct Fusion {
     pub missed: Vec<Missed>,
     /// The decisions whose cost was estimated, in order.
     pub choices: Vec<Choice>,
-    /// Products of weights that the plan reads, which must be computed before it runs: their names in the plan, and nodes of the
-    /// graph.
-    pub products: Vec<(String, NodeId)>,
+    /// Parameters that the plan reads and no file has, which must be computed before it runs: their names in the plan, and nodes
+    /// of the graph.
+    pub parameters: Vec<(String, NodeId)>,
     /// The kernels.
     pub plan: Arc<Plan>,
     /// Its cost on the machine that it is compiled for.

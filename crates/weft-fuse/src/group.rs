@@ -34,9 +34,8 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
     let node = graph.node(id);
     match &node.op {
         Op::Const { .. } if node.ty.shape.rank() == 0 => Class::Scalar,
-        // Products of weights are computed before the first step.
-        Op::Product { .. } => Class::Source,
-        op if op.is_source() => Class::Source,
+        // Some parameters are computed before the first step.
+        op if op.is_source() || op.is_computed_parameter() => Class::Source,
         Op::Slice { .. } => Class::View,
         Op::Reshape if view(graph, id).base != id => Class::View,
         // These bring scattered values together: the kernels that compute them write them to their places.

@@ -101,10 +101,10 @@ fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusi
         false => Vec::new(),
     };
     let cost = cost::cost(&plan, &options.costs.machine);
-    let is_product = |(_, node): &(NodeId, &weft_ir::Node)| matches!(node.op, weft_ir::Op::Product { .. });
-    let products = graph.iter().filter(is_product).map(|(id, _)| (place::product_name(id), id)).collect();
+    let computed = graph.iter().filter(|(_, node)| node.op.is_computed_parameter());
+    let parameters = computed.map(|(id, _)| (place::parameter_name(&graph, id), id)).collect();
     let (graph, plan) = (Arc::new(graph), Arc::new(plan));
-    Ok(Fusion { graph, fired, missed, choices: Vec::new(), products, plan, cost, calls, replaced })
+    Ok(Fusion { graph, fired, missed, choices: Vec::new(), parameters, plan, cost, calls, replaced })
 }
 
 fn computed(groups: &group::Groups, launch: &order::Launch) -> Computed {

@@ -115,9 +115,9 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, switches: &Switches) -> Resu
     Ok(placer.out)
 }
 
-/// The plan's name for a product of weights, which no file has.
-pub(crate) fn product_name(id: NodeId) -> String {
-    format!("product{id}")
+/// The plan's name for a parameter that no file has: `product%3`.
+pub(crate) fn parameter_name(graph: &Graph, id: NodeId) -> String {
+    format!("{}{id}", graph.node(id).op.name())
 }
 
 /// Returns whether an operand must be contiguous and alone in its buffer, because indices count from its start: tables, and the
@@ -168,7 +168,7 @@ impl Placer<'_> {
         let source = match &node.op {
             Op::Input { name } => Source::Input(name.clone()),
             Op::Weight { name } => Source::Weight(name.clone()),
-            Op::Product { .. } => Source::Weight(product_name(base)),
+            op if op.is_computed_parameter() => Source::Weight(parameter_name(self.graph, base)),
             Op::State { name } => Source::State(name.clone()),
             Op::Const { values } => Source::Constant(values.clone()),
             Op::Store => {

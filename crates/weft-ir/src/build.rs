@@ -141,6 +141,15 @@ impl Builder {
         self.push(Op::Weight { name: name.into() }, vec![], Some(Type::new(dtype, shape)))
     }
 
+    /// The Hadamard matrix with `n` rows, a parameter that no file has.
+    pub fn hadamard(&mut self, n: usize) -> NodeId {
+        self.push(
+            Op::Hadamard,
+            vec![],
+            Some(Type::new(GgmlType::F32, Shape::from([n, n].map(crate::shape::Dim::Const)))),
+        )
+    }
+
     /// A KV state.
     pub fn state(&mut self, name: impl Into<String>, dtype: GgmlType, shape: impl Into<Shape>) -> NodeId {
         self.push(Op::State { name: name.into() }, vec![], Some(Type::new(dtype, shape)))

@@ -31,7 +31,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
     let f32_of = |shape: Shape| Type { dtype: GgmlType::F32, shape };
     let i32_of = |shape: Shape| Type { dtype: GgmlType::I32, shape };
     match op {
-        Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. } => {
+        Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. } | Op::Hadamard => {
             arity(inputs, 0)?;
             source(op, declared.ok_or("a source needs a declared type")?)
         }
@@ -227,6 +227,12 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
                 && declared.shape.known_count() == Some(values.len())
                 && values.iter().all(|v| v.0.is_finite())
         }
+        Op::Hadamard => match dims {
+            [Dim::Const(n), Dim::Const(columns)] => {
+                declared.dtype == GgmlType::F32 && n == columns && n.is_power_of_two()
+            }
+            _ => false,
+        },
         _ => false,
     };
     if ok { Ok(declared.clone()) } else { Err(format!("`{}` cannot have type {declared}", op.name())) }

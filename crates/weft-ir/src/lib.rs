@@ -52,7 +52,7 @@ pub use decision::{Decision, Mode, Switches};
 pub use eval::{EvalError, Product, Tensor, Values, eval};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
-pub use op::{Binary, F32, Op, Reduce, RopeStyle, Unary};
+pub use op::{Binary, F32, Op, Reduce, RopeStyle, Unary, hadamard};
 pub use rewrite::{Fired, Missed, Rewritten, WhyNot, rewrite};
 pub use rule::{Keeps, Rule};
 pub use shape::{Dim, Shape, Sizes, Sym};

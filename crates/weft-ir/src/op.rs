@@ -164,6 +164,8 @@ pub enum Op {
         /// Whether rows hold all heads side by side.
         joined: bool,
     },
+    /// A parameter that no file has: the orthonormal Hadamard matrix, `f32[N, N]` with N a power of two. See [`hadamard`].
+    Hadamard,
     /// `i32` to `f32`.
     Cast,
     /// Elementwise, one operand.
@@ -250,6 +252,7 @@ impl Op {
             Op::State { .. } => "state",
             Op::Const { .. } => "const",
             Op::Product { .. } => "product",
+            Op::Hadamard => "hadamard",
             Op::Cast => "cast",
             Op::Unary(u) => u.name(),
             Op::Binary(b) => b.name(),
@@ -272,6 +275,26 @@ impl Op {
 
     /// Whether the node has no inputs and a declared type.
     pub fn is_source(&self) -> bool {
-        matches!(self, Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. })
+        matches!(
+            self,
+            Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. } | Op::Hadamard
+        )
     }
+
+    /// Whether the node is a parameter that is computed when a model is loaded.
+    pub fn is_computed_parameter(&self) -> bool {
+        matches!(self, Op::Product { .. } | Op::Hadamard)
+    }
+}
+
+/// The values of [`Op::Hadamard`], row by row: `(-1)^|i & j| / √n` in row `i` and column `j`, where `|b|` is the number of ones
+/// in `b` (Sylvester's construction). The matrix is symmetric and its own inverse.
+///
+/// ```
+/// assert_eq!(weft_ir::hadamard(4)[4..8], [0.5, -0.5, 0.5, -0.5]);
+/// ```
+pub fn hadamard(n: usize) -> Vec<f32> {
+    let value = (1.0 / (n as f64).sqrt()) as f32;
+    let sign = |at: usize| if ((at / n) & (at % n)).count_ones().is_multiple_of(2) { value } else { -value };
+    (0..n * n).map(sign).collect()
 }

@@ -52,7 +52,7 @@ fn attributes(op: &Op) -> String {
         Op::Attend { scale, kv_heads, page } => {
             format!(" scale={:?} kv_heads={kv_heads} page={page}", scale.0)
         }
-        Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
+        Op::Hadamard | Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
         Op::Rows | Op::Take | Op::Store | Op::Dot | Op::SelectDot | Op::SelectSum => String::new(),
     }
 }
@@ -151,6 +151,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "weight" => Op::Weight { name: word()? },
         "state" => Op::State { name: word()? },
         "const" => Op::Const { values: rest.iter().map(|w| float(w)).collect::<Result<_, _>>()? },
+        "hadamard" => Op::Hadamard,
         "cast" => Op::Cast,
         "reshape" => Op::Reshape,
         "slice" => Op::Slice { axis: num("axis")?, start: num("start")?, len: num("len")? },

@@ -13,9 +13,10 @@ impl Graph {
         id
     }
 
-    /// Returns whether a node is a parameter: a weight, a product of weights, or a part of either.
+    /// Returns whether a node is a parameter: a weight, one that is computed when a model is loaded, or a part of either.
     pub fn is_parameter(&self, id: NodeId) -> bool {
-        matches!(self.node(self.base(id)).op, Op::Weight { .. } | Op::Product { .. })
+        let op = &self.node(self.base(id)).op;
+        matches!(op, Op::Weight { .. }) || op.is_computed_parameter()
     }
 }
 

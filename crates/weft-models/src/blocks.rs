@@ -8,6 +8,7 @@ mod mla;
 mod moe;
 mod norm;
 mod rope;
+mod spread;
 
 use weft_ir::NodeId;
 

@@ -3,7 +3,7 @@
 use super::product::Product;
 use super::tensor::Tensor;
 use crate::graph::{Graph, NodeId, Type};
-use crate::op::{Binary, Op, Reduce, RopeStyle};
+use crate::op::{Binary, Op, Reduce, RopeStyle, hadamard};
 use crate::shape::Sizes;
 use crate::weights::{WeightRows, WeightView};
 
@@ -27,6 +27,7 @@ pub(super) fn apply(
     let value = match &node.op {
         Op::Const { values } => Ok(Tensor::f32(shape, values.iter().map(|v| v.0).collect())),
         Op::Product { .. } => Ok(Tensor::f32(shape, Product::new(graph, id, weights)?.values(weights)?)),
+        Op::Hadamard => Ok(Tensor::f32(shape.clone(), hadamard(shape[0]))),
         Op::Cast => Ok(Tensor::f32(shape, ints(&arg(0)?)?.iter().map(|v| *v as f32).collect())),
         Op::Unary(op) => Ok(Tensor::f32(shape, floats(&arg(0)?)?.iter().map(|x| op.apply(*x)).collect())),
         Op::Binary(op) => binary(*op, &arg(0)?, &arg(1)?, shape),

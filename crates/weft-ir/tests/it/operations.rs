@@ -174,3 +174,32 @@ fn operands_that_do_not_fit_are_refused() {
     ];
     assert_eq!(messages, expected);
 }
+
+#[test]
+fn a_hadamard_matrix_is_its_own_inverse() {
+    let mut g = Builder::new("hadamard");
+    let x = g.input("x", F32, [Dim::T, 3.into(), 64.into()]);
+    let matrix = g.hadamard(64);
+    let once = g.dot(x, matrix);
+    let twice = g.dot(once, matrix);
+    g.output("once", once);
+    g.output("twice", twice);
+    let graph = g.finish().unwrap();
+    assert_eq!(parse(&graph.to_string()), Ok(graph.clone()));
+    let (given, values) = (given(&graph, false), outputs(&graph, false));
+    let x = given["x"].as_f32().unwrap();
+    let [once, twice] = [0, 1].map(|i| &values[i].1);
+    assert!(relative_l2(twice, x) < 1e-6);
+    // By definition: a sum with the signs of the parity of common ones.
+    for (row, spread) in x.chunks(64).zip(once.chunks(64)) {
+        for (i, value) in spread.iter().enumerate() {
+            let sign = |j: usize| if (i & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+            let sum: f64 = row.iter().enumerate().map(|(j, x)| sign(j) * f64::from(*x)).sum();
+            assert!((f64::from(*value) - sum / 8.0).abs() < 1e-5, "{i}");
+        }
+    }
+    for text in ["f32[64, 32]", "f32[12, 12]", "f16[8, 8]", "f32[8]"] {
+        let wrong = format!("graph g {{\n  %0 = hadamard : {text}\n  output y = %0\n}}\n");
+        assert!(parse(&wrong).is_err(), "{text}");
+    }
+}

@@ -1,8 +1,13 @@
 //! Equivalent forms of a file, and ways of feeding a prompt, that must give the same results.
 
+use std::path::Path;
+
+use weft_gguf::Gguf;
+use weft_ir::Op;
+use weft_models::BuildOptions;
 use weft_quant::GgmlType;
 
-use crate::support::{self, File, HIDDEN, logits, relative_l2};
+use crate::support::{self, File, HIDDEN, ORACLE, logits, relative_l2};
 
 const TOKENS: [i32; 7] = [3, 14, 15, 92, 65, 35, 8];
 
@@ -32,6 +37,27 @@ fn gates_and_ups_fused_or_separate() {
         let separate = all_logits(&file);
         support::fuse_gate_and_up(&mut file);
         assert_eq!(all_logits(&file), separate);
+    }
+}
+
+/// What is done to the rows of an 8-bit cache so that they lose less changes nothing where the cache rounds nothing: the oracle's
+/// is `f32`.
+#[test]
+fn rows_of_an_8_bit_cache() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    // Heads of 32 and of 64, and latent rows of an odd number of blocks of 32.
+    for (name, rows) in [("llama-tiny-q6_k", 32), ("qwen3-tiny-q4_0", 64), ("ds2-tiny-q4_0", 32)] {
+        let gguf = Gguf::open(&fixtures.join(format!("{name}.gguf"))).unwrap();
+        let plain = support::logits(&gguf, &TOKENS, 3);
+        let model = weft_models::build(&gguf, &BuildOptions { kv: GgmlType::Q8_0, ..ORACLE }).unwrap();
+        let layers = model.segments.iter().filter(|segment| segment.layer.is_some());
+        for layer in layers {
+            let matrices = layer.graph.nodes().iter().filter(|node| node.op == Op::Hadamard);
+            let matrices: Vec<_> = matrices.map(|node| node.ty.shape.last()).collect();
+            assert_eq!(matrices, [Some(rows)], "{name}, {}", layer.name);
+        }
+        let error = relative_l2(&support::logits_of(&model, &gguf, &TOKENS, 3), &plain);
+        assert!(error < 1e-5 && error > 0.0, "{name}: {error:e}");
     }
 }
 

@@ -425,7 +425,11 @@ fn gated(file: &mut File, block: usize, suffix: &str, width: usize) {
 
 /// All logits of one sequence, computed by the oracle in steps of `chunk` tokens. Its pages are in reverse order.
 pub(crate) fn logits(gguf: &Gguf, tokens: &[i32], chunk: usize) -> Vec<f32> {
-    let model = build(gguf, &ORACLE).unwrap();
+    logits_of(&build(gguf, &ORACLE).unwrap(), gguf, tokens, chunk)
+}
+
+/// Like [`logits`], of a model that was built with pages as the oracle's.
+pub(crate) fn logits_of(model: &ModelGraph, gguf: &Gguf, tokens: &[i32], chunk: usize) -> Vec<f32> {
     let pages = tokens.len().div_ceil(ORACLE.page);
     let slots = pages * ORACLE.page;
     let mut values: Values = model.oracle_states(slots);

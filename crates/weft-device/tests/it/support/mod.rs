@@ -139,7 +139,7 @@ fn run_program(
 
     let mut inputs = BTreeMap::new();
     let mut instance = Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new() };
-    for (name, id) in &fusion.products {
+    for (name, id) in &fusion.parameters {
         let product = Product::new(graph, *id, weights).unwrap();
         let mut bytes = vec![0; product.rows() * product.row_bytes()];
         for (row, bytes) in bytes.chunks_exact_mut(product.row_bytes()).enumerate() {
