@@ -52,6 +52,12 @@ pub(crate) static BESIDE: Decision = Decision {
     default: Mode::On,
 };
 
+pub(crate) static LOOKUP: Decision = Decision {
+    name: "fuse.lookup",
+    about: "Reads rows of a weight that are picked by number where they are added: the biases of the chosen experts.",
+    default: Mode::On,
+};
+
 /// Whether kernels that a person gave are used.
 pub static REPLACE: Decision = Decision {
     name: "kernel.replace",
@@ -67,8 +73,8 @@ pub static CANDIDATES: Decision = Decision {
 };
 
 /// Every decision of fusion, in the order in which they are taken.
-pub(crate) static OWN: [&Decision; 10] =
-    [&ROWS, &TAIL, &ROPE, &ROUTER, &SEVERAL, &PROLOGUE, &ROUND, &BESIDE, &REPLACE, &CANDIDATES];
+pub(crate) static OWN: [&Decision; 11] =
+    [&ROWS, &TAIL, &ROPE, &ROUTER, &SEVERAL, &PROLOGUE, &ROUND, &BESIDE, &LOOKUP, &REPLACE, &CANDIDATES];
 
 /// Every decision of the compiler: the rules of the graph first, then those of fusion, in the order in which they
 /// are taken.

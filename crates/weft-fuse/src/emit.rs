@@ -224,6 +224,7 @@ impl<'a> Writer<'a> {
             let input = node.inputs[i];
             match (&w.graph.node(input).op, in_group(input)) {
                 (_, Some(value)) => value,
+                (Op::Rows, None) if w.placed.lookups.contains(&input) => w.looked_up(input),
                 (Op::Const { values }, None) if w.shape(input).rank() == 0 => w.push(Instr::Const(values[0])),
                 _ => w.load(input, result),
             }
@@ -249,13 +250,7 @@ impl<'a> Writer<'a> {
                 let (cos, sin) = (self.table(node.inputs[1], shape), self.table(node.inputs[2], shape));
                 self.push(Instr::Rope { style: *style, x, cos, sin })
             }
-            Op::Rows => {
-                let (table, width) = (node.inputs[0], shape.last().unwrap_or(1));
-                let index = self.numbers(node.inputs[1]);
-                let param = self.param(self.placed.whole(self.graph, table), Access::Read);
-                let view = View { param, offset: 0, strides: vec![0; self.space.rows.len()], step: 1 };
-                self.push(Instr::Load { view, indexed: Some(Indexed { index, stride: width }), len: width })
-            }
+            Op::Rows => self.looked_up(id),
             Op::TopK { k } => {
                 let x = value(self, 0, self.shape(node.inputs[0]));
                 self.push(Instr::TopK { x, k: *k })
@@ -267,6 +262,18 @@ impl<'a> Writer<'a> {
             }
             _ => return Err(FuseError::new(self.graph, id, "row programs cannot compute it")),
         })
+    }
+
+    /// Rows of a table, one for each row of the kernel.
+    fn looked_up(&mut self, id: NodeId) -> ValueId {
+        let (table, ids) = (self.graph.node(id).inputs[0], self.graph.node(id).inputs[1]);
+        let (shape, width) = (self.shape(id), self.shape(id).last().unwrap_or(1));
+        let (buffer, at) = self.placed.dense(self.graph, ids);
+        let strides: Vec<usize> = at.strides.iter().copied().chain([0]).collect();
+        let index = self.view((buffer, at), shape, &strides);
+        let param = self.param(self.placed.whole(self.graph, table), Access::Read);
+        let view = View { param, offset: 0, strides: vec![0; self.space.rows.len()], step: 1 };
+        self.push(Instr::Load { view, indexed: Some(Indexed { index, stride: width }), len: width })
     }
 
     /// A reduction along an axis that is not the last, with one load per term.

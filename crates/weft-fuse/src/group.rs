@@ -6,6 +6,7 @@
 //! columns.
 
 use weft_ir::{Decision, Graph, NodeId, Op, Switches};
+use weft_quant::GgmlType;
 
 use crate::decide::{self, Cut, Why};
 use crate::strided::{Space, view};
@@ -76,6 +77,8 @@ pub(crate) struct Groups {
     pub(crate) list: Vec<Group>,
     pub(crate) cuts: Vec<Cut>,
     home: Vec<Option<usize>>,
+    /// For each node, whether it is read where it is needed, and no group computes it.
+    lookups: Vec<bool>,
 }
 
 impl Groups {
@@ -93,11 +96,13 @@ impl Groups {
     pub(crate) fn new(graph: &Graph, switches: &Switches) -> Groups {
         let users = graph.users();
         let routing = routing(graph, &users);
+        let lookups = graph.iter().map(|(id, _)| switches.on(&decide::LOOKUP) && lookup(graph, &users, id));
+        let (lookups, home) = (lookups.collect(), vec![None; graph.nodes().len()]);
         let cx = Context { graph, users, routing, switches };
-        let mut groups = Groups { list: Vec::new(), cuts: Vec::new(), home: vec![None; graph.nodes().len()] };
+        let mut groups = Groups { list: Vec::new(), cuts: Vec::new(), home, lookups };
         for (id, _) in graph.iter() {
             let class = class(graph, id);
-            if !matches!(class, Class::Row | Class::Anchor) {
+            if !matches!(class, Class::Row | Class::Anchor) || groups.is_lookup(id) {
                 continue;
             }
             let space = own_space(graph, id);
@@ -139,6 +144,7 @@ impl Groups {
     fn producers(&self, graph: &Graph, id: NodeId) -> Vec<usize> {
         match class(graph, id) {
             Class::Source | Class::Scalar => Vec::new(),
+            Class::Row if self.is_lookup(id) => self.needs(graph, id),
             Class::Row | Class::Anchor => self.home(id).into_iter().collect(),
             Class::View | Class::Place => self.needs(graph, id),
         }
@@ -290,6 +296,11 @@ impl Groups {
         self.cuts.retain(|cut| home[cut.node.index()] != Some(cut.group));
     }
 
+    /// Returns whether a node is rows of a weight that are read where they are needed; see [`decide::LOOKUP`].
+    pub(crate) fn is_lookup(&self, id: NodeId) -> bool {
+        self.lookups[id.index()]
+    }
+
     /// Returns whether a node, seen through reshapes that rename it, is a value of a group: one for each of its rows.
     pub(crate) fn is_value(&self, graph: &Graph, id: NodeId, group: usize) -> bool {
         let inner = through_identity(graph, id);
@@ -329,6 +340,20 @@ fn routing(graph: &Graph, users: &[Vec<NodeId>]) -> Vec<bool> {
         after[id.index()] = row(id) && (chooses(id) || node.inputs.iter().any(follows));
     }
     before.into_iter().zip(after).map(|(before, after)| before || after).collect()
+}
+
+/// Returns whether a node is rows of a weight of plain floats, and a single elementwise operation reads them.
+fn lookup(graph: &Graph, users: &[Vec<NodeId>], id: NodeId) -> bool {
+    let node = graph.node(id);
+    let [user] = users[id.index()][..] else { return false };
+    let user = graph.node(user);
+    node.op == Op::Rows
+        && matches!(graph.node(node.inputs[0]).op, Op::Weight { .. })
+        && graph.node(node.inputs[0]).ty.dtype == GgmlType::F32
+        && graph.outputs().iter().all(|(_, output)| *output != id)
+        && matches!(user.op, Op::Binary(_))
+        && user.inputs.iter().filter(|input| **input == id).count() == 1
+        && user.ty.shape == node.ty.shape
 }
 
 fn elementwise(op: &Op) -> bool {

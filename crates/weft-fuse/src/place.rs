@@ -4,7 +4,7 @@
 //! kernel that computes the value, once for all readers. The parts of a concatenation and the rows of a store are written to
 //! their places directly; only values that no kernel computes (an input, a slice of something else) are copied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weft_ir::{Graph, NodeId, Op, Switches};
 use weft_kern::{Buffer, BufferId, Format, Source, q8};
@@ -40,6 +40,8 @@ pub(crate) struct Copy {
 pub(crate) struct Placed {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) copies: Vec<Copy>,
+    /// Rows of weights that are read where they are needed.
+    pub(crate) lookups: BTreeSet<NodeId>,
     dense: BTreeMap<NodeId, BufferId>,
     rounded: BTreeMap<NodeId, BufferId>,
     targets: BTreeMap<NodeId, Vec<Target>>,
@@ -102,6 +104,11 @@ pub(crate) fn place(graph: &Graph, groups: &Groups, switches: &Switches) -> Resu
                 let before = group.prologue.is_some_and(|p| groups.is_value(graph, *input, p));
                 if i == 0 && before && group.anchors.contains(member) {
                     // Never in memory.
+                } else if groups.is_lookup(*input) {
+                    let rows = graph.node(*input);
+                    placer.out.lookups.insert(*input);
+                    placer.request_whole(rows.inputs[0])?;
+                    placer.request_dense(rows.inputs[1])?;
                 } else if i == 0 && reads_rounded(graph, *member) {
                     placer.request_rounded(*input)?;
                 } else if whole(graph, *member, i) {

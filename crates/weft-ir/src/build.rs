@@ -206,7 +206,7 @@ impl Builder {
         self.push(Op::Concat { axis }, parts.to_vec(), None)
     }
 
-    /// Rows of a table: `[N, D]` and ids `[X]` give `[X, D]`.
+    /// Rows of a table: `[N, D]` and ids `[..]` give `[.., D]`.
     pub fn rows(&mut self, table: NodeId, ids: NodeId) -> NodeId {
         self.push(Op::Rows, vec![table, ids], None)
     }

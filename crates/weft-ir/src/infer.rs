@@ -95,11 +95,12 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
         Op::Rows => {
             let [table, ids] = take(inputs)?;
             expect_dtype(ids, GgmlType::I32)?;
-            let ([_, width], [n]) = (table.shape.dims(), ids.shape.dims()) else {
-                return Err(format!("rows takes a table [N, D] and ids [X], not {table} and {ids}"));
+            let ([_, width], [_, ..]) = (table.shape.dims(), ids.shape.dims()) else {
+                return Err(format!("rows takes a table [N, D] and ids [..], not {table} and {ids}"));
             };
             decodable(table)?;
-            Ok(f32_of([*n, *width].into()))
+            let dims: Vec<Dim> = ids.shape.dims().iter().chain([width]).copied().collect();
+            Ok(f32_of(Shape::new(dims)))
         }
         Op::Take => {
             let [x, ids] = take(inputs)?;

@@ -195,7 +195,7 @@ pub enum Op {
         /// The axis.
         axis: usize,
     },
-    /// `(table [N, D], ids i32[X]) → [X, D]`: rows of a table.
+    /// `(table [N, D], ids i32[..]) → [.., D]`: rows of a table.
     Rows,
     /// `(x [.., E], ids i32[.., U]) → [.., U]`: values picked from each row.
     Take,

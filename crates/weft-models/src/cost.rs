@@ -72,7 +72,10 @@ fn values_read(graph: &Graph, weight: NodeId, user: NodeId) -> u64 {
         None => all,
     };
     match &node.op {
-        Op::Rows => of_first_axis(1),
+        Op::Rows => {
+            let ids = graph.node(node.inputs[1]).ty.shape.dims();
+            of_first_axis(ids.iter().skip(1).filter_map(|n| n.known()).product())
+        }
         Op::SelectDot => of_first_axis(graph.node(node.inputs[2]).ty.shape.last().unwrap_or(1)),
         _ => all,
     }

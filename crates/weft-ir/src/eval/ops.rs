@@ -52,7 +52,7 @@ pub(super) fn apply(
             let ids = arg(1)?;
             let mut out = vec![0.0; shape.iter().product()];
             let count = graph.node(node.inputs[0]).ty.shape.dims()[0].eval(sizes);
-            for (id, row) in ints(&ids)?.iter().zip(out.chunks_exact_mut(shape[1])) {
+            for (id, row) in ints(&ids)?.iter().zip(out.chunks_exact_mut(shape[shape.len() - 1])) {
                 cx.row(node.inputs[0], results, 0, index(*id, count, "row")?, row)?;
             }
             Ok(Tensor::f32(shape, out))
