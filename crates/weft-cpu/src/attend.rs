@@ -44,8 +44,10 @@
 //! y  = y_b·β + (yₐ·α)                            likewise
 //! ```
 //!
-//! Of n blocks, the first 2ᵏ, the largest power of two below n, are joined, and so are the others; then the two results are joined. The
-//! result is `y / l`. So the bits depend on the sequence alone.
+//! Of n blocks, the first 2ᵏ, the largest power of two below n, are joined, and so are the others; then the two results are joined. What a
+//! query does not see, because it is after it or before its window, is left out of the tree, which is otherwise the same. The result is
+//! `y / l`; with a further score s of the head (a sink), it is `y·α / (l·α + β)` with α and β from m and s as above, without fusing. So the
+//! bits depend on the sequence alone.
 //!
 //! Q makes both sums fit into 32 bits, whatever the numbers (`round`). It leaves about 12 bits relative to a row's largest value, where
 //! half-precision numbers have 11 bits each; and two products take the time of one float product.
@@ -139,6 +141,8 @@ impl Attend {
             first: a.first,
             pages: a.pages,
             scale: a.scale.0,
+            sinks: a.sinks,
+            window: a.window.unwrap_or(usize::MAX),
             heads: a.heads,
             group,
             page: a.page,
@@ -195,7 +199,7 @@ impl Attend {
         let values = (self.k.len + self.v.len) as u64;
         let mut positions = 0;
         for pos in self.pos(args, space)? {
-            positions += u64::try_from(*pos).map_err(|_| Fault)? + TOKEN;
+            positions += u64::try_from(*pos).map_err(|_| Fault)?.min(self.window as u64) + TOKEN;
         }
         Ok(positions.saturating_mul(self.heads as u64).saturating_mul(values * cost::ATTEND))
     }
@@ -206,7 +210,7 @@ impl Attend {
         let first = args[self.first].i32s(0, pos.len()).ok_or(Fault)?;
         // Checked by `run`, which then does nothing.
         let sound = pos.iter().chain(first).all(|i| *i >= 0);
-        Ok(sound && !Layout::new(pos, first, self.heads, self.group, threads).cut)
+        Ok(sound && !Layout::new((pos, first), (self.heads, self.group), self.window, threads).cut)
     }
 
     /// Each token's position.
@@ -226,15 +230,17 @@ impl Attend {
         if pos.iter().chain(first).any(|i| *i < 0) {
             return Err(Fault);
         }
-        let layout = Layout::new(pos, first, self.heads, self.group, cx.threads);
+        let layout = Layout::new((pos, first), (self.heads, self.group), self.window, cx.threads);
         let share = cx.share(layout.units().map(|unit| unit.cost()).sum());
         let (mut before, mut place) = (0, Place { thread: cx.index, piece: 0, node: 0 });
         for (number, unit) in layout.units().enumerate() {
+            let all = unit.blocks.len();
             let blocks = if layout.cut {
-                share.of(before, unit.block_cost(), unit.blocks)
+                share.of(before, unit.block_cost(), all)
             } else {
-                0..unit.blocks * share.of(before, unit.cost(), 1).len()
+                0..all * share.of(before, unit.cost(), 1).len()
             };
+            let blocks = unit.blocks.start + blocks.start..unit.blocks.start + blocks.end;
             before += unit.cost();
             if blocks.is_empty() {
                 continue;
@@ -242,7 +248,7 @@ impl Attend {
             let (unit, space, room) = (&unit, &cx.space, &mut scratch.attend);
             let own = blocks.clone();
             cx.arch.dispatch(Stretch { attend: self, args: cx.args, space, unit, blocks: own, room })?;
-            if blocks.len() == unit.blocks || self.gather(cx, unit, number, blocks, &mut place, scratch)? {
+            if blocks.len() == all || self.gather(cx, unit, number, blocks, &mut place, scratch)? {
                 self.finish(cx, unit, scratch)?;
             }
         }
@@ -262,7 +268,7 @@ impl Attend {
         let stack = scratch.attend.stack(unit, self.v_lines);
         self.exchange.publish(*place, number, &blocks, &stack).ok_or(Fault)?;
         *place = Place { piece: place.piece + 1, node: place.node + stack.len(), ..*place };
-        if !self.exchange.arrive(number, blocks.len(), unit.blocks) {
+        if !self.exchange.arrive(number, blocks.len(), unit.blocks.len()) {
             return Ok(false);
         }
         scratch.attend.clear();
@@ -274,7 +280,11 @@ impl Attend {
     /// Joins the remaining nodes of a unit, and runs the row program over the result.
     fn finish(&self, cx: &Thread<'_>, unit: &Unit<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let mut stack = scratch.attend.stack(unit, self.v_lines);
-        cx.arch.dispatch(Finish(&mut stack));
+        let sinks = match self.sinks {
+            Some(sinks) => Some(cx.args[sinks].f32s(unit.heads.start, unit.heads.len()).ok_or(Fault)?),
+            None => None,
+        };
+        cx.arch.dispatch(Finish { stack: &mut stack, sinks });
         let acc = Acc { values: Line::flat(stack.result()), stride: 16 * self.v_lines, apart: 0 };
         let rows = |token| token * self.heads + unit.heads.start..token * self.heads + unit.heads.end;
         cx.finish(unit.tokens.clone().flat_map(rows), 0..cx.cols, acc, &mut scratch.registers)

@@ -329,7 +329,7 @@ impl<'a> Writer<'a> {
 
     fn attend(&mut self, id: NodeId) -> Result<Attend, FuseError> {
         let node = self.graph.node(id);
-        let Op::Attend { scale, kv_heads, page } = node.op else {
+        let Op::Attend { scale, kv_heads, page, window } = node.op else {
             return Err(FuseError::new(self.graph, id, "it is not an anchor"));
         };
         let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
@@ -359,6 +359,8 @@ impl<'a> Writer<'a> {
             kv_heads,
             k_len,
             page,
+            window,
+            sinks: node.inputs.get(6).map(|sinks| self.vector(*sinks)),
             most_pages: None,
         })
     }

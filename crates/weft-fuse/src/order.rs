@@ -140,9 +140,8 @@ fn renumber(part: &mut Part, numbers: &[ParamId]) {
         }
         Anchor::Attend(a) => {
             view(&mut a.q);
-            for param in [&mut a.k.param, &mut a.v.param, &mut a.pos, &mut a.first, &mut a.pages] {
-                *param = numbers[*param];
-            }
+            let read = [&mut a.k.param, &mut a.v.param, &mut a.pos, &mut a.first, &mut a.pages];
+            read.into_iter().chain(&mut a.sinks).for_each(|param| *param = numbers[*param]);
         }
     }
 }

@@ -270,8 +270,10 @@ impl Builder {
 
     /// Causal attention in a paged cache; see [`Op::Attend`].
     pub fn attend(&mut self, inputs: AttendInputs, scale: f32, kv_heads: usize, page: usize) -> NodeId {
-        let AttendInputs { q, k, v, pos, first, pages } = inputs;
-        self.push(Op::Attend { scale: F32(scale), kv_heads, page }, vec![q, k, v, pos, first, pages], None)
+        let AttendInputs { q, k, v, pos, first, pages, window, sinks } = inputs;
+        let mut operands = vec![q, k, v, pos, first, pages];
+        operands.extend(sinks);
+        self.push(Op::Attend { scale: F32(scale), kv_heads, page, window }, operands, None)
     }
 }
 
@@ -305,7 +307,7 @@ elementwise! {
     min(Binary::Min): "The smaller of a and b.",
 }
 
-/// Inputs of [`Builder::attend`]; shapes as in [`Op::Attend`].
+/// Inputs of [`Builder::attend`], and which positions it sees; shapes as in [`Op::Attend`].
 #[derive(Clone, Copy, Debug)]
 pub struct AttendInputs {
     /// Queries `[T, H, Dk]`.
@@ -320,4 +322,8 @@ pub struct AttendInputs {
     pub first: NodeId,
     /// Page numbers of all sequences, `i32[P]`.
     pub pages: NodeId,
+    /// How many positions a token sees at most, its own included.
+    pub window: Option<usize>,
+    /// A further score of each head's softmax, `[H]`.
+    pub sinks: Option<NodeId>,
 }

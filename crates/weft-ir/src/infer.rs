@@ -201,7 +201,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 _ => Err(format!("store does not take {state}, {rows} and {slots}")),
             }
         }
-        Op::Attend { kv_heads, page, .. } => attend(inputs, *kv_heads, *page),
+        Op::Attend { kv_heads, page, window, .. } => attend(inputs, *kv_heads, *page, *window),
     }
 }
 
@@ -277,7 +277,11 @@ fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {
     Ok(Type { dtype: first.dtype, shape: first.shape.with(axis, sum) })
 }
 
-fn attend(inputs: &[&Type], kv_heads: usize, page: usize) -> Result<Type, String> {
+fn attend(inputs: &[&Type], kv_heads: usize, page: usize, window: Option<usize>) -> Result<Type, String> {
+    let (inputs, sinks) = match inputs {
+        [six @ .., sinks] if six.len() == 6 => (six, Some(*sinks)),
+        _ => (inputs, None),
+    };
     let [q, k, v, pos, first, pages] = take(inputs)?;
     expect_dtype(q, GgmlType::F32)?;
     for t in [pos, first, pages] {
@@ -291,7 +295,14 @@ fn attend(inputs: &[&Type], kv_heads: usize, page: usize) -> Result<Type, String
     else {
         return Err(wrong());
     };
+    if let Some(sinks) = sinks {
+        expect_dtype(sinks, GgmlType::F32)?;
+        if sinks.shape.dims() != [Dim::Const(h)] {
+            return Err(format!("attend with {h} heads does not take sinks {sinks}"));
+        }
+    }
     let fits = page > 0
+        && window != Some(0)
         && kv_heads > 0
         && h % kv_heads == 0
         && kv_heads.checked_mul(dk) == Some(kw)

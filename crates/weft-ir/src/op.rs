@@ -231,8 +231,11 @@ pub enum Op {
     /// Causal attention of each token over its own sequence, in a paged cache.
     ///
     /// `(q [T, H, Dk], k [S, G·Dk], v [S, G·Dv], pos i32[T], first i32[T], pages i32[P]) → [T, H, Dv]`, where H query heads share
-    /// G key heads. Token `t` sees positions `0..=pos[t]`; position `p` is row `pages[first[t] + p / page] · page + p % page` of
-    /// the state.
+    /// G key heads. Token `t` sees positions `0..=pos[t]`, or the last `window` of them; position `p` is row
+    /// `pages[first[t] + p / page] · page + p % page` of the state.
+    ///
+    /// With a seventh operand, `sinks f32[H]`, the softmax of head `h` also has the score `sinks[h]`, which has no value: it
+    /// takes a share of the weights, and the others add up to less than 1.
     Attend {
         /// The factor of q·k before the softmax.
         scale: F32,
@@ -240,6 +243,8 @@ pub enum Op {
         kv_heads: usize,
         /// The rows of a page.
         page: usize,
+        /// How many positions a token sees at most, its own included. `None` if it sees all.
+        window: Option<usize>,
     },
 }
 

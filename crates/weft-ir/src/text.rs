@@ -49,8 +49,9 @@ fn attributes(op: &Op) -> String {
         Op::TopK { k } => format!(" k={k}"),
         Op::HeadDot { transposed } => format!(" transposed={transposed}"),
         Op::Product { joined } => format!(" joined={joined}"),
-        Op::Attend { scale, kv_heads, page } => {
-            format!(" scale={:?} kv_heads={kv_heads} page={page}", scale.0)
+        Op::Attend { scale, kv_heads, page, window } => {
+            let window = window.map_or(String::new(), |window| format!(" window={window}"));
+            format!(" scale={:?} kv_heads={kv_heads} page={page}{window}", scale.0)
         }
         Op::Hadamard | Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
         Op::Rows | Op::Take | Op::Store | Op::Dot | Op::SelectDot | Op::SelectSum => String::new(),
@@ -139,7 +140,8 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
     let flag = |key: &str| attr(key)?.parse::<bool>().map_err(|_| format!("`{key}` must be true or false"));
     let attributes = match name {
         "input" | "weight" | "state" | "rope" | "topk" | "head_dot" | "product" | "concat" => 1,
-        "slice" | "attend" => 3,
+        "slice" => 3,
+        "attend" => 3 + usize::from(attr("window").is_ok()),
         "const" => rest.len(),
         _ => usize::from(Reduce::from_name(name).is_some()),
     };
@@ -171,9 +173,12 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "select_dot" => Op::SelectDot,
         "select_sum" => Op::SelectSum,
         "store" => Op::Store,
-        "attend" => {
-            Op::Attend { scale: float(attr("scale")?)?, kv_heads: num("kv_heads")?, page: num("page")? }
-        }
+        "attend" => Op::Attend {
+            scale: float(attr("scale")?)?,
+            kv_heads: num("kv_heads")?,
+            page: num("page")?,
+            window: attr("window").ok().map(|_| num("window")).transpose()?,
+        },
         _ => {
             if let Some(u) = Unary::from_name(name) {
                 Op::Unary(u)

@@ -272,6 +272,10 @@ pub struct Attend {
     pub k_len: usize,
     /// The rows of a page.
     pub page: usize,
+    /// How many positions a token sees at most, its own included. `None` if it sees all.
+    pub window: Option<usize>,
+    /// A further score of each head's softmax, which has no value: `f32[H]`.
+    pub sinks: Option<ParamId>,
     /// The most pages of a sequence, if it is known: no token has a position beyond them.
     pub most_pages: Option<usize>,
 }
@@ -279,7 +283,14 @@ pub struct Attend {
 impl Attend {
     /// The most positions that a token attends to in a step whose sequences have so many pages together; saturates.
     pub fn most_positions(&self, pages: usize) -> usize {
-        pages.min(self.most_pages.unwrap_or(usize::MAX)).saturating_mul(self.page)
+        let all = pages.min(self.most_pages.unwrap_or(usize::MAX)).saturating_mul(self.page);
+        all.min(self.window.unwrap_or(usize::MAX))
+    }
+
+    /// The parameters that it reads.
+    pub fn params(&self) -> impl Iterator<Item = ParamId> {
+        let Attend { q, k, v, pos, first, pages, sinks, .. } = self;
+        [q.param, k.param, v.param, *pos, *first, *pages].into_iter().chain(*sinks)
     }
 }
 
@@ -354,9 +365,7 @@ impl Kernel {
         for part in &self.parts {
             let program = part.prologue.iter().flat_map(|prologue| &prologue.body).chain(&part.body);
             let attends = match &part.anchor {
-                Anchor::Attend(a) => {
-                    [a.q.param, a.k.param, a.v.param, a.pos, a.first, a.pages].contains(&param)
-                }
+                Anchor::Attend(a) => a.params().any(|read| read == param),
                 _ => false,
             };
             if attends || program.into_iter().any(reads) || part.products().iter().any(otherwise) {

@@ -26,6 +26,12 @@ impl Seen {
     pub fn causal(depth: u64, tokens: u64) -> Seen {
         Seen { rows: depth + tokens, pairs: depth * tokens + tokens * (tokens + 1) / 2 }
     }
+
+    /// At most what `tokens` tokens see that attend to the last `window` positions only.
+    fn within(self, window: usize, tokens: u64) -> Seen {
+        let most = tokens.saturating_mul(window as u64);
+        Seen { rows: self.rows.min(most), pairs: self.pairs.min(most) }
+    }
 }
 
 /// A product, an attention, or a part without either. A part's row program belongs to its first operation, and so does its
@@ -170,12 +176,14 @@ impl Counter<'_> {
     }
 
     fn attend(&self, cols: usize, attend: &Attend, seen: &Seen) -> Operation {
-        let Attend { q, k, v, pos, first, pages, heads, kv_heads, k_len, .. } = attend;
+        let Attend { q, k, v, pos, first, pages, heads, kv_heads, k_len, window, sinks, .. } = attend;
         let mut touches = vec![self.touch(q, None, *k_len, Access::Read)];
         let tokens = self.sizes.tokens as u64;
+        let seen = window.map_or(*seen, |window| seen.within(window, tokens));
         for (param, count) in [(*pos, tokens), (*first, tokens), (*pages, self.sizes.pages as u64)] {
             touches.push(self.values(param, Access::Read, count));
         }
+        touches.extend(sinks.map(|sinks| self.values(sinks, Access::Read, *heads as u64)));
         let (keys, values) = (columns(k, *kv_heads, *k_len), columns(v, *kv_heads, cols));
         let state = |param, columns| self.values(param, Access::Read, seen.rows * distinct(columns));
         if k.param == v.param {

@@ -218,7 +218,7 @@ fn uses(part: &Part) -> BTreeSet<ParamId> {
     }
     used.extend(part.products().iter().map(|p| p.w.param));
     if let Anchor::Attend(a) = &part.anchor {
-        used.extend([a.q.param, a.k.param, a.v.param, a.pos, a.first, a.pages]);
+        used.extend(a.params());
     }
     used
 }
@@ -423,6 +423,7 @@ impl Context<'_> {
             || !a.heads.is_multiple_of(a.kv_heads)
             || a.page == 0
             || a.k_len == 0
+            || a.window == Some(0)
             || a.most_pages == Some(0)
         {
             return Err(format!(
@@ -438,6 +439,11 @@ impl Context<'_> {
             if self.format(param, Access::Read)? != Format::I32 || self.values[param] < n {
                 return Err(format!("p{param} must be at least {n} indices"));
             }
+        }
+        if let Some(param) = a.sinks
+            && (self.format(param, Access::Read)? != Format::F32 || self.values[param] < a.heads)
+        {
+            return Err(format!("p{param} must be at least {} scores, f32", a.heads));
         }
         Ok(())
     }

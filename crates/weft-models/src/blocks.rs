@@ -12,7 +12,7 @@ mod spread;
 
 use weft_ir::NodeId;
 
-pub(crate) use gated::{Gated, JoinedGated};
+pub(crate) use gated::{Activation, Gated, JoinedGated};
 pub(crate) use gqa::{Grouped, Heads};
 pub(crate) use mla::{Latent, Queries};
 pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};

@@ -26,14 +26,20 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// Reads the keys.
+    /// Reads the keys, and refuses a sliding window.
     pub(crate) fn read(keys: &Keys<'_>) -> Result<Common, Error> {
+        let common = Common::read_windowed(keys)?;
+        refuse_window(keys, common.context)?;
+        Ok(common)
+    }
+
+    /// Reads the keys of a family whose layers may have a sliding window.
+    pub(crate) fn read_windowed(keys: &Keys<'_>) -> Result<Common, Error> {
         refuse_two_way_attention(keys)?;
         for factor in ["logit_scale", "embedding_scale", "residual_scale"] {
             keys.refuse_factor(factor)?;
         }
         let context = keys.number("context_length", 1..=MAX_CONTEXT)?;
-        refuse_window(keys, context)?;
         Ok(Common {
             name: keys.metadata.str("general.name")?.map(str::to_string),
             blocks: keys.number("block_count", 1..=MAX_LAYERS)?,
@@ -56,7 +62,7 @@ fn refuse_two_way_attention(keys: &Keys<'_>) -> Result<(), Error> {
     }
 }
 
-/// Sliding windows are not built; one of the whole context changes nothing.
+/// Most families have no sliding window; one of the whole context changes nothing.
 fn refuse_window(keys: &Keys<'_>, context: usize) -> Result<(), Error> {
     const WINDOW: &str = "attention.sliding_window";
     match keys.metadata.u32(&keys.name(WINDOW))? {

@@ -3,6 +3,7 @@
 mod deepseek2;
 mod family;
 mod glm4moe;
+mod gpt_oss;
 mod llama;
 mod nearest;
 mod phi3;
@@ -33,6 +34,7 @@ static FAMILIES: &[Family] = &[
     qwen3moe::FAMILY,
     glm4moe::FAMILY,
     phi3::FAMILY,
+    gpt_oss::FAMILY,
 ];
 
 /// The supported architectures: values of `general.architecture`.

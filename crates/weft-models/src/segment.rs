@@ -137,6 +137,15 @@ impl<'a> SegmentBuilder<'a> {
         Ok(self.weight(name, tensor, &[len]))
     }
 
+    /// A matrix that is not multiplied by, such as the biases of experts. Files store these as `f32`.
+    pub(crate) fn plain_matrix(&mut self, name: &str, shape: &[usize]) -> Result<NodeId, Error> {
+        let tensor = self.tensor(name, shape)?;
+        if tensor.ty != GgmlType::F32 {
+            return Err(self.wrong_type(tensor, "biases must be f32"));
+        }
+        Ok(self.weight(name, tensor, shape))
+    }
+
     /// Adds a bias to `x`, if the file has it.
     pub(crate) fn add_bias(&mut self, x: NodeId, name: &str, len: usize) -> Result<NodeId, Error> {
         if !self.has(name) {

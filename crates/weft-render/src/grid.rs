@@ -28,7 +28,7 @@ pub struct Groups {
     pub chunks: Option<Chunks>,
 }
 
-/// Positions split into chunks: `⌈pages · page / positions⌉` of them.
+/// Positions split into chunks: `⌈pages · page / positions⌉` of them, or fewer if a token sees only the last positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunks {
     /// The most pages of a sequence, if they are known. The others of a step are of other sequences.
@@ -37,6 +37,8 @@ pub struct Chunks {
     pub page: u32,
     /// Positions of a chunk.
     pub positions: u32,
+    /// The most chunks that a token sees, if it sees only the last positions.
+    pub seen: Option<u32>,
     /// The workgroups that share the chunks of a tile, if there can be more chunks. Otherwise each chunk has its own.
     pub shared_by: Option<u32>,
 }
@@ -48,6 +50,7 @@ impl Chunks {
             .min(self.most_pages.map_or(u64::MAX, u64::from))
             .saturating_mul(u64::from(self.page))
             .div_ceil(u64::from(self.positions.max(1)))
+            .min(self.seen.map_or(u64::MAX, u64::from))
     }
 
     /// The number of workgroups of a tile; saturates.
@@ -106,10 +109,15 @@ mod tests {
         assert_eq!(groups(4), [8, 2, 1]);
         let nothing = Grid { wide: 8, parts: vec![part(Dim::T, 1, 1, 1)] };
         assert_eq!(nothing.groups(&Sizes::default()), [0; 3]);
-        let chunks = Some(Chunks { most_pages: Some(9), page: 32, positions: 128, shared_by: None });
+        let chunks =
+            Some(Chunks { most_pages: Some(9), page: 32, positions: 128, seen: None, shared_by: None });
         let spread = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
         assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [15, 1, 1]);
         assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 40, ..Sizes::default() }), [15, 1, 1]);
+        let windowed = chunks.map(|chunks| Chunks { seen: Some(2), ..chunks });
+        let spread = Grid { wide: 64, parts: vec![Groups { chunks: windowed, ..part(Dim::T, 20, 4, 1) }] };
+        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 40, ..Sizes::default() }), [10, 1, 1]);
+        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 3, ..Sizes::default() }), [5, 1, 1]);
         let chunks = chunks.map(|chunks| Chunks { shared_by: Some(2), ..chunks });
         let shared = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
         assert_eq!(shared.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [10, 1, 1]);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use weft_device::Device;
-use weft_kern::{Anchor, Attend, Cached, Dim, F32, Format, Instr};
+use weft_kern::{Access, Anchor, Attend, Cached, Dim, F32, Format, Instr, Param};
 use weft_quant::GgmlType;
 
 use crate::arg::Arg;
@@ -76,6 +76,8 @@ pub fn case_of(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Ran
         kv_heads,
         k_len,
         page: PAGE,
+        window: None,
+        sinks: None,
         most_pages: None,
     };
     let strides = [heads * v_len, v_len];
@@ -90,6 +92,17 @@ pub fn case_of(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Ran
     // much.
     let roundings = 64 + 8 * k_len;
     Case::new(vec![part(&rows, v_len, Anchor::Attend(Box::new(attend)), body)], args, tokens, roundings)
+}
+
+/// The same case, in which each token sees so many positions at most, and each head has a sink.
+pub fn windowed(random: &mut Random, mut case: Case, window: usize) -> Case {
+    let sinks = case.args.len();
+    let Anchor::Attend(attend) = &mut case.kernel.parts[0].anchor else { panic!("expected attention") };
+    let values: Vec<f32> = random.floats(attend.heads).iter().map(|value| 4.0 * value).collect();
+    (attend.window, attend.sinks) = (Some(window), Some(sinks));
+    case.args.push(Arg::f32(&values));
+    case.kernel.params.push(Param { access: Access::Read, format: Format::F32 });
+    case
 }
 
 /// A token of a case by itself.
@@ -173,6 +186,37 @@ pub fn every_layout(device: &mut dyn Device) {
             assert!(
                 whole[6] == spread[6],
                 "{layout}: chunks of {chunk} give other bits when they are spread"
+            );
+        }
+    }
+}
+
+/// Windows of any length, anywhere in a chunk. The bits are those of each token alone, and of any way to visit chunks.
+pub fn windows_and_sinks(device: &mut dyn Device) {
+    let mut random = Random::new(6);
+    for (heads, kv_heads, latent, window) in
+        [(5, 1, true, 100), (4, 2, false, 1), (4, 2, false, 128), (8, 1, false, 37)]
+    {
+        let shape = Shape { heads, kv_heads, k_len: 64, v_len: 48, latent };
+        let sequences = [60..71, 0..1, 130..133, 3..140, 300..301, 639..641];
+        let case = case_of(&mut random, GgmlType::F16, shape, &sequences);
+        let case = windowed(&mut random, case, window);
+        let found = case.check(device);
+        let row = heads * 48 * 4;
+        for token in [0, 10, 11, 13, 15, 75, 150, case.tokens - 2, case.tokens - 1] {
+            let one = alone(&case, token).check(device);
+            assert!(
+                found[6][token * row..][..row] == one[6],
+                "window {window}: token {token} has other bits alone"
+            );
+        }
+        for chunk in [5, 32, 1000] {
+            let order = format!("lanes 64; rows 1 width 48 reduce 4 upcast 2 chunk {chunk}");
+            let whole = case.check_with(device, &order);
+            let spread = case.check_with(device, &format!("{order} spread"));
+            assert!(
+                whole[6] == spread[6],
+                "window {window}, chunks of {chunk}: other bits when they are spread"
             );
         }
     }

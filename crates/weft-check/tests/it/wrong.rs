@@ -66,6 +66,8 @@ fn attention() -> Case {
         kv_heads: 1,
         k_len: len,
         page,
+        window: None,
+        sinks: None,
         most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(5, &[heads * len, len], 0)];

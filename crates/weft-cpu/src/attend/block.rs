@@ -7,7 +7,7 @@ use super::nodes::Node;
 use super::plan::{BLOCK, Unit, runs};
 use super::prepared::Attend;
 use super::room::Room;
-use super::weights::weigh;
+use super::weights::{Weights, weigh};
 use super::{cached, round, tiles};
 use crate::isa::{Line, Numbers, Simd, Work};
 use crate::memory::Arg;
@@ -159,8 +159,14 @@ impl Stretch<'_> {
                 continue;
             }
             for row in rows.clone() {
-                let weights = &mut weights[row];
-                sums[row] = weigh(&scores[row], &scales, seen, query_scales[row], attend.limits, weights);
+                let (weights, unseen) = (&mut weights[row], unit.unseen(row / heads, start));
+                if unseen >= seen {
+                    sums[row] = (f32::NEG_INFINITY, 0.0);
+                    *weights = Weights::default();
+                    continue;
+                }
+                let (seen, scale) = (unseen..seen, query_scales[row]);
+                sums[row] = weigh(&scores[row], &scales, seen, scale, attend.limits, weights);
             }
             let y = &mut y[rows.start * lines..rows.end * lines];
             let values = tiles::Rows { lines: &pairs, stride: attend.pairs_stride };

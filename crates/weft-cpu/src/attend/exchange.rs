@@ -168,7 +168,7 @@ impl Work for Gather<'_> {
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) {
         for piece in self.exchange.pieces_of(self.number) {
-            for (i, node) in Node::of(piece.blocks()).enumerate() {
+            for (i, node) in Node::of(piece.blocks(), self.stack.begin).enumerate() {
                 let (sums, values) = self.stack.next();
                 self.exchange.take(piece, i, sums, values);
                 self.stack.push(simd, node);

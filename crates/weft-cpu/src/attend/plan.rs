@@ -33,6 +33,7 @@ pub(super) struct Layout<'a> {
     first: &'a [i32],
     heads: usize,
     group: usize,
+    window: usize,
     /// The most tokens of a unit.
     tokens: usize,
     /// Units for each key head.
@@ -51,26 +52,28 @@ pub(super) struct Unit<'a> {
     pub(super) first: usize,
     /// The tokens' positions.
     pub(super) pos: &'a [i32],
-    /// Blocks that the last token sees.
-    pub(super) blocks: usize,
+    /// The most positions that a token sees.
+    window: usize,
+    /// Blocks that any token sees.
+    pub(super) blocks: Range<usize>,
 }
 
 impl<'a> Layout<'a> {
-    /// Divides the work for tokens at these positions (not negative) of sequences that begin at these pages.
+    /// Divides the work for tokens at these positions (not negative) of sequences that begin at these pages. `group` of all `heads`
+    /// share a key head, and each sees the last `window` positions.
     pub(super) fn new(
-        pos: &'a [i32],
-        first: &'a [i32],
-        heads: usize,
-        group: usize,
+        (pos, first): (&'a [i32], &'a [i32]),
+        (heads, group): (usize, usize),
+        window: usize,
         threads: usize,
     ) -> Layout<'a> {
         let tokens = tokens_of(group, ROWS);
-        let whole = Layout { pos, first, heads, group, tokens, parts: 1, cut: false };
+        let whole = Layout { pos, first, heads, group, window, tokens, parts: 1, cut: false };
         if threads == 1 || whole.units().nth(MANY_UNITS * threads - 1).is_some() {
             return whole;
         }
         let cut = Layout { tokens: tokens_of(group, CUT_ROWS), cut: true, ..whole };
-        let blocks: usize = cut.units().map(|unit| unit.blocks).sum();
+        let blocks: usize = cut.units().map(|unit| unit.blocks.len()).sum();
         let parts = (MANY_BLOCKS * threads).div_ceil(blocks.max(1));
         Layout { parts: parts.min(threads).min(Layout::most_parts(group)), ..cut }
     }
@@ -82,15 +85,16 @@ impl<'a> Layout<'a> {
 
     /// All units, in order.
     pub(super) fn units(self) -> impl Iterator<Item = Unit<'a>> {
-        let Layout { pos, first, heads, group, tokens, parts, .. } = self;
+        let Layout { pos, first, heads, group, window, tokens, parts, .. } = self;
         let runs = runs(pos.len(), |token| first[token]);
         let some = runs.flat_map(move |run| {
             run.clone().step_by(tokens).map(move |start| start..run.end.min(start + tokens))
         });
         some.flat_map(move |tokens| {
             let (pos, first) = (&pos[tokens.clone()], first[tokens.start] as usize);
-            let last = pos.iter().copied().max().unwrap_or(0);
-            let blocks = last as usize / BLOCK + 1;
+            let last = pos.iter().copied().max().unwrap_or(0) as usize;
+            let least = pos.iter().copied().min().unwrap_or(0) as usize;
+            let blocks = begin(least, window) / BLOCK..last / BLOCK + 1;
             (0..heads / group * parts).map(move |i| {
                 let (kv_head, part) = (i / parts, i % parts);
                 let head = |part: usize| kv_head * group + group * part / parts;
@@ -100,7 +104,8 @@ impl<'a> Layout<'a> {
                     kv_head,
                     first,
                     pos,
-                    blocks,
+                    window,
+                    blocks: blocks.clone(),
                 }
             })
         })
@@ -120,10 +125,10 @@ impl Unit<'_> {
 
     /// The cost of all blocks.
     pub(super) fn cost(&self) -> u64 {
-        self.block_cost() * self.blocks as u64
+        self.block_cost() * self.blocks.len() as u64
     }
 
-    /// The number of positions of the block that begins at `start` that any token sees.
+    /// The position of the block that begins at `start` up to which any token sees, counted from `start`.
     #[inline(always)]
     pub(super) fn most_seen(&self, start: usize) -> usize {
         let mut most = 0;
@@ -133,11 +138,33 @@ impl Unit<'_> {
         most
     }
 
-    /// The number of positions of the block that begins at `start` that a token sees.
+    /// The position of the block that begins at `start` up to which a token sees, counted from `start`.
     #[inline(always)]
     pub(super) fn seen(&self, token: usize, start: usize) -> usize {
         (self.pos[token] as usize + 1).saturating_sub(start).min(BLOCK)
     }
+
+    /// The number of positions at the beginning of that block that a token does not see, because they are before its window.
+    #[inline(always)]
+    pub(super) fn unseen(&self, token: usize, start: usize) -> usize {
+        begin(self.pos[token] as usize, self.window).saturating_sub(start).min(BLOCK)
+    }
+
+    /// The number of those that no token sees.
+    #[inline(always)]
+    pub(super) fn least_unseen(&self, start: usize) -> usize {
+        let mut least = BLOCK;
+        for token in 0..self.tokens.len() {
+            least = least.min(self.unseen(token, start));
+        }
+        least
+    }
+}
+
+/// The first position that a token at `pos` sees.
+#[inline(always)]
+fn begin(pos: usize, window: usize) -> usize {
+    (pos + 1).saturating_sub(window)
 }
 
 /// Runs of equal values: where each begins, and where it ends.

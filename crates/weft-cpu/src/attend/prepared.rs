@@ -26,6 +26,10 @@ pub(crate) struct Attend {
     pub(super) first: usize,
     pub(super) pages: usize,
     pub(super) scale: f32,
+    /// A further score of each head's softmax.
+    pub(super) sinks: Option<usize>,
+    /// The most positions that a token sees.
+    pub(super) window: usize,
     pub(super) heads: usize,
     /// Query heads on a key head.
     pub(super) group: usize,
@@ -45,7 +49,15 @@ impl Attend {
         start: usize,
     ) -> Stretches<'a> {
         let bound = self.k.count(args).min(self.v.count(args));
-        Stretches { attend: self, args, unit, bound, start, at: 0, seen: unit.most_seen(start) }
+        Stretches {
+            attend: self,
+            args,
+            unit,
+            bound,
+            start,
+            at: unit.least_unseen(start),
+            seen: unit.most_seen(start),
+        }
     }
 }
 

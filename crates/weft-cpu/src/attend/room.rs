@@ -99,7 +99,8 @@ impl Room {
 
     /// The partial results of a unit, of `lines` lines a row.
     pub(super) fn stack(&mut self, unit: &Unit<'_>, lines: usize) -> Stack<'_> {
-        Stack { ids: &mut self.ids, values: &mut self.nodes, sums: &mut self.sums, rows: unit.rows(), lines }
+        let (rows, begin) = (unit.rows(), unit.blocks.start);
+        Stack { ids: &mut self.ids, values: &mut self.nodes, sums: &mut self.sums, rows, lines, begin }
     }
 
     /// Clears the partial results of the previous unit.

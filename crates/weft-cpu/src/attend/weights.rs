@@ -3,6 +3,8 @@
 // No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]
 
+use std::ops::Range;
+
 use super::plan::BLOCK;
 use super::round::{self, Limits};
 use crate::math;
@@ -46,12 +48,12 @@ impl Default for Scales {
     }
 }
 
-/// Turns the first `seen` scores into weights, and the others into 0. Returns the largest score and the sum of the weights.
+/// Turns the scores of `seen` positions into weights, and the others into 0. Returns the largest score and the sum of the weights.
 #[inline(always)]
 pub(super) fn weigh(
     scores: &Scores,
     scales: &Scales,
-    seen: usize,
+    seen: Range<usize>,
     query_scale: f32,
     limits: Limits,
     weights: &mut Weights,
@@ -60,8 +62,9 @@ pub(super) fn weigh(
     for i in 0..BLOCK {
         p[i] = scores.0[i] as f32 * (scales.keys[i] * query_scale);
     }
-    if seen < BLOCK {
-        p[seen..].fill(f32::NEG_INFINITY);
+    if seen.len() < BLOCK {
+        p[..seen.start].fill(f32::NEG_INFINITY);
+        p[seen.end..].fill(f32::NEG_INFINITY);
     }
     let top = largest(&p);
     for p in &mut p {
@@ -71,8 +74,9 @@ pub(super) fn weigh(
     for i in 0..BLOCK {
         p[i] *= scales.values[i];
     }
-    if seen < BLOCK {
-        p[seen..].fill(0.0);
+    if seen.len() < BLOCK {
+        p[..seen.start].fill(0.0);
+        p[seen.end..].fill(0.0);
     }
     let (of_one, of_all) = (largest(&p) / 32767.0, math::sum(&p) / limits.weights);
     // The second is NaN if any weight is NaN.

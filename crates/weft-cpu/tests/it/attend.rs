@@ -34,6 +34,17 @@ const SINGLE: Heads = Heads { heads: 10, kv_heads: 10, k_len: 7, v_len: 33, late
 
 /// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and values that no token may see are NaN.
 fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&[i32]]) -> Case {
+    windowed(random, ty, h, (page, None), sequences)
+}
+
+/// The same if each token sees so many positions at most; heads then have sinks.
+fn windowed(
+    random: &mut Random,
+    ty: GgmlType,
+    h: Heads,
+    (page, window): (usize, Option<usize>),
+    sequences: &[&[i32]],
+) -> Case {
     let Heads { heads, kv_heads, k_len, v_len, latent } = h;
     let positions = sequences.concat();
     let tokens = positions.len();
@@ -47,7 +58,11 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
     for ((sequence, len), used) in sequences.iter().zip(&lens).zip(used) {
         first.extend(vec![pages.len() as i32; sequence.len()]);
         let (own, others) = rest.split_at(used);
-        (0..*len).for_each(|p| seen[own[p / page] as usize * page + p % page] = true);
+        let sees = |at: usize| {
+            let within = |p: &&i32| window.is_none_or(|window| at + window > **p as usize);
+            sequence.iter().filter(within).any(|p| at <= *p as usize)
+        };
+        (0..*len).filter(|p| sees(*p)).for_each(|p| seen[own[p / page] as usize * page + p % page] = true);
         pages.extend(own.iter().chain(&[i32::MIN]));
         rest = others;
     }
@@ -71,6 +86,8 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
         Arg::i32(&first).per_token(1),
         Arg::i32(&pages),
         Arg::out(Format::F32, tokens * heads * v_len).per_token(heads * v_len),
+        // Some of them above all scores.
+        Arg::f32(&random.floats(heads).iter().map(|s| 8.0 * s).collect::<Vec<_>>()),
     ];
     let k = Cached { param: 1, offset: around, row_stride: k_row, head_stride: k_len };
     let v = match latent {
@@ -89,6 +106,8 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
         kv_heads,
         k_len,
         page,
+        window,
+        sinks: window.map(|_| 7),
         most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(6, &[heads * v_len, v_len], 0)];
@@ -117,6 +136,24 @@ fn latent_and_grouped_heads_of_any_length() {
     }
     for last in [3, 127, 130, 640] {
         devices.check(&case(&mut random, GgmlType::F16, WIDE, 64, &[&[last]]));
+    }
+}
+
+/// Windows that begin in any block, and anywhere in it: blocks before them are not read.
+#[test]
+fn windows_of_any_length() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(9));
+    for window in [1, 2, 100, 128, 129, 300, 5000] {
+        for heads in [LATENT, GROUPED] {
+            for last in [0, 127, 128, 300, 700, 1300] {
+                let window = (16, Some(window));
+                devices.check(&windowed(&mut random, GgmlType::F16, heads, window, &[&[last]]));
+            }
+            let chunk: Vec<i32> = (250..290).collect();
+            let sequences: &[&[i32]] = &[&[1000], &chunk, &[5], &[640, 641, 900, 1150]];
+            devices.check(&windowed(&mut random, GgmlType::F16, heads, (7, Some(window)), sequences));
+        }
+        devices.check(&windowed(&mut random, GgmlType::Q8_0, BLOCKS, (32, Some(window)), &[&[511, 512]]));
     }
 }
 

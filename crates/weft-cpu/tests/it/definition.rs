@@ -176,34 +176,52 @@ fn exact(x: &[i32], y: &[i32]) -> f32 {
     x.iter().zip(y).map(|(x, y)| x * y).sum::<i32>() as f32
 }
 
-/// Of a block of positions.
-fn block(law: Law, q: &Row, k: &[Row], v: &[Row], scale: f32) -> Partial {
+/// Of a block of positions, of which the first are not seen; `None` if none is.
+fn block(law: Law, q: &Row, k: &[Row], v: &[Row], (scale, unseen): (f32, usize)) -> Option<Partial> {
+    if unseen >= k.len() {
+        return None;
+    }
     let score = |k: &Row| exact(&q.numbers, &k.numbers) * (k.scale * (q.scale * scale));
-    let scores: Vec<f32> = k.iter().map(score).collect();
+    let mut scores: Vec<f32> = k.iter().map(score).collect();
+    scores[..unseen].fill(f32::NEG_INFINITY);
     let m = scores.iter().fold(f32::NEG_INFINITY, |m, s| m.max(*s));
     let p = exp(&scores.iter().map(|s| s - m).collect::<Vec<_>>());
     let w: Vec<f32> = p.iter().zip(v).map(|(p, v)| p * v.scale).collect();
     let w = law.weights(&w, lanes(w.iter().copied()));
     let column = |i: usize| v.iter().map(|v| v.numbers[i]).collect::<Vec<_>>();
     let y = (0..v[0].numbers.len()).map(|i| exact(&w.numbers, &column(i)) * w.scale).collect();
-    (m, lanes(p.into_iter()), y)
+    Some((m, lanes(p.into_iter()), y))
 }
 
 /// Of blocks: the first of them, the largest power of two that leaves some, and the others.
-fn joined(blocks: &[Partial]) -> Partial {
+fn joined(blocks: &[Option<Partial>]) -> Option<Partial> {
     if let [only] = blocks {
         return only.clone();
     }
     let (a, b) = blocks.split_at(blocks.len().next_power_of_two() / 2);
-    let (a, b) = (joined(a), joined(b));
+    let (a, b) = match (joined(a), joined(b)) {
+        (Some(a), Some(b)) => (a, b),
+        (a, b) => return a.or(b),
+    };
     let m = a.0.max(b.0);
     let (alpha, beta) = (exp(&[a.0 - m])[0], exp(&[b.0 - m])[0]);
     let y = a.2.iter().zip(&b.2).map(|(a, b)| b.mul_add(beta, a * alpha)).collect();
-    (m, b.1.mul_add(beta, a.1 * alpha), y)
+    Some((m, b.1.mul_add(beta, a.1 * alpha), y))
 }
 
 /// A query that attends to all positions it sees; `values_at` is where values begin in keys, if they are part of them.
 fn attention(ty: GgmlType, k_len: usize, v_len: usize, values_at: Option<usize>, seen: usize) {
+    windowed(ty, (k_len, v_len), values_at, seen, None);
+}
+
+/// The same, of only the last positions, and with a sink, if there is a window.
+fn windowed(
+    ty: GgmlType,
+    (k_len, v_len): (usize, usize),
+    values_at: Option<usize>,
+    seen: usize,
+    window: Option<(usize, f32)>,
+) {
     let (mut random, scale, law) = (Random::new(5), 3.0, Law::of(k_len));
     let q = random.floats(k_len);
     let (keys, values) = (random.weight(ty, seen * k_len), random.weight(ty, seen * v_len));
@@ -217,9 +235,18 @@ fn attention(ty: GgmlType, k_len: usize, v_len: usize, values_at: Option<usize>,
         None => rows(&values),
     };
     let row = law.row(&q);
-    let blocks = k.chunks(128).zip(v.chunks(128));
-    let blocks: Vec<Partial> = blocks.map(|(k, v)| block(law, &row, k, v, scale)).collect();
-    let (_, l, y) = joined(&blocks);
+    let begin = window.map_or(0, |(window, _)| seen.saturating_sub(window));
+    let blocks = k.chunks(128).zip(v.chunks(128)).enumerate();
+    let unseen = |at: usize| begin.saturating_sub(128 * at).min(128);
+    let blocks: Vec<Option<Partial>> =
+        blocks.map(|(at, (k, v))| block(law, &row, k, v, (scale, unseen(at)))).collect();
+    let (m, mut l, mut y) = joined(&blocks).unwrap();
+    if let Some((_, sink)) = window {
+        let top = m.max(sink);
+        let (alpha, beta) = (exp(&[m - top])[0], exp(&[sink - top])[0]);
+        l = l * alpha + beta;
+        y.iter_mut().for_each(|y| *y *= alpha);
+    }
     let expected: Vec<f32> = y.iter().map(|y| y / l).collect();
 
     let rows = |param, len| Cached { param, offset: 0, row_stride: len, head_stride: 0 };
@@ -235,16 +262,19 @@ fn attention(ty: GgmlType, k_len: usize, v_len: usize, values_at: Option<usize>,
         kv_heads: 1,
         k_len,
         page: seen,
+        window: window.map(|(window, _)| window),
+        sinks: window.map(|_| 6),
         most_pages: None,
     };
-    let body = vec![Instr::Acc(0), store_to(6, &[0, 0], 0)];
+    let body = vec![Instr::Acc(0), store_to(7, &[0, 0], 0)];
     let kernel = kernel(&[Dim::Const(1), Dim::Const(1)], v_len, Anchor::Attend(Box::new(attend)), body);
     let states =
         [(k_len, keys), (v_len, values)].map(|(len, bytes)| Arg::read(Format::Ggml(ty), seen * len, bytes));
     let numbers = [seen as i32 - 1, 0, 0].map(|i| Arg::i32(&[i]));
     let out = Arg::out(Format::F32, v_len);
-    let args = [&[Arg::f32(&q)][..], &states, &numbers, &[out]].concat();
-    let what = format!("{ty}, keys of {k_len}, {seen} positions");
+    let sink = Arg::f32(&[window.map_or(0.0, |(_, sink)| sink)]);
+    let args = [&[Arg::f32(&q)][..], &states, &numbers, &[sink, out]].concat();
+    let what = format!("{ty}, keys of {k_len}, {seen} positions, window {window:?}");
     assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{what}");
 }
 
@@ -253,6 +283,15 @@ fn attention_to_any_number_of_positions() {
     for seen in [1, 75, 128, 129, 300, 6 * 128 + 75] {
         attention(GgmlType::F32, 21, 19, None, seen);
         attention(GgmlType::Q8_0, 96, 32, None, seen);
+    }
+}
+
+#[test]
+fn attention_to_a_window_with_a_sink() {
+    for (seen, window) in [(75, 75), (200, 72), (200, 73), (900, 1), (900, 260), (1300, 1299)] {
+        for sink in [-3.0, 0.5, 40.0] {
+            windowed(GgmlType::F32, (21, 19), None, seen, Some((window, sink)));
+        }
     }
 }
 

@@ -333,6 +333,8 @@ fn bad_positions_and_pages() {
         kv_heads: 1,
         k_len: 4,
         page: 4,
+        window: None,
+        sinks: None,
         most_pages: None,
     };
     let anchor = Anchor::Attend(Box::new(attend));

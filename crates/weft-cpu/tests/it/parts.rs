@@ -124,6 +124,8 @@ impl Parts {
             pos,
             first,
             pages,
+            window: None,
+            sinks: None,
             most_pages: None,
             scale: F32(0.3),
             heads,

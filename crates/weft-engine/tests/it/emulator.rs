@@ -46,6 +46,11 @@ fn grouped_attention_and_experts() {
 }
 
 #[test]
+fn windows_and_sinks() {
+    check("gpt-oss-odd-q4_0", GgmlType::F16);
+}
+
+#[test]
 fn a_dense_model_with_an_8_bit_cache() {
     check("llama-tiny-q6_k", GgmlType::Q8_0);
 }

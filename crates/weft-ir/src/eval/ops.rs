@@ -97,9 +97,9 @@ pub(super) fn apply(
             }
             Ok(Tensor::f32(shape, data))
         }
-        Op::Attend { scale, kv_heads, page } => {
-            let args = (0..6).map(arg).collect::<Result<Vec<_>, _>>()?;
-            attend(&args, scale.0, *kv_heads, *page, shape)
+        Op::Attend { scale, kv_heads, page, window } => {
+            let args = (0..node.inputs.len()).map(arg).collect::<Result<Vec<_>, _>>()?;
+            attend(&args, scale.0, *kv_heads, (*page, *window), shape)
         }
         Op::Input { .. } | Op::Weight { .. } | Op::State { .. } => Err("sources are not computed".into()),
     };
@@ -344,18 +344,22 @@ fn attend(
     args: &[Tensor],
     scale: f32,
     groups: usize,
-    page: usize,
+    (page, window): (usize, Option<usize>),
     shape: Vec<usize>,
 ) -> Result<Tensor, String> {
-    let [q, k, v, pos, first, pages] = args else { return Err("attend takes six operands".into()) };
+    let [q, k, v, pos, first, pages, sinks @ ..] = args else {
+        return Err("attend takes six operands, or seven".into());
+    };
+    let sinks = sinks.first().map(floats).transpose()?;
     let (tokens, heads, dv, dk) = (shape[0], shape[1], shape[2], q.shape()[2]);
     let (q, kv, vv, slots) = (floats(q)?, floats(k)?, floats(v)?, k.shape()[0]);
     let (pos, first, pages) = (ints(pos)?, ints(first)?, ints(pages)?);
     let mut out = vec![0.0; tokens * heads * dv];
     for t in 0..tokens {
         let seen = usize::try_from(pos[t]).map_err(|_| format!("position {} is negative", pos[t]))? + 1;
-        let mut rows = Vec::with_capacity(seen);
-        for p in 0..seen {
+        let begin = window.map_or(0, |window| seen.saturating_sub(window));
+        let mut rows = Vec::with_capacity(seen - begin);
+        for p in begin..seen {
             let at = usize::try_from(first[t]).ok().and_then(|f| f.checked_add(p / page));
             let page_id =
                 at.and_then(|at| pages.get(at)).ok_or_else(|| format!("position {p} has no page"))?;
@@ -372,9 +376,11 @@ fn attend(
             let query = &q[(t * heads + h) * dk..][..dk];
             let scores: Vec<f32> =
                 rows.iter().map(|r| multiply(query, &kv[(r * groups + g) * dk..][..dk]) * scale).collect();
-            let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            let weights: Vec<f64> = scores.iter().map(|s| f64::from(s - top).exp()).collect();
-            let total: f64 = weights.iter().sum();
+            let sink = sinks.map(|sinks| sinks[h]);
+            let top = scores.iter().copied().chain(sink).fold(f32::NEG_INFINITY, f32::max);
+            let weight = |s: f32| f64::from(s - top).exp();
+            let weights: Vec<f64> = scores.iter().map(|s| weight(*s)).collect();
+            let total = weights.iter().sum::<f64>() + sink.map_or(0.0, weight);
             for (i, y) in out[(t * heads + h) * dv..][..dv].iter_mut().enumerate() {
                 let sum: f64 = rows
                     .iter()

@@ -39,9 +39,11 @@ pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
         score_error = score_error
             .max(scale.abs() * (rounding + sum_error(a.k_len) * (sizes + rounding)) + 4.0 * U * score.abs());
     }
-    let rescaled = rescalings(attention.scores());
-    let top = attention.scores().iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let lowest = attention.scores().iter().copied().fold(f64::INFINITY, f64::min);
+    // A further score of the softmax is joined last or first.
+    let scores: Vec<f64> = attention.sink().into_iter().chain(attention.scores().iter().copied()).collect();
+    let rescaled = rescalings(&scores) + if attention.sink().is_some() { 1.0 } else { 0.0 };
+    let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let range = (top - lowest).min(104.0) + score_error;
     // The relative error of a weight and of the sum of weights: from scores, and from rounding exponentials and products.
     let weight_error = (2.0 * score_error).exp_m1() + ULP * (4.0 * rescaled + 2.0 * range);
@@ -53,8 +55,9 @@ pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
         if a.k.param == a.v.param { key_tops[p].max(own) } else { own }
     };
     let heavy: Vec<f64> = attention.weights().iter().enumerate().map(|(p, w)| w * value_top(p)).collect();
-    // Half a step of the weights, times the largest number they are multiplied with.
-    let weight_step = heavy.chunks(BLOCK).map(|block| {
+    // Half a step of the weights, times the largest number they are multiplied with. Blocks begin at fixed positions.
+    let (first, others) = heavy.split_at((BLOCK - attention.begin() % BLOCK).min(positions));
+    let weight_step = std::iter::once(first).chain(others.chunks(BLOCK)).map(|block| {
         let most = block.iter().copied().fold(0.0, f64::max) / 32767.0;
         most.max(block.iter().sum::<f64>() / (MOST / numbers - BLOCK as f64)) / 2.0
     });

@@ -16,6 +16,8 @@ pub struct Attention<'a> {
     scores: Vec<f64>,
     weights: Vec<f64>,
     total: f64,
+    sink: Option<f64>,
+    begin: usize,
 }
 
 impl<'a> Attention<'a> {
@@ -27,15 +29,18 @@ impl<'a> Attention<'a> {
     ) -> Result<Attention<'a>, String> {
         let [token, head] = row[..] else { return Err("rows must be tokens × heads".into()) };
         let group = head / (attend.heads / attend.kv_heads);
-        let rows = cache_rows(args, token, attend)?;
+        let (begin, rows) = cache_rows(args, token, attend)?;
         let (q, start) = (&attend.q, base(&attend.q, row));
         let query = (0..attend.k_len).map(|i| f64::from(args[q.param].float(start + i * q.step))).collect();
+        let sink = attend.sinks.map(|sinks| f64::from(args[sinks].float(head)));
+        let (scores, weights) = (Vec::new(), Vec::new());
         let mut attention =
-            Attention { args, attend, group, rows, query, scores: vec![], weights: vec![], total: 0.0 };
+            Attention { args, attend, group, rows, query, scores, weights, total: 0.0, sink, begin };
         attention.scores = (0..attention.positions()).map(|p| attention.score(p)).collect();
-        let top = attention.scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let top = attention.scores.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
         attention.weights = attention.scores.iter().map(|score| (score - top).exp()).collect();
-        attention.total = attention.weights.iter().sum();
+        let sink = sink.map_or(0.0, |sink| (sink - top).exp());
+        attention.total = attention.weights.iter().sum::<f64>() + sink;
         Ok(attention)
     }
 
@@ -63,6 +68,11 @@ impl<'a> Attention<'a> {
         self.rows.len()
     }
 
+    /// The first position that is attended to; `key(0, ..)` is its key.
+    pub fn begin(&self) -> usize {
+        self.begin
+    }
+
     /// The query, `[k_len]`.
     pub fn query(&self) -> &[f64] {
         &self.query
@@ -83,12 +93,17 @@ impl<'a> Attention<'a> {
         &self.scores
     }
 
-    /// `exp(score - largest score)`, `[positions]`.
+    /// The further score of the head's softmax, if it has one.
+    pub fn sink(&self) -> Option<f64> {
+        self.sink
+    }
+
+    /// `exp(score - largest score)`, `[positions]`; the head's further score may be the largest.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// The sum of the weights, which the result is divided by.
+    /// The sum of the weights and that of the head's further score, which the result is divided by.
     pub fn total(&self) -> f64 {
         self.total
     }
@@ -100,8 +115,8 @@ impl<'a> Attention<'a> {
     }
 }
 
-/// The cache rows of the positions that a token sees, from the first to its own.
-fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<Vec<usize>, String> {
+/// The first position that a token sees, and the cache rows of all from that to its own.
+fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<(usize, Vec<usize>), String> {
     let pos = args[a.pos].int(token);
     let seen = usize::try_from(pos).map_err(|_| format!("position {pos} is negative"))? + 1;
     let first = args[a.first].int(token);
@@ -115,5 +130,7 @@ fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<Vec<usize
         let found = usize::try_from(row).ok().filter(|row| *row < bound);
         found.ok_or_else(|| format!("state row {row} is out of range: there are {bound}"))
     };
-    (0..seen).map(row).collect()
+    let begin = a.window.map_or(0, |window| seen.saturating_sub(window));
+    let rows = (begin..seen).map(row).collect::<Result<_, _>>()?;
+    Ok((begin, rows))
 }

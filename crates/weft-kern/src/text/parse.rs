@@ -253,6 +253,8 @@ fn anchor(text: &str) -> Parsed<Anchor> {
             kv_heads: attrs.num("kv_heads")?,
             k_len: attrs.num("k_len")?,
             page: attrs.num("page")?,
+            window: attrs.get("window").ok().map(|n| number(n, "")).transpose()?,
+            sinks: attrs.get("sinks").ok().map(|p| number(p, "p")).transpose()?,
             most_pages: attrs.get("most_pages").ok().map(|n| number(n, "")).transpose()?,
         }))),
         other => Err(format!("unknown anchor `{other}`")),

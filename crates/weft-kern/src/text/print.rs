@@ -80,10 +80,12 @@ impl fmt::Display for Product {
 
 impl fmt::Display for Attend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Attend { q, k, v, pos, first, pages, scale, heads, kv_heads, k_len, page, most_pages } = self;
+        let Attend { q, k, v, pos, first, pages, scale, heads, kv_heads, k_len, page, .. } = self;
         write!(f, "attend q={q} k={k} v={v} pos=p{pos} first=p{first} pages=p{pages}")?;
         write!(f, " scale={:?} heads={heads} kv_heads={kv_heads} k_len={k_len} page={page}", scale.0)?;
-        most_pages.iter().try_for_each(|n| write!(f, " most_pages={n}"))
+        self.window.iter().try_for_each(|n| write!(f, " window={n}"))?;
+        self.sinks.iter().try_for_each(|p| write!(f, " sinks=p{p}"))?;
+        self.most_pages.iter().try_for_each(|n| write!(f, " most_pages={n}"))
     }
 }
 

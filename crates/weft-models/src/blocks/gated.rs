@@ -1,6 +1,6 @@
 //! The gated feed-forward network: SwiGLU and its variants (Shazeer, 2020, <https://arxiv.org/abs/2002.05202>).
 
-use weft_ir::{NodeId, Op, Unary};
+use weft_ir::NodeId;
 
 use super::{Block, linear};
 use crate::config::BlockInfo;
@@ -14,9 +14,22 @@ pub(crate) struct Gated {
     pub(crate) hidden: usize,
     /// Intermediate width.
     pub(crate) width: usize,
-    /// The gate's activation: SiLU for SwiGLU.
-    pub(crate) activation: Unary,
+    /// How gate and up are combined.
+    pub(crate) activation: Activation,
 }
+
+/// What a gated network computes from its gate and its up product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Activation {
+    /// SwiGLU: `silu(gate) · up`.
+    Silu,
+    /// The SwiGLU of gpt-oss: with `g = min(gate, 7)` and `u` as up between −7 and 7, `g · sigmoid(1.702 · g) · (u + 1)`.
+    Clamped,
+}
+
+/// The bound of [`Activation::Clamped`], and the factor in its sigmoid.
+const LIMIT: f32 = 7.0;
+const ALPHA: f32 = 1.702;
 
 impl Gated {
     /// Builds the network from `ffn_gate{suffix}`, `ffn_up{suffix}` and `ffn_down{suffix}`.
@@ -32,10 +45,26 @@ impl Gated {
         linear(s, inner, &format!("ffn_down{suffix}"), self.width, self.hidden)
     }
 
-    /// `activation(gate) · up`.
+    /// Combines gate and up.
     pub(super) fn gate(&self, s: &mut SegmentBuilder<'_>, gate: NodeId, up: NodeId) -> NodeId {
-        let gate = s.g.push(Op::Unary(self.activation), vec![gate], None);
-        s.g.mul(gate, up)
+        let g = &mut s.g;
+        match self.activation {
+            Activation::Silu => {
+                let gate = g.silu(gate);
+                g.mul(gate, up)
+            }
+            Activation::Clamped => {
+                let [limit, least, alpha, one] = [LIMIT, -LIMIT, ALPHA, 1.0].map(|n| g.scalar(n));
+                let gate = g.min(gate, limit);
+                let steep = g.mul(gate, alpha);
+                let share = g.sigmoid(steep);
+                let gate = g.mul(gate, share);
+                let up = g.min(up, limit);
+                let up = g.max(up, least);
+                let up = g.add(up, one);
+                g.mul(gate, up)
+            }
+        }
     }
 }
 

@@ -25,6 +25,10 @@ pub(crate) struct Grouped {
     pub(crate) rope: Rope,
     /// Factor applied to scores before the softmax.
     pub(crate) scale: f32,
+    /// How many positions a token sees at most, its own included. `None` if it sees all.
+    pub(crate) window: Option<usize>,
+    /// Whether the softmax of each head has a further score, `attn_sinks`, which has no value.
+    pub(crate) sinks: bool,
 }
 
 /// The number and width of heads.
@@ -143,16 +147,18 @@ impl Grouped {
 
 impl Block for Grouped {
     fn short_name(&self) -> &'static str {
-        "gqa"
+        if self.window.is_some() { "swa" } else { "gqa" }
     }
 
     fn info(&self) -> BlockInfo {
         let Heads { queries, keys, width } = self.heads;
-        BlockInfo {
-            kind: "grouped",
-            sizes: vec![("kv_heads", keys), ("head_width", width)],
-            summary: format!("{queries} heads of {width}, {keys} of keys and values"),
+        let mut sizes = vec![("kv_heads", keys), ("head_width", width)];
+        let mut summary = format!("{queries} heads of {width}, {keys} of keys and values");
+        if let Some(window) = self.window {
+            sizes.push(("window", window));
+            summary += &format!(", over the last {window} positions");
         }
+        BlockInfo { kind: "grouped", sizes, summary }
     }
 
     /// The keys and values of all heads are stored side by side in the states `k` and `v`.
@@ -171,7 +177,8 @@ impl Block for Grouped {
         let k = s.store("k", k, kv_width);
         let v = s.store("v", v, kv_width);
 
-        let inputs = attend_inputs(s, q, k, v);
+        let sinks = self.sinks.then(|| s.vector("attn_sinks.weight", queries)).transpose()?;
+        let inputs = AttendInputs { window: self.window, sinks, ..attend_inputs(s, q, k, v) };
         let heads = s.g.attend(inputs, self.scale, keys, s.options.page);
         let joined = s.g.reshape(heads, [Dim::T, q_width.into()]);
         let joined = spread.apply(s, joined, &[q_width]);
@@ -183,5 +190,5 @@ impl Block for Grouped {
 pub(super) fn attend_inputs(s: &mut SegmentBuilder<'_>, q: NodeId, k: NodeId, v: NodeId) -> AttendInputs {
     let (pos, first) = (s.per_token("pos"), s.per_token("first"));
     let pages = s.g.input("pages", weft_quant::GgmlType::I32, [Dim::P]);
-    AttendInputs { q, k, v, pos, first, pages }
+    AttendInputs { q, k, v, pos, first, pages, window: None, sinks: None }
 }

@@ -174,19 +174,38 @@ fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
 }
 
 impl Experts {
-    /// The gate and up products of the chosen experts, `f32[T, used, width]` each. Some files join both matrices in one
-    /// tensor, the gates first.
+    /// The gate and up products of the chosen experts, `f32[T, used, width]` each, with the biases that the file has. Some files
+    /// join both matrices in one tensor, the gates first.
     fn gate_up(&self, s: &mut SegmentBuilder<'_>, x: NodeId, ids: NodeId) -> Result<(NodeId, NodeId), Error> {
         let Experts { count: Count { experts, .. }, expert: Gated { hidden, width, .. }, .. } = *self;
         if s.has("ffn_gate_up_exps.weight") {
             let w = s.matrix("ffn_gate_up_exps.weight", &[experts, 2 * width, hidden])?;
             let both = s.g.select_dot(x, w, ids);
+            let both = add_biases(s, both, "ffn_gate_up_exps.bias", &[experts, 2 * width], ids)?;
             return Ok((s.g.slice(both, 2, 0, width), s.g.slice(both, 2, width, width)));
         }
         let gate = s.matrix("ffn_gate_exps.weight", &[experts, width, hidden])?;
         let up = s.matrix("ffn_up_exps.weight", &[experts, width, hidden])?;
-        Ok((s.g.select_dot(x, gate, ids), s.g.select_dot(x, up, ids)))
+        let (gate, up) = (s.g.select_dot(x, gate, ids), s.g.select_dot(x, up, ids));
+        let gate = add_biases(s, gate, "ffn_gate_exps.bias", &[experts, width], ids)?;
+        Ok((gate, add_biases(s, up, "ffn_up_exps.bias", &[experts, width], ids)?))
     }
+}
+
+/// Adds the bias of each chosen expert to its product, `f32[T, used, N]`, if the file has biases.
+fn add_biases(
+    s: &mut SegmentBuilder<'_>,
+    x: NodeId,
+    name: &str,
+    shape: &[usize],
+    ids: NodeId,
+) -> Result<NodeId, Error> {
+    if !s.has(name) {
+        return Ok(x);
+    }
+    let biases = s.plain_matrix(name, shape)?;
+    let chosen = s.g.rows(biases, ids);
+    Ok(s.g.add(x, chosen))
 }
 
 impl Block for Experts {
@@ -222,8 +241,9 @@ impl Block for Experts {
         let (gate, up) = self.gate_up(s, x, ids)?;
         let down = s.matrix("ffn_down_exps.weight", &[count.experts, hidden, width])?;
         let inner = expert.gate(s, gate, up);
+        let each = s.g.select_dot(inner, down, ids);
+        let each = add_biases(s, each, "ffn_down_exps.bias", &[count.experts, hidden], ids)?;
         let g = &mut s.g;
-        let each = g.select_dot(inner, down, ids);
         let weights = g.reshape(weights, [Dim::T, count.used.into(), 1.into()]);
         let weighted = g.mul(each, weights);
         let sum = g.reduce_sum(weighted, 1);
@@ -258,8 +278,9 @@ impl Router {
     pub(crate) fn only_softmax(keys: &Keys<'_>, normalise: bool) -> Result<Router, Error> {
         refuse_groups(keys)?;
         const GATING: &str = "expert_gating_func";
-        // Zero means "not set".
-        if let Some(gating) = keys.metadata.u32(&keys.name(GATING))?.filter(|gating| *gating > 1) {
+        // Zero means "not set", and 3 a softmax over the chosen experts alone, which equals the normalised one.
+        let is_softmax = |gating: &u32| *gating <= 1 || normalise && *gating == 3;
+        if let Some(gating) = keys.metadata.u32(&keys.name(GATING))?.filter(|gating| !is_softmax(gating)) {
             return Err(keys.unsupported(GATING, gating, "it can only be 1 (softmax)"));
         }
         const NORM: &str = "expert_weights_norm";
@@ -280,6 +301,7 @@ impl Router {
     ) -> Result<(NodeId, NodeId), Error> {
         let router = s.matrix("ffn_gate_inp.weight", &[count.experts, hidden])?;
         let logits = s.g.dot(x, router);
+        let logits = s.add_bias(logits, "ffn_gate_inp.bias", count.experts)?;
         let probs = match self.gating {
             Gating::Sigmoid => s.g.sigmoid(logits),
             Gating::Softmax => softmax(s, logits),

@@ -4,10 +4,12 @@
 //! Keys, defaults and fallbacks are the same as in llama.cpp (`src/models/deepseek2.cpp`).
 
 use weft_gguf::Gguf;
-use weft_ir::{RopeStyle, Unary};
+use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Block, Count, Experts, Gated, Gating, Groups, Latent, Queries, Rope, Router, Shared};
+use crate::blocks::{
+    Activation, Block, Count, Experts, Gated, Gating, Groups, Latent, Queries, Rope, Router, Shared,
+};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -140,7 +142,7 @@ pub(super) fn feed_forward(
     let Common { hidden, blocks, .. } = *common;
     let network = |key: &str, width: u32| {
         let width = keys.within(key, width, 1..=MAX_WIDTH)?;
-        Ok::<_, Error>(Gated { hidden, width, activation: Unary::Silu })
+        Ok::<_, Error>(Gated { hidden, width, activation: Activation::Silu })
     };
     let dense = keys.number_opt("leading_dense_block_count", 0..=MAX_LAYERS)?.unwrap_or(0).min(layers);
     let mut feed_forward: Vec<Box<dyn Block>> = Vec::with_capacity(layers);

@@ -2,10 +2,10 @@
 //!
 //! Keys are documented in GGML's `docs/gguf.md`; defaults are the same as in llama.cpp.
 
-use weft_ir::{RopeStyle, Unary};
+use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Block, Count, Experts, Gated, Grouped, Heads, Rope, Router};
+use crate::blocks::{Activation, Block, Count, Experts, Gated, Grouped, Heads, Rope, Router};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -45,6 +45,8 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         qk_norm: None,
         rope: Rope::read(&file.keys, RopeStyle::Pairs, rotated, common.context)?.with_factors(file)?,
         scale: scale.unwrap_or(heads.scale()),
+        window: None,
+        sinks: false,
     };
     let feed_forward = feed_forward(file, &common)?;
 
@@ -66,7 +68,7 @@ fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Blo
     };
     let block = |width: u32| -> Result<Box<dyn Block>, Error> {
         let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-        let network = Gated { hidden, width, activation: Unary::Silu };
+        let network = Gated { hidden, width, activation: Activation::Silu };
         Ok(match experts {
             None => Box::new(network),
             Some((count, router)) => Box::new(Experts { count, expert: network, shared: None, router }),

@@ -49,7 +49,9 @@ pub(super) fn nearest(gguf: &Gguf, architecture: &str, families: &[Family]) -> O
             && !matches!(metadata.f32(&name), Ok(Some(0.0)))
             && !matches!(metadata.u32(&name), Ok(Some(0)))
     };
-    differences.extend(KEYS.iter().filter(|(key, _)| is_set(key)).map(|(_, what)| (*what).to_string()));
+    let has_windows = family.tensors.contains(&"attn_sinks");
+    let is_other = |key: &str| is_set(key) && !(has_windows && key == "attention.sliding_window");
+    differences.extend(KEYS.iter().filter(|(key, _)| is_other(key)).map(|(_, what)| (*what).to_string()));
     let differences = match differences.split_last() {
         None => "has the same tensors but may compute something else with them".to_string(),
         Some((last, [])) => format!("also has {last}"),
@@ -63,11 +65,11 @@ fn in_block(name: &str) -> Option<&str> {
     name.strip_prefix("blk.")?.split_once('.').map(|(_, name)| name)
 }
 
-/// Whether a family builds this tensor of a block: a weight that it lists, or the bias of one. Experts have none.
+/// Whether a family builds this tensor of a block: a weight that it lists, or the bias of one.
 fn is_known(family: &Family, name: &str) -> bool {
     let listed = |name: &str| family.tensors.contains(&name);
     match name.strip_suffix(".bias") {
-        Some(name) => listed(name) && !name.ends_with("_exps") && name != "ffn_gate_inp",
+        Some(name) => listed(name),
         None => name.strip_suffix(".weight").is_some_and(listed),
     }
 }

@@ -9,10 +9,10 @@
 //! given the whole context: the choice must not depend on the length of a prompt, because keys in the cache are rotated
 //! already.
 
-use weft_ir::{RopeStyle, Unary};
+use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Gated, Grouped, Heads, JoinedGated, Rope};
+use crate::blocks::{Activation, Gated, Grouped, Heads, JoinedGated, Rope};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -50,6 +50,8 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         qk_norm: None,
         rope: rope.with_long_factors(file, common.context)?,
         scale: heads.only_scale(keys)?,
+        window: None,
+        sinks: false,
     };
     const WIDTH: &str = "feed_forward_length";
     let widths = keys.per_layer(WIDTH, common.blocks)?;
@@ -58,7 +60,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let mut model = ModelBuilder::new(file, common)?;
     for width in widths {
         let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-        model.layer(&attention, &JoinedGated(Gated { hidden, width, activation: Unary::Silu }))?;
+        model.layer(&attention, &JoinedGated(Gated { hidden, width, activation: Activation::Silu }))?;
     }
     model.finish()
 }

@@ -4,10 +4,10 @@
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen2.cpp`), except that `output.bias`, fused
 //! `attn_qkv` tensors and another `attention.scale` are refused.
 
-use weft_ir::{RopeStyle, Unary};
+use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Gated, Grouped, Heads, Rope};
+use crate::blocks::{Activation, Gated, Grouped, Heads, Rope};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -41,7 +41,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let mut model = ModelBuilder::new(file, common)?;
     for width in widths {
         let width = file.keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-        model.layer(&attention, &Gated { hidden, width, activation: Unary::Silu })?;
+        model.layer(&attention, &Gated { hidden, width, activation: Activation::Silu })?;
     }
     model.finish()
 }
@@ -57,5 +57,7 @@ pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped
         qk_norm: None,
         rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
         scale: heads.only_scale(&file.keys)?,
+        window: None,
+        sinks: false,
     })
 }

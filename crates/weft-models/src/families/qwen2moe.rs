@@ -5,11 +5,9 @@
 //! `expert_feed_forward_length` is required, and that fused `attn_qkv` tensors and keys that ask for another router or
 //! attention scale are refused.
 
-use weft_ir::Unary;
-
 use super::family::Family;
 use super::qwen2;
-use crate::blocks::{Count, Experts, Gated, Router, Shared};
+use crate::blocks::{Activation, Count, Experts, Gated, Router, Shared};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -56,7 +54,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let mut model = ModelBuilder::new(file, common)?;
     for width in widths {
         let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-        let expert = Gated { hidden, width, activation: Unary::Silu };
+        let expert = Gated { hidden, width, activation: Activation::Silu };
         model.layer(&attention, &Experts { count, expert, shared, router })?;
     }
     model.finish()

@@ -3,10 +3,10 @@
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen3.cpp`), except that fused `attn_qkv` tensors
 //! and another `attention.scale` are refused.
 
-use weft_ir::{RopeStyle, Unary};
+use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Gated, Grouped, Heads, Rope};
+use crate::blocks::{Activation, Gated, Grouped, Heads, Rope};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -42,7 +42,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let mut model = ModelBuilder::new(file, common)?;
     for width in widths {
         let width = file.keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-        model.layer(&attention, &Gated { hidden, width, activation: Unary::Silu })?;
+        model.layer(&attention, &Gated { hidden, width, activation: Activation::Silu })?;
     }
     model.finish()
 }
@@ -58,5 +58,7 @@ pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped
         qk_norm: Some(common.norm),
         rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
         scale: heads.only_scale(&file.keys)?,
+        window: None,
+        sinks: false,
     })
 }

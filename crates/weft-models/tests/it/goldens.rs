@@ -111,6 +111,11 @@ fn phi3_layer() {
 }
 
 #[test]
+fn gpt_oss_layer_with_a_window() {
+    segments_are(&support::gpt_oss(), layer(0), expect_file!["goldens/gpt_oss.graph"]);
+}
+
+#[test]
 fn layer_with_groups_of_experts() {
     segments_are(&support::v3(), layer(1), expect_file!["goldens/v3_moe.graph"]);
 }

@@ -39,7 +39,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 11] = [
+const MODELS: [fn() -> File; 12] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -50,11 +50,12 @@ const MODELS: [fn() -> File; 11] = [
     support::qwen2moe,
     support::glm4moe,
     support::phi3,
+    support::gpt_oss,
     support::v3,
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 26] = [
+const MORE_KEYS: [&str; 28] = [
     "nextn_predict_layers",
     "expert_group_count",
     "expert_group_used_count",
@@ -78,6 +79,8 @@ const MORE_KEYS: [&str; 26] = [
     "expert_weights_norm",
     "expert_weights_scale",
     "attention.sliding_window",
+    "attention.sliding_window_pattern",
+    "rope.freq_base_swa",
     "logit_scale",
     "embedding_scale",
     "residual_scale",

@@ -33,24 +33,29 @@ impl Reference<'_> {
         x.iter().zip(weight).map(|(x, w)| x * w / (mean + 1e-5f32 as f64).sqrt()).collect()
     }
 
-    /// `w x + b`, where `w` is a matrix, or matrix `part` of a stack.
+    fn architecture(&self) -> &str {
+        self.gguf.metadata().require_str("general.architecture").unwrap()
+    }
+
+    /// `w x + b`, where `w` is a matrix, or matrix `part` of a stack, and `b` its bias.
     fn linear(&self, name: &str, x: &[f64], part: Option<usize>, rows: usize) -> Vec<f64> {
         let w = self.tensor(&format!("{name}.weight")).unwrap();
         let w = &w[part.unwrap_or(0) * rows * x.len()..][..rows * x.len()];
-        let bias = self.tensor(&format!("{name}.bias")).unwrap_or(vec![0.0; rows]);
+        let bias = self.tensor(&format!("{name}.bias"));
+        let bias = bias.map_or(vec![0.0; rows], |bias| bias[part.unwrap_or(0) * rows..][..rows].to_vec());
         let row = |w: &[f64]| w.iter().zip(x).map(|(w, x)| w * x).sum::<f64>();
         w.chunks_exact(x.len()).zip(bias).map(|(w, b)| row(w) + b).collect()
     }
 
-    /// Multiplies each pair, as a complex number, by e^(i·angle). Pairs are neighbours, or in Qwen values half a head apart.
+    /// Multiplies each pair, as a complex number, by e^(i·angle). Pairs are neighbours, or in some families values half a head apart.
     fn rotate(&self, head: &mut [f64], pos: usize) {
         let factors = self.tensor("rope_freqs.weight").unwrap_or(vec![1.0; self.rotated / 2]);
-        let qwen = self.gguf.metadata().require_str("general.architecture").unwrap().starts_with("qwen");
+        let halves = self.architecture().starts_with("qwen") || self.architecture() == "gpt-oss";
         for (i, factor) in factors.into_iter().enumerate() {
             let angle =
                 pos as f64 / 1e4f64.powf(2.0 * i as f64 / self.rotated as f64) / factor / self.scaling;
             let (sin, cos) = angle.sin_cos();
-            let [a, b] = if qwen { [i, i + self.rotated / 2] } else { [2 * i, 2 * i + 1] };
+            let [a, b] = if halves { [i, i + self.rotated / 2] } else { [2 * i, 2 * i + 1] };
             (head[a], head[b]) = (head[a] * cos - head[b] * sin, head[a] * sin + head[b] * cos);
         }
     }
@@ -65,7 +70,14 @@ impl Reference<'_> {
     fn gated(&self, block: usize, suffix: &str, x: &[f64], part: Option<usize>) -> Vec<f64> {
         let gate = self.linear(&format!("blk.{block}.ffn_gate{suffix}"), x, part, 96);
         let up = self.linear(&format!("blk.{block}.ffn_up{suffix}"), x, part, 96);
-        let inner: Vec<f64> = gate.iter().zip(up).map(|(g, u)| g / (1.0 + (-g).exp()) * u).collect();
+        let swiglu = |(g, u): (&f64, f64)| match self.architecture() {
+            "gpt-oss" => {
+                let g = g.min(7.0);
+                g / (1.0 + (-1.702 * g).exp()) * (u.clamp(-7.0, 7.0) + 1.0)
+            }
+            _ => g / (1.0 + (-g).exp()) * u,
+        };
+        let inner: Vec<f64> = gate.iter().zip(up).map(swiglu).collect();
         self.linear(&format!("blk.{block}.ffn_down{suffix}"), &inner, part, HIDDEN)
     }
 
@@ -82,6 +94,10 @@ impl Reference<'_> {
     fn layer(&self, block: usize, xs: &mut [Vec<f64>]) {
         let name = |tensor: &str| format!("blk.{block}.{tensor}");
         let (mut keys, mut values) = (Vec::new(), Vec::new());
+        let sinks = self.tensor(&name("attn_sinks.weight"));
+        let window = self.gguf.metadata().u32(&format!("{}.attention.sliding_window", self.architecture()));
+        let window =
+            window.unwrap().filter(|_| block.is_multiple_of(2)).map_or(usize::MAX, |window| window as usize);
         for (pos, x) in xs.iter_mut().enumerate() {
             let h = self.norm(&name("attn_norm.weight"), x);
             let mut q = self.linear(&name("attn_q"), &h, None, HEADS * WIDTH);
@@ -97,15 +113,19 @@ impl Reference<'_> {
             for head in 0..HEADS {
                 let (q, group) = (&q[head * WIDTH..][..WIDTH], head / (HEADS / KV_HEADS) * WIDTH);
                 let score = |k: &Vec<f64>| q.iter().zip(&k[group..]).map(|(q, k)| q * k).sum::<f64>() / 4.0;
-                let weights: Vec<f64> = keys.iter().map(|k| score(k).exp()).collect();
-                let sum: f64 = weights.iter().sum();
+                let sees = |at: usize| if at.saturating_add(window) > pos { 1.0 } else { 0.0 };
+                let weights: Vec<f64> =
+                    keys.iter().enumerate().map(|(at, k)| score(k).exp() * sees(at)).collect();
+                let sink = sinks.as_ref().map_or(0.0, |sinks| sinks[head].exp());
+                let sum: f64 = weights.iter().sum::<f64>() + sink;
                 for (i, out) in joined[head * WIDTH..][..WIDTH].iter_mut().enumerate() {
                     *out = values.iter().zip(&weights).map(|(v, w)| v[group + i] * w / sum).sum();
                 }
             }
             let attended = self.linear(&name("attn_output"), &joined, None, HIDDEN);
             x.iter_mut().zip(attended).for_each(|(x, y)| *x += y);
-            let h = self.norm(&name("ffn_norm.weight"), x);
+            let norm = if sinks.is_some() { "post_attention_norm.weight" } else { "ffn_norm.weight" };
+            let h = self.norm(&name(norm), x);
             let mixture = self.gguf.tensor(&name("ffn_gate_inp.weight")).is_some();
             let fed = if mixture { self.mixture(block, &h) } else { self.gated(block, "", &h, None) };
             x.iter_mut().zip(fed).for_each(|(x, y)| *x += y);
@@ -138,6 +158,22 @@ fn dense() {
 fn mixture_of_experts() {
     agree(&support::mixtral(), 16, 1.0);
     agree(&support::qwen3moe(), 16, 1.0);
+}
+
+#[test]
+fn with_a_window_and_sinks() {
+    agree(&support::gpt_oss(), 16, 1.0);
+    let mut file = support::gpt_oss();
+    file.set("gpt-oss.attention.sliding_window", 4096u32);
+    agree(&file, 16, 1.0);
+    // Values beyond the bounds of the activation.
+    for block in 0..2 {
+        for tensor in ["ffn_gate_exps", "ffn_up_exps"] {
+            let bias = file.tensor(&format!("blk.{block}.{tensor}.bias"));
+            bias.values.iter_mut().for_each(|value| *value *= 100.0);
+        }
+    }
+    agree(&file, 16, 1.0);
 }
 
 #[test]

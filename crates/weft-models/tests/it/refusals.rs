@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 
 use crate::support::{self, File};
 
-fn models() -> [File; 11] {
+fn models() -> [File; 12] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
     [
@@ -21,6 +21,7 @@ fn models() -> [File; 11] {
         support::qwen2moe(),
         support::glm4moe(),
         support::phi3(),
+        support::gpt_oss(),
     ]
 }
 
@@ -134,8 +135,8 @@ fn error_messages() {
     };
     refused(llama, &like(support::qwen3, "gemma3", &["post_attention_norm.weight", "post_ffw_norm.weight"]));
     refused(llama, &|f| {
-        like(support::qwen3moe, "gpt-oss", &["attn_sinks.weight", "ffn_gate_exps.bias"])(f);
-        f.set("gpt-oss.attention.sliding_window", 128u32);
+        like(support::qwen3moe, "mimo2", &["attn_sinks.weight", "nextn.enorm.weight"])(f);
+        f.set("mimo2.attention.sliding_window", 128u32);
     });
     const MANY: &[&str] = &["a.weight", "b.weight", "c.weight", "d.weight", "e\n.weight", "f.weight", "g"];
     refused(llama, &like(support::mixtral, "dots1", MANY));

@@ -376,6 +376,29 @@ pub(crate) fn phi3() -> File {
     file
 }
 
+/// The `mixtral` with a window of 3 positions in the first layer, sinks, and biases everywhere: gpt-oss.
+pub(crate) fn gpt_oss() -> File {
+    let mut file = renamed(mixtral(), "llama", "gpt-oss");
+    file.set("gpt-oss.expert_feed_forward_length", 96u32);
+    file.set("gpt-oss.attention.sliding_window", 3u32);
+    for block in 0..2 {
+        let name = |tensor: &str| format!("blk.{block}.{tensor}");
+        file.tensor(&name("ffn_norm.weight")).name = name("post_attention_norm.weight");
+        file.vector(&name("attn_sinks.weight"), 4, 0.5);
+        let biases =
+            [("attn_q", 64), ("attn_k", 32), ("attn_v", 32), ("attn_output", 64), ("ffn_gate_inp", 4)];
+        for (tensor, len) in biases {
+            file.vector(&name(&format!("{tensor}.bias")), len, 0.0);
+        }
+        for (tensor, len) in [("ffn_gate_exps", 96), ("ffn_up_exps", 96), ("ffn_down_exps", 64)] {
+            let name = name(&format!("{tensor}.bias"));
+            file.vector(&name, 4 * len, 0.0);
+            file.tensor(&name).shape = vec![len as u64, 4];
+        }
+    }
+    file
+}
+
 /// The `glm` with 8 experts in 4 groups, of which 2 are chosen: DeepSeek-V3.
 pub(crate) fn v3() -> File {
     let mut file = glm();

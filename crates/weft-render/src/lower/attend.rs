@@ -104,7 +104,7 @@ pub(crate) fn attend(
     let context = Context::new(w, attend, token, split.chunk)?;
     if let Pass::Join { slot, at, rows } = pass {
         w.wait();
-        return join::join(w, place, &context, (slot, at, rows)).map(Some);
+        return join::join(w, attend, place, &context, (slot, at, rows)).map(Some);
     }
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
     let keys = State::new(w, &attend.k, &group, k_len)?;
@@ -112,7 +112,7 @@ pub(crate) fn attend(
     let walk = Walk::new(w, attend, place, split, (&keys, &values))?;
     match (pass, &place.chunk) {
         (Pass::Chunks { slot, at }, Some(chunk)) => {
-            let start = w.code.set("chunk_start", chunk * split.chunk);
+            let start = w.code.set("chunk_start", context.start_of(chunk));
             w.when(start.less(&context.seen), |w| {
                 walk.queries(w, place)?;
                 walk.chunk(w, &context, &start)?;
@@ -122,8 +122,9 @@ pub(crate) fn attend(
         }
         _ => {
             walk.queries(w, place)?;
-            let joined = join::Joined::new(w, heads, cols)?;
-            w.count("chunk_start", (0u32.into(), context.seen.clone(), split.chunk), |w, start| {
+            let joined = join::Joined::new(w, attend, place, cols)?;
+            let first = context.start_of(&0u32.into());
+            w.count("chunk_start", (first, context.seen.clone(), split.chunk), |w, start| {
                 walk.chunk(w, &context, &start)?;
                 joined.add(w, &walk)
             })?;

@@ -72,6 +72,7 @@ impl Space {
                     most_pages: attend.most_pages.map(word).transpose()?,
                     page: word(attend.page)?,
                     positions: split.chunk,
+                    seen: attend.window.map(|window| most_chunks(window, split.chunk)).transpose()?,
                     shared_by: None,
                 }),
                 _ => None,
@@ -229,8 +230,17 @@ impl Chunks {
             None => size(Sym::Pages),
             Some(most) => size(Sym::Pages).min(most),
         };
-        (pages * self.page + (self.positions - 1)) / self.positions
+        let all = (pages * self.page + (self.positions - 1)) / self.positions;
+        match self.seen {
+            None => all,
+            Some(seen) => all.min(seen),
+        }
     }
+}
+
+/// The most chunks of `positions` positions that a window of so many reaches into, wherever it begins.
+fn most_chunks(window: usize, positions: u32) -> Result<u32, Why> {
+    Ok(word(window)?.div_ceil(positions.max(1)).saturating_add(1))
 }
 
 impl Place {

@@ -47,7 +47,12 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
         set("rope.scaling.type", "yarn".into());
         set("rope.scaling.factor", yarn.factor.into());
         set("rope.scaling.original_context_length", yarn.original_context.into());
-        set("rope.scaling.yarn_log_multiplier", (0.1 * yarn.mscale).into());
+        if yarn.mscale > 0.0 {
+            set("rope.scaling.yarn_log_multiplier", (0.1 * yarn.mscale).into());
+        }
+    }
+    if let Some(window) = preset.window {
+        set("attention.sliding_window", window.into());
     }
     preset.family.describe(preset.vocabulary, &mut metadata);
     metadata

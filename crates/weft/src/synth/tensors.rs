@@ -13,7 +13,8 @@
 //! * Logits have a deviation of 2.
 //!
 //! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Biases of
-//! queries, keys and values have half the deviation of a key: enough to matter, while scores still depend on the tokens.
+//! queries, keys and values have half the deviation of a key: enough to matter, while scores still depend on the tokens. Other
+//! biases have half the deviation of what they are added to.
 //! Norms are 1 ± 0.05.
 
 use weft_quant::GgmlType;
@@ -25,6 +26,9 @@ use crate::write_model::PlannedTensor;
 
 /// √(E[silu(x)²]) for normal x: the deviation of a gate's output times an independent value of variance 1.
 const SILU: f32 = 0.5967;
+
+/// The same for the clamped SwiGLU of gpt-oss.
+const CLAMPED: f32 = 0.919;
 
 const ATTENTION: f32 = 2.0;
 const LOGITS: f32 = 2.0;
@@ -110,6 +114,12 @@ impl Tensors<'_> {
             self.norm(&name("attn_k_norm"), width, 1.0);
         }
         self.matrix(&name("attn_output"), &[heads * width, hidden], heads * width, self.damping());
+        if self.preset.is_gpt_oss() {
+            // About as large as the largest scores.
+            let sinks = Distribution { mean: ATTENTION, deviation: 1.0 };
+            self.add(&name("attn_sinks"), &[heads], sinks);
+            self.bias(&format!("blk.{layer}.attn_output.bias"), &[hidden], self.damping());
+        }
     }
 
     /// The queries of latent attention.
@@ -152,8 +162,8 @@ impl Tensors<'_> {
     fn feed_forward(&mut self, layer: u32, like: u32) {
         let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
-        let is_glm4moe = self.preset.architecture == "glm4moe";
-        self.norm(&name(if is_glm4moe { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
+        let named_otherwise = ["glm4moe", "gpt-oss"].contains(&self.preset.architecture);
+        self.norm(&name(if named_otherwise { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
         let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(like)
         else {
             return self.gated(layer, "", dense, &[]);
@@ -165,6 +175,13 @@ impl Tensors<'_> {
             self.add(&format!("blk.{layer}.exp_probs_b.bias"), &[count], bias);
         }
         self.gated(layer, "_exps", width, &[count]);
+        if self.preset.is_gpt_oss() {
+            let bias = |tensor: &str| format!("blk.{layer}.{tensor}.bias");
+            self.bias(&bias("ffn_gate_inp"), &[count], 1.0);
+            self.bias(&bias("ffn_gate_exps"), &[width, count], 1.0);
+            self.bias(&bias("ffn_up_exps"), &[width, count], 1.0);
+            self.bias(&bias("ffn_down_exps"), &[hidden, count], self.damping());
+        }
         if shared > 0 {
             self.gated(layer, "_shexp", shared * shared_width.unwrap_or(width), &[]);
         }
@@ -185,7 +202,8 @@ impl Tensors<'_> {
             self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
             self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
         }
-        self.matrix(&name("ffn_down"), &[&[width, hidden], stacked].concat(), width, damping / SILU);
+        let activation = if self.preset.is_gpt_oss() { CLAMPED } else { SILU };
+        self.matrix(&name("ffn_down"), &[&[width, hidden], stacked].concat(), width, damping / activation);
     }
 
     /// Whether queries, keys and values are one tensor, and gate and up are.
@@ -205,6 +223,11 @@ impl Tensors<'_> {
 
     fn norm(&mut self, name: &str, width: u32, mean: f32) {
         self.add(name, &[width], Distribution { mean, deviation: 0.05 * mean });
+    }
+
+    /// A bias of products whose deviation is `gain`.
+    fn bias(&mut self, name: &str, shape: &[u32], gain: f32) {
+        self.add(name, shape, Distribution { mean: 0.0, deviation: BIAS * gain });
     }
 
     fn add(&mut self, name: &str, shape: &[u32], distribution: Distribution) {

@@ -5,7 +5,7 @@ mod families;
 
 use weft_gguf::{Metadata, Strings};
 
-pub(crate) use families::{DEEPSEEK, GLM, LLAMA3, MISTRAL, PHI4, QWEN};
+pub(crate) use families::{DEEPSEEK, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;

@@ -31,6 +31,8 @@ pub(crate) struct Bounds {
     last_page: Expr,
     last_position: Expr,
     last_row: Expr,
+    /// The most positions that a token sees, if it does not see all.
+    window: Option<u32>,
 }
 
 impl Bounds {
@@ -51,12 +53,19 @@ impl Bounds {
         }
         let both = rows.remove(0).min(rows.remove(0));
         let last_row = w.code.set("last_row", both.max(1u32) - 1u32);
-        Ok(Bounds { page, last_page, last_position, last_row })
+        let window = attend.window.map(word).transpose()?;
+        Ok(Bounds { page, last_page, last_position, last_row, window })
     }
 
-    /// The number of positions that a token attends to which is at this one.
+    /// The position up to which a token sees that is at this one, exclusive.
     pub(crate) fn seen(&self, position: Expr) -> Expr {
         position.min(&self.last_position) + 1u32
+    }
+
+    /// The first position that a token sees that sees up to this one, if it does not see all.
+    pub(crate) fn begin(&self, w: &mut Writer<'_>, seen: &Expr) -> Option<Expr> {
+        let window = self.window?;
+        Some(w.code.set("begin", seen.clone().max(window) - window))
     }
 
     /// The row of the state that holds position `p` of a sequence whose pages begin at `pages_at`.
@@ -67,6 +76,40 @@ impl Bounds {
     }
 }
 
+/// The number of chunks of so many positions that have any from `begin` to `seen`.
+pub(crate) fn chunks(chunk: u32, seen: &Expr, begin: Option<&Expr>) -> Expr {
+    let all = (seen + (chunk - 1)) / chunk;
+    match begin {
+        None => all,
+        Some(begin) => all - begin / chunk,
+    }
+}
+
+/// The first position of chunk number `number` of those.
+pub(crate) fn start_of(chunk: u32, number: &Expr, begin: Option<&Expr>) -> Expr {
+    match begin {
+        None => number * chunk,
+        Some(begin) => (number + begin / chunk) * chunk,
+    }
+}
+
+/// What a head's result is before any chunk is joined: its largest score and its sum of weights. A further score of the
+/// softmax has a weight of 1 there, and no value.
+pub(crate) fn initial(
+    w: &mut Writer<'_>,
+    attend: &Attend,
+    head: impl FnOnce(&mut Writer<'_>) -> Expr,
+) -> Result<(Expr, f32), Why> {
+    match attend.sinks {
+        None => Ok((Expr::F32(LOWEST), 0.0)),
+        Some(sinks) => {
+            let head = head(w);
+            let sink = w.load(sinks, &head)?;
+            Ok((w.code.set("sink", sink), 1.0))
+        }
+    }
+}
+
 /// Whether positions and pages may be read before the launch before this one has ended.
 pub(crate) fn knows_positions(w: &Writer<'_>, attend: &Attend) -> bool {
     w.waits && [attend.pos, attend.first, attend.pages].iter().all(|param| w.is_settled(*param))
@@ -74,8 +117,10 @@ pub(crate) fn knows_positions(w: &Writer<'_>, attend: &Attend) -> bool {
 
 /// The workgroup's token, and the positions it attends to.
 pub(crate) struct Context {
-    /// The number of positions it attends to, and of a chunk.
+    /// The position up to which it sees, exclusive, and the first that it sees, if it does not see all.
     pub(crate) seen: Expr,
+    pub(crate) begin: Option<Expr>,
+    /// The positions of a chunk.
     pub(crate) chunk: u32,
     /// Where its pages begin.
     pub(crate) pages_at: Expr,
@@ -89,9 +134,21 @@ impl Context {
         // Uniform, so that lanes may meet at barriers in loops over it.
         let position = w.code.uniform("position", position);
         let seen = w.code.set("seen", bounds.seen(position));
+        let begin = bounds.begin(w, &seen);
         let from = w.param_word(attend.first, token.clone());
         let pages_at = w.code.set("pages_at", from);
-        Ok(Context { seen, chunk, pages_at, bounds })
+        Ok(Context { seen, begin, chunk, pages_at, bounds })
+    }
+
+    /// The number of chunks that it sees any position of.
+    pub(crate) fn chunks(&self, w: &mut Writer<'_>) -> Expr {
+        let chunks = chunks(self.chunk, &self.seen, self.begin.as_ref());
+        w.code.set("chunks", chunks)
+    }
+
+    /// The first position of chunk number `chunk` of those.
+    pub(crate) fn start_of(&self, chunk: &Expr) -> Expr {
+        start_of(self.chunk, chunk, self.begin.as_ref())
     }
 
     /// Where the chunk that begins at `start` ends.

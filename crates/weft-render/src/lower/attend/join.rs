@@ -1,8 +1,10 @@
 //! Joins the results of chunks in their order. Each is relative to its own largest score.
 
+use weft_kern::Attend;
+
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
-use crate::lower::attend::context::{Context, LOWEST, chunk_words};
+use crate::lower::attend::context::{Context, LOWEST, chunk_words, initial};
 use crate::lower::attend::walk::Walk;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;
@@ -55,7 +57,8 @@ pub(super) struct Joined {
 
 impl Joined {
     /// An empty result. Lanes see it after the next barrier.
-    pub(super) fn new(w: &mut Writer<'_>, heads: u32, cols: u32) -> Result<Joined, Why> {
+    pub(super) fn new(w: &mut Writer<'_>, attend: &Attend, place: &Place, cols: u32) -> Result<Joined, Why> {
+        let heads = place.tile();
         let sums = w.pool.room(heads * cols);
         let [totals, tops, old, new] = [(); 4].map(|()| w.pool.room(heads));
         w.share(heads * cols, |w, item| {
@@ -63,8 +66,9 @@ impl Joined {
             Ok(())
         })?;
         w.share(heads, |w, h| {
-            w.code.store_shared(&h + totals, 0u32.into());
-            w.code.store_shared(h + tops, Expr::F32(LOWEST).bits());
+            let (top, total) = initial(w, attend, |w| head(w, place, &h))?;
+            w.code.store_shared(&h + totals, total.to_bits().into());
+            w.code.store_shared(h + tops, top.bits());
             Ok(())
         })?;
         Ok(Joined { heads, cols, sums, totals, tops, old, new })
@@ -111,9 +115,15 @@ impl Joined {
     }
 }
 
+/// The head of a row of the tile.
+fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
+    place.row_to_read(&mut w.code, row).axes.get(1).cloned().unwrap_or(Expr::U32(0))
+}
+
 /// Chunks joined by another shader than the one that computed them, for tiles of `rows` rows.
 pub(super) fn join(
     w: &mut Writer<'_>,
+    attend: &Attend,
     place: &Place,
     context: &Context,
     (slot, at, rows): (usize, u32, u32),
@@ -124,16 +134,17 @@ pub(super) fn join(
     let fours = width.is_multiple_of(FOUR) && cols.is_multiple_of(width) && at.is_multiple_of(FOUR);
     if w.quads && w.subgroup == WARP && heads == 1 && width <= BATCH && w.code.lanes > BATCH && fours && fits
     {
-        return batches(w, place, context, (slot, at, rows));
+        return batches(w, attend, place, context, (slot, at, rows));
     }
     let words = chunk_words(cols);
     let results = w.pool.room(heads * width);
-    let chunks = w.code.set("chunks", (&context.seen + (context.chunk - 1)) / context.chunk);
+    let chunks = context.chunks(w);
     w.share(heads * width, |w, item| {
         let h = w.code.set("h", &item / width);
         let column = w.code.set("column", &place.column + &item % width);
-        let [sum, total] = [(); 2].map(|()| w.code.var("sum", 0.0f32));
-        let top = w.code.var("top", LOWEST);
+        let (first_top, first_total) = initial(w, attend, |w| head(w, place, &h))?;
+        let [sum, total] = [0.0, first_total].map(|first| w.code.var("sum", first));
+        let top = w.code.var("top", first_top);
         w.count("chunk", (0u32.into(), chunks.clone(), AHEAD), |w, first| {
             let mut loaded = Vec::new();
             for a in 0..AHEAD {
@@ -166,6 +177,7 @@ pub(super) fn join(
 /// and then each column has a lane that adds up, and adds up the sum of weights beside.
 fn batches(
     w: &mut Writer<'_>,
+    attend: &Attend,
     place: &Place,
     context: &Context,
     (slot, at, rows): (usize, u32, u32),
@@ -175,9 +187,10 @@ fn batches(
     // For each chunk: the weights of the old and the new result, and its sum of weights.
     let (values, weights) = (w.pool.room(BATCH * stride), w.pool.room(BATCH * FOUR));
     let results = w.pool.room(width);
-    let chunks = w.code.set("chunks", (&context.seen + (context.chunk - 1)) / context.chunk);
-    let [sum, total] = [(); 2].map(|()| w.code.var("sum", 0.0f32));
-    let carried = w.code.var("carried", LOWEST);
+    let chunks = context.chunks(w);
+    let (first_top, first_total) = initial(w, attend, |w| head(w, place, &0u32.into()))?;
+    let [sum, total] = [0.0, first_total].map(|first| w.code.var("sum", first));
+    let carried = w.code.var("carried", first_top);
     let first_chunk = place.chunk_row(&Expr::U32(0), &Expr::U32(0), rows) * words + at;
     let first_chunk = w.code.set("put_at", first_chunk);
     let result = |chunk: Expr| chunk.min(&chunks - 1u32) * (rows * words) + &first_chunk;

@@ -11,7 +11,7 @@ use weft_kern::{Attend, Part};
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
-use crate::lower::attend::context::{LOWEST, chunk_words, knows_positions};
+use crate::lower::attend::context::{chunk_words, chunks as chunks_of, initial, knows_positions, start_of};
 use crate::lower::attend::join::{Scaled, together};
 use crate::lower::attend::members::{self, Members};
 use crate::lower::attend::scores::STAYS;
@@ -45,14 +45,15 @@ pub(super) fn write(
             let token = members::token(w, place, &Expr::U32(0));
             let position = w.param_word(attend.pos, token.clone());
             let seen = w.code.set("seen", units.bounds.seen(position));
+            let begin = units.bounds.begin(w, &seen);
             let pages_at = w.param_word(attend.first, token);
             let pages_at = w.code.set("pages_at", pages_at);
-            let start = w.code.set("chunk_start", chunk * split.chunk);
+            let start = w.code.set("chunk_start", start_of(split.chunk, chunk, begin.as_ref()));
             let copies = units.copies(w)?;
             let ahead = Ahead::new(w, &copies);
             // The chunk is on its way while this workgroup waits, or at least while queries are split.
             w.when(start.less(&seen), |w| {
-                let position = units.position(w, &pages_at, &start, &seen);
+                let position = units.position(w, &pages_at, &start, (begin.as_ref(), &seen));
                 units.keep_position(w, position)?;
                 w.code.barrier();
                 ahead.load(w, &units);
@@ -69,9 +70,9 @@ pub(super) fn write(
                     let mut start = start.clone();
                     // The workgroup's next chunk, if it has several: its first position, and those of its rows.
                     let next = shared_by.map(|shared_by| {
-                        start = w.code.set("chunk_start", chunk * split.chunk);
+                        start = w.code.set("chunk_start", start_of(split.chunk, chunk, begin.as_ref()));
                         let next = w.code.set("next_start", &start + shared_by * split.chunk);
-                        let position = units.position(w, &pages_at, &next, &seen);
+                        let position = units.position(w, &pages_at, &next, (None, &seen));
                         (next, position)
                     });
                     units.multiply_keys(w)?;
@@ -92,7 +93,7 @@ pub(super) fn write(
                     Ok(())
                 };
                 let Some(shared_by) = shared_by else { return visit(w, chunk) };
-                let chunks = w.code.set("chunks", (&seen + (split.chunk - 1)) / split.chunk);
+                let chunks = w.code.set("chunks", chunks_of(split.chunk, &seen, begin.as_ref()));
                 w.count("visited", (chunk.clone(), chunks, shared_by), |w, chunk| visit(w, &chunk))
             })?;
             Ok(None)
@@ -156,15 +157,24 @@ impl Units<'_> {
         let next = Ahead::new(w, &copies);
         let begin = |w: &mut Writer<'_>, run: &Expr| {
             let (most, pages_at) = (members.most_seen(w, run), members.pages_at(w, run));
+            let begin = match self.attend.window {
+                None => None,
+                Some(_) => {
+                    let least = members.least_seen(w, run);
+                    self.bounds.begin(w, &least)
+                }
+            };
+            let first = start_of(chunk, &0u32.into(), begin.as_ref());
+            let first = if begin.is_some() { w.code.set("first_start", first) } else { Expr::U32(0) };
             // No run begins at some tokens.
             w.when(Expr::U32(0).less(&most), |w| {
-                let position = self.position(w, &pages_at, &0u32.into(), &most);
+                let position = self.position(w, &pages_at, &first, (begin.as_ref(), &most));
                 self.keep_position(w, position)?;
                 w.code.barrier();
                 next.load(w, self);
                 Ok(())
             })?;
-            Ok((most, pages_at))
+            Ok((first, most, pages_at))
         };
         // The first chunk is on its way while this workgroup waits.
         let mut begun = None;
@@ -175,22 +185,26 @@ impl Units<'_> {
         w.wait();
         self.queries(w)?;
         w.share(rows, |w, row| {
-            w.code.store_shared(&row + self.totals, 0u32.into());
-            w.code.store_shared(row + self.tops, Expr::F32(LOWEST).bits());
+            let head = |w: &mut Writer<'_>| {
+                members::axes(w, self.place, &row).into_iter().nth(1).unwrap_or(Expr::U32(0))
+            };
+            let (top, total) = initial(w, self.attend, head)?;
+            w.code.store_shared(&row + self.totals, total.to_bits().into());
+            w.code.store_shared(row + self.tops, top.bits());
             Ok(())
         })?;
         let sums: Vec<Sums> = (0..self.pairs()).map(|_| self.sums(w)).collect();
         w.code.barrier();
         let mut visit = |w: &mut Writer<'_>, run: &Expr| {
-            let (most, pages_at) = match begun.take() {
+            let (first, most, pages_at) = match begun.take() {
                 Some(begun) => begun,
                 None => begin(w, run)?,
             };
-            w.count("chunk_start", (0u32.into(), most.clone(), chunk), |w, start| {
+            w.count("chunk_start", (first, most.clone(), chunk), |w, start| {
                 next.store(w, self)?;
                 w.code.barrier();
                 let after = w.code.set("next_start", &start + chunk);
-                let position = self.position(w, &pages_at, &after, &most);
+                let position = self.position(w, &pages_at, &after, (None, &most));
                 self.multiply_keys(w)?;
                 self.keep_position(w, position)?;
                 w.code.barrier();

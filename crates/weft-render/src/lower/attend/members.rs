@@ -73,7 +73,7 @@ impl Members {
         w.code.set("pages_at", Expr::Shared((run + self.firsts).into()))
     }
 
-    /// The positions that some row of a run attends to; none where no run begins.
+    /// The position up to which some row of a run sees, exclusive; 0 where no run begins.
     pub(super) fn most_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         if self.tokens == 1 {
             return self.seen(w, &Expr::U32(0));
@@ -87,7 +87,21 @@ impl Members {
         most
     }
 
-    /// How many positions a row attends to.
+    /// The same for the row that sees least far.
+    pub(super) fn least_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
+        if self.tokens == 1 {
+            return self.seen(w, &Expr::U32(0));
+        }
+        let least = w.code.var("least_seen", u32::MAX);
+        for row in 0..self.rows {
+            let [its, seen] = [self.run, self.seen].map(|at| Expr::Shared(Expr::U32(row + at).into()));
+            let seen = Expr::U32(u32::MAX).unless(&its.equal(run), seen);
+            w.code.assign(&least, Expr::call(Fun::Min, [least.clone(), seen]));
+        }
+        least
+    }
+
+    /// The position up to which a row sees, exclusive.
     pub(super) fn seen(&self, w: &mut Writer<'_>, row: &Expr) -> Expr {
         w.code.set("seen", Expr::Shared((row + self.seen).into()))
     }

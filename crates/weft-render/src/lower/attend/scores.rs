@@ -148,6 +148,7 @@ impl Units<'_> {
         w.share((self.place.tile() * SEEKERS).next_multiple_of(WARP), |w, item| {
             let (row, s) = (w.code.set("row", &item / SEEKERS), w.code.set("s", item % SEEKERS));
             let seen = seen(w, &row);
+            let begin = self.bounds.begin(w, &seen);
             let factor = w.load_shared(&row + self.factors);
             let factor = w.code.set("factor", factor);
             let from = w.code.set("from_score", &row * self.tile.score_stride() + &s * 2u32 + self.scores);
@@ -159,7 +160,14 @@ impl Units<'_> {
                     for share in 1..reduce {
                         sum = sum + w.load_shared(&from + (at + share * rows * self.tile.score_stride()));
                     }
-                    let exists = (start + &s * 2u32 + at).less(&seen);
+                    let position = start + &s * 2u32 + at;
+                    let exists = match &begin {
+                        None => position.less(&seen),
+                        Some(begin) => {
+                            let position = w.code.set("p", position);
+                            position.less(&seen).both(&begin.less(position + 1u32))
+                        }
+                    };
                     let score = Expr::F32(LOWEST).unless(&exists, sum * &factor);
                     scores.push(w.code.set("score", score));
                 }
@@ -188,7 +196,11 @@ impl Units<'_> {
                     return Ok(());
                 };
                 // Other rows stay as they are.
-                let joins = w.code.set("joins", is_in(&row).both(&start.less(&seen)));
+                let mut joins = is_in(&row).both(&start.less(&seen));
+                if let Some(begin) = &begin {
+                    joins = joins.both(&begin.less(start + chunk));
+                }
+                let joins = w.code.set("joins", joins);
                 let [before, old_total] = [self.tops, self.totals].map(|at| w.load_shared(&row + at));
                 let before = w.code.set("old_top", before);
                 let old_total = w.code.set("old_total", old_total);

@@ -80,11 +80,19 @@ impl Copy {
 }
 
 impl Units<'_> {
-    /// Where position `start + lane` of a run is in the state. Positions beyond `end` are read as the last one, and get no
-    /// weight.
-    pub(super) fn position(&self, w: &mut Writer<'_>, pages_at: &Expr, start: &Expr, end: &Expr) -> Expr {
+    /// Where position `start + lane` of a run is in the state. Positions beyond `end` are read as the last one, and those before
+    /// `begin` as that; they get no weight.
+    pub(super) fn position(
+        &self,
+        w: &mut Writer<'_>,
+        pages_at: &Expr,
+        start: &Expr,
+        (begin, end): (Option<&Expr>, &Expr),
+    ) -> Expr {
         let b = w.code.set("b", Expr::Lane % self.tile.chunk);
-        let p = w.code.set("p", (start + b).min(end - 1u32));
+        let p = start + b;
+        let p = begin.map_or_else(|| p.clone(), |begin| p.clone().max(begin));
+        let p = w.code.set("p", p.min(end - 1u32));
         let row = self.bounds.row(w, self.attend, pages_at, &p);
         w.code.set("position_at", row)
     }

@@ -134,7 +134,12 @@ impl<'a> Walk<'a> {
         let end = context.end(w, start);
         let accumulators = self.accumulators(w);
         w.code.barrier();
-        w.count("start", (start.clone(), end.clone(), self.block), |w, start| {
+        // Every block has a position that the token sees.
+        let first = match &context.begin {
+            None => start.clone(),
+            Some(begin) => w.code.set("first_start", start.clone().max(begin)),
+        };
+        w.count("start", (first, end.clone(), self.block), |w, start| {
             w.share(self.block, |w, b| {
                 // Positions beyond the end are read as the last one, and get no weight.
                 let p = w.code.set("p", (&start + &b).min(&end - 1u32));

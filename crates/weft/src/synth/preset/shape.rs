@@ -31,6 +31,8 @@ pub(crate) struct Preset {
     pub(crate) yarn: Option<Yarn>,
     /// The original context, in tokens, if the model has factors for the rotary embedding in longer ones (LongRoPE).
     pub(crate) long_rope: Option<u32>,
+    /// How many positions a token sees at most in every other layer, from the first one on; `None` if all layers see all.
+    pub(crate) window: Option<u32>,
     /// The size of the vocabulary in tokens.
     pub(crate) vocabulary: u32,
     /// The model family whose special tokens it has.
@@ -119,6 +121,11 @@ pub(crate) struct Yarn {
 }
 
 impl Preset {
+    /// Whether attention has sinks and a bias on its result, and routers and experts have biases.
+    pub(crate) fn is_gpt_oss(&self) -> bool {
+        self.architecture == "gpt-oss"
+    }
+
     /// The experts of a layer; `None` for a dense layer.
     pub(crate) fn experts_of(&self, layer: u32) -> Option<&Experts> {
         self.experts.as_ref().filter(|experts| layer >= experts.leading_dense)

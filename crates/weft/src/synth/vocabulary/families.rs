@@ -136,6 +136,33 @@ pub(crate) const LLAMA3: Family = Family {
                     {% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}",
 };
 
+/// gpt-oss, whose messages are in the harmony format. The vocabulary ends in unused tokens.
+pub(crate) const GPT_OSS: Family = Family {
+    pre: Some("gpt-4o"),
+    from_end: 1090,
+    special: &[
+        ("<|startoftext|>", CONTROL),
+        ("<|endoftext|>", CONTROL),
+        ("<|reserved_200000|>", CONTROL),
+        ("<|reserved_200001|>", CONTROL),
+        ("<|return|>", CONTROL),
+        ("<|constrain|>", CONTROL),
+        ("<|reserved_200004|>", CONTROL),
+        ("<|channel|>", CONTROL),
+        ("<|start|>", CONTROL),
+        ("<|end|>", CONTROL),
+        ("<|message|>", CONTROL),
+        ("<|reserved_200009|>", CONTROL),
+        ("<|reserved_200010|>", CONTROL),
+        ("<|reserved_200011|>", CONTROL),
+        ("<|call|>", CONTROL),
+    ],
+    roles: &[("bos", 0), ("eos", 4), ("padding", 1)],
+    add_bos: false,
+    chat_template: "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endfor %}\
+                    {% if add_generation_prompt %}<|start|>assistant{% endif %}",
+};
+
 /// Phi-4. The vocabulary ends in unused tokens.
 pub(crate) const PHI4: Family = Family {
     pre: Some("dbrx"),

@@ -1,0 +1,77 @@
+//! The `gpt-oss` family: grouped-query attention with biases and sinks, every other layer with a sliding window, and in every
+//! layer routed experts with biases and a clamped SwiGLU.
+//!
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/openai-moe.cpp`), except that keys that ask for another
+//! router or attention scale are refused.
+
+use weft_ir::RopeStyle;
+
+use super::family::Family;
+use crate::blocks::{Activation, Count, Experts, Gated, Grouped, Heads, Rope, Router};
+use crate::common::Common;
+use crate::error::Error;
+use crate::file::ModelFile;
+use crate::keys::{MAX_CONTEXT, MAX_LAYERS, MAX_WIDTH};
+use crate::model::{ModelBuilder, ModelGraph};
+
+pub(super) const FAMILY: Family = Family {
+    architecture: "gpt-oss",
+    tensors: &[
+        "attn_norm",
+        "attn_q",
+        "attn_k",
+        "attn_v",
+        "attn_output",
+        "attn_sinks",
+        "post_attention_norm",
+        "ffn_gate_inp",
+        "ffn_gate_exps",
+        "ffn_up_exps",
+        "ffn_down_exps",
+    ],
+    build,
+    mtp: None,
+};
+
+/// The layers that do not have a window are the last ones of so many, if the file does not say.
+const PERIOD: usize = 2;
+
+fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
+    let keys = &file.keys;
+    let common = Common { ffn_norm: "post_attention_norm.weight", ..Common::read_windowed(keys)? };
+    let heads = Heads::read(keys, &common)?;
+    let rotated = heads.rotated(keys)?;
+    let full = Grouped {
+        hidden: common.hidden,
+        heads,
+        joined: false,
+        qk_norm: None,
+        rope: Rope::read(keys, RopeStyle::Halves, rotated, common.context)?,
+        scale: heads.only_scale(keys)?,
+        window: None,
+        sinks: true,
+    };
+    let window = keys.number("attention.sliding_window", 1..=MAX_CONTEXT)?;
+    let base = keys.positive_opt("rope.freq_base_swa")?.unwrap_or(full.rope.base);
+    if base <= 1.0 {
+        return Err(keys.wrong("rope.freq_base_swa", base, "it must be above 1"));
+    }
+    let rope = Rope { base, ..full.rope.clone() };
+    // A window of the whole context changes nothing.
+    let windowed = Grouped { window: (window < common.context).then_some(window), rope, ..full.clone() };
+    let period = keys.number_opt("attention.sliding_window_pattern", 0..=MAX_LAYERS)?.unwrap_or(PERIOD);
+
+    let count = Count::read(keys)?;
+    let router = Router::normalised_softmax(keys)?;
+    let width = keys.number("expert_feed_forward_length", 1..=MAX_WIDTH)?;
+    let expert = Gated { hidden: common.hidden, width, activation: Activation::Clamped };
+    let blocks = common.blocks;
+
+    let mut model = ModelBuilder::new(file, common)?;
+    for layer in 0..blocks {
+        let is_full = period > 0 && layer % period == period - 1;
+        let attention = if is_full { &full } else { &windowed };
+        model.layer(attention, &Experts { count, expert, shared: None, router })?;
+    }
+    model.finish()
+}
