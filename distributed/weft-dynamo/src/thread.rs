@@ -28,7 +28,7 @@ pub enum Item {
 }
 
 enum Message {
-    Reply { request: Request, items: UnboundedSender<Item> },
+    Reply { request: Box<Request>, items: UnboundedSender<Item> },
     Events(Arc<KvEventPublisher>),
     Reports(Arc<SnapshotPublisher>),
 }
@@ -83,7 +83,7 @@ impl EngineThread {
         let (items, received) = unbounded_channel();
         self.replies.fetch_add(1, Ordering::AcqRel);
         let reply = Reply { items: received, replies: Arc::clone(&self.replies) };
-        self.send(Message::Reply { request, items }).then_some(reply)
+        self.send(Message::Reply { request: Box::new(request), items }).then_some(reply)
     }
 
     /// The number of replies that have not ended.
@@ -183,7 +183,7 @@ impl Running {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Reply { request, items } => match self.engine.push(request) {
+            Message::Reply { request, items } => match self.engine.push(*request) {
                 Ok(generation) => self.replies.push((generation, items)),
                 Err(why) => drop(items.send(Item::Refused(why.to_string()))),
             },
