@@ -53,6 +53,8 @@ class Cluster:
             DYN_EVENT_PLANE="zmq",
             DYN_TCP_RPC_HOST="127.0.0.1",
             DYN_TCP_RESPONSE_STREAM_HOST="127.0.0.1",
+            # A development build's workers are given 5 seconds by default, which a busy machine takes for 16 replies.
+            DYN_WORKER_GRACEFUL_SHUTDOWN_TIMEOUT="120",
             HF_HUB_OFFLINE="1",
         )
         self.workers, self.started, self.parts = {}, 0, 0
