@@ -36,7 +36,9 @@ fn the_memory_that_a_model_needs_on_a_device() {
     let (context, weights, cache) = memory(&[]);
     // Half the context takes half the cache, and 32 values of 8 bits take 34 bytes of 64.
     assert_eq!(memory(&["-c", "2048"]), (context / 2, weights, cache / 2));
-    assert_eq!(memory(&["--kv", "q8_0"]), (context, weights, cache / 64 * 34));
+    // Each of the three layers then has a matrix of 32 by 32 floats, which rotates what is stored.
+    let rotations = 3 * 32 * 32 * 4;
+    assert_eq!(memory(&["--kv", "q8_0"]), (context, weights + rotations, cache / 64 * 34));
     assert!(inspect(&["-c", "1000000", "--device", "cpu"]).failed(1).contains("trained for"));
 }
 
