@@ -1,6 +1,6 @@
 //! Random data, the same in every run.
 
-use weft_kern::q8;
+use weft_kern::{interp, q8};
 use weft_quant::GgmlType;
 
 /// A generator of numbers, vectors and weights.
@@ -71,11 +71,7 @@ impl Random {
 
 /// Rounded activations, as a buffer holds them.
 pub fn rounded(values: &[f32]) -> Vec<u8> {
-    let blocks: Vec<q8::Block> = values.as_chunks().0.iter().map(q8::quantise).collect();
-    let mut out: Vec<u8> = blocks.iter().flat_map(|b| b.quants.map(|q| q as u8)).collect();
-    out.extend(blocks.iter().flat_map(|b| b.scale.to_le_bytes()));
-    out.extend(blocks.iter().flat_map(|b| b.sums).flat_map(f32::to_le_bytes));
-    out
+    interp::Buffer::q8(values.as_chunks().0.iter().map(q8::quantise).collect()).to_bytes()
 }
 
 /// Every type a weight can have.

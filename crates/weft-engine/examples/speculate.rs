@@ -219,7 +219,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Failure> {
-    let usage = "usage: speculate check MODEL.gguf [PROMPTS] [--draft SMALLER.gguf] [--device DEVICE], or speculate bench MODEL.gguf [KIND]... with the same options";
+    let usage = "usage: speculate check MODEL.gguf [PROMPTS] [--draft SMALLER.gguf] [--device DEVICE], or \
+                 speculate bench MODEL.gguf [KIND]... with the same options";
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let mut option = |name: &str| {
         let at = args.iter().position(|arg| arg == name)?;

@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 use crate::graph::{Graph, Node, NodeId, Type};
 use crate::infer::infer;
 use crate::op::{Binary, F32, Op, Reduce, RopeStyle, Unary};
-use crate::shape::Shape;
+use crate::shape::{Dim, Shape};
 use crate::verify::{VerifyError, verify};
 
 /// Why a graph could not be built.
@@ -143,11 +143,7 @@ impl Builder {
 
     /// The Hadamard matrix with `n` rows, a parameter that no file has.
     pub fn hadamard(&mut self, n: usize) -> NodeId {
-        self.push(
-            Op::Hadamard,
-            vec![],
-            Some(Type::new(GgmlType::F32, Shape::from([n, n].map(crate::shape::Dim::Const)))),
-        )
+        self.push(Op::Hadamard, vec![], Some(Type::new(GgmlType::F32, [n, n].map(Dim::Const))))
     }
 
     /// A KV state.

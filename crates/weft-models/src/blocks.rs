@@ -4,11 +4,11 @@
 pub(crate) mod ends;
 mod gated;
 mod gqa;
+mod hadamard;
 mod mla;
 mod moe;
 mod norm;
 mod rope;
-mod spread;
 
 use weft_ir::NodeId;
 

@@ -7,7 +7,7 @@ pub(crate) mod cuda;
 pub(crate) mod print;
 pub(crate) mod wgsl;
 
-use crate::code::expr::Fun;
+use crate::code::expr::{Fun, Op};
 use crate::code::module::{Function, Module, Type};
 
 /// What the words of a slot are.
@@ -190,6 +190,11 @@ pub(crate) trait Dialect {
 
     /// [`Stmt::WaitCopies`](crate::code::stmt::Stmt::WaitCopies); nothing in languages that copy at once.
     fn wait_copies(&self, _groups: u32) -> Option<String> {
+        None
+    }
+
+    /// The operator that a builtin function of two operands is in this language, if it is one.
+    fn operator(&self, _fun: Fun) -> Option<Op> {
         None
     }
 

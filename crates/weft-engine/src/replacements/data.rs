@@ -1,6 +1,6 @@
 //! Random arguments of a kernel.
 
-use weft_kern::{Format, Instr, Kernel, Pick, Source, View, q8};
+use weft_kern::{Format, Instr, Kernel, Pick, Source, View, interp, q8};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
@@ -45,11 +45,7 @@ pub(super) fn random(
 
 /// Rounded activations, as a buffer holds them.
 fn rounded(values: &[f32]) -> Vec<u8> {
-    let blocks: Vec<q8::Block> = values.as_chunks().0.iter().map(q8::quantise).collect();
-    let mut out: Vec<u8> = blocks.iter().flat_map(|b| b.quants.map(|q| q as u8)).collect();
-    out.extend(blocks.iter().flat_map(|b| b.scale.to_le_bytes()));
-    out.extend(blocks.iter().flat_map(|b| b.sums).flat_map(f32::to_le_bytes));
-    out
+    interp::Buffer::q8(values.as_chunks().0.iter().map(q8::quantise).collect()).to_bytes()
 }
 
 /// What the values of a parameter of indices may be.

@@ -30,9 +30,8 @@ fn the_cpu_is_as_accurate_as_llama_cpp_with_8_bit_activations() {
     }
 }
 
-/// Like the rules that round weights again, this option rounds once more. The mean of a dense model is compared with llama.cpp's.
-/// Where a router chooses experts, a token whose choice flips decides the mean of 32, so the median is compared with that of a
-/// 16-bit cache, too.
+/// Like the rules that round weights again, this option rounds once more. Where a router chooses experts, one token whose choice
+/// flips can decide the mean of 32, so the worst is left out there; and the median is compared with that of a 16-bit cache.
 #[test]
 fn an_8_bit_cache_at_most_doubles_the_loss() {
     for (name, _) in &fixtures() {
@@ -46,18 +45,19 @@ fn an_8_bit_cache_at_most_doubles_the_loss() {
             losses.sort_by(f64::total_cmp);
             losses
         };
-        let (usual, rounded) = (losses(GgmlType::F16), losses(GgmlType::Q8_0));
-        let mean = rounded.iter().sum::<f64>() / rounded.len() as f64;
+        let (usual, mut rounded) = (losses(GgmlType::F16), losses(GgmlType::Q8_0));
         let median = |losses: &[f64]| losses[losses.len() / 2];
         let (usual, median) = (median(&usual), median(&rounded));
+        let file = Gguf::open(&fixture.path).unwrap();
+        if file.tensors().iter().any(|tensor| tensor.name.contains("ffn_gate_inp")) {
+            rounded.pop();
+        }
+        let mean = rounded.iter().sum::<f64>() / rounded.len() as f64;
         let int8 = fixture.int8_mean_kl;
         println!(
             "{name}, 8-bit cache: mean KL {mean:.2e}, llama.cpp's int8 path {int8:.2e}; median {median:.2e}, with 16 bits {usual:.2e}"
         );
-        assert!(median <= 2.0 * usual, "{name}: {median} {usual}");
-        let file = Gguf::open(&fixture.path).unwrap();
-        let routes = file.tensors().iter().any(|tensor| tensor.name.contains("ffn_gate_inp"));
-        assert!(routes || mean <= 2.0 * int8, "{name}: {mean}");
+        assert!(median <= 2.0 * usual && mean <= 2.0 * int8, "{name}: {median} {usual}, {mean} {int8}");
     }
 }
 

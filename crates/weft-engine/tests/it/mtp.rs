@@ -363,16 +363,7 @@ fn predictions_on_a_gpu() {
     let Some(mut runner) = gpu::load(&model.path, options().sequences(4)) else { return };
     check_ways(&mut runner, &model.tokens[..40], "GPU");
     drop(runner);
-    let replies = |speculate: Speculate| {
-        let options = options().sequences(4).speculate(speculate).device(gpu::choice(""));
-        let mut engine = options.open(&model.path).unwrap();
-        let replies = few_replies(&mut engine, &model.tokens);
-        (replies, engine.stats().speculation.guessed)
-    };
-    let (expected, none) = replies(Speculate::Off);
-    let (found, guessed) = replies(Speculate::Mtp);
-    assert_eq!(found, expected);
-    assert!(none == 0 && guessed > 20, "{none}, {guessed}");
+    check_few_replies(&model.tokens, |options| options.device(gpu::choice("")).open(&model.path).unwrap());
 }
 
 /// CUDA texts, on the CPU.
@@ -387,22 +378,23 @@ fn predictions_of_emulated_cuda() {
     assert!(runner.predicts());
     check_ways(&mut runner, &model.tokens[..34], "CUDA");
     drop(runner);
+    check_few_replies(&model.tokens, |options| {
+        Engine::new(open(), Box::new(emulator().unwrap()), &options).unwrap()
+    });
+}
+
+/// Four short requests, computed together, have the same events with the layer's guesses and without; for devices that are slow.
+fn check_few_replies(tokens: &[u32], open: impl Fn(EngineOptions) -> Engine) {
     let replies = |speculate: Speculate| {
-        let options = options().sequences(4).speculate(speculate);
-        let mut engine = Engine::new(open(), Box::new(emulator().unwrap()), &options).unwrap();
-        let replies = few_replies(&mut engine, &model.tokens);
+        let mut engine = open(options().sequences(4).speculate(speculate));
+        let push = |i| engine.push(request(&tokens[..40], i).max_tokens(12)).unwrap();
+        let mut pushed: Vec<Generation> = (0..4).map(push).collect();
+        while engine.step().unwrap() {}
+        let replies: Vec<Vec<Event>> = pushed.iter_mut().map(events).collect();
         (replies, engine.stats().speculation.guessed)
     };
     let (expected, none) = replies(Speculate::Off);
     let (found, guessed) = replies(Speculate::Mtp);
     assert_eq!(found, expected);
     assert!(none == 0 && guessed > 20, "{none}, {guessed}");
-}
-
-/// The events of four short requests, computed together; for devices that are slow.
-fn few_replies(engine: &mut Engine, tokens: &[u32]) -> Vec<Vec<Event>> {
-    let push = |i| engine.push(request(&tokens[..40], i).max_tokens(12)).unwrap();
-    let mut pushed: Vec<Generation> = (0..4).map(push).collect();
-    while engine.step().unwrap() {}
-    pushed.iter_mut().map(events).collect()
 }

@@ -89,6 +89,12 @@ impl<'a> Buffer<'a> {
         Ok(Buffer { data: Data::Blocks(ty, bytes.into()), len: values })
     }
 
+    /// Rounded activations, whole blocks of them.
+    pub fn q8(blocks: Vec<q8::Block>) -> Buffer<'static> {
+        let len = blocks.len() * q8::BLOCK;
+        Buffer { data: Data::Q8(blocks), len }
+    }
+
     /// The buffer's bytes. Blocks that were not written are unchanged.
     pub fn to_bytes(&self) -> Vec<u8> {
         match &self.data {

@@ -2,7 +2,7 @@
 
 use weft_ir::{AttendInputs, Dim, NodeId};
 
-use super::spread::Spread;
+use super::hadamard::Hadamard;
 use super::{Block, RmsNorm, Rope, linear};
 use crate::common::Common;
 use crate::config::BlockInfo;
@@ -170,10 +170,10 @@ impl Block for Grouped {
         let k = self.heads(s, k, keys, "attn_k_norm.weight")?;
         let k = s.g.reshape(k, [Dim::T, kv_width.into()]);
         s.check_blocks(width)?;
-        let spread = Spread::new(s, &[width]);
-        let q = spread.apply(s, q, &[queries, width]);
-        let k = spread.apply(s, k, &[kv_width]);
-        let v = spread.apply(s, v, &[kv_width]);
+        let hadamard = Hadamard::new(s, &[width]);
+        let q = hadamard.apply(s, q, &[queries, width]);
+        let k = hadamard.apply(s, k, &[kv_width]);
+        let v = hadamard.apply(s, v, &[kv_width]);
         let k = s.store("k", k, kv_width);
         let v = s.store("v", v, kv_width);
 
@@ -181,7 +181,7 @@ impl Block for Grouped {
         let inputs = AttendInputs { window: self.window, sinks, ..attend_inputs(s, q, k, v) };
         let heads = s.g.attend(inputs, self.scale, keys, s.options.page);
         let joined = s.g.reshape(heads, [Dim::T, q_width.into()]);
-        let joined = spread.apply(s, joined, &[q_width]);
+        let joined = hadamard.apply(s, joined, &[q_width]);
         linear(s, joined, "attn_output", q_width, self.hidden)
     }
 }

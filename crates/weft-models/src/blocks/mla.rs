@@ -9,7 +9,7 @@
 use weft_ir::{Dim, NodeId};
 
 use super::gqa::attend_inputs;
-use super::spread::Spread;
+use super::hadamard::Hadamard;
 use super::{Block, RmsNorm, Rope, linear};
 use crate::config::BlockInfo;
 use crate::error::Error;
@@ -102,18 +102,18 @@ impl Block for Latent {
         s.check_blocks(kv_rank)?;
         s.check_blocks(row_width)?;
         // The values are the first part of a row.
-        let spread = Spread::new(s, &[kv_rank, row_width]);
-        let row = spread.apply(s, row, &[row_width]);
+        let hadamard = Hadamard::new(s, &[kv_rank, row_width]);
+        let row = hadamard.apply(s, row, &[row_width]);
         let rows = s.store("kv", row, row_width);
 
         let matrices = Matrices::of(s, self)?;
         let q = matrices.query_to_latent(s, q_nope);
         let q = s.g.concat(&[q, q_rope], 2);
-        let q = spread.apply(s, q, &[heads, row_width]);
+        let q = hadamard.apply(s, q, &[heads, row_width]);
         let values = s.g.slice(rows, 1, 0, kv_rank);
         let inputs = attend_inputs(s, q, rows, values);
         let summed = s.g.attend(inputs, self.scale, 1, s.options.page);
-        let summed = spread.apply(s, summed, &[heads, kv_rank]);
+        let summed = hadamard.apply(s, summed, &[heads, kv_rank]);
         let of_heads = s.g.head_dot(summed, matrices.value);
         let joined = s.g.reshape(of_heads, [Dim::T, (heads * value).into()]);
         linear(s, joined, "attn_output", heads * value, hidden)

@@ -14,6 +14,8 @@ pub(crate) struct Family {
     pub(crate) architecture: &'static str,
     /// The names of the weights of its blocks, for the error for architectures that are not supported.
     pub(crate) tensors: &'static [&'static str],
+    /// Keys that it reads and most families refuse, for the same error.
+    pub(crate) unusual: &'static [&'static str],
     /// Reads the family's keys and builds its graphs, or returns an error that names what is not supported.
     pub(crate) build: fn(&ModelFile<'_>) -> Result<ModelGraph, Error>,
     /// Builds the layer that predicts one token more, if the file has it. `None` if no model of the family does.

@@ -48,6 +48,7 @@ pub(super) const FAMILY: Family = Family {
         "nextn.shared_head_head",
         "nextn.shared_head_norm",
     ],
+    unusual: &[],
     build,
     mtp: Some(mtp),
 };

@@ -6,7 +6,7 @@ use weft_gguf::Gguf;
 
 use super::family::Family;
 
-/// Keys that ask for what no family computes, with what they ask for.
+/// Keys that ask for what most families do not compute, with what they ask for.
 const KEYS: [(&str, &str); 9] = [
     ("attention.sliding_window", "a sliding window of attention"),
     ("attn_logit_softcapping", "a cap on attention scores"),
@@ -49,8 +49,7 @@ pub(super) fn nearest(gguf: &Gguf, architecture: &str, families: &[Family]) -> O
             && !matches!(metadata.f32(&name), Ok(Some(0.0)))
             && !matches!(metadata.u32(&name), Ok(Some(0)))
     };
-    let has_windows = family.tensors.contains(&"attn_sinks");
-    let is_other = |key: &str| is_set(key) && !(has_windows && key == "attention.sliding_window");
+    let is_other = |key: &str| is_set(key) && !family.unusual.contains(&key);
     differences.extend(KEYS.iter().filter(|(key, _)| is_other(key)).map(|(_, what)| (*what).to_string()));
     let differences = match differences.split_last() {
         None => "has the same tensors but may compute something else with them".to_string(),

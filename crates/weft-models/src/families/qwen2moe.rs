@@ -32,6 +32,7 @@ pub(super) const FAMILY: Family = Family {
         "ffn_up_shexp",
         "ffn_down_shexp",
     ],
+    unusual: &[],
     build,
     mtp: None,
 };

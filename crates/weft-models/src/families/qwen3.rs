@@ -28,6 +28,7 @@ pub(super) const FAMILY: Family = Family {
         "ffn_up",
         "ffn_down",
     ],
+    unusual: &[],
     build,
     mtp: None,
 };

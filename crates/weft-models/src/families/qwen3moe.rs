@@ -29,6 +29,7 @@ pub(super) const FAMILY: Family = Family {
         "ffn_up_exps",
         "ffn_down_exps",
     ],
+    unusual: &[],
     build,
     mtp: None,
 };

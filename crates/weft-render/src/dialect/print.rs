@@ -166,9 +166,12 @@ impl Printer<'_> {
                 {
                     return text;
                 }
-                format!("{} {} {}", self.operand(*op, a, false), spelling(*op), self.operand(*op, b, true))
+                self.infix(*op, a, b)
             }
-            Expr::Call(fun, args) => self.dialect.call(*fun, &self.all(args)),
+            Expr::Call(fun, args) => match (self.dialect.operator(*fun), &args[..]) {
+                (Some(op), [a, b]) => format!("({})", self.infix(op, a, b)),
+                _ => self.dialect.call(*fun, &self.all(args)),
+            },
             Expr::Own(name, args) => format!("{name}({})", self.all(args).join(", ")),
             Expr::U32(n) if *n > 0xffff => format!("{n:#x}u"),
             Expr::U32(n) => format!("{n}u"),
@@ -207,6 +210,11 @@ impl Printer<'_> {
 
     fn all(&self, args: &[Expr]) -> Vec<String> {
         args.iter().map(|a| self.expr(a)).collect()
+    }
+
+    /// An operator between its operands.
+    fn infix(&self, op: Op, a: &Expr, b: &Expr) -> String {
+        format!("{} {} {}", self.operand(op, a, false), spelling(op), self.operand(op, b, true))
     }
 
     /// An operand, in parentheses unless its precedence is beyond doubt.

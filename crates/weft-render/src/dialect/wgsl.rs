@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::code::expr::{Expr, Fun};
+use crate::code::expr::{Expr, Fun, Op};
 use crate::code::module::{Function, Module, Slot, Type, slots_of_halves};
 use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, Words, component};
@@ -152,6 +152,10 @@ impl Dialect for Wgsl {
         vec![format!("atomicAnd(&b{slot}[{at}], {others});"), format!("atomicOr(&b{slot}[{at}], {half});")]
     }
 
+    fn operator(&self, fun: Fun) -> Option<Op> {
+        (fun == Fun::Quotient).then_some(Op::Div)
+    }
+
     fn call(&self, fun: Fun, args: &[String]) -> String {
         let name = match fun {
             Fun::Float => "bitcast<f32>",
@@ -165,11 +169,7 @@ impl Dialect for Wgsl {
             Fun::Max => "max",
             Fun::Exp => "exp",
             Fun::InverseSqrt => "inverseSqrt",
-            Fun::Quotient => {
-                let operands =
-                    args.iter().map(|arg| if arg.contains(' ') { format!("({arg})") } else { arg.clone() });
-                return format!("({})", operands.collect::<Vec<_>>().join(" / "));
-            }
+            Fun::Quotient => "quotient",
             Fun::Round => "round",
             Fun::Fma => "fma",
             Fun::Select => "select",

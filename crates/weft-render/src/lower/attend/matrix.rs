@@ -185,10 +185,7 @@ impl Units<'_> {
         w.wait();
         self.queries(w)?;
         w.share(rows, |w, row| {
-            let head = |w: &mut Writer<'_>| {
-                members::axes(w, self.place, &row).into_iter().nth(1).unwrap_or(Expr::U32(0))
-            };
-            let (top, total) = initial(w, self.attend, head)?;
+            let (top, total) = initial(w, self.attend, |w| members::head(w, self.place, &row))?;
             w.code.store_shared(&row + self.totals, total.to_bits().into());
             w.code.store_shared(row + self.tops, top.bits());
             Ok(())

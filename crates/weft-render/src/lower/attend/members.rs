@@ -121,6 +121,11 @@ pub(super) fn axes(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Vec<Expr> {
     place.row_to_read(&mut w.code, &row).axes
 }
 
+/// The head of a row of the tile.
+pub(super) fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
+    axes(w, place, row).into_iter().nth(1).unwrap_or(Expr::U32(0))
+}
+
 /// The token of a row of the tile.
 pub(super) fn token(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
     axes(w, place, row).into_iter().next().unwrap_or(Expr::U32(0))

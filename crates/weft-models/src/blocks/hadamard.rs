@@ -1,4 +1,4 @@
-//! Rotating what a quantised cache stores.
+//! The Hadamard rotation of what a quantised cache stores.
 //!
 //! A few of a head's values are often much larger than the others, and a block of 8-bit values shares one scale. Multiplied by an
 //! orthonormal Hadamard matrix, every value becomes a sum of all of them with changing signs, so that none stands out. Queries
@@ -15,18 +15,18 @@ const MOST: usize = 64;
 
 /// Multiplies blocks of values by a Hadamard matrix, if the cache is quantised.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spread {
+pub(super) struct Hadamard {
     /// The matrix, and its number of rows.
     matrix: Option<(NodeId, usize)>,
 }
 
-impl Spread {
+impl Hadamard {
     /// For heads whose widths are `widths`: no block may lie in two heads.
-    pub(super) fn new(s: &mut SegmentBuilder<'_>, widths: &[usize]) -> Spread {
+    pub(super) fn new(s: &mut SegmentBuilder<'_>, widths: &[usize]) -> Hadamard {
         let fits = |n: &usize| widths.iter().all(|width| width.is_multiple_of(*n));
-        let sizes = std::iter::successors(Some(MOST), |n| Some(n / 2)).take_while(|n| *n > 1);
-        let size = if s.options.kv.is_quantised() { sizes.into_iter().find(fits) } else { None };
-        Spread { matrix: size.map(|n| (s.g.hadamard(n), n)) }
+        let mut sizes = std::iter::successors(Some(MOST), |n| Some(n / 2)).take_while(|n| *n > 1);
+        let size = if s.options.kv.is_quantised() { sizes.find(fits) } else { None };
+        Hadamard { matrix: size.map(|n| (s.g.hadamard(n), n)) }
     }
 
     /// Multiplies `x`, whose axes after the first are `axes`.
@@ -34,8 +34,8 @@ impl Spread {
         let Some((matrix, n)) = self.matrix else { return x };
         let blocks = axes.iter().product::<usize>() / n;
         let cut = s.g.reshape(x, [Dim::T, blocks.into(), n.into()]);
-        let spread = s.g.dot(cut, matrix);
+        let rotated = s.g.dot(cut, matrix);
         let whole: Vec<Dim> = std::iter::once(Dim::T).chain(axes.iter().map(|n| Dim::Const(*n))).collect();
-        s.g.reshape(spread, Shape::new(whole))
+        s.g.reshape(rotated, Shape::new(whole))
     }
 }
