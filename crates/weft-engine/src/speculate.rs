@@ -6,6 +6,8 @@ mod acceptance;
 pub(crate) mod draft_model;
 pub(crate) mod drafter;
 mod lookup;
+#[cfg(test)]
+mod simulation;
 mod times;
 mod worth;
 
@@ -127,12 +129,8 @@ impl Speculation {
         let scale = if predictions.is_measured() { 1.0 } else { steps.scale() };
         let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;
         let extra = scale * (predictions.of(usual) + catching_up);
-        let best = |guesses: &[Guess], extra| self.best(guesses, acceptance, room, steps, extra).1.rate;
-        let unknown = |guess: &Guess| Guess { predicted: Some((0, PREDICTED)), ..guess.clone() };
-        let with: Vec<Guess> = guesses.iter().map(unknown).collect();
-        let without: Vec<Guess> =
-            guesses.iter().map(|guess| Guess { predicted: None, ..guess.clone() }).collect();
-        best(&with, extra) > best(&without, 0.0)
+        let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
+        offers.best(|_| Some(PREDICTED), extra).1.rate > offers.best(|_| None, 0.0).1.rate
     }
 
     /// Decides what is computed of the guesses, at most `room` tokens.
@@ -141,7 +139,8 @@ impl Speculation {
             // Without a measurement of steps without guesses, nothing would tell what guesses gain.
             Some([steps, _]) if !steps.knows(guesses.len()) => vec![0; guesses.len()],
             Some([steps, _]) => {
-                let (first, Worth { taken, .. }) = self.best(guesses, acceptance, room, steps, 0.0);
+                let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
+                let (first, Worth { taken, .. }) = offers.best(Guess::predicted_kind, 0.0);
                 guesses.iter_mut().for_each(|guess| guess.choose(first));
                 taken
             }
@@ -151,31 +150,6 @@ impl Speculation {
             }
         };
         guesses.iter_mut().zip(taken).for_each(|(guess, taken)| guess.tokens.truncate(taken));
-    }
-
-    /// Whose guesses go first, and how many tokens of each are worth their time.
-    fn best(
-        &self,
-        guesses: &[Guess],
-        acceptance: &[&Acceptance],
-        room: usize,
-        steps: &Times,
-        extra: f64,
-    ) -> (Source, Worth) {
-        let of = |first: Source| {
-            let offer = |(guess, own): (&Guess, &&Acceptance)| {
-                let (tokens, kind) = guess.of(first);
-                Offer { tokens, acceptance: own.of(&self.acceptance, kind) }
-            };
-            let offers: Vec<Offer> = guesses.iter().zip(acceptance).map(offer).collect();
-            (first, worth(&offers, room, steps, extra))
-        };
-        let drafted = of(Source::Drafter);
-        if guesses.iter().all(|guess| guess.predicted.is_none()) {
-            return drafted;
-        }
-        let predicted = of(Source::Model);
-        if predicted.1.rate > drafted.1.rate { predicted } else { drafted }
     }
 
     /// Counts what became of a guess whose tokens were computed.
@@ -218,6 +192,39 @@ impl Speculation {
     /// Drops what is kept for a generation that has ended.
     pub(crate) fn ended(&mut self, generation: u64) {
         self.drafter.iter_mut().for_each(|drafter| drafter.ended(generation));
+    }
+}
+
+/// What may be computed in a step.
+struct Offers<'a> {
+    guesses: &'a [Guess],
+    /// The acceptance of each reply's guesses, and of all.
+    acceptance: &'a [&'a Acceptance],
+    all: &'a Acceptance,
+    /// The most tokens.
+    room: usize,
+    /// The times of steps.
+    steps: &'a Times,
+}
+
+impl Offers<'_> {
+    /// Whose guesses go first, and how many tokens of each are worth their time, with predictions of these kinds, which take
+    /// `extra` time.
+    fn best(&self, predicted: impl Fn(&Guess) -> Option<usize>, extra: f64) -> (Source, Worth) {
+        let of = |first: Source| {
+            let offer = |(guess, own): (&Guess, &&Acceptance)| {
+                let (tokens, kind) = guess.of(first, predicted(guess));
+                Offer { tokens, acceptance: own.of(self.all, kind) }
+            };
+            let offers: Vec<Offer> = self.guesses.iter().zip(self.acceptance).map(offer).collect();
+            (first, worth(&offers, self.room, self.steps, extra))
+        };
+        let drafted = of(Source::Drafter);
+        if self.guesses.iter().all(|guess| predicted(guess).is_none()) {
+            return drafted;
+        }
+        let model = of(Source::Model);
+        if model.1.rate > drafted.1.rate { model } else { drafted }
     }
 }
 

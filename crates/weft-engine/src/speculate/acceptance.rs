@@ -1,18 +1,24 @@
 //! How many guesses turned out right.
 
-use super::drafter::KINDS;
+use super::drafter::{KINDS, is_predicted};
+
+// `simulation` says what the numbers here are worth.
 
 /// The acceptance of each kind that is assumed before anything was guessed, and how many guesses that counts for. It is rather
 /// high: what is never tried is never measured.
 const FIRST: [f64; KINDS] = [0.8, 0.3, 0.5, 0.65, 0.75, 0.85, 0.9, 0.5, 0.75, 0.9, 0.8, 0.7];
-const WEIGHT: f64 = 4.0;
+const WEIGHT: f64 = 8.0;
+
+/// How many guesses of a generation the acceptance of all generations counts for.
+const WEIGHT_OF_ALL: f64 = 12.0;
 
 /// What is left of earlier counts after a guess of the same kind: of one generation's, and of all.
-const KEPT: f64 = 0.9;
+const KEPT: f64 = 0.85;
 const KEPT_OF_ALL: f64 = 0.99;
 
-/// What is left after a step without a guess of this kind, so that guesses are tried again.
+/// What is left after a step without a guess of this kind, so that guesses are tried again: of one generation's counts, and of all.
 const KEPT_UNUSED: f64 = 0.995;
+const KEPT_UNUSED_OF_ALL: f64 = 0.999;
 
 /// How many guesses of each kind turned out right lately.
 #[derive(Clone, Debug, Default)]
@@ -50,8 +56,8 @@ impl Rate {
     }
 
     /// The probability that a token is right if those before it are.
-    fn of(&self, assumed: f64) -> f64 {
-        (self.right + WEIGHT * assumed) / (self.checked + WEIGHT)
+    fn of(&self, assumed: f64, weight: f64) -> f64 {
+        (self.right + weight * assumed) / (self.checked + weight)
     }
 }
 
@@ -65,12 +71,20 @@ impl Acceptance {
     /// Counts a step without a guess of this kind.
     pub(crate) fn unused(&mut self, all: &mut Acceptance, kind: usize) {
         self.kinds[kind].fade(KEPT_UNUSED);
-        all.kinds[kind].fade(KEPT_UNUSED);
+        all.kinds[kind].fade(KEPT_UNUSED_OF_ALL);
     }
 
     /// The probability that a token of a guess is right if those before it are.
+    ///
+    /// Of predictions it is a standard error more than that: what is looked up is compared with what is chosen whether it is
+    /// computed or not, but predictions that did badly at first are not made any more, and would never show that they are good.
     pub(crate) fn of(&self, all: &Acceptance, kind: usize) -> f64 {
-        self.kinds[kind].of(all.kinds[kind].of(FIRST[kind]))
+        let all = all.kinds[kind];
+        let mut assumed = all.of(FIRST[kind], WEIGHT);
+        if is_predicted(kind) {
+            assumed += (assumed * (1.0 - assumed) / (all.checked + WEIGHT)).sqrt();
+        }
+        self.kinds[kind].of(assumed.min(1.0), WEIGHT_OF_ALL)
     }
 }
 

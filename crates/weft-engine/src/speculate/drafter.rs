@@ -17,6 +17,11 @@ pub(crate) const BY_MODEL: usize = 11;
 /// one token more, and a draft model.
 pub const SOURCES: [&str; 4] = ["prefix", "lookup", "mtp", "model"];
 
+/// Whether the model's layer makes guesses of this kind.
+pub(crate) fn is_predicted(kind: usize) -> bool {
+    (BY_MARGIN[0].1..=PREDICTED).contains(&kind)
+}
+
 /// The index in [`SOURCES`] of a kind of guess.
 pub(crate) fn source(kind: usize) -> usize {
     match kind {
@@ -75,12 +80,18 @@ pub(crate) struct Guess {
 }
 
 impl Guess {
-    /// The number of tokens and the kind of what is offered, if this one goes first.
-    pub(crate) fn of(&self, first: Source) -> (usize, usize) {
-        match self.predicted {
-            Some((_, kind)) if first == Source::Model || self.tokens.is_empty() => (1, kind),
+    /// The number of tokens and the kind of what is offered, if this one goes first and the model's prediction, if there is
+    /// one, is of the kind `predicted`.
+    pub(crate) fn of(&self, first: Source, predicted: Option<usize>) -> (usize, usize) {
+        match predicted {
+            Some(kind) if first == Source::Model || self.tokens.is_empty() => (1, kind),
             _ => (self.tokens.len(), self.kind),
         }
+    }
+
+    /// The kind of the model's prediction.
+    pub(crate) fn predicted_kind(&self) -> Option<usize> {
+        self.predicted.map(|(_, kind)| kind)
     }
 
     /// Offers the tokens of the one that goes first, or of the other if it has none.

@@ -3,7 +3,7 @@
 use super::times::Times;
 
 /// The least gain for which anything is guessed, as a share: less is noise of the measurements.
-const LEAST: f64 = 0.02;
+const LEAST: f64 = 0.005;
 
 /// A guess to decide on.
 #[derive(Clone, Copy, Debug)]
@@ -27,29 +27,45 @@ pub(crate) struct Worth {
 /// which computes a row without it. The step has room for `room` guessed tokens, and takes `extra` time if it computes any.
 pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times, extra: f64) -> Worth {
     let rows = offers.len();
-    let mut places: Vec<(f64, usize)> = Vec::new();
-    for (at, Offer { tokens, acceptance }) in offers.iter().enumerate() {
-        let mut right = 1.0;
-        places.extend((0..*tokens).map(|_| {
-            right *= acceptance;
-            (right, at)
-        }));
-    }
-    // The likeliest first. Later tokens of an offer are less likely than earlier ones, and the order is stable.
-    places.sort_by(|a, b| b.0.total_cmp(&a.0));
-    places.truncate(room.min(times.rows().saturating_sub(rows)));
+    let most = room.min(times.rows().saturating_sub(rows));
     let alone = rows as f64 / times.of(rows);
+    // The probability that the next token of each offer saves a step.
+    let mut next: Vec<f64> = offers.iter().map(|offer| offer.probability(0, 1.0)).collect();
+    let mut taken = vec![0; rows];
+    let mut order = Vec::with_capacity(most);
     let (mut expected, mut best) = (rows as f64, (alone * (1.0 + LEAST), 0));
-    for (count, (right, _)) in (1..).zip(&places) {
+    // The likeliest first, of equals the first offer's: later tokens of an offer are less likely than earlier ones.
+    while order.len() < most {
+        let Some((at, right)) = likeliest(&next) else { break };
+        taken[at] += 1;
+        next[at] = offers[at].probability(taken[at], right);
+        order.push(at);
         expected += right;
-        let rate = expected / (times.of(rows + count) + extra);
+        let rate = expected / (times.of(rows + order.len()) + extra);
         if rate > best.0 {
-            best = (rate, count);
+            best = (rate, order.len());
         }
     }
-    let mut taken = vec![0; offers.len()];
-    places[..best.1].iter().for_each(|(_, at)| taken[*at] += 1);
+    order[best.1..].iter().for_each(|at| taken[*at] -= 1);
     Worth { taken, rate: if best.1 == 0 { alone } else { best.0 } }
+}
+
+impl Offer {
+    /// The probability that the token after `taken` ones is right and these are, too, which they are with this probability; 0 if there is none.
+    fn probability(&self, taken: usize, right: f64) -> f64 {
+        if taken < self.tokens { right * self.acceptance } else { 0.0 }
+    }
+}
+
+/// The first of the largest probabilities, and which it is, unless all are 0.
+fn likeliest(next: &[f64]) -> Option<(usize, f64)> {
+    let mut best = (0, 0.0);
+    for (at, right) in next.iter().enumerate() {
+        if *right > best.1 {
+            best = (at, *right);
+        }
+    }
+    (best.1 > 0.0).then_some(best)
 }
 
 #[cfg(test)]
