@@ -229,10 +229,14 @@ fn main() -> Result<(), Failure> {
     };
     let draft = option("--draft").transpose()?.map(PathBuf::from);
     let device = option("--device").transpose()?.map(|device| device.parse::<DeviceChoice>()).transpose()?;
+    let only = option("--only").transpose()?;
     let (what, model) = (args.first().ok_or(usage)?, args.get(1).ok_or(usage)?);
     let options = Engine::builder().context(1024).sequences(8).speculate(Speculate::Auto);
     let mut engine = options.device(device.unwrap_or_default()).open(model)?;
-    let kinds = kinds(&engine, draft);
+    let mut kinds = kinds(&engine, draft);
+    kinds.retain(|(kind, _)| {
+        *kind == "off" || only.iter().all(|only| only.split(',').any(|one| one == *kind))
+    });
     match what.as_str() {
         "check" => check(&mut engine, &kinds, args.get(2).map_or(Ok(500), |count| count.parse())?),
         "bench" => bench(&mut engine, &kinds, &args[2..]),
