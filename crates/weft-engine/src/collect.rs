@@ -89,7 +89,7 @@ impl Collector {
     /// If the file cannot be read, the model is not supported, an option is not valid for it, there is no such device, or
     /// it has too little memory; [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Collector, Error> {
-        let model = Model::open(path, options.kv)?;
+        let model = Model::open_with(path, options)?;
         let device = options.device.open(options.threads, options.device_folder())?;
         Collector::new(model, device, options, report)
     }

@@ -52,6 +52,7 @@
 //! a released version computes for given weights and tokens on a given device changes only with a line there.
 #![forbid(unsafe_code)]
 
+mod adapters;
 mod backends;
 mod batch;
 mod choose;
@@ -95,6 +96,7 @@ mod speculate;
 mod tuned;
 mod weights;
 
+pub use adapters::{AdapterFile, open_adapted};
 pub use backends::BACKENDS;
 pub use device_choice::DeviceChoice;
 pub use engine::Engine;

@@ -11,8 +11,10 @@ use weft_text::{
     TokenizerSpec,
 };
 
+use crate::adapters::open_adapted;
 use crate::error::Error;
 use crate::files::open_file;
+use crate::options::EngineOptions;
 
 /// The number of rows in a page of the KV cache.
 pub(crate) const PAGE: usize = BuildOptions::PAGE;
@@ -33,6 +35,14 @@ impl Model {
     /// If the file is damaged, or the model or its tokenizer is not supported.
     pub fn open(path: &Path, kv: GgmlType) -> Result<Model, Error> {
         Model::new(open_file(path)?, kv)
+    }
+
+    /// Opens a file as `options` say: with a KV cache of their type, and their adapters.
+    ///
+    /// # Errors
+    /// Those of [`open`](Model::open), and if an adapter is not one for this model.
+    pub fn open_with(path: &Path, options: &EngineOptions) -> Result<Model, Error> {
+        Model::new(open_adapted(path, &options.adapters)?, options.kv)
     }
 
     /// Builds a model from a file that is already open.

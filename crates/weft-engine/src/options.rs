@@ -11,6 +11,7 @@ use weft_kern::Replacement;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
 
+use crate::adapters::AdapterFile;
 use crate::device_choice::DeviceChoice;
 use crate::error::Error;
 use crate::prompts::folder::PromptCache;
@@ -28,7 +29,7 @@ use crate::tuned::{switches_of, tuned_decisions};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct EngineOptions {
     /// The device that computes.
@@ -59,6 +60,8 @@ pub struct EngineOptions {
     /// Kernels that replace those of the compiler, wherever it makes them. Each is checked against the interpreter when a
     /// model is opened.
     pub kernels: Vec<Arc<Replacement>>,
+    /// LoRA adapters that are added to the model.
+    pub adapters: Vec<AdapterFile>,
     /// Whether decisions and schedules that were measured to pay, and are kept in the folder of the cache, are used.
     pub tuned: bool,
     /// The cache of packed weights. `None` packs them in memory each time.
@@ -85,6 +88,7 @@ impl Default for EngineOptions {
             commit: false,
             switches: Switches::default(),
             kernels: Vec::new(),
+            adapters: Vec::new(),
             tuned: true,
             cache: None,
             prompts: None,
@@ -147,6 +151,11 @@ impl EngineOptions {
     /// Sets the [kernels](Self::kernels) that replace the compiler's.
     pub fn kernels(self, kernels: Vec<Arc<Replacement>>) -> EngineOptions {
         EngineOptions { kernels, ..self }
+    }
+
+    /// Sets the LoRA [adapters](Self::adapters).
+    pub fn adapters(self, adapters: Vec<AdapterFile>) -> EngineOptions {
+        EngineOptions { adapters, ..self }
     }
 
     /// Sets whether what was [tuned](Self::tuned) is used.

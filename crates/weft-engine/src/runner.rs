@@ -75,7 +75,7 @@ impl Runner {
     /// If the file cannot be read, the model is not supported, there is no such device, or there is not enough memory;
     /// [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Runner, Error> {
-        let model = Model::open(path, options.kv)?;
+        let model = Model::open_with(path, options)?;
         let mtp = mtp(&model, &options.speculate)?;
         let opened = layers::open(&model, mtp.as_ref(), options, report)?;
         Runner::with(model, opened, options, report)

@@ -25,8 +25,8 @@ pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
     classes.iter().flat_map(|fusions| fusions[segment].plan.multiplied_weights()).collect()
 }
 
-/// Loads every tensor that a segment uses into the device, once. What only the layer that predicts one token more uses is
-/// packed in memory: the packed form of a model is the same with and without it. `second` is the number of segments that are on
+/// Loads every tensor that a segment uses into the device, once. Adapters, and what only the layer that predicts one token more
+/// uses, are packed in memory: the packed form of a model is the same with and without them. `second` is the number of segments that are on
 /// a second device.
 pub(crate) fn load(
     device: &mut dyn Device,
@@ -42,13 +42,14 @@ pub(crate) fn load(
     let of_model = sections.of_model();
     let sides = sides::of_tensors(second, segments);
     let mut taken = BTreeMap::new();
-    for (range, cache) in [(0..of_model, cache), (of_model..segments.len(), None)] {
+    for (range, cache) in [(0..of_model, cache), (0..segments.len(), None)] {
         let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
         for i in range {
             let packed = multiplied(classes, i);
             let own = &segments[i].weights;
             for (own, name) in own.iter().filter(|(_, name)| !taken.contains_key(name.as_str())) {
-                if let Some(tensor) = gguf.tensor(name) {
+                let wanted = |tensor: &&TensorInfo| cache.is_none() || gguf.adapter_of(tensor).is_none();
+                if let Some(tensor) = gguf.tensor(name).filter(wanted) {
                     tensors.entry(name).or_insert((tensor, false)).1 |= packed.contains(own.as_str());
                 }
             }

@@ -44,6 +44,14 @@ pub enum Error {
         /// What is missing or does not fit, and what to do.
         problem: String,
     },
+    /// A LoRA adapter does not fit the model.
+    #[error("{file}: {problem}")]
+    Adapter {
+        /// The adapter's path.
+        file: String,
+        /// What does not fit.
+        problem: String,
+    },
     /// A key that this crate itself reads (`split.*`) is missing or has the wrong type.
     #[error(transparent)]
     Key(#[from] KeyError),

@@ -1,5 +1,7 @@
 //! A logical model: a file, or all the files that it was split into.
 
+mod adapter;
+
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use crate::restore::Restore;
 use crate::split::{self, Split};
 use crate::stored::{self, FileBytes, Piece, Stored, StoredPart};
 use crate::tensor::TensorInfo;
+
+pub use adapter::Adapter;
 
 /// The name in errors of bytes that were not read from a file.
 const IN_MEMORY: &str = "GGUF in memory";
@@ -44,6 +48,8 @@ pub struct Gguf {
     data: Vec<Data>,
     /// Where the tensors are, if not in these sections.
     stored: Option<Stored>,
+    /// LoRA adapters, whose files are the last ones.
+    adapters: Vec<Adapter>,
 }
 
 /// The data section of a file.
@@ -119,6 +125,7 @@ impl Gguf {
             files: Vec::new(),
             data: Vec::new(),
             stored: None,
+            adapters: Vec::new(),
         }
     }
 
@@ -267,7 +274,7 @@ impl Gguf {
     ///
     /// If `tensor` belongs to another model and lies outside of this one's files.
     pub fn data(&self, tensor: &TensorInfo) -> &[u8] {
-        match &self.stored {
+        match self.stored_of(tensor) {
             Some(stored) => stored.data(self.index(tensor), tensor),
             None => &self.data[tensor.file].mapping[self.range(tensor)],
         }
@@ -279,10 +286,15 @@ impl Gguf {
     ///
     /// If `tensor` belongs to another model and lies outside of this one's files.
     pub fn tensor_bytes(&self, tensor: &TensorInfo) -> TensorBytes {
-        match &self.stored {
+        match self.stored_of(tensor) {
             Some(stored) => stored.tensor_bytes(self.index(tensor), tensor),
             None => TensorBytes::new(&self.data[tensor.file].mapping, self.range(tensor)),
         }
+    }
+
+    /// Where a tensor is, if not in its file.
+    fn stored_of(&self, tensor: &TensorInfo) -> Option<&Stored> {
+        self.stored.as_ref().filter(|_| self.adapter_of(tensor).is_none())
     }
 
     /// The range of a tensor in the mapping of its file, which was checked when the header was read.

@@ -152,7 +152,7 @@ impl Verifier {
         options: &EngineOptions,
         report: OnReport<'_>,
     ) -> Result<Verifier, weft_engine::Error> {
-        let model = Model::open(path, options.kv)?;
+        let model = Model::open_with(path, options)?;
         let device = options.open_device()?;
         Verifier::new(model, device, options, report)
     }

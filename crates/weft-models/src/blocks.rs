@@ -36,7 +36,7 @@ pub(crate) trait Block {
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error>;
 }
 
-/// `x·wᵀ`, plus a bias if the file has one. `x` is `[T, from]`, the result `[T, to]`, and the tensors are `{name}.weight` and
+/// `x·wᵀ`, plus what adapters add to it, plus a bias if the file has one. `x` is `[T, from]`, the result `[T, to]`, and the tensors are `{name}.weight` and
 /// `{name}.bias`.
 pub(crate) fn linear(
     s: &mut SegmentBuilder<'_>,
@@ -45,7 +45,9 @@ pub(crate) fn linear(
     from: usize,
     to: usize,
 ) -> Result<NodeId, Error> {
-    let w = s.matrix(&format!("{name}.weight"), &[to, from])?;
+    let matrix = format!("{name}.weight");
+    let w = s.matrix(&matrix, &[to, from])?;
     let y = s.g.dot(x, w);
+    let y = s.add_adapters(y, x, &matrix, (from, to))?;
     s.add_bias(y, &format!("{name}.bias"), to)
 }

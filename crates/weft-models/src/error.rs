@@ -120,6 +120,18 @@ pub enum Error {
         /// The file's architecture.
         architecture: &'static str,
     },
+    /// An adapter adds to a tensor that is not adapted.
+    #[error(
+        "{file}: the adapter adds to `{}`, which is not supported: expected matrices that attention and dense feed-forward \
+         networks multiply by as a whole, not embeddings, experts, routers or the latent matrices of heads",
+        tensor.escape_debug()
+    )]
+    AdaptedTensor {
+        /// The adapter's file.
+        file: String,
+        /// The tensor.
+        tensor: String,
+    },
     /// Sizes in the file contradict each other.
     #[error("{file}: the sizes in the file contradict each other: {source}")]
     Graph {

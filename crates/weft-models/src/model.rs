@@ -99,9 +99,19 @@ impl<'a> ModelBuilder<'a> {
             block.is_some_and(|n: usize| n >= layers && n - layers < self.mtp_blocks)
         };
         let unknown = |name: &str| !known.contains(name) && !in_mtp_block(name);
-        match self.file.gguf.tensors().iter().find(|tensor| unknown(&tensor.name)) {
+        let gguf = self.file.gguf;
+        match gguf
+            .tensors()
+            .iter()
+            .find(|tensor| unknown(&tensor.name))
+            .map(|tensor| (tensor, gguf.adapter_of(tensor)))
+        {
             None => Ok(()),
-            Some(tensor) => Err(Error::UnknownTensor {
+            Some((tensor, Some(adapter))) => Err(Error::AdaptedTensor {
+                file: gguf.files()[adapter.file].path.display().to_string(),
+                tensor: tensor.name.split(".lora_").next().unwrap_or_default().into(),
+            }),
+            Some((tensor, None)) => Err(Error::UnknownTensor {
                 file: self.file.path(),
                 tensor: tensor.name.clone(),
                 architecture: self.file.keys.architecture,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use weft_gguf::{Gguf, TensorInfo};
+use weft_gguf::{Adapter, Gguf, TensorInfo};
 use weft_ir::{Builder, Dim, Graph, NodeId, Shape};
 use weft_quant::GgmlType;
 
@@ -153,6 +153,30 @@ impl<'a> SegmentBuilder<'a> {
         }
         let bias = self.vector(name, len)?;
         Ok(self.g.add(x, bias))
+    }
+
+    /// Adds what adapters add to `y`, the product of `x` with a `matrix` from `from` to `to` values: `f · x·Aᵀ·Bᵀ` each. The
+    /// model's matrix is not changed, so it stays in the precision of its file.
+    pub(crate) fn add_adapters(
+        &mut self,
+        mut y: NodeId,
+        x: NodeId,
+        matrix: &str,
+        (from, to): (usize, usize),
+    ) -> Result<NodeId, Error> {
+        for (index, adapter) in self.gguf.adapters().iter().enumerate() {
+            let [a, b] = ['a', 'b'].map(|which| Adapter::tensor_name(matrix, which, index));
+            let Some(tensor) = self.gguf.tensor(&self.tensor_name(&a)) else { continue };
+            let rank = tensor.shape.get(1).map_or(1, |rank| *rank as usize);
+            let a = self.matrix(&a, &[rank, from])?;
+            let b = self.matrix(&b, &[to, rank])?;
+            let low = self.g.dot(x, a);
+            let added = self.g.dot(low, b);
+            let factor = self.g.scalar(adapter.factor(rank));
+            let added = self.g.mul(added, factor);
+            y = self.g.add(y, added);
+        }
+        Ok(y)
     }
 
     fn weight(&mut self, name: &str, tensor: &TensorInfo, shape: &[usize]) -> NodeId {

@@ -1,8 +1,9 @@
 //! The identity of a model, without reading all of it: hashing 17 GB takes longer than packing them.
 
+use std::ops::Range;
 use std::time::UNIX_EPOCH;
 
-use weft_gguf::{FileInfo, Gguf, Stamp};
+use weft_gguf::{Adapter, FileInfo, Gguf, Stamp};
 
 use crate::checksum::checksum;
 use crate::packed_model::PackedModel;
@@ -10,7 +11,7 @@ use crate::packed_model::PackedModel;
 /// The number of bytes read at the beginning and the end of every tensor.
 const SAMPLE: usize = 4096;
 
-/// The identity of a model's files.
+/// The identity of a model's files, without those of [adapters](Gguf::adapters): they are not packed with it.
 ///
 /// It covers each file's size, modification time, inode, metadata and tensor directory, and the first and last 4 KiB of
 /// each tensor. So a file that was changed, replaced or downloaded again is another model, whatever its name. A copy
@@ -27,39 +28,70 @@ impl Identity {
             return Some(Identity(packed.header().identity));
         }
         // First, because the contents have to be read from disk.
-        let stamps: Vec<Stamp> = model.files().iter().map(|file| file.stamp).collect::<Option<_>>()?;
-        let mut facts = contents(model);
-        for stamp in stamps {
-            let modified = stamp.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            facts.extend([modified.map_or(0, |since| since.as_nanos() as u64), stamp.inode.unwrap_or(0)]);
-        }
+        let own = 0..own_files(model);
+        let stamps = stamps(model, own.clone())?;
+        let mut facts = contents(model, own);
+        facts.extend(stamps);
         Some(Identity(checksum_of(&facts)))
     }
 }
 
+/// The number of files of a model without its adapters, which come last.
+fn own_files(model: &Gguf) -> usize {
+    model.files().len() - model.adapters().len()
+}
+
+/// When files were written, and their inodes; `None` if one was not read from a file.
+fn stamps(model: &Gguf, files: Range<usize>) -> Option<Vec<u64>> {
+    let stamps: Vec<Stamp> = model.files()[files].iter().map(|file| file.stamp).collect::<Option<_>>()?;
+    let facts = stamps.into_iter().flat_map(|stamp| {
+        let modified = stamp.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        [modified.map_or(0, |since| since.as_nanos() as u64), stamp.inode.unwrap_or(0)]
+    });
+    Some(facts.collect())
+}
+
+/// The number of a model with adapters, from that without.
+fn adapted(own: u64, model: &Gguf, files: impl FnOnce(Range<usize>) -> Option<Vec<u64>>) -> Option<u64> {
+    if model.adapters().is_empty() {
+        return Some(own);
+    }
+    let mut facts = files(own_files(model)..model.files().len())?;
+    facts.push(own);
+    facts.extend(model.adapters().iter().map(|Adapter { scale, .. }| u64::from(scale.to_bits())));
+    Some(checksum_of(&facts))
+}
+
 /// Returns a number that identifies a model's files, for caches of what was computed from them: files that were changed,
-/// replaced or downloaded again have another one, and so has a copy. `None` if the model was not read from files.
+/// replaced or downloaded again have another one, and so has a copy. `None` if the model was not read from files. Adapters and their
+/// scales are part of it.
 pub fn identity(model: &Gguf) -> Option<u64> {
-    Identity::of(model).map(|identity| identity.0)
+    adapted(Identity::of(model)?.0, model, |files| {
+        let stamps = stamps(model, files.clone())?;
+        Some([contents(model, files), stamps].concat())
+    })
 }
 
 /// Returns a number that identifies a model independently of where its files are and when they were written: a checksum
 /// of their sizes, their metadata and tensor directories, and the first and last 4 KiB of each tensor. It is no
-/// protection against forgery.
+/// protection against forgery. Adapters and their scales are part of it.
 pub fn fingerprint(model: &Gguf) -> u64 {
-    if let Some(packed) = PackedModel::of(model) {
-        return packed.header().fingerprint;
-    }
-    checksum_of(&contents(model))
+    let own = match PackedModel::of(model) {
+        Some(packed) => packed.header().fingerprint,
+        None => checksum_of(&contents(model, 0..own_files(model))),
+    };
+    adapted(own, model, |files| Some(contents(model, files))).unwrap_or(own)
 }
 
-/// The sizes of the files, and checksums of their headers and of both ends of each tensor.
-fn contents(model: &Gguf) -> Vec<u64> {
+/// The sizes of files, and checksums of their headers and of both ends of each tensor.
+fn contents(model: &Gguf, files: Range<usize>) -> Vec<u64> {
     let mut facts: Vec<u64> = Vec::with_capacity(4 * model.files().len() + 2 * model.tensors().len());
-    for (FileInfo { size, .. }, header) in model.files().iter().zip(model.headers()) {
+    for (FileInfo { size, .. }, header) in
+        model.files().iter().zip(model.headers()).take(files.end).skip(files.start)
+    {
         facts.extend([*size, checksum(header)]);
     }
-    for tensor in model.tensors() {
+    for tensor in model.tensors().iter().filter(|tensor| files.contains(&tensor.file)) {
         let bytes = model.tensor_bytes(tensor);
         let sample = SAMPLE.min(bytes.len());
         facts.extend([checksum(&bytes[..sample]), checksum(&bytes[bytes.len() - sample..])]);

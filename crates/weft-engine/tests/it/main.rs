@@ -10,6 +10,7 @@ mod generation;
 mod golden;
 mod gpu;
 mod launches;
+mod lora;
 mod mtp;
 mod packed_models;
 mod packing;
