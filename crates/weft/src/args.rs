@@ -10,8 +10,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use serde_json::Value;
 use weft_engine::{
-    Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache, Replacement,
-    Sampling, Speculate, Switches,
+    AdapterFile, Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache,
+    Replacement, Sampling, Speculate, Switches,
 };
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
@@ -149,6 +149,11 @@ impl<'a> Args<'a> {
         self.0.get_many::<Arc<Replacement>>("kernel").unwrap_or_default().cloned().collect()
     }
 
+    /// The LoRA adapters of the model.
+    pub(crate) fn adapters(self) -> Vec<AdapterFile> {
+        self.0.get_many::<AdapterFile>("lora").unwrap_or_default().cloned().collect()
+    }
+
     /// The device to run on.
     pub(crate) fn device(self) -> DeviceChoice {
         self.0.get_one::<DeviceChoice>("device").cloned().unwrap_or_default()
@@ -221,6 +226,7 @@ impl<'a> Args<'a> {
             .kv(self.kv())
             .switches(self.switches())
             .kernels(self.kernels())
+            .adapters(self.adapters())
             .tuned(self.uses_tuned())
             .cache(self.pack_cache())
     }

@@ -63,6 +63,8 @@ pub(crate) enum Kind {
     Device,
     /// A file with a kernel and the one that it replaces. May be given more than once.
     Kernels,
+    /// A LoRA adapter and its scale. May be given more than once.
+    Adapters,
     /// A compiler decision and its mode, such as `fuse.tail=off`. A comma-separated list, which may be given more than once.
     Decisions,
 }
@@ -79,7 +81,7 @@ impl Knob {
             Kind::Ids => Some("IDS"),
             Kind::Counts(..) => Some("N,N"),
             Kind::Device => Some("DEVICE"),
-            Kind::Kernels => Some("FILE"),
+            Kind::Kernels | Kind::Adapters => Some("FILE"),
             Kind::Decisions => Some("NAME=MODE"),
         };
         self.value_name.or(by_kind)

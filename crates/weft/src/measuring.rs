@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use weft_engine::{Engine, EngineOptions, open_file};
+use weft_engine::{Engine, EngineOptions, open_adapted};
 use weft_gguf::Gguf;
 use weft_lab::{Asked, Error, MeasuringLock, Meter, OnProgress, measure_machine};
 use weft_models::{BuildOptions, ModelGraph};
@@ -63,7 +63,7 @@ pub(crate) struct Prepared {
 /// If there is no such model, or the step does not fit into the model's limit, the context or a batch.
 pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -> anyhow::Result<Prepared> {
     let path = model_ref::find(args, args.text(name))?;
-    let gguf = open_file(&path)?;
+    let gguf = open_adapted(&path, &args.adapters())?;
     let own = args.engine();
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     check_step(depth, tokens, &own, &model)?;

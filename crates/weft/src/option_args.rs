@@ -4,7 +4,7 @@ use std::env;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, value_parser};
-use weft_engine::DeviceChoice;
+use weft_engine::{AdapterFile, DeviceChoice};
 
 use crate::config;
 use crate::kernel_file::kernel_file;
@@ -56,6 +56,9 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
             arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))
         }
         Kind::Device => arg.value_parser(|text: &str| text.parse::<DeviceChoice>()),
+        Kind::Adapters => {
+            arg.action(ArgAction::Append).value_parser(|text: &str| text.parse::<AdapterFile>())
+        }
         Kind::Kernels => arg.action(ArgAction::Append).value_parser(kernel_file),
         Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
     };

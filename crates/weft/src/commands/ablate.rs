@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use clap::error::ErrorKind;
 use serde_json::Value;
-use weft_engine::{DeviceChoice, Engine, Mode, Switches, decision, open_file};
+use weft_engine::{DeviceChoice, Engine, Mode, Switches, decision, open_adapted};
 use weft_hub::suggest;
 use weft_lab::{AblateOptions, Ablation, Change, Golden, ablate};
 use weft_models::{BuildOptions, ModelGraph};
@@ -81,7 +81,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let form = Form::of(args)?;
     let path = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = open_file(&path)?;
+    let gguf = open_adapted(&path, &args.adapters())?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     let model = weft_models::build(&gguf, &build)?;
     if let Some(file) = args.path("golden") {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
-use weft_engine::{Speculate, open_file};
+use weft_engine::{Speculate, open_adapted};
 use weft_lab::{Against, Bench, BenchOptions, Record, Setting, against, bench, diff};
 use weft_models::{BuildOptions, ModelGraph};
 
@@ -69,7 +69,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let before = args.text("against").map(|number| earlier(args, number)).transpose()?;
     let path = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = open_file(&path)?;
+    let gguf = open_adapted(&path, &args.adapters())?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     check_room(&wanted, args, &weft_models::build(&gguf, &build)?)?;
     if wanted.guesses.last() > Some(&0) && own.speculate == Speculate::Off {

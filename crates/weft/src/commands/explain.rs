@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use weft_engine::inspect::{ExplainOptions, REPLACE, cost_model, explain, switches_of, tuned_decisions};
-use weft_engine::open_file;
+use weft_engine::open_adapted;
 use weft_models::{BuildOptions, ModelGraph};
 
 use super::{Command, MODEL, Outcome};
@@ -62,7 +62,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let path = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = open_file(&path)?;
+    let gguf = open_adapted(&path, &args.adapters())?;
     dot.into_iter().chain(html).try_for_each(|out| check_output(out, &gguf))?;
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     let step = Step::ALL.into_iter().find(|step| Some(step.name) == args.text("step"));

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use clap::error::ErrorKind;
 use weft_engine::inspect::{Batch, oracle_logits};
-use weft_engine::open_file;
+use weft_engine::open_adapted;
 use weft_text::EncodeOptions;
 
 use super::{Command, MODEL, Outcome};
@@ -44,7 +44,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         )?;
     }
     let model = model_ref::find(args, args.text(MODEL.name))?;
-    let gguf = open_file(&model)?;
+    let gguf = open_adapted(&model, &args.adapters())?;
     check_output(out, &gguf)?;
     let tokens = match (args.ids("tokens"), args.text("text")) {
         (Some(ids), _) => ids.to_vec(),

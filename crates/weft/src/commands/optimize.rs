@@ -170,7 +170,7 @@ fn schedules(
     let own = options.clone().context(context);
     let device = own.open_device()?;
     let (mut verifier, _) =
-        with_report(|report| Verifier::new(Model::open(path, own.kv)?, device, &own, report))?;
+        with_report(|report| Verifier::new(Model::open_with(path, &own)?, device, &own, report))?;
     let listener = Listener::new();
     let mut shown: Option<(&str, Progress)> = None;
     let tuned = tune(&mut verifier, &tuning, listener.pressed(), &mut |stage| {

@@ -177,7 +177,7 @@ fn context_for(
     if engine.context.is_some() || prompt.len() + system + FRAME + reply <= DEFAULT {
         return Ok(engine.context);
     }
-    let model = Model::open(path, engine.kv)?;
+    let model = Model::open_with(path, engine)?;
     let needed = model.tokens(prompt).len() + system + FRAME + reply;
     Ok((needed > DEFAULT).then(|| needed.next_multiple_of(256).min(model.graph().config.context)))
 }

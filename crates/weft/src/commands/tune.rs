@@ -56,7 +56,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     // Fail before loading the model if the device cannot be tuned.
     weft_lab::schedules(&mut *device)?;
     let (mut verifier, loaded) =
-        with_report(|report| Verifier::new(Model::open(&path, options.kv)?, device, &options, report))?;
+        with_report(|report| Verifier::new(Model::open_with(&path, &options)?, device, &options, report))?;
     let listener = Listener::new();
     let mut shown: Option<(&str, Progress)> = None;
     let tuned = tune(&mut verifier, &wanted, listener.pressed(), &mut |tuning| {

@@ -77,6 +77,7 @@ fn values(kind: Kind) -> String {
         Kind::Flag | Kind::Switch(..) => String::new(),
         Kind::Text(_) | Kind::Texts(_) => "text".into(),
         Kind::Path(_) | Kind::Kernels => "path".into(),
+        Kind::Adapters => "path, or path`:`number".into(),
         Kind::Count(from, u64::MAX) => format!("{from} to 2^64 - 1"),
         Kind::Count(from, to) => format!("{from} to {to}"),
         Kind::Size => "size such as `500M` or `4G`".into(),

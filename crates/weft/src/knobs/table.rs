@@ -152,6 +152,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
     knob(MODEL, "kernel", Kind::Kernels, COMPILE)
         .help("File with a kernel that replaces one of the compiler's; it is checked against the interpreter first; may be given more than once"),
+    knob(MODEL, "lora", Kind::Adapters, COMPILE).value_name("FILE[:SCALE]")
+        .help("LoRA adapter to add to the model, a GGUF file, and what its additions are multiplied by, 1 unless given; may be given more than once"),
     knob(MODEL, "no-tuned", Kind::Flag, TUNED).env("WEFT_NO_TUNED")
         .help("Ignore decisions kept by `weft ablate --keep` and `weft optimize`, and schedules found by `weft tune`"),
 
@@ -458,7 +460,7 @@ impl Knob {
         let sampling = self.heading == SAMPLING && !["temperature", "seed"].contains(&self.name);
         sampling
             || [JOURNAL, STORE].contains(&self.heading)
-            || ["set", "kernel", "batch", "kv", "no-tuned"].contains(&self.name)
+            || ["set", "kernel", "lora", "batch", "kv", "no-tuned"].contains(&self.name)
     }
 
     const fn short(self, short: char) -> Knob {

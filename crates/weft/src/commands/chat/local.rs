@@ -206,7 +206,7 @@ impl Partner for Local<'_> {
         let cannot = || format!("cannot go on with {model}");
         // What can be seen without its weights is checked while the old model is still there.
         let path = model_ref::find(self.args, Some(model)).with_context(cannot)?;
-        Model::open(&path, self.args.engine().kv).with_context(cannot)?;
+        Model::open_with(&path, &self.args.engine()).with_context(cannot)?;
         // There may not be memory for both.
         let old = self.model.take().map(|Loaded { name, path, .. }| (name, path));
         running::unloaded();
