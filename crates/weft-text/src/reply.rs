@@ -34,6 +34,9 @@
 //! - White space before a call is markup. After a call it is markup if nothing but another call follows.
 //! - A call that was made while the reasoning was still open closes it; an end tag right after the call is dropped.
 //!
+//! In the harmony format, messages have channels instead ([`ReplyFormat::harmony`]): `analysis` is reasoning, `commentary` and `final` are
+//! text. Headers and end marks are markup, and white space between them; all else is passed on, newlines too.
+//!
 //! # Calls
 //! A call begins once the name of a declared tool is known and its arguments begin. Until then it can turn out to be text.
 //! Afterwards what was sent stands:
@@ -47,6 +50,7 @@ mod call;
 mod deepseek;
 mod format;
 mod glm;
+mod harmony;
 mod json_call;
 #[doc(hidden)]
 pub mod law;
@@ -55,6 +59,7 @@ mod parser;
 mod piece;
 mod scanner;
 mod schema;
+mod tagged;
 mod tools;
 mod value;
 

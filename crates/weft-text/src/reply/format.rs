@@ -1,5 +1,6 @@
 //! How a model writes reasoning and tool calls, recognised from its chat template.
 
+use super::harmony;
 use crate::tokenizer::Tokenizer;
 
 /// How a model writes reasoning and tool calls.
@@ -13,6 +14,9 @@ pub struct ReplyFormat {
     pub reasoning: Option<ReasoningTags>,
     /// How calls are written; `None` if the template has no tools, or in a way that is not known here.
     pub tools: Option<ToolSyntax>,
+    /// Whether a reply is a sequence of messages in the harmony format, as gpt-oss writes them. Then there are no tags around
+    /// reasoning, and calls are [`ToolSyntax::Harmony`] or none.
+    pub harmony: bool,
 }
 
 /// The tags around reasoning.
@@ -42,6 +46,8 @@ pub enum ToolSyntax {
     /// `{"name": …, "parameters": {…}}` as the whole reply, optionally after `<|python_tag|>`; further calls follow after
     /// `;`. Llama 3.
     Llama3,
+    /// `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`. gpt-oss.
+    Harmony,
 }
 
 impl ReasoningTags {
@@ -72,7 +78,7 @@ impl ToolSyntax {
             ToolSyntax::DeepSeekV3 | ToolSyntax::DeepSeekV31 => &[CALLS_BEGIN, CALL_BEGIN],
             ToolSyntax::Llama3 if first => &[PYTHON_TAG, "{"],
             ToolSyntax::Llama3 if after_call => &[PYTHON_TAG, "{", ";"],
-            ToolSyntax::Llama3 => &[],
+            ToolSyntax::Llama3 | ToolSyntax::Harmony => &[],
         }
     }
 
@@ -82,7 +88,7 @@ impl ToolSyntax {
             ToolSyntax::Hermes => &[TOOL_CALL_END],
             ToolSyntax::DeepSeekV3 => &[FENCE, CALL_END, CALLS_END],
             ToolSyntax::DeepSeekV31 => &[CALL_END, CALLS_END],
-            ToolSyntax::Glm | ToolSyntax::Llama3 => &[],
+            ToolSyntax::Glm | ToolSyntax::Llama3 | ToolSyntax::Harmony => &[],
         }
     }
 
@@ -95,6 +101,8 @@ impl ToolSyntax {
                 &[CALLS_BEGIN, CALLS_END, CALL_BEGIN, CALL_SEP, CALL_END]
             }
             ToolSyntax::Llama3 => &[PYTHON_TAG],
+            // Those of the format, with or without tools.
+            ToolSyntax::Harmony => &[],
         }
     }
 }
@@ -105,6 +113,10 @@ impl ReplyFormat {
         // Within a string of the template, quotes may be escaped.
         let source = template.replace("\\\"", "\"");
         let has = |text: &str| source.contains(text);
+        if has(harmony::START) && has(harmony::MESSAGE) {
+            let tools = has(harmony::FUNCTIONS).then_some(ToolSyntax::Harmony);
+            return ReplyFormat { reasoning: None, tools, harmony: true };
+        }
         let reasoning = if has("<think>") || has("</think>") {
             Some(ReasoningTags::THINK)
         } else if has("[THINK]") && has("[/THINK]") {
@@ -126,13 +138,13 @@ impl ReplyFormat {
         } else {
             None
         };
-        ReplyFormat { reasoning, tools }
+        ReplyFormat { reasoning, tools, harmony: false }
     }
 
     /// The control tokens whose text a [`ReplyParser`](crate::reply::ReplyParser) must see, in ascending order.
     ///
     /// Text of control tokens is usually left out of a reply. Tags that the vocabulary has as ordinary tokens, or that are
-    /// several tokens, are not listed. With a tool syntax in a request without tools, `<|python_tag|>` and the like would
+    /// several tokens, are not listed, nor are tokens that end a reply. With a tool syntax in a request without tools, `<|python_tag|>` and the like would
     /// come out as text; remove [`tools`](ReplyFormat::tools) from the format first.
     pub fn shown(&self, tokenizer: &Tokenizer) -> Vec<u32> {
         let mut shown: Vec<u32> = self
@@ -147,11 +159,16 @@ impl ReplyFormat {
 
     /// Whether a reply to this rendered prompt begins inside reasoning.
     pub fn begins_in_reasoning(&self, prompt: &str) -> bool {
+        if self.harmony {
+            return harmony::begins_in_reasoning(prompt);
+        }
         self.reasoning.is_some_and(|tags| prompt.trim_end().ends_with(tags.begin))
     }
 
     fn tags(&self) -> impl Iterator<Item = &'static str> {
         let reasoning = self.reasoning.into_iter().flat_map(|tags| [tags.begin, tags.end]);
-        reasoning.chain(self.tools.into_iter().flat_map(|syntax| syntax.tags().iter().copied()))
+        let harmony = if self.harmony { harmony::MARKS } else { &[] };
+        let tools = self.tools.into_iter().flat_map(|syntax| syntax.tags().iter().copied());
+        reasoning.chain(harmony.iter().copied()).chain(tools)
     }
 }

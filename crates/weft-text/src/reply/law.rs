@@ -2,7 +2,8 @@
 //!
 //! 1. How a reply is cut makes no difference to its joined pieces.
 //! 2. No byte is lost, moved or changed: each is a byte of text or reasoning at its place, belongs to a call, is part of a
-//!    whole tag (or, at the end, of the beginning of one that closes a call), or is white space beside a tag or call.
+//!    whole tag (or, at the end, of the beginning of one that closes a call), or is white space beside a tag or call. In the
+//!    harmony format, tags are ends of messages, and headers of messages without a recipient.
 //! 3. Calls are numbered from 0 and name declared tools. The pieces of one are not interrupted by others, and the arguments
 //!    of one that ends are a JSON object.
 
@@ -72,7 +73,7 @@ pub fn check_fuzzed(bytes: &[u8]) -> Vec<u64> {
     let formats = formats();
     let number = usize::from(*number) % formats.len();
     let (_, format) = &formats[number];
-    let prompt = ["", "<think>", "<think>\n\n</think>\n\n"][usize::from(*prompt) % 3];
+    let prompt = prompts(format)[usize::from(*prompt) % 3];
     let near = |at: usize| reply.floor_char_boundary(at.min(reply.len()));
     let cut = near(usize::from(*cut));
     let steps: Vec<usize> = (0..reply.len()).step_by(3).map(near).collect();
@@ -101,18 +102,28 @@ fn features(fates: &[(Fate, usize)], pieces: &[ReplyPiece]) -> Vec<u64> {
     fates.chain(arguments).collect()
 }
 
+/// Ends of prompts after which replies in a format begin differently.
+pub fn prompts(format: &ReplyFormat) -> [&'static str; 3] {
+    if format.harmony {
+        ["<|start|>assistant", "<|start|>assistant<|channel|>analysis<|message|>", ""]
+    } else {
+        ["", "<think>", "<think>\n\n</think>\n\n"]
+    }
+}
+
 /// Every format, with and without reasoning, and its name.
 pub fn formats() -> Vec<(&'static str, ReplyFormat)> {
     let think = Some(ReasoningTags { begin: "<think>", end: "</think>" });
-    let tools = |syntax| ReplyFormat { reasoning: think, tools: Some(syntax) };
+    let tools = |syntax| ReplyFormat { reasoning: think, tools: Some(syntax), harmony: false };
     vec![
         ("plain", ReplyFormat::default()),
-        ("think", ReplyFormat { reasoning: think, tools: None }),
+        ("think", ReplyFormat { reasoning: think, ..ReplyFormat::default() }),
         ("glm", tools(ToolSyntax::Glm)),
         ("deepseek-v3", tools(ToolSyntax::DeepSeekV3)),
         ("deepseek-v3.1", tools(ToolSyntax::DeepSeekV31)),
         ("hermes", tools(ToolSyntax::Hermes)),
-        ("llama3", ReplyFormat { reasoning: None, tools: Some(ToolSyntax::Llama3) }),
+        ("llama3", ReplyFormat { reasoning: None, ..tools(ToolSyntax::Llama3) }),
+        ("harmony", ReplyFormat { reasoning: None, harmony: true, ..tools(ToolSyntax::Harmony) }),
     ]
 }
 
@@ -181,6 +192,10 @@ fn check_bytes(format: &ReplyFormat, reply: &str, fates: &[(Fate, usize)], piece
         match fate {
             Fate::Text => output.text(part),
             Fate::Reasoning => output.reasoning(part),
+            Fate::Tag if format.harmony => {
+                let last = at + 1 == fates.len();
+                assert!(is_message_markup(part, last), "{part:?} is no markup: {reply:?}");
+            }
             Fate::Tag => {
                 let cut_off = at + 1 == fates.len() && closers.clone().any(|tag| tag.starts_with(part));
                 assert!(cut_off || tags.contains(&part), "{part:?} is no tag: {reply:?}");
@@ -194,6 +209,11 @@ fn check_bytes(format: &ReplyFormat, reply: &str, fates: &[(Fate, usize)], piece
                     beside(before) || beside(fates.get(at + 1)) || at == 0,
                     "{part:?}: {fates:?} of {reply:?}"
                 );
+            }
+            Fate::Call(index) if format.harmony => {
+                let header = part.split_once("<|message|>").map(|(header, _)| header);
+                assert!(header.is_some_and(|header| header.contains("to=functions.")), "{part:?}: {reply:?}");
+                output.push(ReplyPiece::ToolCallEnd { index });
             }
             Fate::Call(index) => {
                 let syntax = format.tools.expect("a call needs a syntax");
@@ -214,6 +234,26 @@ fn check_bytes(format: &ReplyFormat, reply: &str, fates: &[(Fate, usize)], piece
         })
         .collect();
     assert_eq!(join(&found), expected, "{reply:?}");
+}
+
+/// Whether this is the end of a message, or the header of one without a recipient; the last may be cut off, and may then be
+/// the header of a call.
+fn is_message_markup(part: &str, last: bool) -> bool {
+    if ["<|end|>", "<|return|>", "<|call|>"].contains(&part) {
+        return true;
+    }
+    let whole = part.strip_suffix("<|message|>");
+    let words = ["<|start|>", "<|channel|>", "<|constrain|>"]
+        .iter()
+        .fold(whole.unwrap_or(part).to_owned(), |text, mark| text.replace(mark, " "));
+    let known = |word: &str| ["assistant", "analysis", "commentary", "final"].contains(&word);
+    let others = words.split_whitespace().filter(|word| !known(word)).count();
+    // The type, and the first of two channels with a type and recipient of its own.
+    if whole.is_some() {
+        return others <= 4;
+    }
+    let begun = |mark: &str| mark.starts_with(part) || part.contains(mark);
+    last && ["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>"].iter().any(|mark| begun(mark))
 }
 
 /// Checks that calls are complete and name declared tools.

@@ -1,5 +1,7 @@
 //! What became of each byte of a reply, for the tests' law that nothing is lost.
 
+use super::piece::Channel;
+
 /// What became of a part of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -22,4 +24,24 @@ pub(crate) struct Ledger {
     pub(crate) fates: Vec<(Fate, usize)>,
     /// Characters handled, and bytes moved or compared.
     pub(crate) work: usize,
+}
+
+impl From<Channel> for Fate {
+    fn from(channel: Channel) -> Fate {
+        match channel {
+            Channel::Reasoning => Fate::Reasoning,
+            Channel::Text => Fate::Text,
+        }
+    }
+}
+
+impl Ledger {
+    /// Adds what became of the next bytes.
+    pub(crate) fn settle(&mut self, fate: Fate, length: usize) {
+        match self.fates.last_mut() {
+            Some((last, total)) if *last == fate && fate != Fate::Tag => *total += length,
+            _ if length == 0 => {}
+            _ => self.fates.push((fate, length)),
+        }
+    }
 }

@@ -32,6 +32,13 @@ pub enum ReplyPiece {
     },
 }
 
+/// What is being read outside of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    Reasoning,
+    Text,
+}
+
 /// Appends pieces to a caller's list, and joins neighbours of one kind.
 pub(crate) struct Output<'a> {
     pieces: &'a mut Vec<ReplyPiece>,
@@ -47,6 +54,13 @@ impl<'a> Output<'a> {
 
     pub(crate) fn push(&mut self, piece: ReplyPiece) {
         self.pieces.push(piece);
+    }
+
+    pub(crate) fn prose(&mut self, channel: Channel, text: &str) {
+        match channel {
+            Channel::Reasoning => self.reasoning(text),
+            Channel::Text => self.text(text),
+        }
     }
 
     pub(crate) fn reasoning(&mut self, text: &str) {

@@ -20,7 +20,7 @@ pub(super) fn adapt(
     for (index, message) in messages.iter().enumerate() {
         let path = format!("messages[{index}]");
         let mut extra = message.extra.clone();
-        rename_reasoning(&mut extra);
+        rename_reasoning(features, &mut extra);
         let mut calls = tool_calls(features, &mut extra, &path)?;
         for call in &mut calls {
             let id = call["id"].as_str().map(str::to_owned);
@@ -66,8 +66,14 @@ pub(super) fn adapt(
         } else if !features.text_with_calls {
             message.content = json!("");
         }
+        if features.reasoning_or_text {
+            join_reasoning(features, &mut message);
+        }
         message.extra.insert("tool_calls".to_owned(), Json::Array(calls));
         adapted.push(message);
+    }
+    if features.one_call {
+        adapted = one_call_each(features, adapted);
     }
     fold_late_system(features, &mut adapted);
     Ok(adapted)
@@ -119,13 +125,64 @@ fn joined(first: &Json, second: &Json) -> Json {
     }
 }
 
-/// `reasoning` is another name of `reasoning_content`.
-fn rename_reasoning(extra: &mut Map<String, Json>) {
+/// `reasoning` is another name of `reasoning_content`; the template may have a third.
+fn rename_reasoning(features: &TemplateFeatures, extra: &mut Map<String, Json>) {
     let other = extra.remove("reasoning").filter(Json::is_string);
-    if !extra.get("reasoning_content").is_some_and(Json::is_string) {
-        extra.remove("reasoning_content");
-        extra.extend(other.map(|text| ("reasoning_content".to_owned(), text)));
+    let text = extra.remove("reasoning_content").filter(Json::is_string).or(other);
+    let name = reasoning_name(features);
+    if !extra.get(name).is_some_and(Json::is_string) {
+        extra.remove(name);
+        extra.extend(text.map(|text| (name.to_owned(), text)));
     }
+}
+
+/// What the template calls the reasoning of a message.
+fn reasoning_name(features: &TemplateFeatures) -> &'static str {
+    if features.thinking_content { "thinking" } else { "reasoning_content" }
+}
+
+/// A message with calls may have either reasoning or text: the text, which was to announce the calls, joins the reasoning.
+fn join_reasoning(features: &TemplateFeatures, message: &mut Message) {
+    let Some(Json::String(reasoning)) = message.extra.get_mut(reasoning_name(features)) else { return };
+    let text = message.content.as_str().unwrap_or_default();
+    if reasoning.is_empty() || text.is_empty() {
+        return;
+    }
+    *reasoning = format!("{reasoning}\n\n{text}");
+    message.content = json!("");
+}
+
+/// Messages with several calls become messages with one, each followed by its result.
+fn one_call_each(features: &TemplateFeatures, messages: Vec<Message>) -> Vec<Message> {
+    let mut result = Vec::with_capacity(messages.len());
+    let mut messages = messages.into_iter().peekable();
+    while let Some(mut message) = messages.next() {
+        let calls = match message.extra.get_mut("tool_calls") {
+            Some(Json::Array(calls)) if calls.len() > 1 => std::mem::take(calls),
+            _ => {
+                result.push(message);
+                continue;
+            }
+        };
+        let mut results = Vec::new();
+        while let Some(next) = messages.next_if(|next| next.role == "tool") {
+            results.push(next);
+        }
+        for call in calls {
+            let id = call.get("id").cloned();
+            message.extra.insert("tool_calls".to_owned(), json!([call]));
+            result.push(message.clone());
+            message.content = if features.null_content { Json::Null } else { json!("") };
+            message.extra.remove(reasoning_name(features));
+            // Without ids, results come in the order of the calls.
+            let answers = |tool: &Message| id.is_none() || tool.extra.get("tool_call_id") == id.as_ref();
+            if let Some(place) = results.iter().position(answers) {
+                result.push(results.remove(place));
+            }
+        }
+        result.append(&mut results);
+    }
+    result
 }
 
 /// Takes the tool calls of a message, in the form that the template expects.

@@ -50,6 +50,12 @@ pub struct TemplateFeatures {
     pub late_system: bool,
     /// Whether it writes the `reasoning_content` of messages, of some at least.
     pub reasoning_content: bool,
+    /// Whether it calls that `thinking`, as gpt-oss does.
+    pub thinking_content: bool,
+    /// Whether a message with tool calls may have either reasoning or text.
+    pub reasoning_or_text: bool,
+    /// Whether it writes only the first tool call of a message.
+    pub one_call: bool,
     /// The variable that switches reasoning on and off: `enable_thinking`, or `thinking` (DeepSeek V3.1).
     pub thinking: Option<&'static str>,
     /// Whether the variable `clear_thinking` says if earlier reasoning is left out (GLM).
@@ -60,6 +66,7 @@ pub struct TemplateFeatures {
 pub(super) type Render<'a> = &'a dyn Fn(&[Message], Option<&Json>) -> Option<String>;
 
 const FUNCTION: &str = "weft_function";
+const SECOND: &str = "weft_second";
 const KEY: &str = "weft_key";
 const VALUE: &str = "weft_value";
 const TEXT: &str = "weft_text";
@@ -77,6 +84,21 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
         written.as_ref().map_or_else(Default::default, |calls| (calls.form, calls.null_content));
     let text_with_calls = render(&[user(), call(arguments, json!(TEXT))], None)
         .is_some_and(|output| output.contains(TEXT) && output.contains(KEY));
+    let thinking_content = !source.contains("reasoning_content") && source.contains(".thinking");
+    let mut reasoned = call(arguments, json!(TEXT));
+    reasoned.extra.insert(
+        if thinking_content { "thinking" } else { "reasoning_content" }.into(),
+        json!("weft_thought"),
+    );
+    let reasoning_or_text = text_with_calls && render(&[user(), reasoned], None).is_none();
+    let mut two = call(arguments, json!(""));
+    if let Some(Json::Array(calls)) = two.extra.get_mut("tool_calls") {
+        let mut second = calls[0].clone();
+        second["function"]["name"] = json!(SECOND);
+        calls.push(second);
+    }
+    let one_call = render(&[user(), two], None)
+        .is_some_and(|output| output.contains(FUNCTION) && !output.contains(SECOND));
     let answered = call(arguments, if null_content { Json::Null } else { json!("") });
     let mut result = Message::new("tool", TEXT);
     result.extra.insert("tool_call_id".into(), json!(ID));
@@ -99,7 +121,14 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
         second_system: writes(&[first_system(), system(), user()]),
         late_system: writes(&[user(), reply(), system(), user()]),
         reasoning_content: source.contains("reasoning_content"),
-        thinking: ["enable_thinking", "thinking"].into_iter().find(|name| asks_for(source, name)),
+        thinking_content,
+        reasoning_or_text,
+        one_call,
+        // Where it is a field of messages, errors may speak of "content and thinking".
+        thinking: ["enable_thinking", "thinking"]
+            .into_iter()
+            .take(if thinking_content { 1 } else { 2 })
+            .find(|name| asks_for(source, name)),
         clear_thinking: asks_for(source, "clear_thinking"),
     }
 }

@@ -44,7 +44,7 @@ fn adapt(template: &ChatTemplate, messages: Value) -> Result<Vec<Message>, Templ
 
 fn prompt(template: &ChatTemplate, messages: Value) -> String {
     let messages = adapt(template, messages).unwrap();
-    let options = RenderOptions { add_generation_prompt: false, ..RenderOptions::default() };
+    let options = RenderOptions { add_generation_prompt: false, now: Some(0), ..RenderOptions::default() };
     template.render(&messages, &options).unwrap().into_text()
 }
 
@@ -63,6 +63,9 @@ fn features(template: &ChatTemplate) -> Value {
         second_system,
         late_system,
         reasoning_content,
+        thinking_content,
+        reasoning_or_text,
+        one_call,
         thinking,
         clear_thinking,
         ..
@@ -81,6 +84,9 @@ fn features(template: &ChatTemplate) -> Value {
         ("second system", second_system),
         ("late system", late_system),
         ("reasoning", reasoning_content),
+        ("thinking", thinking_content),
+        ("reasoning or text", reasoning_or_text),
+        ("one call", one_call),
         ("clear", clear_thinking),
     ];
     let set: Vec<&str> = flags.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
@@ -108,6 +114,14 @@ fn what_templates_can_do() {
             file("deepseek.jinja"),
             // The last system message replaces the others.
             json!(["calls, results, null, system, second system, late system", null]),
+        ),
+        (
+            "harmony",
+            file("harmony.jinja"),
+            json!([
+                "tools, calls, results, text and calls, system, thinking, reasoning or text, one call",
+                null
+            ]),
         ),
         ("chatml", file("chatml.jinja"), json!(["results, system, second system, late system", null])),
         ("gemma", template(GEMMA), json!(["", null])),
@@ -166,6 +180,56 @@ fn a_conversation_with_a_tool() {
         prompt(&template(TEXT_ARGUMENTS), conversation()),
         "<system>S<user>Q1\nQ2<call>f\n{\"a\":\"x\",\"b\":2}</call><out>f:out</out><assistant>A"
     );
+}
+
+/// What is after the system message.
+fn harmony(messages: Value) -> String {
+    let prompt = prompt(&file("harmony.jinja"), messages);
+    prompt.split_once("<|end|>").expect("a system message").1.to_owned()
+}
+
+#[test]
+fn harmony_drops_the_analysis_of_earlier_turns() {
+    assert_eq!(
+        harmony(conversation()),
+        "<|start|>developer<|message|># Instructions\n\nS\n\n<|end|><|start|>user<|message|>Q1\nQ2<|end|>\
+         <|start|>assistant to=functions.f<|channel|>commentary json<|message|>{\"a\": \"x\", \"b\": 2}<|call|>\
+         <|start|>functions.f to=assistant<|channel|>commentary<|message|>\"out\"<|end|>\
+         <|start|>assistant<|channel|>final<|message|>A<|end|>"
+    );
+    // The model goes on with its reasoning after a result.
+    let mut talk = conversation();
+    talk.as_array_mut().unwrap().pop();
+    assert!(harmony(talk).contains(
+        "<|start|>assistant<|channel|>analysis<|message|>hm<|end|><|start|>assistant to=functions.f<|channel|>"
+    ));
+}
+
+#[test]
+fn harmony_has_one_call_in_a_message() {
+    let call = |id: &str, name: &str| json!({"id": id, "function": {"name": name, "arguments": "{}"}});
+    let calls = [call("x", "f"), call("y", "g"), call("z", "h")];
+    let talk = json!([
+        {"role": "user", "content": "Q"},
+        {"role": "assistant", "content": "Let me ask.", "reasoning_content": "hm", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "y", "content": "G"},
+        {"role": "tool", "tool_call_id": "x", "content": "F"},
+    ]);
+    let called = |name| {
+        format!("<|start|>assistant to=functions.{name}<|channel|>commentary json<|message|>{{}}<|call|>")
+    };
+    let result = |name, text| {
+        format!("<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>\"{text}\"<|end|>")
+    };
+    let expected = [
+        "<|start|>user<|message|>Q<|end|><|start|>assistant<|channel|>analysis<|message|>hm\n\nLet me ask.<|end|>",
+        &called("f"),
+        &result("f", "F"),
+        &called("g"),
+        &result("g", "G"),
+        &called("h"),
+    ];
+    assert_eq!(harmony(talk), expected.concat());
 }
 
 #[test]

@@ -201,6 +201,27 @@ fn parts(name: &str) -> Vec<String> {
             "\"type\": \"function\"",
             "{\"name\": \"time\", \"parameters\": {}}",
         ],
+        "harmony" => &[
+            "<|start|>",
+            "<|channel|>",
+            "<|constrain|>",
+            "<|message|>",
+            "<|end|>",
+            "<|call|>",
+            "assistant",
+            "final",
+            "json",
+            " to=functions.weather",
+            " to=python",
+            "{\"city\": \"Paris\"}",
+            "<|start|>assistant",
+            "<|start|>user<|message|>",
+            "<|channel|>analysis<|message|>",
+            "<|end|><|start|>assistant<|channel|>final<|message|>",
+            "<|end|>\n<|start|>assistant<|channel|>commentary<|message|>",
+            "<|start|>assistant to=functions.weather_map<|channel|>analysis json<|message|>",
+            "<|channel|>commentary to=functions.time <|constrain|>json<|message|>",
+        ],
         _ => &[
             "<｜tool▁calls▁begin｜>",
             "<｜tool▁calls▁end｜>",
@@ -243,7 +264,7 @@ proptest! {
     #[test]
     fn garbage_is_cut_anywhere_and_nothing_is_lost((format, prompt, reply, cuts) in garbage()) {
         let (_, format) = &law::formats()[format];
-        let prompt = ["", "<think>", "</think>"][prompt];
+        let prompt = law::prompts(format)[prompt];
         let mut all: Vec<Vec<usize>> = reply.char_indices().map(|(at, _)| vec![at]).collect();
         all.push(cuts);
         law::check(format, &law::tools(), prompt, &reply, &all);
@@ -272,8 +293,9 @@ fn fuzz_for_a_while() {
     let mut seeds = Vec::new();
     for file in fs::read_dir(folder()).unwrap() {
         for case in read(&fs::read_to_string(file.unwrap().path()).unwrap()).1 {
-            let prompt = if case.prompt().is_empty() { 0 } else { 1 };
-            let mut seed = vec![number(case.get("format").unwrap()), prompt, 20];
+            let prompts = law::prompts(&format(case.get("format").unwrap()));
+            let prompt = prompts.iter().position(|prompt| *prompt == case.prompt()).unwrap_or(1);
+            let mut seed = vec![number(case.get("format").unwrap()), prompt as u8, 20];
             seed.extend(case.reply.bytes());
             seeds.push(seed);
         }
@@ -287,7 +309,7 @@ fn fuzz_for_a_while() {
 #[test]
 fn without_tools_and_reasoning_the_text_is_the_reply() {
     for (name, mut format) in law::formats() {
-        format.reasoning = None;
+        (format.reasoning, format.harmony) = (None, false);
         let reply = format!(" \n{}\n ", parts(name).join(""));
         assert_eq!(
             law::pieces(&format, &[], "<think>", &reply, []),
@@ -362,6 +384,20 @@ fn work_is_linear() {
                 ("deepseek-v3", format!("{call}{}", "x`".repeat(n)))
             }),
         ),
+        ("marks", Box::new(move |n| ("harmony", "<|channel|>".repeat(n)))),
+        ("ends of messages", Box::new(move |n| ("harmony", "<|end|> \n".repeat(n)))),
+        (
+            "headers that are none",
+            Box::new(move |n| {
+                ("harmony", "<|end|><|start|>assistant<|channel|>a<|channel|>b c d e".repeat(n))
+            }),
+        ),
+        (
+            "a long header",
+            Box::new(move |n| {
+                ("harmony", format!("<|end|><|start|>assistant<|channel|>{} a b c", "a".repeat(n)))
+            }),
+        ),
     ];
     for (what, reply) in replies {
         let work = |n| {
@@ -392,6 +428,11 @@ fn formats_of_templates() {
     assert_eq!(found(&template("features")), (None, None));
     assert_eq!(found(weft_text::CHATML), (None, None));
     assert_eq!(found(""), (None, None));
+
+    let harmony = ReplyFormat::of(&template("harmony"));
+    assert_eq!((harmony.harmony, harmony.reasoning, harmony.tools), (true, None, Some(ToolSyntax::Harmony)));
+    let without_tools = ReplyFormat::of("<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>");
+    assert_eq!((without_tools.harmony, without_tools.tools), (true, None));
 
     // The lines by which others are recognised.
     let qwen3 = r#"{{- "<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>" }}
@@ -470,6 +511,21 @@ fn no_more_is_held_back_than_necessary() {
         ),
         // A number is sent when it ends: `1` may go on to `1e999`, which is replaced.
         ["", "call 0 weather\n  {", "  \"ci", "  ty\": ", "  1}\nend 0"]
+    );
+    // A mark is held until it is clear that a header follows; a call begins with its arguments.
+    assert_eq!(
+        shown(
+            "harmony",
+            "<|start|>assistant<|channel|>final<|message|>",
+            &["a <", " b<|end|>", " c", "<|end|>"]
+        ),
+        ["text \"a \"", "text \"< b\"", "text \"<|end|> c\"", ""]
+    );
+    assert_eq!(shown("harmony", "<|start|>assistant", &[" t", "o", " be"]), ["", "", "text \" to be\""]);
+    let call = "<|channel|>commentary to=functions.weather <|constrain|>json<|message|>";
+    assert_eq!(
+        shown("harmony", "<|start|>assistant", &[call, "{\"ci", "ty\": \"Par", "is\"}"]),
+        ["", "call 0 weather\n  {\"ci", "  ty\": \"Par", "  is\"}\nend 0"]
     );
     // JSON that is no call streams from the first member that no call has.
     assert_eq!(

@@ -1,0 +1,203 @@
+//! The header of a message, with the end of the message before it.
+//!
+//! ```text
+//! <|end|> <|start|>assistant to=RECIPIENT<|channel|>CHANNEL to=RECIPIENT <|constrain|>TYPE<|message|>
+//! ```
+//!
+//! Each part but the last may be missing, and the type may come without its mark. The recipient is in the role's part or in
+//! the channel's. A second channel replaces the first, since models write that by mistake.
+
+use crate::reply::call::{TagRead, TagReader};
+
+pub(crate) const START: &str = "<|start|>";
+pub(crate) const CHANNEL: &str = "<|channel|>";
+pub(crate) const CONSTRAIN: &str = "<|constrain|>";
+pub(crate) const MESSAGE: &str = "<|message|>";
+pub(crate) const END: &str = "<|end|>";
+/// The marks that end a message. The last two end the reply too.
+pub(crate) const ENDS: [&str; 3] = [END, "<|return|>", "<|call|>"];
+
+const ASSISTANT: &str = "assistant";
+const TO: &str = "to=";
+
+/// Reads a header character by character.
+#[derive(Default)]
+pub(super) struct Header {
+    part: Part,
+    /// The word being read.
+    word: String,
+    tag: TagReader,
+    /// How many bytes have been read.
+    read: usize,
+    /// Where the header begins, after the end of the message before it.
+    begin: usize,
+    /// Whether there has been a mark.
+    marks: bool,
+    /// Whether the prompt has begun it.
+    prompted: bool,
+    /// How many channels there have been.
+    channels: usize,
+    channel: Option<String>,
+    recipient: Option<String>,
+    /// Whether there has been a type.
+    typed: bool,
+}
+
+/// Which part is being read.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Part {
+    /// What comes before a header: nothing, or the end of a message.
+    #[default]
+    Before,
+    /// `assistant`, at the beginning of the header.
+    Role,
+    /// After that.
+    AfterRole,
+    Channel,
+    Type,
+}
+
+/// What a character is to a header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeaderStep {
+    /// A part of it.
+    More,
+    /// Its end.
+    Whole,
+    /// No header goes on like that.
+    Other,
+}
+
+impl Header {
+    /// With the end of the message before it.
+    pub(super) fn new() -> Header {
+        Header::default()
+    }
+
+    /// After `<|start|>`.
+    pub(super) fn after_start() -> Header {
+        Header { part: Part::Role, ..Header::default() }
+    }
+
+    /// What has been read was the prompt's, and what comes next is the reply's.
+    pub(super) fn continue_in_reply(&mut self) {
+        (self.read, self.begin, self.marks, self.prompted) = (0, 0, false, true);
+    }
+
+    /// Whether the prompt has begun it.
+    pub(super) fn is_prompted(&self) -> bool {
+        self.prompted
+    }
+
+    /// Where the header begins, after the end of the message before it.
+    pub(super) fn begin(&self) -> usize {
+        self.begin
+    }
+
+    /// Whether there has been a mark.
+    pub(super) fn has_marks(&self) -> bool {
+        self.marks
+    }
+
+    /// Whether the header itself has not begun.
+    pub(super) fn is_before(&self) -> bool {
+        self.part == Part::Before
+    }
+
+    pub(super) fn channel(&self) -> Option<&str> {
+        self.channel.as_deref()
+    }
+
+    pub(super) fn recipient(&self) -> Option<&str> {
+        self.recipient.as_deref()
+    }
+
+    pub(super) fn push(&mut self, c: char) -> HeaderStep {
+        self.read += c.len_utf8();
+        if self.tag.is_empty() && c != '<' {
+            let goes_on = if c.is_whitespace() {
+                self.end_word()
+            } else {
+                self.word.push(c);
+                self.may_be_word()
+            };
+            return if goes_on { HeaderStep::More } else { HeaderStep::Other };
+        }
+        if self.tag.is_empty() && !self.end_word() {
+            return HeaderStep::Other;
+        }
+        let marks: &[&'static str] = match self.part {
+            Part::Before if self.marks => &[START, CHANNEL],
+            Part::Before => &[START, CHANNEL, ENDS[0], ENDS[1], ENDS[2]],
+            Part::Role | Part::AfterRole | Part::Channel if self.channels < 2 => {
+                &[CHANNEL, CONSTRAIN, MESSAGE]
+            }
+            Part::Role | Part::AfterRole | Part::Channel => &[CONSTRAIN, MESSAGE],
+            Part::Type => &[MESSAGE],
+        };
+        match self.tag.push(c, marks) {
+            TagRead::Part => HeaderStep::More,
+            TagRead::Other => HeaderStep::Other,
+            TagRead::Whole(place) => self.mark(marks[place]),
+        }
+    }
+
+    fn mark(&mut self, mark: &str) -> HeaderStep {
+        if self.part == Part::Before && matches!(mark, START | CHANNEL) {
+            self.begin = self.read - mark.len();
+        }
+        self.marks = true;
+        self.part = match mark {
+            MESSAGE => return HeaderStep::Whole,
+            START => Part::Role,
+            CONSTRAIN => {
+                self.typed = false;
+                Part::Type
+            }
+            CHANNEL => {
+                if self.channels > 0 {
+                    self.recipient = None;
+                }
+                self.channels += 1;
+                self.channel = None;
+                self.typed = false;
+                Part::Channel
+            }
+            _ => Part::Before,
+        };
+        HeaderStep::More
+    }
+
+    /// Whether a word may begin like the one being read.
+    fn may_be_word(&self) -> bool {
+        let word = self.word.as_str();
+        let recipient = self.recipient.is_none() && (TO.starts_with(word) || word.starts_with(TO));
+        match self.part {
+            Part::Before => false,
+            Part::Role => ASSISTANT.starts_with(word),
+            Part::AfterRole => recipient || (self.recipient.is_some() && !self.typed),
+            Part::Channel => self.channel.is_none() || recipient || !self.typed,
+            Part::Type => !self.typed,
+        }
+    }
+
+    /// Whether the word that ends here has a place.
+    fn end_word(&mut self) -> bool {
+        if self.word.is_empty() {
+            return true;
+        }
+        let word = std::mem::take(&mut self.word);
+        let recipient = word.strip_prefix(TO).filter(|name| !name.is_empty() && self.recipient.is_none());
+        match (self.part, recipient) {
+            (Part::Role, _) => {
+                self.part = Part::AfterRole;
+                return word == ASSISTANT;
+            }
+            (Part::Channel, _) if self.channel.is_none() => self.channel = Some(word),
+            (Part::AfterRole | Part::Channel, Some(name)) => self.recipient = Some(name.to_owned()),
+            _ if self.typed || (self.part == Part::AfterRole && self.recipient.is_none()) => return false,
+            _ => self.typed = true,
+        }
+        true
+    }
+}
