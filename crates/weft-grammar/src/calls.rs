@@ -1,6 +1,7 @@
 //! The grammar of calls of tools, in each form that models write them.
 
 mod glm;
+mod harmony;
 mod json;
 mod parts;
 mod raw;
@@ -31,6 +32,7 @@ pub(super) fn rules(lark: &mut Lark, tokenizer: &Tokenizer, spec: &CallSpec) -> 
         CallForm::Llama3 => json::llama3(lark, &schemas, &tools, spec.parallel, mark),
         CallForm::DeepSeekV3 => json::deepseek(lark, &schemas, &tools, spec.parallel, true, mark),
         CallForm::DeepSeekV31 => json::deepseek(lark, &schemas, &tools, spec.parallel, false, mark),
+        CallForm::Harmony => harmony::rules(lark, &schemas, &tools, spec.parallel, mark),
         CallForm::Glm => glm::rules(lark, &schemas, &tools, spec.parallel, mark),
     }
 }

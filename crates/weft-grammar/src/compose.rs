@@ -5,10 +5,11 @@ use weft_text::Tokenizer;
 
 use crate::calls::{self, Calls, Opening};
 use crate::error::{GrammarError, Place};
+use crate::harmony;
 use crate::lark::{Lark, mark, quoted};
 use crate::limits;
 use crate::schema::{Mode, Schemas, check, whole};
-use crate::spec::{GrammarSpec, Reasoning, TextSpec, ToolChoice};
+use crate::spec::{Begun, CallForm, GrammarSpec, Reasoning, TextSpec, ToolChoice};
 use crate::vocabulary::Mark;
 
 /// Writes the grammar of a reply.
@@ -20,6 +21,14 @@ pub(super) fn grammar(spec: &GrammarSpec, tokenizer: &Tokenizer) -> Result<Strin
     let text = text(&mut lark, &spec.text)?;
     let calls = spec.calls.as_ref().map(|calls| calls::rules(&mut lark, tokenizer, calls)).transpose()?;
     let choice = spec.calls.as_ref().map(|calls| &calls.choice);
+    let begun = match spec.reasoning {
+        Reasoning::Messages { begun } => Some(begun),
+        _ => spec.calls.as_ref().filter(|calls| calls.form == CallForm::Harmony).map(|_| Begun::Header),
+    };
+    if let Some(begun) = begun {
+        let reply = harmony::reply(&mut lark, tokenizer, begun, &spec.text, text, calls.as_ref().zip(choice));
+        return lark.finish(&reply);
+    }
     let never: Vec<&Mark> = match calls.as_ref().map(|calls| &calls.opening) {
         Some(Opening::Mark { begin, never }) => never.iter().chain([begin]).collect(),
         _ => Vec::new(),
@@ -39,6 +48,7 @@ pub(super) fn grammar(spec: &GrammarSpec, tokenizer: &Tokenizer) -> Result<Strin
                     format!("{} | {before} {}", lark.text(&never), calls.calls)
                 }
                 Opening::Brace { text } => format!("{text} | WS? {}", calls.calls),
+                Opening::Header => calls.calls.clone(),
             };
             // A reply may be empty.
             format!("({free})?")
@@ -48,7 +58,7 @@ pub(super) fn grammar(spec: &GrammarSpec, tokenizer: &Tokenizer) -> Result<Strin
     };
     let of = |text: &str| Mark::of(text, tokenizer);
     let start = match &spec.reasoning {
-        Reasoning::None => reply,
+        Reasoning::None | Reasoning::Messages { .. } => reply,
         Reasoning::Open { end } => {
             let until = lark.text_until(&of(end), &never);
             let required = spec.text != TextSpec::Free || choice != Some(&ToolChoice::Auto);
@@ -71,7 +81,7 @@ pub(super) fn grammar(spec: &GrammarSpec, tokenizer: &Tokenizer) -> Result<Strin
 fn complete(calls: &Calls) -> String {
     match &calls.opening {
         Opening::Mark { begin, .. } => format!("{} {}", mark(begin), calls.calls),
-        Opening::Brace { .. } => calls.calls.clone(),
+        Opening::Brace { .. } | Opening::Header => calls.calls.clone(),
     }
 }
 

@@ -52,6 +52,7 @@ mod compile;
 mod compose;
 mod error;
 mod form;
+mod harmony;
 mod lark;
 mod limits;
 mod masks;
@@ -70,7 +71,7 @@ use weft_text::Tokenizer;
 
 pub use error::{GrammarError, Place};
 pub use form::{ReplyForm, ReplyForms};
-pub use spec::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec, ToolChoice};
+pub use spec::{Begun, CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec, ToolChoice};
 
 /// The grammars of one model.
 pub struct Grammars {

@@ -42,12 +42,39 @@ pub enum Reasoning {
         /// What ends it.
         end: String,
     },
+    /// The reply is messages in the harmony format, and those of the channel `analysis` are reasoning. Calls are
+    /// [`CallForm::Harmony`].
+    Messages {
+        /// What the prompt has begun.
+        begun: Begun,
+    },
+}
+
+/// What a prompt has begun of a reply in the harmony format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// The header of a message: the prompt ends with `<|start|>assistant`.
+    Header,
+    /// A message of reasoning.
+    Reasoning,
+    /// A message of text.
+    Text,
 }
 
 impl Reasoning {
     /// How a reply of this format to this rendered prompt begins.
     pub fn after(format: &ReplyFormat, prompt: &str) -> Reasoning {
         match &format.reasoning {
+            _ if format.harmony => {
+                let begun = if format.begins_in_reasoning(prompt) {
+                    Begun::Reasoning
+                } else if prompt.trim_end().ends_with("<|message|>") {
+                    Begun::Text
+                } else {
+                    Begun::Header
+                };
+                Reasoning::Messages { begun }
+            }
             None => Reasoning::None,
             Some(tags) if format.begins_in_reasoning(prompt) => Reasoning::Open { end: tags.end.into() },
             // The template has ended the reasoning before it began.
@@ -98,6 +125,9 @@ pub enum CallForm {
     Hermes,
     /// Llama 3: `{"name": …, "parameters": …}`, perhaps after `<|python_tag|>`.
     Llama3,
+    /// gpt-oss: `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}`. The whole reply is then in the harmony
+    /// format.
+    Harmony,
 }
 
 /// A tool that may be called.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod forms;
+mod harmony;
 mod hostile;
 mod json;
 mod masks;

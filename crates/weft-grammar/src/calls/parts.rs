@@ -21,6 +21,8 @@ pub(crate) enum Opening {
     Mark { begin: Mark, never: Vec<Mark> },
     /// By a brace at the very beginning of the reply. This rule is of text that begins otherwise.
     Brace { text: String },
+    /// By the header of a message, in the harmony format.
+    Header,
 }
 
 /// A tool with its schema reduced.

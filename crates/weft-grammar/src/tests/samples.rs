@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use weft_random::Random;
 use weft_text::reply::{ReplyFormat, ReplyParser, ReplyPiece, Tool, ToolSyntax};
 
-use super::support::{DEEPSEEK, GLM, QWEN, calls, model, schema};
+use super::support::{DEEPSEEK, GLM, GPT_OSS, QWEN, calls, model, schema};
 use super::validate::valid;
 use crate::{CallForm, ToolChoice};
 
@@ -103,6 +103,7 @@ fn random_calls_of_random_tools_are_read_as_valid() {
         (DEEPSEEK, CallForm::DeepSeekV3, ToolSyntax::DeepSeekV3),
         (DEEPSEEK, CallForm::DeepSeekV31, ToolSyntax::DeepSeekV31),
         ("llama-tiny-q6_k", CallForm::Llama3, ToolSyntax::Llama3),
+        (GPT_OSS, CallForm::Harmony, ToolSyntax::Harmony),
     ];
     for (name, form, syntax) in forms {
         let model = model(name);
@@ -156,7 +157,8 @@ fn has_huge_number(text: &str) -> bool {
 fn read(syntax: ToolSyntax, tools: &[Tool], reply: &str) -> (Vec<(String, String)>, String) {
     let mut format = ReplyFormat::default();
     format.tools = Some(syntax);
-    let mut parser = ReplyParser::new(&format, tools, "");
+    format.harmony = syntax == ToolSyntax::Harmony;
+    let mut parser = ReplyParser::new(&format, tools, "<|start|>assistant");
     let mut pieces = vec![];
     parser.push(reply, &mut pieces);
     parser.finish(&mut pieces);
@@ -169,7 +171,7 @@ fn read(syntax: ToolSyntax, tools: &[Tool], reply: &str) -> (Vec<(String, String
             }
             ReplyPiece::Arguments { index, json } => calls[index].1.push_str(&json),
             ReplyPiece::ToolCallEnd { .. } => open -= 1,
-            ReplyPiece::Text(more) | ReplyPiece::Reasoning(more) => text.push_str(&more),
+            ReplyPiece::Text(more) => text.push_str(&more),
             _ => {}
         }
     }

@@ -32,6 +32,7 @@ pub(super) fn of_file(path: &Path) -> Model {
 
 pub(super) const GLM: &str = "glm-tiny-q4_0";
 pub(super) const QWEN: &str = "qwen3-tiny-q4_0";
+pub(super) const GPT_OSS: &str = "gpt-oss-tiny-mxfp4";
 pub(super) const DEEPSEEK: &str = "ds2-tiny-q4_0";
 
 /// What became of a reply fed to a grammar.
