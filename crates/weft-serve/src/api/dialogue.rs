@@ -7,7 +7,7 @@ use weft_engine::{Message, RenderOptions, TemplateError};
 use weft_grammar::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec};
 use weft_text::reply::{ReplyFormat, Tool, ToolSyntax};
 
-use super::fallback;
+use super::{fallback, thinking};
 use crate::error::{ApiError, Kind};
 use crate::models::Loaded;
 use crate::reply::Reading;
@@ -95,6 +95,13 @@ impl Dialogue {
         let now = i64::try_from(super::wire::now()).ok();
         let mut options = RenderOptions { now, ..RenderOptions::default() };
         for (name, value) in &self.variables {
+            if name == thinking::EFFORT {
+                if facts.format.harmony {
+                    let effort = thinking::nearest(value.as_str().unwrap_or_default());
+                    options.extra.insert(name.clone(), effort.into());
+                }
+                continue;
+            }
             // Templates name this switch in two ways.
             let name = if name == "enable_thinking" { features.thinking.unwrap_or(name) } else { name };
             options.extra.insert(name.into(), value.clone());
@@ -106,6 +113,11 @@ impl Dialogue {
         let messages = if (offered && !(features.tools && format.tools.is_some()))
             || (has_calls && !(features.tool_calls && features.tool_results))
         {
+            if format.harmony {
+                let message = "this model's replies are in the harmony format, in which calls are messages, but its chat \
+                               template writes no tools and calls; use the template of gpt-oss, or no tools";
+                return Err(ApiError::invalid("tools", message));
+            }
             format.tools = Some(ToolSyntax::Hermes);
             fallback::rewrite(&self.messages, tools)
         } else {
@@ -141,6 +153,7 @@ impl Dialogue {
             Some(ToolSyntax::DeepSeekV3) => CallForm::DeepSeekV3,
             Some(ToolSyntax::DeepSeekV31) => CallForm::DeepSeekV31,
             Some(ToolSyntax::Llama3) => CallForm::Llama3,
+            Some(ToolSyntax::Harmony) => CallForm::Harmony,
             _ => CallForm::Hermes,
         };
         let choice = match &self.choice {

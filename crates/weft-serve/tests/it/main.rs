@@ -2,6 +2,7 @@
 
 mod chat;
 mod fuzz;
+mod harmony;
 mod lifecycle;
 mod messages;
 mod prompts;

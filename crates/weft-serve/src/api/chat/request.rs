@@ -8,6 +8,7 @@ use super::tools;
 use crate::api::dialogue::{Dialogue, OutputFormat};
 use crate::api::sampling::{self, Parameters};
 use crate::api::streaming::{self, Streaming};
+use crate::api::thinking;
 use crate::error::ApiError;
 use crate::json::Fields;
 
@@ -152,13 +153,10 @@ fn variables(fields: &mut Fields<'_>) -> Result<Map<String, Value>, ApiError> {
                 variables.insert(name.into(), flag.into());
             }
         }
+        thinking::set_effort(&mut variables, given.choice(thinking::EFFORT, thinking::EFFORTS)?);
         given.end()?;
     }
     fields.refuse("chat_template", &[], "templates come with the model only")?;
-    // Models that reason at all do so always or never.
-    let efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-    if fields.choice("reasoning_effort", &efforts)? == Some("none") {
-        variables.insert("enable_thinking".into(), false.into());
-    }
+    thinking::set_effort(&mut variables, fields.choice(thinking::EFFORT, thinking::EFFORTS)?);
     Ok(variables)
 }

@@ -80,7 +80,8 @@ impl MessageRequest {
         }
         let thinking_shown = thinking(&mut fields, &mut dialogue, &mut ignored)?;
         if let Some(mut output) = fields.object("output_config")? {
-            output.choice("effort", &thinking::EFFORTS[1..])?;
+            let effort = output.choice("effort", &thinking::EFFORTS[1..])?;
+            thinking::set_effort(&mut dialogue.variables, effort);
             if let Some(format) = output.object("format")? {
                 dialogue.format = Some(output_format(format)?);
             }
@@ -121,7 +122,7 @@ fn thinking(
         let message = "thinking.type is missing: expected one of `enabled`, `adaptive`, `disabled`";
         return Err(ApiError::invalid("thinking.type", message));
     };
-    thinking::set(dialogue, kind != "disabled");
+    thinking::set(&mut dialogue.variables, kind != "disabled");
     let display = thinking.choice("display", &["summarized", "omitted"])?;
     if thinking.count("budget_tokens", 0..=usize::MAX)?.is_some() {
         ignored.add("thinking.budget_tokens");

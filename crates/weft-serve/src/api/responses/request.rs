@@ -96,9 +96,7 @@ impl ResponseRequest {
         let mut summary = None;
         if let Some(mut reasoning) = fields.object("reasoning")? {
             let effort = reasoning.choice("effort", thinking::EFFORTS)?;
-            if effort == Some("none") {
-                thinking::set(&mut dialogue, false);
-            }
+            thinking::set_effort(&mut dialogue.variables, effort);
             let summaries = ["auto", "concise", "detailed", "none"];
             // `generate_summary` is its older name.
             let older = reasoning.choice("generate_summary", &summaries)?;
