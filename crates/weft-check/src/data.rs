@@ -52,7 +52,9 @@ impl Random {
             GgmlType::Q2_K => &[80, 82],
             GgmlType::Q3_K => &[108],
             GgmlType::Q6_K => &[208],
-            GgmlType::MXFP4 => &[],
+            GgmlType::TQ1_0 => &[52],
+            GgmlType::TQ2_0 => &[64],
+            GgmlType::MXFP4 | GgmlType::NVFP4 | GgmlType::IQ1_M => &[],
             GgmlType::Q4_1 | GgmlType::Q5_1 | GgmlType::Q4_K | GgmlType::Q5_K => &[0, 2],
             _ => &[0],
         };
@@ -61,8 +63,17 @@ impl Random {
                 let half = half::f16::from_f32(0.05 * self.float()).to_le_bytes();
                 block[*at..at + 2].copy_from_slice(&half);
             }
-            if ty == GgmlType::MXFP4 {
-                block[0] = 118 + self.below(8) as u8;
+            match ty {
+                GgmlType::MXFP4 => block[0] = 118 + self.below(8) as u8,
+                // Scales from 1/64 to 1/8.
+                GgmlType::NVFP4 => block[..4].iter_mut().for_each(|d| *d = 8 + *d % 24),
+                GgmlType::IQ1_M => {
+                    let half = half::f16::from_f32(0.05 * self.float()).to_bits();
+                    for (i, word) in block[48..].as_chunks_mut::<2>().0.iter_mut().enumerate() {
+                        word[1] = (word[1] & 0x0f) | ((half >> (4 * i)) as u8 & 0x0f) << 4;
+                    }
+                }
+                _ => {}
             }
         }
         out

@@ -9,9 +9,11 @@
 
 use crate::GgmlType;
 
-pub use crate::iquants::{IQ4_NL, IQ4_XS, MXFP4};
+pub use crate::grid_quants::{IQ1_M, IQ1_S, IQ2_S, IQ2_XS, IQ2_XXS, IQ3_S, IQ3_XXS};
+pub use crate::iquants::{IQ4_NL, IQ4_XS, MXFP4, NVFP4};
 pub use crate::kquants::{Q2_K, Q3_K, Q4_K, Q5_K, Q6_K};
 pub use crate::legacy::{Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
+pub use crate::ternary::{TQ1_0, TQ2_0};
 
 /// How a type's blocks map to integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +80,7 @@ pub trait IntFormat: sealed::Sealed {
     );
 }
 
-/// Runs `$body` with `$F` as the [`IntFormat`] of a type, or `$other` if the type has none.
+/// Runs `$body` with `$F` as the [`IntFormat`] of a type, or `$other` if the type has none, or is not one of those listed after `of`.
 ///
 /// ```
 /// use weft_quant::{GgmlType, ints::IntFormat, with_int_format};
@@ -90,7 +92,11 @@ pub trait IntFormat: sealed::Sealed {
 macro_rules! with_int_format {
     ($ty:expr, $F:ident => $body:expr, else $other:expr) => {
         $crate::with_int_format!(@match $ty, $F, $body, $other,
-            Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4)
+            Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ1_S IQ1_M IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S
+            IQ4_NL IQ4_XS TQ1_0 TQ2_0 MXFP4 NVFP4)
+    };
+    ($ty:expr, of $($format:ident)*, $F:ident => $body:expr, else $other:expr) => {
+        $crate::with_int_format!(@match $ty, $F, $body, $other, $($format)*)
     };
     (@match $ty:expr, $F:ident, $body:expr, $other:expr, $($format:ident)*) => {
         match $ty {

@@ -1,4 +1,4 @@
-//! The formats whose 4-bit codes have uneven steps: IQ4_NL, IQ4_XS and MXFP4.
+//! The formats whose 4-bit codes have uneven steps: IQ4_NL, IQ4_XS, MXFP4 and NVFP4.
 
 use crate::floats::read_f16;
 use crate::ints::{int_format, part};
@@ -34,6 +34,19 @@ pub(crate) const fn doubled_e2m1(code: u8) -> i8 {
 pub(crate) fn half_e8m0(e: u8) -> f32 {
     // The first two are subnormal in f32.
     f32::from_bits(if e < 2 { 0x0020_0000 << e } else { u32::from(e - 1) << 23 })
+}
+
+/// Half the value of a scale of NVFP4, an unsigned float with four bits of exponent and three of mantissa (E4M3); half, because the codes'
+/// values are doubled.
+///
+/// As in GGML, the NaN is 0, and a top bit, which no encoder sets, does not count (but with it the NaN would be a number).
+#[inline(always)]
+pub(crate) fn half_e4m3(byte: u8) -> f32 {
+    if byte == 0x7f {
+        return 0.0;
+    }
+    // As an f32 with the exponent's bias of 127, where a subnormal is one, too.
+    f32::from_bits(u32::from(byte & 0x7f) << 20) * f32::from_bits((127 + 119) << 23)
 }
 
 /// The scales of the eight groups of an IQ4_XS super-block, 6 bits each minus 32: `scales_h: u16, scales_l: [u8; 4]`.
@@ -81,4 +94,22 @@ int_format! {
         }
         scales[0] = half_e8m0(block[0]);
     }
+}
+
+int_format! {
+    /// 4-bit floats and an 8-bit one for each 16 of them: `d: [u8; 4], qs: [u8; 32]`, value = E4M3(d) / 2 · 2 E2M1(q). Low nibbles are the
+    /// first 8 values of 16.
+    NVFP4, group 16, min false, |block, q, scales, _mins| {
+        let d: &[u8; 4] = part::<0, 4, _>(block);
+        for (q, code) in q.iter_mut().zip(nvfp4_codes(part::<4, 32, _>(block))) {
+            *q = doubled_e2m1(code);
+        }
+        *scales = d.map(half_e4m3);
+    }
+}
+
+/// The codes of a block of NVFP4.
+#[inline(always)]
+pub(crate) fn nvfp4_codes(qs: &[u8; 32]) -> [u8; 64] {
+    std::array::from_fn(|i| (qs[i / 16 * 8 + i % 8] >> (i % 16 / 8 * 4)) & 0x0f)
 }

@@ -27,6 +27,8 @@
 mod codec;
 mod encoding;
 mod floats;
+mod grid_quants;
+mod grids;
 mod interleave;
 pub mod ints;
 mod iquants;
@@ -37,6 +39,7 @@ mod legacy_encode;
 mod legacy_weighted;
 pub mod packed;
 mod restore;
+mod ternary;
 mod types;
 
 pub use codec::{CodecError, decode, encode, encode_weighted};

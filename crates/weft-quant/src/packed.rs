@@ -16,10 +16,11 @@
 //! [`restore_tile`](crate::restore_tile) gives them back.
 
 use crate::GgmlType;
-use crate::floats::f16_to_f32;
+use crate::floats::{f16_bytes, f16_to_f32};
+use crate::grid_quants::{self, Tables};
 pub use crate::interleave::ROWS;
 use crate::interleave::interleave;
-use crate::iquants::{IQ4_VALUES, doubled_e2m1, half_e8m0, iq4_xs_scales};
+use crate::iquants::{IQ4_VALUES, doubled_e2m1, half_e4m3, half_e8m0, iq4_xs_scales, nvfp4_codes};
 use crate::kquants::{q2_scales_and_mins, q3_scales, scales_and_mins};
 use crate::legacy::nibbles;
 use crate::unpack_row;
@@ -36,13 +37,13 @@ const SUPER: usize = 256;
 /// How the scales of a tile are stored, each as one value per row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scales {
-    /// A half for each 32 columns.
+    /// A half for each group.
     Half,
     /// A half for each 32 columns, and a half for their minimum.
     HalfMin,
     /// The upper half of an `f32` for each 32 columns: a power of two.
     Power,
-    /// A half for each 256 columns; then for each group an `i8` factor of it.
+    /// A half for each 256 columns, divided by 2^[`halvings`](Layout::halvings); then for each group an `i8` factor of it.
     Super,
     /// Two halves for each 256 columns, for scales and minima; then for each group a `u8` factor of each. The minimum is the
     /// negative of its product.
@@ -62,16 +63,21 @@ pub struct Layout {
     pub group: usize,
     /// The scales.
     pub scales: Scales,
+    /// By which power of two the halves of [`Scales::Super`] are divided.
+    pub halvings: u32,
 }
 
 impl Layout {
     /// The layout of a type; `None` for types without a [`GgmlType::int_layout`].
     pub const fn of(ty: GgmlType) -> Option<Layout> {
         const fn layout(bits: usize, offset: u8, group: usize, scales: Scales) -> Option<Layout> {
-            Some(Layout { bits, offset, table: None, group, scales })
+            Some(Layout { bits, offset, table: None, group, scales, halvings: 0 })
         }
-        const fn table(table: [u8; 16], scales: Scales) -> Option<Layout> {
-            Some(Layout { bits: 4, offset: 128, table: Some(table), group: 32, scales })
+        const fn table(table: [u8; 16], group: usize, scales: Scales) -> Option<Layout> {
+            Some(Layout { bits: 4, offset: 128, table: Some(table), group, scales, halvings: 0 })
+        }
+        const fn grid(bits: usize, table: [u8; 16], group: usize, halvings: u32) -> Option<Layout> {
+            Some(Layout { bits, offset: 128, table: Some(table), group, scales: Scales::Super, halvings })
         }
         match ty {
             GgmlType::Q4_0 => layout(4, 8, 32, Scales::Half),
@@ -84,9 +90,17 @@ impl Layout {
             GgmlType::Q4_K => layout(4, 0, 32, Scales::SuperMin),
             GgmlType::Q5_K => layout(5, 0, 32, Scales::SuperMin),
             GgmlType::Q6_K => layout(6, 32, 16, Scales::Super),
-            GgmlType::IQ4_NL => table(IQ4_TABLE, Scales::Half),
-            GgmlType::IQ4_XS => table(IQ4_TABLE, Scales::Super),
-            GgmlType::MXFP4 => table(E2M1_TABLE, Scales::Power),
+            GgmlType::IQ1_S => grid(3, Tables::IQ1, 32, 3),
+            GgmlType::IQ1_M => grid(3, Tables::IQ1, 16, 3),
+            GgmlType::IQ2_XXS => grid(3, Tables::IQ2, 32, 3),
+            GgmlType::IQ2_XS | GgmlType::IQ2_S => grid(3, Tables::IQ2, 16, 3),
+            GgmlType::IQ3_XXS => grid(4, Tables::IQ3_XXS, 32, 2),
+            GgmlType::IQ3_S => grid(4, Tables::IQ3_S, 32, 0),
+            GgmlType::IQ4_NL => table(IQ4_TABLE, 32, Scales::Half),
+            GgmlType::IQ4_XS => table(IQ4_TABLE, 32, Scales::Super),
+            GgmlType::TQ1_0 | GgmlType::TQ2_0 => layout(2, 1, 32, Scales::Super),
+            GgmlType::MXFP4 => table(E2M1_TABLE, 32, Scales::Power),
+            GgmlType::NVFP4 => table(E2M1_TABLE, 16, Scales::Half),
             _ => None,
         }
     }
@@ -198,8 +212,9 @@ fn unpack_and_pack(
         let groups = numbers.chunks_exact_mut(layout.numbers_bytes());
         for (i, (q, out)) in q.as_chunks::<COLUMNS>().0.iter().zip(groups).enumerate() {
             let u = match &codes {
-                // Its codes 0 and 8 are both zero, and the file says which.
+                // Their codes 0 and 8 are both zero, and the file says which.
                 _ if ty == GgmlType::MXFP4 => mxfp4_codes(&bytes[i * ty.block_bytes()..]),
+                _ if ty == GgmlType::NVFP4 => half_nvfp4_codes(&bytes[i / 2 * ty.block_bytes()..], i % 2),
                 Some(codes) => q.map(|q| codes[usize::from(q as u8)]),
                 None => q.map(|q| (q as u8).wrapping_add(layout.offset)),
             };
@@ -224,6 +239,12 @@ fn codes(table: &[u8; 16], offset: u8) -> [u8; 256] {
 /// The codes of a block of MXFP4, which follow its scale.
 fn mxfp4_codes(block: &[u8]) -> [u8; COLUMNS] {
     nibbles(&block[1..].first_chunk().copied().unwrap_or_default())
+}
+
+/// The codes of the first or the second half of a block of NVFP4.
+fn half_nvfp4_codes(block: &[u8], half: usize) -> [u8; COLUMNS] {
+    let codes = nvfp4_codes(&block[4..].first_chunk().copied().unwrap_or_default());
+    codes.as_chunks().0[half]
 }
 
 /// Puts 32 numbers of a row, one quad per word, in their places among those of the other rows. `out` is words.
@@ -275,6 +296,11 @@ fn pack_scales(ty: GgmlType, layout: &Layout, k: usize, row: usize, bytes: &[u8]
         out[at * 2 * ROWS + row * 2..][..2].copy_from_slice(&from[..2]);
     };
     match layout.scales {
+        Scales::Half if ty == GgmlType::NVFP4 => blocks.for_each(|(i, block)| {
+            for (g, d) in block[..4].iter().enumerate() {
+                half(groups, 4 * i + g, &f16_bytes(half_e4m3(*d)));
+            }
+        }),
         Scales::Half => blocks.for_each(|(i, block)| half(groups, i, block)),
         Scales::HalfMin => blocks.for_each(|(i, block)| {
             half(groups, 2 * i, block);
@@ -323,9 +349,15 @@ fn factors(ty: GgmlType, block: &[u8]) -> ([u8; 2], [u8; 2], [i8; 16], [u8; 16])
             let packed = block[2..].first_chunk::<6>().copied().unwrap_or_default();
             (half(0), [0; 2], widen(iq4_xs_scales(&packed).map(|s| s as u8)).map(|s| s as i8), [0; 16])
         }
-        _ => {
+        GgmlType::Q4_K | GgmlType::Q5_K => {
             let (scales, mins) = scales_and_mins(&six(4));
             (half(0), half(2), widen(scales).map(|s| s as i8), widen(mins))
+        }
+        GgmlType::TQ1_0 => (half(52), [0; 2], [1; 16], [0; 16]),
+        GgmlType::TQ2_0 => (half(64), [0; 2], [1; 16], [0; 16]),
+        _ => {
+            let (d, scales) = grid_quants::factors(ty, block);
+            (d, [0; 2], scales, [0; 16])
         }
     }
 }
@@ -375,7 +407,10 @@ pub fn unpack_tile_row(
                 mins[g] = f16_to_f32(half(own, 1));
             }
             Scales::Power => *scale = f32::from_bits(u32::from(half(own, 0)) << 16),
-            Scales::Super => *scale = f16_to_f32(half(supers, block)) * f32::from(own[row] as i8),
+            Scales::Super => {
+                let d = f16_to_f32(half(supers, block)) / (1u32 << layout.halvings) as f32;
+                *scale = d * f32::from(own[row] as i8);
+            }
             Scales::SuperMin => {
                 *scale = f16_to_f32(half(supers, 2 * block)) * f32::from(own[row]);
                 mins[g] = -(f16_to_f32(half(supers, 2 * block + 1)) * f32::from(own[ROWS + row]));
@@ -433,7 +468,10 @@ mod tests {
                     let room = || (vec![0i8; k], vec![0.0f32; groups], vec![0.0f32; min_count]);
                     let (mut expected, mut found) = (room(), room());
                     unpack_tile_row(ty, &tile, row, &mut found.0, &mut found.1, &mut found.2);
-                    let bits = |v: &[f32]| v.iter().map(|f| f.to_bits()).collect::<Vec<_>>();
+                    // A NaN is a NaN, quiet or not.
+                    let bits = |v: &[f32]| {
+                        v.iter().map(|f| (!f.is_nan()).then_some(f.to_bits())).collect::<Vec<_>>()
+                    };
                     if row < count {
                         let bytes = &rows[row * row_bytes..][..row_bytes];
                         unpack_row(ty, bytes, &mut expected.0, &mut expected.1, &mut expected.2);
@@ -446,7 +484,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 13);
+        assert_eq!(tried, 23);
     }
 
     #[test]

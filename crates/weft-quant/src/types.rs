@@ -77,25 +77,7 @@ ggml_types! {
 impl GgmlType {
     /// Whether this type can be decoded to `f32`.
     pub const fn can_decode(self) -> bool {
-        use GgmlType::*;
-        matches!(
-            self,
-            F32 | F16
-                | BF16
-                | Q4_0
-                | Q4_1
-                | Q5_0
-                | Q5_1
-                | Q8_0
-                | Q2_K
-                | Q3_K
-                | Q4_K
-                | Q5_K
-                | Q6_K
-                | IQ4_NL
-                | IQ4_XS
-                | MXFP4
-        )
+        matches!(self, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16) || self.int_layout().is_some()
     }
 
     /// Whether `f32` values can be encoded as this type.

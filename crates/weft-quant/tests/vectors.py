@@ -10,6 +10,7 @@ Writes next to this file, in vectors/, all little-endian and reproducible from t
     TYPE.blocks   blocks of a type: random bits, and the corner cases listed in `corners`
     TYPE.f32      the values that `gguf.quants.dequantize` reads from them
     input.f32     the input of the encoders: blocks of 32 values
+    grids.txt     a hash of each grid of IQ1 to IQ3, whose codes the blocks have a few of only
     TYPE.encoded  the blocks that `gguf.quants.quantize` makes of them, for the types it can write
 
 For every one of these types `gguf` does its f32 arithmetic in the order of GGML's C reference (`dequantize_row_*` and
@@ -40,9 +41,19 @@ HALVES = {
     Type.Q4_K: [0, 2],
     Type.Q5_K: [0, 2],
     Type.Q6_K: [208],
+    Type.IQ1_S: [0],
+    Type.IQ1_M: [],
+    Type.IQ2_XXS: [0],
+    Type.IQ2_XS: [0],
+    Type.IQ2_S: [0],
+    Type.IQ3_XXS: [0],
+    Type.IQ3_S: [0],
     Type.IQ4_NL: [0],
     Type.IQ4_XS: [0],
+    Type.TQ1_0: [52],
+    Type.TQ2_0: [64],
     Type.MXFP4: [],
+    Type.NVFP4: [],
     Type.BF16: None,
     Type.F32: None,
 }
@@ -70,6 +81,31 @@ def corners(rng: np.random.Generator, size: int, at: list[int]) -> np.ndarray:
     for i, offset in enumerate(at):
         blocks[:, offset : offset + 2] = numbers[:, i : i + 1].view(np.uint8)
     return blocks
+
+
+def spread_half(rng: np.random.Generator, blocks: np.ndarray) -> None:
+    """Gives blocks of IQ1_M the half-precision numbers of `corners`, four bits in each of the last four words."""
+    numbers = corners(rng, 50, [0])[:, :2].copy().view("<u2")
+    words = blocks[:, 48:].copy().view("<u2") & 0x0FFF
+    for i in range(4):
+        words[:, i] |= ((numbers[:, 0] >> (4 * i)) & 15) << 12
+    blocks[:, 48:] = words.view(np.uint8)
+
+
+def grids() -> str:
+    """For each grid its name, its number of points, and the FNV-1a hash of the points as `src/grids.rs` has them."""
+    lines = []
+    for name in ["IQ1_S", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"]:
+        kind = getattr(gguf.quants, name)
+        kind.init_grid()
+        width = 2 if kind.grid_shape[1] == 8 else 3
+        digits = np.searchsorted(np.array(kind.grid_map), kind.grid.reshape(kind.grid_shape))
+        points = (digits << (width * np.arange(kind.grid_shape[1]))).sum(axis=1).astype("<u2")
+        value = 0xCBF29CE484222325
+        for byte in points.tobytes():
+            value = ((value ^ byte) * 0x100000001B3) % (1 << 64)
+        lines.append(f"{name.lower()} {len(points)} {value:016x}\n")
+    return "".join(lines)
 
 
 def plain_numbers(rng: np.random.Generator, kind: Type) -> np.ndarray:
@@ -111,10 +147,14 @@ def main() -> None:
             blocks = plain_numbers(rng, kind)
         else:
             blocks = corners(rng, GGML_QUANT_SIZES[kind][1], at)
+            if kind == Type.IQ1_M:
+                spread_half(rng, blocks)
         (OUT / f"{kind.name.lower()}.blocks").write_bytes(blocks.tobytes())
         with np.errstate(over="ignore"):  # the largest E8M0 scale times the largest number is infinite
             values = gguf.quants.dequantize(blocks, kind)
         (OUT / f"{kind.name.lower()}.f32").write_bytes(values.astype("<f4").tobytes())
+
+    (OUT / "grids.txt").write_text(grids())
 
     values = encoder_input(np.random.default_rng(SEED))
     (OUT / "input.f32").write_bytes(values.tobytes())

@@ -11,6 +11,7 @@ mod functions;
 mod gather;
 mod loads;
 mod matrix;
+mod points;
 mod prologue;
 mod quads;
 mod reduce;

@@ -73,8 +73,11 @@ impl Dot {
                     if product.transposed {
                         cx.arch.dispatch(transposed::Transposed { chunk, floats })?;
                     } else {
+                        // Code for each layout of tiles, not for each type.
                         with_int_format!(
-                            product.w.ty,
+                            packed::code_of(product.w.ty),
+                            of Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ2_XXS IQ2_XS IQ4_NL IQ4_XS
+                                TQ2_0 MXFP4 NVFP4,
                             F => cx.arch.dispatch(packed::Packed::<F>::new(chunk, blocks, base))?,
                             else cx.arch.dispatch(float::Float { chunk, floats })?
                         );

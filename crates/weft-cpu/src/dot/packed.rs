@@ -14,6 +14,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use weft_quant::GgmlType;
 use weft_quant::ints::IntFormat;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
@@ -66,6 +67,39 @@ struct Turn {
     later: Option<usize>,
 }
 
+/// The type whose code multiplies by tiles of this one: of those whose tiles differ in [`Values`] only, one.
+pub(super) const fn code_of(ty: GgmlType) -> GgmlType {
+    match ty {
+        GgmlType::IQ1_S => GgmlType::IQ2_XXS,
+        GgmlType::IQ1_M | GgmlType::IQ2_S => GgmlType::IQ2_XS,
+        GgmlType::IQ3_XXS | GgmlType::IQ3_S => GgmlType::IQ4_XS,
+        GgmlType::TQ1_0 => GgmlType::TQ2_0,
+        ty => ty,
+    }
+}
+
+/// What types with the same code differ in.
+#[derive(Clone, Copy)]
+struct Values {
+    /// The values of numbers, as they are multiplied; unused in formats without a table.
+    table: [u8; 16],
+    /// What the scales of super-blocks are multiplied by, in formats with a table.
+    power: f32,
+}
+
+impl Values {
+    fn of(ty: GgmlType, signed: bool) -> Option<Values> {
+        let layout = Layout::of(ty)?;
+        let mut table = layout.table.unwrap_or_default();
+        if signed {
+            for x in &mut table {
+                *x ^= 0x80;
+            }
+        }
+        Some(Values { table, power: 1.0 / (1u32 << layout.halvings) as f32 })
+    }
+}
+
 /// Multiplies a chunk.
 pub(super) struct Packed<'a, F> {
     chunk: Chunk<'a>,
@@ -97,7 +131,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     ///
     /// Written without closures: a closure is a separate function, compiled without the instruction set.
     #[inline(always)]
-    fn unpack<S: Simd>(simd: S, from: &[[u8; 64]], quad: usize) -> S::Bytes {
+    fn unpack<S: Simd>(simd: S, values: &Values, from: &[[u8; 64]], quad: usize) -> S::Bytes {
         let layout = Self::LAYOUT;
         let (nibble, pair, bit) = (quad as i32 / 4 * 4, quad as i32 % 4 * 2, quad as i32);
         let mut numbers = match layout.bits {
@@ -112,14 +146,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
             _ => {}
         }
         match layout.table {
-            Some(mut table) => {
-                if Self::signed::<S>() {
-                    for x in &mut table {
-                        *x ^= 0x80;
-                    }
-                }
-                simd.look_up(&table, numbers)
-            }
+            Some(_) => simd.look_up(&values.table, numbers),
             None if Self::signed::<S>() => simd.flip(numbers),
             None => numbers,
         }
@@ -129,6 +156,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     #[inline(always)]
     fn multiply<S: Simd, const M: usize, const W: usize>(
         simd: S,
+        values: &Values,
         tiles: &[&[u8]; W],
         ahead: &Ahead<'_, W>,
         k: usize,
@@ -195,8 +223,8 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                         let chain = if M <= 2 { quad % 2 } else { 0 };
                         let mut w = [simd.bytes(&[0; 64]); W];
                         for t in pass * together..(pass + 1) * together {
-                            w[t] =
-                                Self::unpack(simd, &numbers[t][g * layout.bits..(g + 1) * layout.bits], quad);
+                            let own = &numbers[t][g * layout.bits..(g + 1) * layout.bits];
+                            w[t] = Self::unpack(simd, values, own, quad);
                         }
                         for m in 0..M {
                             let x = &quants[g * M + m].as_chunks::<4>().0[quad];
@@ -211,7 +239,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                     }
                 }
                 for t in 0..W {
-                    let (scale, min) = scales[t].group(simd, g * parts + h, &mut supers[t])?;
+                    let (scale, min) = scales[t].group(simd, values.power, g * parts + h, &mut supers[t])?;
                     for m in 0..M {
                         let at = g * M + m;
                         let mut dot = sum[t][0][m];
@@ -232,7 +260,13 @@ impl<'a, F: IntFormat> Packed<'a, F> {
 
     /// Multiplies a span of tiles and the rows of all entries. `later` is the first tile after the span that will be multiplied.
     #[inline(always)]
-    fn span<S: Simd>(&mut self, simd: S, span: Range<usize>, later: Option<usize>) -> Option<()> {
+    fn span<S: Simd>(
+        &mut self,
+        simd: S,
+        values: &Values,
+        span: Range<usize>,
+        later: Option<usize>,
+    ) -> Option<()> {
         let groups = self.chunk.k / COLUMNS;
         let (mut entries, mut base) = (self.chunk.entries, self.base);
         let blocks = row_blocks::<S>(entries.len());
@@ -246,19 +280,19 @@ impl<'a, F: IntFormat> Packed<'a, F> {
             // Tiles at once, as measured: four for one row, which is bound by memory; with more rows as many as there are registers for.
             if S::WIDE {
                 match own.len() {
-                    6 => self.block::<S, 6, 2>(simd, &span, own, &block, turn)?,
-                    5 => self.block::<S, 5, 2>(simd, &span, own, &block, turn)?,
-                    4 => self.block::<S, 4, 2>(simd, &span, own, &block, turn)?,
-                    3 => self.block::<S, 3, 2>(simd, &span, own, &block, turn)?,
-                    2 => self.block::<S, 2, 2>(simd, &span, own, &block, turn)?,
-                    _ => self.block::<S, 1, 4>(simd, &span, own, &block, turn)?,
+                    6 => self.block::<S, 6, 2>(simd, values, &span, own, &block, turn)?,
+                    5 => self.block::<S, 5, 2>(simd, values, &span, own, &block, turn)?,
+                    4 => self.block::<S, 4, 2>(simd, values, &span, own, &block, turn)?,
+                    3 => self.block::<S, 3, 2>(simd, values, &span, own, &block, turn)?,
+                    2 => self.block::<S, 2, 2>(simd, values, &span, own, &block, turn)?,
+                    _ => self.block::<S, 1, 4>(simd, values, &span, own, &block, turn)?,
                 }
             } else {
                 match own.len() {
-                    6 => self.block::<S, 6, 1>(simd, &span, own, &block, turn)?,
-                    4 => self.block::<S, 4, 1>(simd, &span, own, &block, turn)?,
-                    2 => self.block::<S, 2, 2>(simd, &span, own, &block, turn)?,
-                    _ => self.block::<S, 1, 4>(simd, &span, own, &block, turn)?,
+                    6 => self.block::<S, 6, 1>(simd, values, &span, own, &block, turn)?,
+                    4 => self.block::<S, 4, 1>(simd, values, &span, own, &block, turn)?,
+                    2 => self.block::<S, 2, 2>(simd, values, &span, own, &block, turn)?,
+                    _ => self.block::<S, 1, 4>(simd, values, &span, own, &block, turn)?,
                 }
             }
             number += 1;
@@ -272,6 +306,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     fn block<S: Simd, const M: usize, const W: usize>(
         &mut self,
         simd: S,
+        values: &Values,
         span: &Range<usize>,
         entries: &[Entry],
         block: &Block<'_>,
@@ -300,7 +335,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                     ahead.later[t] = self.chunk.weight.tile(later + first - span.start + t).unwrap_or(&[]);
                 }
             }
-            let results = Self::multiply::<S, M, W>(simd, &tiles, &ahead, k, block)?;
+            let results = Self::multiply::<S, M, W>(simd, values, &tiles, &ahead, k, block)?;
             for (tile, results) in (first..span.end).zip(&results) {
                 self.keep(simd, tile, entries, results)?;
             }
@@ -363,6 +398,7 @@ impl<'a, F: IntFormat> GroupScales<'a, F> {
     fn group<S: Simd>(
         &self,
         simd: S,
+        power: f32,
         g: usize,
         supers: &mut [S::Floats; 2],
     ) -> Option<(S::Floats, S::Floats)> {
@@ -377,6 +413,9 @@ impl<'a, F: IntFormat> GroupScales<'a, F> {
             Scales::Super => {
                 if g.is_multiple_of(per_super) {
                     supers[0] = simd.halves(self.supers.get(g / per_super)?);
+                    if layout.table.is_some() {
+                        supers[0] = simd.mul(supers[0], simd.float(power));
+                    }
                 }
                 (simd.mul(supers[0], simd.signed(own.first_chunk()?)), none)
             }
@@ -398,14 +437,31 @@ impl<F: IntFormat> Work for Packed<'_, F> {
 
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) -> Result<(), Fault> {
-        let Chunk { row, ref cols, next_row, .. } = self.chunk;
+        let Chunk { row, ref cols, next_row, ty, .. } = self.chunk;
+        let values = Values::of(ty, Self::signed::<S>()).ok_or(Fault)?;
         let tiles = (row + cols.start) / ROWS..(row + cols.end).div_ceil(ROWS);
         let next = next_row.map(|row| (row + cols.start) / ROWS);
         for first in tiles.clone().step_by(SPAN) {
             let end = tiles.end.min(first + SPAN);
             let later = if end < tiles.end { Some(end) } else { next };
-            self.span(simd, first..end, later).ok_or(Fault)?;
+            self.span(simd, &values, first..end, later).ok_or(Fault)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_with_the_same_code_have_the_same_tiles() {
+        for ty in GgmlType::ALL.iter().copied() {
+            let Some(own) = Layout::of(ty) else { continue };
+            let of = Layout::of(code_of(ty)).unwrap();
+            let shape = |l: &Layout| (l.bits, l.offset, l.table.is_some(), l.group, l.scales);
+            assert_eq!(shape(&own), shape(&of), "{ty}");
+            assert_eq!(code_of(code_of(ty)), code_of(ty));
+        }
     }
 }

@@ -68,7 +68,20 @@ fn every_format(folder: &Folder) -> PathBuf {
     let mut random = Random::new(5);
     for (name, ty, shape) in &declared {
         let bytes = ty.row_bytes(shape.iter().product()).unwrap();
-        data.write(name, &(0..bytes).map(|_| random.next_u64() as u8).collect::<Vec<_>>()).unwrap();
+        let mut bytes: Vec<u8> = (0..bytes).map(|_| random.next_u64() as u8).collect();
+        // Of these, some bytes are written by no encoder.
+        match ty {
+            GgmlType::TQ1_0 => bytes.chunks_mut(54).for_each(|block| {
+                let digits = |byte: u8| u32::from(byte) * 243 / 256;
+                block[..48].iter_mut().for_each(|byte| *byte = (digits(*byte) * 256).div_ceil(243) as u8);
+                block[48..52].fill(0);
+            }),
+            GgmlType::NVFP4 => {
+                bytes.chunks_mut(36).for_each(|block| block[..4].iter_mut().for_each(|scale| *scale %= 0x7f))
+            }
+            _ => {}
+        }
+        data.write(name, &bytes).unwrap();
     }
     data.finish().unwrap();
     let mut bytes = fs::read(&path).unwrap();

@@ -7,6 +7,7 @@ use crate::code::builder::Builder;
 use crate::code::expr::{Expr, Fun};
 use crate::code::module::{Function, Type};
 use crate::code::stmt::Stmt;
+use crate::lower::points;
 use crate::lower::tile::table_name;
 
 /// The functions that these statements call.
@@ -27,7 +28,7 @@ fn function(name: &str) -> Option<Function> {
         BRAIN => Some(brain()),
         "e2m1" => lookup(GgmlType::MXFP4),
         "iq4" => lookup(GgmlType::IQ4_NL),
-        _ => None,
+        _ => points::function(name),
     }
 }
 

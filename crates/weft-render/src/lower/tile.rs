@@ -8,6 +8,7 @@ use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
 use crate::code::builder::Builder;
 use crate::code::expr::{Expr, Fun};
+use crate::lower::points::{IQ1, IQ2, IQ3_S, IQ3_XXS};
 use crate::refused::{Why, word};
 
 /// Words of a vector: four columns of all sixteen rows.
@@ -374,7 +375,11 @@ impl Tiles {
             Scales::Super => {
                 let scale = half(bits(supers, block.clone(), 2));
                 let byte = Expr::call(Fun::Signed, [bits(groups, group.clone(), 4) << 24u32]) >> 24u32;
-                let scale = scale * Expr::call(Fun::FloatOfI32, [byte]);
+                let mut factor = Expr::call(Fun::FloatOfI32, [byte]);
+                if self.layout.halvings > 0 {
+                    factor = factor * (1.0 / (1u32 << self.layout.halvings) as f32);
+                }
+                let scale = scale * factor;
                 Group { scale, min: None }
             }
             Scales::SuperMin => {
@@ -406,7 +411,11 @@ fn place(width: usize, quad: &Expr) -> (Expr, Expr) {
 /// The name of the function that looks up a format's numbers.
 pub(crate) fn table_name(ty: GgmlType) -> &'static str {
     match ty {
-        GgmlType::MXFP4 => "e2m1",
+        GgmlType::MXFP4 | GgmlType::NVFP4 => "e2m1",
+        GgmlType::IQ1_S | GgmlType::IQ1_M => IQ1,
+        GgmlType::IQ2_XXS | GgmlType::IQ2_XS | GgmlType::IQ2_S => IQ2,
+        GgmlType::IQ3_XXS => IQ3_XXS,
+        GgmlType::IQ3_S => IQ3_S,
         _ => "iq4",
     }
 }

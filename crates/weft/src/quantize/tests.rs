@@ -242,9 +242,9 @@ fn tensors_that_cannot_be_converted_are_named() {
     };
     check(
         &[LAYERS],
-        ("b.weight", GgmlType::IQ2_XS, 0.0),
+        ("b.weight", GgmlType::Q1_0, 0.0),
         "q4_0",
-        "cannot read tensor `b.weight`: its type iq2_xs is not supported",
+        "cannot read tensor `b.weight`: its type q1_0 is not supported",
     );
     check(
         &[LAYERS],

@@ -1,0 +1,82 @@
+//! The formats of weights −1, 0 and 1 with one scale for 256 values: TQ1_0 and TQ2_0.
+
+use crate::floats::read_f16;
+use crate::ints::{int_format, part};
+
+/// Powers of three.
+const POWERS: [u8; 5] = [1, 3, 9, 27, 81];
+
+/// Digit `n` of five in base 3, the most significant first. A byte is such a number as a fraction of 243 in 256ths, rounded up, so that
+/// the digits come off the top one after another.
+#[inline(always)]
+fn trit(byte: u8, n: usize) -> u8 {
+    ((u16::from(byte.wrapping_mul(POWERS[n])) * 3) >> 8) as u8
+}
+
+int_format! {
+    /// Five digits of base 3 in a byte: `qs: [u8; 48], qh: [u8; 4], d: f16`, value = d · (digit − 1). A byte of `qh` has four digits.
+    TQ1_0, group 32, min false, |block, q, scales, _mins| {
+        let qs: &[u8; 48] = part::<0, 48, _>(block);
+        let qh: &[u8; 4] = part::<48, 4, _>(block);
+        for n in 0..5 {
+            for i in 0..32 {
+                q[32 * n + i] = trit(qs[i], n) as i8 - 1;
+            }
+            for i in 0..16 {
+                q[160 + 16 * n + i] = trit(qs[32 + i], n) as i8 - 1;
+            }
+        }
+        for n in 0..4 {
+            for i in 0..4 {
+                q[240 + 4 * n + i] = trit(qh[i], n) as i8 - 1;
+            }
+        }
+        *scales = [read_f16(part::<52, 2, _>(block)); 8];
+    }
+}
+
+int_format! {
+    /// Two bits for each value: `qs: [u8; 64], d: f16`, value = d · (q − 1).
+    TQ2_0, group 32, min false, |block, q, scales, _mins| {
+        let qs: &[u8; 64] = part::<0, 64, _>(block);
+        for (q, qs) in q.as_chunks_mut::<128>().0.iter_mut().zip(qs.as_chunks::<32>().0) {
+            for (j, q) in q.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+                for i in 0..32 {
+                    q[i] = ((qs[i] >> (2 * j)) & 3) as i8 - 1;
+                }
+            }
+        }
+        *scales = [read_f16(part::<64, 2, _>(block)); 8];
+    }
+}
+
+/// The bytes of a block of TQ1_0 before its scale, for digits 0, 1 and 2.
+pub(crate) fn pack_trits(u: &[u8; 256]) -> [u8; 52] {
+    let number = |digits: [u8; 5]| {
+        let number = digits.iter().fold(0, |number, digit| 3 * number + u16::from(*digit % 3));
+        (number * 256).div_ceil(243) as u8
+    };
+    std::array::from_fn(|i| match i {
+        0..32 => number(std::array::from_fn(|n| u[32 * n + i])),
+        32..48 => number(std::array::from_fn(|n| u[160 + 16 * n + i - 32])),
+        _ => number(std::array::from_fn(|n| if n < 4 { u[240 + 4 * n + i - 48] } else { 0 })),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_come_back() {
+        for byte in 0..=255 {
+            let digits: [u8; 5] = std::array::from_fn(|n| trit(byte, n));
+            let mut u = [0; 256];
+            (0..5).for_each(|n| u[32 * n] = digits[n]);
+            let packed = pack_trits(&u)[0];
+            // Thirteen bytes have the digits of the byte before them, and no encoder writes them.
+            assert!(packed == byte || packed + 1 == byte, "{byte}: {packed}");
+            assert_eq!(std::array::from_fn(|n| trit(packed, n)), digits, "{byte}");
+        }
+    }
+}
