@@ -1,6 +1,7 @@
 //! The CPU as a [`Device`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Probe, Program, ProgramId, RowsOf16, Timing,
@@ -10,6 +11,7 @@ use weft_kern::Sizes;
 
 use crate::buffer::Buffer;
 use crate::compile::{Compiled, Launch, compile};
+use crate::crowd::Crowd;
 use crate::hardware::{MAX_THREADS, available_memory, hardware, threads};
 use crate::isa::{Arch, Isa};
 use crate::memory::Memory;
@@ -34,6 +36,7 @@ pub struct CpuOptions {
 pub struct CpuDevice {
     caps: Caps,
     arch: Arch,
+    crowd: Crowd,
     team: Team,
     /// One for each thread.
     scratch: Vec<Scratch>,
@@ -73,11 +76,18 @@ impl CpuDevice {
                 packing: Some(&RowsOf16),
             },
             arch,
+            crowd: Crowd::new(threads),
             team,
             scratch: (0..threads).map(|_| Scratch::default()).collect(),
             buffers: Vec::new(),
             programs: Vec::new(),
         })
+    }
+
+    /// From now on computes each step on another number of threads than the one before, for tests: no bit depends on it. Without
+    /// this the number changes only while other programs want the cores.
+    pub fn vary_threads(&mut self) {
+        self.crowd.vary();
     }
 
     fn out_of_memory(&self, bytes: usize) -> DeviceError {
@@ -87,12 +97,12 @@ impl CpuDevice {
     /// Runs a program once. With `timings`, records when each thread was at which launch.
     fn run(
         &mut self,
-        program: ProgramId,
+        id: ProgramId,
         sizes: &Sizes,
         timings: Option<&mut Timings>,
     ) -> Result<(), DeviceError> {
-        let found = self.programs.get_mut(program.0 as usize);
-        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
+        let found = self.programs.get_mut(id.0 as usize);
+        let program = found.ok_or_else(|| DeviceError::Usage(format!("{id:?} does not exist")))?;
         if !sizes.fit(&program.max) {
             let max = program.max;
             return Err(DeviceError::Usage(format!("{sizes:?} exceed those it was compiled for: {max:?}")));
@@ -108,7 +118,11 @@ impl CpuDevice {
             timings.begin(self.scratch.len(), program.of);
             &*timings
         });
-        self.team.run(&mut self.scratch, &|member, scratch| {
+        let kind = (id.0 as u64) << 32 | sizes.tokens as u64;
+        // Lanes are those of all threads.
+        let threads = if timings.is_some() { self.team.threads() } else { self.crowd.threads(kind) };
+        let begun = Instant::now();
+        let lost = self.team.run_on(&mut self.scratch[..threads], &|member, scratch| {
             let mut lane = timings.map(|timings| timings.lane(member.index));
             for (i, launch) in program.launches.iter().enumerate() {
                 if launch.run(arch, sizes, member, scratch).is_err() {
@@ -131,6 +145,9 @@ impl CpuDevice {
             }
             Ok(())
         });
+        if timings.is_none() {
+            self.crowd.took(kind, begun.elapsed(), lost);
+        }
         match fault.into_inner() {
             NONE => {
                 program.broken = false;

@@ -71,6 +71,7 @@ mod buffer;
 mod compile;
 mod convert;
 mod cost;
+mod crowd;
 mod device;
 mod dot;
 mod grow;

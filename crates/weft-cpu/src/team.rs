@@ -5,6 +5,9 @@
 //! of a new epoch, and within a job waits for the others at a [`Member::wait`] barrier. Machines are shared, so a thread
 //! that has spun for a while yields, and a worker that has been idle for some milliseconds sleeps until the next epoch.
 //!
+//! If other programs want the cores, a thread that the system has put aside holds up all others at the next barrier. Fewer
+//! threads may then be faster, so a job may be run by some of them only ([`Team::run_on`]); [`crate::crowd`] decides.
+//!
 //! A panic in a job, on any thread, breaks the barrier: all threads leave the job, and [`Team::run`] resumes the panic
 //! on the calling thread. The team stays usable.
 
@@ -13,7 +16,7 @@ use std::cell::UnsafeCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -37,11 +40,13 @@ pub(crate) struct Team {
 /// The shared state of the threads, each part on its own cache lines.
 #[derive(Debug)]
 struct Shared {
-    /// Counts jobs; a change tells the workers to start.
-    epoch: Line<AtomicUsize>,
+    /// Counts jobs, and says how many threads run the last ([`Epoch`]); a change tells the workers to start.
+    epoch: Line<AtomicU64>,
     /// Workers that have not finished the job of this epoch.
     busy: Line<AtomicUsize>,
     barrier: Barrier,
+    /// The nanoseconds that threads have waited for others, beyond the usual, in this job.
+    lost: Line<AtomicU64>,
     /// The job of this epoch.
     job: UnsafeCell<Job>,
     /// Set before the last epoch.
@@ -60,6 +65,25 @@ unsafe impl Sync for Shared {}
 // to alive.
 unsafe impl Send for Shared {}
 
+/// What the epoch counter says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Epoch(u64);
+
+impl Epoch {
+    /// The bits that say how many threads run the job.
+    const THREADS: u32 = 16;
+
+    /// The next one, whose job so many threads run.
+    fn next(self, threads: usize) -> Epoch {
+        Epoch((self.0 >> Epoch::THREADS).wrapping_add(1) << Epoch::THREADS | threads as u64)
+    }
+
+    /// Whether this thread has a part in the job.
+    fn has(self, index: usize) -> bool {
+        (index as u64) < self.0 & ((1 << Epoch::THREADS) - 1)
+    }
+}
+
 /// A value on its own cache lines; two, because CPUs fetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -77,7 +101,7 @@ struct Work<'a, S, F> {
     states: *mut S,
     work: &'a F,
     threads: usize,
-    barrier: &'a Barrier,
+    shared: &'a Shared,
 }
 
 /// One thread of a team, as a job sees it.
@@ -87,7 +111,7 @@ pub(crate) struct Member<'a> {
     pub(crate) index: usize,
     /// The number of threads.
     pub(crate) threads: usize,
-    barrier: &'a Barrier,
+    shared: &'a Shared,
 }
 
 /// A member of the team has panicked: leave the job.
@@ -97,7 +121,7 @@ pub(crate) struct Broken;
 impl Member<'_> {
     /// Waits until every thread has arrived. Everything written before is then visible to all.
     pub(crate) fn wait(&self) -> Result<(), Broken> {
-        self.barrier.wait(self.threads)
+        self.shared.barrier.wait(self.threads, &self.shared.lost.0)
     }
 }
 
@@ -109,6 +133,7 @@ impl Team {
             epoch: Line::default(),
             busy: Line::default(),
             barrier: Barrier::default(),
+            lost: Line::default(),
             job: UnsafeCell::new(idle),
             stop: AtomicBool::new(false),
             asleep: (1..threads).map(|_| AtomicBool::new(false)).collect(),
@@ -145,34 +170,55 @@ impl Team {
         S: Send,
         F: Fn(&Member<'_>, &mut S) -> Result<(), Broken> + Sync,
     {
-        let threads = self.threads();
-        assert_eq!(states.len(), threads, "a state for each thread");
+        assert_eq!(states.len(), self.threads(), "a state for each thread");
+        self.run_on(states, work);
+    }
+
+    /// Like [`run`](Team::run), on as many threads as there are states. Returns how long threads have waited for others, beyond
+    /// the usual, all together.
+    ///
+    /// # Panics
+    /// If there is no state, or there are more than threads, or if `work` panics.
+    pub(crate) fn run_on<S, F>(&mut self, states: &mut [S], work: &F) -> Duration
+    where
+        S: Send,
+        F: Fn(&Member<'_>, &mut S) -> Result<(), Broken> + Sync,
+    {
+        let threads = states.len();
+        assert!((1..=self.threads()).contains(&threads), "a state for each thread of the job");
         let shared = &*self.shared;
-        let data = Work { states: states.as_mut_ptr(), work, threads, barrier: &shared.barrier };
+        let data = Work { states: states.as_mut_ptr(), work, threads, shared };
         let job = Job { call: call::<S, F>, data: ptr::from_ref(&data).cast() };
-        // SAFETY: no worker is busy, so none reads the job; `&mut self` keeps other callers out.
-        unsafe { *shared.job.get() = job };
-        shared.busy.0.store(self.workers.len(), Ordering::Relaxed);
-        self.start();
+        shared.lost.0.store(0, Ordering::Relaxed);
+        if threads > 1 {
+            // SAFETY: no worker is busy, so none reads the job; `&mut self` keeps other callers out.
+            unsafe { *shared.job.get() = job };
+            shared.busy.0.store(threads - 1, Ordering::Relaxed);
+            self.start(threads);
+        }
         shared.run(job, 0);
         // `data` and `states` are in use until here.
-        let mut spin = Spin::default();
+        let mut wait = Wait::default();
         while shared.busy.0.load(Ordering::Acquire) > 0 {
-            spin.pause();
+            wait.pause();
         }
+        wait.end(&shared.lost.0);
         if shared.barrier.is_broken() {
             shared.barrier.mend();
             let payload = shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
             resume_unwind(payload.unwrap_or_else(|| Box::new("a job of the thread team panicked")));
         }
+        Duration::from_nanos(shared.lost.0.load(Ordering::Relaxed))
     }
 
-    /// Begins a new epoch.
-    fn start(&self) {
+    /// Begins a new epoch for so many threads.
+    fn start(&self, threads: usize) {
+        // Only this thread changes it.
+        let next = Epoch(self.shared.epoch.0.load(Ordering::Relaxed)).next(threads);
         // In the order of all `SeqCst` operations either a worker that is about to sleep sees the new epoch, or
         // this sees that it sleeps.
-        self.shared.epoch.0.fetch_add(1, Ordering::SeqCst);
-        for (asleep, worker) in self.shared.asleep.iter().zip(&self.workers) {
+        self.shared.epoch.0.store(next.0, Ordering::SeqCst);
+        for (asleep, worker) in self.shared.asleep.iter().zip(&self.workers).take(threads - 1) {
             if asleep.swap(false, Ordering::SeqCst) {
                 worker.thread().unpark();
             }
@@ -183,7 +229,7 @@ impl Team {
 impl Drop for Team {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        self.start();
+        self.start(self.threads());
         for worker in self.workers.drain(..) {
             // Workers catch panics of jobs, so there is nothing to report.
             let _ = worker.join();
@@ -194,9 +240,9 @@ impl Drop for Team {
 impl Shared {
     /// The main loop of a worker.
     fn serve(&self, index: usize) {
-        let mut seen = 0;
+        let mut seen = Epoch(0);
         loop {
-            seen = self.next_epoch(index, seen);
+            self.next_epoch(index, &mut seen);
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
@@ -208,14 +254,20 @@ impl Shared {
         }
     }
 
-    /// Waits for an epoch other than `seen`.
-    fn next_epoch(&self, index: usize, seen: usize) -> usize {
-        let changed = |order| Some(self.epoch.0.load(order)).filter(|epoch| *epoch != seen);
+    /// Waits for an epoch other than `seen` in which this thread has a part. Others go by without a look at their jobs, which
+    /// may be gone.
+    fn next_epoch(&self, index: usize, seen: &mut Epoch) {
+        let mut begins = |order| {
+            let epoch = Epoch(self.epoch.0.load(order));
+            let is_new = epoch != *seen;
+            *seen = epoch;
+            is_new && epoch.has(index)
+        };
         let mut spin = Spin::default();
         let mut idle_since = None;
         loop {
-            if let Some(epoch) = changed(Ordering::Acquire) {
-                return epoch;
+            if begins(Ordering::Acquire) {
+                return;
             }
             if !spin.pause() {
                 continue;
@@ -225,10 +277,17 @@ impl Shared {
             }
             let asleep = &self.asleep[index - 1];
             asleep.store(true, Ordering::SeqCst);
-            while asleep.load(Ordering::SeqCst) && changed(Ordering::SeqCst).is_none() {
-                thread::park();
+            let mut begun = false;
+            while !begun && asleep.load(Ordering::SeqCst) {
+                begun = begins(Ordering::SeqCst);
+                if !begun {
+                    thread::park();
+                }
             }
             asleep.store(false, Ordering::SeqCst);
+            if begun {
+                return;
+            }
             idle_since = None;
         }
     }
@@ -260,7 +319,7 @@ where
         (job, &mut *job.states.add(index))
     };
     // A broken barrier has been reported by the thread that broke it.
-    let _ = (job.work)(&Member { index, threads: job.threads, barrier: job.barrier }, state);
+    let _ = (job.work)(&Member { index, threads: job.threads, shared: job.shared }, state);
 }
 
 /// A barrier that counts arrivals and advances a generation when all have arrived.
@@ -272,19 +331,20 @@ struct Barrier {
 }
 
 impl Barrier {
-    fn wait(&self, threads: usize) -> Result<(), Broken> {
+    fn wait(&self, threads: usize, lost: &AtomicU64) -> Result<(), Broken> {
         let generation = self.generation.0.load(Ordering::Relaxed);
         if self.arrived.0.fetch_add(1, Ordering::AcqRel) + 1 == threads {
             self.arrived.0.store(0, Ordering::Relaxed);
             self.generation.0.store(generation.wrapping_add(1), Ordering::Release);
         } else {
-            let mut spin = Spin::default();
+            let mut wait = Wait::default();
             while self.generation.0.load(Ordering::Acquire) == generation {
                 if self.is_broken() {
                     return Err(Broken);
                 }
-                spin.pause();
+                wait.pause();
             }
+            wait.end(lost);
         }
         if self.is_broken() { Err(Broken) } else { Ok(()) }
     }
@@ -321,9 +381,71 @@ impl Spin {
     }
 }
 
+/// Waiting whose time is counted, if it is longer than usual.
+#[derive(Default)]
+struct Wait {
+    spin: Spin,
+    /// When it became longer.
+    since: Option<Instant>,
+}
+
+impl Wait {
+    fn pause(&mut self) {
+        if self.spin.pause() && self.since.is_none() {
+            self.since = Some(Instant::now());
+        }
+    }
+
+    /// Adds the time to `lost`, in nanoseconds.
+    fn end(self, lost: &AtomicU64) {
+        if let Some(since) = self.since {
+            lost.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Jobs for any number of threads, one after another: the others take no part, and none is missing when it is wanted again.
+    #[test]
+    fn a_job_may_be_run_by_some_of_the_threads() {
+        let mut team = Team::new(5).unwrap();
+        let mut states = [0usize; 5];
+        let mut expected = [0; 5];
+        for i in 0..600usize {
+            let threads = 1 + i * 7 % 5;
+            if i % 100 == 99 {
+                // Long enough for all to fall asleep.
+                thread::sleep(3 * IDLE);
+            }
+            let arrived = AtomicUsize::new(0);
+            team.run_on(&mut states[..threads], &|member, state| {
+                assert_eq!(member.threads, threads);
+                arrived.fetch_add(1, Ordering::Relaxed);
+                member.wait()?;
+                assert_eq!(arrived.load(Ordering::Relaxed), threads);
+                *state += 1;
+                member.wait()
+            });
+            expected[..threads].iter_mut().for_each(|count| *count += 1);
+            assert_eq!(states, expected);
+        }
+    }
+
+    #[test]
+    fn waiting_for_others_is_counted() {
+        let mut team = Team::new(3).unwrap();
+        let lost = team.run_on(&mut [(); 3], &|member, ()| {
+            if member.index == 1 {
+                thread::sleep(Duration::from_millis(20));
+            }
+            member.wait()
+        });
+        // Two have waited, all but the first microseconds.
+        assert!(lost >= Duration::from_millis(30), "{lost:?}");
+    }
 
     /// Every thread adds to its own slot, then checks after a barrier that it sees what all the others wrote.
     #[test]

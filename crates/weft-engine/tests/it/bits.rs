@@ -1,8 +1,11 @@
 //! Batch invariance: logits are bit-identical whatever the threads, the chunks, the rest of the batch and the cache.
 
+use std::ops::ControlFlow;
+
 use crate::support::{Fixture, all_logits, bits, fixtures};
-use weft_engine::inspect::Batch;
-use weft_engine::{EngineOptions, Mode, Switches, decisions};
+use weft_cpu::{CpuDevice, CpuOptions};
+use weft_engine::inspect::{Batch, Runner};
+use weft_engine::{EngineOptions, Mode, Model, Switches, decisions};
 use weft_quant::GgmlType;
 
 fn options(threads: usize, sequences: usize) -> EngineOptions {
@@ -20,6 +23,26 @@ fn threads_and_chunks_change_nothing() {
                 let found = bits(&all_logits(&mut runner, &fixture.tokens, chunk));
                 assert!(found == expected, "{name}: {threads} threads, chunks of {chunk}");
             }
+        }
+    }
+}
+
+/// While other programs want the cores, steps are computed on fewer threads than a moment ago.
+#[test]
+fn steps_on_different_numbers_of_threads_change_nothing() {
+    for (name, _) in &fixtures() {
+        let fixture = Fixture::load(name);
+        let expected = bits(&all_logits(&mut fixture.runner(options(1, 1)), &fixture.tokens, 128));
+        let mut device = CpuDevice::new(CpuOptions { threads: Some(5), isa: None }).unwrap();
+        device.vary_threads();
+        let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+        let report = &mut |_| ControlFlow::Continue(());
+        let mut runner = Runner::new(model, Box::new(device), &options(5, 1), report).unwrap();
+        for chunk in [1, 7, 128] {
+            assert!(
+                bits(&all_logits(&mut runner, &fixture.tokens, chunk)) == expected,
+                "{name}: chunks of {chunk}"
+            );
         }
     }
 }
