@@ -1,7 +1,10 @@
 //! Encodes and decodes blocks of any type, with lengths checked.
 
 use crate::ints::{IntFormat, Part};
-use crate::{GgmlType, floats, kquants_encode, legacy_encode, legacy_weighted, with_int_format};
+use crate::{
+    GgmlType, floats, iquants_encode, kquants_encode, legacy_encode, legacy_weighted, ternary,
+    with_int_format,
+};
 
 /// Why bytes could not be decoded, or values not be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,11 +68,12 @@ pub fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) -> Result<(), CodecEr
 
 /// Encodes values as whole blocks.
 ///
-/// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0 match GGML's reference
-/// `quantize_row_*_ref` bit for bit; Q4_K, Q5_K and Q6_K search for the scales with the smallest error, with results
-/// close to GGML's.
+/// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, TQ1_0, TQ2_0 and MXFP4 match GGML's reference
+/// `quantize_row_*_ref` bit for bit; Q4_K, Q5_K, Q6_K, IQ4_NL and IQ4_XS search for the scales with the smallest error, with
+/// results close to GGML's or better.
 ///
-/// If a block of a quantised type holds a NaN or an infinity, its scale is NaN, so that all of it decodes to NaN.
+/// If a block of a quantised type holds a NaN or an infinity, its scale is NaN, so that all of it decodes to NaN; to infinities in
+/// MXFP4, whose scale is never NaN.
 /// Finite values so large that a scale or minimum exceeds the range of a half (65504) make it infinite.
 ///
 /// # Errors
@@ -92,6 +96,11 @@ pub fn encode(ty: GgmlType, values: &[f32], out: &mut [u8]) -> Result<(), CodecE
         GgmlType::Q4_K => encode_blocks(values, out, |x, block| kquants_encode::q4_k(x, None, block)),
         GgmlType::Q5_K => encode_blocks(values, out, |x, block| kquants_encode::q5_k(x, None, block)),
         GgmlType::Q6_K => encode_blocks(values, out, |x, block| kquants_encode::q6_k(x, None, block)),
+        GgmlType::IQ4_NL => encode_blocks(values, out, |x, block| iquants_encode::iq4_nl(x, None, block)),
+        GgmlType::IQ4_XS => encode_blocks(values, out, |x, block| iquants_encode::iq4_xs(x, None, block)),
+        GgmlType::TQ1_0 => encode_blocks(values, out, ternary::encode_tq1_0),
+        GgmlType::TQ2_0 => encode_blocks(values, out, ternary::encode_tq2_0),
+        GgmlType::MXFP4 => encode_blocks(values, out, iquants_encode::mxfp4),
         _ => return Err(CodecError::NoEncoder(ty)),
     }
     Ok(())
@@ -101,7 +110,7 @@ pub fn encode(ty: GgmlType, values: &[f32], out: &mut [u8]) -> Result<(), CodecE
 /// mean square of the activations that it is multiplied by.
 ///
 /// Only ratios within a block matter. A block whose importances are all zero or not finite is encoded as if all were
-/// equal. Floats and Q8_0 do not depend on importances.
+/// equal. Floats, Q8_0, TQ1_0, TQ2_0 and MXFP4 do not depend on importances.
 ///
 /// # Errors
 ///
@@ -129,6 +138,16 @@ pub fn encode_weighted(
         }
         GgmlType::Q6_K => {
             encode_important(values, importance, out, |x, w, block| kquants_encode::q6_k(x, Some(w), block));
+        }
+        GgmlType::IQ4_NL => {
+            encode_important(values, importance, out, |x, w, block| {
+                iquants_encode::iq4_nl(x, Some(w), block)
+            });
+        }
+        GgmlType::IQ4_XS => {
+            encode_important(values, importance, out, |x, w, block| {
+                iquants_encode::iq4_xs(x, Some(w), block)
+            });
         }
         _ => return encode(ty, values, out),
     }

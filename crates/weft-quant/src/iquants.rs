@@ -1,8 +1,10 @@
 //! The formats whose 4-bit codes have uneven steps: IQ4_NL, IQ4_XS, MXFP4 and NVFP4.
 
+use crate::encoding::write;
 use crate::floats::read_f16;
 use crate::ints::{int_format, part};
 use crate::legacy::nibbles;
+use crate::legacy_encode::pack_nibbles;
 
 /// The values of the 4-bit codes of IQ4_NL and IQ4_XS, `kvalues_iq4nl` in GGML's `ggml-common.h`.
 pub(crate) const IQ4_VALUES: [i8; 16] =
@@ -61,6 +63,20 @@ pub(crate) fn iq4_xs_scales(packed: &[u8; 6]) -> [i8; 8] {
         scales[i] = (low | (high << 4)) as i8 - 32;
     }
     scales
+}
+
+/// Writes a super-block of IQ4_XS: its half, the scales of its groups from −32 to 31, and its codes.
+pub(crate) fn pack_iq4_xs(d: [u8; 2], scales: &[i8; 8], u: &[u8; 256], out: &mut [u8]) {
+    let (mut high, mut low, mut qs) = (0u16, [0u8; 4], [0u8; 128]);
+    for (i, scale) in scales.iter().enumerate() {
+        let six = scale.wrapping_add(32) as u8;
+        low[i / 2] |= (six & 0x0f) << (4 * (i % 2));
+        high |= u16::from((six >> 4) & 3) << (2 * i);
+    }
+    for (qs, u) in qs.as_chunks_mut::<16>().0.iter_mut().zip(u.as_chunks::<32>().0) {
+        *qs = pack_nibbles(u);
+    }
+    write(out, &[&d, &high.to_le_bytes(), &low, &qs]);
 }
 
 int_format! {

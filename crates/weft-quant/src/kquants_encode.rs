@@ -44,7 +44,7 @@ fn dot<const N: usize>(a: &[f32; N], b: &[f32; N]) -> f32 {
 
 /// `scale · (value − origin)` for every value. (`array::map` over so many becomes a call.)
 #[inline(always)]
-fn scaled<const N: usize>(values: &[f32; N], origin: f32, scale: f32) -> [f32; N] {
+pub(crate) fn scaled<const N: usize>(values: &[f32; N], origin: f32, scale: f32) -> [f32; N] {
     let mut out = [0.0; N];
     for (out, value) in out.iter_mut().zip(values) {
         *out = (value - origin) * scale;
@@ -54,7 +54,7 @@ fn scaled<const N: usize>(values: &[f32; N], origin: f32, scale: f32) -> [f32; N
 
 /// The weight of an error in each value, for values scaled to about 1.
 #[inline(always)]
-fn weigh<const N: usize>(values: &[f32; N]) -> [f32; N] {
+pub(crate) fn weigh<const N: usize>(values: &[f32; N]) -> [f32; N] {
     let rms = (dot(values, values) / N as f32).sqrt();
     let mut weights = [0.0; N];
     for (weight, value) in weights.iter_mut().zip(values) {

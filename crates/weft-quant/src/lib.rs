@@ -32,6 +32,7 @@ mod grids;
 mod interleave;
 pub mod ints;
 mod iquants;
+mod iquants_encode;
 mod kquants;
 mod kquants_encode;
 mod legacy;

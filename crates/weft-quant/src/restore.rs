@@ -7,10 +7,11 @@
 use crate::GgmlType;
 use crate::floats::f16_to_f32;
 use crate::grid_quants;
+use crate::iquants::pack_iq4_xs;
 use crate::kquants_encode::{pack_nibbles, pack_scales};
 use crate::legacy_encode::{pack_fifth_bits, pack_nibbles as pack_32_nibbles};
 use crate::packed::{COLUMNS, Layout, ROWS, Scales, mask, place, split};
-use crate::ternary::pack_trits;
+use crate::ternary::{pack_trits, pack_two_bits};
 
 /// The values of a super-block.
 const SUPER: usize = 256;
@@ -168,7 +169,7 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
     match ty {
         GgmlType::Q2_K => {
             let packed: [u8; 16] = std::array::from_fn(|i| (scales[i] & 0x0f) | (mins[i] << 4));
-            put(out, &[&packed, &two_bits(u), d, dmin]);
+            put(out, &[&packed, &pack_two_bits(u), d, dmin]);
         }
         GgmlType::Q3_K => {
             let (mut high, mut packed) = ([0u8; 32], [0u8; 12]);
@@ -180,7 +181,7 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
                 packed[i % 8] |= (six & 0x0f) << (4 * (i / 8));
                 packed[8 + i % 4] |= ((six >> 4) & 3) << (2 * (i / 4));
             }
-            put(out, &[&high, &two_bits(u), &packed, d]);
+            put(out, &[&high, &pack_two_bits(u), &packed, d]);
         }
         GgmlType::Q4_K => put(out, &[d, dmin, &pack_scales(&eight(scales), &eight(mins)), &low()]),
         GgmlType::Q5_K => {
@@ -205,32 +206,13 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
             put(out, &[&low, &high, scales, d]);
         }
         GgmlType::TQ1_0 => put(out, &[&pack_trits(u), d]),
-        GgmlType::TQ2_0 => put(out, &[&two_bits(u), d]),
+        GgmlType::TQ2_0 => put(out, &[&pack_two_bits(u), d]),
         GgmlType::IQ4_XS => {
-            let (mut high, mut packed, mut qs) = (0u16, [0u8; 4], [0u8; 128]);
-            for i in 0..8 {
-                let six = scales[i].wrapping_add(32);
-                packed[i / 2] |= (six & 0x0f) << (4 * (i % 2));
-                high |= u16::from((six >> 4) & 3) << (2 * i);
-            }
-            for (qs, u) in qs.as_chunks_mut::<16>().0.iter_mut().zip(u.as_chunks::<32>().0) {
-                *qs = pack_32_nibbles(u);
-            }
-            put(out, &[d, &high.to_le_bytes(), &packed, &qs]);
+            let scales = std::array::from_fn(|g| scales[g] as i8);
+            pack_iq4_xs(*d, &scales, u, out);
         }
         _ => grid_quants::restore(ty, u, *d, scales, out),
     }
-}
-
-/// The low two bits of each number, four to a byte, in halves of 128.
-fn two_bits(u: &[u8; SUPER]) -> [u8; 64] {
-    let mut qs = [0; 64];
-    for (qs, u) in qs.as_chunks_mut::<32>().0.iter_mut().zip(u.as_chunks::<128>().0) {
-        for (j, u) in u.as_chunks::<32>().0.iter().enumerate() {
-            qs.iter_mut().zip(u).for_each(|(qs, u)| *qs |= (u & 3) << (2 * j));
-        }
-    }
-    qs
 }
 
 /// Writes parts one after another.

@@ -1,6 +1,7 @@
 //! The formats of weights −1, 0 and 1 with one scale for 256 values: TQ1_0 and TQ2_0.
 
-use crate::floats::read_f16;
+use crate::encoding::{F16_NAN, range, reciprocal, write};
+use crate::floats::{f16_bytes, read_f16};
 use crate::ints::{int_format, part};
 
 /// Powers of three.
@@ -61,6 +62,41 @@ pub(crate) fn pack_trits(u: &[u8; 256]) -> [u8; 52] {
         32..48 => number(std::array::from_fn(|n| u[160 + 16 * n + i - 32])),
         _ => number(std::array::from_fn(|n| if n < 4 { u[240 + 4 * n + i - 48] } else { 0 })),
     })
+}
+
+/// The low two bits of each number, four to a byte, in halves of 128.
+pub(crate) fn pack_two_bits(u: &[u8; 256]) -> [u8; 64] {
+    let mut qs = [0; 64];
+    for (qs, u) in qs.as_chunks_mut::<32>().0.iter_mut().zip(u.as_chunks::<128>().0) {
+        for (j, u) in u.as_chunks::<32>().0.iter().enumerate() {
+            qs.iter_mut().zip(u).for_each(|(qs, u)| *qs |= (u & 3) << (2 * j));
+        }
+    }
+    qs
+}
+
+/// The scale and the digits of a block, as GGML's `quantize_row_tq*_0_ref` has them: the largest magnitude is the scale.
+fn digits(values: &[f32; 256]) -> Option<([u8; 2], [u8; 256])> {
+    let (min, max) = range(values)?;
+    let d = max.max(-min);
+    let per_d = reciprocal(d);
+    let mut u = [1; 256];
+    for (u, x) in u.iter_mut().zip(values) {
+        // Half away from zero.
+        let x = x * per_d;
+        *u = if x >= 0.5 { 2 } else { u8::from(x > -0.5) };
+    }
+    Some((f16_bytes(d), u))
+}
+
+pub(crate) fn encode_tq1_0(values: &[f32; 256], block: &mut [u8; 54]) {
+    let (d, u) = digits(values).unwrap_or((F16_NAN, [1; 256]));
+    write(block, &[&pack_trits(&u), &d]);
+}
+
+pub(crate) fn encode_tq2_0(values: &[f32; 256], block: &mut [u8; 66]) {
+    let (d, u) = digits(values).unwrap_or((F16_NAN, [1; 256]));
+    write(block, &[&pack_two_bits(&u), &d]);
 }
 
 #[cfg(test)]

@@ -83,7 +83,24 @@ impl GgmlType {
     /// Whether `f32` values can be encoded as this type.
     pub const fn can_encode(self) -> bool {
         use GgmlType::*;
-        matches!(self, F32 | F16 | BF16 | Q4_0 | Q4_1 | Q5_0 | Q5_1 | Q8_0 | Q4_K | Q5_K | Q6_K)
+        matches!(
+            self,
+            F32 | F16
+                | BF16
+                | Q4_0
+                | Q4_1
+                | Q5_0
+                | Q5_1
+                | Q8_0
+                | Q4_K
+                | Q5_K
+                | Q6_K
+                | IQ4_NL
+                | IQ4_XS
+                | TQ1_0
+                | TQ2_0
+                | MXFP4
+        )
     }
 
     /// Whether values are stored in blocks that share a scale.

@@ -57,7 +57,7 @@ HALVES = {
     Type.BF16: None,
     Type.F32: None,
 }
-ENCODERS = [Type.F16, Type.BF16, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q8_0]
+ENCODERS = [Type.F16, Type.BF16, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q8_0, Type.TQ1_0, Type.TQ2_0, Type.MXFP4]
 
 
 def halves(rng: np.random.Generator, shape: tuple[int, ...], exponents: range) -> np.ndarray:
@@ -160,7 +160,9 @@ def main() -> None:
     (OUT / "input.f32").write_bytes(values.tobytes())
     for kind in ENCODERS:
         with np.errstate(over="ignore"):  # scales above 65504 become infinite, in C as well
-            blocks = gguf.quants.quantize(values, kind)
+            # Whole blocks; the rest is left out.
+            length = GGML_QUANT_SIZES[kind][0]
+            blocks = gguf.quants.quantize(values.ravel()[: values.size // length * length].reshape(-1, length), kind)
         (OUT / f"{kind.name.lower()}.encoded").write_bytes(blocks.tobytes())
 
 

@@ -157,10 +157,21 @@ fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
         mix: options.mix,
         layers: metadata.require_u32(&format!("{architecture}.block_count"))?,
         experts: metadata.u32(&format!("{architecture}.expert_count"))?.unwrap_or(0),
+        sharing: sharing(metadata)?,
         tied: gguf.tensor("output.weight").is_none(),
         weighted: options.imatrix.is_some(),
         output: options.output,
         embedding: options.embedding,
+    })
+}
+
+/// How many query heads share a head of keys and values; 1 if the file does not say, or has a number for each layer.
+pub(crate) fn sharing(metadata: &Metadata) -> Result<u32> {
+    let architecture = metadata.require_str("general.architecture")?;
+    let count = |key: &str| metadata.u32(&format!("{architecture}.attention.{key}")).ok().flatten();
+    Ok(match (count("head_count"), count("head_count_kv")) {
+        (Some(heads), Some(shared)) => heads.checked_div(shared).unwrap_or(1),
+        _ => 1,
     })
 }
 

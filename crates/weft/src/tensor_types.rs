@@ -33,7 +33,9 @@ pub(crate) const QUANT_MIXES: &[QuantMix] = &[
     QuantMix { name: "q5_0", main: GgmlType::Q5_0, file_type: 8, more_bits: false },
     QuantMix { name: "q4_k_m", main: GgmlType::Q4_K, file_type: 15, more_bits: true },
     QuantMix { name: "q4_1", main: GgmlType::Q4_1, file_type: 3, more_bits: false },
+    QuantMix { name: "iq4_nl", main: GgmlType::IQ4_NL, file_type: 25, more_bits: false },
     QuantMix { name: "q4_0", main: GgmlType::Q4_0, file_type: 2, more_bits: false },
+    QuantMix { name: "iq4_xs", main: GgmlType::IQ4_XS, file_type: 30, more_bits: false },
 ];
 
 impl QuantMix {
@@ -57,6 +59,8 @@ pub(crate) struct TensorTypes {
     pub(crate) layers: u32,
     /// `expert_count`, the number of experts; 0 for a dense model.
     pub(crate) experts: u32,
+    /// How many query heads share a head of keys and values.
+    pub(crate) sharing: u32,
     /// Whether the token embedding is also the output matrix.
     pub(crate) tied: bool,
     /// Whether the importance of weights is known.
@@ -101,14 +105,20 @@ impl TensorTypes {
             _ if !main.is_quantised() => return main,
             _ => {}
         }
+        let uneven = matches!(main, GgmlType::IQ4_NL | GgmlType::IQ4_XS);
         match role {
             Role::Output => self.output_type(row),
             Role::Embedding if self.tied => self.output_type(row),
             // For Mixtral 8x7B: attention is a small part of a model with eight experts.
             Role::Values | Role::Keys if self.experts == 8 => GgmlType::Q8_0,
-            Role::AttentionOutput if self.experts == 8 && main == GgmlType::Q4_K => GgmlType::Q5_K,
+            Role::AttentionOutput if self.experts == 8 && (main == GgmlType::Q4_K || uneven) => {
+                GgmlType::Q5_K
+            }
+            // Small beside the other matrices, and all its heads share what is lost.
+            Role::Values if uneven && self.sharing >= 4 => GgmlType::Q5_K,
+            Role::Down if uneven && !self.weighted && self.is_early(layer) => GgmlType::Q5_K,
             // The first down projections have outliers that a minimum for each block helps with.
-            Role::Down if self.weighted && layer.is_some_and(|layer| layer < self.layers / 8) => match main {
+            Role::Down if self.weighted && self.is_early(layer) => match main {
                 GgmlType::Q4_0 => GgmlType::Q4_1,
                 GgmlType::Q5_0 => GgmlType::Q5_1,
                 _ if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
@@ -117,6 +127,11 @@ impl TensorTypes {
             Role::Values | Role::Down if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
             _ => main,
         }
+    }
+
+    /// Whether a layer is in the first eighth.
+    fn is_early(&self, layer: Option<u32>) -> bool {
+        layer.is_some_and(|layer| layer < self.layers / 8)
     }
 
     fn output_type(&self, row: u64) -> GgmlType {
@@ -162,6 +177,8 @@ fn fitting(ty: GgmlType, row: u64) -> GgmlType {
         GgmlType::Q4_K => GgmlType::Q5_0,
         GgmlType::Q5_K => GgmlType::Q5_1,
         GgmlType::Q6_K => GgmlType::Q8_0,
+        GgmlType::IQ4_XS => GgmlType::IQ4_NL,
+        GgmlType::TQ1_0 | GgmlType::TQ2_0 => GgmlType::Q4_0,
         _ => GgmlType::F16,
     };
     let fits = |ty: &GgmlType| ty.row_bytes(row).is_some();

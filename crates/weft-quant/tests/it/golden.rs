@@ -54,10 +54,11 @@ fn decodes_like_ggml_bit_for_bit() {
 fn encodes_like_ggml_bit_for_bit() {
     let values = read_f32("input.f32");
     use GgmlType::*;
-    for ty in [F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0] {
+    for ty in [F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, TQ1_0, TQ2_0, MXFP4] {
+        let values = &values[..values.len() / ty.block_len() * ty.block_len()];
         let expected = read(&format!("{ty}.encoded"));
         let mut found = vec![0xa5; expected.len()];
-        encode(ty, &values, &mut found).unwrap();
+        encode(ty, values, &mut found).unwrap();
         let blocks = found.chunks(ty.block_bytes()).zip(expected.chunks(ty.block_bytes()));
         for (i, (found, expected)) in blocks.enumerate() {
             let input = &values[i * ty.block_len()..][..ty.block_len()];

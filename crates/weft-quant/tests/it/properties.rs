@@ -43,6 +43,11 @@ fn tolerance(ty: GgmlType, block: &[f32]) -> f32 {
         GgmlType::Q5_K => {
             (max - min.min(0.0)) * (1.0 / 31.0 + 1.0 / 63.0) - min.min(0.0) / 63.0 + 3.0 * half_ulp
         }
+        // The search may clip the farthest on one side, and on the other the table ends earlier.
+        GgmlType::IQ4_NL | GgmlType::IQ4_XS => 0.35 * farthest + half_ulp,
+        GgmlType::TQ1_0 | GgmlType::TQ2_0 => 0.5 * farthest + half_ulp,
+        // Steps are a quarter of the farthest at most, and so is what clips.
+        GgmlType::MXFP4 => 0.25 * farthest,
         GgmlType::Q6_K => farthest * (1.0 / 31.0 + 1.0 / 127.0) + half_ulp,
         _ => unreachable!("{ty} has no encoder"),
     }

@@ -116,11 +116,15 @@ const JOURNAL: &str = "Journal";
 const STORE: &str = "Cache and hub";
 
 /// The names of the quantisations.
-const QUANT_MIXES: &[&str] =
-    &["f32", "f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q5_1", "q5_0", "q4_k_m", "q4_1", "q4_0"];
+const QUANT_MIXES: &[&str] = &[
+    "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q5_1", "q5_0", "q4_k_m", "q4_1", "iq4_nl", "q4_0",
+    "iq4_xs",
+];
 /// The types that weights can be converted to.
-const TYPES: &[&str] =
-    &["f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1", "q4_0"];
+const TYPES: &[&str] = &[
+    "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1", "iq4_nl", "q4_0", "iq4_xs",
+    "mxfp4", "tq2_0", "tq1_0",
+];
 
 /// Every knob, in the order the help shows them.
 #[rustfmt::skip] // Two lines for each knob: its values, then its help.

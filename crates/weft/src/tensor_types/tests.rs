@@ -10,7 +10,16 @@ use crate::synth::testing::tensor_types;
 
 fn types_of(mix: &str, layers: u32, experts: u32) -> TensorTypes {
     let mix = QuantMix::named(mix).unwrap();
-    TensorTypes { mix, layers, experts, tied: false, weighted: false, output: None, embedding: None }
+    TensorTypes {
+        mix,
+        layers,
+        experts,
+        sharing: 1,
+        tied: false,
+        weighted: false,
+        output: None,
+        embedding: None,
+    }
 }
 
 /// These files were quantised by llama.cpp.
@@ -23,6 +32,7 @@ fn fixtures_have_the_types_of_their_mixes() {
         ("ds2-tiny-q4_0", "q4_0"),
         ("llama-tiny-q5_k_m", "q5_k_m"),
         ("llama-tiny-q6_k", "q6_k"),
+        ("llama-tiny-iq4_nl", "iq4_nl"),
         ("mixtral-tiny-q4_0", "q4_0"),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{model}.gguf"));
@@ -31,7 +41,8 @@ fn fixtures_have_the_types_of_their_mixes() {
         let architecture = metadata.require_str("general.architecture").unwrap();
         let layers = metadata.require_u32(&format!("{architecture}.block_count")).unwrap();
         let experts = metadata.u32(&format!("{architecture}.expert_count")).unwrap().unwrap_or(0);
-        let types = types_of(mix, layers, experts);
+        let sharing = crate::quantize::sharing(metadata).unwrap();
+        let types = TensorTypes { sharing, ..types_of(mix, layers, experts) };
         assert_eq!(metadata.require_u32("general.file_type"), Ok(types.mix.file_type));
         for tensor in gguf.tensors() {
             let expected = types.type_of(&tensor.name, &tensor.shape).unwrap_or(GgmlType::F32);
@@ -83,6 +94,39 @@ fn with_importance_the_first_down_projections_have_minima() {
     assert_eq!(downs("q4_0"), [Q4_1, Q4_1, Q4_1, Q4_0, Q4_0]);
     assert_eq!(downs("q5_0"), [Q5_1, Q5_1, Q5_1, Q5_0, Q5_0]);
     assert_eq!(downs("q4_k_m"), [Q6_K, Q6_K, Q6_K, Q4_K, Q4_K]);
+}
+
+/// The same rules for IQ4_XS: a row that is no super-block gets IQ4_NL.
+#[test]
+fn uneven_steps_get_more_bits_where_few_values_serve_many() {
+    let tensors = [
+        ("blk.0.attn_v.weight", 512),
+        ("blk.0.ffn_down.weight", 512),
+        ("blk.2.ffn_down.weight", 512),
+        ("blk.2.ffn_up.weight", 96),
+        ("output.weight", 512),
+    ];
+    let types = TensorTypes { sharing: 4, ..types_of("iq4_xs", 16, 0) };
+    check(
+        &types,
+        &tensors,
+        expect![[r#"
+        blk.0.attn_v.weight 512 q5_k
+        blk.0.ffn_down.weight 512 q5_k
+        blk.2.ffn_down.weight 512 iq4_xs
+        blk.2.ffn_up.weight 96 iq4_nl
+        output.weight 512 q6_k
+    "#]],
+    );
+    let types = TensorTypes { weighted: true, ..types_of("iq4_xs", 16, 0) };
+    check(
+        &types,
+        &tensors[..2],
+        expect![[r#"
+        blk.0.attn_v.weight 512 iq4_xs
+        blk.0.ffn_down.weight 512 iq4_xs
+    "#]],
+    );
 }
 
 #[test]
