@@ -128,6 +128,7 @@ fn presets_have_the_size_of_the_real_models() {
         ("deepseek-v3", 671.03e9, 378.1),
         ("kimi-k2", 1026.4e9, 578.2),
         ("gpt-oss-20b", 20.91e9, 12.0),
+        ("gpt-oss-120b", 116.83e9, 66.2),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;
@@ -271,6 +272,11 @@ fn presets_are_models_of_the_right_shape() {
             with 4 of 32 experts of 2880, sigmoid, softmax, normalised
             grouped: 64 heads of 64, 8 of keys and values
             with 4 of 32 experts of 2880, sigmoid, softmax, normalised
+        gpt-oss-120b: gpt-oss, 201088 tokens, scale 0.125
+            grouped: 64 heads of 64, 8 of keys and values, over the last 128 positions
+            with 4 of 128 experts of 2880, sigmoid, softmax, normalised
+            grouped: 64 heads of 64, 8 of keys and values
+            with 4 of 128 experts of 2880, sigmoid, softmax, normalised
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
