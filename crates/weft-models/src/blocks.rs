@@ -9,6 +9,7 @@ mod mla;
 mod moe;
 mod norm;
 mod rope;
+mod windows;
 
 use weft_ir::NodeId;
 
@@ -17,7 +18,8 @@ pub(crate) use gqa::{Grouped, Heads};
 pub(crate) use mla::{Latent, Queries};
 pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};
 pub(crate) use norm::RmsNorm;
-pub(crate) use rope::Rope;
+pub(crate) use rope::{Rope, RopeScaling};
+pub(crate) use windows::Windows;
 
 use crate::config::BlockInfo;
 use crate::error::Error;

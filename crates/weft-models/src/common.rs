@@ -23,6 +23,10 @@ pub(crate) struct Common {
     pub(crate) heads: usize,
     /// The tensor of the norm before each feed-forward network.
     pub(crate) ffn_norm: &'static str,
+    /// The tensors of the norms of what attention and the feed-forward network return, if a layer has them (Gemma).
+    pub(crate) post_norms: Option<[&'static str; 2]>,
+    /// Factor applied to embeddings.
+    pub(crate) embedding_scale: f32,
 }
 
 impl Common {
@@ -49,6 +53,8 @@ impl Common {
             norm: RmsNorm { eps: keys.positive("attention.layer_norm_rms_epsilon")? },
             heads: keys.number("attention.head_count", 1..=MAX_HEADS)?,
             ffn_norm: "ffn_norm.weight",
+            post_norms: None,
+            embedding_scale: 1.0,
         })
     }
 }

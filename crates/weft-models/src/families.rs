@@ -2,6 +2,7 @@
 
 mod deepseek2;
 mod family;
+mod gemma3;
 mod glm4moe;
 mod gpt_oss;
 mod llama;
@@ -35,6 +36,7 @@ static FAMILIES: &[Family] = &[
     glm4moe::FAMILY,
     phi3::FAMILY,
     gpt_oss::FAMILY,
+    gemma3::FAMILY,
 ];
 
 /// The supported architectures: values of `general.architecture`.

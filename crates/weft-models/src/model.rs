@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use weft_ir::Graph;
+use weft_ir::{Graph, NodeId};
 
 use crate::blocks::{Block, ends};
 use crate::common::Common;
@@ -121,7 +121,7 @@ impl<'a> ModelBuilder<'a> {
 }
 
 /// Builds a pre-norm layer from block `index` of a file: attention and the feed-forward network, each applied to the normed
-/// hidden state and added to the residual.
+/// hidden state and added to the residual, in some families after another norm.
 pub(crate) fn layer<'a>(
     file: &ModelFile<'a>,
     common: &Common,
@@ -129,15 +129,21 @@ pub(crate) fn layer<'a>(
     attention: &dyn Block,
     feed_forward: &dyn Block,
 ) -> Result<SegmentBuilder<'a>, Error> {
-    let Common { hidden, norm, ffn_norm, .. } = *common;
+    let Common { hidden, norm, ffn_norm, post_norms, .. } = *common;
+    let post_norm = |s: &mut SegmentBuilder<'_>, branch: NodeId, which: usize| match post_norms {
+        Some(tensors) => norm.build(s, branch, tensors[which], 1, hidden),
+        None => Ok(branch),
+    };
     let graph = format!("{}_{}_layer", attention.short_name(), feed_forward.short_name());
     let mut s = SegmentBuilder::new(file, &graph, Some(index));
     let x = s.hidden(hidden);
     let normed = norm.build(&mut s, x, "attn_norm.weight", 1, hidden)?;
     let attended = attention.build(&mut s, normed)?;
+    let attended = post_norm(&mut s, attended, 0)?;
     let x = s.g.add(x, attended);
     let normed = norm.build(&mut s, x, ffn_norm, 1, hidden)?;
     let fed = feed_forward.build(&mut s, normed)?;
+    let fed = post_norm(&mut s, fed, 1)?;
     let x = s.g.add(x, fed);
     s.g.output("x", x);
     Ok(s)

@@ -51,6 +51,11 @@ fn windows_and_sinks() {
 }
 
 #[test]
+fn windows_and_norms_after_branches() {
+    check("gemma3-odd-q8_0", GgmlType::F16);
+}
+
+#[test]
 fn a_dense_model_with_an_8_bit_cache() {
     check("llama-tiny-q6_k", GgmlType::Q8_0);
 }

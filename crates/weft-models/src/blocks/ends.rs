@@ -18,7 +18,11 @@ pub(crate) fn embed<'a>(file: &ModelFile<'a>, common: &Common) -> Result<Segment
     let mut s = SegmentBuilder::new(file, "embed", None);
     let table = s.matrix(EMBEDDING, &[common.vocab, common.hidden])?;
     let tokens = s.per_token("tokens");
-    let x = s.g.rows(table, tokens);
+    let mut x = s.g.rows(table, tokens);
+    if common.embedding_scale != 1.0 {
+        let scale = s.g.scalar(common.embedding_scale);
+        x = s.g.mul(x, scale);
+    }
     s.g.output("x", x);
     Ok(s)
 }

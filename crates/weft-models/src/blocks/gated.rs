@@ -25,11 +25,17 @@ pub(crate) enum Activation {
     Silu,
     /// The SwiGLU of gpt-oss: with `g = min(gate, 7)` and `u` as up between −7 and 7, `g · sigmoid(1.702 · g) · (u + 1)`.
     Clamped,
+    /// GeGLU (Gemma): `gelu(gate) · up`, with GELU's approximation by tanh (Hendrycks and Gimpel, 2016, <https://arxiv.org/abs/1606.08415>).
+    Gelu,
 }
 
 /// The bound of [`Activation::Clamped`], and the factor in its sigmoid.
 const LIMIT: f32 = 7.0;
 const ALPHA: f32 = 1.702;
+
+/// GELU by tanh is `x · (1 + tanh z) / 2` with `z = √(2/π) · (x + CUBE · x³)`, which is `x · sigmoid(2z)`.
+const CUBE: f32 = 0.044_715;
+const STEEP: f32 = 2.0 * 0.797_884_6;
 
 impl Gated {
     /// Builds the network from `ffn_gate{suffix}`, `ffn_up{suffix}` and `ffn_down{suffix}`.
@@ -51,6 +57,17 @@ impl Gated {
         match self.activation {
             Activation::Silu => {
                 let gate = g.silu(gate);
+                g.mul(gate, up)
+            }
+            Activation::Gelu => {
+                let [cube, steep, one] = [CUBE, STEEP, 1.0].map(|n| g.scalar(n));
+                let square = g.mul(gate, gate);
+                let bend = g.mul(square, cube);
+                let bend = g.add(bend, one);
+                let z = g.mul(gate, bend);
+                let z = g.mul(z, steep);
+                let share = g.sigmoid(z);
+                let gate = g.mul(gate, share);
                 g.mul(gate, up)
             }
             Activation::Clamped => {

@@ -7,11 +7,11 @@
 use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Activation, Count, Experts, Gated, Grouped, Heads, Rope, Router};
+use crate::blocks::{Activation, Count, Experts, Gated, Grouped, Heads, Rope, Router, Windows};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
-use crate::keys::{MAX_CONTEXT, MAX_LAYERS, MAX_WIDTH};
+use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family {
@@ -52,15 +52,8 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         window: None,
         sinks: true,
     };
-    let window = keys.number("attention.sliding_window", 1..=MAX_CONTEXT)?;
-    let base = keys.positive_opt("rope.freq_base_swa")?.unwrap_or(full.rope.base);
-    if base <= 1.0 {
-        return Err(keys.wrong("rope.freq_base_swa", base, "it must be above 1"));
-    }
-    let rope = Rope { base, ..full.rope.clone() };
-    // A window of the whole context changes nothing.
-    let windowed = Grouped { window: (window < common.context).then_some(window), rope, ..full.clone() };
-    let period = keys.number_opt("attention.sliding_window_pattern", 0..=MAX_LAYERS)?.unwrap_or(PERIOD);
+    let rope = full.rope.clone();
+    let windows = Windows::read(keys, full, rope, common.context, PERIOD)?;
 
     let count = Count::read(keys)?;
     let router = Router::normalised_softmax(keys)?;
@@ -70,9 +63,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
 
     let mut model = ModelBuilder::new(file, common)?;
     for layer in 0..blocks {
-        let is_full = period > 0 && layer % period == period - 1;
-        let attention = if is_full { &full } else { &windowed };
-        model.layer(attention, &Experts { count, expert, shared: None, router })?;
+        model.layer(windows.of(layer), &Experts { count, expert, shared: None, router })?;
     }
     model.finish()
 }

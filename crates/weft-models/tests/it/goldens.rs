@@ -116,6 +116,15 @@ fn gpt_oss_layer_with_a_window() {
 }
 
 #[test]
+fn gemma3_embedding_and_layer_with_a_window() {
+    segments_are(
+        &support::gemma3(),
+        |s| matches!(s.layer, None | Some(0)),
+        expect_file!["goldens/gemma3.graph"],
+    );
+}
+
+#[test]
 fn layer_with_groups_of_experts() {
     segments_are(&support::v3(), layer(1), expect_file!["goldens/v3_moe.graph"]);
 }

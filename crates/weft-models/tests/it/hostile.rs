@@ -39,7 +39,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 12] = [
+const MODELS: [fn() -> File; 13] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -51,11 +51,12 @@ const MODELS: [fn() -> File; 12] = [
     support::glm4moe,
     support::phi3,
     support::gpt_oss,
+    support::gemma3,
     support::v3,
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 28] = [
+const MORE_KEYS: [&str; 30] = [
     "nextn_predict_layers",
     "expert_group_count",
     "expert_group_used_count",
@@ -81,6 +82,8 @@ const MORE_KEYS: [&str; 28] = [
     "attention.sliding_window",
     "attention.sliding_window_pattern",
     "rope.freq_base_swa",
+    "final_logit_softcapping",
+    "attn_logit_softcapping",
     "logit_scale",
     "embedding_scale",
     "residual_scale",

@@ -48,12 +48,18 @@ impl Reference<'_> {
     }
 
     /// Multiplies each pair, as a complex number, by e^(i·angle). Pairs are neighbours, or in some families values half a head apart.
-    fn rotate(&self, head: &mut [f64], pos: usize) {
+    /// Gemma's frequencies are other ones, and are not scaled, in layers with a window.
+    fn rotate(&self, head: &mut [f64], pos: usize, is_windowed: bool) {
         let factors = self.tensor("rope_freqs.weight").unwrap_or(vec![1.0; self.rotated / 2]);
-        let halves = self.architecture().starts_with("qwen") || self.architecture() == "gpt-oss";
+        let halves =
+            self.architecture().starts_with("qwen") || ["gpt-oss", "gemma3"].contains(&self.architecture());
+        let (base, scaling): (f64, f64) = match (self.architecture(), is_windowed) {
+            ("gemma3", true) => (1e4, 1.0),
+            ("gemma3", false) => (1e5, self.scaling),
+            _ => (1e4, self.scaling),
+        };
         for (i, factor) in factors.into_iter().enumerate() {
-            let angle =
-                pos as f64 / 1e4f64.powf(2.0 * i as f64 / self.rotated as f64) / factor / self.scaling;
+            let angle = pos as f64 / base.powf(2.0 * i as f64 / self.rotated as f64) / factor / scaling;
             let (sin, cos) = angle.sin_cos();
             let [a, b] = if halves { [i, i + self.rotated / 2] } else { [2 * i, 2 * i + 1] };
             (head[a], head[b]) = (head[a] * cos - head[b] * sin, head[a] * sin + head[b] * cos);
@@ -74,6 +80,10 @@ impl Reference<'_> {
             "gpt-oss" => {
                 let g = g.min(7.0);
                 g / (1.0 + (-1.702 * g).exp()) * (u.clamp(-7.0, 7.0) + 1.0)
+            }
+            "gemma3" => {
+                let z = (2.0 / std::f64::consts::PI).sqrt() * (g + 0.044715 * g.powi(3));
+                g / 2.0 * (1.0 + z.tanh()) * u
             }
             _ => g / (1.0 + (-g).exp()) * u,
         };
@@ -106,7 +116,7 @@ impl Reference<'_> {
             self.norm_heads(&name("attn_k_norm.weight"), &mut k);
             q.chunks_exact_mut(WIDTH)
                 .chain(k.chunks_exact_mut(WIDTH))
-                .for_each(|head| self.rotate(head, pos));
+                .for_each(|head| self.rotate(head, pos, window < usize::MAX));
             keys.push(k);
             values.push(self.linear(&name("attn_v"), &h, None, KV_HEADS * WIDTH));
             let mut joined = vec![0.0; HEADS * WIDTH];
@@ -122,19 +132,27 @@ impl Reference<'_> {
                     *out = values.iter().zip(&weights).map(|(v, w)| v[group + i] * w / sum).sum();
                 }
             }
+            let post_norms = self.gguf.tensor(&name("post_ffw_norm.weight")).is_some();
+            let post_norm =
+                |tensor: &str, x: Vec<f64>| if post_norms { self.norm(&name(tensor), &x) } else { x };
             let attended = self.linear(&name("attn_output"), &joined, None, HIDDEN);
+            let attended = post_norm("post_attention_norm.weight", attended);
             x.iter_mut().zip(attended).for_each(|(x, y)| *x += y);
             let norm = if sinks.is_some() { "post_attention_norm.weight" } else { "ffn_norm.weight" };
             let h = self.norm(&name(norm), x);
             let mixture = self.gguf.tensor(&name("ffn_gate_inp.weight")).is_some();
             let fed = if mixture { self.mixture(block, &h) } else { self.gated(block, "", &h, None) };
+            let fed = post_norm("post_ffw_norm.weight", fed);
             x.iter_mut().zip(fed).for_each(|(x, y)| *x += y);
         }
     }
 
     fn logits(&self) -> Vec<f32> {
         let table = self.tensor("token_embd.weight").unwrap();
-        let row = |token: &i32| table[*token as usize * HIDDEN..][..HIDDEN].to_vec();
+        let scale = if self.architecture() == "gemma3" { (HIDDEN as f64).sqrt() } else { 1.0 };
+        let row = |token: &i32| {
+            table[*token as usize * HIDDEN..][..HIDDEN].iter().map(|x| x * scale).collect::<Vec<f64>>()
+        };
         let mut xs: Vec<Vec<f64>> = TOKENS.iter().map(row).collect();
         (0..2).for_each(|block| self.layer(block, &mut xs));
         let head = |x: &Vec<f64>| self.linear("token_embd", &self.norm("output_norm.weight", x), None, VOCAB);
@@ -174,6 +192,14 @@ fn with_a_window_and_sinks() {
         }
     }
     agree(&file, 16, 1.0);
+}
+
+#[test]
+fn with_norms_after_branches() {
+    agree(&support::gemma3(), 16, 8.0);
+    let mut file = support::gemma3();
+    file.set("gemma3.attention.sliding_window", 4096u32);
+    agree(&file, 16, 8.0);
 }
 
 #[test]

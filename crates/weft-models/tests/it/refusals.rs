@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 
 use crate::support::{self, File};
 
-fn models() -> [File; 12] {
+fn models() -> [File; 13] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
     [
@@ -22,6 +22,7 @@ fn models() -> [File; 12] {
         support::glm4moe(),
         support::phi3(),
         support::gpt_oss(),
+        support::gemma3(),
     ]
 }
 
@@ -70,7 +71,7 @@ fn a_tensor_of_another_shape_is_named() {
 }
 
 /// Keys that are optional, or for which the files have the default.
-const DEFAULTED: [&str; 15] = [
+const DEFAULTED: [&str; 16] = [
     "feed_forward_length",
     "expert_shared_feed_forward_length",
     "leading_dense_block_count",
@@ -86,6 +87,7 @@ const DEFAULTED: [&str; 15] = [
     "rope.scaling.factor",
     "rope.scaling.original_context_length",
     "rope.scaling.yarn_log_multiplier",
+    "attention.sliding_window_pattern",
 ];
 
 /// Keys whose default contradicts the tensors of the files.
@@ -133,7 +135,7 @@ fn error_messages() {
             }
         }
     };
-    refused(llama, &like(support::qwen3, "gemma3", &["post_attention_norm.weight", "post_ffw_norm.weight"]));
+    refused(llama, &like(support::qwen3, "olmo3", &["post_attention_norm.weight", "post_ffw_norm.weight"]));
     refused(llama, &|f| {
         like(support::qwen3moe, "mimo2", &["attn_sinks.weight", "nextn.enorm.weight"])(f);
         f.set("mimo2.attention.sliding_window", 128u32);
@@ -212,6 +214,8 @@ fn error_messages() {
     for key in ["logit_scale", "embedding_scale", "residual_scale"] {
         refused(llama, &|f| f.set(&format!("llama.{key}"), 0.5f32));
     }
+    refused(support::gemma3, &|f| f.set("gemma3.final_logit_softcapping", 30f32));
+    refused(support::gemma3, &|f| f.set("gemma3.rope.freq_base_swa", 1f32));
     refused(support::qwen2, &|f| f.set("qwen2.attention.scale", 1.0f32));
     refused(support::qwen3, &|f| f.set("qwen3.attention.scale", 0.5f32));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.attention.scale", f32::NAN));

@@ -399,6 +399,23 @@ pub(crate) fn gpt_oss() -> File {
     file
 }
 
+/// The `qwen3` with a window of 3 positions in the first layer, other rotary frequencies in the second, and norms after each branch:
+/// Gemma 3.
+pub(crate) fn gemma3() -> File {
+    let mut file = renamed(qwen3(), "qwen3", "gemma3");
+    file.set("gemma3.attention.sliding_window", 3u32);
+    file.set("gemma3.attention.sliding_window_pattern", 2u32);
+    file.set("gemma3.rope.freq_base", 1e5f32);
+    file.set("gemma3.rope.scaling.type", "linear");
+    file.set("gemma3.rope.scaling.factor", 8f32);
+    for block in 0..2 {
+        for norm in ["post_attention_norm", "post_ffw_norm"] {
+            file.vector(&format!("blk.{block}.{norm}.weight"), HIDDEN, 1.0);
+        }
+    }
+    file
+}
+
 /// The `glm` with 8 experts in 4 groups, of which 2 are chosen: DeepSeek-V3.
 pub(crate) fn v3() -> File {
     let mut file = glm();

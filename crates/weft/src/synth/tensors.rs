@@ -15,7 +15,8 @@
 //! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Biases of
 //! queries, keys and values have half the deviation of a key: enough to matter, while scores still depend on the tokens. Other
 //! biases have half the deviation of what they are added to.
-//! Norms are 1 ± 0.05.
+//! Norms are 1 ± 0.05. Where branches end in a norm, this damps them. Where embeddings are scaled, they are small beside what layers add, since a
+//! tied matrix would have each token foretell itself, and the last norm gives logits their deviation.
 
 use weft_quant::GgmlType;
 
@@ -27,12 +28,15 @@ use crate::write_model::PlannedTensor;
 /// √(E[silu(x)²]) for normal x: the deviation of a gate's output times an independent value of variance 1.
 const SILU: f32 = 0.5967;
 
-/// The same for the clamped SwiGLU of gpt-oss.
+/// The same for the clamped SwiGLU of gpt-oss, and for GELU.
 const CLAMPED: f32 = 0.919;
+const GELU: f32 = 0.652;
 
 const ATTENTION: f32 = 2.0;
 const LOGITS: f32 = 2.0;
 const BIAS: f32 = 0.5;
+/// The deviation of scaled embeddings.
+const EMBEDDED: f32 = 0.2;
 
 /// Collects the tensors of one model, in file order.
 pub(crate) struct Tensors<'a> {
@@ -53,7 +57,9 @@ impl Tensors<'_> {
         let mut tensors = Tensors { preset, types, list: Vec::new() };
         let (hidden, tokens) = (preset.hidden, preset.vocabulary);
         // Rows of the embedding are hidden states. A tied one is scaled like an output matrix, and norms rescale its rows.
-        let (fan_in, gain) = if preset.tied { (hidden, LOGITS) } else { (1, 1.0) };
+        let scaled = preset.is_gemma();
+        let last = if scaled { LOGITS / EMBEDDED } else { 1.0 };
+        let (fan_in, gain) = if preset.tied { (hidden, LOGITS / last) } else { (1, 1.0) };
         tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
         for layer in 0..types.layers {
             tensors.attention(layer);
@@ -70,7 +76,7 @@ impl Tensors<'_> {
                 tensors.add(tensor, &[rotated.unwrap_or(width) / 2], factors);
             }
         }
-        tensors.norm("output_norm.weight", hidden, 1.0);
+        tensors.norm("output_norm.weight", hidden, last);
         if !preset.tied {
             tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS);
         }
@@ -114,6 +120,9 @@ impl Tensors<'_> {
             self.norm(&name("attn_k_norm"), width, 1.0);
         }
         self.matrix(&name("attn_output"), &[heads * width, hidden], heads * width, self.damping());
+        if self.preset.is_gemma() {
+            self.norm(&name("post_attention_norm"), hidden, self.damping());
+        }
         if self.preset.is_gpt_oss() {
             // About as large as the largest scores.
             let sinks = Distribution { mean: ATTENTION, deviation: 1.0 };
@@ -166,7 +175,11 @@ impl Tensors<'_> {
         self.norm(&name(if named_otherwise { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
         let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(like)
         else {
-            return self.gated(layer, "", dense, &[]);
+            self.gated(layer, "", dense, &[]);
+            if self.preset.is_gemma() {
+                self.norm(&name("post_ffw_norm"), hidden, self.damping());
+            }
+            return;
         };
         let router_gain = if gating == Gating::Sigmoid { 1.0 } else { 2.0 };
         self.matrix(&name("ffn_gate_inp"), &[hidden, count], hidden, router_gain);
@@ -202,7 +215,11 @@ impl Tensors<'_> {
             self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
             self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
         }
-        let activation = if self.preset.is_gpt_oss() { CLAMPED } else { SILU };
+        let activation = match self.preset.architecture {
+            "gpt-oss" => CLAMPED,
+            "gemma3" => GELU,
+            _ => SILU,
+        };
         self.matrix(&name("ffn_down"), &[&[width, hidden], stacked].concat(), width, damping / activation);
     }
 

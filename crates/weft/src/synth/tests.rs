@@ -129,6 +129,7 @@ fn presets_have_the_size_of_the_real_models() {
         ("kimi-k2", 1026.4e9, 578.2),
         ("gpt-oss-20b", 20.91e9, 12.0),
         ("gpt-oss-120b", 116.83e9, 66.2),
+        ("gemma-3-1b", 0.9999e9, 0.72),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;
@@ -277,6 +278,10 @@ fn presets_are_models_of_the_right_shape() {
             with 4 of 128 experts of 2880, sigmoid, softmax, normalised
             grouped: 64 heads of 64, 8 of keys and values
             with 4 of 128 experts of 2880, sigmoid, softmax, normalised
+        gemma-3-1b: gemma3, 262144 tokens, scale 0.0625
+            grouped: 4 heads of 256, 1 of keys and values, over the last 512 positions
+            dense of 6912, sigmoid
+            dense of 6912, sigmoid
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -347,6 +352,14 @@ fn presets_are_models_of_the_right_shape() {
             with 2 of 5 experts of 32, sigmoid, softmax, normalised
             grouped: 3 heads of 64, 1 of keys and values
             with 2 of 5 experts of 32, sigmoid, softmax, normalised
+        gemma3-tiny: gemma3, 512 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values, over the last 12 positions
+            dense of 224, sigmoid
+            dense of 224, sigmoid
+        gemma3-odd: gemma3, 416 tokens, scale 0.125
+            grouped: 3 heads of 64, 1 of keys and values, over the last 7 positions
+            dense of 160, sigmoid
+            dense of 160, sigmoid
     "#]]
     .assert_eq(&text);
 }

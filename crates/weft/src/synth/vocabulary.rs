@@ -5,7 +5,7 @@ mod families;
 
 use weft_gguf::{Metadata, Strings};
 
-pub(crate) use families::{DEEPSEEK, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
+pub(crate) use families::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;
@@ -18,15 +18,17 @@ const BYTE: i32 = 6;
 /// The tokenizer of a family of models.
 #[derive(Debug)]
 pub(crate) struct Family {
-    /// `tokenizer.ggml.pre`; `None` for SentencePiece, whose special tokens are `<unk>`, `<s>` and `</s>`.
+    /// `tokenizer.ggml.pre`; `None` for SentencePiece, whose special tokens are the first.
     pre: Option<&'static str>,
-    /// The number of tokens from the first special one to the end of the vocabulary.
+    /// The number of tokens from the first special one to the end of the vocabulary, unless they are the first.
     from_end: u32,
     /// The special tokens, in order.
     special: &'static [(&'static str, i32)],
     /// The tokens with a role: the name of its key, and the token's index in `special`.
     roles: &'static [(&'static str, u32)],
     add_bos: bool,
+    /// Whether texts begin with a space that they do not have.
+    begins_with_space: bool,
     chat_template: &'static str,
 }
 
@@ -34,7 +36,7 @@ impl Family {
     /// Writes the metadata of a tokenizer with `size` tokens.
     pub(crate) fn describe(&self, size: u32, metadata: &mut Metadata) {
         match self.pre {
-            None => describe_pieces(size as usize, metadata),
+            None => self.describe_pieces(size as usize, metadata),
             Some(pre) => self.describe_words(pre, size, metadata),
         }
         metadata.insert("tokenizer.chat_template", self.chat_template);
@@ -63,36 +65,42 @@ impl Family {
         }
         metadata.insert("tokenizer.ggml.add_bos_token", self.add_bos);
     }
-}
 
-/// Writes the metadata of a SentencePiece tokenizer with `size` tokens: the special ones, all bytes, printable characters, and
-/// as many syllables and words as there is room for.
-fn describe_pieces(size: usize, metadata: &mut Metadata) {
-    const SPACE: char = '▁';
-    let mut tokens = Strings::default();
-    let mut types = vec![UNKNOWN, CONTROL, CONTROL];
-    ["<unk>", "<s>", "</s>"].iter().for_each(|special| tokens.push(special));
-    for byte in 0..=u8::MAX {
-        tokens.push(format!("<0x{byte:02X}>"));
-        types.push(BYTE);
+    /// Writes the metadata of a SentencePiece tokenizer with `size` tokens: the special ones, all bytes, printable characters, and
+    /// as many syllables and words as there is room for.
+    fn describe_pieces(&self, size: usize, metadata: &mut Metadata) {
+        const SPACE: char = '▁';
+        let mut tokens = Strings::default();
+        let mut types = Vec::new();
+        for (special, ty) in self.special {
+            tokens.push(special);
+            types.push(*ty);
+        }
+        for byte in 0..=u8::MAX {
+            tokens.push(format!("<0x{byte:02X}>"));
+            types.push(BYTE);
+        }
+        let characters = std::iter::once(SPACE).chain('!'..='~');
+        characters.for_each(|character| tokens.push(character.to_string()));
+        let missing = size.saturating_sub(tokens.len());
+        let words = TextTokens::new(256 + missing).tokens;
+        let words = words.iter().skip(256).map(String::from_utf8_lossy);
+        words.for_each(|word| tokens.push(word.replace(spelling(b' '), &SPACE.to_string())));
+        types.resize(size, NORMAL);
+        // The earlier a word is, the sooner its parts merge.
+        let scores: Vec<f32> = (0..size).map(|id| -(id as f32)).collect();
+        metadata.insert("tokenizer.ggml.model", "llama");
+        metadata.insert("tokenizer.ggml.tokens", tokens);
+        metadata.insert("tokenizer.ggml.token_type", types);
+        metadata.insert("tokenizer.ggml.scores", scores);
+        for (role, id) in self.roles {
+            metadata.insert(&format!("tokenizer.ggml.{role}_token_id"), *id);
+        }
+        metadata.insert("tokenizer.ggml.add_bos_token", self.add_bos);
+        if !self.begins_with_space {
+            metadata.insert("tokenizer.ggml.add_space_prefix", false);
+        }
     }
-    let characters = std::iter::once(SPACE).chain('!'..='~');
-    characters.for_each(|character| tokens.push(character.to_string()));
-    let missing = size.saturating_sub(tokens.len());
-    let words = TextTokens::new(256 + missing).tokens;
-    let words = words.iter().skip(256).map(String::from_utf8_lossy);
-    words.for_each(|word| tokens.push(word.replace(spelling(b' '), &SPACE.to_string())));
-    types.resize(size, NORMAL);
-    // The earlier a word is, the sooner its parts merge.
-    let scores: Vec<f32> = (0..size).map(|id| -(id as f32)).collect();
-    metadata.insert("tokenizer.ggml.model", "llama");
-    metadata.insert("tokenizer.ggml.tokens", tokens);
-    metadata.insert("tokenizer.ggml.token_type", types);
-    metadata.insert("tokenizer.ggml.scores", scores);
-    for (role, id) in [("bos", 1u32), ("eos", 2), ("unknown", 0)] {
-        metadata.insert(&format!("tokenizer.ggml.{role}_token_id"), id);
-    }
-    metadata.insert("tokenizer.ggml.add_bos_token", true);
 }
 
 /// The tokens of ordinary text, and their merges.

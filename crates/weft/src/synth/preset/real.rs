@@ -1,7 +1,7 @@
 //! The shapes of published models.
 
 use super::shape::{Attention, Experts, Gating, Preset, Yarn};
-use crate::synth::vocabulary::{DEEPSEEK, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
+use crate::synth::vocabulary::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
 
 pub(super) const REAL: &[Preset] = &[
     // zai-org/GLM-4.7-Flash, config.json
@@ -415,5 +415,25 @@ pub(super) const REAL: &[Preset] = &[
         vocabulary: 201_088,
         family: &GPT_OSS,
         tied: false,
+    },
+    // google/gemma-3-1b-it, config.json
+    Preset {
+        name: "gemma-3-1b",
+        architecture: "gemma3",
+        layers: 26,
+        context: 32_768,
+        hidden: 1152,
+        heads: 4,
+        attention: Attention::Grouped { kv_heads: 1, width: 256, bias: false, qk_norm: true, rotated: None },
+        dense: 6912,
+        experts: None,
+        rms_eps: 1e-6,
+        rope_base: 1e6,
+        yarn: None,
+        long_rope: None,
+        window: Some(512),
+        vocabulary: 262_144,
+        family: &GEMMA,
+        tied: true,
     },
 ];

@@ -31,7 +31,8 @@ pub(crate) struct Preset {
     pub(crate) yarn: Option<Yarn>,
     /// The original context, in tokens, if the model has factors for the rotary embedding in longer ones (LongRoPE).
     pub(crate) long_rope: Option<u32>,
-    /// How many positions a token sees at most in every other layer, from the first one on; `None` if all layers see all.
+    /// How many positions a token sees at most in layers with a window: all but every second (gpt-oss) or sixth (Gemma 3). `None` if all
+    /// layers see all.
     pub(crate) window: Option<u32>,
     /// The size of the vocabulary in tokens.
     pub(crate) vocabulary: u32,
@@ -124,6 +125,11 @@ impl Preset {
     /// Whether attention has sinks and a bias on its result, and routers and experts have biases.
     pub(crate) fn is_gpt_oss(&self) -> bool {
         self.architecture == "gpt-oss"
+    }
+
+    /// Whether networks use GELU, branches end in a norm, and embeddings are scaled.
+    pub(crate) fn is_gemma(&self) -> bool {
+        self.architecture == "gemma3"
     }
 
     /// The experts of a layer; `None` for a dense layer.

@@ -1,7 +1,7 @@
 //! The shapes of tiny models, most of them for the fixtures.
 
 use super::shape::{Attention, Experts, Gating, Preset, Yarn};
-use crate::synth::vocabulary::{GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
+use crate::synth::vocabulary::{GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
 
 pub(super) const TINY: &[Preset] = &[
     // A small GLM: sizes that are multiples of 256 there are so here, and the others are not.
@@ -471,5 +471,45 @@ pub(super) const TINY: &[Preset] = &[
         vocabulary: 384,
         family: &GLM,
         tied: false,
+    },
+    // A small Gemma 3: enough layers that one has no window, which is shorter than the prompt of fixtures.
+    Preset {
+        name: "gemma3-tiny",
+        architecture: "gemma3",
+        layers: 7,
+        context: 4096,
+        hidden: 128,
+        heads: 4,
+        attention: Attention::Grouped { kv_heads: 2, width: 32, bias: false, qk_norm: true, rotated: None },
+        dense: 224,
+        experts: None,
+        rms_eps: 1e-6,
+        rope_base: 1e6,
+        yarn: None,
+        long_rope: None,
+        window: Some(12),
+        vocabulary: 512,
+        family: &GEMMA,
+        tied: true,
+    },
+    // Another: an odd number of heads shares one of keys, heads are wider together than the hidden state.
+    Preset {
+        name: "gemma3-odd",
+        architecture: "gemma3",
+        layers: 6,
+        context: 4096,
+        hidden: 96,
+        heads: 3,
+        attention: Attention::Grouped { kv_heads: 1, width: 64, bias: false, qk_norm: true, rotated: None },
+        dense: 160,
+        experts: None,
+        rms_eps: 1e-6,
+        rope_base: 1e6,
+        yarn: None,
+        long_rope: None,
+        window: Some(7),
+        vocabulary: 416,
+        family: &GEMMA,
+        tied: true,
     },
 ];

@@ -1,6 +1,6 @@
 //! The tokenizers of model families, with special tokens at their real ids.
 
-use super::{CONTROL, Family, USER_DEFINED};
+use super::{CONTROL, Family, UNKNOWN, USER_DEFINED};
 
 /// GLM-4.5 to 4.7. The vocabulary ends in unused tokens.
 pub(crate) const GLM: Family = Family {
@@ -46,6 +46,7 @@ pub(crate) const GLM: Family = Family {
     ],
     roles: &[("bos", 2), ("eos", 0), ("eot", 7), ("eom", 9), ("unknown", 0), ("padding", 0)],
     add_bos: false,
+    begins_with_space: false,
     chat_template: "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}\
                     {% if add_generation_prompt %}<|assistant|>\n{% endif %}",
 };
@@ -67,6 +68,7 @@ pub(crate) const DEEPSEEK: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 1), ("padding", 1)],
     add_bos: true,
+    begins_with_space: false,
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     {% if m.role == 'user' %}User: {{ m.content }}\n\n\
                     {% elif m.role == 'assistant' %}Assistant: {{ m.content }}{{ eos_token }}\
@@ -108,6 +110,7 @@ pub(crate) const QWEN: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 2), ("padding", 0)],
     add_bos: false,
+    begins_with_space: false,
     chat_template: "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
                     {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
 };
@@ -131,6 +134,7 @@ pub(crate) const LLAMA3: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 9), ("eom", 8), ("padding", 4)],
     add_bos: true,
+    begins_with_space: false,
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     <|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content }}<|eot_id|>{% endfor %}\
                     {% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}",
@@ -159,6 +163,7 @@ pub(crate) const GPT_OSS: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 4), ("padding", 1)],
     add_bos: false,
+    begins_with_space: false,
     chat_template: "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endfor %}\
                     {% if add_generation_prompt %}<|start|>assistant{% endif %}",
 };
@@ -181,6 +186,7 @@ pub(crate) const PHI4: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 8), ("padding", 0)],
     add_bos: false,
+    begins_with_space: false,
     chat_template: "{% for m in messages %}<|im_start|>{{ m.role }}<|im_sep|>{{ m.content }}<|im_end|>{% endfor %}\
                     {% if add_generation_prompt %}<|im_start|>assistant<|im_sep|>{% endif %}",
 };
@@ -189,11 +195,33 @@ pub(crate) const PHI4: Family = Family {
 pub(crate) const MISTRAL: Family = Family {
     pre: None,
     from_end: 0,
-    special: &[],
-    roles: &[],
+    special: &[("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL)],
+    roles: &[("bos", 1), ("eos", 2), ("unknown", 0)],
     add_bos: true,
+    begins_with_space: true,
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     {% if m.role == 'user' %}[INST] {{ m.content }} [/INST]\
                     {% elif m.role == 'assistant' %} {{ m.content }}{{ eos_token }}\
                     {% else %}{{ m.content }}\n\n{% endif %}{% endfor %}",
+};
+
+/// Gemma 3. In real vocabularies the ends of turns are tokens 105 and 106.
+pub(crate) const GEMMA: Family = Family {
+    pre: None,
+    from_end: 0,
+    special: &[
+        ("<pad>", CONTROL),
+        ("<eos>", CONTROL),
+        ("<bos>", CONTROL),
+        ("<unk>", UNKNOWN),
+        ("<mask>", CONTROL),
+        ("<start_of_turn>", CONTROL),
+        ("<end_of_turn>", CONTROL),
+    ],
+    roles: &[("bos", 2), ("eos", 1), ("unknown", 3), ("padding", 0)],
+    add_bos: true,
+    begins_with_space: false,
+    chat_template: "{{ bos_token }}{% for m in messages %}\
+                    <start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content }}<end_of_turn>\n\
+                    {% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}",
 };
