@@ -43,6 +43,7 @@ mod hugging_face;
 mod piece_spelling;
 mod pieces;
 mod pre;
+mod pre_of_json;
 mod prompt;
 pub mod reply;
 mod special;
@@ -53,6 +54,7 @@ mod tokenizer;
 mod vocab;
 
 pub use error::{TemplateError, TokenizerError};
+pub use pre_of_json::pre_tokenizers_like;
 pub use prompt::RenderedPrompt;
 pub use stop::StopMatcher;
 pub use stream::StreamDecoder;

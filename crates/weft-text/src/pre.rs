@@ -21,7 +21,7 @@ use crate::error::TokenizerError;
 /// Tokenizers that split text alike, and the defaults of their vocabularies.
 pub(crate) struct Family {
     /// The values of `tokenizer.ggml.pre` that select it.
-    names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     /// Patterns applied in order, each to the pieces that the previous one left. Both the matches and the text between
     /// them become pieces.
     pub(crate) patterns: &'static [&'static str],
@@ -44,7 +44,8 @@ const DEFAULTS: Family = Family {
     turn_markers: &[],
 };
 
-const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+/// What `ByteLevel` of the `tokenizers` library splits by.
+pub(crate) const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
 /// Also known as cl100k: numbers in groups of up to three digits, punctuation with the newlines after it.
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
@@ -101,7 +102,7 @@ const DEEPSEEK_LLM_WORD: &str = concat!(
 /// Chinese, Korean, and everything in Unicode from Samaritan up to Chinese.
 const DEEPSEEK_CJK: &str = r"[\u{4E00}-\u{9FA5}\u{800}-\u{4E00}\u{AC00}-\u{D7FF}]+";
 
-static FAMILIES: &[Family] = &[
+pub(crate) static FAMILIES: &[Family] = &[
     Family {
         names: &["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"],
         patterns: &[LLAMA3],
