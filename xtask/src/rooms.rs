@@ -32,6 +32,7 @@ pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-kern", uses: &["weft-quant", "weft-ir"], ..PURE },
     Room { name: "weft-fuse", uses: &["weft-quant", "weft-ir", "weft-kern"], ..PURE },
     Room { name: "weft-gguf", uses: &["weft-file", "weft-quant"], unsafe_in: &["src/mmap.rs"], ..IMPURE },
+    Room { name: "weft-convert", uses: &["weft-quant", "weft-text", "weft-gguf"], ..IMPURE },
     Room { name: "weft-models", uses: &["weft-quant", "weft-ir", "weft-gguf"], ..IMPURE },
     Room { name: "weft-device", uses: &["weft-quant", "weft-kern"], ..IMPURE },
     Room {
@@ -121,6 +122,7 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-text",
             "weft-ir",
             "weft-gguf",
+            "weft-convert",
             "weft-models",
             "weft-engine",
             "weft-lab",

@@ -9,6 +9,7 @@ mod chat;
 mod command;
 mod completions;
 mod config;
+mod convert;
 mod devices;
 mod explain;
 mod imatrix;
@@ -67,6 +68,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     perplexity::COMMAND,
     kl::COMMAND,
     synth::COMMAND,
+    convert::COMMAND,
     imatrix::COMMAND,
     quantize::COMMAND,
     completions::COMMAND,

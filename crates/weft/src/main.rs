@@ -11,6 +11,7 @@ mod client;
 mod commands;
 mod config;
 mod conversation;
+mod convert;
 mod fetching;
 mod form;
 mod hints;

@@ -96,11 +96,18 @@ pub(crate) fn check_output(path: &Path, model: &Gguf) -> anyhow::Result<()> {
 /// # Errors
 /// If `out` is one of the model's files.
 pub(crate) fn refuse_own_file(model: &Gguf, out: &Path) -> anyhow::Result<()> {
+    refuse_one_of(model.files().iter().map(|file| &*file.path), out)
+}
+
+/// The same for a model whose files are `files`.
+///
+/// # Errors
+/// If `out` is one of them.
+pub(crate) fn refuse_one_of<'a>(mut files: impl Iterator<Item = &'a Path>, out: &Path) -> anyhow::Result<()> {
     // A file that does not exist has no canonical path, and is not the input.
     let Ok(target) = fs::canonicalize(out) else { return Ok(()) };
-    let own = model.files().iter().find(|file| fs::canonicalize(&file.path).is_ok_and(|path| path == target));
-    match own {
-        None => Ok(()),
-        Some(_) => bail!("{} is a file of the model itself; choose another output file", out.display()),
+    if files.any(|file| fs::canonicalize(file).is_ok_and(|path| path == target)) {
+        bail!("{} is a file of the model itself; choose another output file", out.display());
     }
+    Ok(())
 }

@@ -247,11 +247,20 @@ fn convert(
     }
     let mut floats = vec![0.0; (values.end - values.start) as usize];
     decode(from, data, &mut floats)?;
-    check_values(&floats, to)?;
-    let mut bytes = vec![0; floats.len() / to.block_len() * to.block_bytes()];
+    encoded(&floats, to, importance.map(|importance| importance.of(values)).as_deref())
+}
+
+/// Whole blocks of values as `ty`, with the importance of each value if it is known.
+///
+/// # Errors
+///
+/// If a value is outside the range of the type.
+pub(crate) fn encoded(values: &[f32], ty: GgmlType, importance: Option<&[f32]>) -> Result<Vec<u8>> {
+    check_values(values, ty)?;
+    let mut bytes = vec![0; values.len() / ty.block_len() * ty.block_bytes()];
     match importance {
-        Some(importance) => encode_weighted(to, &floats, &importance.of(values), &mut bytes)?,
-        None => encode(to, &floats, &mut bytes)?,
+        Some(importance) => encode_weighted(ty, values, importance, &mut bytes)?,
+        None => encode(ty, values, &mut bytes)?,
     }
     Ok(bytes)
 }

@@ -51,8 +51,10 @@ const DEVICES: &[&str] = all_of![COMPILE, &["roofline"]];
 const FETCH: &[&str] = all_of![COMPILE, &["pull", "inspect", "tokenize", "quantize"]];
 /// Commands that use the cache.
 const CACHE: &[&str] = all_of![FETCH, &["list", "rm", "cache", "roofline"]];
+/// Commands that write a model, by default quantised.
+const QUANTIZE: &[&str] = &["synth", "quantize"];
 /// Commands that write a model.
-const MAKE: &[&str] = &["synth", "quantize"];
+const MAKE: &[&str] = all_of![QUANTIZE, &["convert"]];
 /// Commands that use several threads.
 const THREADS: &[&str] = all_of![COMPILE, MAKE, &["roofline"]];
 /// Commands that can print JSON.
@@ -353,8 +355,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["tune"]).short('d').default("0")
         .help("Number of tokens already in the context"),
 
-    // What `synth` and `quantize` write.
-    knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), MAKE).value_name("TYPE").default("q4_k_m")
+    // What `synth`, `convert` and `quantize` write.
+    knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), QUANTIZE).value_name("TYPE").default("q4_k_m")
+        .help("Quantisation, by llama.cpp's names: most tensors get this type, sensitive ones more bits"),
+    knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), &["convert"]).value_name("TYPE").unset("bf16 or f16, as the weights are stored")
         .help("Quantisation, by llama.cpp's names: most tensors get this type, sensitive ones more bits"),
     knob(WEIGHTS, "preset", Kind::Choice(PRESETS), &["synth"]).value_name("NAME").default("tiny")
         .help("Model whose shape to use"),

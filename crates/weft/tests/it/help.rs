@@ -49,6 +49,7 @@ fn every_command() {
     check(&["perplexity", "--help"], expect_file!["help/perplexity.txt"]);
     check(&["kl", "--help"], expect_file!["help/kl.txt"]);
     check(&["synth", "--help"], expect_file!["help/synth.txt"]);
+    check(&["convert", "--help"], expect_file!["help/convert.txt"]);
     check(&["imatrix", "--help"], expect_file!["help/imatrix.txt"]);
     check(&["quantize", "--help"], expect_file!["help/quantize.txt"]);
 }

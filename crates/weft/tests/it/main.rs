@@ -4,6 +4,7 @@ mod ablate;
 mod built_in;
 mod cache;
 mod compute;
+mod convert;
 mod damaged;
 mod devices;
 mod explain;

@@ -1,0 +1,215 @@
+//! What the families share: sizes of the model, the keys that most of them write, and the tensors around and in most layers.
+
+use crate::config::Config;
+use crate::error::{Result, refuse};
+use crate::model::{Model, Rule, rule};
+use crate::rope::Rope;
+
+/// The most of anything that a configuration counts: layers, heads, experts, tokens, the width of a row.
+const MAX_COUNT: u32 = 1 << 24;
+
+/// The most layers.
+const MAX_LAYERS: u32 = 4096;
+
+/// The sizes of a model. Counts of values, unless they say otherwise.
+#[derive(Debug)]
+pub(crate) struct Sizes {
+    /// `num_hidden_layers`: layers, without those for multi-token prediction.
+    pub(crate) layers: u32,
+    /// `vocab_size`: rows of the embedding.
+    pub(crate) vocab: u64,
+    /// `hidden_size`: the width of the residual stream.
+    pub(crate) hidden: u64,
+    /// `intermediate_size`: the width of a dense feed-forward network.
+    pub(crate) inner: u64,
+    /// `num_attention_heads`: query heads.
+    pub(crate) heads: u64,
+    /// `num_key_value_heads`: heads of keys and values.
+    pub(crate) kv_heads: u64,
+    /// `head_dim`, or the hidden size divided among the heads.
+    pub(crate) head: u64,
+}
+
+/// A required count of at least one.
+pub(crate) fn count(config: &Config, key: &str) -> Result<u32> {
+    let found = config.require_u32(key)?;
+    if (1..=MAX_COUNT).contains(&found) {
+        return Ok(found);
+    }
+    Err(config.mismatch(key, &format!("an integer from 1 to {MAX_COUNT}"), &found.into()))
+}
+
+impl Sizes {
+    /// Reads the sizes.
+    pub(crate) fn read(config: &Config) -> Result<Sizes> {
+        let count = |key: &str| count(config, key).map(u64::from);
+        let layers = config.require_u32("num_hidden_layers")?;
+        if !(1..=MAX_LAYERS).contains(&layers) {
+            let expected = format!("an integer from 1 to {MAX_LAYERS}");
+            return Err(config.mismatch("num_hidden_layers", &expected, &layers.into()));
+        }
+        let (hidden, heads) = (count("hidden_size")?, count("num_attention_heads")?);
+        let kv_heads =
+            if config.value("num_key_value_heads").is_some() { count("num_key_value_heads")? } else { heads };
+        let head = if config.value("head_dim").is_some() { count("head_dim")? } else { hidden / heads };
+        if head == 0 || !heads.is_multiple_of(kv_heads) {
+            let problem = format!(
+                "{heads} query heads cannot share {kv_heads} heads of keys and values with a hidden size of {hidden}"
+            );
+            return Err(refuse(config.path(), problem));
+        }
+        let (vocab, inner) = (count("vocab_size")?, count("intermediate_size")?);
+        Ok(Sizes { layers, vocab, hidden, inner, heads, kv_heads, head })
+    }
+}
+
+/// Writes the keys that all families have, if the configuration has them.
+pub(crate) fn write_keys(model: &mut Model<'_>, layers: u32) -> Result<Rope> {
+    let config = model.config;
+    model.arch("block_count", layers);
+    let integers = [
+        (["max_position_embeddings", "model_max_length"], "context_length"),
+        (["hidden_size", ""], "embedding_length"),
+        (["intermediate_size", ""], "feed_forward_length"),
+        (["num_attention_heads", ""], "attention.head_count"),
+        (["num_key_value_heads", "num_attention_heads"], "attention.head_count_kv"),
+        (["num_local_experts", "num_experts"], "expert_count"),
+        (["n_routed_experts", ""], "expert_count"),
+        (["num_experts_per_tok", "num_experts_per_token"], "expert_used_count"),
+        (["n_group", ""], "expert_group_count"),
+        (["topk_group", ""], "expert_group_used_count"),
+    ];
+    for ([name, other], key) in integers {
+        let found = config.u32(name)?;
+        if let Some(value) = if found.is_some() { found } else { config.u32(other)? } {
+            model.arch(key, value);
+        }
+    }
+    let rope = Rope::read(config)?;
+    rope.write(model)?;
+    if let Some(epsilon) = config.f64("rms_norm_eps")? {
+        model.arch("attention.layer_norm_rms_epsilon", epsilon as f32);
+    }
+    match config.str("scoring_func")? {
+        None => {}
+        Some("softmax") => model.arch("expert_gating_func", 1u32),
+        Some("sigmoid") => model.arch("expert_gating_func", 2u32),
+        Some(other) => return Err(config.mismatch("scoring_func", "softmax or sigmoid", &other.into())),
+    }
+    if let Some(width) = config.u32("head_dim")? {
+        model.arch("attention.key_length", width);
+        model.arch("attention.value_length", width);
+    }
+    Ok(rope)
+}
+
+/// Writes a key of the architecture if the configuration has one for it.
+pub(crate) fn copy_u32(model: &mut Model<'_>, key: &str, to: &str) -> Result<()> {
+    if let Some(value) = model.config.u32(key)? {
+        model.arch(to, value);
+    }
+    Ok(())
+}
+
+/// The value of `name`, or of `other`, by which some versions call it.
+pub(crate) fn count_of(config: &Config, name: &str, other: &str) -> Result<u64> {
+    let key = if config.value(name).is_none() && config.value(other).is_some() { other } else { name };
+    Ok(count(config, key)?.into())
+}
+
+/// Adds the embedding, the last norm and the output matrix, which is the embedding again in models that have none.
+pub(crate) fn add_ends(model: &mut Model<'_>, sizes: &Sizes) -> Result<()> {
+    let (vocab, hidden) = (sizes.vocab, sizes.hidden);
+    let head = rule("lm_head.weight", "output.weight", &[vocab, hidden]);
+    let is_tied = model.config.bool("tie_word_embeddings")?.unwrap_or(false);
+    let rules = [
+        rule("model.embed_tokens.weight", "token_embd.weight", &[vocab, hidden]),
+        rule("model.norm.weight", "output_norm.weight", &[hidden]),
+        if is_tied { head.optional() } else { head },
+    ];
+    model.add("", "", &rules)
+}
+
+/// Adds the rules of one layer.
+pub(crate) fn add_layer(model: &mut Model<'_>, layer: u32, rules: &[Rule]) -> Result<()> {
+    model.add(&format!("model.layers.{layer}."), &format!("blk.{layer}."), rules)
+}
+
+/// Heads of queries that share heads of keys and values. Biases are there in some models only.
+pub(crate) fn grouped_attention(sizes: &Sizes) -> Vec<Rule> {
+    let hidden = sizes.hidden;
+    let (queries, keys) = (sizes.heads * sizes.head, sizes.kv_heads * sizes.head);
+    vec![
+        rule("input_layernorm.weight", "attn_norm.weight", &[hidden]),
+        rule("self_attn.q_proj.weight", "attn_q.weight", &[queries, hidden]),
+        rule("self_attn.q_proj.bias", "attn_q.bias", &[queries]).optional(),
+        rule("self_attn.k_proj.weight", "attn_k.weight", &[keys, hidden]),
+        rule("self_attn.k_proj.bias", "attn_k.bias", &[keys]).optional(),
+        rule("self_attn.v_proj.weight", "attn_v.weight", &[keys, hidden]),
+        rule("self_attn.v_proj.bias", "attn_v.bias", &[keys]).optional(),
+        rule("self_attn.o_proj.weight", "attn_output.weight", &[hidden, queries]),
+        rule("self_attn.o_proj.bias", "attn_output.bias", &[hidden]).optional(),
+    ]
+}
+
+/// A norm of each head of queries and keys.
+pub(crate) fn head_norms(sizes: &Sizes) -> Vec<Rule> {
+    vec![
+        rule("self_attn.q_norm.weight", "attn_q_norm.weight", &[sizes.head]),
+        rule("self_attn.k_norm.weight", "attn_k_norm.weight", &[sizes.head]),
+    ]
+}
+
+/// The norm before the feed-forward network.
+pub(crate) fn second_norm(sizes: &Sizes) -> Rule {
+    rule("post_attention_layernorm.weight", "ffn_norm.weight", &[sizes.hidden])
+}
+
+/// A gated feed-forward network.
+pub(crate) fn gated(hidden: u64, inner: u64) -> Vec<Rule> {
+    vec![
+        rule("mlp.gate_proj.weight", "ffn_gate.weight", &[inner, hidden]),
+        rule("mlp.up_proj.weight", "ffn_up.weight", &[inner, hidden]),
+        rule("mlp.down_proj.weight", "ffn_down.weight", &[hidden, inner]),
+    ]
+}
+
+/// A router and its experts: `expert` is the stored name with `{}` for the number, and `names` are those of gate, up and down.
+pub(crate) fn experts(
+    router: &str,
+    expert: &str,
+    names: [&str; 3],
+    count: u64,
+    hidden: u64,
+    inner: u64,
+) -> Vec<Rule> {
+    let [gate, up, down] = names.map(|name| format!("{expert}.{name}.weight"));
+    vec![
+        rule(router, "ffn_gate_inp.weight", &[count, hidden]),
+        rule(&gate, "ffn_gate_exps.weight", &[inner, hidden]).stacked(count),
+        rule(&up, "ffn_up_exps.weight", &[inner, hidden]).stacked(count),
+        rule(&down, "ffn_down_exps.weight", &[hidden, inner]).stacked(count),
+    ]
+}
+
+/// Experts that every token uses, as one network.
+pub(crate) fn shared_expert(stored: &str, hidden: u64, inner: u64) -> Vec<Rule> {
+    vec![
+        rule(&format!("{stored}.gate_proj.weight"), "ffn_gate_shexp.weight", &[inner, hidden]),
+        rule(&format!("{stored}.up_proj.weight"), "ffn_up_shexp.weight", &[inner, hidden]),
+        rule(&format!("{stored}.down_proj.weight"), "ffn_down_shexp.weight", &[hidden, inner]),
+    ]
+}
+
+/// What a layer for multi-token prediction has besides that of other layers. Some models leave the copies of embedding and head out.
+pub(crate) fn next_token(sizes: &Sizes) -> Vec<Rule> {
+    let (vocab, hidden) = (sizes.vocab, sizes.hidden);
+    vec![
+        rule("eh_proj.weight", "nextn.eh_proj.weight", &[hidden, 2 * hidden]),
+        rule("enorm.weight", "nextn.enorm.weight", &[hidden]),
+        rule("hnorm.weight", "nextn.hnorm.weight", &[hidden]),
+        rule("embed_tokens.weight", "nextn.embed_tokens.weight", &[vocab, hidden]).optional(),
+        rule("shared_head.head.weight", "nextn.shared_head_head.weight", &[vocab, hidden]).optional(),
+        rule("shared_head.norm.weight", "nextn.shared_head_norm.weight", &[hidden]).optional(),
+    ]
+}

@@ -1,0 +1,153 @@
+//! JSON files of a model, and typed access to their keys with errors that name file and key.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result, refuse};
+
+/// The longest JSON file that is read, in bytes. The longest tokenizers have 30 MB.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A JSON object from a file, or an object within one.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    path: PathBuf,
+    /// What is before the keys in errors.
+    prefix: String,
+    keys: Map<String, Value>,
+}
+
+/// Reads a text file of bounded length.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
+    let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
+    let about = fs::metadata(path).map_err(failed)?;
+    if !about.is_file() || about.len() > MAX_BYTES {
+        return Err(refuse(
+            path,
+            format!("expected a file of at most {MAX_BYTES} bytes, found {}", about.len()),
+        ));
+    }
+    fs::read_to_string(path).map_err(failed)
+}
+
+impl Config {
+    /// Reads a file that is a JSON object.
+    pub(crate) fn read(path: &Path) -> Result<Config> {
+        let text = read_text(path)?;
+        let keys = serde_json::from_str(&text)
+            .map_err(|error| refuse(path, format!("not a JSON object: {error}")))?;
+        Ok(Config { path: path.to_path_buf(), prefix: String::new(), keys })
+    }
+
+    /// Reads a file; without it, there are no keys.
+    pub(crate) fn read_if_any(path: &Path) -> Result<Config> {
+        if path.exists() {
+            return Config::read(path);
+        }
+        Ok(Config { path: path.to_path_buf(), prefix: String::new(), keys: Map::new() })
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there are no keys.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The value of a key; `None` if it is missing or `null`.
+    pub(crate) fn value(&self, key: &str) -> Option<&Value> {
+        self.keys.get(key).filter(|value| !value.is_null())
+    }
+
+    /// The object under a key, without keys if there is none.
+    pub(crate) fn object(&self, key: &str) -> Result<Config> {
+        let keys = match self.value(key) {
+            None => Map::new(),
+            Some(Value::Object(keys)) => keys.clone(),
+            Some(found) => return Err(self.mismatch(key, "an object", found)),
+        };
+        Ok(Config { path: self.path.clone(), prefix: format!("{}{key}.", self.prefix), keys })
+    }
+
+    /// Sets a key that has no value.
+    pub(crate) fn set_default(&mut self, key: &str, value: Value) {
+        if self.value(key).is_none() {
+            self.keys.insert(key.into(), value);
+        }
+    }
+
+    /// Removes a key.
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.keys.remove(key);
+    }
+
+    fn read_as<'a, T>(
+        &'a self,
+        key: &str,
+        expected: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        read(value).map(Some).ok_or_else(|| self.mismatch(key, expected, value))
+    }
+
+    /// The integer of a key.
+    pub(crate) fn u32(&self, key: &str) -> Result<Option<u32>> {
+        // `10000.0` is an integer, too, where configurations were edited by programs.
+        let read = |value: &Value| match value.as_u64() {
+            Some(value) => u32::try_from(value).ok(),
+            None => value.as_f64().filter(|f| f.fract() == 0.0 && (0.0..=4e9).contains(f)).map(|f| f as u32),
+        };
+        self.read_as(key, "an integer from 0 to 4294967295", read)
+    }
+
+    /// The number of a key.
+    pub(crate) fn f64(&self, key: &str) -> Result<Option<f64>> {
+        self.read_as(key, "a number", Value::as_f64)
+    }
+
+    /// The truth value of a key.
+    pub(crate) fn bool(&self, key: &str) -> Result<Option<bool>> {
+        self.read_as(key, "true or false", Value::as_bool)
+    }
+
+    /// The text of a key.
+    pub(crate) fn str(&self, key: &str) -> Result<Option<&str>> {
+        self.read_as(key, "a string", Value::as_str)
+    }
+
+    /// The list of a key.
+    pub(crate) fn list(&self, key: &str) -> Result<Option<&[Value]>> {
+        self.read_as(key, "a list", |value| value.as_array().map(Vec::as_slice))
+    }
+
+    /// The integer of a required key.
+    pub(crate) fn require_u32(&self, key: &str) -> Result<u32> {
+        self.u32(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// The number of a required key.
+    pub(crate) fn require_f64(&self, key: &str) -> Result<f64> {
+        self.f64(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    /// The error for a missing key.
+    pub(crate) fn missing(&self, key: &str) -> Error {
+        refuse(&self.path, format!("`{}{key}` is missing", self.prefix))
+    }
+
+    /// The error for a value of another kind, or out of bounds.
+    pub(crate) fn mismatch(&self, key: &str, expected: &str, found: &Value) -> Error {
+        let mut found = found.to_string();
+        if let Some((end, _)) = found.char_indices().nth(60) {
+            found.truncate(end);
+            found.push('…');
+        }
+        refuse(&self.path, format!("`{}{key}` is {found}; expected {expected}", self.prefix))
+    }
+}

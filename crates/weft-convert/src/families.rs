@@ -1,0 +1,40 @@
+//! The families that can be converted: by what `architectures` in config.json says, how keys and tensors are named in GGUF.
+//!
+//! Each is a file that reads as a table. Names, shapes and keys are those that llama.cpp's converter writes.
+
+mod llama;
+
+use crate::config::Config;
+use crate::error::{Result, refuse};
+use crate::family::Family;
+
+const FAMILIES: &[&Family] = &[
+    &llama::LLAMA,
+    &llama::MISTRAL,
+    &llama::MIXTRAL,
+];
+
+/// The family of a model, and its configuration with the defaults that it leaves out.
+pub(crate) fn family(config: &Config) -> Result<(&'static Family, Config)> {
+    let known = || FAMILIES.iter().flat_map(|family| family.names).copied().collect::<Vec<_>>().join(", ");
+    let Some(found) =
+        config.list("architectures")?.and_then(|names| names.first()).and_then(|name| name.as_str())
+    else {
+        let problem =
+            format!("`architectures` is missing: expected the name of a family, one of {}", known());
+        return Err(refuse(config.path(), problem));
+    };
+    let Some(family) = FAMILIES.iter().find(|family| family.names.contains(&found)) else {
+        let problem = format!(
+            "the model is a `{}`, which cannot be converted; what can is {}",
+            found.escape_debug(),
+            known()
+        );
+        return Err(refuse(config.path(), problem));
+    };
+    let mut config = config.clone();
+    for (key, value) in family.defaults {
+        config.set_default(key, (*value).into());
+    }
+    Ok((family, config))
+}

@@ -1,0 +1,23 @@
+//! What a family of models is.
+
+use crate::error::Result;
+use crate::model::Model;
+use crate::tokenizer::Kind;
+
+/// Models that have the same keys and tensors.
+pub(crate) struct Family {
+    /// The values of `architectures` in config.json that select it.
+    pub(crate) names: &'static [&'static str],
+    /// `general.architecture` in GGUF.
+    pub(crate) architecture: &'static str,
+    /// Values of keys that a configuration may leave out, as `transformers` has them.
+    pub(crate) defaults: &'static [(&'static str, f64)],
+    /// What is special about the tokenizer.
+    pub(crate) tokenizer: Kind,
+    /// Writes keys and tensors.
+    pub(crate) write: fn(&mut Model<'_>) -> Result<()>,
+}
+
+/// A family whose tokenizer is found in the usual way, without defaults.
+pub(crate) const PLAIN: Family =
+    Family { names: &[], architecture: "", defaults: &[], tokenizer: Kind::Usual, write: |_| Ok(()) };

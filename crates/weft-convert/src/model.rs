@@ -1,0 +1,276 @@
+//! A model on its way to GGUF: the metadata and tensors that its family has written so far.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+use weft_gguf::{Metadata, Value};
+use weft_quant::GgmlType;
+
+use crate::checkpoint::Checkpoint;
+use crate::config::Config;
+use crate::error::{Error, Result, refuse};
+use crate::safetensors::Dtype;
+use crate::source::{Order, Part, Scale, Source};
+
+/// A tensor of the result.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Its name in GGUF.
+    pub name: String,
+    /// Its shape in GGML's order, the innermost dimension first.
+    pub shape: Vec<u64>,
+    /// Whether it stays `F32` whatever the type of the others: vectors, norms and routers.
+    pub is_exact: bool,
+    pub(crate) source: Source,
+}
+
+/// How a stored tensor becomes one of the result.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    /// The stored name, below the name of the layer.
+    pub(crate) stored: String,
+    /// The name in GGUF, below the name of the layer.
+    pub(crate) name: String,
+    /// The stored shape, the outermost dimension first.
+    pub(crate) shape: Vec<u64>,
+    order: Order,
+    is_optional: bool,
+    /// How many stored tensors it is made of, each with its number where `{}` is in `stored`.
+    count: Option<u64>,
+    /// The shape of the result, outermost first, if it is another one.
+    becomes: Option<Vec<u64>>,
+}
+
+/// A matrix or vector that a model of the family must have.
+pub(crate) fn rule(stored: &str, name: &str, shape: &[u64]) -> Rule {
+    Rule {
+        stored: stored.into(),
+        name: name.into(),
+        shape: shape.into(),
+        order: Order::Rows,
+        is_optional: false,
+        count: None,
+        becomes: None,
+    }
+}
+
+impl Rule {
+    /// A tensor that only some models have.
+    pub(crate) fn optional(self) -> Rule {
+        Rule { is_optional: true, ..self }
+    }
+
+    /// Rows whose values are rotated together become neighbours, in each of `heads` heads.
+    pub(crate) fn pairs(self, heads: u64) -> Rule {
+        Rule { order: Order::Pairs { heads }, ..self }
+    }
+
+    /// One tensor of the matrices of `count` experts, whose number is where `{}` is in the stored name.
+    pub(crate) fn stacked(self, count: u64) -> Rule {
+        Rule { count: Some(count), ..self }
+    }
+
+    /// The stored rows in another order, and the shape that results, outermost dimension first.
+    pub(crate) fn taking(self, order: Order, becomes: &[u64]) -> Rule {
+        Rule { order, becomes: Some(becomes.into()), ..self }
+    }
+}
+
+/// What a family reads from and writes to.
+#[derive(Debug)]
+pub(crate) struct Model<'a> {
+    pub(crate) config: &'a Config,
+    checkpoint: &'a Checkpoint,
+    architecture: &'static str,
+    pub(crate) metadata: Metadata,
+    pub(crate) tensors: Vec<Tensor>,
+    used: BTreeSet<usize>,
+    /// The rows and columns that share a factor, where weights have 8 bits.
+    block: Option<[u64; 2]>,
+}
+
+impl<'a> Model<'a> {
+    pub(crate) fn new(
+        config: &'a Config,
+        checkpoint: &'a Checkpoint,
+        architecture: &'static str,
+    ) -> Result<Model<'a>> {
+        let mut metadata = Metadata::new();
+        metadata.insert("general.architecture", architecture);
+        let (tensors, used) = (Vec::new(), BTreeSet::new());
+        Ok(Model { config, checkpoint, architecture, metadata, tensors, used, block: block(config)? })
+    }
+
+    /// Sets a key of the architecture.
+    pub(crate) fn arch(&mut self, key: &str, value: impl Into<Value>) {
+        self.metadata.insert(&format!("{}.{key}", self.architecture), value);
+    }
+
+    /// Adds a tensor with values that no file has.
+    pub(crate) fn made(&mut self, name: &str, values: Vec<f32>) {
+        let shape = vec![values.len() as u64];
+        self.tensors.push(Tensor { name: name.into(), shape, is_exact: true, source: Source::Made(values) });
+    }
+
+    /// Adds the tensors of rules, whose names go on from `stored` and `name`.
+    ///
+    /// # Errors
+    ///
+    /// If a tensor is missing, or has another type or shape.
+    pub(crate) fn add(&mut self, stored: &str, name: &str, rules: &[Rule]) -> Result<()> {
+        rules.iter().try_for_each(|rule| self.add_one(stored, name, rule))
+    }
+
+    fn add_one(&mut self, stored: &str, name: &str, rule: &Rule) -> Result<()> {
+        let name = format!("{name}{}", rule.name);
+        let stored = format!("{stored}{}", rule.stored);
+        let mut parts = Vec::new();
+        for at in 0..rule.count.unwrap_or(1) {
+            let stored =
+                if rule.count.is_some() { stored.replace("{}", &at.to_string()) } else { stored.clone() };
+            match self.part(&stored, &rule.shape)? {
+                Some(part) => parts.push(part),
+                None if rule.is_optional && parts.is_empty() => return Ok(()),
+                None => return Err(self.without(&stored)),
+            }
+        }
+        let mut shape = rule.becomes.clone().unwrap_or_else(|| rule.shape.clone());
+        shape.splice(0..0, rule.count);
+        shape.reverse();
+        let is_exact = shape.len() < 2
+            || !name.ends_with(".weight")
+            || ["_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight"]
+                .iter()
+                .any(|end| name.ends_with(end));
+        self.tensors.push(Tensor {
+            name,
+            shape,
+            is_exact,
+            source: Source::Stored { parts, order: rule.order },
+        });
+        Ok(())
+    }
+
+    /// Finds a tensor, which must have the shape.
+    fn part(&mut self, name: &str, shape: &[u64]) -> Result<Option<Part>> {
+        let Some(at) = self.checkpoint.find(name) else { return Ok(None) };
+        let stored = self.checkpoint.stored(at);
+        let problem = |problem: String| {
+            refuse(self.checkpoint.file(at), format!("tensor `{}` {problem}", name.escape_debug()))
+        };
+        if stored.shape != shape {
+            let expected = format!("has the shape {:?}; by config.json it should be {shape:?}", stored.shape);
+            return Err(problem(expected));
+        }
+        let scale = match (stored.dtype, self.block) {
+            (Dtype::F32 | Dtype::F16 | Dtype::BF16, _) => None,
+            (Dtype::F8E4M3, Some(block)) => Some(block),
+            (Dtype::F8E4M3, None) => {
+                return Err(problem(
+                    "has 8-bit weights, but config.json has no `quantization_config`".into(),
+                ));
+            }
+            (Dtype::Other(..), _) => {
+                let found = stored.dtype;
+                return Err(problem(format!(
+                    "has the type {found}; weights can be F32, F16, BF16 or F8_E4M3"
+                )));
+            }
+        };
+        let columns = shape.last().copied().unwrap_or(1);
+        let rows = shape.iter().rev().skip(1).product();
+        // A vector is a column, so that its values can be put in order as rows are.
+        let (rows, columns) = if shape.len() < 2 { (columns, 1) } else { (rows, columns) };
+        let scale = match scale {
+            None => None,
+            Some([height, width]) => {
+                let name = format!("{name}_scale_inv");
+                let expected = [rows.div_ceil(height), columns.div_ceil(width)];
+                let at = self.checkpoint.find(&name).ok_or_else(|| self.without(&name))?;
+                let found = self.checkpoint.stored(at);
+                if found.shape != expected || found.dtype != Dtype::F32 {
+                    let problem = format!("has the type {} and shape {:?}", found.dtype, found.shape);
+                    let problem =
+                        format!("tensor `{}` {problem}; expected F32 and {expected:?}", name.escape_debug());
+                    return Err(refuse(self.checkpoint.file(at), problem));
+                }
+                self.used.insert(at);
+                Some(Scale { at, block: [height, width] })
+            }
+        };
+        self.used.insert(at);
+        Ok(Some(Part { at, rows, columns, scale }))
+    }
+
+    fn without(&self, name: &str) -> Error {
+        let family = self.architecture;
+        let problem =
+            format!("tensor `{}` is missing; a model of the family `{family}` has it", name.escape_debug());
+        refuse(self.checkpoint.folder(), problem)
+    }
+
+    /// Leaves out all tensors that `leave` accepts.
+    pub(crate) fn leave_out(&mut self, leave: impl Fn(&str) -> bool) {
+        let left = self.checkpoint.tensors().enumerate().filter(|(_, tensor)| leave(&tensor.name));
+        self.used.extend(left.map(|(at, _)| at));
+    }
+
+    /// Checks that every tensor was used.
+    ///
+    /// # Errors
+    ///
+    /// If one was not: the model computes something that its family does not.
+    pub(crate) fn check_all_used(&self) -> Result<()> {
+        // Frequencies of rotary embedding, and masks, which are computed.
+        let computed = ["rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias"];
+        let is_left = |(at, name): &(usize, &str)| {
+            !self.used.contains(at) && !computed.iter().any(|end| name.ends_with(end))
+        };
+        let names = self.checkpoint.tensors().map(|tensor| &*tensor.name).enumerate();
+        let mut left = names.filter(is_left);
+        let Some((at, name)) = left.next() else { return Ok(()) };
+        let (family, more) = (self.architecture, left.count());
+        let problem =
+            format!("tensor `{}` is none that a model of the family `{family}` has", name.escape_debug());
+        Err(refuse(
+            self.checkpoint.file(at),
+            if more > 0 { format!("{problem}, as are {more} others") } else { problem },
+        ))
+    }
+
+    /// The type that most weights have: that of the first matrix that says so.
+    pub(crate) fn stored_type(&self) -> GgmlType {
+        let matrices = self.checkpoint.tensors().filter(|tensor| tensor.shape.len() > 1);
+        let types = matrices.filter_map(|tensor| match tensor.dtype {
+            Dtype::BF16 => Some(GgmlType::BF16),
+            Dtype::F16 => Some(GgmlType::F16),
+            _ => None,
+        });
+        types.into_iter().next().unwrap_or(GgmlType::F16)
+    }
+}
+
+/// The rows and columns that share a factor, where the weights have 8 bits.
+fn block(config: &Config) -> Result<Option<[u64; 2]>> {
+    let keys = config.object("quantization_config")?;
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    match keys.str("quant_method")? {
+        Some("fp8") => {}
+        found => {
+            let found = found.map_or(Json::Null, Into::into);
+            return Err(keys.mismatch(
+                "quant_method",
+                "weights that are not quantised, or fp8 in blocks: use the original model",
+                &found,
+            ));
+        }
+    }
+    let sizes: Vec<u64> =
+        keys.list("weight_block_size")?.unwrap_or_default().iter().filter_map(Json::as_u64).collect();
+    match sizes[..] {
+        [rows @ 1..=4096, columns @ 1..=4096] => Ok(Some([rows, columns])),
+        _ => Err(keys.missing("weight_block_size")),
+    }
+}

@@ -1,0 +1,175 @@
+//! The `tokenizer.*` keys, from tokenizer.json and its companions.
+
+mod special;
+
+use std::path::Path;
+
+use serde_json::Value;
+use weft_gguf::{Metadata, Strings};
+use weft_text::pre_tokenizers_like;
+
+use crate::config::Config;
+use crate::error::{Result, refuse};
+pub(crate) use special::Kind;
+use special::{Added, Roles, template};
+
+/// The types of tokens in GGUF.
+const NORMAL: i32 = 1;
+const CONTROL: i32 = 3;
+const USER_DEFINED: i32 = 4;
+const UNUSED: i32 = 5;
+
+/// Writes the keys.
+pub(crate) fn write(metadata: &mut Metadata, folder: &Path, config: &Config, kind: Kind) -> Result<()> {
+    let path = folder.join("tokenizer.json");
+    if !path.exists() {
+        return Err(refuse(folder, without_tokenizer(folder)));
+    }
+    let tokenizer = Config::read(&path)?;
+    let bpe = Bpe::read(&tokenizer, config)?;
+    metadata.insert("tokenizer.ggml.model", "gpt2");
+    metadata.insert("tokenizer.ggml.pre", bpe.pre(kind)?);
+    let (tokens, types) = bpe.tokens()?;
+    let count = tokens.len();
+    metadata.insert("tokenizer.ggml.tokens", tokens);
+    metadata.insert("tokenizer.ggml.token_type", types);
+    metadata.insert("tokenizer.ggml.merges", bpe.merges()?);
+    let settings = Config::read_if_any(&folder.join("tokenizer_config.json"))?;
+    Roles::read(&tokenizer, &settings, config, &bpe.added, kind)?.write(metadata, count, config)?;
+    template(metadata, folder, &settings)
+}
+
+fn without_tokenizer(folder: &Path) -> &'static str {
+    if folder.join("tokenizer.model").exists() {
+        "it has a SentencePiece tokenizer (tokenizer.model) only, which cannot be converted yet; expected tokenizer.json"
+    } else {
+        "expected tokenizer.json, which it does not have"
+    }
+}
+
+/// A tokenizer.json with byte-level BPE.
+struct Bpe<'a> {
+    path: &'a Path,
+    pre_tokenizer: &'a Value,
+    model: &'a serde_json::Map<String, Value>,
+    added: Vec<Added>,
+    /// How many tokens the model has, with those that have no name.
+    count: usize,
+}
+
+impl<'a> Bpe<'a> {
+    fn read(tokenizer: &'a Config, config: &Config) -> Result<Bpe<'a>> {
+        let path = tokenizer.path();
+        let Some(model) = tokenizer.value("model").and_then(Value::as_object) else {
+            return Err(tokenizer.missing("model"));
+        };
+        let is_bpe = model.get("type").is_none_or(|kind| kind == "BPE");
+        let has_fallback = model.get("byte_fallback").is_some_and(|fallback| fallback == true);
+        if !is_bpe || has_fallback {
+            let found = if has_fallback {
+                "BPE with byte fallback, as SentencePiece has it"
+            } else {
+                "another model than BPE"
+            };
+            return Err(refuse(path, format!("it is {found}; byte-level BPE can be converted")));
+        }
+        let mut added = Vec::new();
+        for (at, token) in tokenizer.list("added_tokens")?.unwrap_or_default().iter().enumerate() {
+            let id = token.get("id").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
+            let text = token.get("content").and_then(Value::as_str);
+            let (Some(id), Some(text)) = (id, text) else {
+                return Err(refuse(path, format!("`added_tokens[{at}]` has no `id` or no `content`")));
+            };
+            let is_special = token.get("special").and_then(Value::as_bool).unwrap_or(false);
+            added.push(Added { id, text: text.into(), is_special });
+        }
+        let pre_tokenizer = tokenizer.value("pre_tokenizer").unwrap_or(&Value::Null);
+        let count = config.require_u32("vocab_size")? as usize;
+        Ok(Bpe { path, pre_tokenizer, model, added, count })
+    }
+
+    /// The name of the pre-tokenizer.
+    fn pre(&self, kind: Kind) -> Result<&'static str> {
+        let ignores = self.model.get("ignore_merges").is_some_and(|ignores| ignores == true);
+        let names = pre_tokenizers_like(self.pre_tokenizer, ignores);
+        if kind == Kind::Glm && names.contains(&"glm4") {
+            return Ok("glm4");
+        }
+        names.first().copied().ok_or_else(|| {
+            let mut found = self.pre_tokenizer.to_string();
+            if let Some((end, _)) = found.char_indices().nth(200) {
+                found.truncate(end);
+                found.push('…');
+            }
+            refuse(
+                self.path,
+                format!("`pre_tokenizer` splits text as none of the known tokenizers does: {found}"),
+            )
+        })
+    }
+
+    /// The spelling and type of each token.
+    fn tokens(&self) -> Result<(Strings, Vec<i32>)> {
+        let Some(vocab) = self.model.get("vocab").and_then(Value::as_object) else {
+            return Err(refuse(self.path, "`model.vocab` is not an object with the id of each token"));
+        };
+        let mut tokens: Vec<Option<(&str, i32)>> = vec![None; self.count];
+        let beyond = |text: &str, id: &dyn std::fmt::Display| {
+            let problem = format!(
+                "token {:?} has the id {id}, but config.json has a `vocab_size` of {}",
+                text, self.count
+            );
+            refuse(self.path, problem)
+        };
+        for (text, id) in vocab {
+            let slot = id.as_u64().and_then(|id| tokens.get_mut(usize::try_from(id).ok()?));
+            *slot.ok_or_else(|| beyond(text, id))? = Some((text, NORMAL));
+        }
+        for Added { id, text, is_special } in &self.added {
+            let kind = if *is_special || looks_special(text) { CONTROL } else { USER_DEFINED };
+            *tokens.get_mut(*id).ok_or_else(|| beyond(text, id))? = Some((text, kind));
+        }
+        let mut types = Vec::with_capacity(self.count);
+        let mut spellings = Strings::default();
+        for (id, token) in tokens.into_iter().enumerate() {
+            let (text, kind) = token.unwrap_or(("", UNUSED));
+            types.push(kind);
+            match kind {
+                UNUSED => spellings.push(format!("[PAD{id}]")),
+                USER_DEFINED => spellings.push(text.replace('▁', " ")),
+                _ => spellings.push(text),
+            }
+        }
+        Ok((spellings, types))
+    }
+
+    /// The pairs that merge, best first. A space within a half would end it, so it is written as bytes are.
+    fn merges(&self) -> Result<Strings> {
+        let wrong = |at: usize| refuse(self.path, format!("`model.merges[{at}]` is not a pair of tokens"));
+        let list = self.model.get("merges").and_then(Value::as_array);
+        let list = list.ok_or_else(|| refuse(self.path, "`model.merges` is not a list"))?;
+        let mut merges = Strings::default();
+        for (at, pair) in list.iter().enumerate() {
+            match pair {
+                Value::String(pair) => merges.push(pair),
+                Value::Array(pair) => {
+                    let [Value::String(left), Value::String(right)] = &pair[..] else {
+                        return Err(wrong(at));
+                    };
+                    merges.push(format!("{} {}", left.replace(' ', "Ġ"), right.replace(' ', "Ġ")));
+                }
+                _ => return Err(wrong(at)),
+            }
+        }
+        Ok(merges)
+    }
+}
+
+/// Whether a token is a control token by its name: some models do not mark theirs.
+fn looks_special(text: &str) -> bool {
+    let is_between = |start: &str, end: &str| text.starts_with(start) && text.ends_with(end);
+    ["<pad>", "<mask>", "<2mass>", "[@BOS@]"].contains(&text)
+        || is_between("<|", "|>")
+        || is_between("<｜", "｜>")
+        || is_between("<unused", ">")
+}

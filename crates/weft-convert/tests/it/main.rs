@@ -1,0 +1,5 @@
+//! Tests of conversions, on the models in `tests/models`.
+
+mod damaged;
+mod fixtures;
+mod support;

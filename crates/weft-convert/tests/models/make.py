@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Makes tiny Hugging Face models and what llama.cpp's converter makes of them.
+
+    pip install torch transformers tokenizers sentencepiece gguf
+    python3 make.py LLAMA_CPP [OUT] [NAME...]
+
+LLAMA_CPP is a folder with llama.cpp's `convert_hf_to_gguf.py` and its `conversion` and `gguf-py`. Without OUT, the fixtures of this
+folder are written anew; with it, all models are written there, with the converted file as NAME.gguf, to compare with `compare.py`.
+
+A fixture is a folder as `save_pretrained` writes it, with random weights, and `NAME.txt`: each key of llama.cpp's file, and each tensor
+with its type, its shape in GGML's order and the SHA-256 of its data. llama.cpp recognises a tokenizer by what it makes of a text, which
+a tokenizer trained here cannot match, so the name is given.
+"""
+
+import hashlib
+import json
+import pathlib
+import shutil
+import sys
+
+import torch
+from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors, trainers
+from transformers import AutoConfig, AutoModelForCausalLM
+
+HERE = pathlib.Path(__file__).resolve().parent
+FIXTURES = ["llama", "glm4-moe-lite"]
+
+TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
+LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+QWEN2 = LLAMA3.replace("{1,3}", "")
+DEEPSEEK3 = [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""]
+GPT4O = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+
+CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+GLM = "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+
+ROPE3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
+YARN = {"type": "yarn", "factor": 40, "beta_fast": 32, "beta_slow": 1, "mscale": 0.707, "mscale_all_dim": 0.707, "original_max_position_embeddings": 64}
+
+DEEPSEEK = {
+    "model_type": "deepseek_v2", "architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 48, "intermediate_size": 72, "moe_intermediate_size": 40,
+    "num_hidden_layers": 3, "num_attention_heads": 3, "num_key_value_heads": 3, "n_routed_experts": 4, "n_shared_experts": 2,
+    "num_experts_per_tok": 2, "first_k_dense_replace": 1, "kv_lora_rank": 32, "q_lora_rank": None, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+    "v_head_dim": 24, "rms_norm_eps": 1e-6, "norm_topk_prob": False, "routed_scaling_factor": 1.0, "scoring_func": "softmax", "topk_method": "greedy",
+    "n_group": 1, "topk_group": 1, "max_position_embeddings": 2560, "rope_theta": 10000, "rope_scaling": YARN, "tie_word_embeddings": False,
+}
+KINDS = {
+    # As files were before transformers 5: `rope_theta` by itself, `rope_scaling`, `torch_dtype`.
+    "llama": dict(
+        config={"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+                "head_dim": 18, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "rope_scaling": ROPE3, "max_position_embeddings": 512, "tie_word_embeddings": False},
+        old=True, pre="llama-bpe", splits=[LLAMA3], ignore_merges=True, dtype="bfloat16", shards="60KB", bos="<|begin_of_text|>", eos="<|eot_id|>"),
+    "llama-tied-f16": dict(
+        config={"model_type": "llama", "hidden_size": 36, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 3, "num_key_value_heads": 3,
+                "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": True, "attention_bias": True, "mlp_bias": False},
+        pre="smollm", digits=True, dtype="float16", bos="<|im_start|>", eos="<|im_end|>"),
+    "mistral": dict(
+        config={"model_type": "mistral", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 3, "num_key_value_heads": 1,
+                "head_dim": 32, "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": False},
+        pre="llama-bpe", splits=[LLAMA3], ignore_merges=True, dtype="float32", bos="<s>", eos="</s>"),
+    "mixtral": dict(
+        config={"model_type": "mixtral", "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
+                "num_local_experts": 4, "num_experts_per_tok": 2, "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": False},
+        pre="llama-bpe", splits=[LLAMA3], ignore_merges=True, dtype="bfloat16", bos="<s>", eos="</s>"),
+    "qwen2": dict(
+        config={"model_type": "qwen2", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
+                "rms_norm_eps": 1e-6, "max_position_embeddings": 512, "tie_word_embeddings": True, "rope_theta": 1000000.0},
+        pre="qwen2", splits=[QWEN2], dtype="bfloat16", eos="<|im_end|>", pad="<|endoftext|>", old=True),
+    "qwen2-moe": dict(
+        config={"model_type": "qwen2_moe", "hidden_size": 48, "intermediate_size": 80, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 56,
+                "num_experts": 3, "num_experts_per_tok": 2, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 6, "rms_norm_eps": 1e-6,
+                "max_position_embeddings": 512, "tie_word_embeddings": False},
+        pre="qwen2", splits=[QWEN2], dtype="bfloat16", eos="<|im_end|>"),
+    "qwen3": dict(
+        config={"model_type": "qwen3", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
+                "head_dim": 16, "rms_norm_eps": 1e-6, "max_position_embeddings": 512, "tie_word_embeddings": True},
+        pre="qwen2", splits=[QWEN2], dtype="bfloat16", eos="<|im_end|>"),
+    "qwen3-moe": dict(
+        config={"model_type": "qwen3_moe", "hidden_size": 48, "intermediate_size": 80, "moe_intermediate_size": 40, "num_experts": 5, "num_experts_per_tok": 2,
+                "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 16, "rms_norm_eps": 1e-6,
+                "max_position_embeddings": 512, "tie_word_embeddings": False, "norm_topk_prob": True},
+        pre="qwen2", splits=[QWEN2], dtype="bfloat16", eos="<|im_end|>", shards="60KB"),
+    "deepseek-v2": dict(config=DEEPSEEK, old=True, pre="deepseek-v3", splits=DEEPSEEK3, dtype="bfloat16", bos="<|begin_of_text|>", eos="<|eot_id|>"),
+    "deepseek-v3": dict(
+        config=DEEPSEEK | {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "q_lora_rank": 24, "scoring_func": "sigmoid", "topk_method": "noaux_tc",
+                           "n_group": 2, "topk_group": 1, "norm_topk_prob": True, "routed_scaling_factor": 2.5, "num_nextn_predict_layers": 1},
+        old=True, pre="deepseek-v3", splits=DEEPSEEK3, dtype="bfloat16", bos="<|begin_of_text|>", eos="<|eot_id|>", mtp=True),
+    "deepseek-v3-fp8": dict(
+        config=DEEPSEEK | {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "hidden_size": 160, "num_hidden_layers": 2, "q_lora_rank": 24,
+                           "scoring_func": "sigmoid", "topk_method": "noaux_tc", "n_group": 2, "topk_group": 1, "norm_topk_prob": True, "routed_scaling_factor": 2.5},
+        old=True, pre="deepseek-v3", splits=DEEPSEEK3, dtype="bfloat16", bos="<|begin_of_text|>", eos="<|eot_id|>", fp8=True),
+    "glm4-moe": dict(
+        config={"model_type": "glm4_moe", "hidden_size": 48, "intermediate_size": 80, "moe_intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 6,
+                "num_key_value_heads": 2, "head_dim": 16, "attention_bias": True, "use_qk_norm": True, "n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2,
+                "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1, "norm_topk_prob": True, "routed_scaling_factor": 1.5, "num_nextn_predict_layers": 1,
+                "rms_norm_eps": 1e-5, "partial_rotary_factor": 0.5, "rope_theta": 1000000.0, "max_position_embeddings": 512, "tie_word_embeddings": False},
+        old=True, pre="glm4", splits=[LLAMA3], dtype="bfloat16", eos="<|endoftext|>", glm=True, mtp=True),
+    "glm4-moe-lite": dict(
+        config={"model_type": "glm4_moe_lite", "hidden_size": 32, "intermediate_size": 56, "moe_intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+                "num_key_value_heads": 2, "kv_lora_rank": 16, "q_lora_rank": 24, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 12, "head_dim": 8,
+                "n_routed_experts": 3, "n_shared_experts": 1, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1,
+                "topk_method": "noaux_tc", "norm_topk_prob": True, "routed_scaling_factor": 1.8, "num_nextn_predict_layers": 1, "rms_norm_eps": 1e-5,
+                "max_position_embeddings": 512, "rope_theta": 1000000.0, "tie_word_embeddings": False},
+        old=True, pre="glm4", splits=[LLAMA3], dtype="bfloat16", eos="<|endoftext|>", glm=True, mtp=True),
+    "phi3-long": dict(
+        config={"model_type": "phi3", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 6,
+                "rms_norm_eps": 1e-5, "max_position_embeddings": 2048, "original_max_position_embeddings": 512, "tie_word_embeddings": False, "sliding_window": 128,
+                "rope_theta": 10000.0, "pad_token_id": 0,
+                "rope_scaling": {"type": "longrope", "long_factor": [1.0, 1.3, 2.5, 4.1], "short_factor": [1.0, 1.1, 1.2, 1.3]}},
+        old=True, pre="gpt-4o", splits=[GPT4O], dtype="bfloat16", bos="<|endoftext|>", eos="<|im_end|>", tokenizer_class="GPT2Tokenizer"),
+    "phi3": dict(
+        config={"model_type": "phi3", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
+                "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "original_max_position_embeddings": 512, "tie_word_embeddings": True, "sliding_window": None,
+                "rope_theta": 10000.0, "partial_rotary_factor": 0.75, "pad_token_id": 0},
+        old=True, pre="gpt-4o", splits=[GPT4O], dtype="bfloat16", bos="<|endoftext|>", eos="<|endoftext|>", tokenizer_class="GPT2Tokenizer"),
+}
+CONTROL = ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>"]
+CONTROL_OF_GLM = ["<|endoftext|>", "[gMASK]", "<sop>", "<|user|>", "<|assistant|>", "<|observation|>"]
+
+
+def tokenizer(kind, folder):
+    """Writes tokenizer.json and tokenizer_config.json, and returns the number of tokens and the ids of the added ones."""
+    tok = Tokenizer(models.BPE(ignore_merges=kind.get("ignore_merges", False)))
+    bytes_ = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex="splits" not in kind)
+    stages = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in kind.get("splits", [])]
+    stages += [pre_tokenizers.Digits(individual_digits=True)] * kind.get("digits", False) + [bytes_]
+    tok.pre_tokenizer = pre_tokenizers.Sequence(stages) if len(stages) > 1 else bytes_
+    tok.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=290, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    special = CONTROL_OF_GLM if kind.get("glm") else CONTROL
+    tok.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in special])
+    tok.add_tokens([AddedToken("<think>", special=False, normalized=False), AddedToken("<|tool|>", special=False, normalized=False)])
+    ids = {text: tok.token_to_id(text) for text in special}
+    if bos := kind.get("bos"):
+        template = processors.TemplateProcessing(single=f"{bos} $A", pair=f"{bos} $A {bos}:1 $B:1", special_tokens=[(bos, ids[bos])])
+        tok.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
+    else:
+        tok.post_processor = processors.ByteLevel(trim_offsets=False)
+    tok.save(str(folder / "tokenizer.json"))
+    config = {"tokenizer_class": kind.get("tokenizer_class", "PreTrainedTokenizerFast"), "model_max_length": 512, "chat_template": GLM if kind.get("glm") else CHATML}
+    config |= {f"{role}_token": kind[role] for role in ("bos", "eos", "pad") if role in kind}
+    if "bos" not in kind:
+        config["add_bos_token"] = False
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n")
+    return tok.get_vocab_size(), ids
+
+
+def extra_layer(weights, layers, kind):
+    """A layer for multi-token prediction: like the last one, with two norms, a matrix, and copies of the embedding and the head."""
+    last, new = f"model.layers.{layers - 1}.", f"model.layers.{layers}."
+    more = {name.replace(last, new): tensor for name, tensor in weights.items() if name.startswith(last)}
+    hidden, vocab = weights["model.embed_tokens.weight"].shape[1], weights["model.embed_tokens.weight"].shape[0]
+    shapes = {"eh_proj": (hidden, 2 * hidden), "embed_tokens": (vocab, hidden), "shared_head.head": (vocab, hidden),
+              "enorm": (hidden,), "hnorm": (hidden,), "shared_head.norm": (hidden,)}
+    return more | {f"{new}{name}.weight": torch.zeros(shape) for name, shape in shapes.items()}
+
+
+def to_fp8(weights):
+    """Matrices of layers as E4M3 in blocks of 128 by 128, each with the factor that restores it."""
+    for name in [name for name in weights if ".layers." in name and weights[name].ndim == 2 and not name.endswith("gate.weight")]:
+        weight = weights[name].float()
+        rows, columns = (-(-n // 128) for n in weight.shape)
+        scales = torch.ones(rows, columns)
+        stored = torch.zeros(weight.shape, dtype=torch.float8_e4m3fn)
+        for r in range(rows):
+            for c in range(columns):
+                at = (slice(r * 128, r * 128 + 128), slice(c * 128, c * 128 + 128))
+                scales[r, c] = weight[at].abs().max() / 448
+                stored[at] = (weight[at] / scales[r, c]).to(torch.float8_e4m3fn)
+        weights[name], weights[name + "_scale_inv"] = stored, scales
+
+
+def make(name, folder):
+    kind = KINDS[name]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    vocab, ids = tokenizer(kind, folder)
+    # Rows for which there is no token, as real models have them.
+    values = kind["config"] | {"vocab_size": vocab + 5}
+    values |= {f"{role}_token_id": ids[kind[role]] for role in ("bos", "eos") if role in kind}
+    config = AutoConfig.for_model(**values)
+    torch.manual_seed(1)
+    model = AutoModelForCausalLM.from_config(config).to(getattr(torch, kind["dtype"]))
+    model.save_pretrained(folder, max_shard_size="10GB")
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    if kind.get("mtp"):
+        weights |= extra_layer(weights, config.num_hidden_layers, kind)
+    generator = torch.Generator().manual_seed(2)
+    for key in sorted(weights):
+        scale = 1.0 if "norm" in key else 0.2
+        dtype = torch.float32 if key.endswith("e_score_correction_bias") else getattr(torch, kind["dtype"])
+        weights[key] = (scale * torch.randn(weights[key].shape, generator=generator)).to(dtype)
+    if kind.get("fp8"):
+        to_fp8(weights)
+    parts = [{}]
+    limit = int(kind.get("shards", "1000KB").removesuffix("KB")) * 1000
+    for key, tensor in weights.items():
+        if parts[-1] and sum(t.nbytes for t in parts[-1].values()) + tensor.nbytes > limit:
+            parts.append({})
+        parts[-1][key] = tensor.contiguous()
+    names = [f"model-{i + 1:05}-of-{len(parts):05}.safetensors" for i in range(len(parts))] if len(parts) > 1 else ["model.safetensors"]
+    for file, part in zip(names, parts):
+        save_file(part, folder / file, metadata={"format": "pt"})
+    if len(parts) > 1:
+        index = {"metadata": {"total_size": sum(t.nbytes for t in weights.values())}, "weight_map": {key: file for file, part in zip(names, parts) for key in part}}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1) + "\n")
+    written = json.loads((folder / "config.json").read_text())
+    if kind.get("old"):
+        kept = values | {"architectures": written["architectures"], "torch_dtype": kind["dtype"]}
+        written = dict(sorted(kept.items()))
+    if kind.get("fp8"):
+        written["quantization_config"] = {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}
+    (folder / "config.json").write_text(json.dumps(written, indent=1) + "\n")
+    generation = {"do_sample": True, "temperature": 0.6, "top_p": 0.9, "eos_token_id": [ids[kind["eos"]]]}
+    (folder / "generation_config.json").write_text(json.dumps(generation, indent=1) + "\n")
+
+
+def convert(name, folder, out, llama_cpp):
+    """What llama.cpp's converter writes, in this process, so that the tokenizer's name can be given."""
+    sys.path[:0] = [str(llama_cpp), str(llama_cpp / "gguf-py")]
+    import convert_hf_to_gguf
+    from conversion.base import TextModel
+
+    TextModel.get_vocab_base_pre = lambda self, tokenizer: KINDS[name]["pre"]
+    sys.argv = ["convert_hf_to_gguf.py", str(folder), "--outfile", str(out), "--outtype", "auto"]
+    convert_hf_to_gguf.main()
+
+
+def listing(path):
+    """The keys and tensors of a GGUF file as text."""
+    from gguf import GGUFReader
+
+    reader = GGUFReader(path)
+    lines = []
+    for key, field in sorted(reader.fields.items()):
+        if not key.startswith("GGUF."):
+            types = [kind.name for kind in field.types]
+            value = json.dumps(field.contents(), ensure_ascii=False)
+            if types[0] == "ARRAY":
+                value = f"{len(field.data)} values, sha256 {hashlib.sha256(value.encode()).hexdigest()}" if len(value) > 300 else value
+            lines.append(f"{key} {' '.join(types).lower()} {value}")
+    for tensor in sorted(reader.tensors, key=lambda tensor: tensor.name):
+        shape = "x".join(str(n) for n in tensor.shape)
+        lines.append(f"{tensor.name} {tensor.tensor_type.name.lower()} {shape} {hashlib.sha256(tensor.data.tobytes()).hexdigest()}")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    llama_cpp = pathlib.Path(sys.argv[1]).resolve()
+    out = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else HERE
+    for name in sys.argv[3:] or (FIXTURES if out == HERE else KINDS):
+        make(name, out / name)
+        gguf = out / f"{name}.gguf"
+        convert(name, out / name, gguf, llama_cpp)
+        (out / f"{name}.txt").write_text(listing(gguf))
+        if out == HERE:
+            gguf.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+//! Converts a model from Hugging Face's form to a GGUF file.
+//!
+//! `weft-convert` knows names, metadata and where values are; here each tensor gets its type, as llama.cpp's converter gives it or as
+//! `quantize` does, and the file is written. Values are read, converted and written in chunks: models can be larger than memory.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use anyhow::Result;
+use weft_convert::{Conversion, Tensor};
+use weft_gguf::Metadata;
+use weft_quant::GgmlType;
+
+use crate::output::refuse_one_of;
+use crate::quantize::{encoded, sharing};
+use crate::tensor_types::{QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes};
+use crate::write_model::{OnProgress, PlannedTensor, write_model};
+
+/// How to convert a model.
+#[derive(Debug)]
+pub(crate) struct ConvertOptions {
+    /// The types of the result; without it, weights keep 16 bits, as bf16 if that is how they are stored.
+    pub(crate) mix: Option<&'static QuantMix>,
+    /// The number of threads that convert; one more writes.
+    pub(crate) threads: NonZeroUsize,
+}
+
+/// What was written.
+#[derive(Debug)]
+pub(crate) struct Converted {
+    /// The family, by its name in GGUF.
+    pub(crate) architecture: String,
+    /// The name of the types.
+    pub(crate) quant: &'static str,
+    /// The number of tensors.
+    pub(crate) tensors: usize,
+    /// The number of values in them.
+    pub(crate) parameters: u64,
+    /// Their size in bytes.
+    pub(crate) bytes: u64,
+}
+
+/// Converts the model in `folder` and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
+///
+/// # Errors
+///
+/// If the model cannot be read or converted, `out` is one of its own files, or the file cannot be written.
+pub(crate) fn convert(
+    folder: &Path,
+    out: &Path,
+    options: &ConvertOptions,
+    progress: OnProgress<'_>,
+) -> Result<Option<Converted>> {
+    let model = Conversion::open(folder)?;
+    refuse_one_of(model.files(), out)?;
+    let stored = model.stored_type();
+    let as_stored = || QUANT_MIXES.iter().find(|mix| mix.main == stored);
+    let mix = options.mix.or_else(as_stored).unwrap_or(&QUANT_MIXES[0]);
+    let types = types(&model, mix)?;
+    let planned: Vec<PlannedTensor> = model.tensors().iter().map(|tensor| plan(tensor, &types)).collect();
+    let mut metadata = Metadata::new();
+    for (key, value) in model.metadata().iter() {
+        metadata.insert(key, value.clone());
+    }
+    metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
+    metadata.insert("general.file_type", mix.file_type);
+    let architecture = metadata.require_str("general.architecture")?.to_owned();
+    let make = |at: usize, values: std::ops::Range<u64>| {
+        let (tensor, ty) = (&model.tensors()[at], planned[at].ty);
+        let bytes = match model.bytes(tensor, ty, values.clone()) {
+            Some(bytes) => bytes,
+            None => encoded(&model.values(tensor, values.clone()), ty, None)?,
+        };
+        model.release(tensor, values);
+        Ok(bytes)
+    };
+    let flow = write_model(out, metadata, &planned, options.threads, make, progress)?;
+    Ok(flow.is_continue().then(|| Converted {
+        architecture,
+        quant: mix.name,
+        tensors: planned.len(),
+        parameters: planned.iter().map(PlannedTensor::values).sum(),
+        bytes: planned.iter().map(PlannedTensor::bytes).sum(),
+    }))
+}
+
+fn types(model: &Conversion, mix: &'static QuantMix) -> Result<TensorTypes> {
+    let metadata = model.metadata();
+    let architecture = metadata.require_str("general.architecture")?;
+    Ok(TensorTypes {
+        mix,
+        layers: metadata.require_u32(&format!("{architecture}.block_count"))?,
+        experts: metadata.u32(&format!("{architecture}.expert_count"))?.unwrap_or(0),
+        sharing: sharing(metadata)?,
+        tied: model.tensors().iter().all(|tensor| tensor.name != "output.weight"),
+        weighted: false,
+        output: None,
+        embedding: None,
+    })
+}
+
+fn plan(tensor: &Tensor, types: &TensorTypes) -> PlannedTensor {
+    let wanted = types.type_of(&tensor.name, &tensor.shape).filter(|_| !tensor.is_exact);
+    let ty = wanted.unwrap_or(GgmlType::F32);
+    PlannedTensor { name: tensor.name.clone(), ty, shape: tensor.shape.clone() }
+}

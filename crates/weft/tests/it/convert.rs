@@ -1,0 +1,74 @@
+//! Tests of `convert`, on the models of `weft-convert`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Folder, weft};
+
+fn folder_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../weft-convert/tests/models").join(name)
+}
+
+#[test]
+fn a_converted_model_runs() {
+    let folder = Folder::new();
+    for (name, architecture) in [("llama", "llama"), ("glm4-moe-lite", "deepseek2")] {
+        let (from, out) =
+            (folder_of(name).display().to_string(), folder.join("out.gguf").display().to_string());
+        let done = weft(["convert", &from, &out, "--json"]).run().json();
+        assert_eq!((&done["architecture"], &done["quant"]), (&architecture.into(), &"bf16".into()));
+        let shown = weft(["inspect", "--json", &out]).run().json();
+        assert_eq!(shown["model"]["architecture"], architecture, "{shown}");
+        let said = weft(["run", &out, "hi", "-n", "8", "--temperature", "0"]).run().ok();
+        assert!(!said.trim().is_empty());
+        let line = weft(["convert", &from, &out]).run().ok();
+        assert!(
+            line.contains(architecture) && line.contains("parameters in") && line.contains("bf16"),
+            "{line}"
+        );
+    }
+    assert_eq!(folder.files(), ["out.gguf"], "nothing else is left");
+}
+
+#[test]
+fn to_quantise_on_the_way_is_to_quantise_later() {
+    let folder = Folder::new();
+    let [exact, later, once] =
+        ["exact.gguf", "later.gguf", "once.gguf"].map(|name| folder.join(name).display().to_string());
+    for (name, quant) in [("llama", "q4_0"), ("glm4-moe-lite", "q8_0"), ("llama", "f32")] {
+        let from = folder_of(name).display().to_string();
+        weft(["convert", &from, &exact]).run().ok();
+        weft(["quantize", &exact, &later, "--quant", quant]).run().ok();
+        let done = weft(["convert", &from, &once, "--quant", quant, "--threads", "3", "--json"]).run().json();
+        assert_eq!(done["quant"], quant);
+        assert!(fs::read(&later).unwrap() == fs::read(&once).unwrap(), "{name} {quant}");
+        assert!(fs::read(&once).unwrap() != fs::read(&exact).unwrap());
+    }
+}
+
+#[test]
+fn what_cannot_be_converted_is_refused_and_leaves_no_file() {
+    let folder = Folder::new();
+    let out = folder.join("out.gguf").display().to_string();
+    let none = folder.path().display().to_string();
+    let refused = weft(["convert", &none, &out]).run().failed(1);
+    assert!(refused.contains("it has no config.json"), "{refused}");
+    let shard = folder.join("model-00001-of-00004.safetensors");
+    for file in fs::read_dir(folder_of("llama")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(&file.file_name().to_string_lossy())).unwrap();
+    }
+    let own = shard.display().to_string();
+    let refused = weft(["convert", &none, &own]).run().failed(1);
+    assert!(refused.contains("is a file of the model itself"), "{refused}");
+    let bytes = fs::read(&shard).unwrap();
+    fs::write(&shard, &bytes[..bytes.len() - 10]).unwrap();
+    let refused = weft(["convert", &none, &out]).run().failed(1);
+    assert!(
+        refused.contains("model-00001-of-00004.safetensors: ") && refused.contains("cut short"),
+        "{refused}"
+    );
+    assert!(!Path::new(&out).exists());
+    let refused = weft(["convert", &none, &out, "--quant", "q9"]).run().failed(2);
+    assert!(refused.contains("q4_k_m"), "{refused}");
+}
