@@ -3,6 +3,7 @@
 //! Each is a file that reads as a table. Names, shapes and keys are those that llama.cpp's converter writes.
 
 mod llama;
+mod qwen;
 
 use crate::config::Config;
 use crate::error::{Result, refuse};
@@ -12,6 +13,10 @@ const FAMILIES: &[&Family] = &[
     &llama::LLAMA,
     &llama::MISTRAL,
     &llama::MIXTRAL,
+    &qwen::QWEN2,
+    &qwen::QWEN2_MOE,
+    &qwen::QWEN3,
+    &qwen::QWEN3_MOE,
 ];
 
 /// The family of a model, and its configuration with the defaults that it leaves out.

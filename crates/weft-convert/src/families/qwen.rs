@@ -1,0 +1,97 @@
+//! Qwen 2 and 3, dense and with a mixture of experts: `qwen2`, `qwen2moe`, `qwen3`, `qwen3moe`.
+
+use crate::common::{
+    Sizes, add_ends, add_layer, copy_u32, count, count_of, experts, gated, grouped_attention, head_norms,
+    second_norm, shared_expert, write_keys,
+};
+use crate::error::Result;
+use crate::family::{Family, PLAIN};
+use crate::model::{Model, Rule, rule};
+
+pub(super) const QWEN2: Family = Family {
+    names: &["Qwen2ForCausalLM"],
+    architecture: "qwen2",
+    defaults: &[("max_position_embeddings", 32768.0), ("rms_norm_eps", 1e-6), ("rope_theta", 10000.0)],
+    write: |model| dense(model, |_| Vec::new()),
+    ..PLAIN
+};
+
+pub(super) const QWEN3: Family = Family {
+    names: &["Qwen3ForCausalLM"],
+    architecture: "qwen3",
+    defaults: &[
+        ("max_position_embeddings", 32768.0),
+        ("rms_norm_eps", 1e-6),
+        ("rope_theta", 10000.0),
+        ("head_dim", 128.0),
+    ],
+    write: |model| dense(model, head_norms),
+    ..PLAIN
+};
+
+pub(super) const QWEN2_MOE: Family =
+    Family { names: &["Qwen2MoeForCausalLM"], architecture: "qwen2moe", write: qwen2_moe, ..QWEN2 };
+
+pub(super) const QWEN3_MOE: Family =
+    Family { names: &["Qwen3MoeForCausalLM"], architecture: "qwen3moe", write: qwen3_moe, ..QWEN2 };
+
+fn dense(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()> {
+    let sizes = Sizes::read(model.config)?;
+    write_keys(model, sizes.layers)?;
+    for layer in 0..sizes.layers {
+        let mut rules = grouped_attention(&sizes);
+        rules.extend(more(&sizes));
+        rules.push(second_norm(&sizes));
+        rules.extend(gated(sizes.hidden, sizes.inner));
+        add_layer(model, layer, &rules)?;
+    }
+    add_ends(model, &sizes)
+}
+
+fn qwen2_moe(model: &mut Model<'_>) -> Result<()> {
+    let shared = count(model.config, "shared_expert_intermediate_size")?.into();
+    copy_u32(model, "shared_expert_intermediate_size", "expert_shared_feed_forward_length")?;
+    mixture(model, |sizes| {
+        let mut rules = shared_expert("mlp.shared_expert", sizes.hidden, shared);
+        rules.push(rule("mlp.shared_expert_gate.weight", "ffn_gate_inp_shexp.weight", &[1, sizes.hidden]));
+        rules
+    })
+}
+
+fn qwen3_moe(model: &mut Model<'_>) -> Result<()> {
+    mixture(model, head_norms)
+}
+
+/// A mixture in every layer but those that the configuration names, which are dense.
+fn mixture(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()> {
+    let config = model.config;
+    let sizes = Sizes::read(config)?;
+    if let Some(step) = config.u32("decoder_sparse_step")?.filter(|step| *step != 1) {
+        return Err(config.mismatch(
+            "decoder_sparse_step",
+            "1: llama.cpp's family has a mixture in every layer",
+            &step.into(),
+        ));
+    }
+    if let Some(dense) = config.list("mlp_only_layers")?.filter(|dense| !dense.is_empty()) {
+        let dense = dense.to_vec().into();
+        return Err(config.mismatch(
+            "mlp_only_layers",
+            "none: llama.cpp's family has a mixture in every layer",
+            &dense,
+        ));
+    }
+    let number = count_of(config, "num_experts", "num_local_experts")?;
+    let inner = count(config, "moe_intermediate_size")?.into();
+    write_keys(model, sizes.layers)?;
+    copy_u32(model, "moe_intermediate_size", "expert_feed_forward_length")?;
+    for layer in 0..sizes.layers {
+        let names = ["gate_proj", "up_proj", "down_proj"];
+        let mut rules = grouped_attention(&sizes);
+        rules.push(second_norm(&sizes));
+        rules.extend(experts("mlp.gate.weight", "mlp.experts.{}", names, number, sizes.hidden, inner));
+        rules.extend(more(&sizes));
+        add_layer(model, layer, &rules)?;
+    }
+    add_ends(model, &sizes)
+}
