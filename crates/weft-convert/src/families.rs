@@ -2,6 +2,7 @@
 //!
 //! Each is a file that reads as a table. Names, shapes and keys are those that llama.cpp's converter writes.
 
+mod deepseek;
 mod llama;
 mod qwen;
 
@@ -17,6 +18,8 @@ const FAMILIES: &[&Family] = &[
     &qwen::QWEN2_MOE,
     &qwen::QWEN3,
     &qwen::QWEN3_MOE,
+    &deepseek::DEEPSEEK2,
+    &deepseek::GLM_LITE,
 ];
 
 /// The family of a model, and its configuration with the defaults that it leaves out.

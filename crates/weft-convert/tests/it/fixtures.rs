@@ -123,7 +123,7 @@ fn check(name: &str, found: &Conversion) {
 
 #[test]
 fn keys_and_tensors_are_those_of_llama_cpp() {
-    for name in ["llama"] {
+    for name in ["llama", "glm4-moe-lite"] {
         check(name, &Conversion::open(&model(name)).unwrap());
     }
 }

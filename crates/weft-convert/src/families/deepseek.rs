@@ -1,0 +1,193 @@
+//! Latent attention with a mixture of experts: `deepseek2`. DeepSeek-V2, V3 and R1, Moonlight, and GLM-4.7-Flash, which also has a layer
+//! for multi-token prediction.
+
+use crate::common::{
+    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, next_token, second_norm, shared_expert,
+    write_keys,
+};
+use crate::config::Config;
+use crate::error::{Result, refuse};
+use crate::family::{Family, PLAIN};
+use crate::model::{Model, Rule, rule};
+use crate::source::Order;
+use crate::tokenizer::Kind;
+
+pub(super) const DEEPSEEK2: Family = Family {
+    names: &["DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"],
+    architecture: "deepseek2",
+    defaults: &[("max_position_embeddings", 2048.0), ("rms_norm_eps", 1e-6), ("rope_theta", 10000.0)],
+    // The layers for multi-token prediction are left out, as llama.cpp does.
+    write: |model| latent(model, 0),
+    ..PLAIN
+};
+
+pub(super) const GLM_LITE: Family = Family {
+    names: &["Glm4MoeLiteForCausalLM"],
+    tokenizer: Kind::Glm,
+    write: |model| {
+        // Not in its configuration. Without the key, llama.cpp goes by the number of layers and tokens.
+        model.arch("expert_gating_func", 2u32);
+        let more = model.config.u32("num_nextn_predict_layers")?.unwrap_or(0);
+        latent(model, more)
+    },
+    ..DEEPSEEK2
+};
+
+/// The sizes of latent attention and of the mixture.
+struct Latent {
+    sizes: Sizes,
+    /// Layers before those with a mixture.
+    dense: u32,
+    /// `q_lora_rank`: the rank of queries; without it, they are one product.
+    query_rank: Option<u64>,
+    /// `kv_lora_rank`: the width of the latent row.
+    rank: u64,
+    /// `qk_nope_head_dim`: the part of a head that is not rotated.
+    plain: u64,
+    /// `qk_rope_head_dim`: the part that is.
+    rotated: u64,
+    /// `v_head_dim`: the width of a head's values.
+    values: u64,
+    /// `n_routed_experts`.
+    experts: u64,
+    /// `moe_intermediate_size`: the width of an expert.
+    inner: u64,
+    /// Experts that every token uses.
+    shared: u64,
+}
+
+impl Latent {
+    fn read(config: &Config) -> Result<Latent> {
+        let mut config = config.clone();
+        // Heads share one latent row; configurations say something else, or nothing.
+        config.remove("head_dim");
+        let sizes = Sizes::read(&config)?;
+        let count = |key: &str| count(&config, key).map(u64::from);
+        let some = |key: &str| if config.value(key).is_some() { count(key).map(Some) } else { Ok(None) };
+        Ok(Latent {
+            dense: config.u32("first_k_dense_replace")?.unwrap_or(0).min(sizes.layers),
+            sizes,
+            query_rank: some("q_lora_rank")?,
+            rank: count("kv_lora_rank")?,
+            plain: count("qk_nope_head_dim")?,
+            rotated: count("qk_rope_head_dim")?,
+            values: count("v_head_dim")?,
+            experts: count("n_routed_experts")?,
+            inner: count("moe_intermediate_size")?,
+            shared: config.u32("n_shared_experts")?.unwrap_or(0).into(),
+        })
+    }
+
+    fn attention(&self) -> Vec<Rule> {
+        let (hidden, heads, rank) = (self.sizes.hidden, self.sizes.heads, self.rank);
+        let (queries, both) = (heads * (self.plain + self.rotated), self.plain + self.values);
+        let keys = Order::TakeTransposed { start: 0, len: self.plain, of: both };
+        let values = Order::Take { start: self.plain, len: self.values, of: both };
+        let mut rules = vec![
+            rule("input_layernorm.weight", "attn_norm.weight", &[hidden]),
+            rule(
+                "self_attn.kv_a_proj_with_mqa.weight",
+                "attn_kv_a_mqa.weight",
+                &[rank + self.rotated, hidden],
+            ),
+            rule("self_attn.kv_a_layernorm.weight", "attn_kv_a_norm.weight", &[rank]),
+            // Keys and values of each head, in two tensors; keys so that queries are multiplied into the latent space.
+            rule("self_attn.kv_b_proj.weight", "attn_k_b.weight", &[heads * both, rank])
+                .taking(keys, &[heads, rank, self.plain]),
+            rule("self_attn.kv_b_proj.weight", "attn_v_b.weight", &[heads * both, rank])
+                .taking(values, &[heads, self.values, rank]),
+            rule("self_attn.o_proj.weight", "attn_output.weight", &[hidden, heads * self.values]),
+            second_norm(&self.sizes),
+        ];
+        match self.query_rank {
+            None => rules.push(rule("self_attn.q_proj.weight", "attn_q.weight", &[queries, hidden])),
+            Some(rank) => rules.extend([
+                rule("self_attn.q_a_proj.weight", "attn_q_a.weight", &[rank, hidden]),
+                rule("self_attn.q_a_layernorm.weight", "attn_q_a_norm.weight", &[rank]),
+                rule("self_attn.q_b_proj.weight", "attn_q_b.weight", &[queries, rank]),
+            ]),
+        }
+        rules
+    }
+
+    fn mixture(&self) -> Vec<Rule> {
+        let names = ["gate_proj", "up_proj", "down_proj"];
+        let hidden = self.sizes.hidden;
+        let mut rules = experts("mlp.gate.weight", "mlp.experts.{}", names, self.experts, hidden, self.inner);
+        rules.push(rule("mlp.gate.e_score_correction_bias", "exp_probs_b.bias", &[self.experts]).optional());
+        if self.shared > 0 {
+            rules.extend(shared_expert("mlp.shared_experts", hidden, self.shared * self.inner));
+        }
+        rules
+    }
+}
+
+/// Writes a model and `more` layers for multi-token prediction.
+fn latent(model: &mut Model<'_>, more: u32) -> Result<()> {
+    let config = model.config;
+    let latent = Latent::read(config)?;
+    let layers = latent.sizes.layers;
+    if more > 1 {
+        return Err(refuse(
+            config.path(),
+            format!("`num_nextn_predict_layers` is {more}; at most 1 can be converted"),
+        ));
+    }
+    write(model, &latent, layers + more)?;
+    if more > 0 {
+        model.arch("nextn_predict_layers", more);
+    }
+    for layer in 0..layers + more {
+        let mut rules = latent.attention();
+        if layer < latent.dense {
+            rules.extend(gated(latent.sizes.hidden, latent.sizes.inner));
+        } else {
+            rules.extend(latent.mixture());
+        }
+        if layer >= layers {
+            rules.extend(next_token(&latent.sizes));
+        }
+        add_layer(model, layer, &rules)?;
+    }
+    let ignored = config.u32("num_nextn_predict_layers")?.unwrap_or(0).saturating_sub(more).min(8);
+    for layer in layers + more..layers + more + ignored {
+        model.leave_out(|name| name.starts_with(&format!("model.layers.{layer}.")));
+    }
+    if config.bool("tie_word_embeddings")?.unwrap_or(false) {
+        model.leave_out(|name| name == "lm_head.weight");
+    }
+    add_ends(model, &latent.sizes)
+}
+
+fn write(model: &mut Model<'_>, latent: &Latent, layers: u32) -> Result<()> {
+    let config = model.config;
+    let rope = write_keys(model, layers)?;
+    copy_u32(model, "vocab_size", "vocab_size")?;
+    copy_u32(model, "q_lora_rank", "attention.q_lora_rank")?;
+    let keys = [
+        // To the program, heads share the latent row, which is all keys and values there are.
+        ("attention.head_count_kv", 1),
+        ("attention.key_length", latent.rank + latent.rotated),
+        ("attention.value_length", latent.rank),
+        ("attention.key_length_mla", latent.plain + latent.rotated),
+        ("attention.value_length_mla", latent.values),
+        ("attention.kv_lora_rank", latent.rank),
+        ("rope.dimension_count", latent.rotated),
+        ("leading_dense_block_count", latent.dense.into()),
+        ("expert_feed_forward_length", latent.inner),
+        ("expert_shared_count", latent.shared),
+    ];
+    for (key, value) in keys {
+        model.arch(key, value as u32);
+    }
+    if let Some(scale) = config.f64("routed_scaling_factor")? {
+        model.arch("expert_weights_scale", scale as f32);
+    }
+    if config.bool("norm_topk_prob")?.unwrap_or(false) {
+        model.arch("expert_weights_norm", true);
+    }
+    if let Some(scale) = rope.mscale_all_dim()? {
+        model.arch("rope.scaling.yarn_log_multiplier", (0.1 * scale) as f32);
+    }
+    Ok(())
+}
