@@ -3,6 +3,7 @@
 //! Each is a file that reads as a table. Names, shapes and keys are those that llama.cpp's converter writes.
 
 mod deepseek;
+mod glm4moe;
 mod llama;
 mod qwen;
 
@@ -20,6 +21,7 @@ const FAMILIES: &[&Family] = &[
     &qwen::QWEN3_MOE,
     &deepseek::DEEPSEEK2,
     &deepseek::GLM_LITE,
+    &glm4moe::GLM4_MOE,
 ];
 
 /// The family of a model, and its configuration with the defaults that it leaves out.
