@@ -5,6 +5,7 @@
 mod deepseek;
 mod glm4moe;
 mod llama;
+mod phi3;
 mod qwen;
 
 use crate::config::Config;
@@ -22,6 +23,7 @@ const FAMILIES: &[&Family] = &[
     &deepseek::DEEPSEEK2,
     &deepseek::GLM_LITE,
     &glm4moe::GLM4_MOE,
+    &phi3::PHI3,
 ];
 
 /// The family of a model, and its configuration with the defaults that it leaves out.
