@@ -121,7 +121,7 @@ impl Speculation {
         let Some([steps, predictions]) = self.times.as_ref().filter(|_| self.predicts && rows > 0) else {
             return self.predicts && rows > 0;
         };
-        if !steps.knows(guesses.len()) {
+        if !steps.knows_about(guesses.len()) {
             return false;
         }
         let usual = rows.min(2 * guesses.len());
@@ -137,7 +137,7 @@ impl Speculation {
     pub(crate) fn decide(&self, guesses: &mut [Guess], acceptance: &[&Acceptance], room: usize) {
         let taken = match &self.times {
             // Without a measurement of steps without guesses, nothing would tell what guesses gain.
-            Some([steps, _]) if !steps.knows(guesses.len()) => vec![0; guesses.len()],
+            Some([steps, _]) if !steps.knows_about(guesses.len()) => vec![0; guesses.len()],
             Some([steps, _]) => {
                 let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
                 let (first, Worth { taken, .. }) = offers.best(Guess::predicted_kind, 0.0);

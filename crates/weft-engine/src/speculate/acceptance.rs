@@ -5,16 +5,16 @@ use super::drafter::{KINDS, is_predicted};
 // `simulation` says what the numbers here are worth.
 
 /// The acceptance of each kind that is assumed before anything was guessed, and how many guesses that counts for. It is rather
-/// high: what is never tried is never measured.
-const FIRST: [f64; KINDS] = [0.8, 0.3, 0.5, 0.65, 0.75, 0.85, 0.9, 0.5, 0.75, 0.9, 0.8, 0.7];
-const WEIGHT: f64 = 8.0;
+/// high for what the model predicts: what is never tried is never measured. What is looked up is compared anyway.
+const FIRST: [f64; KINDS] = [0.75, 0.3, 0.5, 0.45, 0.5, 0.55, 0.5, 0.4, 0.8, 0.7, 0.85, 0.7];
+const WEIGHT: f64 = 12.0;
 
 /// How many guesses of a generation the acceptance of all generations counts for.
-const WEIGHT_OF_ALL: f64 = 10.0;
+const WEIGHT_OF_ALL: f64 = 14.0;
 
 /// What is left of earlier counts after a guess of the same kind: of one generation's, and of all.
-const KEPT: f64 = 0.95;
-const KEPT_OF_ALL: f64 = 0.99;
+const KEPT: f64 = 0.93;
+const KEPT_OF_ALL: f64 = 0.976;
 
 /// What is left after a step without a guess of this kind, so that guesses are tried again: of one generation's counts, and of all.
 const KEPT_UNUSED: f64 = 0.995;

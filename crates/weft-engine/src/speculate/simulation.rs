@@ -13,14 +13,26 @@ use super::{Acceptance, Speculation, Verdict};
 const REPLY: usize = 160;
 const ROOM: usize = 15;
 
-/// A device and a model: the microseconds of a step of one row and of each row more, and of predictions and each of their rows.
+/// A device and a model: the microseconds of a step of one row, of each row more and of each reply, and of predictions and each of
+/// their rows.
 #[derive(Clone, Copy, Debug)]
 struct Device {
-    #[expect(dead_code, reason = "it is printed")]
     name: &'static str,
     step: f64,
     row: f64,
+    reply: f64,
+    /// Whether steps take as long as the longest with the same program.
+    programs: bool,
     predictions: Option<(f64, f64)>,
+}
+
+impl Device {
+    /// The time of a step without what replies take.
+    fn step(&self, rows: usize) -> f64 {
+        let program = [1, 2, 4, 8, 16].into_iter().find(|most| self.programs && *most >= rows);
+        let rows = program.unwrap_or(rows);
+        self.step + self.row * (rows - 1) as f64
+    }
 }
 
 /// Kinds of replies: their texts, and how many of the MTP layer's predictions are right.
@@ -160,7 +172,7 @@ fn run(case: Case, mut speculation: Speculation) -> f64 {
         }
         speculation.decide(&mut guesses, &acceptance, room);
         let rows = going.len() + guesses.iter().map(|guess| guess.tokens.len()).sum::<usize>();
-        let took = noise(device.step + device.row * (rows - 1) as f64);
+        let took = noise(device.step(rows) + device.reply * going.len() as f64);
         time += took;
         for (reply, guess) in going.iter_mut().zip(&guesses) {
             let guessed = guess.tokens.len();
@@ -189,9 +201,10 @@ fn run(case: Case, mut speculation: Speculation) -> f64 {
 
 /// How the time that would have been best compares with that of `auto`, which learns everything anew.
 fn compared(case: Case) -> f64 {
-    let Device { step, row, predictions, .. } = case.device;
+    let device = case.device;
+    let predictions = device.predictions;
     // The estimates are wrong, as they are.
-    let steps = (0..16).map(|more| 0.7 * (step + 1.3 * row * f64::from(more))).collect();
+    let steps = (1..=16).map(|rows| 0.7 * (device.step + 1.3 * (device.step(rows) - device.step))).collect();
     let some = |(all, each)| (1..=16).map(|rows| 0.7 * (all + each * f64::from(rows))).collect();
     let auto = run(case, Speculation::auto(steps, predictions.map(some).unwrap_or_default()));
     let off = run(case, Speculation::new(None));
@@ -205,21 +218,54 @@ fn compared(case: Case) -> f64 {
 
 #[test]
 fn auto_is_at_most_2_percent_behind_the_best() {
+    let cpu = Device {
+        name: "135 M on a CPU",
+        step: 4500.0,
+        row: 600.0,
+        reply: 0.0,
+        programs: false,
+        predictions: None,
+    };
+    let card = Device { reply: 7.0, programs: true, ..cpu };
     let devices = [
-        Device { name: "135 M on a CPU", step: 4500.0, row: 600.0, predictions: None },
-        Device { name: "glm-small on a CPU", step: 410.0, row: 75.0, predictions: Some((20.0, 180.0)) },
-        Device { name: "glm-small on a card", step: 138.0, row: 10.0, predictions: Some((45.0, 2.0)) },
-        Device { name: "47 layers on a card", step: 1600.0, row: 450.0, predictions: Some((80.0, 10.0)) },
+        cpu,
+        Device {
+            name: "glm-small on a CPU",
+            step: 410.0,
+            row: 75.0,
+            predictions: Some((20.0, 180.0)),
+            ..cpu
+        },
+        Device {
+            name: "glm-small on a card",
+            step: 123.0,
+            row: 11.0,
+            predictions: Some((45.0, 2.0)),
+            ..card
+        },
+        Device {
+            name: "47 layers on a card",
+            step: 1600.0,
+            row: 450.0,
+            predictions: Some((80.0, 10.0)),
+            ..card
+        },
     ];
     for device in devices {
         for text in [Text::Edits, Text::Story, Text::Random, Text::Mixed] {
-            for (together, count) in [(1, 9), (8, 33)] {
+            for (together, count) in [(1, 9), (8, 8), (8, 33)] {
                 let cases = (0..10).map(|seed| Case { device, text, together, count, seed });
-                let (worst, case) = cases
-                    .map(|case| (compared(case), case))
-                    .min_by(|a, b| a.0.total_cmp(&b.0))
-                    .expect("there are seeds");
-                assert!(worst > 0.98, "{case:?}: {worst}");
+                let shares: Vec<f64> = cases.map(compared).collect();
+                let worst = shares.iter().copied().fold(1.0, f64::min);
+                let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+                let what = format!("{}, {text:?}, {together} together, {count} in all", device.name);
+                println!("{what}: {mean:.4} of the best, {worst:.4} at worst");
+                // Where eight replies are all that there is, learning is a larger part.
+                if count == 8 {
+                    assert!(mean > 0.95, "{what}: {mean}");
+                } else {
+                    assert!(worst > 0.98, "{what}: {worst}");
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ const MOST: f64 = 1.5;
 
 /// How much of an estimated difference counts for steps of more rows than were measured: what is expected to be slow is never
 /// tried and never measured.
-const DOUBT: f64 = 0.5;
+const DOUBT: f64 = 0.85;
 
 /// The times of steps by their number of rows: measured ones, and estimates where there are none.
 #[derive(Clone, Debug, Default)]
@@ -62,9 +62,10 @@ impl Times {
         self.measured.iter().any(Option::is_some)
     }
 
-    /// Returns whether steps of so many rows were measured.
-    pub(crate) fn knows(&self, rows: usize) -> bool {
-        rows.checked_sub(1).and_then(|at| self.measured.get(at)).is_some_and(Option::is_some)
+    /// Returns whether steps of about so many rows were measured: of half to twice as many.
+    pub(crate) fn knows_about(&self, rows: usize) -> bool {
+        let near = rows.div_ceil(2).max(1) - 1..(2 * rows).min(self.rows());
+        self.measured.get(near).is_some_and(|near| near.iter().any(Option::is_some))
     }
 
     /// How much longer steps of one row take than estimated.
@@ -120,14 +121,14 @@ mod tests {
     #[test]
     fn measurements_correct_estimates_next_to_them() {
         let mut times = Times::new(vec![10.0, 20.0, 30.0, 40.0]);
-        assert_eq!([1, 2, 4, 9].map(|rows| times.of(rows)), [10.0, 15.0, 25.0, 25.0]);
+        assert_eq!([1, 2, 4, 9].map(|rows| times.of(rows)), [10.0, 18.5, 35.5, 35.5]);
         times.took(1, 5.0);
-        assert_eq!([1, 2, 4].map(|rows| times.of(rows)), [5.0, 7.5, 12.5]);
+        assert_eq!([1, 2, 4].map(|rows| times.of(rows)), [5.0, 9.25, 17.75]);
         times.took(3, 30.0);
-        assert_eq!([2, 3, 4].map(|rows| times.of(rows)), [15.0, 30.0, 35.0]);
+        assert_eq!([2, 3, 4].map(|rows| times.of(rows)), [15.0, 30.0, 38.5]);
         times.took(9, 1.0);
         times.took(0, 1.0);
-        assert_eq!(times.of(4), 35.0);
+        assert_eq!(times.of(4), 38.5);
     }
 
     #[test]

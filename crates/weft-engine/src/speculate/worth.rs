@@ -3,7 +3,7 @@
 use super::times::Times;
 
 /// The least gain for which anything is guessed, as a share: less is noise of the measurements.
-const LEAST: f64 = 0.005;
+const LEAST: f64 = 0.012;
 
 /// A guess to decide on.
 #[derive(Clone, Copy, Debug)]
