@@ -1338,18 +1338,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   wait_for_previous();
   launch_next();
   const auto x = i * 3840u + i_2 * 192u;
-  const auto from = p0 + (x / 4u);
+  const auto from_word = p0 + (x / 4u);
   const auto word_4 = min(lane, 11u);
-  const auto x_2 = *(const uint4*)&b0[from + word_4 * 4u];
+  const auto x_2 = *(const uint4*)&b0[from_word + word_4 * 4u];
   if (lane < 12u) {
     pool[lane * 4u] = x_2.x;
     pool[lane * 4u + 1u] = x_2.y;
     pool[lane * 4u + 2u] = x_2.z;
     pool[lane * 4u + 3u] = x_2.w;
   }
-  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  const auto from_word_2 = p0 + (n0 / 4u) + (x / 32u);
   if (lane < 6u) {
-    pool[lane + 48u] = b0[from_2 + lane];
+    pool[lane + 48u] = b0[from_word_2 + lane];
   }
   __syncthreads();
   // times q4_0[512, 192]
@@ -2561,18 +2561,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   wait_for_previous();
   launch_next();
   const auto x = i * 10240u + i_2 * 512u;
-  const auto from = p0 + (x / 4u);
+  const auto from_word = p0 + (x / 4u);
   const auto word_3 = min(lane, 31u);
-  const auto x_2 = *(const uint4*)&b0[from + word_3 * 4u];
+  const auto x_2 = *(const uint4*)&b0[from_word + word_3 * 4u];
   if (lane < 32u) {
     pool[lane * 4u] = x_2.x;
     pool[lane * 4u + 1u] = x_2.y;
     pool[lane * 4u + 2u] = x_2.z;
     pool[lane * 4u + 3u] = x_2.w;
   }
-  const auto from_2 = p0 + (n0 / 4u) + (x / 32u);
+  const auto from_word_2 = p0 + (n0 / 4u) + (x / 32u);
   if (lane < 16u) {
-    pool[lane + 128u] = b0[from_2 + lane];
+    pool[lane + 128u] = b0[from_word_2 + lane];
   }
   __syncthreads();
   // times q4_0[256, 512]
@@ -2755,9 +2755,9 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
     pool[lane * 4u + 2u] = x.z;
     pool[lane * 4u + 3u] = x.w;
   }
-  const auto from = p0 + (n0 / 4u);
+  const auto from_word = p0 + (n0 / 4u);
   if (lane < 160u) {
-    pool[lane + 1280u] = b0[from + lane];
+    pool[lane + 1280u] = b0[from_word + lane];
   }
   __syncthreads();
   // times q4_0[2048, 5120]
@@ -4118,9 +4118,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
     pool[word_16 * 4u + 2u] = x_2.z;
     pool[word_16 * 4u + 3u] = x_2.w;
   }
-  const auto from = p0 + (n0 / 4u);
+  const auto from_word = p0 + (n0 / 4u);
   if (lane < 192u) {
-    pool[lane + 1536u] = b0[from + lane];
+    pool[lane + 1536u] = b0[from_word + lane];
   }
   const auto word_18 = min(lane, 95u);
   const auto x_3 = *(const uint4*)&b1[p4 + word_18 * 4u];
@@ -4130,9 +4130,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
     pool[lane * 4u + 2114u] = x_3.z;
     pool[lane * 4u + 2115u] = x_3.w;
   }
-  const auto from_2 = p4 + (n4 / 4u);
+  const auto from_word_2 = p4 + (n4 / 4u);
   if (lane < 48u) {
-    pool[lane + 2496u] = b1[from_2 + lane];
+    pool[lane + 2496u] = b1[from_word_2 + lane];
   }
   __syncthreads();
   const auto weight = __uint_as_float(b1[p2]);

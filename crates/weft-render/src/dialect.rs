@@ -19,6 +19,9 @@ pub(crate) enum Words {
     Halves,
     /// Those of several buffers, one after another. Never in a language that binds addresses.
     Pieces,
+    /// Those of one buffer, which is declared as vectors of four. Only in a language that cannot load four neighbours
+    /// otherwise.
+    Fours,
 }
 
 /// A C-like language.
@@ -117,6 +120,21 @@ pub(crate) trait Dialect {
     /// Four words from one on, which is `place`.
     fn four(&self, place: &str) -> String {
         format!("*(const uint4*)&{place}")
+    }
+
+    /// Whether memory of which four words are loaded at once is declared as vectors ([`Words::Fours`]).
+    fn declares_fours(&self) -> bool {
+        false
+    }
+
+    /// A vector of four words.
+    fn vector(&self, words: &[String]) -> String {
+        format!("make_uint4({})", words.join(", "))
+    }
+
+    /// Whether loads can be kept where they are, as [`early`](Dialect::early) does.
+    fn keeps_loads(&self) -> bool {
+        true
     }
 
     /// A word of a weight, or four from one on, loaded here and not later.

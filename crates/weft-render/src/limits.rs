@@ -45,6 +45,9 @@ pub struct Limits {
     /// Loads of four neighbouring words at once. Lanes then take rows in groups of four values,
     /// which is another order of sums than without.
     pub quads: bool,
+    /// Whether a workgroup can see what others of its launch stored, once they have counted themselves. Then products of
+    /// whole rows can be spread over workgroups, of which the last one goes on.
+    pub gathers: bool,
     /// Most words of weights that a lane loads ahead of all that it does with them, each into a
     /// register: before it waits for the launch before it, if it knows which; 0 for none.
     pub early_words: u32,
@@ -56,7 +59,8 @@ pub struct Limits {
     /// Bytes of workgroup memory that a runtime can give to a shader that asks for more than
     /// `shared_bytes`. Attention on matrix units does.
     pub most_shared_bytes: u32,
-    /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown.
+    /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown. For a large GPU that does not tell, see
+    /// [`as_large`](Limits::as_large).
     pub processors: u32,
     /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic
     /// dependent launch). Then each shader waits for that one before it touches anything but
@@ -82,6 +86,7 @@ impl Limits {
             f16: true,
             dot4: true,
             quads: true,
+            gathers: true,
             early_words: 128,
             matrix: false,
             matrix_halves: false,
@@ -104,6 +109,7 @@ impl Limits {
             f16: false,
             dot4: false,
             quads: false,
+            gathers: false,
             early_words: 0,
             matrix: false,
             matrix_halves: false,
@@ -127,6 +133,13 @@ impl Limits {
             f16: true,
             ..Limits::webgpu()
         }
+    }
+
+    /// The same limits, as if a GPU that does not tell were large: it has 128 multiprocessors, and loads 16 bytes at a time. On an
+    /// NVIDIA H200 through Vulkan, together they gained, and either alone lost.
+    #[must_use]
+    pub const fn as_large(self) -> Limits {
+        Limits { quads: true, early_words: 128, processors: 128, ..self }
     }
 
     /// The number of pieces of a weight of so many bytes; at least one.

@@ -119,10 +119,10 @@ impl<'a> Job<'a> {
             return Err((None, Why::Buffers { needed, limit }));
         }
         let mut spaces = Vec::new();
-        // Where lanes can load four words at once, the first words of the scratch memory count the
-        // workgroups that have arrived. They are 0 between launches.
+        // Where workgroups can see what others stored, the first words of the scratch memory count those that have arrived.
+        // They are 0 between launches.
         let mut counters: u64 = 0;
-        let mut scratch_words: u64 = if spread && limits.quads { COUNTERS } else { 0 };
+        let mut scratch_words: u64 = if spread && limits.gathers { COUNTERS } else { 0 };
         for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
             let fail = |why| (Some(i), why);
             if let Some(picks) = Picks::of(part).filter(|_| split.matrix) {
@@ -240,7 +240,7 @@ impl<'a> Job<'a> {
             // One more word may be needed for [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; matrix
             // units and copies of activations are only used in CUDA.
             let pool = 4 * u64::from(w.pool.top);
-            let (needed, limit) = match split.matrix || w.holds && limits.quads {
+            let (needed, limit) = match w.pool.grows && (split.matrix || w.holds && limits.quads) {
                 true => (pool + 4, limits.most_shared_bytes),
                 false => (pool.next_multiple_of(METAL_ARRAY) + METAL_ARRAY, limits.shared_bytes),
             };

@@ -23,6 +23,8 @@ pub struct Adapter {
     pub(crate) info: AdapterInfo,
     /// What pieces of weights are limited to, if it is less than what a kernel can bind.
     pieces: Option<u64>,
+    /// Whether it has the texts of a large GPU, as none has by itself.
+    large: bool,
 }
 
 /// The GPUs of this machine, the best first: discrete before integrated, software last. A machine without drivers has none.
@@ -37,8 +39,10 @@ pub fn adapters() -> Vec<Adapter> {
         ..InstanceDescriptor::new_without_display_handle()
     });
     let found = pollster::block_on(instance.enumerate_adapters(backends));
-    let mut adapters: Vec<Adapter> =
-        found.into_iter().map(|raw| Adapter { info: raw.get_info(), raw, pieces: None }).collect();
+    let mut adapters: Vec<Adapter> = found
+        .into_iter()
+        .map(|raw| Adapter { info: raw.get_info(), raw, pieces: None, large: false })
+        .collect();
     // A stable sort: equals stay in the driver's order.
     adapters.sort_by_key(Adapter::kind);
     adapters
@@ -82,9 +86,9 @@ impl Adapter {
         memory::bytes(&self.raw)
     }
 
-    /// Bytes of the largest buffer that a kernel can bind, a whole number of words.
+    /// Bytes of the largest buffer that a kernel can bind, a whole number of vectors of four words.
     pub fn largest_buffer(&self) -> usize {
-        usize::try_from(limits::binding_bytes(&self.raw.limits())).unwrap_or(usize::MAX & !3)
+        usize::try_from(limits::binding_bytes(&self.raw.limits())).unwrap_or(usize::MAX & !15)
     }
 
     /// The same adapter, with weights in pieces of at most so many bytes (at least 256), as if kernels could bind no more.
@@ -93,9 +97,16 @@ impl Adapter {
         Adapter { pieces: Some(bytes), ..self }
     }
 
+    /// The same adapter, with texts that load 16 bytes at a time and schedules of a large GPU ([`Limits::as_large`]).
+    #[must_use]
+    pub fn as_large(self) -> Adapter {
+        Adapter { large: true, ..self }
+    }
+
     /// The limits that kernels are rendered for.
     pub fn limits(&self) -> Limits {
         let limits = limits::of(&self.info, &self.raw.limits(), self.features());
+        let limits = if self.large { limits.as_large() } else { limits };
         let pieces = self.pieces.map_or(limits.piece_bytes, limits::piece_bytes);
         Limits { piece_bytes: limits.piece_bytes.min(pieces), ..limits }
     }

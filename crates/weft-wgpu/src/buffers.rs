@@ -14,6 +14,10 @@ use crate::context::Context;
 /// The unit in which GPUs address buffers.
 const WORD: usize = 4;
 
+/// The unit in which kernels may: vectors of four words. The last vector of a buffer has to be there as a whole, and a binding of
+/// vectors has at least one.
+const VECTOR: usize = 16;
+
 /// A buffer of the device.
 pub(crate) type Buffer = weft_gpu::Buffer<Memory>;
 
@@ -94,13 +98,13 @@ fn words(offset: usize, len: usize) -> (usize, usize) {
     (offset / WORD * WORD, (offset + len).next_multiple_of(WORD))
 }
 
-/// A buffer of zeros, at least as large as the smallest that can be bound.
+/// A buffer of zeros, of whole vectors, at least as large as the smallest that can be bound.
 pub(crate) fn create(context: &Context, bytes: usize, largest: usize) -> Result<wgpu::Buffer, DeviceError> {
-    let size = bytes.checked_next_multiple_of(WORD).filter(|size| *size <= largest);
+    let size = bytes.checked_next_multiple_of(VECTOR).filter(|size| *size <= largest);
     let too_large = || DeviceError::TooLarge { device: context.name.clone(), bytes, largest };
     let described = wgpu::BufferDescriptor {
         label: None,
-        size: size.ok_or_else(too_large)?.max(WORD) as u64,
+        size: size.ok_or_else(too_large)?.max(VECTOR) as u64,
         usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
         mapped_at_creation: false,
     };

@@ -48,9 +48,9 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
     }
 }
 
-/// Bytes of the largest buffer that a kernel can bind, a whole number of words.
+/// Bytes of the largest buffer that a kernel can bind, a whole number of vectors of four words.
 pub(crate) fn binding_bytes(limits: &wgpu::Limits) -> u64 {
-    limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !3
+    limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15
 }
 
 /// Bytes of the largest piece of a weight of at most so many bytes.

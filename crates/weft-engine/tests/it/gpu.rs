@@ -243,6 +243,37 @@ fn layers_may_be_on_the_gpu_and_on_the_cpu() {
     }
 }
 
+/// Other schedules and wider loads for steps of each size, which software has only here.
+#[test]
+fn texts_of_a_large_gpu_are_accurate_and_batch_invariant() {
+    use weft_device::OpenOptions;
+    use weft_engine::Model;
+
+    let Some(adapter) = weft_wgpu::adapters().into_iter().next() else {
+        assert!(std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "no GPU");
+        let _ = writeln!(std::io::stderr(), "SKIPPED, a test on a GPU: there is none");
+        return;
+    };
+    let large = adapter.as_large();
+    for name in ["glm-tiny-q4_k_m", "glm-tiny-q4_0", "mixtral-tiny-q4_0", "gpt-oss-tiny-mxfp4"] {
+        let fixture = Fixture::load(name);
+        let options = EngineOptions::default().context(128).batch(32);
+        let mut first = None;
+        for chunk in [1, 5, 12, 32] {
+            let device = weft_wgpu::GpuDevice::open(&large, &OpenOptions::default()).unwrap();
+            let model = Model::open(&fixture.path, options.kv).unwrap();
+            let go_on = &mut |_| ControlFlow::Continue(());
+            let mut runner = Runner::new(model, Box::new(device), &options, go_on).unwrap();
+            let logits = all_logits(&mut runner, &fixture.tokens[..32], chunk);
+            let kl = mean_kl(&logits, &fixture.golden[..logits.len()], fixture.vocab);
+            println!("{name}, {chunk} tokens at once: mean KL {kl:.2e}");
+            assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}, {chunk} at once: {kl}");
+            let first = first.get_or_insert_with(|| bits(&logits));
+            assert!(*first == bits(&logits), "{name}: {chunk} tokens at once give other bits than 1");
+        }
+    }
+}
+
 /// Weights that are larger than a GPU can bind are in pieces, and kernels read the same words.
 #[test]
 fn weights_in_pieces_give_the_same_bits() {

@@ -1,5 +1,7 @@
 //! A shader before a dialect spells it: its buffers, functions and body.
 
+use std::collections::BTreeSet;
+
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::{Stmt, visit};
 use crate::shader::Content;
@@ -86,5 +88,17 @@ pub(crate) fn slots_of_halves(body: &[Stmt]) -> Vec<usize> {
         }
     };
     visit(body, &mut see, &mut |_| {});
+    slots
+}
+
+/// The slots of which four words are loaded at once, or stored; `None` is workgroup memory.
+pub(crate) fn slots_of_fours(body: &[Stmt]) -> BTreeSet<Option<usize>> {
+    let (mut stored, mut slots) = (false, BTreeSet::new());
+    visit(body, &mut |stmt| stored |= matches!(stmt, Stmt::StoreFour(..)), &mut |e| {
+        if let Expr::Four(slot, _) = e {
+            slots.insert(*slot);
+        }
+    });
+    slots.extend(stored.then_some(None));
     slots
 }

@@ -1,9 +1,10 @@
 //! Prints the structured program in a dialect: all that C-like languages have in common.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::code::expr::{Expr, Fun, Op};
-use crate::code::module::{Module, slots_of_halves};
+use crate::code::module::{Module, slots_of_fours, slots_of_halves};
 use crate::code::stmt::Stmt;
 use crate::dialect::{Dialect, Words, component};
 
@@ -11,7 +12,8 @@ use crate::dialect::{Dialect, Words, component};
 pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
     let halves = slots_of_halves(&module.body);
     let pieces = module.slots.iter().map(|slot| slot.pieces > 1).collect();
-    let mut printer = Printer { dialect, halves, pieces, out: String::new(), depth: 0 };
+    let fours = if dialect.declares_fours() { slots_of_fours(&module.body) } else { BTreeSet::new() };
+    let mut printer = Printer { dialect, halves, pieces, fours, out: String::new(), depth: 0 };
     printer.line(&format!("// {}", module.title));
     printer.out.push_str(&dialect.globals(module));
     for function in &module.functions {
@@ -40,6 +42,8 @@ struct Printer<'a> {
     halves: Vec<usize>,
     /// Whether each slot is in several pieces.
     pieces: Vec<bool>,
+    /// The slots that are declared as vectors of four words; `None` is workgroup memory.
+    fours: BTreeSet<Option<usize>>,
     out: String,
     depth: usize,
 }
@@ -73,8 +77,11 @@ impl Printer<'_> {
                 self.line(&text);
             }
             Stmt::Store(slot, at, word) => {
-                let (at, word) = (self.expr(at), self.expr(word));
-                let text = self.dialect.store(*slot, &at, &word, self.halves.contains(slot));
+                let word = self.expr(word);
+                let text = match self.words(*slot) {
+                    Words::Fours => format!("{} = {word};", self.word(*slot, at)),
+                    words => self.dialect.store(*slot, &self.expr(at), &word, words == Words::Halves),
+                };
                 self.line(&text);
             }
             Stmt::StoreHalf { slot, at, upper, half } => {
@@ -83,8 +90,7 @@ impl Printer<'_> {
                 lines.iter().for_each(|line| self.line(line));
             }
             Stmt::StoreShared(at, word) => {
-                let place = self.dialect.shared(&self.expr(at));
-                let text = format!("{place} = {};", self.expr(word));
+                let text = format!("{} = {};", self.place(None, at), self.expr(word));
                 self.line(&text);
             }
             Stmt::For { name, from, to, step, body } => {
@@ -128,7 +134,11 @@ impl Printer<'_> {
                 self.line(&text);
             }
             Stmt::StoreFour(at, words) => {
-                let text = self.dialect.store_four(&self.place(None, at), &self.all(words));
+                let words = self.all(words);
+                let text = match self.fours.contains(&None) {
+                    true => format!("{} = {};", self.four(None, at), self.dialect.vector(&words)),
+                    false => self.dialect.store_four(&self.place(None, at), &words),
+                };
                 self.line(&text);
             }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
@@ -153,9 +163,10 @@ impl Printer<'_> {
         match e {
             Expr::Name(name) => name.to_string(),
             Expr::Word(slot, at) => self.word(*slot, at),
-            Expr::Shared(at) => self.dialect.shared(&self.expr(at)),
-            Expr::Four(slot, at) => self.dialect.four(&self.place(*slot, at)),
+            Expr::Shared(at) => self.place(None, at),
+            Expr::Four(slot, at) => self.four(*slot, at),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
+            Expr::Early(from) if !self.dialect.keeps_loads() => self.expr(from),
             Expr::Early(from) => match &**from {
                 Expr::Four(slot, at) => self.dialect.early(&self.place(*slot, at), true),
                 other => self.dialect.early(&self.expr(other), false),
@@ -188,23 +199,56 @@ impl Printer<'_> {
     fn place(&self, slot: Option<usize>, at: &Expr) -> String {
         match slot {
             Some(slot) => self.word(slot, at),
+            None if self.fours.contains(&None) => self.dialect.shared(&self.in_vectors(at)),
             None => self.dialect.shared(&self.expr(at)),
+        }
+    }
+
+    /// What the words of a slot are.
+    fn words(&self, slot: usize) -> Words {
+        match self.pieces.get(slot) {
+            Some(true) => Words::Pieces,
+            _ if self.halves.contains(&slot) => Words::Halves,
+            _ if self.fours.contains(&Some(slot)) => Words::Fours,
+            _ => Words::Plain,
         }
     }
 
     /// A word of a slot.
     fn word(&self, slot: usize, at: &Expr) -> String {
-        let words = match self.pieces.get(slot) {
-            Some(true) => Words::Pieces,
-            _ if self.halves.contains(&slot) => Words::Halves,
-            _ => Words::Plain,
-        };
+        let words = self.words(slot);
+        if words == Words::Fours {
+            return self.dialect.word(slot, &self.in_vectors(at), words);
+        }
         match at.split_sum() {
             Some((base, n)) => {
                 let (base, n) = (self.operand(Op::Add, &base, false), self.expr(&n.into()));
                 self.dialect.word_after(slot, &base, &n, words)
             }
             None => self.dialect.word(slot, &self.expr(at), words),
+        }
+    }
+
+    /// Where a word is in an array of vectors, without the outer brackets.
+    fn in_vectors(&self, at: &Expr) -> String {
+        format!("{}][{}", self.expr(&(at / 4u32)), self.expr(&(at % 4u32)))
+    }
+
+    /// Four words of a slot, or of workgroup memory.
+    fn four(&self, slot: Option<usize>, at: &Expr) -> String {
+        if !self.dialect.declares_fours() {
+            return self.dialect.four(&self.place(slot, at));
+        }
+        match slot {
+            None => self.dialect.shared(&self.expr(&(at / 4u32))),
+            Some(slot) if self.words(slot) == Words::Fours => {
+                self.dialect.word(slot, &self.expr(&(at / 4u32)), Words::Fours)
+            }
+            // What is not declared as vectors is loaded word by word.
+            Some(slot) => {
+                let words: Vec<String> = (0..4u32).map(|i| self.word(slot, &(at + i))).collect();
+                self.dialect.vector(&words)
+            }
         }
     }
 

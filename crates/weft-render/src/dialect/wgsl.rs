@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::code::expr::{Expr, Fun, Op};
-use crate::code::module::{Function, Module, Slot, Type, slots_of_halves};
+use crate::code::module::{Function, Module, Slot, Type, slots_of_fours, slots_of_halves};
 use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, Words, component};
 
@@ -51,11 +51,15 @@ impl Dialect for Wgsl {
         let vectors = module.args_words / 4;
         let _ = writeln!(out, "@group(0) @binding(0) var<uniform> args: array<vec4<u32>, {vectors}>;");
         let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
-        let halves = slots_of_halves(&module.body);
+        let (halves, fours) = (slots_of_halves(&module.body), slots_of_fours(&module.body));
         let mut binding = 2;
         for (slot, Slot { written, pieces, .. }) in module.slots.iter().enumerate() {
             let access = if *written { "read_write" } else { "read" };
-            let word = if halves.contains(&slot) { "atomic<u32>" } else { "u32" };
+            let word = match fours.contains(&Some(slot)) && *pieces == 1 {
+                _ if halves.contains(&slot) => "atomic<u32>",
+                true => "vec4<u32>",
+                false => "u32",
+            };
             for piece in 0..*pieces {
                 let name = if *pieces > 1 { piece_name(slot, piece) } else { format!("b{slot}") };
                 let _ = writeln!(
@@ -66,7 +70,11 @@ impl Dialect for Wgsl {
             }
         }
         if module.shared_words > 0 {
-            let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
+            let (word, n) = match fours.contains(&None) {
+                true => ("vec4<u32>", module.shared_words.div_ceil(4)),
+                false => ("u32", module.shared_words),
+            };
+            let _ = writeln!(out, "var<workgroup> pool: array<{word}, {n}>;");
         }
         let (mut agrees, mut multiplies) = (false, false);
         visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
@@ -133,7 +141,7 @@ impl Dialect for Wgsl {
 
     fn word(&self, slot: usize, at: &str, words: Words) -> String {
         match words {
-            Words::Plain => format!("b{slot}[{at}]"),
+            Words::Plain | Words::Fours => format!("b{slot}[{at}]"),
             Words::Halves => format!("atomicLoad(&b{slot}[{at}])"),
             Words::Pieces => format!("b{slot}({at})"),
         }
@@ -154,6 +162,18 @@ impl Dialect for Wgsl {
 
     fn operator(&self, fun: Fun) -> Option<Op> {
         (fun == Fun::Quotient).then_some(Op::Div)
+    }
+
+    fn declares_fours(&self) -> bool {
+        true
+    }
+
+    fn vector(&self, words: &[String]) -> String {
+        format!("vec4<u32>({})", words.join(", "))
+    }
+
+    fn keeps_loads(&self) -> bool {
+        false
     }
 
     fn call(&self, fun: Fun, args: &[String]) -> String {

@@ -107,8 +107,9 @@ pub(crate) fn attend(
         return join::join(w, attend, place, &context, (slot, at, rows)).map(Some);
     }
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
-    let keys = State::new(w, &attend.k, &group, k_len)?;
-    let values = State::new(w, &attend.v, &group, cols)?;
+    let keys = State::new(w, &attend.k, &group, (k_len, false))?;
+    // Fewer teams of lanes have fewer results in workgroup memory.
+    let values = State::new(w, &attend.v, &group, (cols, !w.pool.grows))?;
     let walk = Walk::new(w, attend, place, split, (&keys, &values))?;
     match (pass, &place.chunk) {
         (Pass::Chunks { slot, at }, Some(chunk)) => {

@@ -179,7 +179,7 @@ impl<'a> Dot<'a> {
                 let first = w.code.set("x", first);
                 for (to, per, plane) in planes {
                     let (to, words) = (to + i as u32 * (n / per), n / per);
-                    let from = w.code.set("from", &start + plane + &first / *per);
+                    let from = w.code.set("from_word", &start + plane + &first / *per);
                     // Only the plane of quants is known to begin at a multiple of four words.
                     if *per == 4 {
                         quads::copy(w, words, slot, to, |_, c| Ok(&from + c))?;

@@ -60,6 +60,8 @@ pub(crate) struct Pool {
     pub(crate) spare: usize,
     /// Words that may be spent on activations in a short step.
     pub(crate) activations: usize,
+    /// Whether workgroups can have more memory than usual.
+    pub(crate) grows: bool,
 }
 
 impl Pool {
@@ -78,7 +80,8 @@ impl Pool {
         let usual = limits.shared_bytes.min(48 << 10) as usize;
         // In a short step hardly more than one workgroup is on a multiprocessor.
         let activations = limits.most_shared_bytes.max(usual as u32) as usize / 4 / 2;
-        Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations }
+        let grows = limits.most_shared_bytes >= limits.shared_bytes;
+        Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations, grows }
     }
 
     /// Frees everything.

@@ -59,7 +59,7 @@ fn part_of(
     if spread && top::selection(part).is_some() {
         return top::check(part, split);
     }
-    let gathers = spread && is_dot && limits.quads && !part.columns_independent();
+    let gathers = spread && is_dot && limits.gathers && !part.columns_independent();
     if !whole && (!part.columns_independent() && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
     }

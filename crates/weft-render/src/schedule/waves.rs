@@ -415,7 +415,7 @@ impl Columns {
     /// The columns of a workgroup where a product of whole rows is worth spreading, so that the last workgroup gathers
     /// them.
     fn gathered(&self, cols: usize, limits: &Limits) -> Option<usize> {
-        let much = !self.apart && self.floats && limits.quads && cols * self.row_bytes >= MUCH;
+        let much = !self.apart && self.floats && limits.gathers && cols * self.row_bytes >= MUCH;
         much.then(|| below(SHARE / self.row_bytes.max(1)).min(self.across).min(cols))
     }
 

@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 18] = [
+static ALL: [(Departure, Choice); 19] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -47,7 +47,7 @@ static ALL: [(Departure, Choice); 18] = [
     ),
     (
         named("loads.quads=off", "Lanes load one word at a time, which changes the order of sums."),
-        Choice::Gpu(|limits| limits.quads = false),
+        Choice::Gpu(|limits| (limits.quads, limits.gathers) = (false, false)),
     ),
     (
         named("products.matrix=off", "No products are computed by matrix units."),
@@ -63,6 +63,17 @@ static ALL: [(Departure, Choice); 18] = [
             "Schedules are chosen as if the number of multiprocessors were not known.",
         ),
         Choice::Gpu(|limits| limits.processors = 0),
+    ),
+    (
+        named(
+            "schedule.large=on",
+            "Where the number of multiprocessors is not known, 16 bytes are loaded at a time and schedules are those for 128. This changes the order of sums.",
+        ),
+        Choice::Gpu(|limits| {
+            if limits.processors == 0 {
+                *limits = limits.clone().as_large();
+            }
+        }),
     ),
     (named("schedule.reduce=1", "No lanes share a sum."), Choice::Reduce(1)),
     (named("schedule.reduce=4", "Four lanes share each sum."), Choice::Reduce(4)),

@@ -6,9 +6,9 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 use weft_render::{Language, Limits, Shader, Target};
 
-/// Adapters of three kinds: a large card, the least that WebGPU promises, and Apple's.
-pub(super) fn adapters() -> [Target; 3] {
-    let large = Limits {
+/// Adapters of four kinds: a large card, the same if it were known to be large, the least that WebGPU promises, and Apple's.
+pub(super) fn adapters() -> [Target; 4] {
+    let card = Limits {
         invocations: 1024,
         shared_bytes: 48 << 10,
         storage_buffers: 64,
@@ -19,7 +19,8 @@ pub(super) fn adapters() -> [Target; 3] {
         dot4: true,
         ..Limits::webgpu()
     };
-    [large, Limits::webgpu(), Limits::apple()].map(|limits| Target { language: Language::Wgsl, limits })
+    let all = [card.clone(), card.as_large(), Limits::webgpu(), Limits::apple()];
+    all.map(|limits| Target { language: Language::Wgsl, limits })
 }
 
 /// Parses, validates and translates a shader, as wgpu does for Metal.

@@ -5,3 +5,8 @@ mod pieces;
 mod support;
 
 weft_check::device_tests!(crate::support::device);
+
+/// The same with the texts of a large GPU.
+mod large {
+    weft_check::device_tests!(crate::support::large_device);
+}

@@ -27,12 +27,18 @@ enum Together {
 }
 
 impl State {
-    pub(super) fn new(w: &Writer<'_>, cached: &Cached, group: &Expr, len: u32) -> Result<State, Why> {
+    /// Keys, or values: `few` says that no more than two of them are loaded together, which leaves more lanes for columns.
+    pub(super) fn new(
+        w: &Writer<'_>,
+        cached: &Cached,
+        group: &Expr,
+        (len, few): (u32, bool),
+    ) -> Result<State, Why> {
         let even = [cached.offset, cached.row_stride, cached.head_stride, len as usize];
         let together = match w.format(cached.param) {
             Format::Ggml(GgmlType::Q8_0) => Together::Quad,
             Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
-                if w.quads && even.iter().all(|n| n.is_multiple_of(8)) =>
+                if w.quads && !few && even.iter().all(|n| n.is_multiple_of(8)) =>
             {
                 Together::Eight(ty)
             }

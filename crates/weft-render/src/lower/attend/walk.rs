@@ -17,6 +17,9 @@ use crate::schedule::Split;
 /// Most lanes that look for a head's largest score.
 const SEEKERS: u32 = 16;
 
+/// The fewest that are worth exchanging what they found.
+const LEAST_SEEKERS: u32 = 8;
+
 /// Most rounds of lanes across the columns.
 const ITEMS: u32 = 2;
 
@@ -37,11 +40,7 @@ pub(super) struct Walk<'a> {
     block: u32,
     share: u32,
     upcast: u32,
-    /// The lanes across columns, the rounds they take, and the number of teams that split the
-    /// positions.
-    columns: u32,
-    times: u32,
-    teams: u32,
+    across: Across,
     /// In workgroup memory: the queries, the rows of the state that a block reads, the scores, the
     /// largest of some of them, and the teams' partial results, which become the chunk's.
     query: u32,
@@ -49,6 +48,33 @@ pub(super) struct Walk<'a> {
     parts: u32,
     scores: u32,
     tops: u32,
+}
+
+/// How lanes share the columns of a block's values.
+#[derive(Clone, Copy)]
+pub(super) struct Across {
+    /// The lanes across columns, the rounds they take, and the number of teams that split the
+    /// positions.
+    pub(super) columns: u32,
+    pub(super) times: u32,
+    pub(super) teams: u32,
+    /// Neighbouring positions of a team, whose values are loaded together.
+    pub(super) ahead: u32,
+}
+
+impl Across {
+    /// Of lanes that load `per` of `cols` columns at once, for a block of so many positions.
+    pub(super) fn new(lanes: u32, cols: u32, per: u32, block: u32) -> Across {
+        let items = cols / per;
+        // A lane has several items where there are many, so that what it reads of workgroup memory
+        // serves all of them.
+        let each = if per < 8 { ITEMS } else { 1 };
+        let columns = items.div_ceil(each).next_power_of_two().min(lanes);
+        let teams = (lanes / columns).min(block);
+        let times = items.div_ceil(columns);
+        let ahead = even_ahead(block / teams, block.is_multiple_of(teams), times);
+        Across { columns, times, teams, ahead }
+    }
 }
 
 /// A lane's variables for each head.
@@ -71,17 +97,11 @@ impl<'a> Walk<'a> {
         let (lanes, heads, k_len, cols) = (w.code.lanes, place.tile(), word(attend.k_len)?, place.cols());
         let (share, upcast) = (split.reduce, split.upcast);
         let block = split.across(lanes) * upcast;
-        let items = cols / values.per();
-        // A lane has several items where there are many, so that what it reads of workgroup memory
-        // serves all of them.
-        let each = if values.per() < 8 { ITEMS } else { 1 };
-        let columns = items.div_ceil(each).next_power_of_two().min(lanes);
-        let teams = (lanes / columns).min(block);
+        let across = Across::new(lanes, cols, values.per(), block);
         let [query, rows, scores, tops] =
             [heads * k_len, block, heads * block, heads * SEEKERS].map(|n| w.pool.room(n));
-        let (sums, ends) = (heads.saturating_mul(lanes * upcast), teams * heads * chunk_words(cols));
+        let (sums, ends) = (heads.saturating_mul(lanes * upcast), across.teams * heads * chunk_words(cols));
         let parts = w.pool.room(sums.max(ends));
-        let times = items.div_ceil(columns);
         let room = (query, rows, parts, scores, tops);
         let (query, rows, parts, scores, tops) = room;
         Ok(Walk {
@@ -94,9 +114,7 @@ impl<'a> Walk<'a> {
             block,
             share,
             upcast,
-            columns,
-            times,
-            teams,
+            across,
             query,
             rows,
             parts,
@@ -168,7 +186,7 @@ impl<'a> Walk<'a> {
                     let each = |w: &mut Writer<'_>| {
                         (0..self.values.per()).map(|_| w.code.var("y", 0.0f32)).collect()
                     };
-                    (0..self.times).map(|_| each(w)).collect()
+                    (0..self.across.times).map(|_| each(w)).collect()
                 })
                 .collect(),
         }
@@ -263,19 +281,12 @@ impl<'a> Walk<'a> {
     /// Turns scores into weights, relative to the largest score so far.
     fn weigh(&self, w: &mut Writer<'_>, accumulators: &Accumulators) -> Result<(), Why> {
         let (heads, block) = (self.heads, self.block);
-        let seekers = SEEKERS.min(block);
-        w.share(heads * seekers, |w, item| {
-            let (h, s) = (&item / seekers, &item % seekers);
-            let from = w.code.set("from_score", h * block + s + self.scores);
-            let top = reduce::folded(w, Fold::Max, &from, block / seekers, seekers);
-            w.code.store_shared(item + self.tops, top.bits());
-            Ok(())
-        })?;
+        let kept = seek(w, (heads, block), self.scores, self.tops)?;
         w.code.barrier();
         for h in 0..heads {
             let of = h as usize;
-            let from = Expr::U32(self.tops + h * seekers);
-            let block_top = reduce::folded(w, Fold::Max, &from, seekers, 1);
+            let from = Expr::U32(self.tops + h * kept);
+            let block_top = reduce::folded(w, Fold::Max, &from, kept, 1);
             let top = w.code.set("new_top", accumulators.tops[of].clone().max(block_top));
             let shrink = Expr::call(Fun::Exp, [&accumulators.tops[of] - &top]);
             let shrink = w.code.set("shrink", shrink);
@@ -303,18 +314,15 @@ impl<'a> Walk<'a> {
         start: &Expr,
         end: &Expr,
     ) -> Result<(), Why> {
-        let values = self.values;
-        let column = w.code.set("column", Expr::Lane % self.columns);
-        let team = w.code.set("team", Expr::Lane / self.columns);
+        let (values, Across { columns, times, teams, ahead }) = (self.values, self.across);
+        let column = w.code.set("column", Expr::Lane % columns);
+        let team = w.code.set("team", Expr::Lane / columns);
         let last = self.cols / values.per() - 1;
-        let items: Vec<Expr> = (0..self.times)
-            .map(|time| w.code.set("item", (&column + time * self.columns).min(last)))
-            .collect();
-        let each = self.block / self.teams;
-        let ahead = even_ahead(each, self.block.is_multiple_of(self.teams), self.times);
+        let items: Vec<Expr> =
+            (0..times).map(|time| w.code.set("item", (&column + time * columns).min(last))).collect();
         let here = w.code.set("here", (end - start).min(self.block));
         // Idle teams have no position.
-        let range = (&team * ahead, here, self.teams * ahead);
+        let range = (&team * ahead, here, teams * ahead);
         w.count("b", range, |w, b| {
             let mut loaded = Vec::new();
             for a in 0..ahead {
@@ -324,7 +332,7 @@ impl<'a> Walk<'a> {
                 loaded.push(each.collect::<Result<Vec<_>, _>>()?);
             }
             // Lanes of a warp have the same positions.
-            if self.columns.is_multiple_of(WARP) {
+            if columns.is_multiple_of(WARP) {
                 w.hold_loads();
             }
             for (a, loaded) in loaded.into_iter().enumerate() {
@@ -351,9 +359,10 @@ impl<'a> Walk<'a> {
     /// the largest score.
     fn keep_ends(&self, w: &mut Writer<'_>, accumulators: &Accumulators) -> Result<(), Why> {
         let (heads, cols, per) = (self.heads, self.cols, self.values.per());
-        let column = w.code.set("column", Expr::Lane % self.columns);
-        let team = w.code.set("team", Expr::Lane / self.columns);
-        let works = if self.teams * self.columns < w.code.lanes { team.less(self.teams) } else { Expr::True };
+        let Across { columns, teams, .. } = self.across;
+        let column = w.code.set("column", Expr::Lane % columns);
+        let team = w.code.set("team", Expr::Lane / columns);
+        let works = if teams * columns < w.code.lanes { team.less(teams) } else { Expr::True };
         w.when(works, |w| {
             for h in 0..heads {
                 let of = h as usize;
@@ -363,7 +372,7 @@ impl<'a> Walk<'a> {
                 w.code.store_shared(&at + cols, accumulators.totals[of].clone().bits());
                 w.code.store_shared(&at + (cols + 1), accumulators.tops[of].clone().bits());
                 for (time, sums) in accumulators.values[of].iter().enumerate() {
-                    let item = w.code.set("item", &column + time as u32 * self.columns);
+                    let item = w.code.set("item", &column + time as u32 * columns);
                     w.when(item.less(cols / per), |w| {
                         for (part, sum) in sums.iter().enumerate() {
                             w.code.store_shared(&at + &item * per + part as u32, sum.clone().bits());
@@ -382,7 +391,7 @@ impl<'a> Walk<'a> {
     fn over_teams(&self, w: &mut Writer<'_>, h: &Expr, at: &Expr) -> Expr {
         let words = chunk_words(self.cols);
         let from = w.code.set("from_team", h * words + at + self.parts);
-        reduce::folded(w, Fold::Sum, &from, self.teams, self.heads * words)
+        reduce::folded(w, Fold::Sum, &from, self.across.teams, self.heads * words)
     }
 
     /// The chunk's weighted values in a column.
@@ -428,9 +437,50 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Looks for the largest score of each head in a block, and stores what was found from `tops` on. Returns how many lanes found
+/// something for a head. All lanes must get here.
+pub(super) fn seek(
+    w: &mut Writer<'_>,
+    (heads, block): (u32, u32),
+    scores: u32,
+    tops: u32,
+) -> Result<u32, Why> {
+    let found = |w: &mut Writer<'_>, item: &Expr, seekers: u32| {
+        let (h, s) = (item / seekers, item % seekers);
+        let from = w.code.set("from_score", h * block + s + scores);
+        reduce::folded(w, Fold::Max, &from, block / seekers, seekers)
+    };
+    let seekers = SEEKERS.min(block);
+    // Other texts are those that were measured.
+    if !w.quads || w.pool.grows || w.subgroup < LEAST_SEEKERS.min(block) {
+        w.share(heads * seekers, |w, item| {
+            let top = found(w, &item, seekers);
+            w.code.store_shared(item + tops, top.bits());
+            Ok(())
+        })?;
+        return Ok(seekers);
+    }
+    // Lanes tell what they found to each other.
+    let seekers = seekers.min(w.subgroup);
+    let (all, lanes) = (heads * seekers, w.code.lanes);
+    w.count_or_once("time", (0u32.into(), all.div_ceil(lanes).into(), 1), |w, time| {
+        let item = w.code.set("item", time * lanes + Expr::Lane);
+        let exists = if all.is_multiple_of(lanes) { Expr::True } else { item.less(all) };
+        // Lanes without a head seek the last one's, since all of them exchange values.
+        let item = w.code.set("of_item", item.min(all - 1));
+        let top = found(w, &item, seekers);
+        let top = reduce::subgroups(w, Fold::Max, top, seekers);
+        w.when(exists.both(&(&item % seekers).equal(0u32)), |w| {
+            w.code.store_shared(item / seekers + tops, top.bits());
+            Ok(())
+        })
+    })?;
+    Ok(1)
+}
+
 /// How many of `pieces` are loaded before the first is used: a divisor of their number, limited by
 /// the loads in flight, of which each piece takes `loads`; 1 unless `even`.
-fn even_ahead(pieces: u32, even: bool, loads: u32) -> u32 {
+pub(super) fn even_ahead(pieces: u32, even: bool, loads: u32) -> u32 {
     if !even {
         return 1;
     }

@@ -10,6 +10,11 @@ pub(crate) fn device(test: &str) -> Option<GpuDevice> {
     Some(open(&adapter(test)?))
 }
 
+/// The same with the texts of a large GPU, whatever it is.
+pub(crate) fn large_device(test: &str) -> Option<GpuDevice> {
+    Some(open(&adapter(test)?.as_large()))
+}
+
 /// The best GPU of this machine.
 pub(crate) fn adapter(test: &str) -> Option<Adapter> {
     let found = weft_wgpu::adapters().into_iter().next();
