@@ -11,6 +11,7 @@ macro_rules! device_tests {
                 tokens_have_the_bits_that_they_have_alone,
                 prompts_and_replies,
                 every_layout,
+                many_heads_together,
                 windows_and_sinks,
                 wild_positions,
             }

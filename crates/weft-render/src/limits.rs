@@ -48,6 +48,8 @@ pub struct Limits {
     /// Whether a workgroup can see what others of its launch stored, once they have counted themselves. Then products of
     /// whole rows can be spread over workgroups, of which the last one goes on.
     pub gathers: bool,
+    /// Whether a workgroup can have many heads of attention in prompts, where matrix units do not compute it.
+    pub tiles: bool,
     /// Most words of weights that a lane loads ahead of all that it does with them, each into a
     /// register: before it waits for the launch before it, if it knows which; 0 for none.
     pub early_words: u32,
@@ -87,6 +89,7 @@ impl Limits {
             dot4: true,
             quads: true,
             gathers: true,
+            tiles: false,
             early_words: 128,
             matrix: false,
             matrix_halves: false,
@@ -110,6 +113,7 @@ impl Limits {
             dot4: false,
             quads: false,
             gathers: false,
+            tiles: false,
             early_words: 0,
             matrix: false,
             matrix_halves: false,
@@ -140,6 +144,12 @@ impl Limits {
     #[must_use]
     pub const fn as_large(self) -> Limits {
         Limits { quads: true, early_words: 128, processors: 128, ..self }
+    }
+
+    /// The same with [`tiles`](Limits::tiles), which load 16 bytes at a time.
+    #[must_use]
+    pub const fn with_tiles(self) -> Limits {
+        Limits { tiles: true, ..self.as_large() }
     }
 
     /// The number of pieces of a weight of so many bytes; at least one.

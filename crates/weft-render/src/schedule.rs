@@ -13,6 +13,7 @@ pub(crate) mod check;
 pub(crate) mod heuristic;
 pub(crate) mod order;
 pub(crate) mod picks;
+pub(crate) mod tiles;
 pub(crate) mod top;
 pub(crate) mod tuned;
 pub(crate) mod waves;

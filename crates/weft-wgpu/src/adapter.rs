@@ -97,7 +97,7 @@ impl Adapter {
         Adapter { pieces: Some(bytes), ..self }
     }
 
-    /// The same adapter, with texts that load 16 bytes at a time and schedules of a large GPU ([`Limits::as_large`]).
+    /// The same adapter, with texts that load 16 bytes at a time and schedules of a large GPU ([`Limits::with_tiles`]).
     #[must_use]
     pub fn as_large(self) -> Adapter {
         Adapter { large: true, ..self }
@@ -106,7 +106,7 @@ impl Adapter {
     /// The limits that kernels are rendered for.
     pub fn limits(&self) -> Limits {
         let limits = limits::of(&self.info, &self.raw.limits(), self.features());
-        let limits = if self.large { limits.as_large() } else { limits };
+        let limits = if self.large { limits.with_tiles() } else { limits };
         let pieces = self.pieces.map_or(limits.piece_bytes, limits::piece_bytes);
         Limits { piece_bytes: limits.piece_bytes.min(pieces), ..limits }
     }

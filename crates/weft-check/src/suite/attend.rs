@@ -191,6 +191,36 @@ pub fn every_layout(device: &mut dyn Device) {
     }
 }
 
+/// Many heads of a token in one workgroup, as some GPUs have them in prompts: the bits are those of one head at a time, and of
+/// chunks that have workgroups of their own, as replies have them.
+pub fn many_heads_together(device: &mut dyn Device) {
+    let mut random = Random::new(7);
+    let sequences = [60..66, 0..1, 127..129, 200..201];
+    for (ty, heads, kv_heads, v_len, window) in [
+        (GgmlType::BF16, 2, 1, 512, None),
+        (GgmlType::F16, 8, 2, 256, Some(100)),
+        (GgmlType::BF16, 12, 2, 128, None),
+        (GgmlType::F16, 10, 1, 64, Some(37)),
+    ] {
+        let shape = Shape { heads, kv_heads, k_len: v_len + 64, v_len, latent: kv_heads == 1 };
+        let mut case = case_of(&mut random, ty, shape, &sequences);
+        if let Some(window) = window {
+            case = windowed(&mut random, case, window);
+        }
+        // Two teams of lanes, and a block of as many positions as a chunk.
+        let (lanes, upcast) = (v_len / 2, 1024 / v_len);
+        let layout = |rows: usize| {
+            format!("lanes {lanes}; rows {rows} width {v_len} reduce 8 upcast {upcast} chunk 64")
+        };
+        let one = case.check_with(device, &layout(1));
+        for rows in [2, heads / kv_heads] {
+            assert!(case.check_with(device, &layout(rows))[6] == one[6], "{rows} heads have other bits");
+        }
+        let spread = case.check_with(device, &(layout(1) + " spread"));
+        assert!(spread[6] == one[6], "other bits when chunks are spread");
+    }
+}
+
 /// Windows of any length, anywhere in a chunk. The bits are those of each token alone, and of any way to visit chunks.
 pub fn windows_and_sinks(device: &mut dyn Device) {
     let mut random = Random::new(6);

@@ -11,6 +11,7 @@ mod members;
 mod scores;
 mod stage;
 mod state;
+mod tile;
 mod units;
 mod walk;
 
@@ -19,6 +20,7 @@ use weft_kern::{Attend, Part};
 use crate::code::expr::Expr;
 use crate::lower::attend::context::{Context, knows_positions};
 use crate::lower::attend::state::State;
+use crate::lower::attend::tile::Tile;
 use crate::lower::attend::walk::Walk;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Place;
@@ -110,6 +112,17 @@ pub(crate) fn attend(
     let keys = State::new(w, &attend.k, &group, (k_len, false))?;
     // Fewer teams of lanes have fewer results in workgroup memory.
     let values = State::new(w, &attend.v, &group, (cols, !w.pool.grows))?;
+    if pass == Pass::Whole
+        && let Some(tile) = Tile::new(w, (part, attend), place, split, (&keys, &values))?
+    {
+        tile.queries(w, place)?;
+        let joined = tile.joined(w, place)?;
+        let first = context.start_of(&0u32.into());
+        w.count("chunk_start", (first, context.seen.clone(), split.chunk), |w, start| {
+            tile.chunk(w, &context, &start, &joined)
+        })?;
+        return Ok(Some(tile.finish(w, &joined)));
+    }
     let walk = Walk::new(w, attend, place, split, (&keys, &values))?;
     match (pass, &place.chunk) {
         (Pass::Chunks { slot, at }, Some(chunk)) => {

@@ -39,6 +39,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) counts: BTreeSet<ParamId>,
     /// Whether four neighbouring words are loaded at once.
     pub(crate) quads: bool,
+    /// Whether a workgroup can have many heads of attention.
+    pub(crate) tiles: bool,
     /// Most words of weights that a lane loads ahead.
     pub(crate) early_words: u32,
     /// Whether each part waits for the launch before this one.
@@ -84,6 +86,11 @@ impl Pool {
         Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations, grows }
     }
 
+    /// Frees all from word `at` on.
+    pub(crate) fn free_from(&mut self, at: u32) {
+        self.next = self.next.min(at);
+    }
+
     /// Frees everything.
     pub(crate) fn clear(&mut self) {
         (self.next, self.top) = (0, 0);
@@ -96,7 +103,7 @@ impl<'k> Writer<'k> {
         let (code, pool) = (Builder::new(lanes), Pool::new(limits));
         let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
         let (starts, counts) = (BTreeSet::new(), BTreeSet::new());
-        let quads = limits.quads;
+        let (quads, grows) = (limits.quads, pool.grows);
         Writer {
             kernel,
             slots,
@@ -108,6 +115,7 @@ impl<'k> Writer<'k> {
             starts,
             counts,
             quads,
+            tiles: limits.tiles && quads && !grows,
             early_words: limits.early_words,
             waits: false,
             holds: true,

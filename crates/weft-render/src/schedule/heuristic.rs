@@ -47,7 +47,7 @@ const MANY_ROWS: usize = 64;
 const CHUNK: usize = 128;
 
 /// Workgroups that keep a large GPU busy with attention.
-const BUSY_GROUPS: usize = 256;
+pub(crate) const BUSY_GROUPS: usize = 256;
 
 /// Most words of scratch memory for chunks that are spread over workgroups.
 const MOST_PUT_DOWN: usize = 16 << 20;

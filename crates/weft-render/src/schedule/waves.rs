@@ -18,6 +18,7 @@ use crate::schedule::heuristic::{
 };
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::picks::Picks;
+use crate::schedule::tiles::tiled;
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention};
 use crate::shader::COUNTER_BYTES;
@@ -102,6 +103,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
         for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
             if let Anchor::Attend(attend) = &part.anchor {
                 *split = scored(kernel, attend, limits, schedule.lanes, *split);
+                *split = tiled(kernel, (part, attend), max, limits, schedule.lanes, *split).unwrap_or(*split);
             }
             if let Some(matrix) = attention::on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
                 *split = matrix;

@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 19] = [
+static ALL: [(Departure, Choice); 20] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -72,6 +72,17 @@ static ALL: [(Departure, Choice); 19] = [
         Choice::Gpu(|limits| {
             if limits.processors == 0 {
                 *limits = limits.clone().as_large();
+            }
+        }),
+    ),
+    (
+        named(
+            "attention.tiles=on",
+            "The same, and a workgroup has up to ten heads of a token in the latent attention of prompts, which changes no further bit.",
+        ),
+        Choice::Gpu(|limits| {
+            if limits.processors == 0 {
+                *limits = limits.clone().with_tiles();
             }
         }),
     ),

@@ -50,6 +50,31 @@ fn kernels_of_the_fixtures() {
     assert_eq!(refused, Vec::<String>::new());
 }
 
+/// Ten heads of a token share what is loaded of the cache where there are enough tokens, and as many as memory has room for.
+#[test]
+fn prompts_have_many_heads_together() {
+    let [card, large, ..] = adapters();
+    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let heads = |tokens: usize, target: &Target| {
+        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
+        let mut found = None;
+        for (at, call) in plan.calls.iter().enumerate() {
+            for shader in render(&plan.kernels[call.kernel], &slots(&plan, at, false), &max, target).unwrap()
+            {
+                let split = shader.source.split_once(": attend [T, 20] × 512; rows ");
+                found = found.or(split.map(|(_, split)| split.split(' ').next().unwrap().to_string()));
+            }
+        }
+        found.unwrap().parse::<u32>().unwrap()
+    };
+    let small = Limits { shared_bytes: 32 << 10, ..large.limits.clone() };
+    let small = Target { limits: small, ..large.clone() };
+    assert_eq!([1, 8, 128, 512].map(|tokens| heads(tokens, &large)), [2, 4, 10, 10]);
+    assert_eq!([128, 512].map(|tokens| heads(tokens, &small)), [4, 4]);
+    assert_eq!(heads(512, &card), 4);
+}
+
 /// Weights that are larger than a binding are several bindings, in all kernels that read weights.
 #[test]
 fn kernels_of_weights_in_pieces() {

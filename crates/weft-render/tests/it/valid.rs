@@ -19,7 +19,7 @@ pub(super) fn adapters() -> [Target; 4] {
         dot4: true,
         ..Limits::webgpu()
     };
-    let all = [card.clone(), card.as_large(), Limits::webgpu(), Limits::apple()];
+    let all = [card.clone(), card.with_tiles(), Limits::webgpu(), Limits::apple()];
     all.map(|limits| Target { language: Language::Wgsl, limits })
 }
 

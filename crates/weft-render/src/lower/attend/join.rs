@@ -116,7 +116,7 @@ impl Joined {
 }
 
 /// The head of a row of the tile.
-fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
+pub(super) fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
     place.row_to_read(&mut w.code, row).axes.get(1).cloned().unwrap_or(Expr::U32(0))
 }
 
