@@ -19,8 +19,8 @@ pub(crate) struct Config {
     keys: Map<String, Value>,
 }
 
-/// Reads a text file of bounded length.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
+/// Reads a file of bounded length.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
     let about = fs::metadata(path).map_err(failed)?;
     if !about.is_file() || about.len() > MAX_BYTES {
@@ -29,7 +29,12 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
             format!("expected a file of at most {MAX_BYTES} bytes, found {}", about.len()),
         ));
     }
-    fs::read_to_string(path).map_err(failed)
+    fs::read(path).map_err(failed)
+}
+
+/// Reads a text file of bounded length.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read_bytes(path)?).map_err(|error| refuse(path, format!("not UTF-8: {error}")))
 }
 
 impl Config {
@@ -72,6 +77,11 @@ impl Config {
             Some(found) => return Err(self.mismatch(key, "an object", found)),
         };
         Ok(Config { path: self.path.clone(), prefix: format!("{}{key}.", self.prefix), keys })
+    }
+
+    /// All keys and their values.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.keys.iter().map(|(key, value)| (&**key, value))
     }
 
     /// Sets a key that has no value.

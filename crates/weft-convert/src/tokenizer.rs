@@ -1,5 +1,6 @@
 //! The `tokenizer.*` keys, from tokenizer.json and its companions.
 
+mod pieces;
 mod special;
 
 use std::path::Path;
@@ -11,7 +12,7 @@ use weft_text::pre_tokenizers_like;
 use crate::config::Config;
 use crate::error::{Result, refuse};
 pub(crate) use special::Kind;
-use special::{Added, Roles, template};
+use special::{Added, Roles, looks_special, template};
 
 /// The types of tokens in GGUF.
 const NORMAL: i32 = 1;
@@ -19,32 +20,50 @@ const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
 
+/// The number of tokens by which llama.cpp knows models of this family whose texts begin with no token: Granite's and SmolLM's.
+const NO_BOS: usize = 49152;
+
 /// Writes the keys.
 pub(crate) fn write(metadata: &mut Metadata, folder: &Path, config: &Config, kind: Kind) -> Result<()> {
-    let path = folder.join("tokenizer.json");
-    if !path.exists() {
-        return Err(refuse(folder, without_tokenizer(folder)));
+    let [path, model] = ["tokenizer.json", "tokenizer.model"].map(|name| folder.join(name));
+    if !path.exists() && !model.exists() {
+        return Err(refuse(folder, "expected tokenizer.json or tokenizer.model, found neither"));
     }
-    let tokenizer = Config::read(&path)?;
-    let bpe = Bpe::read(&tokenizer, config)?;
-    metadata.insert("tokenizer.ggml.model", "gpt2");
-    metadata.insert("tokenizer.ggml.pre", bpe.pre(kind)?);
-    let (tokens, types) = bpe.tokens()?;
-    let count = tokens.len();
-    metadata.insert("tokenizer.ggml.tokens", tokens);
-    metadata.insert("tokenizer.ggml.token_type", types);
-    metadata.insert("tokenizer.ggml.merges", bpe.merges()?);
+    let tokenizer = Config::read_if_any(&path)?;
     let settings = Config::read_if_any(&folder.join("tokenizer_config.json"))?;
-    Roles::read(&tokenizer, &settings, config, &bpe.added, kind)?.write(metadata, count, config)?;
+    let added = added(&tokenizer)?;
+    // Files that have both have the same tokenizer twice.
+    let is_pieces = model.exists() && Bpe::read(&tokenizer, config, &added).is_err();
+    let count = if is_pieces {
+        pieces::write(metadata, &model, config, &settings, &added, kind)?
+    } else {
+        Bpe::read(&tokenizer, config, &added)?.write(metadata, kind)?
+    };
+    Roles::read(&tokenizer, &settings, config, &added, kind)?.write(metadata, count, config)?;
+    if kind == Kind::Llama {
+        if let Some(prefix) = settings.bool("add_prefix_space")? {
+            metadata.insert("tokenizer.ggml.add_space_prefix", prefix);
+        }
+        if count == NO_BOS {
+            metadata.insert("tokenizer.ggml.add_bos_token", false);
+        }
+    }
     template(metadata, folder, &settings)
 }
 
-fn without_tokenizer(folder: &Path) -> &'static str {
-    if folder.join("tokenizer.model").exists() {
-        "it has a SentencePiece tokenizer (tokenizer.model) only, which cannot be converted yet; expected tokenizer.json"
-    } else {
-        "expected tokenizer.json, which it does not have"
-    }
+/// The tokens of tokenizer.json that are found in text before all others.
+fn added(tokenizer: &Config) -> Result<Vec<Added>> {
+    let token = |(at, token): (usize, &Value)| {
+        let id = token.get("id").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
+        let text = token.get("content").and_then(Value::as_str);
+        let (Some(id), Some(text)) = (id, text) else {
+            let problem = format!("`added_tokens[{at}]` has no `id` or no `content`");
+            return Err(refuse(tokenizer.path(), problem));
+        };
+        let is_special = token.get("special").and_then(Value::as_bool).unwrap_or(false);
+        Ok(Added { id, text: text.into(), is_special })
+    };
+    tokenizer.list("added_tokens")?.unwrap_or_default().iter().enumerate().map(token).collect()
 }
 
 /// A tokenizer.json with byte-level BPE.
@@ -52,13 +71,14 @@ struct Bpe<'a> {
     path: &'a Path,
     pre_tokenizer: &'a Value,
     model: &'a serde_json::Map<String, Value>,
-    added: Vec<Added>,
+    added: &'a [Added],
     /// How many tokens the model has, with those that have no name.
     count: usize,
 }
 
 impl<'a> Bpe<'a> {
-    fn read(tokenizer: &'a Config, config: &Config) -> Result<Bpe<'a>> {
+    /// Reads a tokenizer, if it is of this kind.
+    fn read(tokenizer: &'a Config, config: &Config, added: &'a [Added]) -> Result<Bpe<'a>> {
         let path = tokenizer.path();
         let Some(model) = tokenizer.value("model").and_then(Value::as_object) else {
             return Err(tokenizer.missing("model"));
@@ -66,26 +86,25 @@ impl<'a> Bpe<'a> {
         let is_bpe = model.get("type").is_none_or(|kind| kind == "BPE");
         let has_fallback = model.get("byte_fallback").is_some_and(|fallback| fallback == true);
         if !is_bpe || has_fallback {
-            let found = if has_fallback {
-                "BPE with byte fallback, as SentencePiece has it"
-            } else {
-                "another model than BPE"
-            };
-            return Err(refuse(path, format!("it is {found}; byte-level BPE can be converted")));
-        }
-        let mut added = Vec::new();
-        for (at, token) in tokenizer.list("added_tokens")?.unwrap_or_default().iter().enumerate() {
-            let id = token.get("id").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
-            let text = token.get("content").and_then(Value::as_str);
-            let (Some(id), Some(text)) = (id, text) else {
-                return Err(refuse(path, format!("`added_tokens[{at}]` has no `id` or no `content`")));
-            };
-            let is_special = token.get("special").and_then(Value::as_bool).unwrap_or(false);
-            added.push(Added { id, text: text.into(), is_special });
+            let found = if has_fallback { "SentencePiece's BPE" } else { "another model than BPE" };
+            let problem =
+                format!("it is {found}; byte-level BPE can be converted, or SentencePiece's tokenizer.model");
+            return Err(refuse(path, problem));
         }
         let pre_tokenizer = tokenizer.value("pre_tokenizer").unwrap_or(&Value::Null);
         let count = config.require_u32("vocab_size")? as usize;
         Ok(Bpe { path, pre_tokenizer, model, added, count })
+    }
+
+    /// Writes the tokens, and returns how many there are.
+    fn write(&self, metadata: &mut Metadata, kind: Kind) -> Result<usize> {
+        metadata.insert("tokenizer.ggml.model", "gpt2");
+        metadata.insert("tokenizer.ggml.pre", self.pre(kind)?);
+        let (tokens, types) = self.tokens()?;
+        metadata.insert("tokenizer.ggml.tokens", tokens);
+        metadata.insert("tokenizer.ggml.token_type", types);
+        metadata.insert("tokenizer.ggml.merges", self.merges()?);
+        Ok(self.count)
     }
 
     /// The name of the pre-tokenizer.
@@ -125,7 +144,7 @@ impl<'a> Bpe<'a> {
             let slot = id.as_u64().and_then(|id| tokens.get_mut(usize::try_from(id).ok()?));
             *slot.ok_or_else(|| beyond(text, id))? = Some((text, NORMAL));
         }
-        for Added { id, text, is_special } in &self.added {
+        for Added { id, text, is_special } in self.added {
             let kind = if *is_special || looks_special(text) { CONTROL } else { USER_DEFINED };
             *tokens.get_mut(*id).ok_or_else(|| beyond(text, id))? = Some((text, kind));
         }
@@ -163,13 +182,4 @@ impl<'a> Bpe<'a> {
         }
         Ok(merges)
     }
-}
-
-/// Whether a token is a control token by its name: some models do not mark theirs.
-fn looks_special(text: &str) -> bool {
-    let is_between = |start: &str, end: &str| text.starts_with(start) && text.ends_with(end);
-    ["<pad>", "<mask>", "<2mass>", "[@BOS@]"].contains(&text)
-        || is_between("<|", "|>")
-        || is_between("<｜", "｜>")
-        || is_between("<unused", ">")
 }

@@ -1,4 +1,4 @@
-//! Latent attention with a mixture of experts: `deepseek2`. DeepSeek-V2, V3 and R1, Moonlight, and GLM-4.7-Flash, which also has a layer
+//! Latent attention with a mixture of experts: `deepseek2`. DeepSeek-V2, V3 and R1, and GLM-4.7-Flash, which also has a layer
 //! for multi-token prediction.
 
 use crate::common::{

@@ -4,15 +4,16 @@ use crate::common::{
     Sizes, add_ends, add_layer, copy_u32, count, experts, gated, grouped_attention, second_norm, write_keys,
 };
 use crate::error::{Result, refuse};
-use crate::family::{Family, PLAIN};
+use crate::family::Family;
 use crate::model::{Model, Rule};
+use crate::tokenizer::Kind;
 
 pub(super) const LLAMA: Family = Family {
     names: &["LlamaForCausalLM", "LLaMAForCausalLM"],
     architecture: "llama",
     defaults: &[("max_position_embeddings", 2048.0), ("rms_norm_eps", 1e-6), ("rope_theta", 10000.0)],
+    tokenizer: Kind::Llama,
     write: |model| dense(model, true),
-    ..PLAIN
 };
 
 pub(super) const MISTRAL: Family = Family { names: &["MistralForCausalLM"], ..LLAMA };

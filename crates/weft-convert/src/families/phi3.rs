@@ -2,16 +2,17 @@
 
 use crate::common::{Sizes, add_ends, add_layer, second_norm};
 use crate::error::{Result, refuse};
-use crate::family::{Family, PLAIN};
+use crate::family::Family;
 use crate::model::{Model, rule};
 use crate::rope::Rope;
+use crate::tokenizer::Kind;
 
 pub(super) const PHI3: Family = Family {
     names: &["Phi3ForCausalLM"],
     architecture: "phi3",
     defaults: &[("max_position_embeddings", 4096.0), ("rms_norm_eps", 1e-5), ("rope_theta", 10000.0)],
+    tokenizer: Kind::Phi,
     write,
-    ..PLAIN
 };
 
 fn write(model: &mut Model<'_>) -> Result<()> {

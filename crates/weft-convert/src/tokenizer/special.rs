@@ -18,6 +18,10 @@ use crate::error::Result;
 pub(crate) enum Kind {
     /// Nothing.
     Usual,
+    /// Llama's: the settings say whether texts begin with a space, whatever the tokenizer.
+    Llama,
+    /// Phi's, where it is SentencePiece: added tokens are written as they are.
+    Phi,
     /// GLM's: the prompt begins with `[gMASK]`, and a turn ends where the next one begins.
     Glm,
 }
@@ -48,6 +52,15 @@ const TURN_ROLES: [&str; 2] = ["eot", "eom"];
 
 /// The most chat templates a model can have besides its own.
 const MAX_TEMPLATES: usize = 64;
+
+/// Whether a token is a control token by its name: some models do not mark theirs.
+pub(super) fn looks_special(text: &str) -> bool {
+    let is_between = |start: &str, end: &str| text.starts_with(start) && text.ends_with(end);
+    ["<pad>", "<mask>", "<2mass>", "[@BOS@]"].contains(&text)
+        || is_between("<|", "|>")
+        || is_between("<｜", "｜>")
+        || is_between("<unused", ">")
+}
 
 #[derive(Debug)]
 pub(super) struct Roles {

@@ -166,7 +166,7 @@ fn configurations_that_cannot_be_converted() {
 fn tokenizers_that_cannot_be_converted() {
     let file = "tokenizer.json";
     check(file, |json| json["model"]["type"] = "Unigram".into(), "it is another model than BPE");
-    check(file, |json| json["model"]["byte_fallback"] = true.into(), "BPE with byte fallback");
+    check(file, |json| json["model"]["byte_fallback"] = true.into(), "it is SentencePiece's BPE");
     check(
         file,
         |json| json["pre_tokenizer"] = json!({ "type": "Metaspace" }),
@@ -185,7 +185,7 @@ fn tokenizers_that_cannot_be_converted() {
     copy.edit("config.json", |config| config["pad_token_id"] = json!(9999));
     refused(&copy, "config.json", "`pad_token_id` is 9999; expected the id of one of 304 tokens");
     fs::remove_file(copy.path(file)).unwrap();
-    refused(&copy, "", "expected tokenizer.json, which it does not have");
+    refused(&copy, "", "expected tokenizer.json or tokenizer.model, found neither");
     fs::write(copy.path("tokenizer.model"), "").unwrap();
-    refused(&copy, "", "SentencePiece tokenizer (tokenizer.model) only");
+    refused(&copy, "", "tokenizer.model: its model is Unigram, which cannot be converted");
 }

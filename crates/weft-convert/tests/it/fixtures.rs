@@ -77,6 +77,7 @@ fn shown(value: &Value) -> Json {
         Value::F32(value) => return json!(f64::from(*value)),
         Value::Bool(value) => return json!(value),
         Value::String(value) => return json!(value),
+        Value::Array(Array::F32(values)) => values.iter().map(|value| json!(f64::from(*value))).collect(),
         Value::Array(Array::I32(values)) => values.iter().map(|value| json!(value)).collect(),
         Value::Array(Array::String(texts)) => {
             texts.iter().map(|text| json!(std::str::from_utf8(text).unwrap())).collect()
@@ -123,7 +124,7 @@ fn check(name: &str, found: &Conversion) {
 
 #[test]
 fn keys_and_tensors_are_those_of_llama_cpp() {
-    for name in ["llama", "glm4-moe-lite"] {
+    for name in ["llama", "glm4-moe-lite", "mistral-pieces"] {
         check(name, &Conversion::open(&model(name)).unwrap());
     }
 }

@@ -23,7 +23,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, pro
 from transformers import AutoConfig, AutoModelForCausalLM
 
 HERE = pathlib.Path(__file__).resolve().parent
-FIXTURES = ["llama", "glm4-moe-lite"]
+FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -53,7 +53,7 @@ KINDS = {
     "llama-tied-f16": dict(
         config={"model_type": "llama", "hidden_size": 36, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 3, "num_key_value_heads": 3,
                 "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": True, "attention_bias": True, "mlp_bias": False},
-        pre="smollm", digits=True, dtype="float16", bos="<|im_start|>", eos="<|im_end|>"),
+        pre="smollm", digits=True, dtype="float16", space=False, bos="<|im_start|>", eos="<|im_end|>"),
     "mistral": dict(
         config={"model_type": "mistral", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 3, "num_key_value_heads": 1,
                 "head_dim": 32, "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": False},
@@ -62,6 +62,16 @@ KINDS = {
         config={"model_type": "mixtral", "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
                 "num_local_experts": 4, "num_experts_per_tok": 2, "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": False},
         pre="llama-bpe", splits=[LLAMA3], ignore_merges=True, dtype="bfloat16", bos="<s>", eos="</s>"),
+    # SentencePiece, without and with a tokenizer.json.
+    "mistral-pieces": dict(
+        config={"model_type": "mistral", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 1, "num_attention_heads": 3, "num_key_value_heads": 1,
+                "head_dim": 32, "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "tie_word_embeddings": False},
+        dtype="bfloat16", bos="<s>", eos="</s>", pieces=True),
+    "phi3-pieces": dict(
+        config={"model_type": "phi3", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 1, "num_attention_heads": 6, "num_key_value_heads": 2,
+                "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "original_max_position_embeddings": 512, "tie_word_embeddings": True, "sliding_window": 200,
+                "rope_theta": 10000.0, "pad_token_id": 0},
+        old=True, dtype="bfloat16", bos="<s>", eos="</s>", pieces=True, json=True),
     "qwen2": dict(
         config={"model_type": "qwen2", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2,
                 "rms_norm_eps": 1e-6, "max_position_embeddings": 512, "tie_word_embeddings": True, "rope_theta": 1000000.0},
@@ -118,6 +128,33 @@ CONTROL = ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>", "<|e
 CONTROL_OF_GLM = ["<|endoftext|>", "[gMASK]", "<sop>", "<|user|>", "<|assistant|>", "<|observation|>"]
 
 
+def pieces(kind, folder):
+    """Writes tokenizer.model and tokenizer_config.json, and returns the number of tokens and the ids of the added ones."""
+    import io
+
+    import sentencepiece
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT * 20), model_writer=model, vocab_size=340, model_type="bpe", byte_fallback=True, normalization_rule_name="identity", character_coverage=0.98,
+        user_defined_symbols=["<tool>"], minloglevel=2, num_threads=1)
+    (folder / "tokenizer.model").write_bytes(model.getvalue())
+    ids = {"<unk>": 0, "<s>": 1, "</s>": 2}
+    added = {**{id: (text, True) for text, id in ids.items()}, 340: ("<|user|>", False), 341: ("▁▁think", False), 342: ("<|end|>", True)}
+    decoder = {str(id): {"content": text, "special": special, "lstrip": False, "rstrip": False, "normalized": False, "single_word": False} for id, (text, special) in added.items()}
+    config = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "add_prefix_space": True, "chat_template": CHATML,
+              "added_tokens_decoder": decoder, "bos_token": "<s>", "eos_token": "</s>", "unk_token": {"content": "<unk>"}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n")
+    if kind.get("json"):
+        template = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}], "pair": []}
+        written = {"added_tokens": [{"id": id, "content": text, "special": special} for id, (text, special) in added.items()], "post_processor": template,
+                   "model": {"type": "BPE", "byte_fallback": True, "vocab": {}, "merges": []}}
+        (folder / "tokenizer.json").write_text(json.dumps(written, ensure_ascii=False) + "\n")
+    else:
+        (folder / "added_tokens.json").write_text(json.dumps({"<|more|>": 343, "<|end|>": 342}) + "\n")
+    return 344, ids
+
+
 def tokenizer(kind, folder):
     """Writes tokenizer.json and tokenizer_config.json, and returns the number of tokens and the ids of the added ones."""
     tok = Tokenizer(models.BPE(ignore_merges=kind.get("ignore_merges", False)))
@@ -140,6 +177,8 @@ def tokenizer(kind, folder):
     config |= {f"{role}_token": kind[role] for role in ("bos", "eos", "pad") if role in kind}
     if "bos" not in kind:
         config["add_bos_token"] = False
+    if "space" in kind:
+        config["add_prefix_space"] = kind["space"]
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1, ensure_ascii=False) + "\n")
     return tok.get_vocab_size(), ids
 
@@ -173,7 +212,7 @@ def make(name, folder):
     kind = KINDS[name]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    vocab, ids = tokenizer(kind, folder)
+    vocab, ids = (pieces if kind.get("pieces") else tokenizer)(kind, folder)
     # Rows for which there is no token, as real models have them.
     values = kind["config"] | {"vocab_size": vocab + 5}
     values |= {f"{role}_token_id": ids[kind[role]] for role in ("bos", "eos") if role in kind}
@@ -223,7 +262,7 @@ def convert(name, folder, out, llama_cpp):
     import convert_hf_to_gguf
     from conversion.base import TextModel
 
-    TextModel.get_vocab_base_pre = lambda self, tokenizer: KINDS[name]["pre"]
+    TextModel.get_vocab_base_pre = lambda self, tokenizer: KINDS[name].get("pre")
     sys.argv = ["convert_hf_to_gguf.py", str(folder), "--outfile", str(out), "--outtype", "auto"]
     convert_hf_to_gguf.main()
 
