@@ -1,5 +1,7 @@
 //! What the families share: sizes of the model, the keys that most of them write, and the tensors around and in most layers.
 
+use serde_json::Value as Json;
+
 use crate::config::Config;
 use crate::error::{Result, refuse};
 use crate::model::{Model, Rule, rule};
@@ -39,6 +41,17 @@ pub(crate) fn count(config: &Config, key: &str) -> Result<u32> {
     Err(config.mismatch(key, &format!("an integer from 1 to {MAX_COUNT}"), &found.into()))
 }
 
+/// Checks that a key has the value that the family computes with, for which GGUF has no key.
+pub(crate) fn require(config: &Config, key: &str, value: impl Into<Json>) -> Result<()> {
+    let value = value.into();
+    match config.value(key) {
+        Some(found) if *found != value => {
+            Err(config.mismatch(key, &format!("{value}, as the family always computes"), found))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Sizes {
     /// Reads the sizes.
     pub(crate) fn read(config: &Config) -> Result<Sizes> {
@@ -58,6 +71,7 @@ impl Sizes {
             );
             return Err(refuse(config.path(), problem));
         }
+        require(config, "hidden_act", "silu")?;
         let (vocab, inner) = (count("vocab_size")?, count("intermediate_size")?);
         Ok(Sizes { layers, vocab, hidden, inner, heads, kv_heads, head })
     }

@@ -2,7 +2,7 @@
 
 use crate::common::{
     Sizes, add_ends, add_layer, copy_u32, count, count_of, experts, gated, grouped_attention, head_norms,
-    second_norm, shared_expert, write_keys,
+    require, second_norm, shared_expert, write_keys,
 };
 use crate::error::Result;
 use crate::family::{Family, PLAIN};
@@ -49,6 +49,7 @@ fn dense(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()
 }
 
 fn qwen2_moe(model: &mut Model<'_>) -> Result<()> {
+    require(model.config, "norm_topk_prob", false)?;
     let shared = count(model.config, "shared_expert_intermediate_size")?.into();
     copy_u32(model, "shared_expert_intermediate_size", "expert_shared_feed_forward_length")?;
     mixture(model, |sizes| {
@@ -59,6 +60,7 @@ fn qwen2_moe(model: &mut Model<'_>) -> Result<()> {
 }
 
 fn qwen3_moe(model: &mut Model<'_>) -> Result<()> {
+    require(model.config, "norm_topk_prob", true)?;
     mixture(model, head_norms)
 }
 

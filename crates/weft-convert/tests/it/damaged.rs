@@ -136,6 +136,11 @@ fn configurations_that_cannot_be_converted() {
         "`num_attention_heads` is 0; expected an integer from 1",
     );
     check(file, set("num_key_value_heads", json!(3)), "4 query heads cannot share 3 heads");
+    check(
+        file,
+        set("hidden_act", "gelu".into()),
+        "`hidden_act` is \"gelu\"; expected \"silu\", as the family always",
+    );
     check(file, set("head_dim", json!(9)), "a head has 9 values; an even number");
     check(file, set("vocab_size", Value::Null), "`vocab_size` is missing");
     check(file, set("rope_scaling", json!({ "type": "magic" })), "rotary scaling `magic` is not supported");

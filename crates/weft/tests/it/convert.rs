@@ -12,7 +12,9 @@ fn folder_of(name: &str) -> PathBuf {
 #[test]
 fn a_converted_model_runs() {
     let folder = Folder::new();
-    for (name, architecture) in [("llama", "llama"), ("glm4-moe-lite", "deepseek2")] {
+    for (name, architecture) in
+        [("llama", "llama"), ("glm4-moe-lite", "deepseek2"), ("mistral-pieces", "llama")]
+    {
         let (from, out) =
             (folder_of(name).display().to_string(), folder.join("out.gguf").display().to_string());
         let done = weft(["convert", &from, &out, "--json"]).run().json();
