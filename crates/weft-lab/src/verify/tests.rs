@@ -54,8 +54,9 @@ fn the_cpu_is_right_on_every_model() {
         println!("{name}: {compared} of {values} values, {unknown} unknown, worst {worst:.3}");
         assert!(worst > 0.0, "the device does round");
         assert!(compared > 10_000 && unknown * 20 < compared, "{name}: {compared} compared, {unknown} not");
-        // Equal layers are sampled.
-        assert_eq!(found.launches.len() < found.of, name.starts_with("ds2"), "{name}");
+        // Where many layers are equal, some are verified.
+        let many = name.starts_with("ds2") || name.starts_with("gemma3");
+        assert_eq!(found.launches.len() < found.of, many, "{name}");
     }
 }
 
