@@ -14,7 +14,7 @@ mod windows;
 use weft_ir::NodeId;
 
 pub(crate) use gated::{Activation, Gated, JoinedGated};
-pub(crate) use gqa::{Grouped, Heads};
+pub(crate) use gqa::{Grouped, Heads, only_scale};
 pub(crate) use mla::{Latent, Queries};
 pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};
 pub(crate) use norm::RmsNorm;

@@ -70,19 +70,27 @@ impl Heads {
     ///
     /// If the file asks for another.
     pub(crate) fn only_scale(&self, keys: &Keys<'_>) -> Result<f32, Error> {
-        const SCALE: &str = "attention.scale";
-        match keys.metadata.f32(&keys.name(SCALE))? {
-            None | Some(0.0) => Ok(self.scale()),
-            Some(scale) if scale == self.scale() => Ok(scale),
-            Some(scale) => {
-                Err(keys.unsupported(SCALE, scale, format!("it can only be {}, 1/√key_length", self.scale())))
-            }
-        }
+        only_scale(keys, self.scale(), "1/√key_length")
     }
 
     /// The usual scale, 1/√width.
     pub(crate) fn scale(&self) -> f32 {
         (1.0 / (self.width as f64).sqrt()) as f32
+    }
+}
+
+/// The scale of a family that reads no key for it, with what it is.
+///
+/// # Errors
+///
+/// If the file asks for another.
+pub(crate) fn only_scale(keys: &Keys<'_>, scale: f32, what: &str) -> Result<f32, Error> {
+    const SCALE: &str = "attention.scale";
+    match keys.metadata.f32(&keys.name(SCALE))? {
+        Some(other) if other != 0.0 && other != scale => {
+            Err(keys.unsupported(SCALE, other, format!("it can only be {scale}, {what}")))
+        }
+        _ => Ok(scale),
     }
 }
 

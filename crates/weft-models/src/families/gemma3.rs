@@ -7,7 +7,7 @@
 use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Activation, Gated, Grouped, Heads, Rope, RopeScaling, Windows};
+use crate::blocks::{Activation, Gated, Grouped, Heads, Rope, RopeScaling, Windows, only_scale};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -60,8 +60,11 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let unscaled = Rope { base: WINDOWED_BASE, scaling: RopeScaling::Linear { factor: 1.0 }, ..rope.clone() };
     // No key says so: the scale of the 27B model is that of heads as wide as the hidden state over their number.
     let scale = match common.blocks {
-        LARGE => (common.heads as f32 / common.hidden as f32).sqrt(),
-        _ => heads.scale(),
+        LARGE => {
+            let scale = (common.heads as f32 / common.hidden as f32).sqrt();
+            only_scale(keys, scale, "√(head_count/embedding_length)")?
+        }
+        _ => heads.only_scale(keys)?,
     };
     let full = Grouped {
         hidden: common.hidden,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use expect_test::{ExpectFile, expect_file};
 use weft_models::Segment;
 
-use crate::support::{self, File};
+use crate::support::{self, File, HIDDEN, Stored};
 
 /// Compares the bindings and graphs of the segments that `filter` selects with a golden text.
 fn segments_are(file: &File, filter: impl Fn(&Segment) -> bool, golden: ExpectFile) {
@@ -122,6 +122,35 @@ fn gemma3_embedding_and_layer_with_a_window() {
         |s| matches!(s.layer, None | Some(0)),
         expect_file!["goldens/gemma3.graph"],
     );
+}
+
+/// The scale of scores with 62 layers is that of Gemma 3 27B, which no key gives.
+#[test]
+fn gemma3_of_62_layers_scales_by_the_hidden_state() {
+    let mut file = support::gemma3();
+    file.set("gemma3.attention.head_count", 2u32);
+    for (tensor, shape) in [("attn_q", [32, HIDDEN]), ("attn_output", [HIDDEN, 32])] {
+        file.take(&format!("blk.1.{tensor}.weight"));
+        file.matrix(&format!("blk.1.{tensor}.weight"), &shape);
+    }
+    let (layer, mut all): (Vec<_>, Vec<_>) =
+        file.tensors.into_iter().partition(|tensor| tensor.name.starts_with("blk.1."));
+    all.retain(|tensor| !tensor.name.starts_with("blk."));
+    for block in 0..62 {
+        let name = |tensor: &Stored| tensor.name.replace("blk.1.", &format!("blk.{block}."));
+        all.extend(layer.iter().map(|tensor| Stored { name: name(tensor), ..tensor.clone() }));
+    }
+    file.tensors = all;
+    let scale = |file: &File| {
+        let model = file.build().unwrap();
+        let text = model.segments[1].graph.to_string();
+        text.split("scale=").nth(1).unwrap().split(' ').next().unwrap().parse::<f32>().unwrap()
+    };
+    file.set("gemma3.block_count", 62u32);
+    assert_eq!(scale(&file), (2.0f32 / HIDDEN as f32).sqrt());
+    file.tensors.retain(|tensor| !tensor.name.starts_with("blk.61."));
+    file.set("gemma3.block_count", 61u32);
+    assert_eq!(scale(&file), 0.25);
 }
 
 #[test]

@@ -216,6 +216,7 @@ fn error_messages() {
     }
     refused(support::gemma3, &|f| f.set("gemma3.final_logit_softcapping", 30f32));
     refused(support::gemma3, &|f| f.set("gemma3.rope.freq_base_swa", 1f32));
+    refused(support::gemma3, &|f| f.set("gemma3.attention.scale", 0.5f32));
     refused(support::qwen2, &|f| f.set("qwen2.attention.scale", 1.0f32));
     refused(support::qwen3, &|f| f.set("qwen3.attention.scale", 0.5f32));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.attention.scale", f32::NAN));
