@@ -18,33 +18,48 @@ const BYTE: i32 = 6;
 /// The tokenizer of a family of models.
 #[derive(Debug)]
 pub(crate) struct Family {
-    /// `tokenizer.ggml.pre`; `None` for SentencePiece, whose special tokens are the first.
-    pre: Option<&'static str>,
-    /// The number of tokens from the first special one to the end of the vocabulary, unless they are the first.
-    from_end: u32,
+    kind: Kind,
     /// The special tokens, in order.
     special: &'static [(&'static str, i32)],
     /// The tokens with a role: the name of its key, and the token's index in `special`.
     roles: &'static [(&'static str, u32)],
     add_bos: bool,
-    /// Whether texts begin with a space that they do not have.
-    begins_with_space: bool,
     chat_template: &'static str,
+}
+
+/// The kind of a tokenizer.
+#[derive(Debug)]
+enum Kind {
+    /// Byte-level words.
+    Words {
+        /// `tokenizer.ggml.pre`.
+        pre: &'static str,
+        /// The number of tokens from the first special one to the end of the vocabulary.
+        from_end: u32,
+    },
+    /// SentencePiece, whose special tokens are the first.
+    Pieces {
+        /// Whether texts begin with a space that they do not have.
+        begins_with_space: bool,
+    },
 }
 
 impl Family {
     /// Writes the metadata of a tokenizer with `size` tokens.
     pub(crate) fn describe(&self, size: u32, metadata: &mut Metadata) {
-        match self.pre {
-            None => self.describe_pieces(size as usize, metadata),
-            Some(pre) => self.describe_words(pre, size, metadata),
+        match self.kind {
+            Kind::Words { pre, from_end } => {
+                self.describe_words(pre, size.saturating_sub(from_end), size, metadata);
+            }
+            Kind::Pieces { begins_with_space } => {
+                self.describe_pieces(begins_with_space, size as usize, metadata);
+            }
         }
         metadata.insert("tokenizer.chat_template", self.chat_template);
     }
 
-    /// Writes the metadata of a byte-level tokenizer with `size` tokens.
-    fn describe_words(&self, pre: &str, size: u32, metadata: &mut Metadata) {
-        let first_special = size.saturating_sub(self.from_end);
+    /// Writes the metadata of a byte-level tokenizer with `size` tokens, from this one on special ones.
+    fn describe_words(&self, pre: &str, first_special: u32, size: u32, metadata: &mut Metadata) {
         let TextTokens { mut tokens, merges } = TextTokens::new(first_special as usize);
         let mut types = vec![NORMAL; tokens.len()];
         for (special, ty) in self.special {
@@ -68,7 +83,7 @@ impl Family {
 
     /// Writes the metadata of a SentencePiece tokenizer with `size` tokens: the special ones, all bytes, printable characters, and
     /// as many syllables and words as there is room for.
-    fn describe_pieces(&self, size: usize, metadata: &mut Metadata) {
+    fn describe_pieces(&self, begins_with_space: bool, size: usize, metadata: &mut Metadata) {
         const SPACE: char = '▁';
         let mut tokens = Strings::default();
         let mut types = Vec::new();
@@ -97,7 +112,7 @@ impl Family {
             metadata.insert(&format!("tokenizer.ggml.{role}_token_id"), *id);
         }
         metadata.insert("tokenizer.ggml.add_bos_token", self.add_bos);
-        if !self.begins_with_space {
+        if !begins_with_space {
             metadata.insert("tokenizer.ggml.add_space_prefix", false);
         }
     }
@@ -166,6 +181,23 @@ mod tests {
 
     use super::*;
 
+    impl Family {
+        fn pre(&self) -> Option<&'static str> {
+            match self.kind {
+                Kind::Words { pre, .. } => Some(pre),
+                Kind::Pieces { .. } => None,
+            }
+        }
+
+        /// The token after the last that stands for text.
+        fn first_after_text(&self, size: u32) -> u32 {
+            match self.kind {
+                Kind::Words { from_end, .. } => size - from_end,
+                Kind::Pieces { .. } => size,
+            }
+        }
+    }
+
     fn tokenizer(family: &Family, size: u32) -> Tokenizer {
         let mut metadata = Metadata::new();
         family.describe(size, &mut metadata);
@@ -175,10 +207,10 @@ mod tests {
         let id = |role: &str| metadata.u32(&format!("tokenizer.ggml.{role}_token_id")).unwrap();
         let spec = TokenizerSpec {
             model: text("ggml.model"),
-            pre: family.pre.unwrap_or_default(),
+            pre: family.pre().unwrap_or_default(),
             tokens: list("tokens"),
             token_types: metadata.i32s("tokenizer.ggml.token_type").unwrap(),
-            merges: family.pre.map(|_| list("merges")),
+            merges: family.pre().map(|_| list("merges")),
             scores: metadata.f32s("tokenizer.ggml.scores").unwrap(),
             bos: id("bos"),
             eos: id("eos"),
@@ -220,7 +252,7 @@ mod tests {
                 "/nothink <think>",
             ] {
                 let ids = tokenizer.encode(text, EncodeOptions::default());
-                assert_eq!(tokenizer.decode(&ids, false), text, "{:?} {size}", family.pre);
+                assert_eq!(tokenizer.decode(&ids, false), text, "{:?} {size}", family.kind);
             }
         }
     }
@@ -230,15 +262,16 @@ mod tests {
     fn every_token_can_be_reached() {
         for (family, size) in FAMILIES {
             let tokenizer = tokenizer(family, size);
-            for id in (128..size - family.from_end).step_by(97) {
+            let pieces = family.pre().is_none();
+            for id in (128..family.first_after_text(size)).step_by(97) {
                 // SentencePiece puts a space before every text.
                 let begins = |id| tokenizer.token_bytes(id).starts_with(b" ");
-                if family.pre.is_none() && (id < 259 || !begins(id)) {
+                if pieces && (id < 259 || !begins(id)) {
                     continue;
                 }
                 // Bytes beyond ASCII alone are not UTF-8.
                 if let Ok(text) = std::str::from_utf8(tokenizer.token_bytes(id)) {
-                    let text = if family.pre.is_none() { &text[1..] } else { text };
+                    let text = if pieces { &text[1..] } else { text };
                     assert_eq!(tokenizer.encode(text, EncodeOptions::default()), [id], "{text:?}");
                 }
             }

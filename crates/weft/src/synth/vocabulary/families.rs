@@ -1,11 +1,10 @@
 //! The tokenizers of model families, with special tokens at their real ids.
 
-use super::{CONTROL, Family, UNKNOWN, USER_DEFINED};
+use super::{CONTROL, Family, Kind, UNKNOWN, USER_DEFINED};
 
 /// GLM-4.5 to 4.7. The vocabulary ends in unused tokens.
 pub(crate) const GLM: Family = Family {
-    pre: Some("glm4"),
-    from_end: 60,
+    kind: Kind::Words { pre: "glm4", from_end: 60 },
     special: &[
         ("<|endoftext|>", CONTROL),
         ("[MASK]", CONTROL),
@@ -46,15 +45,13 @@ pub(crate) const GLM: Family = Family {
     ],
     roles: &[("bos", 2), ("eos", 0), ("eot", 7), ("eom", 9), ("unknown", 0), ("padding", 0)],
     add_bos: false,
-    begins_with_space: false,
     chat_template: "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}\
                     {% if add_generation_prompt %}<|assistant|>\n{% endif %}",
 };
 
 /// DeepSeek-V2.
 pub(crate) const DEEPSEEK: Family = Family {
-    pre: Some("deepseek-llm"),
-    from_end: 2400,
+    kind: Kind::Words { pre: "deepseek-llm", from_end: 2400 },
     special: &[
         ("<｜begin▁of▁sentence｜>", CONTROL),
         ("<｜end▁of▁sentence｜>", CONTROL),
@@ -68,7 +65,6 @@ pub(crate) const DEEPSEEK: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 1), ("padding", 1)],
     add_bos: true,
-    begins_with_space: false,
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     {% if m.role == 'user' %}User: {{ m.content }}\n\n\
                     {% elif m.role == 'assistant' %}Assistant: {{ m.content }}{{ eos_token }}\
@@ -78,8 +74,7 @@ pub(crate) const DEEPSEEK: Family = Family {
 
 /// Qwen 2 to 3. The vocabulary ends in unused tokens.
 pub(crate) const QWEN: Family = Family {
-    pre: Some("qwen2"),
-    from_end: 293,
+    kind: Kind::Words { pre: "qwen2", from_end: 293 },
     special: &[
         ("<|endoftext|>", CONTROL),
         ("<|im_start|>", CONTROL),
@@ -110,15 +105,13 @@ pub(crate) const QWEN: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 2), ("padding", 0)],
     add_bos: false,
-    begins_with_space: false,
     chat_template: "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
                     {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
 };
 
 /// Llama 3. The vocabulary ends in unused tokens.
 pub(crate) const LLAMA3: Family = Family {
-    pre: Some("llama-bpe"),
-    from_end: 256,
+    kind: Kind::Words { pre: "llama-bpe", from_end: 256 },
     special: &[
         ("<|begin_of_text|>", CONTROL),
         ("<|end_of_text|>", CONTROL),
@@ -134,7 +127,6 @@ pub(crate) const LLAMA3: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 9), ("eom", 8), ("padding", 4)],
     add_bos: true,
-    begins_with_space: false,
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     <|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content }}<|eot_id|>{% endfor %}\
                     {% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}",
@@ -142,8 +134,7 @@ pub(crate) const LLAMA3: Family = Family {
 
 /// gpt-oss, whose messages are in the harmony format. The vocabulary ends in unused tokens.
 pub(crate) const GPT_OSS: Family = Family {
-    pre: Some("gpt-4o"),
-    from_end: 1090,
+    kind: Kind::Words { pre: "gpt-4o", from_end: 1090 },
     special: &[
         ("<|startoftext|>", CONTROL),
         ("<|endoftext|>", CONTROL),
@@ -163,15 +154,13 @@ pub(crate) const GPT_OSS: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 4), ("padding", 1)],
     add_bos: false,
-    begins_with_space: false,
     chat_template: "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endfor %}\
                     {% if add_generation_prompt %}<|start|>assistant{% endif %}",
 };
 
 /// Phi-4. The vocabulary ends in unused tokens.
 pub(crate) const PHI4: Family = Family {
-    pre: Some("dbrx"),
-    from_end: 95,
+    kind: Kind::Words { pre: "dbrx", from_end: 95 },
     special: &[
         ("<|endoftext|>", CONTROL),
         ("<|fim_prefix|>", CONTROL),
@@ -186,19 +175,16 @@ pub(crate) const PHI4: Family = Family {
     ],
     roles: &[("bos", 0), ("eos", 8), ("padding", 0)],
     add_bos: false,
-    begins_with_space: false,
     chat_template: "{% for m in messages %}<|im_start|>{{ m.role }}<|im_sep|>{{ m.content }}<|im_end|>{% endfor %}\
                     {% if add_generation_prompt %}<|im_start|>assistant<|im_sep|>{% endif %}",
 };
 
 /// Mistral 7B and Mixtral.
 pub(crate) const MISTRAL: Family = Family {
-    pre: None,
-    from_end: 0,
+    kind: Kind::Pieces { begins_with_space: true },
     special: &[("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL)],
     roles: &[("bos", 1), ("eos", 2), ("unknown", 0)],
     add_bos: true,
-    begins_with_space: true,
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     {% if m.role == 'user' %}[INST] {{ m.content }} [/INST]\
                     {% elif m.role == 'assistant' %} {{ m.content }}{{ eos_token }}\
@@ -207,8 +193,7 @@ pub(crate) const MISTRAL: Family = Family {
 
 /// Gemma 3. In real vocabularies the ends of turns are tokens 105 and 106.
 pub(crate) const GEMMA: Family = Family {
-    pre: None,
-    from_end: 0,
+    kind: Kind::Pieces { begins_with_space: false },
     special: &[
         ("<pad>", CONTROL),
         ("<eos>", CONTROL),
@@ -220,7 +205,6 @@ pub(crate) const GEMMA: Family = Family {
     ],
     roles: &[("bos", 2), ("eos", 1), ("unknown", 3), ("padding", 0)],
     add_bos: true,
-    begins_with_space: false,
     chat_template: "{{ bos_token }}{% for m in messages %}\
                     <start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content }}<end_of_turn>\n\
                     {% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}",
