@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 20] = [
+static ALL: [(Departure, Choice); 21] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -56,6 +56,13 @@ static ALL: [(Departure, Choice); 20] = [
     (
         named("attention.matrix=off", "No attention is computed by matrix units."),
         Choice::Gpu(|limits| limits.matrix_halves = false),
+    ),
+    (
+        named(
+            "attention.tiles=off",
+            "A workgroup has at most four heads of a token in the latent attention of prompts, which changes no bit.",
+        ),
+        Choice::Gpu(|limits| limits.tiles = false),
     ),
     (
         named(
