@@ -11,6 +11,9 @@ use super::drafter::{Ask, Drafter};
 /// The most places compared, the latest first.
 const PLACES: usize = 32;
 
+/// The most places walked past to find them.
+const WALKED: usize = 128;
+
 /// The longest match that is counted.
 const LONGEST: usize = 32;
 
@@ -68,15 +71,54 @@ fn kind(len: usize) -> usize {
     }
 }
 
-/// Where tokens and pairs of them occur in a text. It takes some 80 bytes for each token.
+/// Where tokens and pairs of them occur in a text. It takes some 24 bytes for each token.
 #[derive(Debug, Default)]
 struct Index {
-    /// The last place after each token.
-    after: BTreeMap<u32, u32>,
-    /// The last place after each pair.
-    last: BTreeMap<[u32; 2], u32>,
-    /// For each place, the one before it after the same pair, or 0.
+    tokens: Places<1>,
+    pairs: Places<2>,
+}
+
+/// The places after `N` tokens in a text: those after the same tokens are a chain, from the latest on, perhaps with some after others.
+#[derive(Debug, Default)]
+struct Places<const N: usize> {
+    /// The last place of each chain, or 0. There are more chains than places, and their number is a power of two.
+    last: Vec<u32>,
+    /// For each place, the one before it in its chain, or 0.
     before: Vec<u32>,
+}
+
+impl<const N: usize> Places<N> {
+    /// Adds the places of a text, which begins with that of the call before. A place is known once a token is there: so the end is not
+    /// a place.
+    fn extend(&mut self, tokens: &[u32]) {
+        if tokens.len() >= self.last.len() {
+            let chains = (2 * tokens.len()).next_power_of_two();
+            (self.last, self.before) = (vec![0; chains], Vec::with_capacity(chains));
+        }
+        for at in self.before.len()..tokens.len() {
+            let chain = tokens[..at].last_chunk().map(|from| self.chain(from));
+            let before = chain.map_or(0, |chain| std::mem::replace(&mut self.last[chain], at as u32));
+            self.before.push(before);
+        }
+    }
+
+    /// The chain of places after these tokens.
+    fn chain(&self, tokens: &[u32; N]) -> usize {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). Whoever makes chains long gets fewer guesses.
+        let mixed = tokens
+            .iter()
+            .fold(0u64, |sum, token| (sum ^ u64::from(*token)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        (mixed >> 32) as usize & (self.last.len() - 1)
+    }
+
+    /// The latest places of the chain of the last tokens, at most so many.
+    fn after_last<'a>(&'a self, tokens: &'a [u32], most: usize) -> impl Iterator<Item = usize> + 'a {
+        let last =
+            tokens.last_chunk().filter(|_| !self.last.is_empty()).map(|last| self.last[self.chain(last)]);
+        let next = |place: &u32| self.before.get(*place as usize).copied();
+        let places = std::iter::successors(last, next).take_while(|place| *place > 0);
+        places.take(most).map(|place| place as usize)
+    }
 }
 
 /// A place after tokens that are the same as the last ones.
@@ -91,41 +133,30 @@ struct Match {
 impl Index {
     /// Adds the places of a text, which begins with that of the call before.
     fn extend(&mut self, tokens: &[u32]) {
-        // A place is known once a token is there: so the end is not a place.
-        for at in self.before.len()..tokens.len() {
-            if let Some(from) = at.checked_sub(1) {
-                self.after.insert(tokens[from], at as u32);
-            }
-            let before = match at.checked_sub(2) {
-                Some(from) => self.last.insert([tokens[from], tokens[from + 1]], at as u32),
-                None => None,
-            };
-            self.before.push(before.unwrap_or(0));
-        }
+        self.tokens.extend(tokens);
+        self.pairs.extend(tokens);
     }
 
     /// The place before which most tokens are the same as the last ones, the latest among equals.
     fn find(&self, tokens: &[u32]) -> Option<Match> {
-        let last = *tokens.last()?;
-        let pair = tokens.last_chunk::<2>().and_then(|pair| self.last.get(pair));
-        let Some(place) = pair else {
-            return self.after.get(&last).map(|at| Match { at: *at as usize, len: 1 });
-        };
-        let mut place = *place as usize;
-        let mut best = Match { at: 0, len: 0 };
-        for _ in 0..PLACES {
-            let same = tokens[..place].iter().rev().zip(tokens.iter().rev());
-            let len = same.take(LONGEST).take_while(|(a, b)| a == b).count();
-            if len > best.len {
-                best = Match { at: place, len };
-            }
-            match self.before[place] as usize {
-                0 => break,
-                earlier if best.len < LONGEST => place = earlier,
-                _ => break,
+        let mut best = Match { at: 0, len: 1 };
+        let pairs = |place: &usize| tokens[*place - 2..*place] == tokens[tokens.len() - 2..];
+        for place in self.pairs.after_last(tokens, WALKED).filter(pairs).take(PLACES) {
+            // As many as those of the best and one more, or it is not better.
+            let more = |len: usize| place > len && tokens[place - 1 - len] == tokens[tokens.len() - 1 - len];
+            if best.len < LONGEST && more(best.len) {
+                let same = tokens[..place].iter().rev().zip(tokens.iter().rev());
+                let len = same.take(LONGEST).take_while(|(a, b)| a == b).count();
+                if len > best.len {
+                    best = Match { at: place, len };
+                }
             }
         }
-        Some(best)
+        if best.len > 1 {
+            return Some(best);
+        }
+        let last = |place: &usize| tokens[*place - 1] == tokens[tokens.len() - 1];
+        self.tokens.after_last(tokens, WALKED).find(last).map(|at| Match { at, len: 1 })
     }
 }
 
