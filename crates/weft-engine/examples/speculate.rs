@@ -3,7 +3,8 @@
 //!
 //! `check` answers prompts greedily and sampled, alone and eight together, with each kind of speculation and without, and
 //! compares the tokens. `bench` prints the tokens per second of replies to edits, summaries, stories and random text; the kinds
-//! of speculation take turns, so that whatever disturbs the machine disturbs all of them.
+//! of speculation take turns, so that whatever disturbs the machine disturbs all of them. What `auto` learns it keeps from turn to turn, as a
+//! server does; with `--fresh` an engine is opened for each of its turns, which has learnt nothing.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -175,7 +176,13 @@ fn measure(engine: &mut Engine, prompts: &[String], together: usize) -> Result<M
     Ok(all)
 }
 
-fn bench(engine: &mut Engine, kinds: &[Kind], only: &[String]) -> Result<(), Failure> {
+/// Measures the kinds of speculation. With `fresh`, `auto` runs in engines that it opens.
+fn bench(
+    engine: &mut Engine,
+    kinds: &[Kind],
+    only: &[String],
+    fresh: Option<&dyn Fn() -> Result<Engine, Failure>>,
+) -> Result<(), Failure> {
     println!("tokens per second, the median of {ROUNDS} rounds (least to most); accepted of guessed tokens");
     let texts = ["edits", "summaries", "stories", "random"];
     for text in texts.into_iter().filter(|text| only.is_empty() || only.iter().any(|one| one == text)) {
@@ -185,8 +192,23 @@ fn bench(engine: &mut Engine, kinds: &[Kind], only: &[String]) -> Result<(), Fai
             let mut guessed = vec![(0, 0); kinds.len()];
             for round in 0..=ROUNDS {
                 for (at, (_, speculate)) in kinds.iter().enumerate() {
-                    engine.speculate(speculate)?;
-                    let measured = measure(engine, &prompts, together)?;
+                    let opened =
+                        fresh.filter(|_| *speculate == Speculate::Auto).map(|open| open()).transpose()?;
+                    let measured = match opened {
+                        Some(mut opened) => {
+                            // So that all programs are compiled.
+                            for (_, other) in kinds.iter().filter(|(_, kind)| *kind != Speculate::Auto) {
+                                opened.speculate(other)?;
+                                measure(&mut opened, &prompts, together)?;
+                            }
+                            opened.speculate(speculate)?;
+                            measure(&mut opened, &prompts, together)?
+                        }
+                        None => {
+                            engine.speculate(speculate)?;
+                            measure(engine, &prompts, together)?
+                        }
+                    };
                     // The first is a warm-up.
                     if round > 0 {
                         rates[at].push(measured.tokens as f64 / measured.time.as_secs_f64());
@@ -220,7 +242,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn main() -> Result<(), Failure> {
     let usage = "usage: speculate check MODEL.gguf [PROMPTS] [--draft SMALLER.gguf] [--device DEVICE], or \
-                 speculate bench MODEL.gguf [KIND]... with the same options";
+                 speculate bench MODEL.gguf [KIND]... [--fresh] with the same options";
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let mut option = |name: &str| {
         let at = args.iter().position(|arg| arg == name)?;
@@ -230,16 +252,19 @@ fn main() -> Result<(), Failure> {
     let draft = option("--draft").transpose()?.map(PathBuf::from);
     let device = option("--device").transpose()?.map(|device| device.parse::<DeviceChoice>()).transpose()?;
     let only = option("--only").transpose()?;
+    let fresh = args.iter().position(|arg| arg == "--fresh").map(|at| args.remove(at)).is_some();
     let (what, model) = (args.first().ok_or(usage)?, args.get(1).ok_or(usage)?);
     let options = Engine::builder().context(1024).sequences(8).speculate(Speculate::Auto);
-    let mut engine = options.device(device.unwrap_or_default()).open(model)?;
+    let options = options.device(device.unwrap_or_default());
+    let open = || Ok(options.open(model)?);
+    let mut engine = open()?;
     let mut kinds = kinds(&engine, draft);
     kinds.retain(|(kind, _)| {
         *kind == "off" || only.iter().all(|only| only.split(',').any(|one| one == *kind))
     });
     match what.as_str() {
         "check" => check(&mut engine, &kinds, args.get(2).map_or(Ok(500), |count| count.parse())?),
-        "bench" => bench(&mut engine, &kinds, &args[2..]),
+        "bench" => bench(&mut engine, &kinds, &args[2..], fresh.then_some(&open)),
         _ => Err(usage.into()),
     }
 }

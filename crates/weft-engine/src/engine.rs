@@ -20,7 +20,7 @@ use crate::schedule::Schedule;
 use crate::schedule::stats::Stats;
 use crate::speculate::draft_model::DraftModel;
 use crate::speculate::drafter::Drafter;
-use crate::speculate::{Speculate, Speculation};
+use crate::speculate::{Learnt, Speculate, Speculation};
 
 /// A compiled model, and the generations it works on.
 ///
@@ -33,6 +33,8 @@ pub struct Engine {
     /// The root key of all pages in the prefix cache.
     key: Key,
     pushed: u64,
+    /// What `auto` has learnt, while it is not chosen.
+    learnt: Option<Learnt>,
     options: EngineOptions,
 }
 
@@ -79,12 +81,13 @@ impl Engine {
             prompts = Some(Prompts::open(cache, &runner)?);
         }
         let schedule = Schedule::new(options.chunk, prompts);
-        let mut engine = Engine { runner, schedule, key, pushed: 0, options: options.clone() };
+        let mut engine = Engine { runner, schedule, key, pushed: 0, learnt: None, options: options.clone() };
         engine.speculate(&options.speculate)?;
         Ok(engine)
     }
 
-    /// Sets what guesses the next tokens of replies, in place of the [option](EngineOptions::speculate). No reply depends on it.
+    /// Sets what guesses the next tokens of replies, in place of the [option](EngineOptions::speculate). No reply depends on it. What
+    /// [`Speculate::Auto`] has learnt is kept until it is chosen again.
     ///
     /// The model's own predictions need the layer that an engine opened with [`Speculate::Mtp`] or [`Speculate::Auto`] loads, if the
     /// file has it. Without it, [`Speculate::Mtp`] guesses nothing.
@@ -97,20 +100,27 @@ impl Engine {
             Speculate::Lookup => Some(Speculation::lookup()),
             Speculate::Mtp => Some(Speculation::mtp()).filter(|_| self.runner.predicts()),
             Speculate::Auto => {
-                let (steps, predictions) = (self.runner.estimates(), self.runner.prediction_estimates());
-                Some(Speculation::auto(steps, predictions))
+                self.set(None);
+                let estimated = || Learnt::new(self.runner.estimates(), self.runner.prediction_estimates());
+                Some(Speculation::auto(self.learnt.take().unwrap_or_else(estimated)))
             }
             Speculate::Model(path) => {
                 Some(Speculation::by(Box::new(DraftModel::load(path, &self.runner, &self.options)?)))
             }
         };
-        self.schedule.speculate(speculation);
+        self.set(speculation);
         Ok(())
     }
 
     /// Sets a drafter of your own, which guesses the next tokens of replies. No reply depends on it.
     pub fn speculate_by(&mut self, drafter: impl Drafter + 'static) {
-        self.schedule.speculate(Some(Speculation::by(Box::new(drafter))));
+        self.set(Some(Speculation::by(Box::new(drafter))));
+    }
+
+    /// Sets what guesses, and keeps what the one before has learnt.
+    fn set(&mut self, speculation: Option<Speculation>) {
+        let before = self.schedule.speculate(speculation);
+        self.learnt = before.and_then(Speculation::learnt).or(self.learnt.take());
     }
 
     /// The model.

@@ -86,9 +86,9 @@ impl Schedule {
         }
     }
 
-    /// Sets what guesses the next tokens of replies.
-    pub(crate) fn speculate(&mut self, speculation: Option<Speculation>) {
-        self.speculation = speculation;
+    /// Sets what guesses the next tokens of replies. Returns what did so before.
+    pub(crate) fn speculate(&mut self, speculation: Option<Speculation>) -> Option<Speculation> {
+        std::mem::replace(&mut self.speculation, speculation)
     }
 
     /// Adds a generation.

@@ -56,6 +56,21 @@ pub struct SpeculationStats {
     pub by_source: [[u64; 2]; SOURCES.len()],
 }
 
+/// What [`Speculate::Auto`] knows about a model on a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Learnt {
+    /// Of steps, and of predictions.
+    times: [Times; 2],
+    acceptance: Acceptance,
+}
+
+impl Learnt {
+    /// Nothing but estimated times of steps of one row, of two and so on, and of predictions, if the model makes any.
+    pub(crate) fn new(steps: Vec<f64>, predictions: Vec<f64>) -> Learnt {
+        Learnt { times: [Times::new(steps), Times::new(predictions)], acceptance: Acceptance::default() }
+    }
+}
+
 /// The speculation of an engine.
 pub(crate) struct Speculation {
     drafter: Option<Box<dyn Drafter>>,
@@ -89,14 +104,19 @@ impl Speculation {
         Speculation::new(Some(drafter))
     }
 
-    /// Guesses as far as it pays, with estimated times of steps of one row, of two and so on, and of predictions, if the model
-    /// makes any.
-    pub(crate) fn auto(steps: Vec<f64>, predictions: Vec<f64>) -> Speculation {
+    /// Guesses as far as it pays.
+    pub(crate) fn auto(learnt: Learnt) -> Speculation {
         // Where times and acceptance decide, long guesses are only offers.
         let drafter: Box<dyn Drafter> = Box::new(Lookup::new(4));
-        let predicts = !predictions.is_empty();
-        let times = Some([Times::new(steps), Times::new(predictions)]);
-        Speculation { predicts, times, ..Speculation::new(Some(drafter)) }
+        let Learnt { times, acceptance } = learnt;
+        let predicts = times[1].rows() > 0;
+        Speculation { predicts, times: Some(times), acceptance, ..Speculation::new(Some(drafter)) }
+    }
+
+    /// What has been learnt, if that decides how much is guessed.
+    pub(crate) fn learnt(self) -> Option<Learnt> {
+        let Speculation { times, acceptance, .. } = self;
+        times.map(|times| Learnt { times, acceptance })
     }
 
     pub(crate) fn stats(&self) -> SpeculationStats {
@@ -245,6 +265,22 @@ fn shared(guesses: &[Guess], room: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_learnt_is_kept() {
+        let guesses = || vec![Guess { tokens: vec![7], kind: 6, ..Guess::default() }];
+        let taken = |speculation: &Speculation| {
+            let mut guesses = guesses();
+            speculation.decide(&mut guesses, &[&Acceptance::default()], 3);
+            guesses[0].tokens.len()
+        };
+        let mut first = Speculation::auto(Learnt::new(vec![1.0, 1.01, 1.02, 1.03], Vec::new()));
+        assert_eq!(taken(&first), 0);
+        first.took(1, Duration::from_millis(5));
+        assert_eq!(taken(&first), 1);
+        assert_eq!(taken(&Speculation::auto(first.learnt().unwrap())), 1);
+        assert!(Speculation::lookup().learnt().is_none());
+    }
 
     #[test]
     fn room_is_shared() {

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::drafter::{Ask, BY_MARGIN};
-use super::{Acceptance, Speculation, Verdict};
+use super::{Acceptance, Learnt, Speculation, Verdict};
 
 /// The tokens of a reply, and the most guessed at once.
 const REPLY: usize = 160;
@@ -206,7 +206,8 @@ fn compared(case: Case) -> f64 {
     // The estimates are wrong, as they are.
     let steps = (1..=16).map(|rows| 0.7 * (device.step + 1.3 * (device.step(rows) - device.step))).collect();
     let some = |(all, each)| (1..=16).map(|rows| 0.7 * (all + each * f64::from(rows))).collect();
-    let auto = run(case, Speculation::auto(steps, predictions.map(some).unwrap_or_default()));
+    let learnt = Learnt::new(steps, predictions.map(some).unwrap_or_default());
+    let auto = run(case, Speculation::auto(learnt));
     let off = run(case, Speculation::new(None));
     let lookup = run(case, Speculation::lookup());
     let mtp = predictions.map_or(f64::MAX, |_| run(case, Speculation::mtp()));

@@ -89,15 +89,16 @@ impl Times {
     fn fill(&mut self) {
         let mut all = std::mem::take(&mut self.all);
         all.clear();
-        let mut below: Option<(usize, f64)> = None;
+        let correction = |at: usize| self.measured[at].map(|time| (at, time / self.estimates[at]));
+        let (mut below, mut above) = (None, None);
         for (at, estimate) in self.estimates.iter().enumerate() {
             if let Some(measured) = self.measured[at] {
-                below = Some((at, measured / estimate));
+                below = correction(at);
+                above = None;
                 all.push(measured);
                 continue;
             }
-            let correction = |at: usize| self.measured[at].map(|time| (at, time / self.estimates[at]));
-            let above = (at + 1..self.rows()).find_map(correction);
+            above = above.or_else(|| (at + 1..self.rows()).find_map(correction));
             all.push(match (below, above) {
                 (Some((from, a)), Some((to, b))) => {
                     estimate * (a + (b - a) * (at - from) as f64 / (to - from) as f64)
