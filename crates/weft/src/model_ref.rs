@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use weft_engine::{EngineOptions, Speculate, is_packed_model, open_file, original_sums};
 use weft_hub::{
     BUILT_IN, CATALOG, CatalogModel, DEFAULT_MODEL, Error, Hub, HubName, HubOptions, Settings, Source,
@@ -40,8 +40,22 @@ pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf
     if let Some(model) = catalog_model(name).filter(|model| matches!(model.source, Source::BuiltIn(_))) {
         return Ok(unpack(model, args.cache().ok().as_ref())?);
     }
+    if catalog_model(name).is_none() && is_checkpoint(path) {
+        bail!(
+            "{name} is a folder with safetensors: expected a GGUF file, as `weft convert {name} OUT.gguf` makes it"
+        );
+    }
     let hub = hub(args)?;
     Ok(with_events(|on| hub.find(name, on))?)
+}
+
+/// Whether this is a folder that `weft convert` reads, without a GGUF file in it.
+fn is_checkpoint(folder: &Path) -> bool {
+    let has = |extension| {
+        let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
+        files.any(|file| file.path().extension().is_some_and(|found| found == extension))
+    };
+    folder.join("config.json").is_file() && has("safetensors") && !has("gguf")
 }
 
 /// The default model or, where it can be neither found nor downloaded, the one in the program.
@@ -140,7 +154,7 @@ pub(crate) fn looks_like_model(text: &str) -> bool {
         (text.ends_with(".gguf") || text.ends_with(".gguf.weft")) && (one_word || Path::new(text).is_file());
     let address = one_word && HubName::of_address(text).is_some();
     let short = catalog_model(text).is_some() || HubName::of_short(text).is_some();
-    file || text.starts_with(HubName::PREFIX) || address || short
+    file || text.starts_with(HubName::PREFIX) || address || short || is_checkpoint(Path::new(text))
 }
 
 /// Whether this names a GGUF file or a model in the cache.

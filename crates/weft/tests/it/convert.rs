@@ -33,6 +33,30 @@ fn a_converted_model_runs() {
 }
 
 #[test]
+fn commands_that_need_a_gguf_file_say_how_to_make_one() {
+    let folder = Folder::new();
+    for file in ["config.json", "model.safetensors"] {
+        fs::write(folder.join(file), "").unwrap();
+    }
+    let name = folder.path().display().to_string();
+    let hint = format!("expected a GGUF file, as `weft convert {name} OUT.gguf` makes it");
+    // Alone, the folder is a model and no prompt.
+    let alone = weft(["run", &name]).input("hi");
+    for call in [weft(["run", &name, "hi"]), weft(["inspect", &name]), alone] {
+        let refused = call.run().failed(1);
+        assert!(refused.contains(&hint), "{refused}");
+    }
+    // One of its files can be named, or there is nothing to convert.
+    fs::write(folder.join("model-Q4_0.gguf"), "").unwrap();
+    let refused = || weft(["inspect", &name]).run().failed(1);
+    assert!(refused().contains("is a folder: expected one of the GGUF files in it"), "{}", refused());
+    for file in ["model-Q4_0.gguf", "model.safetensors"] {
+        fs::remove_file(folder.join(file)).unwrap();
+    }
+    assert!(!refused().contains("convert"), "{}", refused());
+}
+
+#[test]
 fn to_quantise_on_the_way_is_to_quantise_later() {
     let folder = Folder::new();
     let [exact, later, once] =
