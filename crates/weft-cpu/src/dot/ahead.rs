@@ -66,12 +66,8 @@ impl<'a, const W: usize> Ahead<'a, W> {
 /// Prefetches a group of a tile into the second-level cache, if it has that group.
 #[inline(always)]
 fn fetch<S: Simd>(simd: S, layout: &Layout, tile: &[u8], g: usize, k: usize) {
-    let at = g * layout.numbers_bytes();
-    // One check for all lines.
-    if let Some(own) = tile.get(at..at + layout.numbers_bytes()) {
-        for line in 0..layout.bits {
-            simd.fetch(own, line * 64);
-        }
+    for line in 0..layout.bits {
+        simd.fetch(tile, (g * layout.bits + line) * 64);
     }
     simd.fetch(tile, layout.scales_at(k) + g * layout.group_bytes() * (COLUMNS / layout.group));
 }

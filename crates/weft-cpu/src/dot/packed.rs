@@ -115,10 +115,9 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     }
 
     /// Whether loops over the columns of a group are written out. The compiler does not unroll all of them; then sums are in memory and
-    /// shifts not constant, which takes up to half the time of one row. With few registers the code would only be larger. Two rows are
-    /// faster in loops, as measured, but for numbers of 2 and 6 bits.
+    /// shifts not constant. With few registers the code would only be larger, and few rows wait for memory.
     const fn written_out<S: Simd, const M: usize>() -> bool {
-        S::WIDE && (M != 2 || matches!(Self::LAYOUT.bits, 2 | 6))
+        S::WIDE && M > 2
     }
 
     /// Four columns of the next 32 numbers of each row.
