@@ -45,6 +45,9 @@ pub struct Limits {
     /// Loads of four neighbouring words at once. Lanes then take rows in groups of four values,
     /// which is another order of sums than without.
     pub quads: bool,
+    /// Whether lanes can store different words of a vector at the same time. WGSL lets a store of one word write the whole
+    /// vector (gpuweb issue 2112); SPIR-V stores just the word, while Metal and Direct3D have been seen to lose others.
+    pub word_stores: bool,
     /// Whether a workgroup can see what others of its launch stored, once they have counted themselves. Then products of
     /// whole rows can be spread over workgroups, of which the last one goes on.
     pub gathers: bool,
@@ -88,6 +91,7 @@ impl Limits {
             f16: true,
             dot4: true,
             quads: true,
+            word_stores: true,
             gathers: true,
             tiles: false,
             early_words: 128,
@@ -112,6 +116,7 @@ impl Limits {
             f16: false,
             dot4: false,
             quads: false,
+            word_stores: false,
             gathers: false,
             tiles: false,
             early_words: 0,
@@ -140,16 +145,20 @@ impl Limits {
     }
 
     /// The same limits, as if a GPU that does not tell were large: it has 128 multiprocessors, and loads 16 bytes at a time. On an
-    /// NVIDIA H200 through Vulkan, together they gained, and either alone lost.
+    /// NVIDIA H200 through Vulkan, together they gained, and either alone lost. The limits stay as they are without
+    /// [`word_stores`](Limits::word_stores).
     #[must_use]
     pub const fn as_large(self) -> Limits {
+        if !self.word_stores {
+            return self;
+        }
         Limits { quads: true, early_words: 128, processors: 128, ..self }
     }
 
     /// The same with [`tiles`](Limits::tiles), which load 16 bytes at a time.
     #[must_use]
     pub const fn with_tiles(self) -> Limits {
-        Limits { tiles: true, ..self.as_large() }
+        Limits { tiles: self.word_stores, ..self.as_large() }
     }
 
     /// The number of pieces of a weight of so many bytes; at least one.

@@ -17,6 +17,7 @@ pub(super) fn adapters() -> [Target; 4] {
         subgroup: Some(32),
         f16: true,
         dot4: true,
+        word_stores: true,
         ..Limits::webgpu()
     };
     let all = [card.clone(), card.with_tiles(), Limits::webgpu(), Limits::apple()];
