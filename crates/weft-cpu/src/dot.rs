@@ -10,7 +10,6 @@
 //! one matrix. Otherwise a chunk is consecutive rows, as many as the second-level cache holds results of, and each
 //! product sorts them itself.
 
-mod ahead;
 pub(crate) mod blocks;
 mod chunk;
 mod factor;
@@ -18,7 +17,6 @@ mod float;
 mod multiply;
 mod packed;
 mod product;
-mod scales;
 mod schedule;
 mod sum;
 mod transposed;

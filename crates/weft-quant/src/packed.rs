@@ -124,11 +124,6 @@ impl Layout {
         }
     }
 
-    /// Whether the scales of groups are multiplied by that of their 256 columns.
-    pub const fn has_supers(&self) -> bool {
-        matches!(self.scales, Scales::Super | Scales::SuperMin)
-    }
-
     /// Whether groups have minima.
     pub const fn has_min(&self) -> bool {
         matches!(self.scales, Scales::HalfMin | Scales::SuperMin)

@@ -16,14 +16,18 @@ use std::ops::Range;
 
 use weft_quant::GgmlType;
 use weft_quant::ints::IntFormat;
-use weft_quant::packed::{COLUMNS, Layout, ROWS};
+use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
-use super::ahead::Ahead;
 use super::blocks::{Block, Blocks, Entry, block_rows, row_blocks};
 use super::chunk::Chunk;
-use super::scales::GroupScales;
 use crate::isa::{Simd, Work};
 use crate::rows::Fault;
+
+/// How far ahead weights are prefetched into the first-level cache, in bytes.
+const AHEAD: usize = 2048;
+
+/// How far ahead they are prefetched into the second-level cache, which can wait for more lines at the same time.
+const FAR_AHEAD: usize = 8192;
 
 /// Tiles that are multiplied with all rows before the next ones: they stay in the first-level cache, together with a block of rows.
 const SPAN: usize = 4;
@@ -31,8 +35,25 @@ const SPAN: usize = 4;
 /// Vectors of 32 columns.
 const QUADS: usize = 8;
 
-/// The groups of 32 columns in a super-block.
-const SUPER: usize = 8;
+/// What is prefetched while tiles are multiplied.
+struct Ahead<'a, const W: usize> {
+    /// The tiles that are multiplied next.
+    next: [&'a [u8]; W],
+    /// Whether the tiles, which are multiplied once, come from memory.
+    is_new: bool,
+    /// Tiles of the next span: one of `every` groups of 32 columns from `phase` on, into the second-level cache. None if `every` is 0.
+    later: [&'a [u8]; W],
+    every: usize,
+    phase: usize,
+}
+
+impl<'a, const W: usize> Ahead<'a, W> {
+    /// Group `g` from the beginning of tile `t` of these, which have so many groups: a tile and the group in it.
+    #[inline(always)]
+    fn at(&self, tiles: &[&'a [u8]; W], t: usize, g: usize, groups: usize) -> (&'a [u8], usize) {
+        if g < groups { (tiles[t], g) } else { (self.next[t], g - groups) }
+    }
+}
 
 /// A block of rows among those that a span is multiplied with.
 ///
@@ -44,14 +65,6 @@ struct Turn {
     blocks: usize,
     /// The first tile of the next span.
     later: Option<usize>,
-}
-
-/// What a block of rows and `W` tiles are multiplied from.
-struct Operands<'a, F, const W: usize> {
-    values: &'a Values,
-    numbers: [&'a [[u8; 64]]; W],
-    scales: [GroupScales<'a, F>; W],
-    block: Block<'a>,
 }
 
 /// The type whose code multiplies by tiles of this one: of those whose tiles differ in [`Values`] only, one.
@@ -114,12 +127,6 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         S::SIGNED && Self::LARGE
     }
 
-    /// Whether loops over the columns of a group are written out. The compiler does not unroll all of them; then sums are in memory and
-    /// shifts not constant. With few registers the code would only be larger, and few rows wait for memory.
-    const fn written_out<S: Simd, const M: usize>() -> bool {
-        S::WIDE && M > 2
-    }
-
     /// Four columns of the next 32 numbers of each row.
     ///
     /// Written without closures: a closure is a separate function, compiled without the instruction set.
@@ -158,6 +165,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         let layout = Self::LAYOUT;
         let groups = k / COLUMNS;
         let parts = COLUMNS / layout.group;
+        let quads = QUADS / parts;
         let mut numbers: [&[[u8; 64]]; W] = [&[]; W];
         let mut scales = [GroupScales::<F>::new(&[], k); W];
         for t in 0..W {
@@ -165,137 +173,89 @@ impl<'a, F: IntFormat> Packed<'a, F> {
             numbers[t] = own.as_chunks().0.get(..groups * layout.bits)?;
             scales[t] = GroupScales::new(rest, k);
         }
-        let block = Block {
-            quants: block.quants.get(..groups * M)?,
-            scales: block.scales.get(..groups * M)?,
-            sums: block.sums.get(..groups * M)?,
-            starts: block.starts.get(..groups * M)?,
-        };
-        let operands = Operands { values, numbers, scales, block };
+        let quants = block.quants.get(..groups * M)?;
+        let scale_d = block.scales.get(..groups * M)?;
+        let sums = block.sums.get(..groups * M)?;
+        let starts = block.starts.get(..groups * M)?;
         let mut acc = [[simd.float(0.0); M]; W];
         let mut supers = [[simd.float(0.0); 2]; W];
         let mut until_due = ahead.phase;
-        // The scales of super-blocks are loaded between inner loops, not by a condition in one: around a branch the compiler moves and
-        // spills the sums, which takes as long as the products.
-        let together = if layout.has_supers() { SUPER } else { groups.max(1) };
-        for first in (0..groups).step_by(together) {
-            if layout.has_supers() {
-                for t in 0..W {
-                    supers[t] = operands.scales[t].supers(simd, values.power, first / SUPER)?;
+        for g in 0..groups {
+            for t in 0..W {
+                let (tile, soon) = ahead.at(tiles, t, g + AHEAD / layout.numbers_bytes(), groups);
+                for line in 0..layout.bits {
+                    simd.prefetch(tile, (soon * layout.bits + line) * 64);
+                }
+                if ahead.is_new {
+                    let (tile, later) = ahead.at(tiles, t, g + FAR_AHEAD / layout.numbers_bytes(), groups);
+                    for line in 0..layout.bits {
+                        simd.fetch(tile, (later * layout.bits + line) * 64);
+                    }
+                    simd.fetch(tile, layout.scales_at(k) + later * layout.group_bytes() * parts);
                 }
             }
-            for g in first..groups.min(first + together) {
-                ahead.prefetch(simd, &layout, tiles, g, k, &mut until_due);
-                if parts == 2 && Self::written_out::<S, M>() {
-                    Self::group(simd, &operands, g, 0, &supers, &mut acc)?;
-                    Self::group(simd, &operands, g, 1, &supers, &mut acc)?;
-                } else {
-                    for part in 0..parts {
-                        Self::group(simd, &operands, g, part, &supers, &mut acc)?;
+            if ahead.every > 0 {
+                if until_due == 0 {
+                    until_due = ahead.every;
+                    for t in 0..W {
+                        for line in 0..layout.bits {
+                            simd.fetch(ahead.later[t], (g * layout.bits + line) * 64);
+                        }
+                        simd.fetch(ahead.later[t], layout.scales_at(k) + g * layout.group_bytes() * parts);
+                    }
+                }
+                until_due -= 1;
+            }
+            for h in 0..parts {
+                // For few rows, two sums each.
+                let mut sum = [[[simd.int(0); M]; 2]; W];
+                for m in 0..M {
+                    let start = simd.int(if Self::signed::<S>() { 0 } else { starts[g * M + m][h] });
+                    for t in 0..W {
+                        sum[t][0][m] = start;
+                    }
+                }
+                // Row by row, each product would wait for the previous one: the numbers of four columns go to all rows in turn. With
+                // enough registers, all tiles take part, so that four columns of a row are loaded once for all of them.
+                let (passes, together) = if S::WIDE { (1, W) } else { (W, 1) };
+                for pass in 0..passes {
+                    for quad in h * quads..(h + 1) * quads {
+                        let chain = if M <= 2 { quad % 2 } else { 0 };
+                        let mut w = [simd.bytes(&[0; 64]); W];
+                        for t in pass * together..(pass + 1) * together {
+                            let own = &numbers[t][g * layout.bits..(g + 1) * layout.bits];
+                            w[t] = Self::unpack(simd, values, own, quad);
+                        }
+                        for m in 0..M {
+                            let x = &quants[g * M + m].as_chunks::<4>().0[quad];
+                            for t in pass * together..(pass + 1) * together {
+                                sum[t][chain][m] = if Self::LARGE {
+                                    simd.dot_large(sum[t][chain][m], w[t], x)
+                                } else {
+                                    simd.dot(sum[t][chain][m], w[t], x)
+                                };
+                            }
+                        }
+                    }
+                }
+                for t in 0..W {
+                    let (scale, min) = scales[t].group(simd, values.power, g * parts + h, &mut supers[t])?;
+                    for m in 0..M {
+                        let at = g * M + m;
+                        let mut dot = sum[t][0][m];
+                        if M <= 2 {
+                            dot = simd.add_ints(dot, sum[t][1][m]);
+                        }
+                        let scale = simd.mul(scale, simd.float(scale_d[at]));
+                        acc[t][m] = simd.mul_add(simd.to_floats(dot), scale, acc[t][m]);
+                        if F::LAYOUT.has_min {
+                            acc[t][m] = simd.mul_add(min, simd.float(sums[at][h]), acc[t][m]);
+                        }
                     }
                 }
             }
         }
         Some(acc)
-    }
-
-    /// Adds the products of columns with one scale: of the `part`th among those of the 32 columns `g`.
-    #[inline(always)]
-    fn group<S: Simd, const M: usize, const W: usize>(
-        simd: S,
-        operands: &Operands<'_, F, W>,
-        g: usize,
-        part: usize,
-        supers: &[[S::Floats; 2]; W],
-        acc: &mut [[S::Floats; M]; W],
-    ) -> Option<()> {
-        let Operands { scales, block, .. } = operands;
-        let parts = COLUMNS / Self::LAYOUT.group;
-        // For few rows, two sums each.
-        let mut sum = [[[simd.int(0); M]; 2]; W];
-        for m in 0..M {
-            let start = simd.int(if Self::signed::<S>() { 0 } else { block.starts[g * M + m][part] });
-            for t in 0..W {
-                sum[t][0][m] = start;
-            }
-        }
-        // With enough registers, all tiles take part, so that four columns of a row are loaded once for all of them.
-        let (passes, width) = if S::WIDE { (1, W) } else { (W, 1) };
-        for pass in 0..passes {
-            Self::quads(simd, operands, g, part, pass * width..(pass + 1) * width, &mut sum);
-        }
-        for t in 0..W {
-            let (scale, min) = scales[t].group(simd, g * parts + part, &supers[t])?;
-            for m in 0..M {
-                let at = g * M + m;
-                let mut dot = sum[t][0][m];
-                if M <= 2 {
-                    dot = simd.add_ints(dot, sum[t][1][m]);
-                }
-                let scale = simd.mul(scale, simd.float(block.scales[at]));
-                acc[t][m] = simd.mul_add(simd.to_floats(dot), scale, acc[t][m]);
-                if F::LAYOUT.has_min {
-                    acc[t][m] = simd.mul_add(min, simd.float(block.sums[at][part]), acc[t][m]);
-                }
-            }
-        }
-        Some(())
-    }
-
-    /// Adds the integer products of a group's columns and some tiles.
-    #[inline(always)]
-    fn quads<S: Simd, const M: usize, const W: usize>(
-        simd: S,
-        operands: &Operands<'_, F, W>,
-        g: usize,
-        part: usize,
-        tiles: Range<usize>,
-        sum: &mut [[[S::Ints; M]; 2]; W],
-    ) {
-        let quads = QUADS * Self::LAYOUT.group / COLUMNS;
-        let first = part * quads;
-        if !Self::written_out::<S, M>() {
-            for quad in first..first + quads {
-                Self::quad(simd, operands, g, quad, tiles.clone(), sum);
-            }
-            return;
-        }
-        Self::quad(simd, operands, g, first, tiles.clone(), sum);
-        Self::quad(simd, operands, g, first + 1, tiles.clone(), sum);
-        Self::quad(simd, operands, g, first + 2, tiles.clone(), sum);
-        Self::quad(simd, operands, g, first + 3, tiles.clone(), sum);
-        if quads == QUADS {
-            Self::quad(simd, operands, g, 4, tiles.clone(), sum);
-            Self::quad(simd, operands, g, 5, tiles.clone(), sum);
-            Self::quad(simd, operands, g, 6, tiles.clone(), sum);
-            Self::quad(simd, operands, g, 7, tiles, sum);
-        }
-    }
-
-    /// Adds the integer products of four columns of all rows: row by row, each would wait for the previous one.
-    #[inline(always)]
-    fn quad<S: Simd, const M: usize, const W: usize>(
-        simd: S,
-        operands: &Operands<'_, F, W>,
-        g: usize,
-        quad: usize,
-        tiles: Range<usize>,
-        sum: &mut [[[S::Ints; M]; 2]; W],
-    ) {
-        let Operands { values, numbers, block, .. } = operands;
-        let bits = Self::LAYOUT.bits;
-        let chain = if M <= 2 { quad % 2 } else { 0 };
-        let mut w = [simd.bytes(&[0; 64]); W];
-        for t in tiles.clone() {
-            w[t] = Self::unpack(simd, values, &numbers[t][g * bits..(g + 1) * bits], quad);
-        }
-        for m in 0..M {
-            let x = &block.quants[g * M + m].as_chunks::<4>().0[quad];
-            for t in tiles.clone() {
-                let sum = &mut sum[t][chain][m];
-                *sum = if Self::LARGE { simd.dot_large(*sum, w[t], x) } else { simd.dot(*sum, w[t], x) };
-            }
-        }
     }
 
     /// Multiplies a span of tiles and the rows of all entries. `later` is the first tile after the span that will be multiplied.
@@ -407,6 +367,68 @@ impl<'a, F: IntFormat> Packed<'a, F> {
             }
         }
         Some(())
+    }
+}
+
+/// The scales of a tile.
+struct GroupScales<'a, F> {
+    supers: &'a [[u8; 32]],
+    groups: &'a [u8],
+    format: PhantomData<F>,
+}
+
+impl<F> Clone for GroupScales<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for GroupScales<'_, F> {}
+
+impl<'a, F: IntFormat> GroupScales<'a, F> {
+    #[inline(always)]
+    fn new(scales: &'a [u8], k: usize) -> GroupScales<'a, F> {
+        let at = Packed::<F>::LAYOUT.groups_at(k).min(scales.len());
+        let (supers, groups) = scales.split_at(at);
+        GroupScales { supers: supers.as_chunks().0, groups, format: PhantomData }
+    }
+
+    /// Scale and minimum of group `g` of each row. `supers` keeps the super-block's scales between its groups.
+    #[inline(always)]
+    fn group<S: Simd>(
+        &self,
+        simd: S,
+        power: f32,
+        g: usize,
+        supers: &mut [S::Floats; 2],
+    ) -> Option<(S::Floats, S::Floats)> {
+        let layout = Packed::<F>::LAYOUT;
+        let own = self.groups.get(g * layout.group_bytes()..)?;
+        let per_super = 256 / layout.group;
+        let none = simd.float(0.0);
+        Some(match layout.scales {
+            Scales::Half => (simd.halves(own.first_chunk()?), none),
+            Scales::HalfMin => (simd.halves(own.first_chunk()?), simd.halves(own.get(32..)?.first_chunk()?)),
+            Scales::Power => (simd.upper_halves(own.first_chunk()?), none),
+            Scales::Super => {
+                if g.is_multiple_of(per_super) {
+                    supers[0] = simd.halves(self.supers.get(g / per_super)?);
+                    if layout.table.is_some() {
+                        supers[0] = simd.mul(supers[0], simd.float(power));
+                    }
+                }
+                (simd.mul(supers[0], simd.signed(own.first_chunk()?)), none)
+            }
+            Scales::SuperMin => {
+                if g.is_multiple_of(per_super) {
+                    let at = 2 * (g / per_super);
+                    let min = simd.halves(self.supers.get(at + 1)?);
+                    *supers = [simd.halves(self.supers.get(at)?), simd.mul(min, simd.float(-1.0))];
+                }
+                let min = simd.unsigned(own.get(16..)?.first_chunk()?);
+                (simd.mul(supers[0], simd.unsigned(own.first_chunk()?)), simd.mul(supers[1], min))
+            }
+        })
     }
 }
 
