@@ -239,7 +239,8 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                     }
                 }
                 for t in 0..W {
-                    let (scale, min) = scales[t].group(simd, values.power, g * parts + h, &mut supers[t])?;
+                    let (scale, min) =
+                        scales[t].group::<S, M>(simd, values.power, g * parts + h, &mut supers[t])?;
                     for m in 0..M {
                         let at = g * M + m;
                         let mut dot = sum[t][0][m];
@@ -393,9 +394,10 @@ impl<'a, F: IntFormat> GroupScales<'a, F> {
         GroupScales { supers: supers.as_chunks().0, groups, format: PhantomData }
     }
 
-    /// Scale and minimum of group `g` of each row. `supers` keeps the super-block's scales between its groups.
+    /// Scale and minimum of group `g` of each row, for `M` rows of activations. `supers` keeps the super-block's scales between
+    /// its groups.
     #[inline(always)]
-    fn group<S: Simd>(
+    fn group<S: Simd, const M: usize>(
         &self,
         simd: S,
         power: f32,
@@ -406,12 +408,15 @@ impl<'a, F: IntFormat> GroupScales<'a, F> {
         let own = self.groups.get(g * layout.group_bytes()..)?;
         let per_super = 256 / layout.group;
         let none = simd.float(0.0);
+        // Around a branch the compiler keeps the sums of many rows in memory, which takes as long as the products. So for them the
+        // super-block's scales are loaded again for each group.
+        let begins = M > 2 || g.is_multiple_of(per_super);
         Some(match layout.scales {
             Scales::Half => (simd.halves(own.first_chunk()?), none),
             Scales::HalfMin => (simd.halves(own.first_chunk()?), simd.halves(own.get(32..)?.first_chunk()?)),
             Scales::Power => (simd.upper_halves(own.first_chunk()?), none),
             Scales::Super => {
-                if g.is_multiple_of(per_super) {
+                if begins {
                     supers[0] = simd.halves(self.supers.get(g / per_super)?);
                     if layout.table.is_some() {
                         supers[0] = simd.mul(supers[0], simd.float(power));
@@ -420,7 +425,7 @@ impl<'a, F: IntFormat> GroupScales<'a, F> {
                 (simd.mul(supers[0], simd.signed(own.first_chunk()?)), none)
             }
             Scales::SuperMin => {
-                if g.is_multiple_of(per_super) {
+                if begins {
                     let at = 2 * (g / per_super);
                     let min = simd.halves(self.supers.get(at + 1)?);
                     *supers = [simd.halves(self.supers.get(at)?), simd.mul(min, simd.float(-1.0))];
