@@ -3,7 +3,7 @@
 //! A step has hundreds of barriers, and if one thread of the team does not get a core, all wait for it. So with more threads
 //! than free cores a step can take ten times as long as on one thread. No bit depends on the number of threads, so it may change
 //! from step to step: once a good part of the threads' time is lost waiting, steps are tried on half of the threads, and on all
-//! again, and whichever takes less time goes on.
+//! again, and whichever takes less time goes on. Trials take a few hundredths of the time at most, however long steps are.
 
 use std::time::Duration;
 
@@ -26,6 +26,9 @@ const OTHERS: u32 = 64;
 const FIRST: Duration = Duration::from_millis(400);
 const LONGEST: Duration = Duration::from_secs(5);
 
+/// A decision holds at least so many times as long as the trial of the other number of threads took.
+const COST: u32 = 20;
+
 /// Decides how many threads compute.
 #[derive(Debug)]
 pub(crate) struct Crowd {
@@ -38,6 +41,10 @@ pub(crate) struct Crowd {
     left: Duration,
     /// The share of the threads' time that was lost lately.
     lost: f64,
+    /// The kind of the last step that was not part of a trial.
+    last: Option<u64>,
+    /// Whether the last trial was of fewer threads, and did not win.
+    was_fewer: bool,
     /// Whether each step is to run on another number of threads.
     varies: bool,
 }
@@ -78,7 +85,17 @@ impl Times {
 impl Crowd {
     /// A team of so many threads, all of which compute at first.
     pub(crate) fn new(all: usize) -> Crowd {
-        Crowd { all, chosen: all, trial: None, hold: FIRST, left: Duration::ZERO, lost: 0.0, varies: false }
+        Crowd {
+            all,
+            chosen: all,
+            trial: None,
+            hold: FIRST,
+            left: Duration::ZERO,
+            lost: 0.0,
+            last: None,
+            was_fewer: false,
+            varies: false,
+        }
     }
 
     /// From now on chooses another number of threads for each step.
@@ -121,14 +138,18 @@ impl Crowd {
         self.left = self.left.saturating_sub(time);
         let share = lost.as_secs_f64() / (self.chosen as f64 * time.as_secs_f64()).max(f64::MIN_POSITIVE);
         self.lost += WEIGHT * (share - self.lost);
-        if self.all == 1 || !self.left.is_zero() {
+        // A step of a kind that does not come again would leave the trial waiting.
+        let is_repeated = self.last.replace(kind) == Some(kind);
+        if self.all == 1 || !self.left.is_zero() || !is_repeated {
             return;
         }
-        let threads = match (self.chosen == self.all, self.lost > LOST) {
-            (true, false) => return,
-            (_, true) if self.chosen > 1 => self.chosen / 2,
-            _ => self.all,
-        };
+        let some = 1 < self.chosen && self.chosen < self.all;
+        let fewer = self.chosen > 1 && self.lost > LOST && !(some && self.was_fewer);
+        if !fewer && self.chosen == self.all {
+            return;
+        }
+        self.was_fewer = fewer;
+        let threads = if fewer { self.chosen / 2 } else { self.all };
         let (chosen, tried) = (Times::default(), Times::default());
         self.trial = Some(Trial { kind, threads, chosen, tried, others: 0 });
     }
@@ -137,10 +158,11 @@ impl Crowd {
         let Some(trial) = self.trial.take() else { return };
         if trial.tried.mean() < trial.chosen.mean() {
             (self.chosen, self.hold, self.lost) = (trial.threads, FIRST, 0.0);
+            self.was_fewer = false;
         } else {
             self.hold = (2 * self.hold).min(LONGEST);
         }
-        self.left = self.hold;
+        self.left = self.hold.max(COST * trial.tried.total);
     }
 }
 
@@ -198,6 +220,36 @@ mod tests {
         let mut crowd = Crowd::new(8);
         let time = |threads| ms(if threads == 8 { 5 } else { 6 });
         assert!(run(&mut crowd, ms(60_000), time, |_| 0.4)[8] > 0.99);
+    }
+
+    #[test]
+    fn all_threads_are_tried_again_from_any_number() {
+        // A quarter is still lost on four, but eight would now be the fastest.
+        let time = |threads| ms(40 / threads as u64);
+        let mut crowd = Crowd { chosen: 4, ..Crowd::new(8) };
+        assert!(run(&mut crowd, ms(20_000), time, |threads| if threads == 4 { 0.25 } else { 0.1 })[8] > 0.9);
+        // Two are now.
+        let time = |threads| ms(10 + 10 * (threads as u64).abs_diff(2));
+        assert!(
+            run(&mut Crowd::new(8), ms(20_000), time, |threads| if threads > 2 { 0.25 } else { 0.0 })[2]
+                > 0.9
+        );
+    }
+
+    #[test]
+    fn trials_of_long_steps_take_a_small_part_of_the_time() {
+        let mut crowd = Crowd::new(8);
+        let time = |threads| ms(if threads == 8 { 1000 } else { 1500 });
+        assert!(run(&mut crowd, ms(600_000), time, |_| 0.4)[8] > 0.95);
+    }
+
+    #[test]
+    fn a_kind_that_does_not_come_again_is_not_tried() {
+        let mut crowd = Crowd::new(2);
+        (0..100).for_each(|kind| crowd.took(kind, ms(10), ms(9)));
+        assert!(crowd.trial.is_none());
+        crowd.took(99, ms(10), ms(9));
+        assert!(crowd.trial.is_some());
     }
 
     #[test]

@@ -369,6 +369,11 @@ impl Barrier {
 struct Spin(u32);
 
 impl Spin {
+    /// Whether the next pause yields.
+    fn is_long(&self) -> bool {
+        self.0 == SPINS
+    }
+
     /// Spins or yields once. Returns whether it yielded.
     fn pause(&mut self) -> bool {
         if self.0 < SPINS {
@@ -391,9 +396,11 @@ struct Wait {
 
 impl Wait {
     fn pause(&mut self) {
-        if self.spin.pause() && self.since.is_none() {
+        // Before the first yield: it may be the one that returns when another program has had its turn.
+        if self.since.is_none() && self.spin.is_long() {
             self.since = Some(Instant::now());
         }
+        self.spin.pause();
     }
 
     /// Adds the time to `lost`, in nanoseconds.
