@@ -5,7 +5,7 @@ use std::path::Path;
 use weft_device::DeviceKind;
 use weft_gpu::Scheduler;
 use weft_render::{Language, Limits, Target};
-use wgpu::{AdapterInfo, Backends, Features, InstanceDescriptor, InstanceFlags};
+use wgpu::{AdapterInfo, Backends, CooperativeMatrixProperties, Features, InstanceDescriptor, InstanceFlags};
 
 use crate::{limits, macos, memory};
 
@@ -114,6 +114,22 @@ impl Adapter {
     /// The schedules of its kernels, with those kept for it in a folder.
     pub(crate) fn scheduler(&self, folder: Option<&Path>) -> Scheduler {
         Scheduler::open(&self.key(), Target { language: Language::Wgsl, limits: self.limits() }, folder)
+    }
+
+    /// The shapes and types of the cooperative matrices that it reports: `16×16×16 f16 to f32` has 16 rows times 16 columns of
+    /// 16 halves, added to floats.
+    pub fn matrices(&self) -> Vec<String> {
+        let shape = |found: &CooperativeMatrixProperties| {
+            let CooperativeMatrixProperties { m_size, n_size, k_size, ab_type, cr_type, .. } = found;
+            format!("{m_size}×{n_size}×{k_size} {ab_type:?} to {cr_type:?}").to_lowercase()
+        };
+        let mut shapes: Vec<String> = Vec::new();
+        for shape in self.raw.cooperative_matrix_properties().iter().map(shape) {
+            if !shapes.contains(&shape) {
+                shapes.push(shape);
+            }
+        }
+        shapes
     }
 
     /// Whether it can time kernels.

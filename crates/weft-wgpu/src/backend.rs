@@ -68,6 +68,7 @@ fn find(name: Option<&str>) -> Result<Adapter, OpenError> {
 fn info(adapter: &Adapter) -> DeviceInfo {
     let limits = adapter.limits();
     let subgroup = limits.subgroup.map(|lanes| FactValue::Count(lanes.into()));
+    let matrices = Some(adapter.matrices()).filter(|shapes| !shapes.is_empty());
     let facts = [
         Some(Fact::new(
             "largest_buffer_bytes",
@@ -92,6 +93,9 @@ fn info(adapter: &Adapter) -> DeviceInfo {
         subgroup.map(|lanes| Fact::new("least_subgroup", "subgroups of {} or more", lanes)),
         Some(Fact::new("f16", "16-bit floats", FactValue::Flag(limits.f16))),
         Some(Fact::new("dot4", "4-byte dot products", FactValue::Flag(limits.dot4))),
+        matrices.map(|shapes| {
+            Fact::new("matrices", "cooperative matrices ({})", FactValue::Text(shapes.join("; ")))
+        }),
         Some(Fact::new("clock", "timestamps", FactValue::Flag(adapter.has_clock()))),
     ];
     DeviceInfo {
