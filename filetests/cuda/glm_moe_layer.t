@@ -1448,12 +1448,6 @@ static __device__ __forceinline__ void hold_loads() {
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
-static __device__ __forceinline__ float half_to_float(unsigned int bits) {
-  float value;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
-  return value;
-}
-
 static __device__ __forceinline__ unsigned int pack_halves(float low, float high) {
   unsigned short lower, upper;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(lower) : "f"(low));
@@ -1584,12 +1578,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto p = min(chunk_start + b, seen - 1u);
     const auto position_at = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
     if (lane < 64u) {
-      pool[lane + 33792u] = position_at;
+      pool[lane + 28544u] = position_at;
     }
     __syncthreads();
     const auto row_4 = lane / 8u;
     const auto unit = lane % 8u;
-    const auto unit_at = from + pool[row_4 + 33792u] * 288u + unit * 4u;
+    const auto unit_at = from + pool[row_4 + 28544u] * 288u + unit * 4u;
     const auto words = *(const uint4*)&b1[unit_at];
     next = words.x;
     next_2 = words.y;
@@ -1597,7 +1591,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_4 = words.w;
     const auto row_5 = lane / 8u;
     const auto unit_2 = (lane % 8u) + 8u;
-    const auto unit_at_2 = from + pool[row_5 + 33792u] * 288u + unit_2 * 4u;
+    const auto unit_at_2 = from + pool[row_5 + 28544u] * 288u + unit_2 * 4u;
     const auto words_2 = *(const uint4*)&b1[unit_at_2];
     next_5 = words_2.x;
     next_6 = words_2.y;
@@ -1605,7 +1599,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_8 = words_2.w;
     const auto row_6 = lane / 8u;
     const auto unit_3 = (lane % 8u) + 16u;
-    const auto unit_at_3 = from + pool[row_6 + 33792u] * 288u + unit_3 * 4u;
+    const auto unit_at_3 = from + pool[row_6 + 28544u] * 288u + unit_3 * 4u;
     const auto words_3 = *(const uint4*)&b1[unit_at_3];
     next_9 = words_3.x;
     next_10 = words_3.y;
@@ -1613,7 +1607,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_12 = words_3.w;
     const auto row_7 = lane / 8u;
     const auto unit_4 = (lane % 8u) + 24u;
-    const auto unit_at_4 = from + pool[row_7 + 33792u] * 288u + unit_4 * 4u;
+    const auto unit_at_4 = from + pool[row_7 + 28544u] * 288u + unit_4 * 4u;
     const auto words_4 = *(const uint4*)&b1[unit_at_4];
     next_13 = words_4.x;
     next_14 = words_4.y;
@@ -1621,7 +1615,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_16 = words_4.w;
     const auto row_8 = lane / 8u;
     const auto unit_5 = (lane % 8u) + 32u;
-    const auto unit_at_5 = from + pool[row_8 + 33792u] * 288u + unit_5 * 4u;
+    const auto unit_at_5 = from + pool[row_8 + 28544u] * 288u + unit_5 * 4u;
     const auto words_5 = *(const uint4*)&b1[unit_at_5];
     next_17 = words_5.x;
     next_18 = words_5.y;
@@ -1629,7 +1623,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_20 = words_5.w;
     const auto row_9 = lane / 8u;
     const auto unit_6 = (lane % 8u) + 40u;
-    const auto unit_at_6 = from + pool[row_9 + 33792u] * 288u + unit_6 * 4u;
+    const auto unit_at_6 = from + pool[row_9 + 28544u] * 288u + unit_6 * 4u;
     const auto words_6 = *(const uint4*)&b1[unit_at_6];
     next_21 = words_6.x;
     next_22 = words_6.y;
@@ -1637,7 +1631,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_24 = words_6.w;
     const auto row_10 = lane / 8u;
     const auto unit_7 = (lane % 8u) + 48u;
-    const auto unit_at_7 = from + pool[row_10 + 33792u] * 288u + unit_7 * 4u;
+    const auto unit_at_7 = from + pool[row_10 + 28544u] * 288u + unit_7 * 4u;
     const auto words_7 = *(const uint4*)&b1[unit_at_7];
     next_25 = words_7.x;
     next_26 = words_7.y;
@@ -1645,7 +1639,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_28 = words_7.w;
     const auto row_11 = lane / 8u;
     const auto unit_8 = (lane % 8u) + 56u;
-    const auto unit_at_8 = from + pool[row_11 + 33792u] * 288u + unit_8 * 4u;
+    const auto unit_at_8 = from + pool[row_11 + 28544u] * 288u + unit_8 * 4u;
     const auto words_8 = *(const uint4*)&b1[unit_at_8];
     next_29 = words_8.x;
     next_30 = words_8.y;
@@ -1653,7 +1647,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_32 = words_8.w;
     const auto row_12 = lane / 8u;
     const auto unit_9 = (lane % 8u) + 64u;
-    const auto unit_at_9 = from + pool[row_12 + 33792u] * 288u + unit_9 * 4u;
+    const auto unit_at_9 = from + pool[row_12 + 28544u] * 288u + unit_9 * 4u;
     const auto words_9 = *(const uint4*)&b1[unit_at_9];
     next_33 = words_9.x;
     next_34 = words_9.y;
@@ -1661,7 +1655,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_36 = words_9.w;
     const auto row_13 = (lane / 8u) + 32u;
     const auto unit_10 = lane % 8u;
-    const auto unit_at_10 = from + pool[row_13 + 33792u] * 288u + unit_10 * 4u;
+    const auto unit_at_10 = from + pool[row_13 + 28544u] * 288u + unit_10 * 4u;
     const auto words_10 = *(const uint4*)&b1[unit_at_10];
     next_37 = words_10.x;
     next_38 = words_10.y;
@@ -1669,7 +1663,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_40 = words_10.w;
     const auto row_14 = (lane / 8u) + 32u;
     const auto unit_11 = (lane % 8u) + 8u;
-    const auto unit_at_11 = from + pool[row_14 + 33792u] * 288u + unit_11 * 4u;
+    const auto unit_at_11 = from + pool[row_14 + 28544u] * 288u + unit_11 * 4u;
     const auto words_11 = *(const uint4*)&b1[unit_at_11];
     next_41 = words_11.x;
     next_42 = words_11.y;
@@ -1677,7 +1671,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_44 = words_11.w;
     const auto row_15 = (lane / 8u) + 32u;
     const auto unit_12 = (lane % 8u) + 16u;
-    const auto unit_at_12 = from + pool[row_15 + 33792u] * 288u + unit_12 * 4u;
+    const auto unit_at_12 = from + pool[row_15 + 28544u] * 288u + unit_12 * 4u;
     const auto words_12 = *(const uint4*)&b1[unit_at_12];
     next_45 = words_12.x;
     next_46 = words_12.y;
@@ -1685,7 +1679,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_48 = words_12.w;
     const auto row_16 = (lane / 8u) + 32u;
     const auto unit_13 = (lane % 8u) + 24u;
-    const auto unit_at_13 = from + pool[row_16 + 33792u] * 288u + unit_13 * 4u;
+    const auto unit_at_13 = from + pool[row_16 + 28544u] * 288u + unit_13 * 4u;
     const auto words_13 = *(const uint4*)&b1[unit_at_13];
     next_49 = words_13.x;
     next_50 = words_13.y;
@@ -1693,7 +1687,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_52 = words_13.w;
     const auto row_17 = (lane / 8u) + 32u;
     const auto unit_14 = (lane % 8u) + 32u;
-    const auto unit_at_14 = from + pool[row_17 + 33792u] * 288u + unit_14 * 4u;
+    const auto unit_at_14 = from + pool[row_17 + 28544u] * 288u + unit_14 * 4u;
     const auto words_14 = *(const uint4*)&b1[unit_at_14];
     next_53 = words_14.x;
     next_54 = words_14.y;
@@ -1701,7 +1695,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_56 = words_14.w;
     const auto row_18 = (lane / 8u) + 32u;
     const auto unit_15 = (lane % 8u) + 40u;
-    const auto unit_at_15 = from + pool[row_18 + 33792u] * 288u + unit_15 * 4u;
+    const auto unit_at_15 = from + pool[row_18 + 28544u] * 288u + unit_15 * 4u;
     const auto words_15 = *(const uint4*)&b1[unit_at_15];
     next_57 = words_15.x;
     next_58 = words_15.y;
@@ -1709,7 +1703,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_60 = words_15.w;
     const auto row_19 = (lane / 8u) + 32u;
     const auto unit_16 = (lane % 8u) + 48u;
-    const auto unit_at_16 = from + pool[row_19 + 33792u] * 288u + unit_16 * 4u;
+    const auto unit_at_16 = from + pool[row_19 + 28544u] * 288u + unit_16 * 4u;
     const auto words_16 = *(const uint4*)&b1[unit_at_16];
     next_61 = words_16.x;
     next_62 = words_16.y;
@@ -1717,7 +1711,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_64 = words_16.w;
     const auto row_20 = (lane / 8u) + 32u;
     const auto unit_17 = (lane % 8u) + 56u;
-    const auto unit_at_17 = from + pool[row_20 + 33792u] * 288u + unit_17 * 4u;
+    const auto unit_at_17 = from + pool[row_20 + 28544u] * 288u + unit_17 * 4u;
     const auto words_17 = *(const uint4*)&b1[unit_at_17];
     next_65 = words_17.x;
     next_66 = words_17.y;
@@ -1725,7 +1719,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_68 = words_17.w;
     const auto row_21 = (lane / 8u) + 32u;
     const auto unit_18 = (lane % 8u) + 64u;
-    const auto unit_at_18 = from + pool[row_21 + 33792u] * 288u + unit_18 * 4u;
+    const auto unit_at_18 = from + pool[row_21 + 28544u] * 288u + unit_18 * 4u;
     const auto words_18 = *(const uint4*)&b1[unit_at_18];
     next_69 = words_18.x;
     next_70 = words_18.y;
@@ -1813,120 +1807,66 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto x_3 = __uint_as_float(q.z) * shrink;
       const auto x_4 = __uint_as_float(q.w) * shrink;
       const auto to = row_22 * 292u + s * 2u + 18688u;
-      const auto high = pack_halves(x, x_2);
-      const auto rest = pack_halves(x - half_to_float(high), x_2 - half_to_float(high >> 16u));
-      pool[to] = high;
-      pool[to + 4672u] = rest;
-      const auto high_2 = pack_halves(x_3, x_4);
-      const auto rest_2 = pack_halves(x_3 - half_to_float(high_2), x_4 - half_to_float(high_2 >> 16u));
-      pool[to + 1u] = high_2;
-      pool[to + 4673u] = rest_2;
+      pool[to] = pack_halves(x, x_2);
+      pool[to + 1u] = pack_halves(x_3, x_4);
       const auto x_5 = __uint_as_float(q_2.x) * shrink;
       const auto x_6 = __uint_as_float(q_2.y) * shrink;
       const auto x_7 = __uint_as_float(q_2.z) * shrink;
       const auto x_8 = __uint_as_float(q_2.w) * shrink;
       const auto to_2 = row_22 * 292u + four * 2u + 18688u;
-      const auto high_3 = pack_halves(x_5, x_6);
-      const auto rest_3 = pack_halves(x_5 - half_to_float(high_3), x_6 - half_to_float(high_3 >> 16u));
-      pool[to_2] = high_3;
-      pool[to_2 + 4672u] = rest_3;
-      const auto high_4 = pack_halves(x_7, x_8);
-      const auto rest_4 = pack_halves(x_7 - half_to_float(high_4), x_8 - half_to_float(high_4 >> 16u));
-      pool[to_2 + 1u] = high_4;
-      pool[to_2 + 4673u] = rest_4;
+      pool[to_2] = pack_halves(x_5, x_6);
+      pool[to_2 + 1u] = pack_halves(x_7, x_8);
       const auto x_9 = __uint_as_float(q_3.x) * shrink;
       const auto x_10 = __uint_as_float(q_3.y) * shrink;
       const auto x_11 = __uint_as_float(q_3.z) * shrink;
       const auto x_12 = __uint_as_float(q_3.w) * shrink;
       const auto to_3 = row_22 * 292u + four_2 * 2u + 18688u;
-      const auto high_5 = pack_halves(x_9, x_10);
-      const auto rest_5 = pack_halves(x_9 - half_to_float(high_5), x_10 - half_to_float(high_5 >> 16u));
-      pool[to_3] = high_5;
-      pool[to_3 + 4672u] = rest_5;
-      const auto high_6 = pack_halves(x_11, x_12);
-      const auto rest_6 = pack_halves(x_11 - half_to_float(high_6), x_12 - half_to_float(high_6 >> 16u));
-      pool[to_3 + 1u] = high_6;
-      pool[to_3 + 4673u] = rest_6;
+      pool[to_3] = pack_halves(x_9, x_10);
+      pool[to_3 + 1u] = pack_halves(x_11, x_12);
       const auto x_13 = __uint_as_float(q_4.x) * shrink;
       const auto x_14 = __uint_as_float(q_4.y) * shrink;
       const auto x_15 = __uint_as_float(q_4.z) * shrink;
       const auto x_16 = __uint_as_float(q_4.w) * shrink;
       const auto to_4 = row_22 * 292u + four_3 * 2u + 18688u;
-      const auto high_7 = pack_halves(x_13, x_14);
-      const auto rest_7 = pack_halves(x_13 - half_to_float(high_7), x_14 - half_to_float(high_7 >> 16u));
-      pool[to_4] = high_7;
-      pool[to_4 + 4672u] = rest_7;
-      const auto high_8 = pack_halves(x_15, x_16);
-      const auto rest_8 = pack_halves(x_15 - half_to_float(high_8), x_16 - half_to_float(high_8 >> 16u));
-      pool[to_4 + 1u] = high_8;
-      pool[to_4 + 4673u] = rest_8;
+      pool[to_4] = pack_halves(x_13, x_14);
+      pool[to_4 + 1u] = pack_halves(x_15, x_16);
       const auto x_17 = __uint_as_float(q_5.x) * shrink;
       const auto x_18 = __uint_as_float(q_5.y) * shrink;
       const auto x_19 = __uint_as_float(q_5.z) * shrink;
       const auto x_20 = __uint_as_float(q_5.w) * shrink;
       const auto to_5 = row_22 * 292u + four_4 * 2u + 18688u;
-      const auto high_9 = pack_halves(x_17, x_18);
-      const auto rest_9 = pack_halves(x_17 - half_to_float(high_9), x_18 - half_to_float(high_9 >> 16u));
-      pool[to_5] = high_9;
-      pool[to_5 + 4672u] = rest_9;
-      const auto high_10 = pack_halves(x_19, x_20);
-      const auto rest_10 = pack_halves(x_19 - half_to_float(high_10), x_20 - half_to_float(high_10 >> 16u));
-      pool[to_5 + 1u] = high_10;
-      pool[to_5 + 4673u] = rest_10;
+      pool[to_5] = pack_halves(x_17, x_18);
+      pool[to_5 + 1u] = pack_halves(x_19, x_20);
       const auto x_21 = __uint_as_float(q_6.x) * shrink;
       const auto x_22 = __uint_as_float(q_6.y) * shrink;
       const auto x_23 = __uint_as_float(q_6.z) * shrink;
       const auto x_24 = __uint_as_float(q_6.w) * shrink;
       const auto to_6 = row_22 * 292u + four_5 * 2u + 18688u;
-      const auto high_11 = pack_halves(x_21, x_22);
-      const auto rest_11 = pack_halves(x_21 - half_to_float(high_11), x_22 - half_to_float(high_11 >> 16u));
-      pool[to_6] = high_11;
-      pool[to_6 + 4672u] = rest_11;
-      const auto high_12 = pack_halves(x_23, x_24);
-      const auto rest_12 = pack_halves(x_23 - half_to_float(high_12), x_24 - half_to_float(high_12 >> 16u));
-      pool[to_6 + 1u] = high_12;
-      pool[to_6 + 4673u] = rest_12;
+      pool[to_6] = pack_halves(x_21, x_22);
+      pool[to_6 + 1u] = pack_halves(x_23, x_24);
       const auto x_25 = __uint_as_float(q_7.x) * shrink;
       const auto x_26 = __uint_as_float(q_7.y) * shrink;
       const auto x_27 = __uint_as_float(q_7.z) * shrink;
       const auto x_28 = __uint_as_float(q_7.w) * shrink;
       const auto to_7 = row_22 * 292u + four_6 * 2u + 18688u;
-      const auto high_13 = pack_halves(x_25, x_26);
-      const auto rest_13 = pack_halves(x_25 - half_to_float(high_13), x_26 - half_to_float(high_13 >> 16u));
-      pool[to_7] = high_13;
-      pool[to_7 + 4672u] = rest_13;
-      const auto high_14 = pack_halves(x_27, x_28);
-      const auto rest_14 = pack_halves(x_27 - half_to_float(high_14), x_28 - half_to_float(high_14 >> 16u));
-      pool[to_7 + 1u] = high_14;
-      pool[to_7 + 4673u] = rest_14;
+      pool[to_7] = pack_halves(x_25, x_26);
+      pool[to_7 + 1u] = pack_halves(x_27, x_28);
       const auto x_29 = __uint_as_float(q_8.x) * shrink;
       const auto x_30 = __uint_as_float(q_8.y) * shrink;
       const auto x_31 = __uint_as_float(q_8.z) * shrink;
       const auto x_32 = __uint_as_float(q_8.w) * shrink;
       const auto to_8 = row_22 * 292u + four_7 * 2u + 18688u;
-      const auto high_15 = pack_halves(x_29, x_30);
-      const auto rest_15 = pack_halves(x_29 - half_to_float(high_15), x_30 - half_to_float(high_15 >> 16u));
-      pool[to_8] = high_15;
-      pool[to_8 + 4672u] = rest_15;
-      const auto high_16 = pack_halves(x_31, x_32);
-      const auto rest_16 = pack_halves(x_31 - half_to_float(high_16), x_32 - half_to_float(high_16 >> 16u));
-      pool[to_8 + 1u] = high_16;
-      pool[to_8 + 4673u] = rest_16;
+      pool[to_8] = pack_halves(x_29, x_30);
+      pool[to_8 + 1u] = pack_halves(x_31, x_32);
       const auto x_33 = __uint_as_float(q_9.x) * shrink;
       const auto x_34 = __uint_as_float(q_9.y) * shrink;
       const auto x_35 = __uint_as_float(q_9.z) * shrink;
       const auto x_36 = __uint_as_float(q_9.w) * shrink;
       const auto to_9 = row_22 * 292u + four_8 * 2u + 18688u;
-      const auto high_17 = pack_halves(x_33, x_34);
-      const auto rest_17 = pack_halves(x_33 - half_to_float(high_17), x_34 - half_to_float(high_17 >> 16u));
-      pool[to_9] = high_17;
-      pool[to_9 + 4672u] = rest_17;
-      const auto high_18 = pack_halves(x_35, x_36);
-      const auto rest_18 = pack_halves(x_35 - half_to_float(high_18), x_36 - half_to_float(high_18 >> 16u));
-      pool[to_9 + 1u] = high_18;
-      pool[to_9 + 4673u] = rest_18;
+      pool[to_9] = pack_halves(x_33, x_34);
+      pool[to_9 + 1u] = pack_halves(x_35, x_36);
       if (s == 0u) {
-        pool[row_22 + 33856u] = __float_as_uint(__uint_as_float(exponent) * 0.0625f);
+        pool[row_22 + 28608u] = __float_as_uint(__uint_as_float(exponent) * 0.0625f);
       }
     }
     const auto row_24 = lane / 8u;
@@ -2018,35 +1958,29 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       multiply_halves(sum_5, sum_6, sum_7, sum_8, q_10, q_11, q_12, q_13, key_3, key_4);
       multiply_halves(sum_9, sum_10, sum_11, sum_12, q_10, q_11, q_12, q_13, key_5, key_6);
       multiply_halves(sum_13, sum_14, sum_15, sum_16, q_10, q_11, q_12, q_13, key_7, key_8);
-      unsigned int q_14, q_15, q_16, q_17;
-      load_matrices(q_14, q_15, q_16, q_17, &pool[query_at + depth + 4672u]);
-      multiply_halves(sum, sum_2, sum_3, sum_4, q_14, q_15, q_16, q_17, key, key_2);
-      multiply_halves(sum_5, sum_6, sum_7, sum_8, q_14, q_15, q_16, q_17, key_3, key_4);
-      multiply_halves(sum_9, sum_10, sum_11, sum_12, q_14, q_15, q_16, q_17, key_5, key_6);
-      multiply_halves(sum_13, sum_14, sum_15, sum_16, q_14, q_15, q_16, q_17, key_7, key_8);
     }
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28032u] = __float_as_uint(sum);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28033u] = __float_as_uint(sum_2);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28608u] = __float_as_uint(sum_3);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28609u] = __float_as_uint(sum_4);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28040u] = __float_as_uint(sum_5);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28041u] = __float_as_uint(sum_6);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28616u] = __float_as_uint(sum_7);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28617u] = __float_as_uint(sum_8);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28048u] = __float_as_uint(sum_9);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28049u] = __float_as_uint(sum_10);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28624u] = __float_as_uint(sum_11);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28625u] = __float_as_uint(sum_12);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28056u] = __float_as_uint(sum_13);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28057u] = __float_as_uint(sum_14);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28632u] = __float_as_uint(sum_15);
-    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 28633u] = __float_as_uint(sum_16);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23360u] = __float_as_uint(sum);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23361u] = __float_as_uint(sum_2);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23936u] = __float_as_uint(sum_3);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23937u] = __float_as_uint(sum_4);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23368u] = __float_as_uint(sum_5);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23369u] = __float_as_uint(sum_6);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23944u] = __float_as_uint(sum_7);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23945u] = __float_as_uint(sum_8);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23376u] = __float_as_uint(sum_9);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23377u] = __float_as_uint(sum_10);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23952u] = __float_as_uint(sum_11);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23953u] = __float_as_uint(sum_12);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23384u] = __float_as_uint(sum_13);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23385u] = __float_as_uint(sum_14);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23960u] = __float_as_uint(sum_15);
+    pool[(share * 16u + first_row + g) * 72u + (first_position + t * 2u) + 23961u] = __float_as_uint(sum_16);
     __syncthreads();
     if (lane < 96u) {
       const auto row_42 = lane / 8u;
       const auto s_2 = lane % 8u;
-      const auto factor = __uint_as_float(pool[row_42 + 33856u]);
-      const auto from_score = row_42 * 72u + s_2 * 2u + 28032u;
+      const auto factor = __uint_as_float(pool[row_42 + 28608u]);
+      const auto from_score = row_42 * 72u + s_2 * 2u + 23360u;
       const auto score = (chunk_start + s_2 * 2u < seen ? (__uint_as_float(pool[from_score]) + __uint_as_float(pool[from_score + 1152u]) + __uint_as_float(pool[from_score + 2304u]) + __uint_as_float(pool[from_score + 3456u])) * factor : -2e38f);
       const auto score_2 = (chunk_start + s_2 * 2u + 1u < seen ? (__uint_as_float(pool[from_score + 1u]) + __uint_as_float(pool[from_score + 1153u]) + __uint_as_float(pool[from_score + 2305u]) + __uint_as_float(pool[from_score + 3457u])) * factor : -2e38f);
       const auto score_3 = (chunk_start + s_2 * 2u + 16u < seen ? (__uint_as_float(pool[from_score + 16u]) + __uint_as_float(pool[from_score + 1168u]) + __uint_as_float(pool[from_score + 2320u]) + __uint_as_float(pool[from_score + 3472u])) * factor : -2e38f);
@@ -2067,38 +2001,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight;
       const auto weight_2 = expf(score_2 - both_7);
       total = total + weight_2;
-      const auto high_19 = pack_halves(weight, weight_2);
-      const auto rest_19 = pack_halves(weight - half_to_float(high_19), weight_2 - half_to_float(high_19 >> 16u));
-      const auto to_10 = row_42 * 36u + s_2 + 32640u;
-      pool[to_10] = high_19;
-      pool[to_10 + 576u] = rest_19;
+      pool[row_42 * 36u + s_2 + 27968u] = pack_halves(weight, weight_2);
       const auto weight_3 = expf(score_3 - both_7);
       total = total + weight_3;
       const auto weight_4 = expf(score_4 - both_7);
       total = total + weight_4;
-      const auto high_20 = pack_halves(weight_3, weight_4);
-      const auto rest_20 = pack_halves(weight_3 - half_to_float(high_20), weight_4 - half_to_float(high_20 >> 16u));
-      const auto to_11 = row_42 * 36u + s_2 + 32648u;
-      pool[to_11] = high_20;
-      pool[to_11 + 576u] = rest_20;
+      pool[row_42 * 36u + s_2 + 27976u] = pack_halves(weight_3, weight_4);
       const auto weight_5 = expf(score_5 - both_7);
       total = total + weight_5;
       const auto weight_6 = expf(score_6 - both_7);
       total = total + weight_6;
-      const auto high_21 = pack_halves(weight_5, weight_6);
-      const auto rest_21 = pack_halves(weight_5 - half_to_float(high_21), weight_6 - half_to_float(high_21 >> 16u));
-      const auto to_12 = row_42 * 36u + s_2 + 32656u;
-      pool[to_12] = high_21;
-      pool[to_12 + 576u] = rest_21;
+      pool[row_42 * 36u + s_2 + 27984u] = pack_halves(weight_5, weight_6);
       const auto weight_7 = expf(score_7 - both_7);
       total = total + weight_7;
       const auto weight_8 = expf(score_8 - both_7);
       total = total + weight_8;
-      const auto high_22 = pack_halves(weight_7, weight_8);
-      const auto rest_22 = pack_halves(weight_7 - half_to_float(high_22), weight_8 - half_to_float(high_22 >> 16u));
-      const auto to_13 = row_42 * 36u + s_2 + 32664u;
-      pool[to_13] = high_22;
-      pool[to_13 + 576u] = rest_22;
+      pool[row_42 * 36u + s_2 + 27992u] = pack_halves(weight_7, weight_8);
       const auto other_8 = __shfl_xor_sync(warp, total, 1u);
       const auto both_8 = total + other_8;
       const auto other_9 = __shfl_xor_sync(warp, both_8, 2u);
@@ -2106,8 +2024,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto other_10 = __shfl_xor_sync(warp, both_9, 4u);
       const auto both_10 = both_9 + other_10;
       if (s_2 == 0u) {
-        pool[row_42 + 33872u] = __float_as_uint(both_7);
-        pool[row_42 + 33888u] = __float_as_uint(both_10);
+        pool[row_42 + 28624u] = __float_as_uint(both_7);
+        pool[row_42 + 28640u] = __float_as_uint(both_10);
       }
     }
     __syncthreads();
@@ -2144,7 +2062,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     auto sum_46 = 0.0f;
     auto sum_47 = 0.0f;
     auto sum_48 = 0.0f;
-    const auto weight_at = matrix_row * 36u + matrix_word + 32640u;
+    const auto weight_at = matrix_row * 36u + matrix_word + 27968u;
     const auto pair = own_warp * 4u;
     const auto value_at = matrix_row * 292u + matrix_word + pair * 8u;
     const auto pair_2 = own_warp * 4u + 1u;
@@ -2174,16 +2092,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       multiply_halves(sum_37, sum_38, sum_39, sum_40, weight_9, weight_10, weight_11, weight_12, value_11, value_12);
       multiply_halves(sum_41, sum_42, sum_43, sum_44, weight_9, weight_10, weight_11, weight_12, value_13, value_14);
       multiply_halves(sum_45, sum_46, sum_47, sum_48, weight_9, weight_10, weight_11, weight_12, value_15, value_16);
-      unsigned int weight_13, weight_14, weight_15, weight_16;
-      load_matrices(weight_13, weight_14, weight_15, weight_16, &pool[weight_at + depth_2 + 576u]);
-      multiply_halves(sum_17, sum_18, sum_19, sum_20, weight_13, weight_14, weight_15, weight_16, value, value_2);
-      multiply_halves(sum_21, sum_22, sum_23, sum_24, weight_13, weight_14, weight_15, weight_16, value_3, value_4);
-      multiply_halves(sum_25, sum_26, sum_27, sum_28, weight_13, weight_14, weight_15, weight_16, value_5, value_6);
-      multiply_halves(sum_29, sum_30, sum_31, sum_32, weight_13, weight_14, weight_15, weight_16, value_7, value_8);
-      multiply_halves(sum_33, sum_34, sum_35, sum_36, weight_13, weight_14, weight_15, weight_16, value_9, value_10);
-      multiply_halves(sum_37, sum_38, sum_39, sum_40, weight_13, weight_14, weight_15, weight_16, value_11, value_12);
-      multiply_halves(sum_41, sum_42, sum_43, sum_44, weight_13, weight_14, weight_15, weight_16, value_13, value_14);
-      multiply_halves(sum_45, sum_46, sum_47, sum_48, weight_13, weight_14, weight_15, weight_16, value_15, value_16);
     }
     const auto pair_5 = own_warp * 4u;
     const auto column = pair_5 * 16u + t * 2u;
@@ -2222,8 +2130,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       store_two(&(b5 + (row_46 * 516u + column_4 + put_at))[8u], __float_as_uint(sum_47), __float_as_uint(sum_48));
     }
     if (lane < 10u) {
-      const auto to_14 = lane * 516u + put_at + 512u;
-      store_two(&b5[to_14], pool[lane + 33888u], pool[lane + 33872u]);
+      const auto to_10 = lane * 516u + put_at + 512u;
+      store_two(&b5[to_10], pool[lane + 28640u], pool[lane + 28624u]);
     }
   }
 }

@@ -13,6 +13,7 @@ use weft_quant::GgmlType;
 use weft_render::Schedule;
 
 use crate::arg::Arg;
+use crate::halves;
 
 /// A kernel with its arguments.
 #[derive(Clone, Debug)]
@@ -77,7 +78,7 @@ impl Case {
     /// Runs it with this schedule and compares the numbers with the interpreter's.
     pub fn check_with(&self, device: &mut dyn Device, schedule: &str) -> Vec<Vec<u8>> {
         let found = self.run_scheduled(device, self.tokens, Some(schedule)).unwrap();
-        self.compare(&found);
+        self.rounded_for(schedule).compare(&found);
         found
     }
 
@@ -136,8 +137,23 @@ impl Case {
     /// Runs it and compares the numbers with the interpreter's.
     pub fn check(&self, device: &mut dyn Device) -> Vec<Vec<u8>> {
         let found = self.run(device, self.tokens).unwrap();
-        self.compare(&found);
+        self.seen_by(device).compare(&found);
         found
+    }
+
+    /// The same case with what the device rounds before it computes: the interpreter is to compute with the same numbers.
+    #[must_use]
+    pub fn seen_by(&self, device: &mut dyn Device) -> Case {
+        let chosen = device.tuning().and_then(|tuning| tuning.schedule(&self.kernel, &self.sizes()));
+        chosen.map_or_else(|| self.clone(), |schedule| self.rounded_for(&schedule))
+    }
+
+    /// The same case with what this schedule rounds before it computes.
+    fn rounded_for(&self, schedule: &str) -> Case {
+        let mut case = self.clone();
+        let schedule = schedule.parse().unwrap();
+        case.roundings += halves::round_queries(&self.kernel, &self.sizes(), &schedule, &mut case.args);
+        case
     }
 
     /// Compares the bytes that [`run`](Case::run) returned with the interpreter's.

@@ -20,6 +20,7 @@ mod arg;
 pub mod case;
 pub mod data;
 mod emulator;
+mod halves;
 mod macros;
 pub mod suite;
 

@@ -179,7 +179,7 @@ pub fn random_kernels(device: &mut dyn Device) {
         let case = Case { least: 1.0, ..case };
         match case.run(device, tokens) {
             Ok(found) => {
-                case.compare(&found);
+                case.seen_by(device).compare(&found);
                 ran += 1;
             }
             Err(DeviceError::Kernel { why, .. }) => {

@@ -83,7 +83,7 @@ fn found(
 ) -> Option<String> {
     device.edit(edit);
     match case.run(device, case.tokens) {
-        Ok(found) => case.agrees(&found).err(),
+        Ok(found) => case.seen_by(device).agrees(&found).err(),
         Err(error) => Some(error.to_string()),
     }
 }

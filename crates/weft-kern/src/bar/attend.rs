@@ -3,8 +3,9 @@
 //! A device computes `softmax(q·k · scale)·v` in blocks of positions, and rescales its running sums to join them. Besides rounding
 //! sums and exponentials it may round queries, keys and values to whole multiples of `1/Q` of the largest magnitude of their row,
 //! `Q = min(4095, ⌊√((2³¹ − 1) / Dk)⌋)`, and the weights of 128 positions to whole multiples of 1/32767 of the largest, or coarser
-//! if their sum times `Q` would overflow 32 bits: sums of products are then exact. The CPU rounds so (`weft-cpu/src/attend.rs`); no
-//! device may round more coarsely.
+//! if their sum times `Q` would overflow 32 bits: sums of products are then exact. The CPU rounds so (`weft-cpu/src/attend.rs`). Or it
+//! may round queries and weights, and nothing else, to 11 bits each, as matrix units for halves do
+//! (`weft-render/src/lower/attend/matrix.rs`). No device may round more coarsely than one of these.
 
 use super::{Bar, U, ULP, independent, sum_error};
 use crate::interp::Attention;
@@ -12,6 +13,11 @@ use crate::interp::Attention;
 /// The largest error of a value that is rounded to whole steps, in steps: a half, and a quarter for a block's scale that is itself
 /// rounded.
 const STEP: f64 = 0.75;
+
+/// The largest error of a number that is rounded to a half: relative to it, and relative to the largest of its row, which is scaled
+/// to 1 or more.
+const HALF: f64 = 1.0 / 2048.0;
+const SMALLEST_HALF: f64 = 1.0 / (1u64 << 25) as f64;
 
 /// Positions whose weights are rounded together.
 const BLOCK: usize = 128;
@@ -23,7 +29,8 @@ const MOST: f64 = i32::MAX as f64;
 pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
     let (a, query, positions) = (attention.attend(), attention.query(), attention.positions());
     let numbers = (MOST / a.k_len as f64).sqrt().floor().min(4095.0);
-    let query_step = STEP * largest(query.iter().copied()) / numbers;
+    let query_top = largest(query.iter().copied());
+    let query_step = STEP * query_top / numbers;
 
     // The largest error of a score.
     let scale = f64::from(a.scale.0);
@@ -33,8 +40,10 @@ pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
     for (p, score) in attention.scores().iter().enumerate() {
         let pairs = || query.iter().enumerate().map(|(i, q)| (*q, attention.key(p, i)));
         let key_step = STEP * key_tops[p] / numbers;
-        let rounding =
+        let steps =
             independent(pairs().flat_map(|(q, k)| [q.abs() * key_step, (k.abs() + key_step) * query_step]));
+        let half = |q: f64| HALF * q.abs() + SMALLEST_HALF * query_top;
+        let rounding = steps.max(independent(pairs().map(|(q, k)| half(q) * k.abs())));
         let sizes: f64 = pairs().map(|(q, k)| (q * k).abs()).sum();
         score_error = score_error
             .max(scale.abs() * (rounding + sum_error(a.k_len) * (sizes + rounding)) + 4.0 * U * score.abs());
@@ -62,7 +71,9 @@ pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
         most.max(block.iter().sum::<f64>() / (MOST / numbers - BLOCK as f64)) / 2.0
     });
     let weight_step = weight_step.fold(0.0, f64::max);
-    let value_rounding = independent(heavy.iter().flat_map(|heavy| [STEP * heavy / numbers, weight_step]));
+    let steps = independent(heavy.iter().flat_map(|heavy| [STEP * heavy / numbers, weight_step]));
+    let half = |(p, heavy): (usize, &f64)| HALF * heavy + SMALLEST_HALF * value_top(p);
+    let value_rounding = steps.max(independent(heavy.iter().enumerate().map(half)));
     let bar = |(i, value): (usize, &f32)| {
         let terms = attention.weights().iter().enumerate().map(|(p, w)| w * attention.value(p, i));
         let sizes: f64 = terms.map(f64::abs).sum();

@@ -107,7 +107,7 @@ impl Tile {
 
     /// Words of the queries, of the scores, and of the weights.
     pub(crate) const fn query_words(&self) -> u32 {
-        2 * self.rows * self.key_stride()
+        self.rows * self.key_stride()
     }
 
     pub(crate) const fn score_words(&self) -> u32 {
@@ -115,7 +115,7 @@ impl Tile {
     }
 
     pub(crate) const fn weight_words(&self) -> u32 {
-        2 * self.rows * self.weight_stride()
+        self.rows * self.weight_stride()
     }
 
     /// A bound for all bytes of the tile: a few words for each row and position are left for what is kept of them.

@@ -2,7 +2,7 @@
 //!
 //! A tile's rows (tokens × heads) share a key head. A chunk of the state is staged in workgroup memory once, for all rows,
 //! and for keys and values where these are the same. Units multiply halves and add up floats: queries and weights are
-//! therefore split into a half and what it leaves, which is another half, and each product is the sum of two.
+//! rounded to halves, as keys and values were.
 //!
 //! What units compute for a row depends on that row alone, and chunks begin at fixed positions. So the bits are the same for
 //! a row by itself and among others, and whether one workgroup visits all chunks or each has its own.
@@ -24,7 +24,7 @@ use crate::schedule::attention::{STEP, Tile};
 use crate::schedule::{MATRIX_ROWS, Split};
 
 /// Pairs of columns of values that a warp has sums for at once, for a group of rows.
-const AT_ONCE: u32 = 4;
+const AT_ONCE: u32 = 8;
 
 /// Writes the attention of a tile. Returns where its result is in workgroup memory. With `chunks`, computes one chunk and
 /// stores its results in this slot from this word on instead.
@@ -242,7 +242,7 @@ impl Units<'_> {
         w: &mut Writer<'_>,
         mut done: impl FnMut(&mut Writer<'_>, u32, &Sums) -> Result<(), Why>,
     ) -> Result<(), Why> {
-        let Tile { rows, chunk, cols, .. } = self.tile;
+        let Tile { chunk, cols, .. } = self.tile;
         let (stride, value_stride) = (self.tile.weight_stride(), self.tile.value_stride());
         let pairs: Vec<u32> = (0..self.pairs()).collect();
         let at_once = (AT_ONCE / self.groups()).max(2);
@@ -263,14 +263,12 @@ impl Units<'_> {
                 let (depth, down) = (w.code.set("depth", depth), w.code.set("down", down));
                 let right: Vec<[Expr; 4]> =
                     columns.iter().map(|at| w.code.matrices("value", at + &down, true)).collect();
-                for part in 0..2 {
-                    for group in 0..self.groups() {
-                        let offset = part * rows * stride + group * MATRIX_ROWS * stride;
-                        let left = w.code.matrices("weight", &weight + &depth + offset, false);
-                        for (sums, right) in sums.iter().zip(&right) {
-                            for (half, sums) in sums.iter().enumerate() {
-                                multiply(w, &sums[group as usize], &left, right, half);
-                            }
+                for group in 0..self.groups() {
+                    let offset = group * MATRIX_ROWS * stride;
+                    let left = w.code.matrices("weight", &weight + &depth + offset, false);
+                    for (sums, right) in sums.iter().zip(&right) {
+                        for (half, sums) in sums.iter().enumerate() {
+                            multiply(w, &sums[group as usize], &left, right, half);
                         }
                     }
                 }

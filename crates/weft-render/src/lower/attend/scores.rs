@@ -15,13 +15,12 @@ use crate::schedule::{MATRIX_ROWS, WARP};
 pub(super) const STAYS: f32 = -1.0;
 
 impl Units<'_> {
-    /// Stores the queries in workgroup memory: of each value a half, and what it leaves. They are scaled by a power of two,
-    /// so that halves can hold them. Lanes see them after the next barrier.
+    /// Stores the queries in workgroup memory, as halves. They are scaled by a power of two, so that halves can hold them.
+    /// Lanes see them after the next barrier.
     pub(super) fn queries(&self, w: &mut Writer<'_>) -> Result<(), Why> {
-        let Tile { rows, steps, .. } = self.tile;
+        let steps = self.tile.steps;
         let (query, stride) = (&self.attend.q, self.tile.key_stride());
         let (fours, padded) = (word(self.attend.k_len)? / 4, steps * STEP / 4);
-        let low = rows * stride;
         // As many lanes for a row as there are, since their largest value is the same for any number.
         // Rows that only fill up the units' sixteen are left as they are: no other row depends on them.
         let own = self.place.tile();
@@ -61,9 +60,8 @@ impl Units<'_> {
                 let exists = if padded.is_multiple_of(lanes) { Expr::True } else { four.less(padded) };
                 w.when(exists, |w| {
                     for (i, two) in values.chunks(2).enumerate() {
-                        let [high, rest] = split(w, [two[0].clone(), two[1].clone()]);
-                        w.code.store_shared(&at + i as u32, high);
-                        w.code.store_shared(&at + (low + i as u32), rest);
+                        let halves = Expr::call(Fun::PackHalves, [two[0].clone(), two[1].clone()]);
+                        w.code.store_shared(&at + i as u32, halves);
                     }
                     Ok(())
                 })?;
@@ -108,13 +106,11 @@ impl Units<'_> {
                 let keys: Vec<[Expr; 4]> = (0..pairs)
                     .map(|pair| w.code.matrices("key", &key + &depth + pair * PAIR * stride, false))
                     .collect();
-                for part in 0..2 {
-                    for (group, sums) in sums.iter().enumerate() {
-                        let offset = part * rows * stride + group as u32 * MATRIX_ROWS * stride;
-                        let left = w.code.matrices("q", &query + &depth + offset, false);
-                        for (n, sums) in sums.iter().enumerate() {
-                            multiply(w, sums, &left, &keys[n / 2], n % 2);
-                        }
+                for (group, sums) in sums.iter().enumerate() {
+                    let offset = group as u32 * MATRIX_ROWS * stride;
+                    let left = w.code.matrices("q", &query + &depth + offset, false);
+                    for (n, sums) in sums.iter().enumerate() {
+                        multiply(w, sums, &left, &keys[n / 2], n % 2);
                     }
                 }
                 Ok(())
@@ -144,7 +140,7 @@ impl Units<'_> {
         is_in: Option<&dyn Fn(&Expr) -> Expr>,
     ) -> Result<(), Why> {
         let Tile { rows, chunk, reduce, .. } = self.tile;
-        let (stride, low) = (self.tile.weight_stride(), rows * self.tile.weight_stride());
+        let stride = self.tile.weight_stride();
         w.share((self.place.tile() * SEEKERS).next_multiple_of(WARP), |w, item| {
             let (row, s) = (w.code.set("row", &item / SEEKERS), w.code.set("s", item % SEEKERS));
             let seen = seen(w, &row);
@@ -182,11 +178,8 @@ impl Units<'_> {
                     w.code.assign(&total, &total + &weight);
                     weight
                 });
-                let [high, rest] = split(w, weights);
                 let to = &row * stride + &s + (self.weights + i as u32 * SEEKERS);
-                let to = w.code.set("to", to);
-                w.code.store_shared(to.clone(), high);
-                w.code.store_shared(to + low, rest);
+                w.code.store_shared(to, Expr::call(Fun::PackHalves, weights));
             }
             let total = reduce::subgroups(w, Fold::Sum, total, SEEKERS);
             w.when(s.equal(0u32), |w| {
@@ -216,13 +209,4 @@ impl Units<'_> {
         w.code.barrier();
         Ok(())
     }
-}
-
-/// Two values as halves, and what the halves leave of them as halves.
-fn split(w: &mut Writer<'_>, values: [Expr; 2]) -> [Expr; 2] {
-    let high = w.code.set("high", Expr::call(Fun::PackHalves, values.clone()));
-    let [low, upper] = values;
-    let rest = [(low, high.clone()), (upper, &high >> 16u32)]
-        .map(|(value, half)| value - Expr::call(Fun::Half, [half]));
-    [high.clone(), w.code.set("rest", Expr::call(Fun::PackHalves, rest))]
 }
