@@ -99,7 +99,7 @@ pub(crate) fn write_keys(model: &mut Model<'_>, layers: u32) -> Result<Rope> {
             model.arch(key, value);
         }
     }
-    let rope = Rope::read(config)?;
+    let rope = Rope::read(model)?;
     rope.write(model)?;
     if let Some(epsilon) = config.f64("rms_norm_eps")? {
         model.arch("attention.layer_norm_rms_epsilon", epsilon as f32);

@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::tokenizer::Kind;
 
 /// Models that have the same keys and tensors.
+#[derive(Debug)]
 pub(crate) struct Family {
     /// The values of `architectures` in config.json that select it.
     pub(crate) names: &'static [&'static str],
@@ -12,6 +13,8 @@ pub(crate) struct Family {
     pub(crate) architecture: &'static str,
     /// Values of keys that a configuration may leave out, as `transformers` has them.
     pub(crate) defaults: &'static [(&'static str, f64)],
+    /// The ways to scale rotary embedding that its files can say and its readers compute, by their names in config.json.
+    pub(crate) scalings: &'static [&'static str],
     /// What is special about the tokenizer.
     pub(crate) tokenizer: Kind,
     /// Writes keys and tensors.
@@ -19,5 +22,11 @@ pub(crate) struct Family {
 }
 
 /// A family whose tokenizer is found in the usual way, without defaults.
-pub(crate) const PLAIN: Family =
-    Family { names: &[], architecture: "", defaults: &[], tokenizer: Kind::Usual, write: |_| Ok(()) };
+pub(crate) const PLAIN: Family = Family {
+    names: &[],
+    architecture: "",
+    defaults: &[],
+    scalings: &["linear", "yarn"],
+    tokenizer: Kind::Usual,
+    write: |_| Ok(()),
+};

@@ -63,7 +63,7 @@ impl Conversion {
         }
         let (family, config) = family(&Config::read(&config_path)?)?;
         let checkpoint = Checkpoint::open(folder)?;
-        let mut model = Model::new(&config, &checkpoint, family.architecture)?;
+        let mut model = Model::new(&config, &checkpoint, family)?;
         (family.write)(&mut model)?;
         model.check_all_used()?;
         let stored_type = model.stored_type();

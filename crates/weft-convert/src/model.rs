@@ -9,6 +9,7 @@ use weft_quant::GgmlType;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{Error, Result, refuse};
+use crate::family::Family;
 use crate::safetensors::Dtype;
 use crate::source::{Order, Part, Scale, Source};
 
@@ -81,7 +82,7 @@ impl Rule {
 pub(crate) struct Model<'a> {
     pub(crate) config: &'a Config,
     checkpoint: &'a Checkpoint,
-    architecture: &'static str,
+    pub(crate) family: &'static Family,
     pub(crate) metadata: Metadata,
     pub(crate) tensors: Vec<Tensor>,
     used: BTreeSet<usize>,
@@ -93,17 +94,17 @@ impl<'a> Model<'a> {
     pub(crate) fn new(
         config: &'a Config,
         checkpoint: &'a Checkpoint,
-        architecture: &'static str,
+        family: &'static Family,
     ) -> Result<Model<'a>> {
         let mut metadata = Metadata::new();
-        metadata.insert("general.architecture", architecture);
+        metadata.insert("general.architecture", family.architecture);
         let (tensors, used) = (Vec::new(), BTreeSet::new());
-        Ok(Model { config, checkpoint, architecture, metadata, tensors, used, block: block(config)? })
+        Ok(Model { config, checkpoint, family, metadata, tensors, used, block: block(config)? })
     }
 
     /// Sets a key of the architecture.
     pub(crate) fn arch(&mut self, key: &str, value: impl Into<Value>) {
-        self.metadata.insert(&format!("{}.{key}", self.architecture), value);
+        self.metadata.insert(&format!("{}.{key}", self.family.architecture), value);
     }
 
     /// Adds a tensor with values that no file has.
@@ -203,7 +204,7 @@ impl<'a> Model<'a> {
     }
 
     fn without(&self, name: &str) -> Error {
-        let family = self.architecture;
+        let family = self.family.architecture;
         let problem =
             format!("tensor `{}` is missing; a model of the family `{family}` has it", name.escape_debug());
         refuse(self.checkpoint.folder(), problem)
@@ -229,7 +230,7 @@ impl<'a> Model<'a> {
         let names = self.checkpoint.tensors().map(|tensor| &*tensor.name).enumerate();
         let mut left = names.filter(is_left);
         let Some((at, name)) = left.next() else { return Ok(()) };
-        let (family, more) = (self.architecture, left.count());
+        let (family, more) = (self.family.architecture, left.count());
         let problem =
             format!("tensor `{}` is none that a model of the family `{family}` has", name.escape_debug());
         Err(refuse(

@@ -3,7 +3,7 @@
 use std::f32::consts::PI;
 
 use crate::config::Config;
-use crate::error::{Result, refuse};
+use crate::error::Result;
 use crate::model::Model;
 
 /// The keys of rotary embedding, wherever they are.
@@ -15,7 +15,7 @@ pub(crate) struct Rope {
     pub(crate) theta: Option<f64>,
     /// The share of a head that is rotated.
     pub(crate) partial: Option<f64>,
-    /// How long contexts are reached; `default` for no way at all.
+    /// How long contexts are reached: one of the ways that the family's files can say, or `default` for no way at all.
     pub(crate) kind: String,
     /// The length of context that the model was first trained with.
     pub(crate) original_context: Option<u32>,
@@ -23,7 +23,12 @@ pub(crate) struct Rope {
 
 impl Rope {
     /// Reads the keys of a configuration.
-    pub(crate) fn read(config: &Config) -> Result<Rope> {
+    ///
+    /// # Errors
+    ///
+    /// If positions are scaled in a way that files of the family cannot say: the model would be another one.
+    pub(crate) fn read(model: &Model<'_>) -> Result<Rope> {
+        let (config, family) = (model.config, model.family);
         let name = if config.value("rope_parameters").is_some() { "rope_parameters" } else { "rope_scaling" };
         let keys = config.object(name)?;
         for kind in ["full_attention", "sliding_attention"] {
@@ -32,7 +37,16 @@ impl Rope {
             }
         }
         let either = |key: &str| Ok::<_, crate::Error>(keys.f64(key)?.or(config.f64(key)?));
-        let kind = keys.str("rope_type")?.or(keys.str("type")?).unwrap_or("default").to_lowercase();
+        let name = if keys.value("rope_type").is_some() { "rope_type" } else { "type" };
+        let kind = keys.str(name)?.unwrap_or("default").to_lowercase();
+        if kind != "default" && !family.scalings.contains(&&*kind) {
+            let known = [&["default"], family.scalings].concat().join(", ");
+            let expected = format!(
+                "one of {known}: a GGUF file of the family `{}` can say no other",
+                family.architecture
+            );
+            return Err(keys.mismatch(name, &expected, &kind.into()));
+        }
         let original = keys.u32("original_max_position_embeddings")?;
         Ok(Rope {
             theta: either("rope_theta")?,
@@ -46,19 +60,13 @@ impl Rope {
     /// Writes what all families write.
     pub(crate) fn write(&self, model: &mut Model<'_>) -> Result<()> {
         match &*self.kind {
-            // `llama3` and `longrope` are tensors of factors, which families write.
-            "default" | "llama3" | "longrope" | "su" => {}
             "linear" => {
                 model.arch("rope.scaling.type", "linear");
                 model.arch("rope.scaling.factor", self.keys.require_f64("factor")? as f32);
             }
             "yarn" => self.write_yarn(model)?,
-            other => {
-                let problem = format!(
-                    "rotary scaling `{other}` is not supported; expected default, linear, llama3 or yarn"
-                );
-                return Err(refuse(self.keys.path(), problem));
-            }
+            // Others are tensors of factors, which the families that can say them write.
+            _ => {}
         }
         if let Some(theta) = self.theta {
             model.arch("rope.freq_base", theta as f32);
@@ -67,28 +75,53 @@ impl Rope {
     }
 
     fn write_yarn(&self, model: &mut Model<'_>) -> Result<()> {
+        let factor = self.keys.require_f64("factor")?;
+        self.check_magnitude(factor, model.family.architecture == "deepseek2")?;
         model.arch("rope.scaling.type", "yarn");
-        model.arch("rope.scaling.factor", self.keys.require_f64("factor")? as f32);
+        model.arch("rope.scaling.factor", factor as f32);
         let original =
             self.original_context.ok_or_else(|| self.keys.missing("original_max_position_embeddings"))?;
         model.arch("rope.scaling.original_context_length", original);
         let names = [
-            (["extrapolation_factor", ""], "yarn_ext_factor"),
-            (["attention_factor", "attn_factor"], "yarn_attn_factor"),
-            (["beta_fast", ""], "yarn_beta_fast"),
-            (["beta_slow", ""], "yarn_beta_slow"),
+            ("extrapolation_factor", "yarn_ext_factor"),
+            ("beta_fast", "yarn_beta_fast"),
+            ("beta_slow", "yarn_beta_slow"),
         ];
-        for ([name, other], key) in names {
-            if let Some(value) = self.keys.f64(name)?.or(self.keys.f64(other)?) {
+        for (name, key) in names {
+            if let Some(value) = self.keys.f64(name)? {
                 model.arch(&format!("rope.scaling.{key}"), value as f32);
             }
         }
         Ok(())
     }
 
-    /// The factors under a key, of which there must be `count`; empty without the key.
+    /// Checks that cosines and sines have the magnitude that readers of a file compute: YaRN's own, or for families with DeepSeek's
+    /// `mscale_all_dim` none, because it is on the scores.
+    fn check_magnitude(&self, factor: f64, has_mscale: bool) -> Result<()> {
+        let own = 0.1 * factor.max(1.0).ln() + 1.0;
+        for key in ["attention_factor", "attn_factor"] {
+            if let Some(found) = self.keys.f64(key)?.filter(|found| (found - own).abs() > 1e-4) {
+                let expected = format!("none, or YaRN's own, {own:.6}: readers compute no other");
+                return Err(self.keys.mismatch(key, &expected, &found.into()));
+            }
+        }
+        let all = self.keys.f64("mscale_all_dim")?.filter(|all| *all != 0.0);
+        let Some(all) = all else { return Ok(()) };
+        if !has_mscale {
+            return Err(self.keys.mismatch("mscale_all_dim", "none in this family", &all.into()));
+        }
+        match self.keys.f64("mscale")?.unwrap_or(1.0) {
+            same if same == all => Ok(()),
+            other => {
+                let expected = format!("the same as `mscale_all_dim`, {all}: readers compute no other");
+                Err(self.keys.mismatch("mscale", &expected, &other.into()))
+            }
+        }
+    }
+
+    /// The factors under a key, of which there must be `count`.
     pub(crate) fn factors(&self, key: &str, count: u64) -> Result<Vec<f32>> {
-        let Some(list) = self.keys.list(key)? else { return Ok(Vec::new()) };
+        let list = self.keys.list(key)?.ok_or_else(|| self.keys.missing(key))?;
         let factors: Vec<f32> = list.iter().filter_map(|factor| Some(factor.as_f64()? as f32)).collect();
         if factors.len() as u64 != count || factors.len() != list.len() {
             return Err(self.keys.mismatch(

@@ -5,7 +5,7 @@ use crate::common::{
     shared_expert, write_keys,
 };
 use crate::error::{Result, refuse};
-use crate::family::Family;
+use crate::family::{Family, PLAIN};
 use crate::model::{Model, Rule, rule};
 use crate::tokenizer::Kind;
 
@@ -15,6 +15,7 @@ pub(super) const GLM4_MOE: Family = Family {
     defaults: &[("max_position_embeddings", 131072.0), ("rms_norm_eps", 1e-5), ("rope_theta", 10000.0)],
     tokenizer: Kind::Glm,
     write,
+    ..PLAIN
 };
 
 fn write(model: &mut Model<'_>) -> Result<()> {

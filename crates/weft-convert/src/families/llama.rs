@@ -12,6 +12,7 @@ pub(super) const LLAMA: Family = Family {
     names: &["LlamaForCausalLM", "LLaMAForCausalLM"],
     architecture: "llama",
     defaults: &[("max_position_embeddings", 2048.0), ("rms_norm_eps", 1e-6), ("rope_theta", 10000.0)],
+    scalings: &["linear", "yarn", "llama3"],
     tokenizer: Kind::Llama,
     write: |model| dense(model, true),
 };

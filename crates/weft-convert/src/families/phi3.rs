@@ -1,7 +1,7 @@
 //! Phi-3.5 and Phi-4: `phi3`, with one matrix for queries, keys and values, and one for gate and up.
 
 use crate::common::{Sizes, add_ends, add_layer, second_norm};
-use crate::error::{Result, refuse};
+use crate::error::Result;
 use crate::family::Family;
 use crate::model::{Model, rule};
 use crate::rope::Rope;
@@ -11,6 +11,7 @@ pub(super) const PHI3: Family = Family {
     names: &["Phi3ForCausalLM"],
     architecture: "phi3",
     defaults: &[("max_position_embeddings", 4096.0), ("rms_norm_eps", 1e-5), ("rope_theta", 10000.0)],
+    scalings: &["longrope", "su", "yarn"],
     tokenizer: Kind::Phi,
     write,
 };
@@ -18,7 +19,7 @@ pub(super) const PHI3: Family = Family {
 fn write(model: &mut Model<'_>) -> Result<()> {
     let config = model.config;
     let sizes = Sizes::read(config)?;
-    let rope = Rope::read(config)?;
+    let rope = Rope::read(model)?;
     let context = config.require_u32("max_position_embeddings")?;
     let original = rope.original_context.unwrap_or(context);
     let rotated = (rope.partial.unwrap_or(1.0) * sizes.hidden as f64) as u64 / sizes.heads;
@@ -67,26 +68,18 @@ fn write_factors(
     context: f64,
     original: f64,
 ) -> Result<()> {
-    let long = rope.factors("long_factor", rotated / 2)?;
-    if long.is_empty() {
+    if rope.kind == "default" {
         return Ok(());
     }
+    // Whatever the scaling is called, it is these factors: without them, it would be lost.
+    let [long, short] = ["long_factor", "short_factor"].map(|key| rope.factors(key, rotated / 2));
+    let (long, short) = (long?, short?);
     let scale = context / original;
     let attention = match &*rope.kind {
         _ if scale <= 1.0 => 1.0,
-        "su" | "longrope" => (1.0 + scale.ln() / original.ln()).sqrt(),
         "yarn" => 0.1 * scale.ln() + 1.0,
-        other => {
-            let problem = format!(
-                "factors of rotary scaling `{other}` are not supported; expected longrope, su or yarn"
-            );
-            return Err(refuse(model.config.path(), problem));
-        }
+        _ => (1.0 + scale.ln() / original.ln()).sqrt(),
     };
-    let short = rope.factors("short_factor", rotated / 2)?;
-    if short.is_empty() {
-        return Err(refuse(model.config.path(), "`short_factor` is missing beside `long_factor`"));
-    }
     model.arch("rope.scaling.attn_factor", attention as f32);
     model.made("rope_factors_long.weight", long);
     model.made("rope_factors_short.weight", short);

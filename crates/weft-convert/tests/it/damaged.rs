@@ -143,7 +143,11 @@ fn configurations_that_cannot_be_converted() {
     );
     check(file, set("head_dim", json!(9)), "a head has 9 values; an even number");
     check(file, set("vocab_size", Value::Null), "`vocab_size` is missing");
-    check(file, set("rope_scaling", json!({ "type": "magic" })), "rotary scaling `magic` is not supported");
+    check(
+        file,
+        set("rope_scaling", json!({ "type": "magic" })),
+        "`rope_scaling.type` is \"magic\"; expected one of default, linear",
+    );
     check(
         file,
         set("quantization_config", json!({ "quant_method": "gptq" })),

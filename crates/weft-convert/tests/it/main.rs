@@ -3,3 +3,4 @@
 mod damaged;
 mod fixtures;
 mod support;
+mod unsayable;

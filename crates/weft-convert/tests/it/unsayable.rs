@@ -1,0 +1,120 @@
+//! Configurations that mean something which no GGUF file of their family can say: an error that names it, and no file that means less.
+
+use serde_json::{Value, json};
+use weft_convert::Conversion;
+
+use crate::support::Copy;
+
+/// What a folder with these keys in config.json is refused for. Its weights are another family's: what it means is read before them.
+fn refusal(architecture: &str, keys: &Value) -> String {
+    let copy = Copy::of("llama");
+    copy.edit("config.json", |config| {
+        config["architectures"] = json!([architecture]);
+        config["head_dim"] = Value::Null;
+        config["rope_scaling"] = Value::Null;
+        config["num_attention_heads"] = json!(4);
+        for (key, value) in keys.as_object().unwrap() {
+            config[key] = value.clone();
+        }
+    });
+    Conversion::open(&copy.0).unwrap_err().to_string()
+}
+
+/// The folder must be refused for this, and without the keys for something else.
+#[track_caller]
+fn check(architecture: &str, keys: Value, expected: &str) {
+    let message = refusal(architecture, &keys);
+    assert!(message.contains("config.json: ") && message.contains(expected), "{architecture}: {message}");
+}
+
+/// The folder must not be refused for this.
+#[track_caller]
+fn passes(architecture: &str, keys: Value, not: &str) {
+    let message = refusal(architecture, &keys);
+    assert!(!message.contains(not), "{architecture}: {message}");
+}
+
+/// Sizes that only some families read.
+fn sizes() -> Value {
+    json!({
+        "n_routed_experts": 4, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "kv_lora_rank": 16,
+        "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16, "shared_expert_intermediate_size": 40,
+        "norm_topk_prob": true,
+    })
+}
+
+fn with(mut keys: Value, more: Value) -> Value {
+    keys.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    keys
+}
+
+#[test]
+fn scaled_positions_that_a_family_cannot_say() {
+    let scaled = |kind: &str| {
+        let factors = json!([1.0, 1.0]);
+        json!({ "rope_scaling": {
+            "type": kind, "factor": 4.0, "original_max_position_embeddings": 64, "long_factor": factors, "short_factor": factors,
+        } })
+    };
+    for family in [
+        "Qwen2ForCausalLM",
+        "Qwen3ForCausalLM",
+        "Glm4MoeForCausalLM",
+        "DeepseekV3ForCausalLM",
+        "Qwen3MoeForCausalLM",
+    ] {
+        for kind in ["longrope", "su", "llama3", "dynamic", "LONGROPE"] {
+            let expected = format!(
+                "`rope_scaling.type` is {:?}; expected one of default, linear, yarn",
+                kind.to_lowercase()
+            );
+            check(family, with(sizes(), scaled(kind)), &expected);
+        }
+        for kind in ["linear", "yarn", "default"] {
+            passes(family, with(sizes(), scaled(kind)), "rope");
+        }
+    }
+    check("LlamaForCausalLM", scaled("longrope"), "expected one of default, linear, yarn, llama3");
+    passes("LlamaForCausalLM", scaled("llama3"), "rope");
+    for kind in ["linear", "llama3", "dynamic"] {
+        check("Phi3ForCausalLM", scaled(kind), "expected one of default, longrope, su, yarn");
+    }
+    // A new spelling of the same.
+    let found = json!({ "rope_parameters": { "rope_type": "longrope", "rope_theta": 10000.0 } });
+    check("Qwen2ForCausalLM", found, "`rope_parameters.rope_type` is \"longrope\"");
+}
+
+/// What a scaling needs must be there, or nothing of it would be in the file.
+#[test]
+fn scaled_positions_without_their_factors() {
+    for kind in ["longrope", "su", "yarn"] {
+        let keys = json!({ "rope_scaling": { "type": kind, "factor": 4.0, "original_max_position_embeddings": 64 } });
+        check("Phi3ForCausalLM", keys, "`rope_scaling.long_factor` is missing");
+    }
+    let only_long =
+        json!({ "rope_scaling": { "type": "longrope", "long_factor": [1, 1, 1, 1, 1, 1, 1, 1] } });
+    check("Phi3ForCausalLM", only_long, "`rope_scaling.short_factor` is missing");
+    for kind in ["linear", "yarn"] {
+        check(
+            "Qwen2ForCausalLM",
+            json!({ "rope_scaling": { "type": kind } }),
+            "`rope_scaling.factor` is missing",
+        );
+    }
+}
+
+/// Readers compute the magnitude of cosines and sines from YaRN's factor alone.
+#[test]
+fn magnitudes_of_yarn_that_readers_do_not_compute() {
+    let yarn = |more: Value| {
+        let keys = json!({ "type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64 });
+        with(sizes(), json!({ "rope_scaling": with(keys, more) }))
+    };
+    check("Qwen2ForCausalLM", yarn(json!({ "attention_factor": 1.0 })), "YaRN's own, 1.138629");
+    passes("Qwen2ForCausalLM", yarn(json!({ "attention_factor": 1.13863 })), "rope");
+    let mscale = |own: f64, all: f64| yarn(json!({ "mscale": own, "mscale_all_dim": all }));
+    check("Qwen2ForCausalLM", mscale(1.0, 1.0), "`rope_scaling.mscale_all_dim` is 1.0; expected none");
+    passes("Qwen2ForCausalLM", mscale(1.0, 0.0), "rope");
+    check("DeepseekV3ForCausalLM", mscale(1.0, 0.5), "expected the same as `mscale_all_dim`, 0.5");
+    passes("DeepseekV3ForCausalLM", mscale(0.5, 0.5), "rope");
+}
