@@ -52,6 +52,25 @@ pub(crate) fn require(config: &Config, key: &str, value: impl Into<Json>) -> Res
     }
 }
 
+/// Checks that a sliding window of `sliding_window` tokens, in some layers, is as long as the context: then it changes nothing.
+///
+/// # Errors
+///
+/// If it is shorter. Files of most families cannot say so.
+pub(crate) fn refuse_window(config: &Config) -> Result<()> {
+    let context = config.require_u32("max_position_embeddings")?;
+    match config.u32("sliding_window")? {
+        Some(window) if window < context => {
+            let expected = format!(
+                "null, or at least the context of {context} tokens: windows are not converted in this family. With \
+                 `max_position_embeddings` set to {window}, the model can be converted for contexts that fit its window"
+            );
+            Err(config.mismatch("sliding_window", &expected, &window.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Sizes {
     /// Reads the sizes.
     pub(crate) fn read(config: &Config) -> Result<Sizes> {

@@ -84,11 +84,9 @@ impl Config {
         self.keys.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// Sets a key that has no value.
+    /// Sets a key that is missing. One that is `null` says that there is nothing.
     pub(crate) fn set_default(&mut self, key: &str, value: Value) {
-        if self.value(key).is_none() {
-            self.keys.insert(key.into(), value);
-        }
+        self.keys.entry(key).or_insert(value);
     }
 
     /// Removes a key.

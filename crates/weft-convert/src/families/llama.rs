@@ -1,7 +1,8 @@
 //! Llama, Mistral and Mixtral: `llama`. llama.cpp rotates neighbouring values of this family, so rows of queries and keys change places.
 
 use crate::common::{
-    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, grouped_attention, second_norm, write_keys,
+    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, grouped_attention, refuse_window,
+    second_norm, write_keys,
 };
 use crate::error::{Result, refuse};
 use crate::family::Family;
@@ -17,13 +18,29 @@ pub(super) const LLAMA: Family = Family {
     write: |model| dense(model, true),
 };
 
-pub(super) const MISTRAL: Family = Family { names: &["MistralForCausalLM"], ..LLAMA };
+pub(super) const MISTRAL: Family = Family {
+    names: &["MistralForCausalLM"],
+    defaults: &[
+        ("max_position_embeddings", 131072.0),
+        ("rms_norm_eps", 1e-6),
+        ("rope_theta", 10000.0),
+        ("num_key_value_heads", 8.0),
+        ("sliding_window", 4096.0),
+    ],
+    write: |model| {
+        refuse_window(model.config)?;
+        dense(model, true)
+    },
+    ..LLAMA
+};
 
 pub(super) const MIXTRAL: Family = Family {
     names: &["MixtralForCausalLM"],
     defaults: &[
+        ("max_position_embeddings", 131072.0),
         ("rms_norm_eps", 1e-5),
         ("rope_theta", 1e6),
+        ("num_key_value_heads", 8.0),
         ("num_local_experts", 8.0),
         ("num_experts_per_tok", 2.0),
     ],
@@ -42,6 +59,7 @@ fn dense(model: &mut Model<'_>, names_head: bool) -> Result<()> {
 }
 
 fn mixtral(model: &mut Model<'_>) -> Result<()> {
+    refuse_window(model.config)?;
     let sizes = start(model, false)?;
     let number = count(model.config, "num_local_experts")?.into();
     for layer in 0..sizes.layers {

@@ -2,8 +2,9 @@
 
 use crate::common::{
     Sizes, add_ends, add_layer, copy_u32, count, count_of, experts, gated, grouped_attention, head_norms,
-    require, second_norm, shared_expert, write_keys,
+    refuse_window, require, second_norm, shared_expert, write_keys,
 };
+use crate::config::Config;
 use crate::error::Result;
 use crate::family::{Family, PLAIN};
 use crate::model::{Model, Rule, rule};
@@ -11,7 +12,13 @@ use crate::model::{Model, Rule, rule};
 pub(super) const QWEN2: Family = Family {
     names: &["Qwen2ForCausalLM"],
     architecture: "qwen2",
-    defaults: &[("max_position_embeddings", 32768.0), ("rms_norm_eps", 1e-6), ("rope_theta", 10000.0)],
+    defaults: &[
+        ("max_position_embeddings", 32768.0),
+        ("rms_norm_eps", 1e-6),
+        ("rope_theta", 10000.0),
+        ("sliding_window", 4096.0),
+        ("max_window_layers", 28.0),
+    ],
     write: |model| dense(model, |_| Vec::new()),
     ..PLAIN
 };
@@ -24,6 +31,8 @@ pub(super) const QWEN3: Family = Family {
         ("rms_norm_eps", 1e-6),
         ("rope_theta", 10000.0),
         ("head_dim", 128.0),
+        ("sliding_window", 4096.0),
+        ("max_window_layers", 28.0),
     ],
     write: |model| dense(model, head_norms),
     ..PLAIN
@@ -37,6 +46,7 @@ pub(super) const QWEN3_MOE: Family =
 
 fn dense(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()> {
     let sizes = Sizes::read(model.config)?;
+    refuse_windows(model.config, sizes.layers)?;
     write_keys(model, sizes.layers)?;
     for layer in 0..sizes.layers {
         let mut rules = grouped_attention(&sizes);
@@ -46,6 +56,19 @@ fn dense(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()
         add_layer(model, layer, &rules)?;
     }
     add_ends(model, &sizes)
+}
+
+/// Refuses a sliding window if `use_sliding_window` asks for it in one of the layers: those from `max_window_layers` on, or those that
+/// `layer_types` names. Mixtures do not count as in other models, so for them all layers are asked for.
+fn refuse_windows(config: &Config, layers: u32) -> Result<()> {
+    let is_windowed = match config.list("layer_types")? {
+        Some(types) => types.iter().any(|kind| kind == "sliding_attention"),
+        None => config.u32("max_window_layers")?.unwrap_or(0) < layers,
+    };
+    if config.bool("use_sliding_window")?.unwrap_or(false) && is_windowed {
+        return refuse_window(config);
+    }
+    Ok(())
 }
 
 fn qwen2_moe(model: &mut Model<'_>) -> Result<()> {
@@ -68,6 +91,7 @@ fn qwen3_moe(model: &mut Model<'_>) -> Result<()> {
 fn mixture(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()> {
     let config = model.config;
     let sizes = Sizes::read(config)?;
+    refuse_windows(config, u32::MAX)?;
     if let Some(step) = config.u32("decoder_sparse_step")?.filter(|step| *step != 1) {
         return Err(config.mismatch(
             "decoder_sparse_step",

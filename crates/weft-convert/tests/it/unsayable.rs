@@ -118,3 +118,57 @@ fn magnitudes_of_yarn_that_readers_do_not_compute() {
     check("DeepseekV3ForCausalLM", mscale(1.0, 0.5), "expected the same as `mscale_all_dim`, 0.5");
     passes("DeepseekV3ForCausalLM", mscale(0.5, 0.5), "rope");
 }
+
+#[test]
+fn windows_that_take_effect() {
+    let window = |window: Value| json!({ "sliding_window": window, "max_position_embeddings": 512 });
+    for family in ["MistralForCausalLM", "MixtralForCausalLM"] {
+        check(
+            family,
+            window(json!(511)),
+            "`sliding_window` is 511; expected null, or at least the context of 512 tokens",
+        );
+        for same in [json!(512), json!(4096), Value::Null] {
+            passes(family, window(same), "sliding_window");
+        }
+    }
+    // What the configuration leaves out.
+    check("MistralForCausalLM", json!({ "max_position_embeddings": 8192 }), "`sliding_window` is 4096");
+    passes("MixtralForCausalLM", json!({ "max_position_embeddings": 8192 }), "sliding_window");
+    // Nothing in Llama reads the key.
+    passes("LlamaForCausalLM", window(json!(128)), "sliding_window");
+}
+
+#[test]
+fn windows_of_some_layers_that_take_effect() {
+    let window = |used: bool, more: Value| {
+        let keys =
+            json!({ "use_sliding_window": used, "sliding_window": 128, "max_position_embeddings": 512 });
+        with(with(sizes(), keys), more)
+    };
+    let names = |last: &str| json!({ "layer_types": ["full_attention", last] });
+    let from = |layer: u32| json!({ "max_window_layers": layer });
+    for family in ["Qwen2ForCausalLM", "Qwen3ForCausalLM"] {
+        check(family, window(true, from(1)), "`sliding_window` is 128; expected null");
+        check(family, window(true, names("sliding_attention")), "`sliding_window` is 128");
+        // The model has two layers.
+        for unused in [window(true, from(2)), window(true, json!({})), window(true, names("full_attention"))]
+        {
+            passes(family, unused, "sliding_window");
+        }
+        passes(family, window(false, from(1)), "sliding_window");
+        passes(
+            family,
+            window(true, json!({ "max_window_layers": 1, "sliding_window": null })),
+            "sliding_window",
+        );
+    }
+    for family in ["Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM"] {
+        let normalised = json!({ "norm_topk_prob": family == "Qwen3MoeForCausalLM" });
+        check(family, window(true, normalised.clone()), "`sliding_window` is 128");
+        passes(family, window(false, normalised), "sliding_window");
+    }
+    let left_out =
+        json!({ "use_sliding_window": true, "max_window_layers": 0, "max_position_embeddings": 8192 });
+    check("Qwen2ForCausalLM", left_out, "`sliding_window` is 4096");
+}
