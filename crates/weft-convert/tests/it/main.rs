@@ -4,3 +4,4 @@ mod damaged;
 mod fixtures;
 mod support;
 mod unsayable;
+mod weights;

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
+use crate::weights;
+
 /// The folder of a model.
 pub(crate) fn model(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name)
 }
 
-/// A copy of a model, which is removed when it is dropped.
+/// A copy of a model, with its weights, which is removed when it is dropped.
 pub(crate) struct Copy(pub(crate) PathBuf);
 
 impl Copy {
@@ -19,10 +21,15 @@ impl Copy {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("weft-convert-{}-{number}", std::process::id()));
+        // The name of the folder is in the converted file.
+        let folder = folder.join(name);
         fs::create_dir_all(&folder).unwrap();
         for file in fs::read_dir(model(name)).unwrap() {
             let file = file.unwrap();
             fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+        }
+        if folder.join("weights.txt").exists() {
+            weights::write(&folder);
         }
         Copy(folder)
     }
@@ -56,6 +63,6 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(self.0.parent().unwrap());
     }
 }

@@ -8,7 +8,8 @@ LLAMA_CPP is a folder with llama.cpp's `convert_hf_to_gguf.py` and its `conversi
 folder are written anew; with it, all models are written there, with the converted file as NAME.gguf, to compare with `compare.py`.
 
 A fixture is a folder as `save_pretrained` writes it, with random weights, and `NAME.txt`: each key of llama.cpp's file, and each tensor
-with its type, its shape in GGML's order and the SHA-256 of its data. llama.cpp recognises a tokenizer by what it makes of a text, which
+with its type, its shape in GGML's order and the SHA-256 of its data. Most fixtures have the names, types and shapes of their weights in
+`weights.txt` instead of the weights, whose values are those of `hashed`; the tests compute them again. llama.cpp recognises a tokenizer by what it makes of a text, which
 a tokenizer trained here cannot match, so the name is given.
 """
 
@@ -23,7 +24,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, pro
 from transformers import AutoConfig, AutoModelForCausalLM
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Fixtures with their weights, and those without.
 FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
+HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -114,7 +117,7 @@ KINDS = {
         old=True, pre="glm4", splits=[LLAMA3], dtype="bfloat16", eos="<|endoftext|>", glm=True, mtp=True),
     "phi3-long": dict(
         config={"model_type": "phi3", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 6,
-                "rms_norm_eps": 1e-5, "max_position_embeddings": 2048, "original_max_position_embeddings": 512, "tie_word_embeddings": False, "sliding_window": 128,
+                "rms_norm_eps": 1e-5, "max_position_embeddings": 2048, "original_max_position_embeddings": 512, "tie_word_embeddings": False, "sliding_window": 2048,
                 "rope_theta": 10000.0, "pad_token_id": 0,
                 "rope_scaling": {"type": "longrope", "long_factor": [1.0, 1.3, 2.5, 4.1], "short_factor": [1.0, 1.1, 1.2, 1.3]}},
         old=True, pre="gpt-4o", splits=[GPT4O], dtype="bfloat16", bos="<|endoftext|>", eos="<|im_end|>", tokenizer_class="GPT2Tokenizer"),
@@ -208,6 +211,22 @@ def to_fp8(weights):
         weights[name], weights[name + "_scale_inv"] = stored, scales
 
 
+def hashed(name, shape):
+    """Values of a tensor that depend on its name alone, each with a bf16 that is the same value: from 2^-7 to 2^-2, of both signs."""
+    seed = 2166136261
+    for byte in name.encode():
+        seed = (seed ^ byte) * 16777619 % 2**32
+    n = 1
+    for size in shape:
+        n *= size
+    h = (torch.arange(n, dtype=torch.int64) * 40503 + seed) % 2**32
+    h = (h ^ h >> 15) * 739 % 2**32
+    h = (h ^ h >> 13) * 1013 % 2**32
+    bits = (h & 0x8000) | (0x3C00 + (h >> 16) % 0x0280)
+    bits = torch.where(bits >= 0x8000, bits - 0x10000, bits)
+    return bits.to(torch.int16).view(torch.bfloat16).reshape(shape)
+
+
 def make(name, folder):
     kind = KINDS[name]
     shutil.rmtree(folder, ignore_errors=True)
@@ -230,7 +249,8 @@ def make(name, folder):
     for key in sorted(weights):
         scale = 1.0 if "norm" in key else 0.2
         dtype = torch.float32 if key.endswith("e_score_correction_bias") else getattr(torch, kind["dtype"])
-        weights[key] = (scale * torch.randn(weights[key].shape, generator=generator)).to(dtype)
+        value = hashed(key, weights[key].shape) if name in HASHED else scale * torch.randn(weights[key].shape, generator=generator)
+        weights[key] = value.to(dtype)
     if kind.get("fp8"):
         to_fp8(weights)
     parts = [{}]
@@ -286,16 +306,31 @@ def listing(path):
     return "\n".join(lines) + "\n"
 
 
+def strip(folder):
+    """Puts names, types and shapes of the weights in the place of the weights, in the order of the file."""
+    from safetensors import safe_open
+
+    for file in sorted(folder.glob("*.safetensors*")):
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt") as weights, open(folder / "weights.txt", "a") as out:
+                for key in weights.keys():
+                    tensor = weights.get_slice(key)
+                    out.write(f"{key} {tensor.get_dtype()} {'x'.join(str(n) for n in tensor.get_shape())}\n")
+        file.unlink()
+
+
 def main():
     llama_cpp = pathlib.Path(sys.argv[1]).resolve()
     out = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else HERE
-    for name in sys.argv[3:] or (FIXTURES if out == HERE else KINDS):
+    for name in sys.argv[3:] or (FIXTURES + HASHED if out == HERE else KINDS):
         make(name, out / name)
         gguf = out / f"{name}.gguf"
         convert(name, out / name, gguf, llama_cpp)
         (out / f"{name}.txt").write_text(listing(gguf))
         if out == HERE:
             gguf.unlink()
+            if name in HASHED:
+                strip(out / name)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Folder, weft};
 
+#[path = "../../../weft-convert/tests/it/weights.rs"]
+mod weights;
+
 fn folder_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../weft-convert/tests/models").join(name)
 }
@@ -30,6 +33,40 @@ fn a_converted_model_runs() {
         );
     }
     assert_eq!(folder.files(), ["out.gguf"], "nothing else is left");
+}
+
+/// The fixtures of other families come without their weights.
+#[test]
+fn a_converted_model_of_every_family_runs() {
+    let families = [
+        ("mixtral", "llama"),
+        ("qwen2", "qwen2"),
+        ("qwen2-moe", "qwen2moe"),
+        ("qwen3", "qwen3"),
+        ("qwen3-moe", "qwen3moe"),
+        ("deepseek-v2", "deepseek2"),
+        ("deepseek-v3", "deepseek2"),
+        ("glm4-moe", "glm4moe"),
+        ("phi3-long", "phi3"),
+    ];
+    for (name, architecture) in families {
+        let folder = Folder::new();
+        copy_files(name, &folder);
+        weights::write(folder.path());
+        let (from, out) =
+            (folder.path().display().to_string(), folder.join("out.gguf").display().to_string());
+        let done = weft(["convert", &from, &out, "--json"]).run().json();
+        assert_eq!(done["architecture"], architecture, "{name}");
+        let said = weft(["run", &out, "hi", "-n", "4", "--temperature", "0"]).run().ok();
+        assert!(!said.trim().is_empty(), "{name}");
+    }
+}
+
+fn copy_files(name: &str, folder: &Folder) {
+    for file in fs::read_dir(folder_of(name)).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), folder.join(&file.file_name().to_string_lossy())).unwrap();
+    }
 }
 
 #[test]
@@ -80,10 +117,7 @@ fn what_cannot_be_converted_is_refused_and_leaves_no_file() {
     let refused = weft(["convert", &none, &out]).run().failed(1);
     assert!(refused.contains("it has no config.json"), "{refused}");
     let shard = folder.join("model-00001-of-00004.safetensors");
-    for file in fs::read_dir(folder_of("llama")).unwrap() {
-        let file = file.unwrap();
-        fs::copy(file.path(), folder.join(&file.file_name().to_string_lossy())).unwrap();
-    }
+    copy_files("llama", &folder);
     let own = shard.display().to_string();
     let refused = weft(["convert", &none, &own]).run().failed(1);
     assert!(refused.contains("is a file of the model itself"), "{refused}");
