@@ -84,9 +84,13 @@ impl Config {
         self.keys.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// Sets a key that is missing. One that is `null` says that there is nothing.
-    pub(crate) fn set_default(&mut self, key: &str, value: Value) {
-        self.keys.entry(key).or_insert(value);
+    /// Sets keys that are missing to those of a JSON object. One that is `null` says that there is nothing.
+    pub(crate) fn set_defaults(&mut self, defaults: &'static str) {
+        let defaults: Map<String, Value> =
+            serde_json::from_str(defaults).expect("a family's defaults are JSON");
+        for (key, value) in defaults {
+            self.keys.entry(key).or_insert(value);
+        }
     }
 
     /// Removes a key.

@@ -20,7 +20,8 @@ const FAMILIES: &[&Family] = &[
     &qwen::QWEN2_MOE,
     &qwen::QWEN3,
     &qwen::QWEN3_MOE,
-    &deepseek::DEEPSEEK2,
+    &deepseek::DEEPSEEK_V2,
+    &deepseek::DEEPSEEK_V3,
     &deepseek::GLM_LITE,
     &glm4moe::GLM4_MOE,
     &phi3::PHI3,
@@ -45,8 +46,6 @@ pub(crate) fn family(config: &Config) -> Result<(&'static Family, Config)> {
         return Err(refuse(config.path(), problem));
     };
     let mut config = config.clone();
-    for (key, value) in family.defaults {
-        config.set_default(key, (*value).into());
-    }
+    config.set_defaults(family.defaults);
     Ok((family, config))
 }

@@ -11,8 +11,9 @@ pub(crate) struct Family {
     pub(crate) names: &'static [&'static str],
     /// `general.architecture` in GGUF.
     pub(crate) architecture: &'static str,
-    /// Values of keys that a configuration may leave out, as `transformers` has them.
-    pub(crate) defaults: &'static [(&'static str, f64)],
+    /// Values of keys that a configuration may leave out, as the class in `transformers` has them, or else the model's own: a JSON
+    /// object.
+    pub(crate) defaults: &'static str,
     /// The ways to scale rotary embedding that its files can say and its readers compute, by their names in config.json.
     pub(crate) scalings: &'static [&'static str],
     /// What is special about the tokenizer.
@@ -25,7 +26,7 @@ pub(crate) struct Family {
 pub(crate) const PLAIN: Family = Family {
     names: &[],
     architecture: "",
-    defaults: &[],
+    defaults: "{}",
     scalings: &["linear", "yarn"],
     tokenizer: Kind::Usual,
     write: |_| Ok(()),

@@ -2,8 +2,8 @@
 //! for multi-token prediction.
 
 use crate::common::{
-    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, next_token, second_norm, shared_expert,
-    write_keys,
+    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, next_token, require, second_norm,
+    shared_expert, write_keys,
 };
 use crate::config::Config;
 use crate::error::{Result, refuse};
@@ -12,17 +12,33 @@ use crate::model::{Model, Rule, rule};
 use crate::source::Order;
 use crate::tokenizer::Kind;
 
-pub(super) const DEEPSEEK2: Family = Family {
-    names: &["DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM"],
+pub(super) const DEEPSEEK_V2: Family = Family {
+    names: &["DeepseekV2ForCausalLM"],
     architecture: "deepseek2",
-    defaults: &[("max_position_embeddings", 2048.0), ("rms_norm_eps", 1e-6), ("rope_theta", 10000.0)],
+    defaults: r#"{"max_position_embeddings": 2048, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "q_lora_rank": 1536, "kv_lora_rank": 512,
+        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 64, "n_shared_experts": 2,
+        "moe_intermediate_size": 1407, "first_k_dense_replace": 0, "routed_scaling_factor": 1.0, "norm_topk_prob": false}"#,
     // The layers for multi-token prediction are left out, as llama.cpp does.
     write: |model| latent(model, 0),
     ..PLAIN
 };
 
+pub(super) const DEEPSEEK_V3: Family = Family {
+    names: &["DeepseekV3ForCausalLM"],
+    // Its class in `transformers` always scores with a sigmoid; in the model's own class that is the default.
+    defaults: r#"{"max_position_embeddings": 4096, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "q_lora_rank": 1536, "kv_lora_rank": 512,
+        "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 256, "n_shared_experts": 1,
+        "num_experts_per_tok": 8, "moe_intermediate_size": 2048, "first_k_dense_replace": 3, "n_group": 8, "topk_group": 4,
+        "routed_scaling_factor": 2.5, "norm_topk_prob": true, "scoring_func": "sigmoid", "num_nextn_predict_layers": 1}"#,
+    ..DEEPSEEK_V2
+};
+
 pub(super) const GLM_LITE: Family = Family {
     names: &["Glm4MoeLiteForCausalLM"],
+    defaults: r#"{"max_position_embeddings": 202752, "rms_norm_eps": 1e-5, "rope_theta": 1e4, "q_lora_rank": 768, "kv_lora_rank": 512,
+        "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, "v_head_dim": 256, "n_routed_experts": 64, "n_shared_experts": 1,
+        "num_experts_per_tok": 4, "moe_intermediate_size": 1536, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1,
+        "routed_scaling_factor": 1.8, "norm_topk_prob": true}"#,
     tokenizer: Kind::Glm,
     write: |model| {
         // Not in its configuration. Without the key, llama.cpp goes by the number of layers and tokens.
@@ -30,7 +46,7 @@ pub(super) const GLM_LITE: Family = Family {
         let more = model.config.u32("num_nextn_predict_layers")?.unwrap_or(0);
         latent(model, more)
     },
-    ..DEEPSEEK2
+    ..DEEPSEEK_V2
 };
 
 /// The sizes of latent attention and of the mixture.
@@ -125,6 +141,8 @@ impl Latent {
 /// Writes a model and `more` layers for multi-token prediction.
 fn latent(model: &mut Model<'_>, more: u32) -> Result<()> {
     let config = model.config;
+    // A mixture in every layer but the first ones.
+    require(config, "moe_layer_freq", 1)?;
     let latent = Latent::read(config)?;
     let layers = latent.sizes.layers;
     if more > 1 {

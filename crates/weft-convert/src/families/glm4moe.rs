@@ -12,7 +12,9 @@ use crate::tokenizer::Kind;
 pub(super) const GLM4_MOE: Family = Family {
     names: &["Glm4MoeForCausalLM"],
     architecture: "glm4moe",
-    defaults: &[("max_position_embeddings", 131072.0), ("rms_norm_eps", 1e-5), ("rope_theta", 10000.0)],
+    defaults: r#"{"max_position_embeddings": 131072, "rms_norm_eps": 1e-5, "rope_theta": 1e4, "num_key_value_heads": 8,
+        "num_experts_per_tok": 8, "moe_intermediate_size": 1408, "n_routed_experts": 128, "n_shared_experts": 1,
+        "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1, "routed_scaling_factor": 1.0, "norm_topk_prob": true}"#,
     tokenizer: Kind::Glm,
     write,
     ..PLAIN

@@ -12,7 +12,7 @@ use crate::tokenizer::Kind;
 pub(super) const LLAMA: Family = Family {
     names: &["LlamaForCausalLM", "LLaMAForCausalLM"],
     architecture: "llama",
-    defaults: &[("max_position_embeddings", 2048.0), ("rms_norm_eps", 1e-6), ("rope_theta", 10000.0)],
+    defaults: r#"{"max_position_embeddings": 2048, "rms_norm_eps": 1e-6, "rope_theta": 1e4}"#,
     scalings: &["linear", "yarn", "llama3"],
     tokenizer: Kind::Llama,
     write: |model| dense(model, true),
@@ -20,13 +20,7 @@ pub(super) const LLAMA: Family = Family {
 
 pub(super) const MISTRAL: Family = Family {
     names: &["MistralForCausalLM"],
-    defaults: &[
-        ("max_position_embeddings", 131072.0),
-        ("rms_norm_eps", 1e-6),
-        ("rope_theta", 10000.0),
-        ("num_key_value_heads", 8.0),
-        ("sliding_window", 4096.0),
-    ],
+    defaults: r#"{"max_position_embeddings": 131072, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "num_key_value_heads": 8, "sliding_window": 4096}"#,
     write: |model| {
         refuse_window(model.config)?;
         dense(model, true)
@@ -36,14 +30,8 @@ pub(super) const MISTRAL: Family = Family {
 
 pub(super) const MIXTRAL: Family = Family {
     names: &["MixtralForCausalLM"],
-    defaults: &[
-        ("max_position_embeddings", 131072.0),
-        ("rms_norm_eps", 1e-5),
-        ("rope_theta", 1e6),
-        ("num_key_value_heads", 8.0),
-        ("num_local_experts", 8.0),
-        ("num_experts_per_tok", 2.0),
-    ],
+    defaults: r#"{"max_position_embeddings": 131072, "rms_norm_eps": 1e-5, "rope_theta": 1e6, "num_key_value_heads": 8, "num_local_experts": 8,
+        "num_experts_per_tok": 2}"#,
     write: mixtral,
     ..LLAMA
 };

@@ -10,7 +10,7 @@ use crate::tokenizer::Kind;
 pub(super) const PHI3: Family = Family {
     names: &["Phi3ForCausalLM"],
     architecture: "phi3",
-    defaults: &[("max_position_embeddings", 4096.0), ("rms_norm_eps", 1e-5), ("rope_theta", 10000.0)],
+    defaults: r#"{"max_position_embeddings": 4096, "original_max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "rope_theta": 1e4}"#,
     scalings: &["longrope", "su", "yarn"],
     tokenizer: Kind::Phi,
     write,

@@ -12,13 +12,8 @@ use crate::model::{Model, Rule, rule};
 pub(super) const QWEN2: Family = Family {
     names: &["Qwen2ForCausalLM"],
     architecture: "qwen2",
-    defaults: &[
-        ("max_position_embeddings", 32768.0),
-        ("rms_norm_eps", 1e-6),
-        ("rope_theta", 10000.0),
-        ("sliding_window", 4096.0),
-        ("max_window_layers", 28.0),
-    ],
+    defaults: r#"{"max_position_embeddings": 32768, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "num_key_value_heads": 32,
+        "sliding_window": 4096, "max_window_layers": 28}"#,
     write: |model| dense(model, |_| Vec::new()),
     ..PLAIN
 };
@@ -26,23 +21,31 @@ pub(super) const QWEN2: Family = Family {
 pub(super) const QWEN3: Family = Family {
     names: &["Qwen3ForCausalLM"],
     architecture: "qwen3",
-    defaults: &[
-        ("max_position_embeddings", 32768.0),
-        ("rms_norm_eps", 1e-6),
-        ("rope_theta", 10000.0),
-        ("head_dim", 128.0),
-        ("sliding_window", 4096.0),
-        ("max_window_layers", 28.0),
-    ],
+    defaults: r#"{"max_position_embeddings": 32768, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "num_key_value_heads": 32,
+        "head_dim": 128, "sliding_window": 4096, "max_window_layers": 28}"#,
     write: |model| dense(model, head_norms),
     ..PLAIN
 };
 
-pub(super) const QWEN2_MOE: Family =
-    Family { names: &["Qwen2MoeForCausalLM"], architecture: "qwen2moe", write: qwen2_moe, ..QWEN2 };
+pub(super) const QWEN2_MOE: Family = Family {
+    names: &["Qwen2MoeForCausalLM"],
+    architecture: "qwen2moe",
+    defaults: r#"{"max_position_embeddings": 32768, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "num_key_value_heads": 16,
+        "num_experts_per_tok": 4, "moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632,
+        "norm_topk_prob": false, "sliding_window": 4096, "max_window_layers": 28}"#,
+    write: qwen2_moe,
+    ..QWEN2
+};
 
-pub(super) const QWEN3_MOE: Family =
-    Family { names: &["Qwen3MoeForCausalLM"], architecture: "qwen3moe", write: qwen3_moe, ..QWEN2 };
+pub(super) const QWEN3_MOE: Family = Family {
+    names: &["Qwen3MoeForCausalLM"],
+    architecture: "qwen3moe",
+    // Not normalised, unlike every published model, which says so.
+    defaults: r#"{"max_position_embeddings": 32768, "rms_norm_eps": 1e-6, "rope_theta": 1e4, "num_key_value_heads": 4,
+        "num_experts_per_tok": 8, "moe_intermediate_size": 768, "norm_topk_prob": false, "sliding_window": 4096}"#,
+    write: qwen3_moe,
+    ..QWEN2
+};
 
 fn dense(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()> {
     let sizes = Sizes::read(model.config)?;

@@ -149,6 +149,50 @@ fn keys_and_tensors_are_those_of_llama_cpp() {
     }
 }
 
+/// Keys that a configuration leaves out are those of the class in `transformers`, whatever they are in other families.
+#[test]
+fn what_a_configuration_leaves_out() {
+    let check = |name: &str, keys: &[&str]| {
+        let copy = Copy::of(name);
+        let whole = listing(&Conversion::open(&copy.0).unwrap());
+        for key in keys {
+            let remove =
+                |config: &mut Json| assert!(config.as_object_mut().unwrap().remove(*key).is_some(), "{key}");
+            copy.edit("config.json", remove);
+            let found = listing(&Conversion::open(&copy.0).unwrap());
+            assert!(
+                found == whole,
+                "{name} without {key}: {:?}",
+                found.iter().find(|(key, value)| whole.get(*key) != Some(value))
+            );
+        }
+    };
+    check(
+        "deepseek-v3",
+        &[
+            "scoring_func",
+            "norm_topk_prob",
+            "routed_scaling_factor",
+            "num_nextn_predict_layers",
+            "rms_norm_eps",
+        ],
+    );
+    check("deepseek-v2", &["norm_topk_prob", "routed_scaling_factor", "n_shared_experts", "rms_norm_eps"]);
+    check(
+        "glm4-moe-lite",
+        &["norm_topk_prob", "routed_scaling_factor", "n_shared_experts", "first_k_dense_replace", "n_group"],
+    );
+    check(
+        "glm4-moe",
+        &["norm_topk_prob", "n_shared_experts", "first_k_dense_replace", "topk_group", "rms_norm_eps"],
+    );
+    check("qwen2-moe", &["norm_topk_prob", "use_sliding_window"]);
+    let copy = Copy::of("qwen3-moe");
+    copy.edit("config.json", |config| drop(config.as_object_mut().unwrap().remove("norm_topk_prob")));
+    let message = Conversion::open(&copy.0).unwrap_err().to_string();
+    assert!(message.contains("`norm_topk_prob` is false; expected true"), "{message}");
+}
+
 /// The same model with weights in 8 bits: each value is that of E4M3 times the factor of its block.
 #[test]
 fn weights_of_8_bits_are_multiplied_by_their_factors() {
