@@ -1,8 +1,10 @@
 //! The `tokenizer.*` keys, from tokenizer.json and its companions.
 
 mod pieces;
+mod reachable;
 mod special;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -11,6 +13,7 @@ use weft_text::pre_tokenizers_like;
 
 use crate::config::Config;
 use crate::error::{Result, refuse};
+use reachable::unreachable;
 pub(crate) use special::Kind;
 use special::{Added, Roles, looks_special, template};
 
@@ -72,6 +75,18 @@ struct Bpe<'a> {
     pre_tokenizer: &'a Value,
     model: &'a serde_json::Map<String, Value>,
     added: &'a [Added],
+/// Whether a normalizer can be left out, as all readers of GGUF files do.
+fn is_neglected(normalizer: &Value) -> bool {
+    match normalizer.get("type").and_then(Value::as_str) {
+        Some("NFC") => true,
+        Some("Sequence") => normalizer
+            .get("normalizers")
+            .and_then(Value::as_array)
+            .is_some_and(|all| all.iter().all(is_neglected)),
+        _ => false,
+    }
+}
+
     /// How many tokens the model has, with those that have no name.
     count: usize,
 }
@@ -84,6 +99,10 @@ impl<'a> Bpe<'a> {
             return Err(tokenizer.missing("model"));
         };
         let is_bpe = model.get("type").is_none_or(|kind| kind == "BPE");
+    ///
+    /// # Errors
+    ///
+    /// If it is not, or does something with text that no reader of GGUF files does.
         let has_fallback = model.get("byte_fallback").is_some_and(|fallback| fallback == true);
         if !is_bpe || has_fallback {
             let found = if has_fallback { "SentencePiece's BPE" } else { "another model than BPE" };
@@ -97,6 +116,17 @@ impl<'a> Bpe<'a> {
     }
 
     /// Writes the tokens, and returns how many there are.
+        if let Some(found) = tokenizer.value("normalizer").filter(|normalizer| !is_neglected(normalizer)) {
+            let expected = "none, or NFC, which text that is typed has already: readers do not change text";
+            return Err(tokenizer.mismatch("normalizer", expected, found));
+        }
+        for key in ["continuing_subword_prefix", "end_of_word_suffix", "dropout"] {
+            let is_none = |value: &&Value| value.is_null() || **value == "" || value.as_f64() == Some(0.0);
+            if let Some(found) = model.get(key).filter(|value| !is_none(value)) {
+                let expected = "none: readers spell and merge tokens without it";
+                return Err(tokenizer.mismatch(&format!("model.{key}"), expected, found));
+            }
+        }
     fn write(&self, metadata: &mut Metadata, kind: Kind) -> Result<usize> {
         metadata.insert("tokenizer.ggml.model", "gpt2");
         metadata.insert("tokenizer.ggml.pre", self.pre(kind)?);
@@ -110,28 +140,56 @@ impl<'a> Bpe<'a> {
     /// The name of the pre-tokenizer.
     fn pre(&self, kind: Kind) -> Result<&'static str> {
         let ignores = self.model.get("ignore_merges").is_some_and(|ignores| ignores == true);
-        let names = pre_tokenizers_like(self.pre_tokenizer, ignores);
-        if kind == Kind::Glm && names.contains(&"glm4") {
-            return Ok("glm4");
+        let named = |ignores: bool| {
+            let names = pre_tokenizers_like(self.pre_tokenizer, ignores);
+            names.into_iter().find(|name| kind != Kind::Glm || *name == "glm4")
+        };
+        if let Some(name) = named(ignores) {
+            return Ok(name);
         }
-        names.first().copied().ok_or_else(|| {
+        let Some(name) = named(!ignores) else {
             let mut found = self.pre_tokenizer.to_string();
             if let Some((end, _)) = found.char_indices().nth(200) {
                 found.truncate(end);
                 found.push('…');
             }
-            refuse(
-                self.path,
-                format!("`pre_tokenizer` splits text as none of the known tokenizers does: {found}"),
-            )
-        })
+            let problem =
+                format!("`pre_tokenizer` splits text as none of the known tokenizers does: {found}");
+            return Err(refuse(self.path, problem));
+        };
+        self.check_reachable(ignores, name)
+    }
+
+    /// Checks that it does not matter whether `ignore_merges` is what the tokenizer `name` does.
+    fn check_reachable(&self, ignores: bool, name: &'static str) -> Result<&'static str> {
+        let list = self.merge_list()?.iter();
+        let pairs = list.filter_map(|pair| match pair {
+            Value::String(pair) => pair.split_once(' '),
+            pair => Some((pair.get(0)?.as_str()?, pair.get(1)?.as_str()?)),
+        });
+        let added: BTreeSet<&str> = self.added.iter().map(|token| &*token.text).collect();
+        let words = self.vocab()?.keys().map(String::as_str).filter(|text| !added.contains(text));
+        let Some(token) = unreachable(words, pairs) else { return Ok(name) };
+        let problem = format!(
+            "`model.ignore_merges` is {ignores}, but readers do the opposite with the pre-tokenizer `{name}`, which differs for the token {token:?}"
+        );
+        Err(refuse(self.path, problem))
+    }
+
+    /// The id of each token.
+    fn vocab(&self) -> Result<&'a serde_json::Map<String, Value>> {
+        let vocab = self.model.get("vocab").and_then(Value::as_object);
+        vocab.ok_or_else(|| refuse(self.path, "`model.vocab` is not an object with the id of each token"))
+    }
+
+    /// The pairs that merge.
+    fn merge_list(&self) -> Result<&'a [Value]> {
+        let list = self.model.get("merges").and_then(Value::as_array);
+        list.map(Vec::as_slice).ok_or_else(|| refuse(self.path, "`model.merges` is not a list"))
     }
 
     /// The spelling and type of each token.
     fn tokens(&self) -> Result<(Strings, Vec<i32>)> {
-        let Some(vocab) = self.model.get("vocab").and_then(Value::as_object) else {
-            return Err(refuse(self.path, "`model.vocab` is not an object with the id of each token"));
-        };
         let mut tokens: Vec<Option<(&str, i32)>> = vec![None; self.count];
         let beyond = |text: &str, id: &dyn std::fmt::Display| {
             let problem = format!(
@@ -140,7 +198,7 @@ impl<'a> Bpe<'a> {
             );
             refuse(self.path, problem)
         };
-        for (text, id) in vocab {
+        for (text, id) in self.vocab()? {
             let slot = id.as_u64().and_then(|id| tokens.get_mut(usize::try_from(id).ok()?));
             *slot.ok_or_else(|| beyond(text, id))? = Some((text, NORMAL));
         }
@@ -165,10 +223,8 @@ impl<'a> Bpe<'a> {
     /// The pairs that merge, best first. A space within a half would end it, so it is written as bytes are.
     fn merges(&self) -> Result<Strings> {
         let wrong = |at: usize| refuse(self.path, format!("`model.merges[{at}]` is not a pair of tokens"));
-        let list = self.model.get("merges").and_then(Value::as_array);
-        let list = list.ok_or_else(|| refuse(self.path, "`model.merges` is not a list"))?;
         let mut merges = Strings::default();
-        for (at, pair) in list.iter().enumerate() {
+        for (at, pair) in self.merge_list()?.iter().enumerate() {
             match pair {
                 Value::String(pair) => merges.push(pair),
                 Value::Array(pair) => {

@@ -4,30 +4,42 @@ use serde_json::Value;
 
 use crate::pre::{FAMILIES, GPT2};
 
-/// The names in GGUF (`tokenizer.ggml.pre`) of the pre-tokenizers that split text as `pre_tokenizer` of a `tokenizer.json` does, the best
-/// first: families that treat words which are tokens as `ignore_merges` says, then the others. Empty if there is none.
+/// The names in GGUF (`tokenizer.ggml.pre`) of the pre-tokenizers that split text as `pre_tokenizer` of a `tokenizer.json` does, and
+/// that treat words which are tokens as `ignore_merges` says. Empty if there is none.
 pub fn pre_tokenizers_like(pre_tokenizer: &Value, ignore_merges: bool) -> Vec<&'static str> {
     let Some(found) = patterns(pre_tokenizer) else { return Vec::new() };
     let alike = FAMILIES.iter().filter(|family| {
         let patterns = family.patterns.iter().map(|pattern| plain(pattern));
-        !family.merge_by_token_id && patterns.eq(found.iter().cloned())
+        !family.merge_by_token_id
+            && family.ignore_merges == ignore_merges
+            && patterns.eq(found.iter().cloned())
     });
-    let mut alike: Vec<_> = alike.collect();
-    alike.sort_by_key(|family| family.ignore_merges != ignore_merges);
-    alike.iter().flat_map(|family| family.names).copied().collect()
+    alike.flat_map(|family| family.names).copied().collect()
 }
 
-/// The patterns that a pre-tokenizer applies in turn, each as [`plain`] writes it; `None` if it does anything else.
+/// The patterns that a pre-tokenizer applies in turn, each as [`plain`] writes it; `None` if it does anything else, or does not spell
+/// bytes as characters at the end, and there alone: patterns that follow would see that spelling.
 fn patterns(pre_tokenizer: &Value) -> Option<Vec<String>> {
+    let kind = |stage: &Value| stage.get("type").and_then(Value::as_str).map(str::to_owned);
+    let one = std::slice::from_ref(pre_tokenizer);
+    let stages = match kind(pre_tokenizer)?.as_str() {
+        "Sequence" => pre_tokenizer.get("pretokenizers")?.as_array()?,
+        _ => one,
+    };
+    let (last, before) = stages.split_last()?;
+    if kind(last)? != "ByteLevel" || before.iter().any(|stage| kind(stage).as_deref() == Some("ByteLevel")) {
+        return None;
+    }
+    let patterns: Option<Vec<_>> = stages.iter().map(stage_patterns).collect();
+    Some(patterns?.concat())
+}
+
+/// The patterns of one stage.
+fn stage_patterns(pre_tokenizer: &Value) -> Option<Vec<String>> {
     let text = |key: &str| pre_tokenizer.get(key).and_then(Value::as_str);
     let is = |key: &str, value: bool| pre_tokenizer.get(key).and_then(Value::as_bool) == Some(value);
     let one = |pattern: &str| Some(vec![plain(pattern)]);
     match text("type")? {
-        "Sequence" => {
-            let stages = pre_tokenizer.get("pretokenizers")?.as_array()?;
-            let stages: Option<Vec<_>> = stages.iter().map(patterns).collect();
-            Some(stages?.concat())
-        }
         "Split" => {
             // Removing what lies between matches is the same where a pattern leaves nothing between them.
             let keeps_all = text("behavior") == Some("Isolated") && is("invert", false)
@@ -43,6 +55,9 @@ fn patterns(pre_tokenizer: &Value) -> Option<Vec<String>> {
     }
 }
 
+/// The most hexadecimal digits of a character.
+const MAX_DIGITS: usize = 8;
+
 /// A pattern with all characters as themselves that can be written as themselves: the two dialects escape them differently.
 fn plain(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
@@ -52,7 +67,9 @@ fn plain(pattern: &str) -> String {
         rest = &rest[at..];
         let hexadecimal = || {
             let digits = rest.strip_prefix(r"\u{").or_else(|| rest.strip_prefix(r"\x{"))?;
-            let (digits, after) = digits.split_once('}')?;
+            // No more than a character has: a search to the end, at each of them, would take the square of the length.
+            let end = digits.bytes().take(MAX_DIGITS + 1).position(|byte| byte == b'}')?;
+            let (digits, after) = (&digits[..end], &digits[end + 1..]);
             Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, after))
         };
         let named = || {
@@ -112,6 +129,8 @@ mod tests {
         json!({ "type": "Split", "pattern": { "Regex": pattern }, "behavior": "Isolated", "invert": false })
     }
 
+    const QWEN: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
     /// As models' own files have them.
     #[test]
     fn real_files_are_recognised() {
@@ -119,6 +138,8 @@ mod tests {
         let sequence = |stages: Vec<Value>| json!({ "type": "Sequence", "pretokenizers": stages });
         let cl100k = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
         check(sequence(vec![split(cl100k), bytes(false)]), true, Some("llama-bpe"));
+        check(sequence(vec![split(QWEN), bytes(false)]), false, Some("qwen2"));
+        check(sequence(vec![split(QWEN), bytes(false)]), true, None);
         check(sequence(vec![split(cl100k), bytes(false)]), false, Some("dbrx"));
         let removed =
             json!({ "type": "Split", "pattern": { "Regex": cl100k }, "behavior": "Removed", "invert": true });
@@ -135,12 +156,38 @@ mod tests {
         check(sequence(stages), false, Some("deepseek-v3"));
     }
 
+    /// Characters that are begun and not ended, as long as a file can be: in time that grows with the length.
+    #[test]
+    fn characters_without_an_end() {
+        let pattern = r"\u{41".repeat(1 << 20);
+        assert_eq!(plain(&pattern), pattern);
+        assert_eq!(
+            plain(r"\u{41}\x{0000e9}\u{110000}\u{000000041}\u{"),
+            "A\u{e9}\\u{110000}\\u{000000041}\\u{"
+        );
+    }
+
     #[test]
     fn what_differs_is_not() {
         check(Value::Null, false, None);
         check(json!({ "type": "Metaspace" }), false, None);
         check(json!({ "type": "ByteLevel", "add_prefix_space": true }), false, None);
-        check(split(r"\p{L}+|\p{N}"), false, None);
+        let bytes = json!({ "type": "ByteLevel", "add_prefix_space": false, "use_regex": false });
+        let sequence = |stages: Vec<Value>| json!({ "type": "Sequence", "pretokenizers": stages });
+        check(sequence(vec![split(r"\p{L}+|\p{N}"), bytes.clone()]), false, None);
+        // Bytes are spelled as characters once, at the end.
+        check(sequence(vec![split(QWEN), bytes.clone()]), false, Some("qwen2"));
+        for stages in [
+            vec![],
+            vec![split(QWEN)],
+            vec![bytes.clone(), split(QWEN)],
+            vec![bytes.clone(), split(QWEN), bytes.clone()],
+            vec![split(QWEN), bytes.clone(), bytes.clone()],
+            vec![sequence(vec![split(QWEN), bytes.clone()])],
+        ] {
+            check(sequence(stages), false, None);
+        }
+        check(split(QWEN), false, None);
         check(
             json!({ "type": "Split", "pattern": { "String": " " }, "behavior": "Isolated", "invert": false }),
             false,

@@ -190,6 +190,22 @@ fn tokenizers_that_cannot_be_converted() {
     check(file, |json| json["added_tokens"][0]["id"] = json!(u64::MAX), "has the id 18446744073709551615");
     check(file, |json| json["added_tokens"][0]["content"] = Value::Null, "`added_tokens[0]` has no `id`");
     check(file, |json| json["model"]["merges"][5] = json!(["a"]), "`model.merges[5]` is not a pair");
+    for normalizer in
+        [json!({ "type": "Lowercase" }), json!({ "type": "Sequence", "normalizers": [{ "type": "Strip" }] })]
+    {
+        check(file, |json| json["normalizer"] = normalizer, "`normalizer` is {\"type\":");
+    }
+    check(
+        file,
+        |json| json["model"]["end_of_word_suffix"] = "</w>".into(),
+        "`model.end_of_word_suffix` is \"</w>\"",
+    );
+    check(
+        file,
+        |json| json["model"]["continuing_subword_prefix"] = "##".into(),
+        "`model.continuing_subword_prefix`",
+    );
+    check(file, |json| json["model"]["dropout"] = json!(0.1), "`model.dropout` is 0.1; expected none");
     let copy = Copy::of("llama");
     copy.edit("config.json", |config| config["pad_token_id"] = json!(9999));
     refused(&copy, "config.json", "`pad_token_id` is 9999; expected the id of one of 304 tokens");
@@ -197,4 +213,21 @@ fn tokenizers_that_cannot_be_converted() {
     refused(&copy, "", "expected tokenizer.json or tokenizer.model, found neither");
     fs::write(copy.path("tokenizer.model"), "").unwrap();
     refused(&copy, "", "tokenizer.model: its model is Unigram, which cannot be converted");
+}
+
+/// What no reader does with text, but which changes none.
+#[test]
+fn tokenizers_that_say_nothing_more() {
+    let copy = Copy::of("qwen2");
+    copy.edit("tokenizer.json", |json| {
+        json["normalizer"] = json!({ "type": "Sequence", "normalizers": [{ "type": "NFC" }] });
+        json["model"]["end_of_word_suffix"] = "".into();
+        json["model"]["dropout"] = Value::Null;
+    });
+    Conversion::open(&copy.0).unwrap();
+    // All tokens are reached by merging, so a word that is one becomes it either way.
+    copy.edit("tokenizer.json", |json| json["model"]["ignore_merges"] = true.into());
+    Conversion::open(&copy.0).unwrap();
+    copy.edit("tokenizer.json", |json| json["model"]["vocab"]["zzz"] = json!(1));
+    refused(&copy, "tokenizer.json", "with the pre-tokenizer `qwen2`, which differs for the token \"zzz\"");
 }
