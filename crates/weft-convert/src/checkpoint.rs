@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value as Json;
 use weft_gguf::MappedFile;
 
-use crate::config::Config;
+use crate::config::{Config, MAX_LIST, refuse_pointer};
 use crate::error::{Error, Result, refuse};
 use crate::safetensors::{self, Stored};
 
@@ -77,6 +78,7 @@ impl Checkpoint {
         }
         let file = File::open(&path).map_err(|source| failed("open", source))?;
         let map = MappedFile::new(&file).map_err(|source| failed("map", source))?;
+        refuse_pointer(&path, &map)?;
         for tensor in safetensors::tensors(&map).map_err(|problem| refuse(&path, problem))? {
             if self.names.insert(tensor.name.clone(), self.tensors.len()).is_some() {
                 let name = tensor.name.escape_debug();
@@ -152,22 +154,21 @@ impl Checkpoint {
 
 /// Which file each tensor is in.
 fn weight_map(index: &Path) -> Result<BTreeMap<String, String>> {
-    let config = Config::read(index)?;
-    let Some(map) = config.value("weight_map").and_then(|map| map.as_object()) else {
+    let Some(Json::Object(map)) = Config::read(index, MAX_LIST)?.take("weight_map") else {
         return Err(refuse(index, "expected an object `weight_map` with the file of each tensor"));
     };
-    let file_of = |(tensor, file): (&String, &serde_json::Value)| {
+    let file_of = |(tensor, file): (String, Json)| {
         // A name, so that no index reaches out of its folder.
         let plain = |file: &&str| !file.is_empty() && !file.contains(['/', '\\', ':']) && *file != "..";
-        match file.as_str().filter(plain) {
-            Some(file) => Ok((tensor.clone(), file.to_owned())),
-            None => Err(refuse(
+        match file {
+            Json::String(file) if plain(&&*file) => Ok((tensor, file)),
+            file => Err(refuse(
                 index,
                 format!("the file of tensor `{}` is {file}, which is not a name", tensor.escape_debug()),
             )),
         }
     };
-    map.iter().map(file_of).collect()
+    map.into_iter().map(file_of).collect()
 }
 
 /// What is wrong with a folder that has no weights.

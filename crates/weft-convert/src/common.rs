@@ -74,6 +74,11 @@ pub(crate) fn refuse_window(config: &Config) -> Result<()> {
 impl Sizes {
     /// Reads the sizes.
     pub(crate) fn read(config: &Config) -> Result<Sizes> {
+        Sizes::read_as(config, config.value("head_dim").is_some())
+    }
+
+    /// Reads the sizes, that of a head from `head_dim` or from the others.
+    pub(crate) fn read_as(config: &Config, names_head: bool) -> Result<Sizes> {
         let count = |key: &str| count(config, key).map(u64::from);
         let layers = config.require_u32("num_hidden_layers")?;
         if !(1..=MAX_LAYERS).contains(&layers) {
@@ -83,7 +88,7 @@ impl Sizes {
         let (hidden, heads) = (count("hidden_size")?, count("num_attention_heads")?);
         let kv_heads =
             if config.value("num_key_value_heads").is_some() { count("num_key_value_heads")? } else { heads };
-        let head = if config.value("head_dim").is_some() { count("head_dim")? } else { hidden / heads };
+        let head = if names_head { count("head_dim")? } else { hidden / heads };
         if head == 0 || !heads.is_multiple_of(kv_heads) {
             let problem = format!(
                 "{heads} query heads cannot share {kv_heads} heads of keys and values with a hidden size of {hidden}"

@@ -7,8 +7,14 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, refuse};
 
-/// The longest JSON file that is read, in bytes. The longest tokenizers have 30 MB.
-const MAX_BYTES: u64 = 256 << 20;
+/// The longest configuration or template, in bytes. Published ones have some kilobytes.
+pub(crate) const MAX_SETTINGS: u64 = 4 << 20;
+
+/// The longest file that lists all tokens or tensors, in bytes. The longest tokenizers have 35 MB.
+pub(crate) const MAX_LIST: u64 = 64 << 20;
+
+/// How a file begins that Git LFS has in the place of another one.
+const POINTER: &[u8] = b"version https://git-lfs";
 
 /// A JSON object from a file, or an object within one.
 #[derive(Clone, Debug)]
@@ -19,37 +25,53 @@ pub(crate) struct Config {
     keys: Map<String, Value>,
 }
 
-/// Reads a file of bounded length.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
-    let about = fs::metadata(path).map_err(failed)?;
-    if !about.is_file() || about.len() > MAX_BYTES {
-        return Err(refuse(
-            path,
-            format!("expected a file of at most {MAX_BYTES} bytes, found {}", about.len()),
-        ));
+/// Checks that a file is not one that stands for another.
+///
+/// # Errors
+///
+/// If Git LFS has not fetched it.
+pub(crate) fn refuse_pointer(path: &Path, bytes: &[u8]) -> Result<()> {
+    if bytes.starts_with(POINTER) {
+        let problem = "it is a pointer of Git LFS instead of the file: run `git lfs pull` in its folder, or download the file itself";
+        return Err(refuse(path, problem));
     }
-    fs::read(path).map_err(failed)
+    Ok(())
 }
 
-/// Reads a text file of bounded length.
-pub(crate) fn read_text(path: &Path) -> Result<String> {
-    String::from_utf8(read_bytes(path)?).map_err(|error| refuse(path, format!("not UTF-8: {error}")))
+/// Reads a file of at most `limit` bytes.
+pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
+    let about = fs::metadata(path).map_err(failed)?;
+    if !about.is_file() {
+        return Err(refuse(path, "it is not a file"));
+    }
+    if about.len() > limit {
+        let problem =
+            format!("it has {} bytes; expected at most {limit} in a file of this kind", about.len());
+        return Err(refuse(path, problem));
+    }
+    let bytes = fs::read(path).map_err(failed)?;
+    refuse_pointer(path, &bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a text file of at most `limit` bytes.
+pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String> {
+    String::from_utf8(read_bytes(path, limit)?).map_err(|error| refuse(path, format!("not UTF-8: {error}")))
 }
 
 impl Config {
-    /// Reads a file that is a JSON object.
-    pub(crate) fn read(path: &Path) -> Result<Config> {
-        let text = read_text(path)?;
-        let keys = serde_json::from_str(&text)
+    /// Reads a file of at most `limit` bytes that is a JSON object.
+    pub(crate) fn read(path: &Path, limit: u64) -> Result<Config> {
+        let keys = serde_json::from_slice(&read_bytes(path, limit)?)
             .map_err(|error| refuse(path, format!("not a JSON object: {error}")))?;
         Ok(Config { path: path.to_path_buf(), prefix: String::new(), keys })
     }
 
     /// Reads a file; without it, there are no keys.
-    pub(crate) fn read_if_any(path: &Path) -> Result<Config> {
+    pub(crate) fn read_if_any(path: &Path, limit: u64) -> Result<Config> {
         if path.exists() {
-            return Config::read(path);
+            return Config::read(path, limit);
         }
         Ok(Config { path: path.to_path_buf(), prefix: String::new(), keys: Map::new() })
     }
@@ -93,9 +115,9 @@ impl Config {
         }
     }
 
-    /// Removes a key.
-    pub(crate) fn remove(&mut self, key: &str) {
-        self.keys.remove(key);
+    /// Takes the value of a key.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.keys.remove(key)
     }
 
     fn read_as<'a, T>(

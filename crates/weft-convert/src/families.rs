@@ -28,7 +28,7 @@ const FAMILIES: &[&Family] = &[
 ];
 
 /// The family of a model, and its configuration with the defaults that it leaves out.
-pub(crate) fn family(config: &Config) -> Result<(&'static Family, Config)> {
+pub(crate) fn family(mut config: Config) -> Result<(&'static Family, Config)> {
     let known = || FAMILIES.iter().flat_map(|family| family.names).copied().collect::<Vec<_>>().join(", ");
     let Some(found) =
         config.list("architectures")?.and_then(|names| names.first()).and_then(|name| name.as_str())
@@ -45,7 +45,6 @@ pub(crate) fn family(config: &Config) -> Result<(&'static Family, Config)> {
         );
         return Err(refuse(config.path(), problem));
     };
-    let mut config = config.clone();
     config.set_defaults(family.defaults);
     Ok((family, config))
 }

@@ -30,7 +30,7 @@ use weft_gguf::Metadata;
 use weft_quant::GgmlType;
 
 use checkpoint::Checkpoint;
-use config::Config;
+use config::{Config, MAX_SETTINGS};
 pub use error::Error;
 use error::{Result, refuse};
 use families::family;
@@ -61,14 +61,14 @@ impl Conversion {
                 format!("expected the folder of a model from Hugging Face, but {what}"),
             ));
         }
-        let (family, config) = family(&Config::read(&config_path)?)?;
+        let (family, config) = family(Config::read(&config_path, MAX_SETTINGS)?)?;
         let checkpoint = Checkpoint::open(folder)?;
         let mut model = Model::new(&config, &checkpoint, family)?;
         (family.write)(&mut model)?;
         model.check_all_used()?;
         let stored_type = model.stored_type();
         let Model { mut metadata, tensors, .. } = model;
-        let generation = Config::read_if_any(&folder.join("generation_config.json"))?;
+        let generation = Config::read_if_any(&folder.join("generation_config.json"), MAX_SETTINGS)?;
         let name = folder
             .canonicalize()
             .ok()

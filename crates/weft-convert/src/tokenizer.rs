@@ -11,7 +11,7 @@ use serde_json::Value;
 use weft_gguf::{Metadata, Strings};
 use weft_text::pre_tokenizers_like;
 
-use crate::config::Config;
+use crate::config::{Config, MAX_LIST};
 use crate::error::{Result, refuse};
 use reachable::unreachable;
 pub(crate) use special::Kind;
@@ -32,8 +32,8 @@ pub(crate) fn write(metadata: &mut Metadata, folder: &Path, config: &Config, kin
     if !path.exists() && !model.exists() {
         return Err(refuse(folder, "expected tokenizer.json or tokenizer.model, found neither"));
     }
-    let tokenizer = Config::read_if_any(&path)?;
-    let settings = Config::read_if_any(&folder.join("tokenizer_config.json"))?;
+    let tokenizer = Config::read_if_any(&path, MAX_LIST)?;
+    let settings = Config::read_if_any(&folder.join("tokenizer_config.json"), MAX_LIST)?;
     let added = added(&tokenizer)?;
     // Files that have both have the same tokenizer twice.
     let is_pieces = model.exists() && Bpe::read(&tokenizer, config, &added).is_err();

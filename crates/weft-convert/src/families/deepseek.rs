@@ -74,11 +74,9 @@ struct Latent {
 
 impl Latent {
     fn read(config: &Config) -> Result<Latent> {
-        let mut config = config.clone();
-        // Heads share one latent row; configurations say something else, or nothing.
-        config.remove("head_dim");
-        let sizes = Sizes::read(&config)?;
-        let count = |key: &str| count(&config, key).map(u64::from);
+        // Heads share one latent row; what configurations say of their width is something else.
+        let sizes = Sizes::read_as(config, false)?;
+        let count = |key: &str| count(config, key).map(u64::from);
         let some = |key: &str| if config.value(key).is_some() { count(key).map(Some) } else { Ok(None) };
         Ok(Latent {
             dense: config.u32("first_k_dense_replace")?.unwrap_or(0).min(sizes.layers),

@@ -8,7 +8,7 @@ use std::path::Path;
 use weft_gguf::{Metadata, Strings};
 
 use super::special::{Added, Kind, looks_special};
-use crate::config::{Config, read_bytes};
+use crate::config::{Config, MAX_LIST, read_bytes};
 use crate::error::{self, refuse};
 
 /// The types of tokens in GGUF, which are those of SentencePiece.
@@ -40,7 +40,7 @@ pub(super) fn write(
     added: &[Added],
     kind: Kind,
 ) -> error::Result<usize> {
-    let pieces = pieces(&read_bytes(path)?).map_err(|problem| refuse(path, problem))?;
+    let pieces = pieces(&read_bytes(path, MAX_LIST)?).map_err(|problem| refuse(path, problem))?;
     let count = config.require_u32("vocab_size")? as usize;
     let unused = |id: usize| Piece { text: format!("[PAD{id}]").into_bytes(), score: NO_SCORE, kind: UNUSED };
     let mut tokens: Vec<Piece> = (0..count).map(unused).collect();
@@ -49,7 +49,7 @@ pub(super) fn write(
         *token = piece;
     }
     let more = path.with_file_name("added_tokens.json");
-    let more = Config::read_if_any(&more)?;
+    let more = Config::read_if_any(&more, MAX_LIST)?;
     for (text, id) in more.entries() {
         let token = more.u32(text)?.and_then(|id| tokens.get_mut(id as usize));
         if let Some(token) = token.filter(|_| !id.is_null()) {
@@ -67,11 +67,12 @@ pub(super) fn write(
             kind: if is_control { CONTROL } else { USER_DEFINED },
         };
     };
-    let decoder = settings.object("added_tokens_decoder")?;
-    for (id, token) in decoder.entries() {
+    let decoder = settings.value("added_tokens_decoder").and_then(|tokens| tokens.as_object());
+    for (id, token) in decoder.into_iter().flatten() {
         let text = token.get("content").and_then(|text| text.as_str());
         let (Ok(id), Some(text)) = (id.parse(), text) else {
-            return Err(decoder.mismatch(id, "an added token with `content`", token));
+            let key = format!("added_tokens_decoder.{id}");
+            return Err(settings.mismatch(&key, "an added token with `content`", token));
         };
         set(id, text, token.get("special").is_some_and(|special| special == true));
     }

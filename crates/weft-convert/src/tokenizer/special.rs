@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 use weft_gguf::{Metadata, Strings};
 
-use crate::config::{Config, read_text};
+use crate::config::{Config, MAX_SETTINGS, read_text};
 use crate::error::Result;
 
 /// What is special about the tokenizer of a family.
@@ -242,7 +242,7 @@ pub(super) fn template(metadata: &mut Metadata, folder: &Path, settings: &Config
             return Err(settings.mismatch("chat_template", "a template, or a list of them", found));
         }
         None if jinja.exists() => {
-            named.push(("default".to_owned(), read_text(&jinja)?));
+            named.push(("default".to_owned(), read_text(&jinja, MAX_SETTINGS)?));
             let more = fs::read_dir(folder.join("additional_chat_templates")).into_iter().flatten().flatten();
             let mut more: Vec<_> = more.map(|entry| entry.path()).collect();
             more.sort();
@@ -252,11 +252,11 @@ pub(super) fn template(metadata: &mut Metadata, folder: &Path, settings: &Config
                 .take(MAX_TEMPLATES)
             {
                 let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                named.push((name, read_text(path)?));
+                named.push((name, read_text(path, MAX_SETTINGS)?));
             }
         }
         None if json.exists() => {
-            let file = Config::read(&json)?;
+            let file = Config::read(&json, MAX_SETTINGS)?;
             named.extend(
                 file.str("chat_template")?.map(|template| ("default".to_owned(), template.to_owned())),
             );

@@ -231,3 +231,43 @@ fn tokenizers_that_say_nothing_more() {
     copy.edit("tokenizer.json", |json| json["model"]["vocab"]["zzz"] = json!(1));
     refused(&copy, "tokenizer.json", "with the pre-tokenizer `qwen2`, which differs for the token \"zzz\"");
 }
+
+/// What `git clone` leaves where Git LFS is not installed.
+#[test]
+fn pointers_instead_of_files() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9877\n";
+    for (model, file) in [
+        ("llama", SHARDS[3]),
+        ("llama", "tokenizer.json"),
+        ("mistral-pieces", "tokenizer.model"),
+        ("llama", INDEX),
+    ] {
+        let copy = Copy::of(model);
+        fs::write(copy.path(file), pointer).unwrap();
+        refused(&copy, file, "it is a pointer of Git LFS instead of the file: run `git lfs pull`");
+    }
+}
+
+/// Files whose lengths would have to be read into memory.
+#[test]
+fn files_that_are_too_long() {
+    let limits = [
+        ("config.json", 4u64 << 20),
+        ("generation_config.json", 4 << 20),
+        ("tokenizer.json", 64 << 20),
+        (INDEX, 64 << 20),
+    ];
+    for (file, limit) in limits {
+        let copy = Copy::of("llama");
+        let text = fs::read(copy.path(file)).unwrap();
+        let lengthened = |length: u64| {
+            let mut long = text.clone();
+            long.resize(length as usize, b' ');
+            fs::write(copy.path(file), long).unwrap();
+        };
+        lengthened(limit);
+        Conversion::open(&copy.0).unwrap();
+        lengthened(limit + 1);
+        refused(&copy, file, &format!("it has {} bytes; expected at most {limit}", limit + 1));
+    }
+}
