@@ -133,11 +133,6 @@ impl Checkpoint {
         &self.files[self.tensors[at].0].0
     }
 
-    /// The files.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(|(path, _)| &**path)
-    }
-
     /// The data of a tensor.
     pub(crate) fn data(&self, at: usize) -> &[u8] {
         let (file, tensor) = &self.tensors[at];

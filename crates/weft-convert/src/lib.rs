@@ -93,11 +93,6 @@ impl Conversion {
         self.stored_type
     }
 
-    /// The files with weights.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.checkpoint.files()
-    }
-
     /// The values of `tensor` in `range`, in GGML's order, in `f32`.
     ///
     /// # Panics

@@ -11,7 +11,7 @@ use weft_convert::{Conversion, Tensor};
 use weft_gguf::Metadata;
 use weft_quant::GgmlType;
 
-use crate::output::refuse_one_of;
+use crate::output::refuse_files_in;
 use crate::quantize::{encoded, sharing};
 use crate::tensor_types::{QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
@@ -44,7 +44,7 @@ pub(crate) struct Converted {
 ///
 /// # Errors
 ///
-/// If the model cannot be read or converted, `out` is one of its own files, or the file cannot be written.
+/// If the model cannot be read or converted, `out` is one of the files in `folder`, or the file cannot be written.
 pub(crate) fn convert(
     folder: &Path,
     out: &Path,
@@ -52,7 +52,7 @@ pub(crate) fn convert(
     progress: OnProgress<'_>,
 ) -> Result<Option<Converted>> {
     let model = Conversion::open(folder)?;
-    refuse_one_of(model.files(), out)?;
+    refuse_files_in(folder, out)?;
     let stored = model.stored_type();
     let as_stored = || QUANT_MIXES.iter().find(|mix| mix.main == stored);
     let mix = options.mix.or_else(as_stored).unwrap_or(&QUANT_MIXES[0]);

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use weft_file::{AtomicFile, Target};
 use weft_gguf::Gguf;
 
@@ -96,18 +96,39 @@ pub(crate) fn check_output(path: &Path, model: &Gguf) -> anyhow::Result<()> {
 /// # Errors
 /// If `out` is one of the model's files.
 pub(crate) fn refuse_own_file(model: &Gguf, out: &Path) -> anyhow::Result<()> {
-    refuse_one_of(model.files().iter().map(|file| &*file.path), out)
+    let files = model.files().iter().map(|file| &*file.path);
+    match canonical(out) {
+        Some(target) if is_one_of(files, &target) => Err(own_file(out)),
+        _ => Ok(()),
+    }
 }
 
-/// The same for a model whose files are `files`.
+/// The same for a model in a folder, whose files are all that are there but GGUF files, which may be results.
 ///
 /// # Errors
-/// If `out` is one of them.
-pub(crate) fn refuse_one_of<'a>(mut files: impl Iterator<Item = &'a Path>, out: &Path) -> anyhow::Result<()> {
-    // A file that does not exist has no canonical path, and is not the input.
-    let Ok(target) = fs::canonicalize(out) else { return Ok(()) };
-    if files.any(|file| fs::canonicalize(file).is_ok_and(|path| path == target)) {
-        bail!("{} is a file of the model itself; choose another output file", out.display());
+/// If `out` is one of them, by another name or not.
+pub(crate) fn refuse_files_in(folder: &Path, out: &Path) -> anyhow::Result<()> {
+    let Some(target) = canonical(out) else { return Ok(()) };
+    let is_result = |path: &Path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gguf"));
+    let is_within = canonical(folder).is_some_and(|folder| target.starts_with(folder)) && !is_result(&target);
+    // Files may be links to others elsewhere, as in the cache of Hugging Face's programs.
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files: Vec<_> = files.filter(|path| !is_result(path)).collect();
+    if is_within || is_one_of(files.iter().map(|path| &**path), &target) {
+        return Err(own_file(out));
     }
     Ok(())
+}
+
+/// The path without links. A file that does not exist has none, and is not an input.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+fn is_one_of<'a>(mut files: impl Iterator<Item = &'a Path>, target: &Path) -> bool {
+    files.any(|file| canonical(file).is_some_and(|path| path == target))
+}
+
+fn own_file(out: &Path) -> anyhow::Error {
+    anyhow!("{} is a file of the model itself; choose another output file", out.display())
 }

@@ -118,9 +118,6 @@ fn what_cannot_be_converted_is_refused_and_leaves_no_file() {
     assert!(refused.contains("it has no config.json"), "{refused}");
     let shard = folder.join("model-00001-of-00004.safetensors");
     copy_files("llama", &folder);
-    let own = shard.display().to_string();
-    let refused = weft(["convert", &none, &own]).run().failed(1);
-    assert!(refused.contains("is a file of the model itself"), "{refused}");
     let bytes = fs::read(&shard).unwrap();
     fs::write(&shard, &bytes[..bytes.len() - 10]).unwrap();
     let refused = weft(["convert", &none, &out]).run().failed(1);
@@ -131,4 +128,43 @@ fn what_cannot_be_converted_is_refused_and_leaves_no_file() {
     assert!(!Path::new(&out).exists());
     let refused = weft(["convert", &none, &out, "--quant", "q9"]).run().failed(2);
     assert!(refused.contains("q4_k_m"), "{refused}");
+}
+
+#[test]
+fn files_of_the_model_are_not_written_over() {
+    let folder = Folder::new();
+    copy_files("llama", &folder);
+    fs::write(folder.join("README.md"), "A card.").unwrap();
+    fs::create_dir(folder.join("images")).unwrap();
+    fs::write(folder.join("images/logo.png"), "A picture.").unwrap();
+    let files = folder.files();
+    let contents = || files.iter().map(|file| fs::read(folder.join(file)).unwrap()).collect::<Vec<_>>();
+    let before = contents();
+    let from = folder.path().display().to_string();
+    for file in &files {
+        let out = folder.path().join("images").join("..").join(file).display().to_string();
+        let refused = weft(["convert", &from, &out]).run().failed(1);
+        assert!(
+            refused.contains("is a file of the model itself; choose another output file"),
+            "{file}: {refused}"
+        );
+    }
+    // Links lead out of the folder, or into it.
+    #[cfg(unix)]
+    {
+        let (elsewhere, link) = (Folder::new(), Folder::new());
+        fs::rename(folder.join("config.json"), elsewhere.join("blob")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.join("blob"), folder.join("config.json")).unwrap();
+        std::os::unix::fs::symlink(folder.join("tokenizer.json"), link.join("out.gguf")).unwrap();
+        for out in [folder.join("config.json"), elsewhere.join("blob"), link.join("out.gguf")] {
+            let refused = weft(["convert", &from, &out.display().to_string()]).run().failed(1);
+            assert!(refused.contains("is a file of the model itself"), "{}: {refused}", out.display());
+        }
+        fs::rename(elsewhere.join("blob"), folder.join("config.json")).unwrap();
+    }
+    assert!(contents() == before);
+    // GGUF files in it are results, and are replaced.
+    let out = folder.join("out.gguf").display().to_string();
+    weft(["convert", &from, &out]).run().ok();
+    weft(["convert", &from, &out]).run().ok();
 }
