@@ -122,10 +122,20 @@ fn what_cannot_be_converted_is_refused_and_leaves_no_file() {
     fs::write(&shard, &bytes[..bytes.len() - 10]).unwrap();
     let refused = weft(["convert", &none, &out]).run().failed(1);
     assert!(
+    let files = folder.files();
         refused.contains("model-00001-of-00004.safetensors: ") && refused.contains("cut short"),
         "{refused}"
     );
-    assert!(!Path::new(&out).exists());
+    assert_eq!(folder.files(), files);
+    // Found out only when the file is being written.
+    let mut large = bytes;
+    let end = large.len();
+    large[end - 2..].copy_from_slice(&0x7f00u16.to_le_bytes());
+    fs::write(&shard, large).unwrap();
+    let refused = weft(["convert", &none, &out, "--quant", "f16"]).run().failed(1);
+    assert!(refused.contains("f16"), "{refused}");
+    assert_eq!(folder.files(), files);
+    weft(["convert", &none, &out]).run().ok();
     let refused = weft(["convert", &none, &out, "--quant", "q9"]).run().failed(2);
     assert!(refused.contains("q4_k_m"), "{refused}");
 }
