@@ -239,6 +239,20 @@ pub(crate) fn shared_expert(stored: &str, hidden: u64, inner: u64) -> Vec<Rule> 
     ]
 }
 
+/// `num_nextn_predict_layers`: the layers for multi-token prediction after the others.
+///
+/// # Errors
+///
+/// If there is more than one.
+pub(crate) fn next_token_layers(config: &Config) -> Result<u32> {
+    match config.u32("num_nextn_predict_layers")?.unwrap_or(0) {
+        layers @ 0..=1 => Ok(layers),
+        more => {
+            Err(config.mismatch("num_nextn_predict_layers", "0 or 1: no more can be converted", &more.into()))
+        }
+    }
+}
+
 /// What a layer for multi-token prediction has besides that of other layers. Some models leave the copies of embedding and head out.
 pub(crate) fn next_token(sizes: &Sizes) -> Vec<Rule> {
     let (vocab, hidden) = (sizes.vocab, sizes.hidden);

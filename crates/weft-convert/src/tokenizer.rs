@@ -16,12 +16,15 @@ use crate::error::{Result, refuse};
 use reachable::unreachable;
 pub(crate) use special::Kind;
 use special::{Added, Roles, looks_special, template};
+use types::{CONTROL, NORMAL, UNUSED, USER_DEFINED};
 
-/// The types of tokens in GGUF.
-const NORMAL: i32 = 1;
-const CONTROL: i32 = 3;
-const USER_DEFINED: i32 = 4;
-const UNUSED: i32 = 5;
+/// The types of tokens in GGUF, which are those of SentencePiece.
+mod types {
+    pub(super) const NORMAL: i32 = 1;
+    pub(super) const CONTROL: i32 = 3;
+    pub(super) const USER_DEFINED: i32 = 4;
+    pub(super) const UNUSED: i32 = 5;
+}
 
 /// The number of tokens by which llama.cpp knows models of this family whose texts begin with no token: Granite's and SmolLM's.
 const NO_BOS: usize = 49152;

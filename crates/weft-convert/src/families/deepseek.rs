@@ -2,11 +2,11 @@
 //! for multi-token prediction.
 
 use crate::common::{
-    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, next_token, require, second_norm,
-    shared_expert, write_keys,
+    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, next_token, next_token_layers, require,
+    second_norm, shared_expert, write_keys,
 };
 use crate::config::Config;
-use crate::error::{Result, refuse};
+use crate::error::Result;
 use crate::family::{Family, PLAIN};
 use crate::model::{Model, Rule, rule};
 use crate::source::Order;
@@ -43,7 +43,7 @@ pub(super) const GLM_LITE: Family = Family {
     write: |model| {
         // Not in its configuration. Without the key, llama.cpp goes by the number of layers and tokens.
         model.arch("expert_gating_func", 2u32);
-        let more = model.config.u32("num_nextn_predict_layers")?.unwrap_or(0);
+        let more = next_token_layers(model.config)?;
         latent(model, more)
     },
     ..DEEPSEEK_V2
@@ -143,12 +143,6 @@ fn latent(model: &mut Model<'_>, more: u32) -> Result<()> {
     require(config, "moe_layer_freq", 1)?;
     let latent = Latent::read(config)?;
     let layers = latent.sizes.layers;
-    if more > 1 {
-        return Err(refuse(
-            config.path(),
-            format!("`num_nextn_predict_layers` is {more}; at most 1 can be converted"),
-        ));
-    }
     write(model, &latent, layers + more)?;
     if more > 0 {
         model.arch("nextn_predict_layers", more);

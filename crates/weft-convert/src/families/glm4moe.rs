@@ -2,9 +2,9 @@
 
 use crate::common::{
     Sizes, add_ends, add_layer, copy_u32, count, experts, gated, grouped_attention, head_norms, next_token,
-    shared_expert, write_keys,
+    next_token_layers, shared_expert, write_keys,
 };
-use crate::error::{Result, refuse};
+use crate::error::Result;
 use crate::family::{Family, PLAIN};
 use crate::model::{Model, Rule, rule};
 use crate::tokenizer::Kind;
@@ -23,14 +23,7 @@ pub(super) const GLM4_MOE: Family = Family {
 fn write(model: &mut Model<'_>) -> Result<()> {
     let config = model.config;
     let sizes = Sizes::read(config)?;
-    let more = config.u32("num_nextn_predict_layers")?.unwrap_or(0);
-    if more > 1 {
-        return Err(refuse(
-            config.path(),
-            format!("`num_nextn_predict_layers` is {more}; at most 1 can be converted"),
-        ));
-    }
-    let layers = sizes.layers + more;
+    let layers = sizes.layers + next_token_layers(config)?;
     let rope = write_keys(model, layers)?;
     let rotated = sizes.head as f64 * rope.partial.unwrap_or(0.5);
     model.arch("rope.dimension_count", rotated as u32);

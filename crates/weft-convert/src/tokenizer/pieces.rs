@@ -8,14 +8,9 @@ use std::path::Path;
 use weft_gguf::{Metadata, Strings};
 
 use super::special::{Added, Kind, looks_special};
+use super::types::{CONTROL, NORMAL, UNUSED, USER_DEFINED};
 use crate::config::{Config, MAX_LIST, read_bytes};
 use crate::error::{self, refuse};
-
-/// The types of tokens in GGUF, which are those of SentencePiece.
-const NORMAL: i32 = 1;
-const CONTROL: i32 = 3;
-const USER_DEFINED: i32 = 4;
-const UNUSED: i32 = 5;
 
 /// The score of tokens that no text contains, and of those that are found before the others.
 const NO_SCORE: f32 = -10000.0;

@@ -164,13 +164,13 @@ impl Roles {
             last = special(single.last());
         }
         if let Some(first) = &first {
-            for role in ["bos", "cls"] {
-                if names.get("bos") != Some(first) && names.get("cls") != Some(first) {
-                    names.entry(role).or_insert(first.clone());
-                }
+            // One that has neither role gets both, where nobody has them.
+            let has_role = |names: &Names| ["bos", "cls"].iter().any(|role| names.get(role) == Some(first));
+            if !has_role(names) {
+                names.entry("bos").or_insert(first.clone());
+                names.entry("cls").or_insert(first.clone());
             }
-            let is_bos = ["bos", "cls"].iter().any(|role| names.get(role) == Some(first));
-            self.added.insert("bos", is_bos);
+            self.added.insert("bos", has_role(names));
         }
         if let Some(last) = &last {
             // A text that ends with another token than a reply does: that of the reply ends turns.

@@ -165,6 +165,20 @@ fn what_a_configuration_leaves_out() {
                 "{name} without {key}: {:?}",
                 found.iter().find(|(key, value)| whole.get(*key) != Some(value))
             );
+/// A token that is put before texts and has no role gets both that such tokens have, as gguf-py gives them.
+#[test]
+fn tokens_before_texts_get_their_roles() {
+    let copy = Copy::of("llama");
+    copy.edit("tokenizer_config.json", |config| drop(config.as_object_mut().unwrap().remove("bos_token")));
+    copy.edit("config.json", |config| drop(config.as_object_mut().unwrap().remove("bos_token_id")));
+    let found = Conversion::open(&copy.0).unwrap();
+    for key in ["bos_token_id", "cls_token_id"] {
+        let id = found.metadata().get(&format!("tokenizer.ggml.{key}"));
+        assert_eq!(id, Some(&Value::U32(290)), "{key}");
+    }
+    assert_eq!(found.metadata().get("tokenizer.ggml.add_bos_token"), Some(&Value::Bool(true)));
+}
+
         }
     };
     check(
