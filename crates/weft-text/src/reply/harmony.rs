@@ -25,6 +25,9 @@ pub(super) use header::{MESSAGE, START};
 /// The prefix of recipients that are the client's tools; others are tools that the model was trained with.
 pub(super) const FUNCTIONS: &str = "functions.";
 
+/// The most white space between a header and the arguments of its call, in bytes.
+const MAX_SPACE: usize = 1024;
+
 /// All marks that a reply has within it.
 pub(super) const MARKS: &[&str] = &[START, CHANNEL, CONSTRAIN, MESSAGE, END];
 
@@ -96,14 +99,14 @@ impl HarmonyParser {
             }
             State::Header(_) => self.step_header(c, output),
             State::Called { tool, header } => {
-                let (tool, header) = (*tool, *header);
+                let (tool, begin) = (*tool, *header);
                 if c == '{' {
-                    self.begin_call(tool, header, output);
-                } else if c.is_whitespace() {
+                    self.begin_call(tool, begin, output);
+                } else if c.is_whitespace() && self.held.len() < header::MAX_BYTES + MAX_SPACE {
                     self.held.push(c);
                 } else {
                     // Not a call: this model's own tools take other things than JSON.
-                    self.as_written(header, Channel::Text, output);
+                    self.as_written(begin, Channel::Text, output);
                     self.step(c, output);
                 }
             }

@@ -122,6 +122,27 @@ fn cases_at_every_cut() {
     assert!(count > 100, "{count} cases");
 }
 
+/// A header is held back until it is whole: one that does not end is text, and soon.
+#[test]
+fn headers_that_do_not_end() {
+    let format = format("harmony");
+    let marks = "<|end|><|start|>assistant<|channel|>";
+    for (begin, part) in [("", "a"), ("commentary to=functions.time <|constrain|>json<|message|>", " ")] {
+        let shown = |length: usize| {
+            let reply = format!("{marks}{begin}{}", part.repeat(length));
+            let mut parser = weft_text::reply::ReplyParser::new(&format, &tools(None), "");
+            let mut pieces = Vec::new();
+            parser.push(&reply, &mut pieces);
+            pieces
+                .iter()
+                .map(|piece| if let ReplyPiece::Text(text) = piece { text.len() } else { 0 })
+                .sum::<usize>()
+        };
+        assert_eq!(shown(1000), 0, "{begin:?}");
+        assert!(shown(1_000_000) > 900_000, "{begin:?}");
+    }
+}
+
 /// Every cut in two, and in three if the reply is short.
 fn every_cut(reply: &str) -> Vec<Vec<usize>> {
     let places: Vec<usize> = reply.char_indices().map(|(at, _)| at).collect();

@@ -20,6 +20,9 @@ pub(crate) const ENDS: [&str; 3] = [END, "<|return|>", "<|call|>"];
 const ASSISTANT: &str = "assistant";
 const TO: &str = "to=";
 
+/// The most bytes of a header, with the end of the message before it. It is held back while it is read, and its words are kept.
+pub(super) const MAX_BYTES: usize = 4096;
+
 /// Reads a header character by character.
 #[derive(Default)]
 pub(super) struct Header {
@@ -114,6 +117,9 @@ impl Header {
 
     pub(super) fn push(&mut self, c: char) -> HeaderStep {
         self.read += c.len_utf8();
+        if self.read > MAX_BYTES {
+            return HeaderStep::Other;
+        }
         if self.tag.is_empty() && c != '<' {
             let goes_on = if c.is_whitespace() {
                 self.end_word()
@@ -199,5 +205,33 @@ impl Header {
             _ => self.typed = true,
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many characters of a text are parts of a header.
+    fn parts(text: &str) -> usize {
+        let mut header = Header::new();
+        text.chars().take_while(|c| header.push(*c) == HeaderStep::More).count()
+    }
+
+    #[test]
+    fn headers_are_bounded() {
+        let (many, mark) = ("é".repeat(MAX_BYTES), "<|start|>assistant<|channel|>");
+        // Two bytes each, after the mark.
+        assert_eq!(parts(&format!("{mark}{many}")), mark.len() + (MAX_BYTES - mark.len()) / 2);
+        let spaces = " ".repeat(MAX_BYTES);
+        for begin in ["<|end|>", mark, "<|start|>assistant to=functions.f ", "<|channel|>final <|constrain|>"]
+        {
+            assert_eq!(parts(&format!("{begin}{spaces}")), MAX_BYTES, "{begin}");
+            assert_eq!(
+                parts(&format!("{begin}{}<|", &spaces[..MAX_BYTES - begin.len() - 2])),
+                MAX_BYTES,
+                "{begin}"
+            );
+        }
     }
 }
