@@ -115,6 +115,12 @@ impl Config {
         }
     }
 
+    /// Puts the keys of the object under a key in the place of these, but for ids of tokens.
+    pub(crate) fn flatten(&mut self, key: &str) {
+        let Some(Value::Object(inner)) = self.keys.get(key).cloned() else { return };
+        self.keys.extend(inner.into_iter().filter(|(key, _)| !key.ends_with("_token_id")));
+    }
+
     /// Takes the value of a key.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
         self.keys.remove(key)

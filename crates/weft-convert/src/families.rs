@@ -3,7 +3,9 @@
 //! Each is a file that reads as a table. Names, shapes and keys are those that llama.cpp's converter writes.
 
 mod deepseek;
+mod gemma3;
 mod glm4moe;
+mod gpt_oss;
 mod llama;
 mod phi3;
 mod qwen;
@@ -25,6 +27,8 @@ const FAMILIES: &[&Family] = &[
     &deepseek::GLM_LITE,
     &glm4moe::GLM4_MOE,
     &phi3::PHI3,
+    &gpt_oss::GPT_OSS,
+    &gemma3::GEMMA3,
 ];
 
 /// The family of a model, and its configuration with the defaults that it leaves out.
@@ -45,6 +49,8 @@ pub(crate) fn family(mut config: Config) -> Result<(&'static Family, Config)> {
         );
         return Err(refuse(config.path(), problem));
     };
+    // Models that also see have the text's part under a key.
+    config.flatten("text_config");
     config.set_defaults(family.defaults);
     Ok((family, config))
 }

@@ -16,6 +16,8 @@ pub(crate) struct Family {
     pub(crate) defaults: &'static str,
     /// The ways to scale rotary embedding that its files can say and its readers compute, by their names in config.json.
     pub(crate) scalings: &'static [&'static str],
+    /// Whether layers with a sliding window have a rotary embedding of their own.
+    pub(crate) has_local_rope: bool,
     /// What is special about the tokenizer.
     pub(crate) tokenizer: Kind,
     /// Writes keys and tensors.
@@ -28,6 +30,7 @@ pub(crate) const PLAIN: Family = Family {
     architecture: "",
     defaults: "{}",
     scalings: &["linear", "yarn"],
+    has_local_rope: false,
     tokenizer: Kind::Usual,
     write: |_| Ok(()),
 };

@@ -18,6 +18,7 @@ mod families;
 mod family;
 mod general;
 mod model;
+mod packed;
 mod rope;
 pub mod safetensors;
 mod source;

@@ -10,6 +10,7 @@ use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{Error, Result, refuse};
 use crate::family::Family;
+use crate::packed::{self, Packed};
 use crate::safetensors::Dtype;
 use crate::source::{Order, Part, Scale, Source};
 
@@ -22,6 +23,8 @@ pub struct Tensor {
     pub shape: Vec<u64>,
     /// Whether it stays `F32` whatever the type of the others: vectors, norms and routers.
     pub is_exact: bool,
+    /// The quantised type that it is stored as, which it keeps unless another one is asked for.
+    pub quantised: Option<GgmlType>,
     pub(crate) source: Source,
 }
 
@@ -40,6 +43,10 @@ pub(crate) struct Rule {
     count: Option<u64>,
     /// The shape of the result, outermost first, if it is another one.
     becomes: Option<Vec<u64>>,
+    /// What is added to each value.
+    plus: f32,
+    /// Whether the order is that of columns, not of rows.
+    is_of_columns: bool,
 }
 
 /// A matrix or vector that a model of the family must have.
@@ -52,6 +59,8 @@ pub(crate) fn rule(stored: &str, name: &str, shape: &[u64]) -> Rule {
         is_optional: false,
         count: None,
         becomes: None,
+        plus: 0.0,
+        is_of_columns: false,
     }
 }
 
@@ -71,6 +80,16 @@ impl Rule {
         Rule { count: Some(count), ..self }
     }
 
+    /// The values and 1: the model adds it where they are used.
+    pub(crate) fn plus_one(self) -> Rule {
+        Rule { plus: 1.0, ..self }
+    }
+
+    /// The stored columns in another order, and the shape that results.
+    pub(crate) fn columns(self, order: Order, becomes: &[u64]) -> Rule {
+        Rule { is_of_columns: true, ..self.taking(order, becomes) }
+    }
+
     /// The stored rows in another order, and the shape that results, outermost dimension first.
     pub(crate) fn taking(self, order: Order, becomes: &[u64]) -> Rule {
         Rule { order, becomes: Some(becomes.into()), ..self }
@@ -86,8 +105,20 @@ pub(crate) struct Model<'a> {
     pub(crate) metadata: Metadata,
     pub(crate) tensors: Vec<Tensor>,
     used: BTreeSet<usize>,
-    /// The rows and columns that share a factor, where weights have 8 bits.
-    block: Option<[u64; 2]>,
+    weights: Weights,
+    /// What is before the names of all stored tensors.
+    prefix: &'static str,
+}
+
+/// How weights are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weights {
+    /// As they are.
+    Plain,
+    /// In 8 bits, with a factor for each block of so many rows and columns.
+    Fp8([u64; 2]),
+    /// Those of experts in 4 bits.
+    Mxfp4,
 }
 
 impl<'a> Model<'a> {
@@ -99,7 +130,21 @@ impl<'a> Model<'a> {
         let mut metadata = Metadata::new();
         metadata.insert("general.architecture", family.architecture);
         let (tensors, used) = (Vec::new(), BTreeSet::new());
-        Ok(Model { config, checkpoint, family, metadata, tensors, used, block: block(config)? })
+        Ok(Model {
+            config,
+            checkpoint,
+            family,
+            metadata,
+            tensors,
+            used,
+            weights: weights(config)?,
+            prefix: "",
+        })
+    }
+
+    /// Finds stored tensors by names after this one: the model is a part of another.
+    pub(crate) fn set_prefix(&mut self, prefix: &'static str) {
+        self.prefix = prefix;
     }
 
     /// Sets a key of the architecture.
@@ -110,7 +155,8 @@ impl<'a> Model<'a> {
     /// Adds a tensor with values that no file has.
     pub(crate) fn made(&mut self, name: &str, values: Vec<f32>) {
         let shape = vec![values.len() as u64];
-        self.tensors.push(Tensor { name: name.into(), shape, is_exact: true, source: Source::Made(values) });
+        let source = Source::Made(values);
+        self.tensors.push(Tensor { name: name.into(), shape, is_exact: true, quantised: None, source });
     }
 
     /// Adds the tensors of rules, whose names go on from `stored` and `name`.
@@ -124,12 +170,16 @@ impl<'a> Model<'a> {
 
     fn add_one(&mut self, stored: &str, name: &str, rule: &Rule) -> Result<()> {
         let name = format!("{name}{}", rule.name);
-        let stored = format!("{stored}{}", rule.stored);
+        let stored = format!("{}{stored}{}", self.prefix, rule.stored);
         let mut parts = Vec::new();
         for at in 0..rule.count.unwrap_or(1) {
             let stored =
                 if rule.count.is_some() { stored.replace("{}", &at.to_string()) } else { stored.clone() };
             match self.part(&stored, &rule.shape)? {
+                // Where columns are put in order, each value is a row.
+                Some(Part { rows, columns, scale: None, at }) if rule.is_of_columns => {
+                    parts.push(Part { rows: rows * columns, columns: 1, scale: None, at });
+                }
                 Some(part) => parts.push(part),
                 None if rule.is_optional && parts.is_empty() => return Ok(()),
                 None => return Err(self.without(&stored)),
@@ -147,9 +197,65 @@ impl<'a> Model<'a> {
             name,
             shape,
             is_exact,
-            source: Source::Stored { parts, order: rule.order },
+            quantised: None,
+            source: Source::Stored { parts, order: rule.order, plus: rule.plus },
         });
         Ok(())
+    }
+
+    /// Adds matrices in MXFP4: of each `step` rows of `NAME_blocks` and `NAME_scales`, the row `start`. `shape` is the result's:
+    /// matrices, rows, columns.
+    ///
+    /// # Errors
+    ///
+    /// If a tensor is missing, or has another type or shape.
+    pub(crate) fn add_packed(
+        &mut self,
+        stored: &str,
+        name: &str,
+        shape: [u64; 3],
+        [start, step]: [u64; 2],
+    ) -> Result<()> {
+        let [matrices, rows, columns] = shape;
+        if !columns.is_multiple_of(packed::VALUES) {
+            let problem =
+                format!("rows of {columns} values are not whole blocks of {} in MXFP4", packed::VALUES);
+            return Err(refuse(self.config.path(), problem));
+        }
+        let blocks = columns / packed::VALUES;
+        let stored_shape = [matrices, rows * step, blocks, packed::CODES];
+        let codes = self.bytes(&format!("{stored}_blocks"), &stored_shape)?;
+        let scales = self.bytes(&format!("{stored}_scales"), &stored_shape[..3])?;
+        self.tensors.push(Tensor {
+            name: name.into(),
+            shape: vec![columns, rows, matrices],
+            is_exact: false,
+            quantised: Some(Packed::TYPE),
+            source: Source::Packed(Packed { codes, scales, blocks, step, start }),
+        });
+        Ok(())
+    }
+
+    /// Finds a tensor of bytes, which must have the shape.
+    fn bytes(&mut self, name: &str, shape: &[u64]) -> Result<usize> {
+        let at = self.checkpoint.find(name).ok_or_else(|| self.without(name))?;
+        let found = self.checkpoint.stored(at);
+        if found.shape != shape || found.dtype.to_string() != "U8" {
+            let problem = format!(
+                "tensor `{}` has the type {} and shape {:?}; by config.json it should be U8 and {shape:?}",
+                name.escape_debug(),
+                found.dtype,
+                found.shape
+            );
+            return Err(refuse(self.checkpoint.file(at), problem));
+        }
+        self.used.insert(at);
+        Ok(at)
+    }
+
+    /// Whether the weights of experts are in MXFP4.
+    pub(crate) fn is_mxfp4(&self) -> bool {
+        self.weights == Weights::Mxfp4
     }
 
     /// Finds a tensor, which must have the shape.
@@ -163,12 +269,12 @@ impl<'a> Model<'a> {
             let expected = format!("has the shape {:?}; by config.json it should be {shape:?}", stored.shape);
             return Err(problem(expected));
         }
-        let scale = match (stored.dtype, self.block) {
+        let scale = match (stored.dtype, self.weights) {
             (Dtype::F32 | Dtype::F16 | Dtype::BF16, _) => None,
-            (Dtype::F8E4M3, Some(block)) => Some(block),
-            (Dtype::F8E4M3, None) => {
+            (Dtype::F8E4M3, Weights::Fp8(block)) => Some(block),
+            (Dtype::F8E4M3, _) => {
                 return Err(problem(
-                    "has 8-bit weights, but config.json has no `quantization_config`".into(),
+                    "has 8-bit weights, but `quantization_config` in config.json does not say so".into(),
                 ));
             }
             (Dtype::Other(..), _) => {
@@ -251,19 +357,19 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The rows and columns that share a factor, where the weights have 8 bits.
-fn block(config: &Config) -> Result<Option<[u64; 2]>> {
+fn weights(config: &Config) -> Result<Weights> {
     let keys = config.object("quantization_config")?;
     if keys.is_empty() {
-        return Ok(None);
+        return Ok(Weights::Plain);
     }
     match keys.str("quant_method")? {
         Some("fp8") => {}
+        Some("mxfp4") => return Ok(Weights::Mxfp4),
         found => {
             let found = found.map_or(Json::Null, Into::into);
             return Err(keys.mismatch(
                 "quant_method",
-                "weights that are not quantised, or fp8 in blocks: use the original model",
+                "weights that are not quantised, fp8 in blocks, or mxfp4: use the original model",
                 &found,
             ));
         }
@@ -271,7 +377,7 @@ fn block(config: &Config) -> Result<Option<[u64; 2]>> {
     let sizes: Vec<u64> =
         keys.list("weight_block_size")?.unwrap_or_default().iter().filter_map(Json::as_u64).collect();
     match sizes[..] {
-        [rows @ 1..=4096, columns @ 1..=4096] => Ok(Some([rows, columns])),
+        [rows @ 1..=4096, columns @ 1..=4096] => Ok(Weights::Fp8([rows, columns])),
         _ => Err(keys.missing("weight_block_size")),
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Rope {
     keys: Config,
     /// The base of the frequencies.
     pub(crate) theta: Option<f64>,
+    /// The base in layers with a sliding window, where they have their own.
+    local: Option<f64>,
     /// The share of a head that is rotated.
     pub(crate) partial: Option<f64>,
     /// How long contexts are reached: one of the ways that the family's files can say, or `default` for no way at all.
@@ -30,11 +32,20 @@ impl Rope {
     pub(crate) fn read(model: &Model<'_>) -> Result<Rope> {
         let (config, family) = (model.config, model.family);
         let name = if config.value("rope_parameters").is_some() { "rope_parameters" } else { "rope_scaling" };
-        let keys = config.object(name)?;
+        let mut keys = config.object(name)?;
+        let mut local = config.f64("rope_local_base_freq")?;
         for kind in ["full_attention", "sliding_attention"] {
-            if let Some(found) = keys.value(kind) {
+            if let Some(found) = keys.value(kind).filter(|_| !family.has_local_rope) {
                 return Err(keys.mismatch(kind, "one set of parameters for all layers", found));
             }
+        }
+        if keys.value("full_attention").is_some() {
+            let sliding = keys.object("sliding_attention")?;
+            if let Some(found) = sliding.value("rope_type").filter(|kind| *kind != "default") {
+                return Err(sliding.mismatch("rope_type", "default: it is not scaled", found));
+            }
+            local = sliding.f64("rope_theta")?.or(local);
+            keys = keys.object("full_attention")?;
         }
         let either = |key: &str| Ok::<_, crate::Error>(keys.f64(key)?.or(config.f64(key)?));
         let name = if keys.value("rope_type").is_some() { "rope_type" } else { "type" };
@@ -50,6 +61,7 @@ impl Rope {
         let original = keys.u32("original_max_position_embeddings")?;
         Ok(Rope {
             theta: either("rope_theta")?,
+            local: local.filter(|_| family.has_local_rope),
             partial: either("partial_rotary_factor")?,
             kind,
             original_context: original.or(config.u32("original_max_position_embeddings")?),
@@ -70,6 +82,9 @@ impl Rope {
         }
         if let Some(theta) = self.theta {
             model.arch("rope.freq_base", theta as f32);
+        }
+        if let Some(theta) = self.local {
+            model.arch("rope.freq_base_swa", theta as f32);
         }
         Ok(())
     }

@@ -7,13 +7,16 @@ use std::ops::Range;
 use weft_quant::{GgmlType, decode};
 
 use crate::checkpoint::Checkpoint;
+use crate::packed::Packed;
 use crate::safetensors::Dtype;
 
 /// The values of a tensor.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// Stored tensors, one after the other.
-    Stored { parts: Vec<Part>, order: Order },
+    /// Stored tensors, one after the other, with a number added to each value.
+    Stored { parts: Vec<Part>, order: Order, plus: f32 },
+    /// Blocks of a stored format.
+    Packed(Packed),
     /// Values that no file has.
     Made(Vec<f32>),
 }
@@ -81,8 +84,8 @@ impl Order {
 impl Source {
     /// The type of the stored values, if they are in the order of rows and need no factors.
     fn stored_type(&self, checkpoint: &Checkpoint) -> Option<GgmlType> {
-        let Source::Stored { parts, order } = self else { return None };
-        if matches!(order, Order::TakeTransposed { .. }) {
+        let Source::Stored { parts, order, plus } = self else { return None };
+        if matches!(order, Order::TakeTransposed { .. }) || *plus != 0.0 {
             return None;
         }
         let dtype = checkpoint.stored(parts.first()?.at).dtype;
@@ -93,6 +96,9 @@ impl Source {
 
     /// The bytes of a range of values, where they are stored as `ty`.
     pub(crate) fn bytes(&self, checkpoint: &Checkpoint, ty: GgmlType, values: Range<u64>) -> Option<Vec<u8>> {
+        if let Source::Packed(packed) = self {
+            return (ty == Packed::TYPE).then(|| packed.blocks(checkpoint, values));
+        }
         if self.stored_type(checkpoint)? != ty {
             return None;
         }
@@ -110,15 +116,19 @@ impl Source {
     pub(crate) fn values(&self, checkpoint: &Checkpoint, values: Range<u64>) -> Vec<f32> {
         match self {
             Source::Made(made) => made[values.start as usize..values.end as usize].to_vec(),
-            Source::Stored { parts, order: Order::TakeTransposed { start, len, of } } => {
+            Source::Packed(packed) => packed.values(checkpoint, values),
+            Source::Stored { parts, order: Order::TakeTransposed { start, len, of }, .. } => {
                 let order = Order::Take { start: *start, len: *len, of: *of };
                 let mut out = Vec::with_capacity((values.end - values.start) as usize);
                 values.for_each(|at| transposed(checkpoint, &parts[0], order, *len, at, &mut out));
                 out
             }
-            Source::Stored { .. } => {
+            Source::Stored { plus, .. } => {
                 let mut out = Vec::with_capacity((values.end - values.start) as usize);
                 self.pieces(values, |part, range| part.decode(checkpoint, range, &mut out));
+                if *plus != 0.0 {
+                    out.iter_mut().for_each(|value| *value += plus);
+                }
                 out
             }
         }
@@ -126,7 +136,7 @@ impl Source {
 
     /// Calls `take` with the stored values, in parts, of a range of values.
     fn pieces(&self, values: Range<u64>, mut take: impl FnMut(&Part, Range<u64>)) {
-        let Source::Stored { parts, order } = self else { return };
+        let Source::Stored { parts, order, .. } = self else { return };
         let Some(first) = parts.first() else { return };
         let (columns, rows) = (first.columns, order.taken(first.rows));
         let mut at = values.start;

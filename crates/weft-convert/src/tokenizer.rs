@@ -46,6 +46,9 @@ pub(crate) fn write(metadata: &mut Metadata, folder: &Path, config: &Config, kin
         Bpe::read(&tokenizer, config, &added)?.write(metadata, kind)?
     };
     Roles::read(&tokenizer, &settings, config, &added, kind)?.write(metadata, count, config)?;
+    if kind == Kind::Gemma && is_pieces {
+        metadata.insert("tokenizer.ggml.add_space_prefix", false);
+    }
     if kind == Kind::Llama {
         if let Some(prefix) = settings.bool("add_prefix_space")? {
             metadata.insert("tokenizer.ggml.add_space_prefix", prefix);
@@ -72,12 +75,6 @@ fn added(tokenizer: &Config) -> Result<Vec<Added>> {
     tokenizer.list("added_tokens")?.unwrap_or_default().iter().enumerate().map(token).collect()
 }
 
-/// A tokenizer.json with byte-level BPE.
-struct Bpe<'a> {
-    path: &'a Path,
-    pre_tokenizer: &'a Value,
-    model: &'a serde_json::Map<String, Value>,
-    added: &'a [Added],
 /// Whether a normalizer can be left out, as all readers of GGUF files do.
 fn is_neglected(normalizer: &Value) -> bool {
     match normalizer.get("type").and_then(Value::as_str) {
@@ -90,22 +87,28 @@ fn is_neglected(normalizer: &Value) -> bool {
     }
 }
 
+/// A tokenizer.json with byte-level BPE.
+struct Bpe<'a> {
+    path: &'a Path,
+    pre_tokenizer: &'a Value,
+    model: &'a serde_json::Map<String, Value>,
+    added: &'a [Added],
     /// How many tokens the model has, with those that have no name.
     count: usize,
 }
 
 impl<'a> Bpe<'a> {
     /// Reads a tokenizer, if it is of this kind.
+    ///
+    /// # Errors
+    ///
+    /// If it is not, or does something with text that no reader of GGUF files does.
     fn read(tokenizer: &'a Config, config: &Config, added: &'a [Added]) -> Result<Bpe<'a>> {
         let path = tokenizer.path();
         let Some(model) = tokenizer.value("model").and_then(Value::as_object) else {
             return Err(tokenizer.missing("model"));
         };
         let is_bpe = model.get("type").is_none_or(|kind| kind == "BPE");
-    ///
-    /// # Errors
-    ///
-    /// If it is not, or does something with text that no reader of GGUF files does.
         let has_fallback = model.get("byte_fallback").is_some_and(|fallback| fallback == true);
         if !is_bpe || has_fallback {
             let found = if has_fallback { "SentencePiece's BPE" } else { "another model than BPE" };
@@ -113,12 +116,6 @@ impl<'a> Bpe<'a> {
                 format!("it is {found}; byte-level BPE can be converted, or SentencePiece's tokenizer.model");
             return Err(refuse(path, problem));
         }
-        let pre_tokenizer = tokenizer.value("pre_tokenizer").unwrap_or(&Value::Null);
-        let count = config.require_u32("vocab_size")? as usize;
-        Ok(Bpe { path, pre_tokenizer, model, added, count })
-    }
-
-    /// Writes the tokens, and returns how many there are.
         if let Some(found) = tokenizer.value("normalizer").filter(|normalizer| !is_neglected(normalizer)) {
             let expected = "none, or NFC, which text that is typed has already: readers do not change text";
             return Err(tokenizer.mismatch("normalizer", expected, found));
@@ -130,6 +127,12 @@ impl<'a> Bpe<'a> {
                 return Err(tokenizer.mismatch(&format!("model.{key}"), expected, found));
             }
         }
+        let pre_tokenizer = tokenizer.value("pre_tokenizer").unwrap_or(&Value::Null);
+        let count = config.require_u32("vocab_size")? as usize;
+        Ok(Bpe { path, pre_tokenizer, model, added, count })
+    }
+
+    /// Writes the tokens, and returns how many there are.
     fn write(&self, metadata: &mut Metadata, kind: Kind) -> Result<usize> {
         metadata.insert("tokenizer.ggml.model", "gpt2");
         metadata.insert("tokenizer.ggml.pre", self.pre(kind)?);

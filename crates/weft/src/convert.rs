@@ -16,6 +16,9 @@ use crate::quantize::{encoded, sharing};
 use crate::tensor_types::{QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
+/// `general.file_type` of files whose experts are in MXFP4 and the rest in 16 bits.
+const MXFP4_MOE: u32 = 38;
+
 /// How to convert a model.
 #[derive(Debug)]
 pub(crate) struct ConvertOptions {
@@ -57,13 +60,16 @@ pub(crate) fn convert(
     let as_stored = || QUANT_MIXES.iter().find(|mix| mix.main == stored);
     let mix = options.mix.or_else(as_stored).unwrap_or(&QUANT_MIXES[0]);
     let types = types(&model, mix)?;
-    let planned: Vec<PlannedTensor> = model.tensors().iter().map(|tensor| plan(tensor, &types)).collect();
+    let keeps = options.mix.is_none();
+    let planned: Vec<PlannedTensor> =
+        model.tensors().iter().map(|tensor| plan(tensor, &types, keeps)).collect();
     let mut metadata = Metadata::new();
     for (key, value) in model.metadata().iter() {
         metadata.insert(key, value.clone());
     }
     metadata.insert("general.quantization_version", QUANTIZATION_VERSION);
-    metadata.insert("general.file_type", mix.file_type);
+    let is_kept = keeps && model.tensors().iter().any(|tensor| tensor.quantised.is_some());
+    metadata.insert("general.file_type", if is_kept { MXFP4_MOE } else { mix.file_type });
     let architecture = metadata.require_str("general.architecture")?.to_owned();
     let make = |at: usize, values: std::ops::Range<u64>| {
         let (tensor, ty) = (&model.tensors()[at], planned[at].ty);
@@ -77,7 +83,7 @@ pub(crate) fn convert(
     let flow = write_model(out, metadata, &planned, options.threads, make, progress)?;
     Ok(flow.is_continue().then(|| Converted {
         architecture,
-        quant: mix.name,
+        quant: if is_kept { "mxfp4" } else { mix.name },
         tensors: planned.len(),
         parameters: planned.iter().map(PlannedTensor::values).sum(),
         bytes: planned.iter().map(PlannedTensor::bytes).sum(),
@@ -99,8 +105,9 @@ fn types(model: &Conversion, mix: &'static QuantMix) -> Result<TensorTypes> {
     })
 }
 
-fn plan(tensor: &Tensor, types: &TensorTypes) -> PlannedTensor {
+/// `keeps` is whether tensors that are quantised already stay as they are.
+fn plan(tensor: &Tensor, types: &TensorTypes, keeps: bool) -> PlannedTensor {
     let wanted = types.type_of(&tensor.name, &tensor.shape).filter(|_| !tensor.is_exact);
-    let ty = wanted.unwrap_or(GgmlType::F32);
+    let ty = tensor.quantised.filter(|_| keeps).or(wanted).unwrap_or(GgmlType::F32);
     PlannedTensor { name: tensor.name.clone(), ty, shape: tensor.shape.clone() }
 }

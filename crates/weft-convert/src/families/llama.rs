@@ -5,7 +5,7 @@ use crate::common::{
     second_norm, write_keys,
 };
 use crate::error::{Result, refuse};
-use crate::family::Family;
+use crate::family::{Family, PLAIN};
 use crate::model::{Model, Rule};
 use crate::tokenizer::Kind;
 
@@ -16,6 +16,7 @@ pub(super) const LLAMA: Family = Family {
     scalings: &["linear", "yarn", "llama3"],
     tokenizer: Kind::Llama,
     write: |model| dense(model, true),
+    ..PLAIN
 };
 
 pub(super) const MISTRAL: Family = Family {

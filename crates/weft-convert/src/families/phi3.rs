@@ -2,7 +2,7 @@
 
 use crate::common::{Sizes, add_ends, add_layer, second_norm};
 use crate::error::Result;
-use crate::family::Family;
+use crate::family::{Family, PLAIN};
 use crate::model::{Model, rule};
 use crate::rope::Rope;
 use crate::tokenizer::Kind;
@@ -14,6 +14,7 @@ pub(super) const PHI3: Family = Family {
     scalings: &["longrope", "su", "yarn"],
     tokenizer: Kind::Phi,
     write,
+    ..PLAIN
 };
 
 fn write(model: &mut Model<'_>) -> Result<()> {

@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Llama,
     /// Phi's, where it is SentencePiece: added tokens are written as they are.
     Phi,
+    /// Gemma's: texts do not begin with a space.
+    Gemma,
     /// GLM's: the prompt begins with `[gMASK]`, and a turn ends where the next one begins.
     Glm,
 }

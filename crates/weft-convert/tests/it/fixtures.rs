@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 use weft_convert::{Conversion, Tensor};
 use weft_gguf::{Array, Value};
-use weft_quant::{GgmlType, encode};
+use weft_quant::{GgmlType, decode, encode};
 
 use crate::support::{Copy, model};
 
@@ -24,7 +24,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 const GUESSED: [&str; 3] = ["general.basename", "general.version", "general.finetune"];
 
 /// Fixtures whose weights are computed.
-const WITHOUT_WEIGHTS: [&str; 9] = [
+const WITHOUT_WEIGHTS: [&str; 11] = [
     "mixtral",
     "qwen2",
     "qwen2-moe",
@@ -34,6 +34,8 @@ const WITHOUT_WEIGHTS: [&str; 9] = [
     "deepseek-v3",
     "glm4-moe",
     "phi3-long",
+    "gpt-oss",
+    "gemma3",
 ];
 
 /// Name, then type and value, as `make.py` lists them.
@@ -47,7 +49,8 @@ fn listing(conversion: &Conversion) -> BTreeMap<String, (String, Json)> {
         lines.insert(key.to_owned(), (kind, shown(value)));
     }
     for tensor in conversion.tensors() {
-        let ty = if tensor.is_exact { GgmlType::F32 } else { conversion.stored_type() };
+        let stored = tensor.quantised.unwrap_or(conversion.stored_type());
+        let ty = if tensor.is_exact { GgmlType::F32 } else { stored };
         let shape: Vec<String> = tensor.shape.iter().map(u64::to_string).collect();
         let hash = hex(&bytes(conversion, tensor, ty));
         lines.insert(tensor.name.clone(), (format!("{ty} {}", shape.join("x")), hash.into()));
@@ -68,6 +71,19 @@ fn name(kind: &str) -> String {
 fn bytes(conversion: &Conversion, tensor: &Tensor, ty: GgmlType) -> Vec<u8> {
     let all: u64 = tensor.shape.iter().product();
     let mut out = Vec::new();
+    if ty.is_quantised() {
+        for start in (0..all).step_by(17 * 32) {
+            let range = start..all.min(start + 17 * 32);
+            let chunk = conversion.bytes(tensor, ty, range.clone()).unwrap();
+            let mut values = vec![0.0; (range.end - range.start) as usize];
+            decode(ty, &chunk, &mut values).unwrap();
+            assert!(conversion.values(tensor, range.clone()) == values, "{} {range:?}", tensor.name);
+            // Blocks are in the file, but values can be asked for from anywhere.
+            assert!(conversion.values(tensor, start + 5..range.end - 9) == values[5..values.len() - 9]);
+            out.extend(chunk);
+        }
+        return out;
+    }
     for start in (0..all).step_by(517) {
         let range = start..all.min(start + 517);
         let values = conversion.values(tensor, range.clone());
@@ -149,6 +165,20 @@ fn keys_and_tensors_are_those_of_llama_cpp() {
     }
 }
 
+/// A token that is put before texts and has no role gets both that such tokens have, as gguf-py gives them.
+#[test]
+fn tokens_before_texts_get_their_roles() {
+    let copy = Copy::of("llama");
+    copy.edit("tokenizer_config.json", |config| drop(config.as_object_mut().unwrap().remove("bos_token")));
+    copy.edit("config.json", |config| drop(config.as_object_mut().unwrap().remove("bos_token_id")));
+    let found = Conversion::open(&copy.0).unwrap();
+    for key in ["bos_token_id", "cls_token_id"] {
+        let id = found.metadata().get(&format!("tokenizer.ggml.{key}"));
+        assert_eq!(id, Some(&Value::U32(290)), "{key}");
+    }
+    assert_eq!(found.metadata().get("tokenizer.ggml.add_bos_token"), Some(&Value::Bool(true)));
+}
+
 /// Keys that a configuration leaves out are those of the class in `transformers`, whatever they are in other families.
 #[test]
 fn what_a_configuration_leaves_out() {
@@ -165,20 +195,6 @@ fn what_a_configuration_leaves_out() {
                 "{name} without {key}: {:?}",
                 found.iter().find(|(key, value)| whole.get(*key) != Some(value))
             );
-/// A token that is put before texts and has no role gets both that such tokens have, as gguf-py gives them.
-#[test]
-fn tokens_before_texts_get_their_roles() {
-    let copy = Copy::of("llama");
-    copy.edit("tokenizer_config.json", |config| drop(config.as_object_mut().unwrap().remove("bos_token")));
-    copy.edit("config.json", |config| drop(config.as_object_mut().unwrap().remove("bos_token_id")));
-    let found = Conversion::open(&copy.0).unwrap();
-    for key in ["bos_token_id", "cls_token_id"] {
-        let id = found.metadata().get(&format!("tokenizer.ggml.{key}"));
-        assert_eq!(id, Some(&Value::U32(290)), "{key}");
-    }
-    assert_eq!(found.metadata().get("tokenizer.ggml.add_bos_token"), Some(&Value::Bool(true)));
-}
-
         }
     };
     check(

@@ -172,3 +172,102 @@ fn windows_of_some_layers_that_take_effect() {
         json!({ "use_sliding_window": true, "max_window_layers": 0, "max_position_embeddings": 8192 });
     check("Qwen2ForCausalLM", left_out, "`sliding_window` is 4096");
 }
+
+/// A copy of a fixture with one change in config.json must be refused for it.
+#[track_caller]
+fn changed(name: &str, key: &str, value: Value, expected: &str) {
+    let copy = Copy::of(name);
+    copy.edit("config.json", |config| config[key] = value);
+    let message = Conversion::open(&copy.0).unwrap_err().to_string();
+    assert!(message.contains(expected), "{name} with another {key}: {message}");
+}
+
+#[test]
+fn gemma_that_readers_do_not_compute() {
+    let changed = |key: &str, value: Value, expected: &str| changed("gemma3", key, value, expected);
+    changed(
+        "query_pre_attn_scalar",
+        json!(8),
+        "`query_pre_attn_scalar` is 8.0; expected 16, as readers compute it for 7 layers",
+    );
+    changed("final_logit_softcapping", json!(30.0), "`final_logit_softcapping` is 30.0; expected null");
+    changed("attn_logit_softcapping", json!(50.0), "`attn_logit_softcapping` is 50.0; expected null");
+    changed("sliding_window_pattern", json!(4), "`sliding_window_pattern` is 4; expected 6");
+    changed(
+        "layer_types",
+        json!(vec!["full_attention"; 7]),
+        "expected sliding_attention in all layers but every sixth",
+    );
+    changed("hidden_activation", json!("gelu"), "`hidden_activation` is \"gelu\"");
+    changed("use_bidirectional_attention", json!(true), "`use_bidirectional_attention` is true");
+    let scaled = json!({
+        "full_attention": { "rope_type": "linear", "rope_theta": 1e6, "factor": 8.0 },
+        "sliding_attention": { "rope_type": "linear", "rope_theta": 1e4, "factor": 8.0 },
+    });
+    changed(
+        "rope_parameters",
+        scaled,
+        "`rope_parameters.sliding_attention.rope_type` is \"linear\"; expected default",
+    );
+}
+
+/// Both spellings of the rotary embeddings, and a model that is a part of one that sees.
+#[test]
+fn gemma_is_the_same_however_it_is_described() {
+    let keys = |copy: &Copy| -> Vec<String> {
+        let found = Conversion::open(&copy.0).unwrap();
+        let keys = found.metadata().iter().map(|(key, value)| format!("{key} {value:?}"));
+        let tensors =
+            found.tensors().iter().map(|t| format!("{} {:?} {:?}", t.name, t.shape, found.values(t, 0..9)));
+        keys.chain(tensors).collect()
+    };
+    let copy = Copy::of("gemma3");
+    let expected = keys(&copy);
+    copy.edit("config.json", |config| {
+        for key in ["rope_scaling", "rope_theta", "rope_local_base_freq"] {
+            config.as_object_mut().unwrap().remove(key);
+        }
+        config["rope_parameters"] = json!({
+            "full_attention": { "rope_type": "linear", "rope_theta": 1e6, "factor": 8.0 },
+            "sliding_attention": { "rope_type": "default", "rope_theta": 1e4 },
+        });
+    });
+    assert_eq!(keys(&copy), expected);
+    copy.edit("config.json", |config| {
+        let mut text = config.take();
+        let tokens = ["bos_token_id", "eos_token_id"].map(|key| text.as_object_mut().unwrap().remove(key));
+        *config = json!({
+            "architectures": ["Gemma3ForConditionalGeneration"], "text_config": text, "vision_config": { "hidden_size": 8 },
+            "bos_token_id": tokens[0], "eos_token_id": tokens[1],
+        });
+    });
+    copy.edit_header("model.safetensors", |header| {
+        let named = |name: &String| format!("language_model.{name}");
+        let all = std::mem::take(header.as_object_mut().unwrap());
+        *header = all.iter().map(|(name, value)| (named(name), value.clone())).collect();
+        header["vision_tower.b.weight"] = json!({ "dtype": "BF16", "shape": [0], "data_offsets": [0, 0] });
+    });
+    assert_eq!(keys(&copy), expected);
+}
+
+#[test]
+fn gpt_oss_that_readers_do_not_compute() {
+    let changed = |key: &str, value: Value, expected: &str| changed("gpt-oss", key, value, expected);
+    changed("swiglu_limit", json!(5.0), "`swiglu_limit` is 5.0; expected 7.0");
+    changed(
+        "layer_types",
+        json!(["full_attention", "sliding_attention"]),
+        "sliding_attention and full_attention in turn",
+    );
+    changed("rope_scaling", Value::Null, "`rope_scaling` is missing");
+    changed("quantization_config", Value::Null, "the weights of experts are not in MXFP4");
+    changed("intermediate_size", json!(48), "by config.json it should be [3, 96]");
+    let copy = Copy::of("gpt-oss");
+    let name = "model.layers.1.mlp.experts.down_proj_blocks";
+    copy.edit_header("model.safetensors", |header| header[name]["shape"] = json!([3, 64, 16, 1]));
+    let message = Conversion::open(&copy.0).unwrap_err().to_string();
+    assert!(
+        message.contains("U8 and shape [3, 64, 16, 1]; by config.json it should be U8 and [3, 64, 1, 16]"),
+        "{message}"
+    );
+}

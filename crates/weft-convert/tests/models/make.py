@@ -26,7 +26,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 HERE = pathlib.Path(__file__).resolve().parent
 # Fixtures with their weights, and those without.
 FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
-HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long"]
+HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -126,6 +126,19 @@ KINDS = {
                 "rms_norm_eps": 1e-5, "max_position_embeddings": 512, "original_max_position_embeddings": 512, "tie_word_embeddings": True, "sliding_window": None,
                 "rope_theta": 10000.0, "partial_rotary_factor": 0.75, "pad_token_id": 0},
         old=True, pre="gpt-4o", splits=[GPT4O], dtype="bfloat16", bos="<|endoftext|>", eos="<|endoftext|>", tokenizer_class="GPT2Tokenizer"),
+}
+KINDS |= {
+    "gpt-oss": dict(
+        config={"model_type": "gpt_oss", "hidden_size": 64, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+                "head_dim": 24, "num_local_experts": 3, "num_experts_per_tok": 2, "sliding_window": 32, "max_position_embeddings": 512, "rms_norm_eps": 1e-5,
+                "attention_bias": True, "swiglu_limit": 7.0, "rope_theta": 150000, "tie_word_embeddings": False,
+                "rope_scaling": {"rope_type": "yarn", "factor": 8.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False, "original_max_position_embeddings": 64}},
+        old=True, pre="gpt-4o", splits=[GPT4O], dtype="bfloat16", eos="<|endoftext|>", mxfp4=True),
+    "gemma3": dict(
+        config={"model_type": "gemma3_text", "hidden_size": 32, "intermediate_size": 56, "num_hidden_layers": 7, "num_attention_heads": 4, "num_key_value_heads": 2,
+                "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 64, "sliding_window_pattern": 6, "max_position_embeddings": 512, "rms_norm_eps": 1e-6,
+                "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0, "rope_scaling": {"rope_type": "linear", "factor": 8.0}, "hidden_activation": "gelu_pytorch_tanh"},
+        old=True, dtype="bfloat16", bos="<s>", eos="</s>", pieces=True),
 }
 CONTROL = ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>"]
 CONTROL_OF_GLM = ["<|endoftext|>", "[gMASK]", "<sop>", "<|user|>", "<|assistant|>", "<|observation|>"]
@@ -227,6 +240,21 @@ def hashed(name, shape):
     return bits.to(torch.int16).view(torch.bfloat16).reshape(shape)
 
 
+def hashed_bytes(name, shape):
+    """The same for bytes; those of scales are small exponents."""
+    bits = hashed(name, shape).view(torch.int16).to(torch.int64) & 0xFFFF
+    low = (bits ^ bits >> 8) & 0xFF
+    return (116 + low % 8 if name.endswith("_scales") else low).to(torch.uint8)
+
+
+def to_mxfp4(weights):
+    """The weights of experts as gpt-oss has them: of 32 values in a row, 16 bytes of codes and one of the scale."""
+    for name in [name for name in weights if name.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        experts, columns, rows = weights.pop(name).shape
+        for end, shape in [("_blocks", (experts, rows, columns // 32, 16)), ("_scales", (experts, rows, columns // 32))]:
+            weights[name + end] = hashed_bytes(name + end, shape)
+
+
 def make(name, folder):
     kind = KINDS[name]
     shutil.rmtree(folder, ignore_errors=True)
@@ -246,7 +274,9 @@ def make(name, folder):
     if kind.get("mtp"):
         weights |= extra_layer(weights, config.num_hidden_layers, kind)
     generator = torch.Generator().manual_seed(2)
-    for key in sorted(weights):
+    if kind.get("mxfp4"):
+        to_mxfp4(weights)
+    for key in sorted(key for key in weights if weights[key].dtype != torch.uint8):
         scale = 1.0 if "norm" in key else 0.2
         dtype = torch.float32 if key.endswith("e_score_correction_bias") else getattr(torch, kind["dtype"])
         value = hashed(key, weights[key].shape) if name in HASHED else scale * torch.randn(weights[key].shape, generator=generator)
@@ -269,6 +299,8 @@ def make(name, folder):
     if kind.get("old"):
         kept = values | {"architectures": written["architectures"], "torch_dtype": kind["dtype"]}
         written = dict(sorted(kept.items()))
+    if kind.get("mxfp4"):
+        written["quantization_config"] = {"modules_to_not_convert": ["model.layers.*.self_attn"], "quant_method": "mxfp4"}
     if kind.get("fp8"):
         written["quantization_config"] = {"activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": [128, 128]}
     (folder / "config.json").write_text(json.dumps(written, indent=1) + "\n")

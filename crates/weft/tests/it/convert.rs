@@ -48,6 +48,8 @@ fn a_converted_model_of_every_family_runs() {
         ("deepseek-v3", "deepseek2"),
         ("glm4-moe", "glm4moe"),
         ("phi3-long", "phi3"),
+        ("gpt-oss", "gpt-oss"),
+        ("gemma3", "gemma3"),
     ];
     for (name, architecture) in families {
         let folder = Folder::new();
@@ -120,9 +122,9 @@ fn what_cannot_be_converted_is_refused_and_leaves_no_file() {
     copy_files("llama", &folder);
     let bytes = fs::read(&shard).unwrap();
     fs::write(&shard, &bytes[..bytes.len() - 10]).unwrap();
+    let files = folder.files();
     let refused = weft(["convert", &none, &out]).run().failed(1);
     assert!(
-    let files = folder.files();
         refused.contains("model-00001-of-00004.safetensors: ") && refused.contains("cut short"),
         "{refused}"
     );
