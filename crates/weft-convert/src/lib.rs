@@ -64,7 +64,8 @@ impl Conversion {
         }
         let (family, config) = family(Config::read(&config_path, MAX_SETTINGS)?)?;
         let checkpoint = Checkpoint::open(folder)?;
-        let mut model = Model::new(&config, &checkpoint, family)?;
+        let mut model =
+            Model::new(&config, &checkpoint, family.architecture, family.scalings, family.has_local_rope)?;
         (family.write)(&mut model)?;
         model.check_all_used()?;
         let stored_type = model.stored_type();

@@ -9,7 +9,6 @@ use weft_quant::GgmlType;
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::error::{Error, Result, refuse};
-use crate::family::Family;
 use crate::packed::{self, Packed};
 use crate::safetensors::Dtype;
 use crate::source::{Order, Part, Scale, Source};
@@ -101,7 +100,11 @@ impl Rule {
 pub(crate) struct Model<'a> {
     pub(crate) config: &'a Config,
     checkpoint: &'a Checkpoint,
-    pub(crate) family: &'static Family,
+    pub(crate) architecture: &'static str,
+    /// The ways to scale rotary embedding that files of the family can say.
+    pub(crate) scalings: &'static [&'static str],
+    /// Whether layers with a sliding window have a rotary embedding of their own.
+    pub(crate) has_local_rope: bool,
     pub(crate) metadata: Metadata,
     pub(crate) tensors: Vec<Tensor>,
     used: BTreeSet<usize>,
@@ -125,15 +128,19 @@ impl<'a> Model<'a> {
     pub(crate) fn new(
         config: &'a Config,
         checkpoint: &'a Checkpoint,
-        family: &'static Family,
+        architecture: &'static str,
+        scalings: &'static [&'static str],
+        has_local_rope: bool,
     ) -> Result<Model<'a>> {
         let mut metadata = Metadata::new();
-        metadata.insert("general.architecture", family.architecture);
+        metadata.insert("general.architecture", architecture);
         let (tensors, used) = (Vec::new(), BTreeSet::new());
         Ok(Model {
             config,
             checkpoint,
-            family,
+            architecture,
+            scalings,
+            has_local_rope,
             metadata,
             tensors,
             used,
@@ -149,7 +156,7 @@ impl<'a> Model<'a> {
 
     /// Sets a key of the architecture.
     pub(crate) fn arch(&mut self, key: &str, value: impl Into<Value>) {
-        self.metadata.insert(&format!("{}.{key}", self.family.architecture), value);
+        self.metadata.insert(&format!("{}.{key}", self.architecture), value);
     }
 
     /// Adds a tensor with values that no file has.
@@ -310,7 +317,7 @@ impl<'a> Model<'a> {
     }
 
     fn without(&self, name: &str) -> Error {
-        let family = self.family.architecture;
+        let family = self.architecture;
         let problem =
             format!("tensor `{}` is missing; a model of the family `{family}` has it", name.escape_debug());
         refuse(self.checkpoint.folder(), problem)
@@ -336,7 +343,7 @@ impl<'a> Model<'a> {
         let names = self.checkpoint.tensors().map(|tensor| &*tensor.name).enumerate();
         let mut left = names.filter(is_left);
         let Some((at, name)) = left.next() else { return Ok(()) };
-        let (family, more) = (self.family.architecture, left.count());
+        let (family, more) = (self.architecture, left.count());
         let problem =
             format!("tensor `{}` is none that a model of the family `{family}` has", name.escape_debug());
         Err(refuse(

@@ -30,12 +30,12 @@ impl Rope {
     ///
     /// If positions are scaled in a way that files of the family cannot say: the model would be another one.
     pub(crate) fn read(model: &Model<'_>) -> Result<Rope> {
-        let (config, family) = (model.config, model.family);
+        let config = model.config;
         let name = if config.value("rope_parameters").is_some() { "rope_parameters" } else { "rope_scaling" };
         let mut keys = config.object(name)?;
         let mut local = config.f64("rope_local_base_freq")?;
         for kind in ["full_attention", "sliding_attention"] {
-            if let Some(found) = keys.value(kind).filter(|_| !family.has_local_rope) {
+            if let Some(found) = keys.value(kind).filter(|_| !model.has_local_rope) {
                 return Err(keys.mismatch(kind, "one set of parameters for all layers", found));
             }
         }
@@ -50,18 +50,18 @@ impl Rope {
         let either = |key: &str| Ok::<_, crate::Error>(keys.f64(key)?.or(config.f64(key)?));
         let name = if keys.value("rope_type").is_some() { "rope_type" } else { "type" };
         let kind = keys.str(name)?.unwrap_or("default").to_lowercase();
-        if kind != "default" && !family.scalings.contains(&&*kind) {
-            let known = [&["default"], family.scalings].concat().join(", ");
+        if kind != "default" && !model.scalings.contains(&&*kind) {
+            let known = [&["default"], model.scalings].concat().join(", ");
             let expected = format!(
                 "one of {known}: a GGUF file of the family `{}` can say no other",
-                family.architecture
+                model.architecture
             );
             return Err(keys.mismatch(name, &expected, &kind.into()));
         }
         let original = keys.u32("original_max_position_embeddings")?;
         Ok(Rope {
             theta: either("rope_theta")?,
-            local: local.filter(|_| family.has_local_rope),
+            local: local.filter(|_| model.has_local_rope),
             partial: either("partial_rotary_factor")?,
             kind,
             original_context: original.or(config.u32("original_max_position_embeddings")?),
@@ -91,7 +91,7 @@ impl Rope {
 
     fn write_yarn(&self, model: &mut Model<'_>) -> Result<()> {
         let factor = self.keys.require_f64("factor")?;
-        self.check_magnitude(factor, model.family.architecture == "deepseek2")?;
+        self.check_magnitude(factor, model.architecture == "deepseek2")?;
         model.arch("rope.scaling.type", "yarn");
         model.arch("rope.scaling.factor", factor as f32);
         let original =

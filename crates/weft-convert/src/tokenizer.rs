@@ -3,6 +3,7 @@
 mod pieces;
 mod reachable;
 mod special;
+mod types;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,14 +18,6 @@ use reachable::unreachable;
 pub(crate) use special::Kind;
 use special::{Added, Roles, looks_special, template};
 use types::{CONTROL, NORMAL, UNUSED, USER_DEFINED};
-
-/// The types of tokens in GGUF, which are those of SentencePiece.
-mod types {
-    pub(super) const NORMAL: i32 = 1;
-    pub(super) const CONTROL: i32 = 3;
-    pub(super) const USER_DEFINED: i32 = 4;
-    pub(super) const UNUSED: i32 = 5;
-}
 
 /// The number of tokens by which llama.cpp knows models of this family whose texts begin with no token: Granite's and SmolLM's.
 const NO_BOS: usize = 49152;
