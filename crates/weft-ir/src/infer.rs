@@ -217,7 +217,8 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
         }
         Op::State { .. } => {
             dims.len() == 2
-                && dims[0] == Dim::S
+                // A layer with a sliding window has fewer rows than the others.
+                && matches!(dims[0], Dim::S | Dim::Const(_))
                 && matches!(declared.dtype, GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)
                 && dims[1].known().is_some_and(|n| declared.dtype.row_bytes(n as u64).is_some())
         }

@@ -145,7 +145,7 @@ pub enum Op {
         /// The name that an instance of this graph binds, not the tensor's own.
         name: String,
     },
-    /// Rows that outlive the step: a KV cache.
+    /// Rows that outlive the step: a KV cache. There are `S` of them, or in layers with a sliding window a fixed number.
     State {
         /// The name that an instance of this graph binds.
         name: String,
