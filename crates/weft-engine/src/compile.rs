@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_device::{BufferId, Device, Instance, Program, ProgramId, Region, link};
 use weft_fuse::{CostModel, Fusion, Options};
 use weft_gguf::Gguf;
-use weft_ir::{Op, Sizes};
+use weft_ir::{Dim, Op, Sizes};
 use weft_kern::{Format, Plan};
 use weft_models::{ModelGraph, Mtp, Segment};
 use weft_pack::{OnReport, PackCache};
@@ -16,7 +16,7 @@ use crate::launches::SegmentNames;
 use crate::model::PAGE;
 use crate::plans::Sections;
 use crate::replacements::{Checked, Plans};
-use crate::sizes::{Beside, Room};
+use crate::sizes::{Beside, Room, Window};
 use crate::{plans, products, replacements, sides, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub(crate) buffer: BufferId,
     /// The size of a row, which belongs to one token.
     pub(crate) row_bytes: usize,
+    /// Whether it belongs to a layer with a sliding window that has pages of its own.
+    pub(crate) windowed: bool,
 }
 
 /// A compiled model.
@@ -103,6 +105,8 @@ pub(crate) struct Planned {
     pub(crate) sections: Sections,
     /// The number of first segments that are on a second device.
     pub(crate) second: usize,
+    /// The pages of layers with a sliding window, if they have pages of their own.
+    pub(crate) window: Option<Window>,
     /// The most tokens of each class.
     pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
@@ -113,25 +117,35 @@ pub(crate) struct Planned {
 const INPUT_ALIGN: usize = 64;
 
 /// The `i32` inputs of a step and their lengths. The longest is last, so that the unused part of it is not written.
-fn step_inputs(max: &Sizes) -> [(&'static str, usize); 6] {
-    let [tokens, pos, slots, first, pages, out_rows] = plans::STEP_INPUTS;
+fn step_inputs(max: &Sizes, window: Option<&Window>) -> impl Iterator<Item = (&'static str, usize)> {
+    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages] = plans::STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
-    let [tokens, pos, slots, first] = per_token;
-    [tokens, pos, slots, first, (out_rows, max.rows), (pages, max.pages)]
+    let windowed = window.map(|_| [(window_slots, max.tokens), (window_pages, max.pages)]);
+    per_token
+        .into_iter()
+        .chain([(out_rows, max.rows)])
+        .chain(windowed.into_iter().flatten())
+        .chain([(pages, max.pages)])
 }
 
-/// Allocates the inputs of a step, all in one buffer, so that a single write is enough.
-pub(crate) fn inputs(device: &mut dyn Device, max: &Sizes) -> Result<BTreeMap<String, Region>, Error> {
+/// Allocates the inputs of a step, all in one buffer, so that a single write is enough: with those of layers with a sliding
+/// window, if these have pages of their own.
+pub(crate) fn inputs(
+    device: &mut dyn Device,
+    max: &Sizes,
+    window: Option<&Window>,
+) -> Result<BTreeMap<String, Region>, Error> {
     let mut end = 0;
-    let places = step_inputs(max).map(|(name, values)| {
+    let places = step_inputs(max, window).map(|(name, values)| {
         let offset = end;
         end = (offset + 4 * values).next_multiple_of(INPUT_ALIGN);
         (name, values, offset)
     });
+    let places: Vec<(&str, usize, usize)> = places.collect();
     let buffer = device.alloc(end)?;
     let region =
         |(name, values, offset): (&str, usize, usize)| (name.to_string(), Region { buffer, offset, values });
-    Ok(places.map(region).into())
+    Ok(places.into_iter().map(region).collect())
 }
 
 /// Loads the weights of planned segments, allocates the states and links the programs.
@@ -146,7 +160,7 @@ pub(crate) fn compile(
     let mut checked = Vec::new();
     replacements::check(device, planned.plans(), &mut checked)?;
     replacements::tell(device, planned.plans(), options, &checked, report)?;
-    let inputs = inputs(device, &options.max)?;
+    let inputs = inputs(device, &options.max, planned.window.as_ref())?;
     let Planned { segments, sections, second, fusions, .. } = planned;
     let tensors = weights::load(device, gguf, (segments, *sections, *second), fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
@@ -181,7 +195,7 @@ impl Planned {
         options: &Options,
         room: &Room,
     ) -> Result<Planned, Error> {
-        Planned::new(model, mtp, options, (room.context, room.beside), room.classes())
+        Planned::new(model, mtp, options, (room.context, room.beside, room.window), room.classes())
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
@@ -190,10 +204,11 @@ impl Planned {
         model: &ModelGraph,
         mtp: Option<&Mtp>,
         options: &Options,
-        (context, beside): (usize, Option<Beside>),
+        (context, beside, window): (usize, Option<Beside>, Option<Window>),
         steps: Vec<usize>,
     ) -> Result<Planned, Error> {
-        let (segments, sections) = plans::segments(model, mtp, &options.switches, options.costs.distant);
+        let distant = options.costs.distant;
+        let (segments, sections) = plans::segments(model, mtp, &options.switches, distant, window.as_ref())?;
         let second = beside.map_or(0, |beside| sections.before_layer(&segments, beside.layers));
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {
@@ -212,7 +227,7 @@ impl Planned {
             planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, second, steps, fusions })
+        Ok(Planned { segments, sections, second, window, steps, fusions })
     }
 }
 
@@ -224,7 +239,7 @@ fn bind(
     planned: &Planned,
     shared: &mut Shared,
 ) -> Result<Compiled, Error> {
-    let Planned { segments, sections, second, steps, fusions } = planned;
+    let Planned { segments, sections, second, steps, fusions, .. } = planned;
     let mut bound = Vec::with_capacity(segments.len());
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
         let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), shared.tensors[tensor]));
@@ -320,8 +335,10 @@ pub(crate) fn bind_states(
                 let bytes =
                     bytes.ok_or_else(|| Error::Option("the KV cache exceeds the address space".into()))?;
                 let buffer = device.alloc(bytes)?;
-                let row_bytes = bytes / max.slots.max(1);
-                model_states.insert(in_model.clone(), State { buffer, row_bytes });
+                let rows = node.ty.shape.dims().first().copied().unwrap_or(Dim::S);
+                let row_bytes = bytes / rows.eval(max).max(1);
+                let state = State { buffer, row_bytes, windowed: rows != Dim::S };
+                model_states.insert(in_model.clone(), state);
                 buffer
             }
         };
@@ -343,6 +360,7 @@ mod tests {
     const ROOM: Room = Room {
         context: 64,
         pages: 1,
+        window: None,
         max: Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 },
         steps: Hardware::STEPS,
         beside: None,
@@ -354,7 +372,7 @@ mod tests {
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let options = Options { max: ROOM.max, ..Options::default() };
-        let (segments, _) = plans::segments(&model, None, &options.switches, false);
+        let (segments, _) = plans::segments(&model, None, &options.switches, false, None).unwrap();
         let mut fusions = plans::plan(&segments, &options, None).unwrap();
         // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
         assert_eq!(fusions.len(), 30);

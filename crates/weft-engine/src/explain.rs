@@ -133,7 +133,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     let ExplainOptions { switches, tokens, depth, costs, kernels } = options;
     // As a program that runs the model with default options compiles it, if its context has room for the step.
     let (defaults, any) = (EngineOptions::default(), Hardware::common("any"));
-    let room = Room::new(&defaults, model.config.context.max(*tokens), &any)?;
+    let room = Room::new(&defaults, model.config.context.max(*tokens), &any)?.with_windows(&defaults, model);
     let options = Options {
         max: room.max,
         switches: switches.clone(),
@@ -143,7 +143,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         ..Options::default()
     };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
-    let planned = Planned::new(model, None, &options, (room.context, None), steps)?;
+    let planned = Planned::new(model, None, &options, (room.context, None, room.window), steps)?;
     // Every device that runs text packs weights like this.
     let linked = Arc::new(Dry::new(&planned, &options.max, Some(&RowsOf16))?);
     let (Some(first), Some(fusions)) = (planned.fusions.first(), planned.fusions.last()) else {

@@ -66,7 +66,7 @@ fn fitting(
         return Ok((most, None));
     }
     let hardware = &device.caps().hardware;
-    let room = Room::new(options, model.graph().config.context, hardware)?;
+    let room = Room::of(options, model.graph(), hardware)?;
     let costs = cost_model(hardware, options.device_folder());
     let switches = options.decisions(hardware, model.gguf());
     let replacements = options.kernels.clone();

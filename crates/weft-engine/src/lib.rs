@@ -95,6 +95,7 @@ mod sizes;
 mod speculate;
 mod tuned;
 mod weights;
+mod windowed;
 
 pub use adapters::{AdapterFile, open_adapted};
 pub use backends::BACKENDS;

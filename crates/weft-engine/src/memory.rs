@@ -24,7 +24,7 @@ pub fn memory_need(
     device: &dyn Device,
     options: &EngineOptions,
 ) -> Result<MemoryNeed, Error> {
-    let room = Room::new(options, model.config.context, &device.caps().hardware)?;
+    let room = Room::of(options, model, &device.caps().hardware)?;
     let costs = cost_model(&device.caps().hardware, options.device_folder());
     let switches = options.switches.clone();
     let compile = Options { max: room.max, switches, costs, ..Options::default() };

@@ -52,6 +52,10 @@ pub struct EngineOptions {
     pub chunk: usize,
     /// The type of the KV cache: F16, BF16, F32 or Q8_0.
     pub kv: GgmlType,
+    /// Whether layers with a sliding window keep only their window in the KV cache, where that takes less memory. Of a prompt
+    /// that began like an earlier one, fewer tokens may then be found. They keep all tokens if there is a cache of
+    /// [prompts](Self::prompts) on disk.
+    pub windows: bool,
     /// Whether the KV cache takes all its memory when the model is opened, rather than as it fills. A program that runs
     /// for long then fails at its start if there is too little memory, and not hours later.
     pub commit: bool,
@@ -85,6 +89,7 @@ impl Default for EngineOptions {
             batch: None,
             chunk: 128,
             kv: GgmlType::F16,
+            windows: true,
             commit: false,
             switches: Switches::default(),
             kernels: Vec::new(),
@@ -136,6 +141,11 @@ impl EngineOptions {
     /// Sets the type of the [KV cache](Self::kv).
     pub fn kv(self, kv: GgmlType) -> EngineOptions {
         EngineOptions { kv, ..self }
+    }
+
+    /// Sets whether layers with a sliding window keep only their [window](Self::windows) in the KV cache.
+    pub fn windows(self, windows: bool) -> EngineOptions {
+        EngineOptions { windows, ..self }
     }
 
     /// Sets whether the KV cache takes its memory [at once](Self::commit).

@@ -1,24 +1,29 @@
 //! The rows of the KV cache that belong to each sequence.
 //!
 //! Rows come in pages. Sequences that begin with the same tokens share pages: [`Pages::begin`] finds them in the prefix
-//! cache, and [`Pages::record`] adds them to it.
+//! cache, and [`Pages::record`] adds them to it. Layers with a sliding window have pages of their own ([`sliding`]).
 
 mod follow;
 mod indices;
 mod key;
 mod pool;
 mod prefix;
+mod sliding;
 mod watch;
+mod window;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
+use crate::sizes::Window;
 use indices::ABSENT;
 pub(crate) use indices::Indices;
 pub(crate) use key::{Key, Keys};
 use pool::Pool;
 pub use watch::CacheEvent;
+pub(crate) use window::Need;
+use window::{Held, Windows};
 
 /// The number of engines so far, which makes the ids of their sequences unique.
 static ENGINES: AtomicU64 = AtomicU64::new(0);
@@ -34,6 +39,8 @@ pub(crate) struct Pages {
     /// The most pages that the sequences of a step have together. A shared page counts for each.
     listed: usize,
     pool: Pool,
+    /// The pages of layers with a sliding window, if they keep only their window.
+    windows: Option<Windows>,
     sequences: Vec<Option<Sequence>>,
     /// The number of the engine.
     engine: u64,
@@ -46,6 +53,8 @@ struct Sequence {
     id: SeqId,
     len: usize,
     pages: Vec<u32>,
+    /// Its pages of layers with a sliding window.
+    window: Held,
     /// The key of its last page in the prefix cache, and the number of its pages there. `None` if it does not use the
     /// prefix cache.
     chain: Option<(Key, usize)>,
@@ -69,6 +78,10 @@ pub(crate) struct Found {
     pub(crate) pages: usize,
     /// The number of them that no sequence holds.
     pub(crate) idle: usize,
+    /// The number of pages of layers with a sliding window that a token after them sees.
+    pub(crate) windowed: usize,
+    /// The number of those that no sequence holds.
+    pub(crate) windowed_idle: usize,
 }
 
 /// A copy of the first `rows` rows of a page to another.
@@ -76,6 +89,8 @@ pub(crate) struct Found {
 pub(crate) struct PageCopy {
     pub(crate) from: u32,
     pub(crate) to: u32,
+    /// The same in layers with a sliding window that have pages of their own.
+    pub(crate) windowed: Option<(u32, u32)>,
     pub(crate) rows: usize,
 }
 
@@ -84,7 +99,13 @@ impl Pages {
     /// a step. The number of rows must fit into an `i32`.
     pub(crate) fn new(page: usize, count: usize, context: usize, listed: usize) -> Pages {
         let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
-        Pages { page, context, listed, pool: Pool::new(count), sequences: Vec::new(), engine, begun: 0 }
+        let (pool, windows, sequences) = (Pool::new(count), None, Vec::new());
+        Pages { page, context, listed, pool, windows, sequences, engine, begun: 0 }
+    }
+
+    /// Gives layers with a sliding window pages of their own, before any sequence has begun.
+    pub(crate) fn with_window(self, window: Option<Window>) -> Pages {
+        Pages { windows: window.map(Windows::new), ..self }
     }
 
     /// The pool of pages.
@@ -108,16 +129,23 @@ impl Pages {
         let pages = Vec::with_capacity(self.pages_of(self.context));
         let id = SeqId { engine: self.engine, place: at, generation: self.begun };
         self.begun += 1;
-        self.sequences[at] = Some(Sequence { id, len: 0, pages, chain: None });
+        let window = self.windows.as_ref().map(|windows| windows.none_held(self.page)).unwrap_or_default();
+        self.sequences[at] = Some(Sequence { id, len: 0, pages, window, chain: None });
         id
     }
 
     /// Looks for these tokens in the prefix cache, except for the last, whose logits are wanted.
     pub(crate) fn find(&self, keys: &Keys, tokens: &[u32]) -> Found {
-        let mut found = Found::default();
-        for page in self.cached(keys, tokens) {
-            found.pages += 1;
+        let full = self.usable(keys, tokens);
+        let mut found = Found { pages: full, ..Found::default() };
+        for page in self.cached(keys, tokens).take(full) {
             found.idle += usize::from(self.pool.is_idle(page));
+        }
+        if let Some(windows) = &self.windows {
+            for page in self.cached_windows(windows, keys, tokens, full) {
+                found.windowed += 1;
+                found.windowed_idle += usize::from(windows.pool.is_idle(page));
+            }
         }
         found
     }
@@ -129,13 +157,6 @@ impl Pages {
         pages.map_while(|(i, tokens)| self.pool.kept().find(keys.get(i)?, keys.before(i), tokens))
     }
 
-    /// Returns whether there is room for `tokens` tokens, up to the whole context, of a sequence of which these pages are
-    /// in the prefix cache, beside `reserved` pages.
-    pub(crate) fn fits(&self, found: Found, tokens: usize, reserved: usize) -> bool {
-        let available = found.pages + (self.pool.available() - found.idle).saturating_sub(reserved);
-        available >= self.pages_of(tokens.min(self.context))
-    }
-
     /// Begins a sequence with as many of these tokens as the prefix cache has, except for the last, whose logits are
     /// wanted.
     ///
@@ -143,32 +164,51 @@ impl Pages {
     pub(crate) fn begin(&mut self, keys: &Keys, tokens: &[u32]) -> Begun {
         let seq = self.new_sequence();
         let most = tokens.len().saturating_sub(1);
-        let mut pages: Vec<u32> = self.cached(keys, tokens).collect();
+        let full = self.usable(keys, tokens);
+        let mut pages: Vec<u32> = self.cached(keys, tokens).take(full).collect();
+        let windowed = self.hold_windows(keys, tokens, full);
         pages.iter().for_each(|page| self.pool.hold(*page));
-        let key = *keys.before(pages.len());
-        let full = pages.len();
+        let key = *keys.before(full);
         let mut cached = full * self.page;
         let rest = &tokens[cached..most.min(cached + self.page)];
         let partial = self.pool.kept().longest(&key, rest).filter(|(_, rows)| *rows >= WORTH_A_COPY);
-        let mut copy = None;
-        if let Some((from, rows)) = partial {
-            // Held meanwhile, so that it is not evicted.
-            self.pool.hold(from);
-            if let Some(to) = self.pool.take() {
-                pages.push(to);
-                cached += rows;
-                copy = Some(PageCopy { from, to, rows });
-                // The last row of the layer for one token more depends on the next token.
-                self.pool.predict(to, self.pool.predicted(from).min(rows - 1));
-            }
-            self.pool.release(from);
+        let copy = partial.and_then(|(from, rows)| self.copy_of(from, rows));
+        if let Some(PageCopy { from, to, rows, .. }) = copy {
+            pages.push(to);
+            cached += rows;
+            // The last row of the layer for one token more depends on the next token.
+            self.pool.predict(to, self.pool.predicted(from).min(rows - 1));
         }
+        let first_window =
+            self.windows.as_ref().map_or(0, |windows| windows.first_seen(full * self.page, self.page));
         if let Some(Some(sequence)) = self.sequences.get_mut(seq.place) {
             sequence.len = cached;
             sequence.pages.extend(pages);
+            sequence.window.begin(first_window, windowed);
+            sequence.window.extend(copy.and_then(|copy| copy.windowed).map(|(_, to)| to));
             sequence.chain = Some((key, full));
         }
         Begun { seq, cached, copy }
+    }
+
+    /// Takes pages for a copy of the first rows of a page in the prefix cache. `None` if there are none, or the rows of layers
+    /// with a sliding window are gone.
+    fn copy_of(&mut self, from: u32, rows: usize) -> Option<PageCopy> {
+        // Held meanwhile, so that they are not evicted.
+        let mut copied = None;
+        self.pool.hold(from);
+        let windowed = match &mut self.windows {
+            None => Some(None),
+            Some(windows) => self.pool.kept().key(from).and_then(|key| windows.copy_of(key)).map(Some),
+        };
+        if let Some(windowed) = windowed {
+            copied = self.pool.take().map(|to| PageCopy { from, to, windowed, rows });
+            if let (None, Some((_, unused)), Some(windows)) = (copied, windowed, &mut self.windows) {
+                windows.pool.release(unused);
+            }
+        }
+        self.pool.release(from);
+        copied
     }
 
     /// What the prefix cache has after these tokens, of which a sequence holds all but the last: at most so many.
@@ -195,6 +235,9 @@ impl Pages {
         while (*kept + 1) * page <= sequence.len {
             let tokens = &tokens[*kept * page..][..page];
             self.pool.keep(sequence.pages[*kept], key, tokens);
+            if let (Some(windows), Some(own)) = (&mut self.windows, sequence.window.get(*kept)) {
+                windows.pool.keep(own, key, tokens);
+            }
             *key = key.then(tokens);
             *kept += 1;
         }
@@ -203,11 +246,14 @@ impl Pages {
     /// Ends a sequence, which holds these tokens, and adds all its pages to the prefix cache.
     pub(crate) fn end(&mut self, seq: SeqId, tokens: &[u32]) {
         self.record(seq, tokens);
-        if let Some(Sequence { len, pages, chain: Some((key, kept)), .. }) = self.sequence(seq) {
+        if let Some(Sequence { len, pages, window, chain: Some((key, kept)), .. }) = self.sequence(seq) {
             let rest = &tokens[kept * self.page..*len];
             if let (Some(page), false) = (pages.get(*kept), rest.is_empty()) {
-                let (page, key) = (*page, *key);
+                let (page, windowed, key) = (*page, window.get(*kept), *key);
                 self.pool.keep(page, &key, rest);
+                if let (Some(windows), Some(own)) = (&mut self.windows, windowed) {
+                    windows.pool.keep(own, &key, rest);
+                }
             }
         }
         self.free(seq);
@@ -238,20 +284,18 @@ impl Pages {
     pub(crate) fn grow(&mut self, seq: SeqId, more: usize) -> bool {
         let Some(sequence) = self.sequence(seq) else { return false };
         let needed = self.pages_of(sequence.len + more).saturating_sub(sequence.pages.len());
-        if needed > self.pool.available() {
+        self.make_room(needed);
+        if needed > self.available() {
             return false;
         }
-        let Pages { pool, sequences, .. } = self;
+        let Pages { pool, windows, sequences, .. } = self;
         if let Some(Some(sequence)) = sequences.get_mut(seq.place) {
             sequence.pages.extend((0..needed).map_while(|_| pool.take()));
+            if let Some(windows) = windows {
+                sequence.window.extend((0..needed).map_while(|_| windows.pool.take()));
+            }
         }
         true
-    }
-
-    /// The number of pages that a sequence lacks for `tokens` tokens, up to the whole context.
-    pub(crate) fn missing(&self, seq: SeqId, tokens: usize) -> usize {
-        let held = self.sequence(seq).map_or(0, |sequence| sequence.pages.len());
-        self.pages_of(tokens.min(self.context)).saturating_sub(held)
     }
 
     /// The most pages that the sequences of a step have together.
@@ -262,7 +306,7 @@ impl Pages {
     /// The number of tokens by which a sequence can grow.
     pub(crate) fn room(&self, seq: SeqId) -> usize {
         let Some(Sequence { len, pages, .. }) = self.sequence(seq) else { return 0 };
-        ((pages.len() + self.pool.available()) * self.page).min(self.context).saturating_sub(*len)
+        ((pages.len() + self.available()) * self.page).min(self.context).saturating_sub(*len)
     }
 
     pub(crate) fn len(&self, seq: SeqId) -> usize {
@@ -291,6 +335,7 @@ impl Pages {
     /// Empties the prefix cache. Sequences keep their pages.
     pub(crate) fn forget(&mut self) {
         self.pool.forget();
+        self.windows.iter_mut().for_each(|windows| windows.pool.forget());
     }
 
     /// Ends a sequence and releases its pages.
@@ -301,32 +346,41 @@ impl Pages {
         }
     }
 
-    /// Removes all but the first `len` tokens of a sequence.
-    pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) {
-        let Pages { page, pool, sequences, .. } = self;
-        if let Some(Some(sequence)) = sequences.get_mut(seq.place)
-            && sequence.id == seq
-        {
-            sequence.len = sequence.len.min(len);
-            let keep = sequence.len.div_ceil(*page);
-            // The last first: the end of an idle chain is evicted before its beginning, without which it is useless.
-            sequence.pages.drain(keep..).rev().for_each(|page| pool.release(page));
+    /// Removes all but the first `len` tokens of a sequence. Returns how many it has left: fewer if layers with a sliding
+    /// window have released pages that a token after them would see, and then none.
+    pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
+        let Pages { page, pool, windows, sequences, .. } = self;
+        let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return 0 };
+        if sequence.id != seq {
+            return 0;
         }
+        let mut keep = sequence.len.min(len);
+        if let Some(windows) = &*windows
+            && !sequence.window.reaches(windows.first_seen(keep, *page))
+        {
+            keep = 0;
+        }
+        sequence.len = keep;
+        let keep = keep.div_ceil(*page);
+        // The last first: the end of an idle chain is evicted before its beginning, without which it is useless.
+        sequence.pages.drain(keep..).rev().for_each(|page| pool.release(page));
+        if let Some(windows) = windows {
+            sequence.window.truncate(keep, &mut windows.pool);
+        }
+        sequence.len
     }
 
     /// Assigns a row to every token of a step, and writes the step's index inputs. On an error, nothing has changed.
     pub(crate) fn place(&mut self, entries: &[Entry], out: &mut Indices) -> Result<(), Error> {
         self.check(entries)?;
-        for list in [&mut out.tokens, &mut out.pos, &mut out.slots, &mut out.first, &mut out.pages] {
-            list.clear();
-        }
-        out.starts.clear();
+        out.clear();
         out.starts.resize(self.sequences.len(), ABSENT);
         for entry in entries {
             let Some(Some(sequence)) = self.sequences.get_mut(entry.seq.place) else { continue };
             let pos = sequence.len;
             if pos / self.page == sequence.pages.len() {
                 sequence.pages.extend(self.pool.take());
+                sequence.window.extend(self.windows.as_mut().and_then(|windows| windows.pool.take()));
             }
             debug_assert!(self.pool.is_own(sequence.pages[pos / self.page]), "others read this page");
             sequence.len += 1;
@@ -334,13 +388,20 @@ impl Pages {
             out.pos.push(pos as i32);
             let row = sequence.pages[pos / self.page] as usize * self.page + pos % self.page;
             out.slots.push(row as i32);
+            let page = sequence.window.get(pos / self.page);
+            debug_assert!(
+                page.iter().zip(&self.windows).all(|(page, windows)| windows.pool.is_own(*page)),
+                "others read this page"
+            );
+            out.window_slots.extend(page.map(|page| (page as usize * self.page + pos % self.page) as i32));
         }
         // The page lists are complete now.
         for entry in entries {
             if out.starts[entry.seq.place] == ABSENT {
                 out.starts[entry.seq.place] = out.pages.len() as i32;
-                let pages = self.sequences[entry.seq.place].iter().flat_map(|s| &s.pages);
-                out.pages.extend(pages.map(|p| *p as i32));
+                let sequence = self.sequences[entry.seq.place].iter();
+                out.pages.extend(sequence.clone().flat_map(|s| &s.pages).map(|p| *p as i32));
+                out.window_pages.extend(sequence.flat_map(|s| s.window.listed()).map(|p| p as i32));
             }
             out.first.push(out.starts[entry.seq.place]);
         }
@@ -355,7 +416,7 @@ impl Pages {
         }
     }
 
-    fn check(&self, entries: &[Entry]) -> Result<(), Error> {
+    fn check(&mut self, entries: &[Entry]) -> Result<(), Error> {
         if let Some(ended) = entries.iter().find(|e| self.sequence(e.seq).is_none()) {
             let why = format!("{:?} has ended or belongs to another engine", ended.seq);
             return Err(Error::Batch(why));
@@ -377,7 +438,8 @@ impl Pages {
                 "the sequences of the batch have {listed} pages: expected at most {most}"
             )));
         }
-        let free = self.pool.available();
+        self.make_room(needed);
+        let free = self.available();
         if needed > free {
             return Err(Error::Pages { needed, free });
         }
@@ -386,176 +448,4 @@ impl Pages {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entries(seqs: &[(SeqId, u32)]) -> Vec<Entry> {
-        seqs.iter().map(|(seq, token)| Entry { seq: *seq, token: *token, logits: false }).collect()
-    }
-
-    #[test]
-    fn tokens_of_mixed_sequences_get_their_rows() {
-        let mut pages = Pages::new(2, 4, 6, 64);
-        let (a, b) = (pages.new_sequence(), pages.new_sequence());
-        let mut out = Indices::default();
-        pages.place(&entries(&[(a, 7), (a, 8), (b, 9), (a, 5)]), &mut out).unwrap();
-        assert_eq!(out.tokens, [7, 8, 9, 5]);
-        assert_eq!(out.pos, [0, 1, 0, 2]);
-        // Pages are taken in the order in which they are needed: a 0, b 1, a 2.
-        assert_eq!(out.slots, [0, 1, 2, 4]);
-        assert_eq!(out.pages, [0, 2, 1]);
-        assert_eq!(out.first, [0, 0, 2, 0]);
-        pages.place(&entries(&[(b, 1)]), &mut out).unwrap();
-        assert_eq!((&out.slots[..], &out.pages[..], &out.first[..]), (&[3][..], &[1][..], &[0][..]));
-    }
-
-    #[test]
-    fn limits_are_errors_and_change_nothing() {
-        let mut pages = Pages::new(2, 2, 3, 64);
-        let (a, b) = (pages.new_sequence(), pages.new_sequence());
-        let mut out = Indices::default();
-        let four = entries(&[(a, 0); 4]);
-        assert!(matches!(pages.place(&four, &mut out), Err(Error::Context { len: 0, more: 4, context: 3 })));
-        pages.place(&four[..3], &mut out).unwrap();
-        assert!(matches!(
-            pages.place(&entries(&[(b, 0)]), &mut out),
-            Err(Error::Pages { needed: 1, free: 0 })
-        ));
-        assert_eq!(pages.len(b), 0);
-        pages.undo(&four[..3]);
-        assert_eq!(pages.len(a), 0);
-        pages.place(&entries(&[(b, 0)]), &mut out).unwrap();
-        pages.free(b);
-        assert!(matches!(pages.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
-        // The index is reused, the id is not.
-        let c = pages.new_sequence();
-        assert!(c.place == b.place && c != b);
-        assert!(matches!(pages.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
-        pages.place(&entries(&[(c, 0)]), &mut out).unwrap();
-        pages.free(b);
-        assert_eq!(pages.len(c), 1);
-    }
-
-    #[test]
-    fn truncating_releases_pages() {
-        let mut pages = Pages::new(2, 3, 6, 64);
-        let a = pages.new_sequence();
-        let mut out = Indices::default();
-        pages.place(&entries(&[(a, 0); 5]), &mut out).unwrap();
-        pages.truncate(a, 2);
-        assert_eq!((pages.len(a), pages.pool.available()), (2, 2));
-        pages.place(&entries(&[(a, 0)]), &mut out).unwrap();
-        assert_eq!(out.pos, [2]);
-    }
-
-    #[test]
-    fn ids_are_unique_across_engines() {
-        let (mut one, mut other) = (Pages::new(2, 2, 4, 64), Pages::new(2, 2, 4, 64));
-        let (a, b) = (one.new_sequence(), other.new_sequence());
-        assert_eq!((a.place, a.generation), (b.place, b.generation));
-        assert!(a != b);
-        let mut out = Indices::default();
-        assert!(matches!(one.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
-        one.place(&entries(&[(a, 0)]), &mut out).unwrap();
-        one.free(b);
-        assert_eq!((one.len(a), one.len(b)), (1, 0));
-    }
-
-    fn keys(root: &Key, tokens: &[u32], page: usize) -> Keys {
-        let mut keys = Keys::new(*root);
-        keys.extend(tokens, page);
-        keys
-    }
-
-    fn begin(pages: &mut Pages, root: &Key, tokens: &[u32]) -> Begun {
-        let keys = keys(root, tokens, pages.page);
-        let found = pages.find(&keys, tokens);
-        let begun = pages.begin(&keys, tokens);
-        assert_eq!(found.pages, begun.cached / pages.page);
-        begun
-    }
-
-    /// Computes the rest of a sequence.
-    fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32]) {
-        let rest = &tokens[pages.len(seq)..];
-        let entries = entries(&rest.iter().map(|token| (seq, *token)).collect::<Vec<_>>());
-        pages.place(&entries, &mut Indices::default()).unwrap();
-        pages.record(seq, tokens);
-    }
-
-    #[test]
-    fn common_prefixes_share_full_pages_and_copy_the_rest() {
-        let page = 2 * WORTH_A_COPY;
-        let mut pages = Pages::new(page, 6, 6 * page, 64);
-        let root = Key::root([]);
-        let tokens: Vec<u32> = (0..).take(2 * page + WORTH_A_COPY + 2).collect();
-        let first = begin(&mut pages, &root, &tokens);
-        assert_eq!((first.cached, first.copy), (0, None));
-        compute(&mut pages, first.seq, &tokens);
-
-        // Full pages are shared while the first sequence still runs; its last page is not in the prefix cache yet.
-        let second = begin(&mut pages, &root, &tokens);
-        assert_eq!((second.cached, second.copy), (2 * page, None));
-        assert_eq!(pages.pool.available(), 6 - 3);
-        pages.end(second.seq, &tokens);
-        assert_eq!(pages.pool.available(), 6 - 3, "the first still holds them");
-
-        // Once it has ended, everything but the last token is shared.
-        pages.end(first.seq, &tokens);
-        assert_eq!((pages.pool.available(), pages.pool.idle()), (6, 3));
-        let third = begin(&mut pages, &root, &tokens);
-        let Some(PageCopy { from, to, rows }) = third.copy else { panic!("{third:?}") };
-        assert_eq!((third.cached, rows, from != to), (tokens.len() - 1, WORTH_A_COPY + 1, true));
-        compute(&mut pages, third.seq, &tokens);
-        pages.end(third.seq, &tokens);
-
-        // Other tokens in the middle of a page, another salt, and too few rows to be worth a copy.
-        let mut other = tokens.clone();
-        other[page + WORTH_A_COPY] = 99;
-        let fourth = begin(&mut pages, &root, &other);
-        assert_eq!(fourth.cached, page + WORTH_A_COPY);
-        pages.free(fourth.seq);
-        other[WORTH_A_COPY - 1] = 99;
-        for (root, tokens) in [(root, other.as_slice()), (Key::root([b"salt".as_slice()]), &tokens)] {
-            let none = begin(&mut pages, &root, tokens);
-            assert_eq!((none.cached, none.copy), (0, None));
-            pages.free(none.seq);
-        }
-    }
-
-    #[test]
-    fn a_copy_never_takes_the_page_it_copies_from() {
-        let page = 2 * WORTH_A_COPY;
-        let mut pages = Pages::new(page, 1, 4 * page, 64);
-        let (root, tokens) = (Key::root([]), (0..WORTH_A_COPY as u32 + 1).collect::<Vec<_>>());
-        let first = begin(&mut pages, &root, &tokens);
-        compute(&mut pages, first.seq, &tokens);
-        pages.end(first.seq, &tokens);
-        assert_eq!((pages.pool.available(), pages.pool.idle()), (1, 1));
-        let second = begin(&mut pages, &root, &tokens);
-        assert_eq!((second.cached, second.copy), (0, None), "there is no page to copy to");
-        assert_eq!(pages.pool.idle(), 1);
-        // To grow, it evicts the page.
-        assert!(pages.grow(second.seq, page) && !pages.grow(second.seq, page + 1));
-        assert_eq!((pages.room(second.seq), pages.pool.available()), (page, 0));
-    }
-    #[test]
-    fn idle_pages_that_are_shared_cannot_be_taken() {
-        let mut pages = Pages::new(2, 6, 16, 64);
-        let (root, tokens) = (Key::root([]), (0..9).collect::<Vec<u32>>());
-        let first = begin(&mut pages, &root, &tokens[..6]);
-        compute(&mut pages, first.seq, &tokens[..6]);
-        let keys = keys(&root, &tokens, 2);
-        // The third page's end is the last token of a prompt of six, and not of one of nine.
-        assert_eq!(pages.find(&keys, &tokens[..6]), Found { pages: 2, idle: 0 });
-        let all = Found { pages: 3, idle: 0 };
-        for found in [all, Found { idle: 3, ..all }] {
-            assert_eq!(pages.find(&keys, &tokens), found);
-            let fits = |tokens, reserved| pages.fits(found, tokens, reserved);
-            assert!(fits(12, 0) && !fits(13, 0) && fits(8, 2) && !fits(9, 2) && fits(6, 9));
-            pages.end(first.seq, &tokens[..6]);
-        }
-        // A sequence has at most the context, eight pages.
-        assert!(pages.fits(Found { pages: 8, idle: 3 }, 99, 6));
-    }
-}
+mod tests;

@@ -8,9 +8,12 @@ use weft_ir::{Decision, Graph, Mode, STEPS, Switches, hoist};
 use weft_models::{ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
+use crate::sizes::Window;
+use crate::windowed;
 
 /// The inputs that all segments of a step share.
-pub(crate) const STEP_INPUTS: [&str; 6] = ["tokens", "pos", "slots", "first", "pages", "out_rows"];
+pub(crate) const STEP_INPUTS: [&str; 8] =
+    ["tokens", "pos", "slots", "first", "pages", "out_rows", windowed::SLOTS, windowed::PAGES];
 
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;
@@ -42,18 +45,22 @@ impl Sections {
 
 /// A model's segments: what all layers would compute alike is hoisted into a segment before them, and a distant device
 /// chooses candidates in a segment after the head. If there is a layer that predicts one token more, its hidden states are
-/// stored at the end of the body, and its segments come last.
+/// stored at the end of the body, and its segments come last. With `window`, layers with a sliding window keep no more.
 pub(crate) fn segments(
     model: &ModelGraph,
     mtp: Option<&Mtp>,
     switches: &Switches,
     distant: bool,
-) -> (Vec<Segment>, Sections) {
+    window: Option<&Window>,
+) -> Result<(Vec<Segment>, Sections), Error> {
     let chooses = distant && switches.on(&weft_fuse::CANDIDATES);
     let candidates =
         |most| chooses.then(|| weft_models::candidates(model.config.vocab, most)).into_iter().flatten();
     let mut hoisting = Hoisting::new(switches.on(&STEPS));
-    let mut all = hoisting.hoisted(&model.segments);
+    let mut all = match window {
+        Some(window) => hoisting.hoisted(&windowed::segments(&model.segments, window)?),
+        None => hoisting.hoisted(&model.segments),
+    };
     let head = all.split_off(all.len().saturating_sub(1));
     all.extend(mtp.map(|mtp| mtp.hidden.clone()));
     let body = all.len();
@@ -64,7 +71,7 @@ pub(crate) fn segments(
         all.extend(hoisting.hoisted(&mtp.segments));
         all.extend(candidates(PREDICTED));
     }
-    (all, sections)
+    Ok((all, sections))
 }
 
 /// Hoists what all layers would compute alike.

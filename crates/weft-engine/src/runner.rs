@@ -110,9 +110,9 @@ impl Runner {
             );
             return Err(Error::Option(why));
         }
-        let room = Room::new(options, model.graph().config.context, &device.caps().hardware)?;
+        let room = Room::of(options, model.graph(), &device.caps().hardware)?;
         let room = Room { beside, ..room };
-        let Room { context, pages, max, .. } = room;
+        let Room { context, pages, window, max, .. } = room;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let switches = options.decisions(&device.caps().hardware, model.gguf());
         let replacements = options.kernels.clone();
@@ -141,7 +141,7 @@ impl Runner {
             device,
             shared,
             variants: Variants::new(compiled, fusion),
-            pages: Pages::new(PAGE, pages, context, max.pages),
+            pages: Pages::new(PAGE, pages, context, max.pages).with_window(window),
             room,
             indices: Indices::with_capacity(max.tokens, max.pages, options.sequences),
             bytes: Vec::with_capacity(inputs),
@@ -211,9 +211,12 @@ impl Runner {
         self.pages.free(seq);
     }
 
-    /// Removes all but the first `len` tokens of a sequence.
-    pub fn truncate(&mut self, seq: SeqId, len: usize) {
-        self.pages.truncate(seq, len);
+    /// Removes all but the first `len` tokens of a sequence. Returns how many it has left.
+    ///
+    /// These are none if layers with a sliding window no longer have what a token after them sees; the caller has to compute
+    /// them again. Tokens of the last batch can always be removed.
+    pub fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
+        self.pages.truncate(seq, len)
     }
 
     /// Computes a batch, and returns the logits asked for: `[rows, vocab]`, in the order of the batch.
@@ -321,10 +324,11 @@ impl Runner {
         let rows = copy.rows.next_multiple_of(8).min(PAGE);
         for state in shared.states.values() {
             let at = |page: u32| page as usize * PAGE * state.row_bytes;
+            let (from, to) = copy.windowed.filter(|_| state.windowed).unwrap_or((copy.from, copy.to));
             bytes.clear();
             bytes.resize(rows * state.row_bytes, 0);
-            device.read(state.buffer, at(copy.from), bytes)?;
-            device.write(state.buffer, at(copy.to), bytes)?;
+            device.read(state.buffer, at(from), bytes)?;
+            device.write(state.buffer, at(to), bytes)?;
         }
         Ok(())
     }
@@ -483,7 +487,7 @@ fn write(
     inputs: &[(&str, &[i32])],
     bytes: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let regions = || inputs.iter().map(|(name, values)| (shared.inputs[*name], *values));
+    let regions = || inputs.iter().filter_map(|(name, values)| Some((*shared.inputs.get(*name)?, *values)));
     let begin = regions().map(|(region, _)| region.offset).min().unwrap_or(0);
     let end = regions().map(|(region, values)| region.offset + size_of_val(values)).max().unwrap_or(0);
     bytes.clear();

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
 use crate::model::PAGE;
-use crate::pages::{Found, Pages};
+use crate::pages::{Found, Need, Pages};
 use crate::prompts::Prompts;
 use crate::runner::Runner;
 use crate::running::Running;
@@ -213,7 +213,7 @@ impl Schedule {
         let Some(first) = self.all.first() else { return Ok(false) };
         let computed = first.seq.map_or(0, |seq| pages.len(seq));
         let needed = pages.pages_of(first.tokens.len()) - pages.pages_of(computed);
-        let error = Error::Pages { needed, free: pages.pool().available() };
+        let error = Error::Pages { needed, free: pages.available() };
         self.end(vec![(0, Finish::Failed(Failure::from(&error)))], pages);
         Err(error)
     }
@@ -230,6 +230,7 @@ impl Schedule {
     /// Plans the next step, and takes the pages for it.
     fn plan(&mut self, runner: &mut Runner) -> Result<(), Error> {
         self.work.clear();
+        runner.pages_mut().slide();
         let mut budget = Budget { tokens: runner.batch(), pages: runner.pages().listed() };
         // Once there is no room for a generation, nothing of later prompts is computed: it would take the room that the
         // generation waits for, again and again.
@@ -284,7 +285,7 @@ impl Schedule {
         let most = if tokens == 0 { 0 } else { shares::most(tokens) };
         let mut prompts = Vec::new();
         // Pages that those which have begun still need, and pages for those that wait for pages of others.
-        let (mut needed, mut reserved) = (0, 0);
+        let (mut needed, mut reserved) = (Need::default(), Need::default());
         for at in 0..self.all.len() {
             if prompts.len() == most {
                 break;
@@ -294,7 +295,7 @@ impl Schedule {
                     continue;
                 }
             } else {
-                if needed > runner.pages().pool().available() {
+                if runner.pages().lacks(needed) {
                     break;
                 }
                 let found = self.find(at, runner.pages());
@@ -328,7 +329,7 @@ impl Schedule {
 
     /// Returns whether a generation should wait for the page after those `found`, since an earlier one is computing it: the
     /// number of pages that it needs beside those that they have in common.
-    fn awaits(&self, at: usize, found: Found, pages: &Pages) -> Option<usize> {
+    fn awaits(&self, at: usize, found: Found, pages: &Pages) -> Option<Need> {
         let one = &self.all[at];
         let next = one.keys.get(found.pages).filter(|_| one.caches())?;
         let end = (found.pages + 1) * PAGE;
@@ -341,7 +342,8 @@ impl Schedule {
             behind && other.caches() && other.keys.get(found.pages) == Some(next)
         };
         let other = self.all[..at].iter().find(computes)?;
-        Some(pages.pages_of(one.tokens.len() + 1) - one.keys.common(&other.keys))
+        let Need { pages, windowed } = pages.need(one.tokens.len() + 1);
+        Some(Need { pages: pages.saturating_sub(one.keys.common(&other.keys)), windowed })
     }
 
     /// Returns whether pages of a sequence are still being read from disk.
@@ -390,13 +392,7 @@ impl Schedule {
 
     /// Begins a waiting generation if there is room for all its tokens and one more beside the pages that are reserved for
     /// earlier ones, or if no other is active. Returns whether it did.
-    fn begin(
-        &mut self,
-        at: usize,
-        found: Found,
-        reserved: usize,
-        runner: &mut Runner,
-    ) -> Result<bool, Error> {
+    fn begin(&mut self, at: usize, found: Found, reserved: Need, runner: &mut Runner) -> Result<bool, Error> {
         let alone = self.all.iter().all(|one| one.seq.is_none());
         let one = &mut self.all[at];
         let pages = runner.pages_mut();

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use weft_device::Hardware;
 use weft_fuse::CostModel;
 use weft_ir::Sizes;
+use weft_models::ModelGraph;
 
 use crate::error::Error;
 use crate::model::PAGE;
@@ -23,6 +24,9 @@ const DEFAULT_CONTEXT: usize = 4096;
 /// that it reads. Also how many short sequences are expected to run in the room of one of full length.
 const SHARED: usize = 4;
 
+/// The share of the pages of a whole KV cache that layers with a sliding window have for prompts that may come again, at least.
+const KEPT: usize = 8;
+
 /// What a model is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Room {
@@ -30,12 +34,32 @@ pub(crate) struct Room {
     pub(crate) context: usize,
     /// The pages of the KV cache.
     pub(crate) pages: usize,
+    /// The pages of layers with a sliding window, if they have fewer.
+    pub(crate) window: Option<Window>,
     /// The sizes of the largest step.
     pub(crate) max: Sizes,
     /// The short steps that have programs of their own.
     pub(crate) steps: &'static [usize],
     /// What a second device computes, if there is one.
     pub(crate) beside: Option<Beside>,
+}
+
+/// The pages of layers with a sliding window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    /// The most positions that a token sees.
+    pub(crate) positions: usize,
+    /// The pages.
+    pub(crate) pages: usize,
+    /// Those of them that sequences need only during a step: for its tokens, and for the last page of each.
+    pub(crate) margin: usize,
+}
+
+impl Window {
+    /// The most pages that a sequence needs between two steps, if a page has `page` rows.
+    pub(crate) fn of_one(&self, page: usize) -> usize {
+        (self.positions - 1).div_ceil(page) + 1
+    }
 }
 
 /// What a second device computes: the embedding and the first layers.
@@ -48,6 +72,37 @@ pub(crate) struct Beside {
 }
 
 impl Room {
+    /// The room that options ask for with a model on this hardware.
+    ///
+    /// # Errors
+    /// Those of [`new`](Room::new).
+    pub(crate) fn of(
+        options: &EngineOptions,
+        model: &ModelGraph,
+        hardware: &Hardware,
+    ) -> Result<Room, Error> {
+        Ok(Room::new(options, model.config.context, hardware)?.with_windows(options, model))
+    }
+
+    /// The same room, where layers with a sliding window keep no more than that, if this takes fewer pages.
+    pub(crate) fn with_windows(self, options: &EngineOptions, model: &ModelGraph) -> Room {
+        // A prompt cache keeps the rows of all layers.
+        let windows = options.windows && options.prompts.is_none();
+        let positions = model.window().filter(|_| windows);
+        let window = positions.and_then(|positions| self.window(positions, options.sequences));
+        Room { window, ..self }
+    }
+
+    /// The pages of layers that see so many positions. `None` if they would not be fewer than the others.
+    fn window(&self, positions: usize, sequences: usize) -> Option<Window> {
+        let margin = self.max.tokens.div_ceil(PAGE).saturating_add(sequences);
+        let window = Window { positions, pages: 0, margin };
+        // What sequences hold, and as much again for prompts that may come again.
+        let held = window.of_one(PAGE).saturating_mul(sequences);
+        let pages = held.saturating_add(margin).saturating_add(held.max(self.pages / KEPT));
+        (pages < self.pages).then_some(Window { pages, ..window })
+    }
+
     /// The room that options ask for, with a model that was trained for sequences of `trained` tokens, on this
     /// hardware.
     ///
@@ -84,6 +139,7 @@ impl Room {
         Ok(Room {
             context,
             pages,
+            window: None,
             max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed },
             steps: hardware.steps,
             beside: None,
@@ -94,5 +150,27 @@ impl Room {
     pub(crate) fn classes(&self) -> Vec<usize> {
         let shorter = self.steps.iter().copied().filter(|tokens| *tokens < self.max.tokens);
         shorter.chain([self.max.tokens]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_with_a_window_have_fewer_pages_where_that_pays() {
+        let pages = |positions, context, sequences| {
+            let options = EngineOptions::default().context(context).sequences(sequences).batch(512);
+            let room = Room::new(&options, context, &Hardware::common("any")).unwrap();
+            (room.window(positions, sequences).map(|window| window.pages), room.pages)
+        };
+        // A window, a step of 16 pages, a page for each sequence, and an eighth of all.
+        assert_eq!(pages(128, 8192, 1), (Some(5 + 16 + 1 + 32), 256));
+        assert_eq!(pages(512, 8192, 1), (Some(17 + 16 + 1 + 32), 256));
+        // Windows that are more than an eighth are there twice.
+        assert_eq!(pages(1024, 8192, 4), (Some(4 * 33 + 16 + 4 + 4 * 33), 1024));
+        assert_eq!(pages(4096, 8192, 1), (None, 256));
+        assert_eq!(pages(128, 512, 1), (None, 16));
+        assert_eq!(pages(1, 8192, 1), (Some(1 + 16 + 1 + 32), 256));
     }
 }

@@ -134,7 +134,9 @@ impl Windows {
         on(0, total);
         for index in 0..self.count {
             let tokens = self.window(index);
-            runners.iter_mut().zip(seqs).for_each(|(runner, seq)| runner.truncate(*seq, 0));
+            for (runner, seq) in runners.iter_mut().zip(seqs) {
+                runner.truncate(*seq, 0);
+            }
             let mut at = 0;
             while at < last {
                 if cancel.load(Ordering::Relaxed) {

@@ -22,6 +22,13 @@ pub struct ModelGraph {
     pub segments: Vec<Segment>,
 }
 
+impl ModelGraph {
+    /// The most positions that a token sees in layers with a sliding window; `None` if there are no such layers.
+    pub fn window(&self) -> Option<usize> {
+        self.segments.iter().filter_map(Segment::window).max()
+    }
+}
+
 /// Builds a model: the embedding, the layers in order, the head.
 pub(crate) struct ModelBuilder<'a> {
     file: &'a ModelFile<'a>,

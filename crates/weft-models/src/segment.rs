@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use weft_gguf::{Adapter, Gguf, TensorInfo};
-use weft_ir::{Builder, Dim, Graph, NodeId, Shape};
+use weft_ir::{Builder, Dim, Graph, NodeId, Op, Shape};
 use weft_quant::GgmlType;
 
 use crate::error::Error;
@@ -24,6 +24,17 @@ pub struct Segment {
     pub weights: Vec<(String, String)>,
     /// For each state, its name in the graph (`kv`) and in the model (`kv.3`).
     pub states: Vec<(String, String)>,
+}
+
+impl Segment {
+    /// The most positions that a token sees, if all attention of the segment has a sliding window.
+    pub fn window(&self) -> Option<usize> {
+        let attention = self.graph.nodes().iter().filter_map(|node| match node.op {
+            Op::Attend { window, .. } => Some(window),
+            _ => None,
+        });
+        attention.collect::<Option<Vec<usize>>>()?.into_iter().max()
+    }
 }
 
 /// Builds one segment. Weights are named as in the file, without `blk.N.`, and checked against the file.

@@ -10,6 +10,9 @@ pub(crate) struct Indices {
     pub(crate) slots: Vec<i32>,
     pub(crate) first: Vec<i32>,
     pub(crate) pages: Vec<i32>,
+    /// The slots and pages of layers with a sliding window, if they have pages of their own. There is one for each of `pages`.
+    pub(crate) window_slots: Vec<i32>,
+    pub(crate) window_pages: Vec<i32>,
     /// The index in `pages` at which each sequence's pages begin, or `ABSENT`.
     pub(super) starts: Vec<i32>,
 }
@@ -27,13 +30,23 @@ impl Indices {
             slots: room(),
             first: room(),
             pages: Vec::with_capacity(pages),
+            window_slots: room(),
+            window_pages: Vec::with_capacity(pages),
             starts: Vec::with_capacity(sequences),
         }
     }
 
-    /// The inputs of a step by name, with the rows of hidden states whose logits are wanted.
-    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 6] {
-        let [tokens, pos, slots, first, pages, rows] = STEP_INPUTS;
+    /// Removes all.
+    pub(crate) fn clear(&mut self) {
+        let Indices { tokens, pos, slots, first, pages, window_slots, window_pages, starts } = self;
+        let lists = [tokens, pos, slots, first, pages, window_slots, window_pages, starts];
+        lists.into_iter().for_each(Vec::clear);
+    }
+
+    /// The inputs of a step by name, with the rows of hidden states whose logits are wanted. A model may lack those of layers
+    /// with a sliding window, which are empty then.
+    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 8] {
+        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages] = STEP_INPUTS;
         [
             (tokens, &self.tokens),
             (pos, &self.pos),
@@ -41,6 +54,8 @@ impl Indices {
             (first, &self.first),
             (pages, &self.pages),
             (rows, out_rows),
+            (window_slots, &self.window_slots),
+            (window_pages, &self.window_pages),
         ]
     }
 }

@@ -7,21 +7,27 @@ use super::prefix::Prefixes;
 use super::watch::CacheEvent;
 
 /// The pages. A page is *held* by the sequences that read it. A page that no sequence holds is *idle* if it is in the
-/// prefix cache, otherwise *free*. When no page is free, the least recently used idle page is evicted.
+/// prefix cache, otherwise *free*. When no page is free, the least recently used idle page is evicted, first of those that
+/// sequences left behind and that were never shared.
 #[derive(Debug)]
 pub(crate) struct Pool {
     free: Vec<u32>,
     /// The number of sequences that hold each page.
     holders: Vec<u32>,
-    /// Idle pages, ordered by when they became idle.
+    /// Idle pages, in the order in which they are evicted.
     idle: BTreeSet<(u64, u32)>,
-    /// When each page became idle.
+    /// When each page became idle, with [`USED`] unless it was left behind.
     idle_since: Vec<u64>,
+    /// Whether a sequence has found each page in the prefix cache.
+    shared: Vec<bool>,
     /// The number of first rows of each page that the layer for one token more has computed.
     predicted: Vec<u8>,
     clock: u64,
     kept: Prefixes,
 }
+
+/// Added to the time of pages that are evicted after those that were left behind.
+const USED: u64 = 1 << 63;
 
 impl Pool {
     /// Creates `count` free pages.
@@ -32,6 +38,7 @@ impl Pool {
             holders: vec![0; count],
             idle: BTreeSet::new(),
             idle_since: vec![0; count],
+            shared: vec![false; count],
             predicted: vec![0; count],
             clock: 0,
             kept: Prefixes::new(count),
@@ -75,6 +82,7 @@ impl Pool {
         };
         self.holders[page as usize] = 1;
         self.predicted[page as usize] = 0;
+        self.shared[page as usize] = false;
         Some(page)
     }
 
@@ -95,10 +103,22 @@ impl Pool {
             self.idle.remove(&(self.idle_since[page as usize], page));
         }
         self.holders[page as usize] += 1;
+        self.shared[page as usize] = true;
     }
 
     /// Removes a holder from a page.
     pub(crate) fn release(&mut self, page: u32) {
+        self.let_go(page, USED);
+    }
+
+    /// Removes a holder that goes on without a page. A long sequence leaves many behind, which must not take the place of
+    /// pages that others ended with; one that was found in the prefix cache before may be found again.
+    pub(crate) fn leave_behind(&mut self, page: u32) {
+        let rank = if self.shared[page as usize] { USED } else { 0 };
+        self.let_go(page, rank);
+    }
+
+    fn let_go(&mut self, page: u32, rank: u64) {
         let holders = &mut self.holders[page as usize];
         *holders = holders.saturating_sub(1);
         if *holders > 0 {
@@ -106,8 +126,9 @@ impl Pool {
         }
         if self.kept.has(page) {
             self.clock += 1;
-            self.idle_since[page as usize] = self.clock;
-            self.idle.insert((self.clock, page));
+            let since = rank | self.clock;
+            self.idle_since[page as usize] = since;
+            self.idle.insert((since, page));
         } else {
             self.free.push(page);
         }
@@ -167,5 +188,22 @@ mod tests {
         pool.release(0);
         assert_eq!((pool.available(), pool.idle(), pool.count()), (2, 1, 3));
         assert!(!pool.is_own(1) && pool.is_own(2));
+    }
+
+    #[test]
+    fn pages_that_were_left_behind_are_evicted_before_others() {
+        let mut pool = Pool::new(4);
+        let root = Key::root([]);
+        let pages: Vec<u32> = (0..4).map(|_| pool.take().unwrap()).collect();
+        pages.iter().for_each(|page| pool.keep(*page, &root, &[*page]));
+        pool.release(0);
+        pool.leave_behind(1);
+        pool.leave_behind(2);
+        // Another sequence found page 3.
+        pool.hold(3);
+        pool.leave_behind(3);
+        pool.leave_behind(3);
+        assert_eq!([pool.take(), pool.take(), pool.take(), pool.take()], [1, 2, 0, 3].map(Some));
+        assert_eq!(pool.take(), None);
     }
 }

@@ -102,6 +102,11 @@ impl Prefixes {
         self.by_key.get(key).copied()
     }
 
+    /// The key of a page, if it is in the prefix cache.
+    pub(crate) fn key(&self, page: u32) -> Option<&Key> {
+        self.pages[page as usize].as_ref().map(|contents| &contents.key)
+    }
+
     /// The page with this key, which holds exactly these tokens after `parent`.
     pub(crate) fn find(&self, key: &Key, parent: &Key, tokens: &[u32]) -> Option<u32> {
         let page = *self.by_key.get(key)?;

@@ -55,7 +55,7 @@ impl Schedule {
             let Some(seq) = one.seq else { continue };
             let next = pages.len(seq) + 1;
             let more = |tokens: usize| pages.pages_of(next + tokens) - pages.pages_of(next);
-            let fits = |tokens: &usize| more(*tokens) <= budget.pages.min(pages.pool().available());
+            let fits = |tokens: &usize| more(*tokens) <= budget.pages.min(pages.available());
             *guessed = (0..=guess.tokens.len()).rev().find(fits).unwrap_or(0);
             budget.tokens -= *guessed;
             budget.pages -= more(*guessed);

@@ -109,9 +109,9 @@ impl DraftModel {
             .or_insert_with(|| Text { seq: runner.new_sequence(), tokens: Vec::new() });
         let same = text.tokens.iter().zip(tokens).take_while(|(a, b)| a == b).count();
         let same = same.min(tokens.len() - 1);
-        runner.truncate(text.seq, same);
-        text.tokens.truncate(same);
-        tokens[same..].to_vec()
+        let kept = runner.truncate(text.seq, same);
+        text.tokens.truncate(kept);
+        tokens[kept..].to_vec()
     }
 
     /// Guesses for all, a token of each at a time.

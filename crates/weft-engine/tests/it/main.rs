@@ -21,3 +21,4 @@ mod scheduling;
 mod speculation;
 mod support;
 mod variants;
+mod windows;

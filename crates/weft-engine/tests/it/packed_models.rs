@@ -46,7 +46,7 @@ impl<D: Device> Forward for TilesOnly<D> {
 }
 
 /// A folder that is removed when dropped.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(test: &str) -> Folder {

@@ -82,15 +82,19 @@ impl<'a> Rig<'a> {
         let batch = Batch::new();
         let mut rig = Rig { runner, seq, depth, batch, way: None, now, cancel, progress: (0, samples), on };
         rig.skip(0);
-        let at_once = rig.runner.batch();
-        let filled = rig.compute(Phase::Prefill, depth, at_once, &mut Random::new(u64::MAX));
-        match filled {
+        match rig.fill(depth) {
             Ok(()) => Ok(rig),
             Err(error) => {
                 rig.end();
                 Err(error)
             }
         }
+    }
+
+    /// Computes tokens up to the depth.
+    fn fill(&mut self, tokens: usize) -> Result<(), Error> {
+        let at_once = self.runner.batch();
+        self.compute(Phase::Prefill, tokens, at_once, &mut Random::new(u64::MAX))
     }
 
     /// Frees the sequence.
@@ -167,8 +171,13 @@ impl<'a> Rig<'a> {
         // The same tokens both ways, so that they select the same experts.
         let computed = self.compute(phase, tokens, at_once, &mut Random::new(seed));
         let seconds = ((self.now)() - started).as_secs_f64();
-        self.runner.truncate(self.seq, self.depth);
-        computed.map(|()| tokens as f64 / seconds)
+        let kept = self.runner.truncate(self.seq, self.depth);
+        computed?;
+        // Layers with a sliding window may not reach so far back.
+        if kept < self.depth {
+            self.fill(self.depth - kept)?;
+        }
+        Ok(tokens as f64 / seconds)
     }
 
     /// Computes steps this way from now on.
