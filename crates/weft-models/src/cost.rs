@@ -19,6 +19,19 @@ pub struct Cost {
     pub active_bytes: u64,
     /// The bytes that one token takes in the KV cache.
     pub kv_bytes: u64,
+    /// Those of them that are in layers with a sliding window.
+    pub windowed_kv_bytes: u64,
+    /// The most positions that a token sees in these layers; 0 if there are none.
+    pub window: usize,
+}
+
+impl Cost {
+    /// The bytes that a sequence of so many tokens needs in the KV cache: in layers with a sliding window, only those of the last
+    /// positions.
+    pub fn kv_bytes_of(&self, tokens: usize) -> u64 {
+        let whole = (self.kv_bytes - self.windowed_kv_bytes).saturating_mul(tokens as u64);
+        whole.saturating_add(self.windowed_kv_bytes.saturating_mul(tokens.min(self.window) as u64))
+    }
 }
 
 impl ModelGraph {
@@ -27,7 +40,8 @@ impl ModelGraph {
         let mut cost = Cost::default();
         let mut counted = BTreeSet::new();
         for segment in &self.segments {
-            let users = segment.graph.users();
+            let (users, window) = (segment.graph.users(), segment.window());
+            cost.window = cost.window.max(window.unwrap_or(0));
             for (id, node) in segment.graph.iter() {
                 match &node.op {
                     Op::Weight { name } => {
@@ -44,7 +58,11 @@ impl ModelGraph {
                         cost.active_parameters += read;
                         cost.active_bytes += bytes(&node.ty, read);
                     }
-                    Op::State { .. } => cost.kv_bytes += bytes(&node.ty, values(&node.ty)),
+                    Op::State { .. } => {
+                        let row = bytes(&node.ty, values(&node.ty));
+                        cost.kv_bytes += row;
+                        cost.windowed_kv_bytes += window.map_or(0, |_| row);
+                    }
                     _ => {}
                 }
             }

@@ -81,6 +81,26 @@ fn the_cost_of_a_token_agrees_with_the_tensors() {
     assert_eq!(facts["cost"]["active_bytes"], expected);
     // One row of 256 + 32 values of two bytes in each of three layers.
     assert_eq!(facts["cost"]["kv_bytes_per_token"], 3 * (256 + 32) * 2);
+    assert_eq!(
+        (&facts["cost"]["windowed_kv_bytes_per_token"], &facts["cost"]["window"]),
+        (&json!(0), &json!(0))
+    );
+}
+
+/// Of four layers with keys and values of two heads of 32, every other has a window of 12 positions.
+#[test]
+fn layers_with_a_window_need_only_that_of_the_cache() {
+    let path = model("gpt-oss-tiny-mxfp4");
+    let cost = weft(["inspect", "--json", path.to_str().unwrap()]).run().json()["cost"].clone();
+    let row = 2 * (2 * 32) * 2;
+    assert_eq!(cost["kv_bytes_per_token"], 4 * row);
+    assert_eq!((&cost["windowed_kv_bytes_per_token"], &cost["window"]), (&json!(2 * row), &json!(12)));
+    let text = weft(["inspect", path.to_str().unwrap()]).run().ok();
+    let line = text.lines().find(|line| line.starts_with("KV cache")).unwrap();
+    assert!(
+        line.contains("1.02 kB per token (f16); 512 bytes of it for the last 12 tokens only, 1.05 MB for"),
+        "{line}"
+    );
 }
 
 #[test]

@@ -104,6 +104,8 @@ fn json_cost(cost: &Cost) -> Json {
         "active_parameters": cost.active_parameters,
         "active_bytes": cost.active_bytes,
         "kv_bytes_per_token": cost.kv_bytes,
+        "windowed_kv_bytes_per_token": cost.windowed_kv_bytes,
+        "window": cost.window,
     })
 }
 

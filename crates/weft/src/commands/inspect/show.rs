@@ -86,11 +86,15 @@ fn costs(config: &Config, cost: &Cost, out: &mut impl Write) -> io::Result<()> {
     line(out, "parameters", format!("{}, {} active", count(cost.parameters), count(cost.active_parameters)))?;
     line(out, "weights", format!("{}, {bits:.2} bits per parameter", bytes(cost.bytes)))?;
     line(out, "read per token", format!("{} of weights", bytes(cost.active_bytes)))?;
-    let full = cost.kv_bytes.saturating_mul(config.context as u64);
+    let full = cost.kv_bytes_of(config.context);
+    let windowed = match cost.window {
+        0 => String::new(),
+        window => format!("; {} of it for the last {window} tokens only", bytes(cost.windowed_kv_bytes)),
+    };
     line(
         out,
         "KV cache",
-        format!("{} per token (f16), {} for the full context", bytes(cost.kv_bytes), bytes(full)),
+        format!("{} per token (f16){windowed}, {} for the full context", bytes(cost.kv_bytes), bytes(full)),
     )
 }
 
