@@ -1997,6 +1997,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto other_7 = __shfl_xor_sync(warp, both_6, 4u);
       const auto both_7 = max(both_6, other_7);
       auto total = 0.0f;
+      auto total_2 = 0.0f;
       const auto weight = expf(score - both_7);
       total = total + weight;
       const auto weight_2 = expf(score_2 - both_7);
@@ -2008,14 +2009,14 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       total = total + weight_4;
       pool[row_42 * 36u + s_2 + 27976u] = pack_halves(weight_3, weight_4);
       const auto weight_5 = expf(score_5 - both_7);
-      total = total + weight_5;
+      total_2 = total_2 + weight_5;
       const auto weight_6 = expf(score_6 - both_7);
-      total = total + weight_6;
+      total_2 = total_2 + weight_6;
       pool[row_42 * 36u + s_2 + 27984u] = pack_halves(weight_5, weight_6);
       const auto weight_7 = expf(score_7 - both_7);
-      total = total + weight_7;
+      total_2 = total_2 + weight_7;
       const auto weight_8 = expf(score_8 - both_7);
-      total = total + weight_8;
+      total_2 = total_2 + weight_8;
       pool[row_42 * 36u + s_2 + 27992u] = pack_halves(weight_7, weight_8);
       const auto other_8 = __shfl_xor_sync(warp, total, 1u);
       const auto both_8 = total + other_8;
@@ -2023,9 +2024,16 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto both_9 = both_8 + other_9;
       const auto other_10 = __shfl_xor_sync(warp, both_9, 4u);
       const auto both_10 = both_9 + other_10;
+      const auto other_11 = __shfl_xor_sync(warp, total_2, 1u);
+      const auto both_11 = total_2 + other_11;
+      const auto other_12 = __shfl_xor_sync(warp, both_11, 2u);
+      const auto both_12 = both_11 + other_12;
+      const auto other_13 = __shfl_xor_sync(warp, both_12, 4u);
+      const auto both_13 = both_12 + other_13;
+      const auto total_3 = both_10 + both_13;
       if (s_2 == 0u) {
         pool[row_42 + 28624u] = __float_as_uint(both_7);
-        pool[row_42 + 28640u] = __float_as_uint(both_10);
+        pool[row_42 + 28640u] = __float_as_uint(total_3);
       }
     }
     __syncthreads();

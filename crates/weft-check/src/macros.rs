@@ -10,6 +10,7 @@ macro_rules! device_tests {
                 latent_and_grouped,
                 tokens_have_the_bits_that_they_have_alone,
                 prompts_and_replies,
+                prompts_in_whole_blocks,
                 every_layout,
                 many_heads_together,
                 windows_and_sinks,

@@ -106,13 +106,18 @@ impl Cubins {
     fn compile(&self, shader: &Shader) -> Result<Vec<u8>, String> {
         let nvrtc = self.nvrtc.get_or_init(|| weft_nvrtc::find(self.driver));
         let nvrtc = nvrtc.as_ref().map_err(Clone::clone)?;
-        let architecture = format!("--gpu-architecture={}", self.architecture);
+        let architecture = format!("--gpu-architecture={}", self.of(shader));
         let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([architecture.as_str()]).collect();
         Ok(nvrtc.compile(&shader.source, &options)?.image)
     }
 
     /// Identifies what a text is compiled to.
     fn key(&self, shader: &Shader) -> String {
-        format!("{} {} {}", self.architecture, CUDA_OPTIONS.join(" "), shader.source)
+        format!("{} {} {}", self.of(shader), CUDA_OPTIONS.join(" "), shader.source)
+    }
+
+    /// NVRTC's name of the architecture that a text is compiled for.
+    fn of(&self, shader: &Shader) -> String {
+        format!("{}{}", self.architecture, if shader.own_architecture { "a" } else { "" })
     }
 }

@@ -62,6 +62,7 @@ pub(crate) fn shader() -> Shader {
         lanes: LANES,
         shared_bytes: 0,
         scratch_bytes: 0,
+        own_architecture: false,
         sizes_read: [false; 4],
         grid: Grid { wide: 1, parts: Vec::new() },
         dependent: false,

@@ -89,6 +89,7 @@ mod tests {
             lanes: 1,
             shared_bytes: 0,
             scratch_bytes: 0,
+            own_architecture: false,
             sizes_read: [false; 4],
             grid: Grid { wide: 1, parts: Vec::new() },
             dependent: false,

@@ -5,3 +5,4 @@ pub(crate) mod expr;
 pub(crate) mod module;
 pub(crate) mod stmt;
 pub(crate) mod waits;
+pub(crate) mod warpgroup;

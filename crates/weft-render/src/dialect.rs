@@ -9,6 +9,7 @@ pub(crate) mod wgsl;
 
 use crate::code::expr::{Fun, Op};
 use crate::code::module::{Function, Module, Type};
+use crate::code::warpgroup::Warpgroup;
 
 /// What the words of a slot are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -184,6 +185,12 @@ pub(crate) trait Dialect {
     /// [`Stmt::LoadMatrices`](crate::code::stmt::Stmt::LoadMatrices), as lines; `place` is the first word.
     fn load_matrices(&self, _into: &[String; 4], _place: &str, _turned: bool) -> Vec<String> {
         Vec::new()
+    }
+
+    /// [`Stmt::Warpgroup`](crate::code::stmt::Stmt::Warpgroup); only rendered where
+    /// [`Limits::warpgroups`](crate::Limits::warpgroups) says that there are such units.
+    fn warpgroup(&self, _of: &Warpgroup, _operands: &[String]) -> Option<String> {
+        None
     }
 
     /// [`Stmt::StoreTwo`](crate::code::stmt::Stmt::StoreTwo); `place` is the first word.

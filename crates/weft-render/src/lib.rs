@@ -43,7 +43,7 @@ mod settled;
 mod shader;
 
 pub use checksum::checksum;
-pub use dialect::cuda::{CUDA_OPTIONS, DYNAMIC_POOL};
+pub use dialect::cuda::{BLOCKS_POOL, CUDA_OPTIONS, DYNAMIC_POOL};
 pub use grid::{Chunks, Grid, Groups};
 pub use limits::{Language, Limits, Target};
 pub use refused::{Refused, Why};

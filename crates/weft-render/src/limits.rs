@@ -61,6 +61,9 @@ pub struct Limits {
     /// Matrix units for halves: 16 rows of 16 times 8 columns, added to floats, in one instruction of a
     /// subgroup.
     pub matrix_halves: bool,
+    /// Whether four warps multiply halves together, with operands in workgroup memory (Hopper's `wgmma`). Texts that use it are
+    /// for that very architecture.
+    pub warpgroups: bool,
     /// Bytes of workgroup memory that a runtime can give to a shader that asks for more than
     /// `shared_bytes`. Attention on matrix units does.
     pub most_shared_bytes: u32,
@@ -97,6 +100,7 @@ impl Limits {
             early_words: 128,
             matrix: false,
             matrix_halves: false,
+            warpgroups: false,
             most_shared_bytes: 48 << 10,
             processors: 0,
             dependent_launch: false,
@@ -122,6 +126,7 @@ impl Limits {
             early_words: 0,
             matrix: false,
             matrix_halves: false,
+            warpgroups: false,
             most_shared_bytes: 0,
             processors: 0,
             dependent_launch: false,
@@ -179,6 +184,7 @@ impl Limits {
             processors,
             matrix: major >= 8,
             matrix_halves: true,
+            warpgroups: major == 9,
             most_shared_bytes: match (major, minor) {
                 (..8, _) => 64 << 10,
                 (8, 0 | 7) => 163 << 10,

@@ -59,6 +59,7 @@ pub fn render_with(
             shared_bytes: 4 * module.shared_words,
             scratch_bytes,
             lanes: module.lanes,
+            own_architecture: module.uses_warpgroups(),
             sizes_read: module.sizes_read(),
             dependent: module.dependent,
             slots: module

@@ -53,6 +53,8 @@ pub struct Shader {
     /// Whether it waits for the launch before it itself, so that it may begin before that one has ended (CUDA's programmatic
     /// dependent launch).
     pub dependent: bool,
+    /// Whether its text uses instructions that only one architecture has, whose name then ends with an `a` for CUDA's compiler.
+    pub own_architecture: bool,
     /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.
     pub sizes_read: [bool; 4],
 }

@@ -297,3 +297,120 @@ static inline unsigned int weft_half(float x) {
 }
 
 static inline unsigned int pack_halves(float low, float high) { return weft_half(low) | weft_half(high) << 16; }
+
+// A warpgroup's products of 64 rows of 16 halves by 64 columns or 32 (wgmma m64n64k16, m64n32k16): computed when they are waited for, and not
+// before. Rows, and columns that belong to rows of the lanes, lie in blocks of 128 bytes a row, swizzled over them.
+#define __cvta_generic_to_shared(at) 0ull
+struct WarpgroupProduct {
+  float* sums[32];
+  const unsigned int* pool;
+  unsigned int rows[4], columns, left, right, group;
+  bool of_lanes, more;
+};
+struct WarpgroupProducts {
+  WarpgroupProduct all[48];
+  unsigned int count, groups;
+};
+static WarpgroupProducts weft_products[1024];
+
+static inline void weft_product(const unsigned int* pool, int line, unsigned int columns, float* const* sums,
+  const unsigned int* rows, unsigned int left, unsigned int right, unsigned int more) {
+  WarpgroupProducts& own = weft_products[weft_lane];
+  if (own.count == 48) weft_too_many(line);
+  WarpgroupProduct& product = own.all[own.count++];
+  __builtin_memcpy(product.sums, sums, columns / 2u * sizeof(*sums));
+  if (rows) __builtin_memcpy(product.rows, rows, sizeof(product.rows));
+  product.pool = pool, product.columns = columns, product.of_lanes = rows != nullptr, product.more = more != 0u;
+  product.left = left, product.right = right, product.group = own.groups;
+}
+static inline void weft_multiply_32(const unsigned int* pool, int line, float& c0, float& c1, float& c2, float& c3, float& c4, float& c5, float& c6, float& c7,
+  float& c8, float& c9, float& c10, float& c11, float& c12, float& c13, float& c14, float& c15,
+  unsigned int left, unsigned int right, unsigned int more) {
+  float* const sums[16] = {&c0, &c1, &c2, &c3, &c4, &c5, &c6, &c7,
+    &c8, &c9, &c10, &c11, &c12, &c13, &c14, &c15};
+  weft_product(pool, line, 32, sums, nullptr, left, right, more);
+}
+static inline void weft_multiply_64(const unsigned int* pool, int line, float& c0, float& c1, float& c2, float& c3, float& c4, float& c5, float& c6, float& c7,
+  float& c8, float& c9, float& c10, float& c11, float& c12, float& c13, float& c14, float& c15,
+  float& c16, float& c17, float& c18, float& c19, float& c20, float& c21, float& c22, float& c23,
+  float& c24, float& c25, float& c26, float& c27, float& c28, float& c29, float& c30, float& c31,
+  unsigned int left, unsigned int right, unsigned int more) {
+  float* const sums[32] = {&c0, &c1, &c2, &c3, &c4, &c5, &c6, &c7,
+    &c8, &c9, &c10, &c11, &c12, &c13, &c14, &c15,
+    &c16, &c17, &c18, &c19, &c20, &c21, &c22, &c23,
+    &c24, &c25, &c26, &c27, &c28, &c29, &c30, &c31};
+  weft_product(pool, line, 64, sums, nullptr, left, right, more);
+}
+static inline void weft_multiply_lanes_64(const unsigned int* pool, int line, float& c0, float& c1, float& c2, float& c3, float& c4, float& c5, float& c6, float& c7,
+  float& c8, float& c9, float& c10, float& c11, float& c12, float& c13, float& c14, float& c15,
+  float& c16, float& c17, float& c18, float& c19, float& c20, float& c21, float& c22, float& c23,
+  float& c24, float& c25, float& c26, float& c27, float& c28, float& c29, float& c30, float& c31,
+  unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int right, unsigned int more) {
+  float* const sums[32] = {&c0, &c1, &c2, &c3, &c4, &c5, &c6, &c7,
+    &c8, &c9, &c10, &c11, &c12, &c13, &c14, &c15,
+    &c16, &c17, &c18, &c19, &c20, &c21, &c22, &c23,
+    &c24, &c25, &c26, &c27, &c28, &c29, &c30, &c31};
+  const unsigned int rows[4] = {a0, a1, a2, a3};
+  weft_product(pool, line, 64, sums, rows, 0, right, more);
+}
+#define warpgroup_multiply_32(...) weft_multiply_32(pool, __LINE__, __VA_ARGS__)
+#define warpgroup_multiply_64(...) weft_multiply_64(pool, __LINE__, __VA_ARGS__)
+#define warpgroup_multiply_lanes_64(...) weft_multiply_lanes_64(pool, __LINE__, __VA_ARGS__)
+static inline void warpgroup_publish() {}
+static inline void warpgroup_begin() {}
+static inline void warpgroup_end() { weft_products[weft_lane].groups++; }
+template <class... Sums>
+static inline void warpgroup_hold_64(Sums&...) {}
+
+// A half of a block that begins at a unit of 16 bytes.
+static inline double weft_of_block(const unsigned int* pool, unsigned int unit, unsigned int row, unsigned int at) {
+  unsigned int byte = unit * 16u + row / 8u * 1024u + row % 8u * 128u + at * 2u;
+  byte ^= (byte >> 7 & 7u) << 4;
+  return half_to_float(pool[byte / 4u] >> byte % 4u * 8u);
+}
+
+static inline void weft_compute(const WarpgroupProduct& product) {
+  const unsigned int own = weft_lane % 128u, warp = weft_lane / 32u * 32u, g = own % 32u / 4u, t = own % 4u;
+  if (product.of_lanes) {
+    __builtin_memcpy(weft_operands[weft_lane], product.rows, sizeof(product.rows));
+    weft_all();
+  }
+  double left[2][16];
+  for (unsigned int below = 0; below < 2u; below++) {
+    for (unsigned int k = 0; k < 16u; k++) {
+      const unsigned int word = k / 8u * 2u + below, shift = k % 2u * 16u;
+      left[below][k] = product.of_lanes
+        ? half_to_float(weft_operands[warp + 4u * g + k % 8u / 2u][word] >> shift)
+        : weft_of_block(product.pool, product.left, own / 32u * 16u + g + 8u * below, k);
+    }
+  }
+  if (product.of_lanes) weft_all();
+  for (unsigned int j = 0; j < product.columns / 8u; j++) {
+    for (unsigned int beside = 0; beside < 2u; beside++) {
+      const unsigned int column = 8u * j + 2u * t + beside;
+      double right[16];
+      for (unsigned int k = 0; k < 16u; k++) {
+        right[k] = product.of_lanes ? weft_of_block(product.pool, product.right, k, column)
+                                    : weft_of_block(product.pool, product.right, column, k);
+      }
+      for (unsigned int below = 0; below < 2u; below++) {
+        float& sum = *product.sums[4u * j + 2u * below + beside];
+        double c = product.more ? sum : 0.0;
+        for (unsigned int k = 0; k < 16u; k++) c += left[below][k] * right[k];
+        sum = (float)c;
+      }
+    }
+  }
+}
+
+static inline void weft_wait_products(unsigned int groups) {
+  WarpgroupProducts& own = weft_products[weft_lane];
+  unsigned int left = 0;
+  for (unsigned int i = 0; i < own.count; i++) {
+    if (own.all[i].group + groups < own.groups) weft_compute(own.all[i]);
+    else own.all[left++] = own.all[i];
+  }
+  own.count = left;
+}
+#define warpgroup_wait_0() weft_wait_products(0)
+#define warpgroup_wait_1() weft_wait_products(1)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use weft_render::{DYNAMIC_POOL, Shader};
+use weft_render::{BLOCKS_POOL, DYNAMIC_POOL, Shader};
 
 /// The shim, at the beginning of the file.
 pub(crate) const SHIM: &str = include_str!("cuda_shim.h");
@@ -32,7 +32,7 @@ static void run(const unsigned int* args, const unsigned int* sizes, const Words
 }}
 }}
 ",
-            text = portable(&source.replace(DYNAMIC_POOL, &sized_pool(*shared_bytes))),
+            text = portable(&sized(source, *shared_bytes)),
         );
         let _ = writeln!(entries, "  {{n{i}::run, __start_weft_shared_{i}, __stop_weft_shared_{i}}},");
     }
@@ -40,9 +40,11 @@ static void run(const unsigned int* args, const unsigned int* sizes, const Words
     out
 }
 
-/// The declaration of workgroup memory whose size the launch gives.
-fn sized_pool(bytes: u32) -> String {
-    format!("__shared__ __align__(16) unsigned int pool[{}];", bytes / 4)
+/// The text with the size of its workgroup memory, if the launch gives that.
+fn sized(source: &str, bytes: u32) -> String {
+    [DYNAMIC_POOL, BLOCKS_POOL].iter().fold(source.into(), |source: String, pool| {
+        source.replace(pool, &pool.replace("extern ", "").replace("[]", &format!("[{}]", bytes / 4)))
+    })
 }
 
 /// A text with checked slots instead of pointers, without the functions that are written in PTX, which the shim has.

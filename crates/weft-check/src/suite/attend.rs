@@ -169,6 +169,30 @@ pub fn prompts_and_replies(device: &mut dyn Device) {
     }
 }
 
+/// Prompts of heads of whole blocks of 64 values, which warpgroups multiply where there are any: the bits are those of each token
+/// alone, which they do not.
+pub fn prompts_in_whole_blocks(device: &mut dyn Device) {
+    let mut random = Random::new(8);
+    let several = vec![60..71, 0..1, 3..140, 300..301];
+    for (heads, k_len, v_len, sequences) in [
+        (3, 192, 128, several),
+        (2, 320, 256, vec![0..100, 700..730]),
+        (2, 576, 512, vec![190..260, 40..100]),
+    ] {
+        let shape = Shape { heads, kv_heads: 1, k_len, v_len, latent: true };
+        let case = case_of(&mut random, GgmlType::F16, shape, &sequences);
+        let found = case.check(device);
+        let row = heads * v_len * 4;
+        for token in [0, 1, 10, 11, 12, 75, case.tokens - 2, case.tokens - 1] {
+            let one = alone(&case, token).check(device);
+            assert!(
+                found[6][token * row..][..row] == one[6],
+                "{shape:?}: token {token} has other bits alone"
+            );
+        }
+    }
+}
+
 /// Schedules that the heuristic does not choose.
 pub fn every_layout(device: &mut dyn Device) {
     let mut random = Random::new(3);

@@ -71,6 +71,13 @@ impl Module {
         multiplies
     }
 
+    /// Whether warpgroups multiply matrices.
+    pub(crate) fn uses_warpgroups(&self) -> bool {
+        let mut uses = false;
+        visit(&self.body, &mut |stmt| uses |= matches!(stmt, Stmt::Warpgroup(_)), &mut |_| {});
+        uses
+    }
+
     /// Whether lanes exchange values within subgroups.
     pub(crate) fn shuffles(&self) -> bool {
         let mut shuffles = false;

@@ -1,6 +1,7 @@
 //! Statements of the structured program.
 
 use crate::code::expr::Expr;
+use crate::code::warpgroup::Warpgroup;
 
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,6 +49,8 @@ pub(crate) enum Stmt {
     /// units take them, or `turned`, rows as columns. Lane `8 · m + r` says where row `r` of matrix `m`
     /// begins, at a multiple of four words. All lanes of a warp must get here.
     LoadMatrices { into: [String; 4], at: Expr, turned: bool },
+    /// An operation of four warps together.
+    Warpgroup(Warpgroup),
     /// Stores four words in workgroup memory, from a multiple of four on.
     StoreFour(Expr, [Expr; 4]),
     /// Lets the launch that depends on this one begin.
@@ -101,6 +104,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 left.iter().chain(right).for_each(|e| e.visit(expr));
             }
             Stmt::LoadMatrices { at, .. } => at.visit(expr),
+            Stmt::Warpgroup(of) => of.operands().for_each(|e| e.visit(expr)),
             Stmt::StoreTwo(_, at, words) => {
                 at.visit(expr);
                 words.iter().for_each(|e| e.visit(expr));

@@ -9,12 +9,15 @@
 //! approximations behind them open. WGSL cannot promise that: there the driver decides whether `a * b + c` rounds once
 //! or twice.
 
+mod warpgroup;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::{Stmt, visit};
+use crate::code::warpgroup::Warpgroup;
 use crate::dialect::{Dialect, c_call, component};
 use crate::shader::{Content, STATIC_SHARED_BYTES};
 
@@ -31,6 +34,9 @@ pub(crate) struct Cuda;
 
 /// The declaration of more workgroup memory than [`STATIC_SHARED_BYTES`].
 pub const DYNAMIC_POOL: &str = "extern __shared__ __align__(16) unsigned int pool[];";
+
+/// The same where warpgroups read it.
+pub const BLOCKS_POOL: &str = "extern __shared__ __align__(1024) unsigned int pool[];";
 
 /// A division that takes 42 clocks; one that rounds correctly takes up to 285.
 const QUOTIENT: &str = "static __device__ __forceinline__ float quotient(float a, float b) {
@@ -287,6 +293,9 @@ impl Dialect for Cuda {
                 let _ = write!(out, "\n{helper}");
             }
         }
+        warpgroup::helpers(&module.body).iter().for_each(|helper| {
+            let _ = write!(out, "\n{helper}");
+        });
         for groups in awaited {
             let _ = write!(out, "\n{}", WAIT_COPIES.replace("GROUPS", &groups.to_string()));
         }
@@ -344,11 +353,14 @@ impl Dialect for Cuda {
     fn prelude(&self, module: &Module) -> Vec<String> {
         let mut lines = Vec::new();
         if 4 * module.shared_words > STATIC_SHARED_BYTES {
-            lines.push(DYNAMIC_POOL.into());
+            lines.push(if module.uses_warpgroups() { BLOCKS_POOL } else { DYNAMIC_POOL }.into());
         } else if module.shared_words > 0 {
             lines.push(format!("__shared__ __align__(16) unsigned int pool[{}];", module.shared_words));
         }
         lines.push("const unsigned int lane = threadIdx.x;".into());
+        if module.uses_warpgroups() {
+            lines.push(warpgroup::FIRST_UNIT.into());
+        }
         if module.shuffles() && module.lanes < WARP {
             lines.push(format!("const unsigned int warp = {:#x}u;", (1u32 << module.lanes) - 1));
         } else if module.shuffles() {
@@ -386,6 +398,10 @@ impl Dialect for Cuda {
     fn load_matrices(&self, into: &[String; 4], place: &str, turned: bool) -> Vec<String> {
         let (names, load) = (into.join(", "), if turned { "load_turned" } else { "load_matrices" });
         vec![format!("unsigned int {names};"), format!("{load}({names}, &{place});")]
+    }
+
+    fn warpgroup(&self, of: &Warpgroup, operands: &[String]) -> Option<String> {
+        Some(warpgroup::text(of, operands))
     }
 
     fn store_two(&self, place: &str, words: &[String]) -> String {

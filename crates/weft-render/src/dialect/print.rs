@@ -129,6 +129,10 @@ impl Printer<'_> {
                 let lines = self.dialect.load_matrices(into, &self.place(None, at), *turned);
                 lines.iter().for_each(|line| self.line(line));
             }
+            Stmt::Warpgroup(of) => {
+                let operands: Vec<String> = of.operands().map(|e| self.expr(e)).collect();
+                self.dialect.warpgroup(of, &operands).into_iter().for_each(|line| self.line(&line));
+            }
             Stmt::StoreTwo(slot, at, words) => {
                 let text = self.dialect.store_two(&self.place(Some(*slot), at), &self.all(words));
                 self.line(&text);

@@ -14,6 +14,7 @@ mod state;
 mod tile;
 mod units;
 mod walk;
+mod warpgroups;
 
 use weft_kern::{Attend, Part};
 

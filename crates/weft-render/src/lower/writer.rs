@@ -75,6 +75,12 @@ impl Pool {
         at
     }
 
+    /// The same, from a multiple of `align` words on.
+    pub(crate) fn aligned_room(&mut self, words: u32, align: u32) -> u32 {
+        self.next = self.next.next_multiple_of(align);
+        self.room(words)
+    }
+
     /// A third of the GPU's workgroup memory may be spent on saving loads.
     fn new(limits: &Limits) -> Pool {
         let align = if limits.quads { 4 } else { 1 };

@@ -6,6 +6,7 @@
 use weft_kern::{Attend, Format, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
+use crate::code::warpgroup::{self, WARPGROUP};
 use crate::limits::Limits;
 use crate::schedule::{MATRIX_ROWS, Split, WARP};
 
@@ -55,6 +56,8 @@ pub(crate) struct Tile {
     pub(crate) steps: u32,
     /// Whether values are the beginning of keys.
     pub(crate) latent: bool,
+    /// Whether warpgroups multiply: then keys and queries lie in blocks, and there are two chunks of keys.
+    pub(crate) warpgroups: bool,
 }
 
 /// Words from one row of so many units to the next: an odd number of units.
@@ -75,6 +78,7 @@ impl Tile {
             reduce: split.reduce,
             key_units: k_len / UNIT,
             steps: k_len.div_ceil(STEP),
+            warpgroups: split.rows == warpgroup::ROWS,
             latent: same_rows && (attend.kv_heads == 1 || k.head_stride == v.head_stride) && cols <= k_len,
         }
     }
@@ -101,28 +105,45 @@ impl Tile {
 
     /// Words of a chunk's keys and values, and of the results, which take their place.
     pub(crate) fn staged_words(&self) -> u32 {
+        if self.warpgroups {
+            return (2 * self.chunk * self.key_words()).max(self.rows * self.cols);
+        }
         let values = if self.latent { 0 } else { self.value_stride() };
         (self.chunk * (self.key_stride() + values)).max(self.rows * self.cols)
     }
 
     /// Words of the queries, of the scores, and of the weights.
     pub(crate) const fn query_words(&self) -> u32 {
-        self.rows * self.key_stride()
+        self.rows * if self.warpgroups { self.key_words() } else { self.key_stride() }
+    }
+
+    /// Words of a key.
+    pub(crate) const fn key_words(&self) -> u32 {
+        self.key_units * UNIT_WORDS
+    }
+
+    /// Pieces of values that a lane has sums for, where warpgroups multiply.
+    pub(crate) const fn pieces(&self, lanes: u32) -> u32 {
+        self.cols / (lanes / WARPGROUP * warpgroup::COLUMNS)
     }
 
     pub(crate) const fn score_words(&self) -> u32 {
+        if self.warpgroups {
+            return 0;
+        }
         self.reduce * self.rows * self.score_stride()
     }
 
     pub(crate) const fn weight_words(&self) -> u32 {
-        self.rows * self.weight_stride()
+        self.rows * if self.warpgroups { self.chunk / 2 } else { self.weight_stride() }
     }
 
     /// A bound for all bytes of the tile: a few words for each row and position are left for what is kept of them.
     fn bytes(&self) -> u64 {
         let [staged, query, score, weight] =
             [self.staged_words(), self.query_words(), self.score_words(), self.weight_words()].map(u64::from);
-        4 * (staged + query + score + weight + u64::from(10 * self.rows + 2 * self.chunk + 64))
+        let of_row = if self.warpgroups { 8 } else { 10 };
+        4 * (staged + query + score + weight + u64::from(of_row * self.rows + 2 * self.chunk + 64))
     }
 }
 
@@ -193,6 +214,10 @@ pub(crate) fn on_matrix(
         tiles.saturating_mul(times) >= limits.processors as usize
     };
     let can = |rows: &u32| fits(*rows) && (several || group.is_multiple_of(*rows));
+    let by_warpgroups = Split { rows: warpgroup::ROWS, ..least };
+    if several && suits_warpgroups(part, attend, &by_warpgroups, (lanes, limits)) {
+        return Some(by_warpgroups);
+    }
     // In a short step, as few as all workgroups can run at once with: there is less to do before and after the products.
     let one_wave = |rows: &u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(*rows as usize);
@@ -204,6 +229,22 @@ pub(crate) fn on_matrix(
     }
     let best = (1..=ROWS).rev().filter(can).find(|rows| keeps_busy(*rows) || *rows <= MATRIX_ROWS);
     Some(Split { rows: best.unwrap_or(1), ..least })
+}
+
+/// Whether warpgroups can compute this attention, of whole blocks.
+fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, limits): (u32, &Limits)) -> bool {
+    let tile = Tile::new(part, attend, split);
+    limits.warpgroups
+        && !split.spread
+        && tile.latent
+        && attend.kv_heads == 1
+        && attend.window.is_none()
+        && attend.k_len.is_multiple_of(warpgroup::COLUMNS as usize)
+        && split.chunk == warpgroup::COLUMNS
+        && tile.cols.is_multiple_of(lanes / WARPGROUP * warpgroup::COLUMNS)
+        && lanes == 2 * WARPGROUP
+        && tile.pieces(lanes) * warpgroup::sums(warpgroup::COLUMNS) as u32 <= MOST_SUMS
+        && tile.bytes() <= u64::from(limits.most_shared_bytes)
 }
 
 /// Whether so many rows leave most of the GPU idle unless each chunk has its own workgroups, and there is memory for the
@@ -247,6 +288,9 @@ pub(crate) fn check(
             "`{split}`: the {warps} warps of {lanes} lanes cannot share {} steps of {STEP} values and chunks of {} positions",
             tile.steps, split.chunk
         ));
+    }
+    if tile.warpgroups && !suits_warpgroups(part, attend, split, (lanes, limits)) {
+        return Err(format!("`{split}`: attention that warpgroups cannot compute"));
     }
     let group = attend.heads / attend.kv_heads.max(1);
     let within = group.is_multiple_of(split.rows as usize);

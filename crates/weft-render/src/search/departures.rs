@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 21] = [
+static ALL: [(Departure, Choice); 22] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -56,6 +56,10 @@ static ALL: [(Departure, Choice); 21] = [
     (
         named("attention.matrix=off", "No attention is computed by matrix units."),
         Choice::Gpu(|limits| limits.matrix_halves = false),
+    ),
+    (
+        named("attention.warpgroups=off", "No warps multiply matrices together, which changes no bit."),
+        Choice::Gpu(|limits| limits.warpgroups = false),
     ),
     (
         named(

@@ -71,7 +71,8 @@ fn compile(
         loop {
             let Some(((major, minor), shaders)) = todo.lock().unwrap().next() else { break };
             let text = joined(shaders);
-            let arch = format!("--gpu-architecture=sm_{major}{minor}");
+            let own = if shaders.iter().any(|shader| shader.own_architecture) { "a" } else { "" };
+            let arch = format!("--gpu-architecture=sm_{major}{minor}{own}");
             let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([arch.as_str(), REPORT]).collect();
             let compiled =
                 nvrtc.compile(&text, &options).unwrap_or_else(|log| panic!("{arch}:\n{log}\n{text}"));

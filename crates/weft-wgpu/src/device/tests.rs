@@ -68,6 +68,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
         lanes: 4,
         shared_bytes: 0,
         scratch_bytes: 0,
+        own_architecture: false,
         sizes_read: [true; 4],
         dependent: false,
         grid: Grid {
@@ -188,6 +189,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         lanes: 1,
         shared_bytes: 0,
         scratch_bytes: 0,
+        own_architecture: false,
         sizes_read: [true; 4],
         dependent: false,
         grid: Grid { wide: 1, parts: vec![] },

@@ -17,6 +17,7 @@ use crate::lower::attend::members::{self, Members};
 use crate::lower::attend::scores::STAYS;
 use crate::lower::attend::stage::{AHEAD, Copy};
 use crate::lower::attend::units::{HALF, PAIR, Sums, Units, multiply};
+use crate::lower::attend::warpgroups;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -98,6 +99,7 @@ pub(super) fn write(
             })?;
             Ok(None)
         }
+        _ if units.tile.warpgroups => warpgroups::write(w, &units).map(Some),
         _ => units.whole(w).map(Some),
     }
 }

@@ -19,7 +19,7 @@ impl Units<'_> {
     /// Lanes see them after the next barrier.
     pub(super) fn queries(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         let steps = self.tile.steps;
-        let (query, stride) = (&self.attend.q, self.tile.key_stride());
+        let query = &self.attend.q;
         let (fours, padded) = (word(self.attend.k_len)? / 4, steps * STEP / 4);
         // As many lanes for a row as there are, since their largest value is the same for any number.
         // Rows that only fill up the units' sixteen are left as they are: no other row depends on them.
@@ -56,7 +56,7 @@ impl Units<'_> {
             let shrink = w.code.set("shrink", (Expr::U32(254 << 23) - &exponent).float());
             for (four, values) in loaded {
                 let values = values.map(|q| w.code.set("x", q.float() * &shrink));
-                let at = w.code.set("to", &row * stride + &four * 2u32 + self.queries);
+                let at = w.code.set("to", self.query_at(&row, &four));
                 let exists = if padded.is_multiple_of(lanes) { Expr::True } else { four.less(padded) };
                 w.when(exists, |w| {
                     for (i, two) in values.chunks(2).enumerate() {
@@ -170,18 +170,22 @@ impl Units<'_> {
             }
             let top = scores.iter().cloned().reduce(|a, b| a.max(b)).unwrap_or(Expr::F32(LOWEST));
             let top = reduce::subgroups(w, Fold::Max, top, SEEKERS);
-            let total = w.code.var("total", 0.0f32);
+            // The halves of a chunk may be those of two warpgroups.
+            let halves = [(); 2].map(|()| w.code.var("total", 0.0f32));
+            let pairs = scores.len() / 2;
             for (i, two) in scores.chunks(2).enumerate() {
+                let total = &halves[2 * i / pairs];
                 let weights = [0, 1].map(|beside| {
                     let weight = Expr::call(Fun::Exp, [&two[beside] - &top]);
                     let weight = w.code.set("weight", weight);
-                    w.code.assign(&total, &total + &weight);
+                    w.code.assign(total, total + &weight);
                     weight
                 });
                 let to = &row * stride + &s + (self.weights + i as u32 * SEEKERS);
                 w.code.store_shared(to, Expr::call(Fun::PackHalves, weights));
             }
-            let total = reduce::subgroups(w, Fold::Sum, total, SEEKERS);
+            let [first, second] = halves.map(|half| reduce::subgroups(w, Fold::Sum, half, SEEKERS));
+            let total = w.code.set("total", first + second);
             w.when(s.equal(0u32), |w| {
                 let Some(is_in) = is_in else {
                     w.code.store_shared(&row + self.tops, top.bits());

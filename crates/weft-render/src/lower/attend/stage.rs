@@ -99,8 +99,13 @@ impl Units<'_> {
 
     /// Stores where a chunk's positions are. Lanes see it after the next barrier.
     pub(super) fn keep_position(&self, w: &mut Writer<'_>, position: Expr) -> Result<(), Why> {
+        self.keep_position_at(w, &self.positions.into(), position)
+    }
+
+    /// The same, from word `at` on.
+    pub(super) fn keep_position_at(&self, w: &mut Writer<'_>, at: &Expr, position: Expr) -> Result<(), Why> {
         w.share(self.tile.chunk, |w, b| {
-            w.code.store_shared(b + self.positions, position);
+            w.code.store_shared(b + at, position);
             Ok(())
         })
     }
@@ -134,6 +139,16 @@ impl Units<'_> {
         Ok(copies)
     }
 
+    /// The first word of the tile's row 0 of the state.
+    pub(super) fn state_from(&self, w: &mut Writer<'_>, cached: &Cached) -> Result<Expr, Why> {
+        let axes = members::axes(w, self.place, &Expr::U32(0));
+        let head = axes.get(1).cloned().unwrap_or(Expr::U32(0));
+        let group = head / word(self.attend.heads / self.attend.kv_heads.max(1))?;
+        let head = group * word(cached.head_stride / 2)? + word(cached.offset / 2)?;
+        let from = w.start(cached.param) + head;
+        Ok(w.code.set("from", from))
+    }
+
     fn copy(
         &self,
         w: &mut Writer<'_>,
@@ -141,15 +156,11 @@ impl Units<'_> {
         (units, padded): (u32, u32),
         (to, stride): (u32, u32),
     ) -> Result<Copy, Why> {
-        let axes = members::axes(w, self.place, &Expr::U32(0));
-        let head = axes.get(1).cloned().unwrap_or(Expr::U32(0));
-        let group = head / word(self.attend.heads / self.attend.kv_heads.max(1))?;
-        let head = group * word(cached.head_stride / 2)? + word(cached.offset / 2)?;
-        let from = w.start(cached.param) + head;
         let all = self.tile.chunk * padded;
+        let from = self.state_from(w, cached)?;
         Ok(Copy {
             slot: w.slot(cached.param),
-            from: w.code.set("from", from),
+            from,
             row_words: word(cached.row_stride / 2)?,
             units,
             padded,

@@ -4,6 +4,7 @@ use weft_kern::{Attend, Part};
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
+use crate::code::warpgroup::{self, BLOCK_ALIGN, swizzled};
 use crate::lower::attend::context::Bounds;
 use crate::lower::space::Place;
 use crate::lower::writer::{WARP, Writer};
@@ -57,11 +58,16 @@ impl<'a> Units<'a> {
     ) -> Result<Units<'a>, Why> {
         let tile = Tile::new(part, attend, split);
         let bounds = Bounds::new(w, attend)?;
-        let keys = w.pool.room(tile.staged_words());
-        let [queries, scores, weights] =
-            [tile.query_words(), tile.score_words(), tile.weight_words()].map(|n| w.pool.room(n));
-        let positions = w.pool.room(tile.chunk);
-        let [factors, tops, totals, old, new] = [tile.rows; 5].map(|n| w.pool.room(n));
+        let align = if tile.warpgroups { BLOCK_ALIGN } else { 1 };
+        let [keys, queries] =
+            [tile.staged_words(), tile.query_words()].map(|n| w.pool.aligned_room(n, align));
+        let [scores, weights] = [tile.score_words(), tile.weight_words()].map(|n| w.pool.room(n));
+        // Warpgroups look up the rows of a chunk while those of another are used.
+        let positions = w.pool.room(if tile.warpgroups { 2 * tile.chunk } else { tile.chunk });
+        // Warpgroups have the rest in registers, and tell each other of halves of a chunk.
+        let [halves, joined] = if tile.warpgroups { [2, 0] } else { [1, 1] };
+        let [factors, tops, totals, old, new] =
+            [1, halves, halves, joined, joined].map(|n| w.pool.room(n * tile.rows));
         let own = w.code.set("own_lane", Expr::Lane % WARP);
         Ok(Units {
             attend,
@@ -86,6 +92,17 @@ impl<'a> Units<'a> {
             old,
             new,
         })
+    }
+
+    /// Where four values of a row's query are in workgroup memory.
+    pub(super) fn query_at(&self, row: &Expr, four: &Expr) -> Expr {
+        if !self.tile.warpgroups {
+            return row * self.tile.key_stride() + four * 2u32 + self.queries;
+        }
+        let units = warpgroup::ROW_UNITS;
+        let unit = four / 2u32;
+        let block = &unit / units * (self.tile.rows * units * UNIT_WORDS);
+        block + swizzled(row, &(unit % units)) + four % 2u32 * 2u32 + self.queries
     }
 
     /// Groups of rows that units multiply.
