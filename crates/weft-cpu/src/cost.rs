@@ -26,7 +26,7 @@ pub(crate) fn unpack(ty: GgmlType) -> u64 {
 
 /// Multiplying one unpacked value of a weight.
 pub(crate) fn multiply(ty: GgmlType) -> u64 {
-    if ty.is_quantised() { 7 } else { 60 }
+    if ty.is_quantised() { 7 } else { 20 }
 }
 
 /// One value of an elementwise function.

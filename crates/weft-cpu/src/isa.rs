@@ -3,7 +3,8 @@
 //! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays.
 //! [`Arch::dispatch`] calls it inside a function that enables the instruction set; everything is inlined into that
 //! function, so the compiler vectorises the loops for it. Only code that the compiler does not vectorise well (products
-//! of packed weights, attention and rounding) uses intrinsics: the methods of [`Lanes`], [`Pairs`](pairs::Pairs) and [`Rounding`].
+//! of packed weights, attention and rounding) uses intrinsics: the methods of [`Lanes`], [`Pieces`],
+//! [`Pairs`](pairs::Pairs) and [`Rounding`].
 //!
 //! Rust never contracts a multiplication and an addition, and vectorises floating-point code only when the result is
 //! the same, so all instruction sets give the same bits.
@@ -12,6 +13,7 @@
 mod aarch64;
 mod lanes;
 mod pairs;
+mod pieces;
 mod portable;
 mod rounding;
 mod simd;
@@ -20,6 +22,7 @@ mod x86;
 
 pub(crate) use lanes::Lanes;
 pub(crate) use pairs::{Line, Numbers};
+pub(crate) use pieces::Pieces;
 pub(crate) use rounding::Rounding;
 pub use simd::Isa;
 pub(crate) use simd::{Arch, Simd, Work};

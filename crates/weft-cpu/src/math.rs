@@ -120,6 +120,27 @@ pub(crate) fn fold(lanes: [f32; LANES]) -> f32 {
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
+/// [`fold`] of several sums.
+#[inline(always)]
+pub(crate) fn folds<const N: usize>(lanes: &[[f32; LANES]; N]) -> [f32; N] {
+    // All at once, step by step, so that a vector has parts of several.
+    let (mut eight, mut four, mut sums) = ([[0.0; 8]; N], [[0.0; 4]; N], [0.0; N]);
+    for i in 0..N {
+        for j in 0..8 {
+            eight[i][j] = lanes[i][j] + lanes[i][j + 8];
+        }
+    }
+    for i in 0..N {
+        for j in 0..4 {
+            four[i][j] = eight[i][j] + eight[i][j + 4];
+        }
+    }
+    for i in 0..N {
+        sums[i] = (four[i][0] + four[i][2]) + (four[i][1] + four[i][3]);
+    }
+    sums
+}
+
 /// The largest value, or NaN if there is one.
 #[inline(always)]
 pub(crate) fn max(x: &[f32]) -> f32 {
@@ -155,27 +176,6 @@ pub(crate) fn largest(x: &[f32], out: &mut [f32]) {
             out[at] = i as f32;
         }
     }
-}
-
-/// The dot products of `x` with several rows, each in the order of [`sum`] over the products.
-#[inline(always)]
-pub(crate) fn dots<const N: usize>(x: &[f32], rows: [&[f32]; N]) -> [f32; N] {
-    let mut lanes = [[0.0; LANES]; N];
-    let (whole, tail) = x.as_chunks::<LANES>();
-    let rows = rows.map(|row| row[..x.len()].as_chunks::<LANES>());
-    for (i, x) in whole.iter().enumerate() {
-        for (lanes, (row, _)) in lanes.iter_mut().zip(&rows) {
-            for j in 0..LANES {
-                lanes[j] += x[j] * row[i][j];
-            }
-        }
-    }
-    for (lanes, (_, row)) in lanes.iter_mut().zip(&rows) {
-        for (lane, (x, w)) in lanes.iter_mut().zip(tail.iter().zip(*row)) {
-            *lane += x * w;
-        }
-    }
-    lanes.map(fold)
 }
 
 /// `y[i] += s · x[i]` for each row `x` and its `s`, one row after the other.
@@ -261,7 +261,6 @@ mod tests {
         // Lane 0 holds 1e8 + 1 + 1 = 1e8, lane 8 the opposite with another 1; folded, they vanish and three ones
         // with them.
         assert_eq!(sum(&x), 35.0);
-        assert_eq!(dots(&x, [&[1.0; 40], &[2.0; 40]]), [35.0, 70.0]);
         assert_eq!(sum(&[-0.0]), 0.0);
     }
 

@@ -49,7 +49,7 @@ use reader::{Next, Reader, Reading};
 use writer::{UsedPage, Writer};
 
 /// Increases whenever a model computes other bits than before. (A new version of Weft need not increase it.)
-const NUMBERS: u32 = 2;
+const NUMBERS: u32 = 3;
 
 /// The longest time that a step spends on pages that were read.
 const SLICE: Duration = Duration::from_millis(4);

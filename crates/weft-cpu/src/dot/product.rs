@@ -127,11 +127,11 @@ impl Multiplied {
         if let Picked::Sum(sum) = self.pick { sum.terms } else { 0 }
     }
 
-    /// The number of decoded values of weight rows, if at most `width` columns are computed at a time.
+    /// Room for floats: decoded values of weight rows or sums of their products, if at most `width` columns are computed at a time.
     pub(super) fn floats(&self, width: usize) -> usize {
         match (self.transposed, self.w.ty.int_layout()) {
             (true, _) => transposed::ROWS.saturating_mul(width),
-            (false, None) => float::ROWS.saturating_mul(self.w.k),
+            (false, None) => float::FLOATS,
             (false, Some(_)) => 0,
         }
     }

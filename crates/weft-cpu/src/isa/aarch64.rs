@@ -2,6 +2,7 @@
 
 mod neon;
 mod pairs;
+mod pieces;
 mod rounding;
 
 use std::arch::{asm, is_aarch64_feature_detected};

@@ -4,6 +4,7 @@ use weft_quant::f16_to_f32;
 
 use super::lanes::Lanes;
 use super::pairs::{Line, Numbers, Pairs};
+use super::pieces::Pieces;
 use super::rounding::Rounding;
 use super::simd::{Arch, Isa, Simd};
 
@@ -189,6 +190,43 @@ impl Pairs for Portable {
 
     #[inline(always)]
     fn store_ints(self, x: [i32; 16], to: &mut [i32; 16]) {
+        *to = x;
+    }
+}
+
+impl Pieces for Portable {
+    type Piece = [f32; 16];
+
+    const PIECES: usize = 1;
+
+    #[inline(always)]
+    fn piece(self, from: &[f32; 16], _: usize) -> [f32; 16] {
+        *from
+    }
+
+    #[inline(always)]
+    fn singles_piece(self, from: &[u8; 64], _: usize) -> [f32; 16] {
+        let singles = from.as_chunks::<4>().0;
+        std::array::from_fn(|i| f32::from_le_bytes(singles[i]))
+    }
+
+    #[inline(always)]
+    fn halves_piece(self, from: &[u8; 32], _: usize) -> [f32; 16] {
+        self.halves(from)
+    }
+
+    #[inline(always)]
+    fn upper_halves_piece(self, from: &[u8; 32], _: usize) -> [f32; 16] {
+        self.upper_halves(from)
+    }
+
+    #[inline(always)]
+    fn mul_add_pieces(self, a: [f32; 16], b: [f32; 16], c: [f32; 16]) -> [f32; 16] {
+        self.mul_add(a, b, c)
+    }
+
+    #[inline(always)]
+    fn store_piece(self, x: [f32; 16], to: &mut [f32; 16], _: usize) {
         *to = x;
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::pairs::Pairs;
+use super::pieces::Pieces;
 use super::rounding::Rounding;
 
 /// An instruction set that the leaves are compiled for.
@@ -46,7 +47,7 @@ impl fmt::Display for Isa {
 }
 
 /// The instruction set that the surrounding code is compiled for.
-pub(crate) trait Simd: Pairs + Rounding {
+pub(crate) trait Simd: Pairs + Pieces + Rounding {
     /// This instruction set as a value, to start other work with.
     fn arch(self) -> Arch;
 

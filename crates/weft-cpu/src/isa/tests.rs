@@ -67,7 +67,28 @@ impl Work for Operations<'_> {
             simd.mul(signed, simd.float(0.7)),
             simd.float(1e6),
         ));
+        let fill = |i: usize| f32::from(a[i]) * 1.1 - f32::from(b[i]);
+        let floats: [f32; 16] = std::array::from_fn(fill);
+        let mut pieces = [[0.0; 16]; 5];
+        for piece in 0..S::PIECES {
+            let x = simd.piece(&floats, piece);
+            let halves = simd.halves_piece(a.first_chunk().unwrap(), piece);
+            let upper = simd.upper_halves_piece(b.first_chunk().unwrap(), piece);
+            for (x, to) in [
+                x,
+                halves,
+                upper,
+                simd.singles_piece(a, piece),
+                simd.mul_add_pieces(x, simd.piece(&[0.3; 16], piece), halves),
+            ]
+            .into_iter()
+            .zip(&mut pieces)
+            {
+                simd.store_piece(x, to, piece);
+            }
+        }
         out.extend(bytes);
+        out.extend(pieces.as_flattened().iter().map(|x| x.to_bits()));
         out
     }
 }

@@ -3,6 +3,7 @@
 mod avx2;
 mod avx512;
 mod pairs;
+mod pieces;
 mod rounding;
 
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};

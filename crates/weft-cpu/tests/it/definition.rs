@@ -34,6 +34,11 @@ fn lanes(values: impl Iterator<Item = f32>) -> f32 {
     for (i, value) in values.enumerate() {
         lanes[i % 16] += value;
     }
+    folded(lanes)
+}
+
+/// The sum of sixteen lanes.
+fn folded(mut lanes: [f32; 16]) -> f32 {
     for half in [8, 4, 2, 1] {
         for j in 0..half {
             lanes[j] += lanes[j + half];
@@ -82,7 +87,11 @@ fn quantised_weights() {
 
 /// A row of floats times a row of a float weight.
 fn float(row: &[f32], x: &[f32]) -> f32 {
-    lanes(row.iter().zip(x).map(|(w, x)| x * w))
+    let mut lanes = [0.0; 16];
+    for (i, (w, x)) in row.iter().zip(x).enumerate() {
+        lanes[i % 16] = w.mul_add(*x, lanes[i % 16]);
+    }
+    folded(lanes)
 }
 
 #[test]
