@@ -29,14 +29,14 @@ pub struct Hoisted {
 enum Needs {
     /// Constants only.
     Nothing,
-    /// Inputs of the step and constants; `costly` if a transcendental function is among the operations.
+    /// Inputs of the step and constants; `costly` if a transcendental function or a reduction is among the operations.
     Step { costly: bool },
     /// Anything else: weights, states, activations.
     More,
 }
 
-/// Hoists the values that depend only on these inputs and on constants, and that need a transcendental function; `None` if there
-/// are none.
+/// Hoists the values that depend only on these inputs and on constants, and that need a transcendental function or a reduction;
+/// `None` if there are none.
 ///
 /// The last such values are hoisted, those that the rest of the graph reads. An output stays where it is, and so does everything
 /// in a graph that already uses one of the names.
@@ -74,6 +74,7 @@ fn needs(graph: &Graph, step_inputs: &[&str]) -> Vec<Needs> {
             Op::Input { name } if step_inputs.contains(&name.as_str()) => Needs::Step { costly: false },
             op if op.is_source() => Needs::More,
             Op::Unary(function) => Needs::Step { costly: *function != Unary::Neg },
+            Op::Reduce { .. } => Needs::Step { costly: true },
             _ => Needs::Step { costly: false },
         };
         let of_inputs = node.inputs.iter().map(|i| needs[i.index()]).reduce(Needs::and);
