@@ -1,6 +1,7 @@
 //! Replies of a model to messages, streamed as they are generated.
 
 mod batch;
+mod reading;
 mod repeats;
 
 use std::fmt;
@@ -12,8 +13,10 @@ use anyhow::bail;
 use serde_json::Value;
 use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Generation, Request, Timings, Usage};
 use weft_hub::Settings;
+use weft_text::reply::ReplyFormat;
 use weft_text::{ChatTemplate, Message, RenderOptions};
 
+use self::reading::Reading;
 use crate::args::Args;
 use crate::form::Form;
 use crate::interrupt::Listener;
@@ -29,8 +32,10 @@ const LONG: usize = 128;
 
 /// A reply with its statistics.
 pub(crate) struct Generated {
-    /// The reply.
+    /// The reply; of models that reason first, what comes after that.
     pub(crate) text: String,
+    /// The reasoning.
+    pub(crate) reasoning: String,
     /// Why it ended.
     pub(crate) finish: Finish,
     /// The number of tokens.
@@ -45,6 +50,8 @@ pub(crate) struct Generated {
 pub(crate) struct Conversation {
     engine: Engine,
     template: Arc<ChatTemplate>,
+    /// The form of replies to this template.
+    format: ReplyFormat,
     /// The system message of prompts that stand alone, if there is one.
     system: Option<Message>,
     think: Option<bool>,
@@ -75,7 +82,8 @@ impl Conversation {
         }
         let system = args.system(own).map(Messages::system_message);
         let form = Form::of(args, engine.model())?;
-        Ok(Conversation { engine, template, system, think, form, guard: false, generate })
+        let format = reading::format(&template);
+        Ok(Conversation { engine, template, format, system, think, form, guard: false, generate })
     }
 
     /// The engine.
@@ -121,12 +129,12 @@ impl Conversation {
     /// # Errors
     /// If the template rejects a message, the context is too small, or a step fails.
     pub(crate) fn reply(&mut self, messages: &[Message], show: Show<'_>) -> anyhow::Result<Generated> {
-        let request = self.request(messages)?;
-        stream(&mut self.engine, request, self.guard, show)
+        let (request, reading) = self.request(messages)?;
+        stream(&mut self.engine, request, reading, self.guard, show)
     }
 
-    /// The request for a reply to these messages.
-    fn request(&self, messages: &[Message]) -> anyhow::Result<Request> {
+    /// The request for a reply to these messages, and what reads it.
+    fn request(&self, messages: &[Message]) -> anyhow::Result<(Request, Reading)> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()
@@ -135,12 +143,14 @@ impl Conversation {
         let think = self.template.features().thinking.zip(self.think);
         options.extra.extend(think.map(|(name, think)| (name.to_string(), Value::Bool(think))));
         let prompt = self.template.render(&self.template.adapt(messages)?, &options)?;
-        let tokens = self.engine.model().tokenizer().encode_chat(&prompt);
-        let mut request = Request::new(tokens).options(self.generate.clone());
+        let tokenizer = self.engine.model().tokenizer();
+        let mut generate = self.generate.clone();
+        generate.shown = self.format.shown(tokenizer);
+        let mut request = Request::new(tokenizer.encode_chat(&prompt)).options(generate);
         if let Some(form) = &self.form {
             request = request.processor(form.processor(Some((&self.template, prompt.text())))?);
         }
-        Ok(request)
+        Ok((request, Reading::new(&self.format, prompt.text())))
     }
 
     fn push(&mut self, request: Request) -> anyhow::Result<Generation> {
@@ -163,13 +173,14 @@ pub(crate) fn complete(
     if let Some(form) = form {
         request = request.processor(form.processor(None)?);
     }
-    stream(engine, request, false, show)
+    stream(engine, request, Reading::default(), false, show)
 }
 
 /// Generates a reply and shows it.
 fn stream(
     engine: &mut Engine,
     request: Request,
+    mut reading: Reading,
     guard: bool,
     mut show: Show<'_>,
 ) -> anyhow::Result<Generated> {
@@ -198,9 +209,8 @@ fn stream(
             Some(Event::Text(_)) if repeats || stop.load(Ordering::SeqCst) => cut = true,
             Some(Event::Text(more)) => {
                 (progress, spinner) = (None, None);
-                if written.is_ok() {
-                    written = show.text(&more);
-                }
+                let shown = reading.push(&more, &mut show);
+                written = written.and(shown);
                 text += &more;
                 repeats = guard && repeats::only_repeats(&text);
             }
@@ -219,9 +229,13 @@ fn stream(
     if let Finish::Failed(why) = finish {
         bail!(why);
     }
+    if !cut && written.is_ok() {
+        written = reading.finish(&mut show);
+    }
     written.and_then(|()| show.end())?;
     drop(quiet);
-    Ok(Generated { text, finish, usage: generation.usage(), timings: generation.timings(), repeats })
+    let (usage, timings) = (generation.usage(), generation.timings());
+    Ok(Generated { text: reading.text, reasoning: reading.reasoning, finish, usage, timings, repeats })
 }
 
 /// A prompt that does not fit in the context.

@@ -16,12 +16,22 @@ pub(crate) enum Show<'a> {
 }
 
 impl Show<'_> {
-    /// Shows more of the reply.
+    /// Shows more of the answer.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         match self {
             Show::Nothing => Ok(()),
             Show::Text(out) => out.reply(text),
             Show::Events(out) => event(out, &json!({ "event": "text", "text": text })),
+        }
+    }
+
+    /// Shows more of what the model writes before its answer: dimmed on a terminal, and elsewhere not in the text, which programs take
+    /// for the answer.
+    pub(crate) fn reasoning(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Show::Nothing => Ok(()),
+            Show::Text(out) => out.aside(text),
+            Show::Events(out) => event(out, &json!({ "event": "reasoning", "text": text })),
         }
     }
 

@@ -34,7 +34,9 @@ Conversations in a terminal are kept in the user's data folder, the last twenty 
 one, and /load any of them.
 
 With --server, a running server answers: `weft serve`, or any other with OpenAI's API. It is sent only the sampling \
-options that you set, and chooses the others itself. On a terminal, its reasoning is shown dimmed.
+options that you set, and chooses the others itself.
+
+On a terminal, a model's reasoning is shown dimmed before its answer; elsewhere it is left out.
 
 Examples:
   weft chat

@@ -35,6 +35,7 @@ pub(super) const COMMAND: Command = Command {
     about: "Answer a prompt",
     notes: "\
 The reply is printed to standard output as it is generated. Ctrl-C ends it early, with exit code 130. \
+What a model writes before its answer, its reasoning, is shown dimmed on a terminal, and left out elsewhere; --json and --events have it. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, which has its own defaults: temperature 0.2, top-p 0.9 and no system message. Where smollm2 can be neither found nor downloaded, \
 it is glm-small, which is in the program: it tells very short stories and knows little.
 
@@ -95,6 +96,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         out.json(&report(&generated, &path, &device, loaded, seed))?;
     } else if generated.finish == Finish::Context {
         note!("the reply ends here: the context of {context} tokens is full; --context sets a larger one");
+    } else if generated.finish == Finish::Length
+        && generated.text.is_empty()
+        && !generated.reasoning.is_empty()
+    {
+        note!("the model was still reasoning; a larger --max-tokens leaves room for an answer");
     }
     if args.flag("verbose") {
         note!("{device}; {}", timings(&generated, loaded, seed));
@@ -189,6 +195,7 @@ fn report(generated: &Generated, path: &Path, device: &str, loaded: Duration, se
     };
     json!({
         "text": generated.text,
+        "reasoning": generated.reasoning,
         "finish": finish_name(&generated.finish),
         "stop": stop,
         "prompt_tokens": generated.usage.prompt_tokens,

@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering;
 use anyhow::Context as _;
 use weft_engine::{Event, Finish, Generation};
 
-use super::{Conversation, Generated};
+use super::{Conversation, Generated, Reading};
 use crate::interrupt::Listener;
 use crate::progress::{Progress, Unit};
+use crate::show::Show;
 
 /// A prompt being answered.
 struct Running {
     at: usize,
     generation: Generation,
-    text: String,
+    reading: Reading,
 }
 
 impl Conversation {
@@ -39,28 +40,30 @@ impl Conversation {
             while running.len() < together {
                 let Some(at) = waiting.pop_front() else { break };
                 let request = self.request(&self.alone(&prompts[at]));
-                let generation = request.and_then(|request| self.push(request));
-                let generation = generation.with_context(|| format!("prompt {}", at + 1))?;
-                running.push(Running { at, generation, text: String::new() });
+                let begun = request.and_then(|(request, reading)| Ok((self.push(request)?, reading)));
+                let (generation, reading) = begun.with_context(|| format!("prompt {}", at + 1))?;
+                running.push(Running { at, generation, reading });
             }
             self.engine.step()?;
             let mut ended = Vec::new();
             for (place, reply) in running.iter_mut().enumerate() {
                 while let Some(event) = reply.generation.poll() {
                     match event {
-                        Event::Text(more) => reply.text += &more,
+                        Event::Text(more) => reply.reading.push(&more, &mut Show::Nothing)?,
                         Event::Finished(finish) => ended.push((place, finish)),
                         _ => {}
                     }
                 }
             }
             for (place, finish) in ended.into_iter().rev() {
-                let Running { at, generation, text } = running.remove(place);
+                let Running { at, generation, mut reading } = running.remove(place);
+                reading.finish(&mut Show::Nothing)?;
                 if let Finish::Failed(why) = &finish {
                     anyhow::bail!("prompt {}: {why}", at + 1);
                 }
                 let (usage, timings) = (generation.usage(), generation.timings());
-                done[at] = Some(Generated { text, finish, usage, timings, repeats: false });
+                let Reading { text, reasoning, .. } = reading;
+                done[at] = Some(Generated { text, reasoning, finish, usage, timings, repeats: false });
             }
             while let Some(reply) = done.get_mut(told).and_then(Option::take) {
                 each(told, reply)?;

@@ -409,7 +409,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(OUTPUT, "json", Kind::Flag, JSON)
         .help("Print JSON"),
     knob(OUTPUT, "events", Kind::Flag, &["run"])
-        .help("Print the reply as it is generated, as lines of JSON: `prompt`, `text` and `end` events"),
+        .help("Print the reply as it is generated, as lines of JSON: `prompt`, `reasoning`, `text` and `end` events"),
     knob(OUTPUT, "markdown", Kind::Flag, &["ablate", "tune"])
         .help("Print Markdown"),
     knob(OUTPUT, "log-format", Kind::Choice(&["text", "json"]), &["serve"]).env("WEFT_LOG_FORMAT").value_name("FORMAT").default("text")

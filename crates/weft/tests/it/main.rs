@@ -24,6 +24,7 @@ mod ps;
 mod pty;
 mod pull;
 mod quality;
+mod reasoning;
 mod remote;
 mod report;
 mod server;

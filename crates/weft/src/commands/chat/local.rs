@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use weft_engine::{Finish, Model};
-use weft_text::Message;
 
-use super::partner::{Ended, Partner, Reply};
+use super::partner::{Ended, Partner, Reply, answer};
 use crate::args::Args;
 use crate::conversation::{Conversation, TooLong, timings};
 use crate::load::load;
@@ -141,7 +140,7 @@ impl Partner for Local<'_> {
         let used = generated.usage.prompt_tokens + generated.usage.tokens;
         Ok(Reply {
             ended,
-            message: kept.then(|| Message::new("assistant", generated.text.as_str())),
+            message: kept.then(|| answer(&generated.text, &generated.reasoning)),
             statistics: timings(&generated, *took, seed),
             room: Some((used, conversation.engine().context())),
         })

@@ -56,6 +56,16 @@ pub(super) struct Reply {
     pub(super) room: Option<(usize, usize)>,
 }
 
+/// The message of a reply.
+pub(super) fn answer(text: &str, reasoning: &str) -> Message {
+    let mut message = Message::new("assistant", text);
+    if !reasoning.is_empty() {
+        // Templates need it where a turn is not over, and drop it elsewhere.
+        message.extra.insert("reasoning_content".to_string(), reasoning.into());
+    }
+    message
+}
+
 /// How a reply ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ended {

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use serde_json::{Map, Value, json};
-use weft_text::Message;
 
-use super::partner::{Ended, Partner, Reply};
+use super::partner::{Ended, Partner, Reply, answer};
 use crate::args::Args;
 use crate::client::{ClientError, Server};
 use crate::interrupt::Listener;
@@ -207,14 +206,8 @@ impl Partner for Remote {
             false if cut => Ended::Full,
             false => Ended::Done,
         };
-        let message = (!arrived.text.is_empty() || !cancelled).then(|| {
-            let mut message = Message::new("assistant", arrived.text.as_str());
-            if !arrived.reasoning.is_empty() {
-                // Templates need it where a turn is not over, and drop it elsewhere.
-                message.extra.insert("reasoning_content".to_string(), arrived.reasoning.as_str().into());
-            }
-            message
-        });
+        let kept = !arrived.text.is_empty() || !cancelled;
+        let message = kept.then(|| answer(&arrived.text, &arrived.reasoning));
         Ok(Reply { ended, message, statistics: arrived.statistics(asked), room: None })
     }
 

@@ -45,6 +45,7 @@ pub(super) fn run(args: Args<'_>, model: Option<&str>, file: &Path) -> anyhow::R
             "index": at,
             "prompt": prompts[at],
             "text": reply.text,
+            "reasoning": reply.reasoning,
             "finish": finish_name(&reply.finish),
             "prompt_tokens": reply.usage.prompt_tokens,
             "tokens": reply.usage.tokens,
