@@ -16,6 +16,11 @@ fn byte_of(c: char) -> Option<u8> {
     u8::try_from(byte).ok()
 }
 
+/// Whether a token is spelled byte by byte: all its characters are in the alphabet.
+pub(crate) fn is_spelling(token: &str) -> bool {
+    token.chars().all(|c| byte_of(c).is_some())
+}
+
 /// Appends the bytes that `spelling` spells.
 ///
 /// A spelling with any character outside the alphabet spells its own UTF-8 bytes, as in HF `tokenizers`.

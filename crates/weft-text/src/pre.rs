@@ -293,6 +293,17 @@ mod tests {
     }
 
     #[test]
+    fn the_page_lists_all_names() {
+        let page = include_str!("../../../docs/tokenizers.md");
+        let table = page.split("## ").find(|section| section.starts_with("Pre-tokenizers")).unwrap();
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next()).skip(1);
+        let listed: Vec<Vec<&str>> =
+            rows.map(|row| row.trim_end_matches('`').split("`, `").collect()).collect();
+        assert!(FAMILIES.iter().all(|family| listed.iter().any(|row| row == family.names)), "{listed:?}");
+        assert_eq!(listed.len(), FAMILIES.len());
+    }
+
+    #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let message = family("glm5").map(|_| ()).unwrap_err().to_string();
         assert!(message.contains("\"glm5\"") && message.contains("chatglm-bpe, gpt-2"), "{message}");

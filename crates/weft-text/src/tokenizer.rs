@@ -52,8 +52,8 @@ impl std::fmt::Debug for Tokenizer {
 impl Tokenizer {
     /// Builds a tokenizer from its description in a model file.
     ///
-    /// If several tokens have the same bytes, text is encoded as the one with the lowest id. Merges of control tokens, or
-    /// of tokens outside the vocabulary, can never apply and are ignored.
+    /// If several tokens have the same bytes, text is encoded as the one with the lowest id, of those in the alphabet of bytes if there
+    /// are any. Merges of control tokens, or of tokens outside the vocabulary, can never apply and are ignored.
     ///
     /// # Errors
     /// If the tokenizer or pre-tokenizer is unknown, or the lists do not match each other; see [`TokenizerError`].

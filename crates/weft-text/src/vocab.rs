@@ -173,10 +173,16 @@ impl Vocab {
             let kind = spec.kind(id, turn_markers)?;
             vocab.push(id, kind, utf8("tokens", id as usize, token)?, push_bytes)?;
         }
-        // Normal tokens first: they win over user-defined tokens with the same bytes.
-        for wanted in [TokenKind::Normal, TokenKind::UserDefined] {
+        // Normal tokens first: they win over user-defined tokens with the same bytes. Of normal ones, those in the alphabet of bytes
+        // win, since merges make no others: command-r also has characters as they are.
+        let is_literal = |id: u32| {
+            let token = std::str::from_utf8(spec.tokens[id as usize]).unwrap_or_default();
+            !spec.is_pieces() && !byte_level::is_spelling(token)
+        };
+        let passes = [(TokenKind::Normal, false), (TokenKind::Normal, true), (TokenKind::UserDefined, true)];
+        for (wanted, literal) in passes {
             for id in 0..count {
-                if vocab.kind(id) == wanted {
+                if vocab.kind(id) == wanted && (literal || !is_literal(id)) {
                     vocab.index(id);
                 }
             }
@@ -231,8 +237,8 @@ impl Vocab {
         slot
     }
 
-    /// The text token with exactly these bytes. If there are several, normal tokens come before user-defined ones, then
-    /// the lowest id wins.
+    /// The text token with exactly these bytes. If there are several, normal tokens come before user-defined ones, then those that are
+    /// spelled byte by byte before others, then the lowest id wins.
     pub(crate) fn find_text(&self, bytes: &[u8]) -> Option<u32> {
         if bytes.len() > self.longest {
             return None;

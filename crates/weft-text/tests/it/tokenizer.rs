@@ -217,6 +217,15 @@ fn odd_entries_are_harmless() {
 }
 
 #[test]
+fn merges_make_tokens_in_the_alphabet_of_bytes() {
+    // Both spell the bytes of the euro sign; command-r has such pairs.
+    let tokens = ["€", "â", "Ĥ", "¬", "âĤ", "âĤ¬"].map(|token| (token, NORMAL));
+    let tokenizer = Tokenizer::new(&spec(&tokens, &["â Ĥ", "âĤ ¬"])).unwrap();
+    assert_eq!(tokenizer.token_bytes(0), tokenizer.token_bytes(5));
+    assert_eq!(tokenizer.encode("€", PLAIN), [5]);
+}
+
+#[test]
 fn a_long_word_is_not_slow() {
     // Quadratic time would take minutes.
     let tokenizer = Tokenizer::new(&abc()).unwrap();
