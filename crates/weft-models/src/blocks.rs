@@ -9,6 +9,7 @@ mod mla;
 mod moe;
 mod norm;
 mod rope;
+mod temperature;
 mod windows;
 
 use weft_ir::NodeId;
@@ -19,6 +20,7 @@ pub(crate) use mla::{Latent, Queries};
 pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};
 pub(crate) use norm::RmsNorm;
 pub(crate) use rope::{Rope, RopeScaling};
+pub(crate) use temperature::Temperature;
 pub(crate) use windows::Windows;
 
 use crate::config::BlockInfo;

@@ -6,6 +6,7 @@ mod gemma3;
 mod glm4moe;
 mod gpt_oss;
 mod llama;
+mod mistral3;
 mod nearest;
 mod phi3;
 mod qwen2;
@@ -28,6 +29,7 @@ use crate::options::BuildOptions;
 /// All families, in the order in which error messages list them.
 static FAMILIES: &[Family] = &[
     llama::FAMILY,
+    mistral3::FAMILY,
     deepseek2::FAMILY,
     qwen2::FAMILY,
     qwen2moe::FAMILY,

@@ -3,7 +3,7 @@
 use weft_ir::{AttendInputs, Dim, NodeId};
 
 use super::hadamard::Hadamard;
-use super::{Block, RmsNorm, Rope, linear};
+use super::{Block, RmsNorm, Rope, Temperature, linear};
 use crate::common::Common;
 use crate::config::BlockInfo;
 use crate::error::Error;
@@ -23,6 +23,8 @@ pub(crate) struct Grouped {
     pub(crate) qk_norm: Option<RmsNorm>,
     /// The rotary embedding.
     pub(crate) rope: Rope,
+    /// How rotated queries are scaled by their position, if they are.
+    pub(crate) temperature: Option<Temperature>,
     /// Factor applied to scores before the softmax.
     pub(crate) scale: f32,
     /// How many positions a token sees at most, its own included. `None` if it sees all.
@@ -166,6 +168,9 @@ impl Block for Grouped {
             sizes.push(("window", window));
             summary += &format!(", over the last {window} positions");
         }
+        if self.temperature.is_some() {
+            summary += ", queries scaled by position";
+        }
         BlockInfo { kind: "grouped", sizes, summary }
     }
 
@@ -175,6 +180,7 @@ impl Block for Grouped {
         let (q_width, kv_width) = (queries * width, keys * width);
         let [q, k, v] = self.project(s, x)?;
         let q = self.heads(s, q, queries, "attn_q_norm.weight")?;
+        let q = self.temperature.map_or(q, |temperature| temperature.apply(s, q));
         let k = self.heads(s, k, keys, "attn_k_norm.weight")?;
         let k = s.g.reshape(k, [Dim::T, kv_width.into()]);
         s.check_blocks(width)?;

@@ -104,9 +104,22 @@ impl Rope {
             RopeScaling::Yarn { factor, mscale_all_dim: 0.0, .. } => yarn_mscale(factor, 1.0),
             _ => 1.0,
         };
-        let given = keys.positive_opt("rope.scaling.attn_factor")?.unwrap_or(1.0);
-        let magnitude = (f64::from(given) * own) as f32;
+        let magnitude = (given_magnitude(keys)? * own) as f32;
         Ok(Rope { style, dims, base, scaling, factors: None, magnitude })
+    }
+
+    /// Like [`read`](Rope::read), for families that divide YaRN's factor on the tables by that with another multiplier.
+    pub(crate) fn read_over_mscale(
+        keys: &Keys<'_>,
+        style: RopeStyle,
+        dims: usize,
+        context: usize,
+        multiplier: f32,
+    ) -> Result<Rope, Error> {
+        let rope = Rope::read(keys, style, dims, context)?;
+        let RopeScaling::Yarn { factor, .. } = rope.scaling else { return Ok(rope) };
+        let own = yarn_mscale(factor, 1.0) / yarn_mscale(factor, multiplier);
+        Ok(Rope { magnitude: (given_magnitude(keys)? * own) as f32, ..rope })
     }
 
     /// Adds the frequency factors, if the file has them.
@@ -196,6 +209,11 @@ impl Rope {
         let rest = s.g.slice(x, rank - 1, self.dims, width - self.dims);
         s.g.concat(&[rotated, rest], rank - 1)
     }
+}
+
+/// The factor on cosine and sine that the file has, besides YaRN's own.
+fn given_magnitude(keys: &Keys<'_>) -> Result<f64, Error> {
+    Ok(keys.positive_opt("rope.scaling.attn_factor")?.map_or(1.0, f64::from))
 }
 
 fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Result<RopeScaling, Error> {

@@ -72,6 +72,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         joined: false,
         qk_norm: Some(common.norm),
         rope,
+        temperature: None,
         scale,
         window: None,
         sinks: false,

@@ -106,6 +106,7 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Grouped, E
         joined: false,
         qk_norm: has_norm.then_some(common.norm),
         rope: Rope::read(keys, RopeStyle::Halves, rotated, common.context)?,
+        temperature: None,
         scale: heads.only_scale(keys)?,
         window: None,
         sinks: false,

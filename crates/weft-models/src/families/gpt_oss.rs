@@ -48,6 +48,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         joined: false,
         qk_norm: None,
         rope: Rope::read(keys, RopeStyle::Halves, rotated, common.context)?,
+        temperature: None,
         scale: heads.only_scale(keys)?,
         window: None,
         sinks: true,

@@ -45,6 +45,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         joined: false,
         qk_norm: None,
         rope: Rope::read(&file.keys, RopeStyle::Pairs, rotated, common.context)?.with_factors(file)?,
+        temperature: None,
         scale: scale.unwrap_or(heads.scale()),
         window: None,
         sinks: false,
@@ -59,7 +60,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
 }
 
 /// The feed-forward blocks of all layers. The key for the width of dense layers is also that for experts.
-fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Block>>, Error> {
+pub(super) fn feed_forward(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Box<dyn Block>>, Error> {
     const WIDTH: &str = "feed_forward_length";
     let (keys, hidden) = (&file.keys, common.hidden);
     let experts = match Count::read_opt(keys)? {

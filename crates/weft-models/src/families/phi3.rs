@@ -50,6 +50,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         joined: file.gguf.tensor("blk.0.attn_q.weight").is_none(),
         qk_norm: None,
         rope: rope.with_long_factors(file, common.context)?,
+        temperature: None,
         scale: heads.only_scale(keys)?,
         window: None,
         sinks: false,

@@ -57,6 +57,7 @@ pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped
         joined: false,
         qk_norm: None,
         rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
+        temperature: None,
         scale: heads.only_scale(&file.keys)?,
         window: None,
         sinks: false,

@@ -91,6 +91,11 @@ fn mixtral_layer() {
 }
 
 #[test]
+fn mistral3_layer() {
+    segments_are(&support::mistral3(), layer(1), expect_file!["goldens/mistral3.graph"]);
+}
+
+#[test]
 fn qwen2_layer() {
     segments_are(&support::qwen2(), layer(1), expect_file!["goldens/qwen2.graph"]);
 }

@@ -39,7 +39,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 13] = [
+const MODELS: [fn() -> File; 14] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -53,10 +53,11 @@ const MODELS: [fn() -> File; 13] = [
     support::gpt_oss,
     support::gemma3,
     support::v3,
+    support::mistral3,
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 30] = [
+const MORE_KEYS: [&str; 31] = [
     "nextn_predict_layers",
     "expert_group_count",
     "expert_group_used_count",
@@ -75,6 +76,7 @@ const MORE_KEYS: [&str; 30] = [
     "rope.scaling.yarn_beta_slow",
     "rope.scaling.yarn_ext_factor",
     "rope.scaling.yarn_attn_factor",
+    "rope.scaling.yarn_log_multiplier",
     "expert_shared_count",
     "expert_gating_func",
     "expert_weights_norm",

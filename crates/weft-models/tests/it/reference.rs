@@ -66,6 +66,15 @@ impl Reference<'_> {
         }
     }
 
+    /// What queries at this position are multiplied by.
+    fn temperature(&self, pos: usize) -> f64 {
+        let key = |name: &str| format!("{}.{name}", self.architecture());
+        let metadata = self.gguf.metadata();
+        let Some(scale) = metadata.f32(&key("attention.temperature_scale")).unwrap() else { return 1.0 };
+        let length = metadata.require_u32(&key("rope.scaling.original_context_length")).unwrap() as usize;
+        1.0 + f64::from(scale) * ((1 + pos / length) as f64).ln()
+    }
+
     /// Norms each head, if the file has a norm for heads.
     fn norm_heads(&self, name: &str, heads: &mut [f64]) {
         if self.gguf.tensor(name).is_some() {
@@ -117,6 +126,7 @@ impl Reference<'_> {
             q.chunks_exact_mut(WIDTH)
                 .chain(k.chunks_exact_mut(WIDTH))
                 .for_each(|head| self.rotate(head, pos, window < usize::MAX));
+            q.iter_mut().for_each(|q| *q *= self.temperature(pos));
             keys.push(k);
             values.push(self.linear(&name("attn_v"), &h, None, KV_HEADS * WIDTH));
             let mut joined = vec![0.0; HEADS * WIDTH];
@@ -192,6 +202,20 @@ fn with_a_window_and_sinks() {
         }
     }
     agree(&file, 16, 1.0);
+}
+
+#[test]
+fn with_queries_scaled_by_position() {
+    let mut file = support::mistral3();
+    file.set("mistral3.rope.scaling.type", "linear");
+    agree(&file, 16, 16.0);
+    // Without a step within the context, and without the key, there is no scale.
+    let plain = |file: &File| file.build().unwrap().segments[1].graph.to_string();
+    file.set("mistral3.rope.scaling.original_context_length", 32u32);
+    let short = plain(&file);
+    file.keys.remove("mistral3.attention.temperature_scale");
+    assert_eq!(short, plain(&file));
+    assert_ne!(short, plain(&support::mistral3()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 
 use crate::support::{self, File};
 
-fn models() -> [File; 13] {
+fn models() -> [File; 14] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
     [
@@ -23,6 +23,7 @@ fn models() -> [File; 13] {
         support::phi3(),
         support::gpt_oss(),
         support::gemma3(),
+        support::mistral3(),
     ]
 }
 
@@ -71,7 +72,7 @@ fn a_tensor_of_another_shape_is_named() {
 }
 
 /// Keys that are optional, or for which the files have the default.
-const DEFAULTED: [&str; 16] = [
+const DEFAULTED: [&str; 17] = [
     "feed_forward_length",
     "expert_shared_feed_forward_length",
     "leading_dense_block_count",
@@ -88,6 +89,7 @@ const DEFAULTED: [&str; 16] = [
     "rope.scaling.original_context_length",
     "rope.scaling.yarn_log_multiplier",
     "attention.sliding_window_pattern",
+    "attention.temperature_scale",
 ];
 
 /// Keys whose default contradicts the tensors of the files.
@@ -217,6 +219,10 @@ fn error_messages() {
     refused(support::gemma3, &|f| f.set("gemma3.final_logit_softcapping", 30f32));
     refused(support::gemma3, &|f| f.set("gemma3.rope.freq_base_swa", 1f32));
     refused(support::gemma3, &|f| f.set("gemma3.attention.scale", 0.5f32));
+    refused(support::mistral3, &|f| f.set("mistral3.rope.dimension_count", 8u32));
+    refused(support::mistral3, &|f| f.set("mistral3.attention.scale", 0.5f32));
+    refused(support::mistral3, &|f| f.set("mistral3.attention.temperature_scale", -0.1f32));
+    refused(support::mistral3, &|f| f.set("mistral3.context_length", 4096u32));
     refused(support::qwen2, &|f| f.set("qwen2.attention.scale", 1.0f32));
     refused(support::qwen3, &|f| f.set("qwen3.attention.scale", 0.5f32));
     refused(support::qwen3moe, &|f| f.set("qwen3moe.attention.scale", f32::NAN));

@@ -273,6 +273,18 @@ fn with_experts(file: &mut File) {
     }
 }
 
+/// The `llama` with YaRN that leaves the tables as they are, and queries scaled from position 2, 4, … on: Ministral 3.
+pub(crate) fn mistral3() -> File {
+    let mut file = renamed(llama(), "llama", "mistral3");
+    file.set("mistral3.context_length", 32u32);
+    file.set("mistral3.rope.scaling.type", "yarn");
+    file.set("mistral3.rope.scaling.factor", 16f32);
+    file.set("mistral3.rope.scaling.original_context_length", 2u32);
+    file.set("mistral3.rope.scaling.yarn_log_multiplier", 1f32);
+    file.set("mistral3.attention.temperature_scale", 0.5f32);
+    file
+}
+
 /// The `llama` with biases on queries, keys and values: Qwen2.
 pub(crate) fn qwen2() -> File {
     let mut file = renamed(llama(), "llama", "qwen2");

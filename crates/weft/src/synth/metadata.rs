@@ -47,8 +47,13 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
         set("rope.scaling.type", "yarn".into());
         set("rope.scaling.factor", yarn.factor.into());
         set("rope.scaling.original_context_length", yarn.original_context.into());
-        if yarn.mscale > 0.0 {
-            set("rope.scaling.yarn_log_multiplier", (0.1 * yarn.mscale).into());
+        // DeepSeek's files have a tenth of it.
+        let multiplier = if preset.is_ministral() { yarn.mscale } else { 0.1 * yarn.mscale };
+        if multiplier > 0.0 {
+            set("rope.scaling.yarn_log_multiplier", multiplier.into());
+        }
+        if preset.is_ministral() {
+            set("attention.temperature_scale", 0.1f32.into());
         }
     }
     if let Some(window) = preset.window {

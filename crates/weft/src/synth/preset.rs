@@ -1,11 +1,13 @@
 //! The shapes of synthetic models: those of published models, and tiny ones.
 
+mod odd;
 mod real;
 mod shape;
 mod tiny;
 
 use anyhow::{Result, anyhow};
 
+use odd::ODD;
 use real::REAL;
 pub(crate) use shape::{Attention, Experts, Gating, Preset};
 use tiny::TINY;
@@ -29,12 +31,17 @@ pub(crate) const NAMES: &[&str] = &{
     names
 };
 
-/// All presets: real models, then tiny ones.
+/// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    let mut all = [REAL[0]; REAL.len() + TINY.len()];
-    let mut i = 0;
+    const PARTS: [&[Preset]; 3] = [REAL, TINY, ODD];
+    let mut all = [REAL[0]; REAL.len() + TINY.len() + ODD.len()];
+    let (mut part, mut first, mut i) = (0, 0, 0);
     while i < all.len() {
-        all[i] = if i < REAL.len() { REAL[i] } else { TINY[i - REAL.len()] };
+        if i == first + PARTS[part].len() {
+            first = i;
+            part += 1;
+        }
+        all[i] = PARTS[part][i - first];
         i += 1;
     }
     all

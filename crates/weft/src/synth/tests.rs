@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 use expect_test::expect;
 use sha2::{Digest, Sha256};
 use weft_engine::inspect::{CostModel, ExplainOptions, explain};
-use weft_gguf::{Gguf, Writer};
+use weft_gguf::Gguf;
 use weft_ir::{Op, Sizes, Switches, Tensor, Values};
 use weft_models::{BuildOptions, ModelGraph, build};
 
 use super::preset::{Attention, Experts, Gating, PRESETS};
 use super::*;
-use crate::synth::testing::{options, write, write_tiny};
+use crate::synth::testing::{options, write, write_header, write_tiny};
 use crate::tensor_types::QUANT_MIXES;
 use crate::test_folder::TestFolder;
 
@@ -130,6 +130,7 @@ fn presets_have_the_size_of_the_real_models() {
         ("gpt-oss-20b", 20.91e9, 12.0),
         ("gpt-oss-120b", 116.83e9, 66.2),
         ("gemma-3-1b", 0.9999e9, 0.72),
+        ("ministral-3-8b", 8.49e9, 4.95),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;
@@ -138,20 +139,6 @@ fn presets_have_the_size_of_the_real_models() {
         let bytes = tensors.iter().map(|tensor| tensor.bytes() as f64).sum::<f64>();
         assert!((bytes / 1e9 - size).abs() < 0.1, "{name}: {bytes}");
     }
-}
-
-/// Writes the header of a model, followed by zeros instead of weights: a sparse file, which takes no space.
-fn write_header(options: &SynthOptions, path: &Path) {
-    let Model { metadata, tensors, .. } = Model::new(options).unwrap();
-    let mut writer = Writer::new(metadata).unwrap();
-    for PlannedTensor { name, ty, shape } in &tensors {
-        writer.declare(name, *ty, shape).unwrap();
-    }
-    let mut file = fs::File::create(path).unwrap();
-    drop(writer.to_stream(&mut file).unwrap());
-    let padded = |tensor: &PlannedTensor| tensor.bytes().next_multiple_of(32);
-    let header = file.metadata().unwrap().len();
-    file.set_len(header + tensors.iter().map(padded).sum::<u64>()).unwrap();
 }
 
 /// The whole of GLM-4.7-Flash at its real size: no weight is read to count the kernels of a token.
@@ -210,9 +197,11 @@ fn presets_are_models_of_the_right_shape() {
             let graph = model.segments[1 + index].graph.to_string();
             let router =
                 [("sigmoid", "sigmoid"), ("exp", "softmax"), ("max", "normalised"), ("const 1.8", "x 1.8")];
-            let router = router.iter().filter(|(op, _)| graph.contains(&format!(" = {op} ")));
+            let summary = &layer.feed_forward.summary;
+            let routes = summary.contains(" experts");
+            let router = router.iter().filter(|(op, _)| routes && graph.contains(&format!(" = {op} ")));
             let router: String = router.map(|(_, word)| format!(", {word}")).collect();
-            writeln!(text, "    {}{router}", layer.feed_forward.summary).unwrap();
+            writeln!(text, "    {summary}{router}").unwrap();
         }
     }
     expect![[r#"
@@ -280,8 +269,12 @@ fn presets_are_models_of_the_right_shape() {
             with 4 of 128 experts of 2880, sigmoid, softmax, normalised
         gemma-3-1b: gemma3, 262144 tokens, scale 0.0625
             grouped: 4 heads of 256, 1 of keys and values, over the last 512 positions
-            dense of 6912, sigmoid
-            dense of 6912, sigmoid
+            dense of 6912
+            dense of 6912
+        ministral-3-8b: mistral3, 131072 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 8 of keys and values, queries scaled by position
+            dense of 14336
+            dense of 14336
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -310,30 +303,55 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 4 heads of 32, 4 of keys and values
             with 2 of 6 experts of 64 and a shared one of 96, sigmoid, softmax
             with 2 of 6 experts of 64 and a shared one of 96, sigmoid, softmax
-        qwen2moe-odd: qwen2moe, 576 tokens, scale 0.17677669
-            grouped: 3 heads of 32, 1 of keys and values
-            with 2 of 5 experts of 32 and a shared one of 96, sigmoid, softmax
-            with 2 of 5 experts of 32 and a shared one of 96, sigmoid, softmax
         glm4moe-tiny: glm4moe, 384 tokens, scale 0.17677669
             grouped: 6 heads of 32, 2 of keys and values
             dense of 160
             with 2 of 6 experts and 1 shared of 64, sigmoid, normalised, x 1.8
-        glm4moe-odd: glm4moe, 352 tokens, scale 0.125
-            grouped: 3 heads of 64, 1 of keys and values
-            dense of 160
-            with 2 of 5 experts and 2 shared of 32, sigmoid, normalised
         phi4-tiny: phi3, 384 tokens, scale 0.17677669
             grouped: 4 heads of 32, 2 of keys and values
-            dense of 224
-            dense of 224
-        phi4-odd: phi3, 384 tokens, scale 0.17677669
-            grouped: 3 heads of 32, 1 of keys and values
             dense of 224
             dense of 224
         ds3-tiny: deepseek2, 384 tokens, scale 0.23423177
             latent: 4 heads of 32 + 32, keys and values of rank 64, queries of rank 64
             dense of 160
             with 3 of 12 experts and 1 shared of 32, sigmoid, normalised
+        gpt-oss-tiny: gpt-oss, 1536 tokens, scale 0.17677669
+            grouped: 6 heads of 32, 2 of keys and values, over the last 12 positions
+            with 3 of 8 experts of 96, sigmoid, softmax, normalised
+            grouped: 6 heads of 32, 2 of keys and values
+            with 3 of 8 experts of 96, sigmoid, softmax, normalised
+        gemma3-tiny: gemma3, 512 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values, over the last 12 positions
+            dense of 224
+            dense of 224
+        ministral-tiny: mistral3, 512 tokens, scale 0.17677669
+            grouped: 6 heads of 32, 2 of keys and values, queries scaled by position
+            dense of 256
+            dense of 256
+        qwen2-odd: qwen2, 576 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 160
+            dense of 160
+        qwen3-odd: qwen3, 576 tokens, scale 0.17677669
+            grouped: 5 heads of 32, 1 of keys and values
+            dense of 160
+            dense of 160
+        qwen3moe-odd: qwen3moe, 576 tokens, scale 0.125
+            grouped: 3 heads of 64, 1 of keys and values
+            with 2 of 5 experts of 32, softmax, normalised
+            with 2 of 5 experts of 32, softmax, normalised
+        qwen2moe-odd: qwen2moe, 576 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            with 2 of 5 experts of 32 and a shared one of 96, sigmoid, softmax
+            with 2 of 5 experts of 32 and a shared one of 96, sigmoid, softmax
+        glm4moe-odd: glm4moe, 352 tokens, scale 0.125
+            grouped: 3 heads of 64, 1 of keys and values
+            dense of 160
+            with 2 of 5 experts and 2 shared of 32, sigmoid, normalised
+        phi4-odd: phi3, 384 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 224
+            dense of 224
         ds3-odd: deepseek2, 352 tokens, scale 0.125
             latent: 3 heads of 32 + 32, keys and values of rank 64, queries of rank 64
             dense of 96
@@ -342,24 +360,19 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 3 heads of 32, 1 of keys and values
             dense of 160
             dense of 160
-        gpt-oss-tiny: gpt-oss, 1536 tokens, scale 0.17677669
-            grouped: 6 heads of 32, 2 of keys and values, over the last 12 positions
-            with 3 of 8 experts of 96, sigmoid, softmax, normalised
-            grouped: 6 heads of 32, 2 of keys and values
-            with 3 of 8 experts of 96, sigmoid, softmax, normalised
         gpt-oss-odd: gpt-oss, 384 tokens, scale 0.125
             grouped: 3 heads of 64, 1 of keys and values, over the last 7 positions
             with 2 of 5 experts of 32, sigmoid, softmax, normalised
             grouped: 3 heads of 64, 1 of keys and values
             with 2 of 5 experts of 32, sigmoid, softmax, normalised
-        gemma3-tiny: gemma3, 512 tokens, scale 0.17677669
-            grouped: 4 heads of 32, 2 of keys and values, over the last 12 positions
-            dense of 224, sigmoid
-            dense of 224, sigmoid
         gemma3-odd: gemma3, 416 tokens, scale 0.125
             grouped: 3 heads of 64, 1 of keys and values, over the last 7 positions
-            dense of 160, sigmoid
-            dense of 160, sigmoid
+            dense of 160
+            dense of 160
+        ministral-odd: mistral3, 416 tokens, scale 0.125
+            grouped: 3 heads of 64, 1 of keys and values, queries scaled by position
+            dense of 160
+            dense of 160
     "#]]
     .assert_eq(&text);
 }

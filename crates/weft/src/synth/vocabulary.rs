@@ -5,7 +5,7 @@ mod families;
 
 use weft_gguf::{Metadata, Strings};
 
-pub(crate) use families::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
+pub(crate) use families::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN, TEKKEN};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;
@@ -37,6 +37,14 @@ enum Kind {
         /// The number of tokens from the first special one to the end of the vocabulary.
         from_end: u32,
     },
+    /// The same, with the special tokens first.
+    WordsAfterSpecial {
+        /// `tokenizer.ggml.pre`.
+        pre: &'static str,
+        /// The first token that is no special one. In vocabularies that have less than twice as many tokens, it comes right after
+        /// the special tokens that are named.
+        first_word: u32,
+    },
     /// SentencePiece, whose special tokens are the first.
     Pieces {
         /// Whether texts begin with a space that they do not have.
@@ -51,11 +59,41 @@ impl Family {
             Kind::Words { pre, from_end } => {
                 self.describe_words(pre, size.saturating_sub(from_end), size, metadata);
             }
+            Kind::WordsAfterSpecial { pre, .. } => {
+                self.describe_words_after_special(pre, self.first_word(size), size, metadata);
+            }
             Kind::Pieces { begins_with_space } => {
                 self.describe_pieces(begins_with_space, size as usize, metadata);
             }
         }
         metadata.insert("tokenizer.chat_template", self.chat_template);
+    }
+
+    /// The first token that stands for text, of a vocabulary with `size` tokens.
+    fn first_word(&self, size: u32) -> u32 {
+        match self.kind {
+            Kind::WordsAfterSpecial { first_word, .. } if size >= 2 * first_word => first_word,
+            Kind::WordsAfterSpecial { .. } => self.special.len() as u32,
+            Kind::Words { .. } | Kind::Pieces { .. } => 0,
+        }
+    }
+
+    /// Writes the metadata of a byte-level tokenizer with `size` tokens, up to this one special ones.
+    fn describe_words_after_special(&self, pre: &str, first_word: u32, size: u32, metadata: &mut Metadata) {
+        let mut tokens = Strings::default();
+        let mut types = Vec::new();
+        for (special, ty) in self.special {
+            tokens.push(special);
+            types.push(*ty);
+        }
+        for id in tokens.len()..first_word as usize {
+            tokens.push(format!("<SPECIAL_{id}>"));
+            types.push(CONTROL);
+        }
+        let words = TextTokens::new(size.saturating_sub(first_word) as usize);
+        words.tokens.iter().for_each(|token| tokens.push(token));
+        types.resize(size as usize, NORMAL);
+        self.finish_words(pre, (tokens, types, words.merges), 0, metadata);
     }
 
     /// Writes the metadata of a byte-level tokenizer with `size` tokens, from this one on special ones.
@@ -70,6 +108,17 @@ impl Family {
             tokens.push(format!("[PAD{id}]"));
             types.push(UNUSED);
         }
+        self.finish_words(pre, (tokens, types, merges), first_special, metadata);
+    }
+
+    /// Writes the metadata of a byte-level tokenizer: its tokens, their types, the merges, and which is the first special one.
+    fn finish_words(
+        &self,
+        pre: &str,
+        (tokens, types, merges): (Strings, Vec<i32>, Strings),
+        first_special: u32,
+        metadata: &mut Metadata,
+    ) {
         metadata.insert("tokenizer.ggml.model", "gpt2");
         metadata.insert("tokenizer.ggml.pre", pre);
         metadata.insert("tokenizer.ggml.tokens", tokens);
@@ -184,7 +233,7 @@ mod tests {
     impl Family {
         fn pre(&self) -> Option<&'static str> {
             match self.kind {
-                Kind::Words { pre, .. } => Some(pre),
+                Kind::Words { pre, .. } | Kind::WordsAfterSpecial { pre, .. } => Some(pre),
                 Kind::Pieces { .. } => None,
             }
         }
@@ -193,7 +242,7 @@ mod tests {
         fn first_after_text(&self, size: u32) -> u32 {
             match self.kind {
                 Kind::Words { from_end, .. } => size - from_end,
-                Kind::Pieces { .. } => size,
+                Kind::WordsAfterSpecial { .. } | Kind::Pieces { .. } => size,
             }
         }
     }
@@ -227,7 +276,7 @@ mod tests {
         tokenizer
     }
 
-    const FAMILIES: [(&Family, u32); 11] = [
+    const FAMILIES: [(&Family, u32); 13] = [
         (&GLM, 2048),
         (&GLM, 154_880),
         (&DEEPSEEK, 102_400),
@@ -239,6 +288,8 @@ mod tests {
         (&MISTRAL, 32_000),
         (&PHI4, 512),
         (&PHI4, 100_352),
+        (&TEKKEN, 512),
+        (&TEKKEN, 131_072),
     ];
 
     #[test]
@@ -263,7 +314,7 @@ mod tests {
         for (family, size) in FAMILIES {
             let tokenizer = tokenizer(family, size);
             let pieces = family.pre().is_none();
-            for id in (128..family.first_after_text(size)).step_by(97) {
+            for id in (family.first_word(size) + 128..family.first_after_text(size)).step_by(97) {
                 // SentencePiece puts a space before every text.
                 let begins = |id| tokenizer.token_bytes(id).starts_with(b" ");
                 if pieces && (id < 259 || !begins(id)) {
@@ -336,6 +387,9 @@ mod tests {
         let (prompt, ids) = chat(&MISTRAL, 32_000);
         assert_eq!(prompt, "<s>Be brief.\n\n[INST] hi [/INST] ho</s>[INST] hm [/INST]");
         assert_eq!((ids[0], ids.iter().filter(|id| **id == 2).count()), (1, 1));
+        let (prompt, ids) = chat(&TEKKEN, 131_072);
+        assert_eq!(prompt, "<s>[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST]hi[/INST]ho</s>[INST]hm[/INST]");
+        assert_eq!((ids[..2].to_vec(), ids[ids.len() - 1]), (vec![1, 17], 4));
         let (prompt, ids) = chat(&PHI4, 100_352);
         let turn = |(role, text): (&str, &str)| format!("<|im_start|>{role}<|im_sep|>{text}<|im_end|>");
         let turns = [("system", "Be brief."), ("user", "hi"), ("assistant", "ho"), ("user", "hm")];

@@ -1,7 +1,7 @@
 //! The shapes of published models.
 
 use super::shape::{Attention, Experts, Gating, Preset, Yarn};
-use crate::synth::vocabulary::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN};
+use crate::synth::vocabulary::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN, TEKKEN};
 
 pub(super) const REAL: &[Preset] = &[
     // zai-org/GLM-4.7-Flash, config.json
@@ -435,5 +435,25 @@ pub(super) const REAL: &[Preset] = &[
         vocabulary: 262_144,
         family: &GEMMA,
         tied: true,
+    },
+    // mistralai/Ministral-3-8B-Instruct-2512, config.json: the text's part
+    Preset {
+        name: "ministral-3-8b",
+        architecture: "mistral3",
+        layers: 34,
+        context: 262_144,
+        hidden: 4096,
+        heads: 32,
+        attention: Attention::Grouped { kv_heads: 8, width: 128, bias: false, qk_norm: false, rotated: None },
+        dense: 14_336,
+        experts: None,
+        rms_eps: 1e-5,
+        rope_base: 1e6,
+        yarn: Some(Yarn { factor: 16.0, original_context: 16_384, mscale: 1.0, sharpening: 1.0 }),
+        long_rope: None,
+        window: None,
+        vocabulary: 131_072,
+        family: &TEKKEN,
+        tied: false,
     },
 ];

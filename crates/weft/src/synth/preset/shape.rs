@@ -127,6 +127,11 @@ impl Preset {
         self.architecture == "gpt-oss"
     }
 
+    /// Whether queries are scaled by their position, and YaRN's multiplier is that of the tables.
+    pub(crate) fn is_ministral(&self) -> bool {
+        self.architecture == "mistral3"
+    }
+
     /// Whether networks use GELU, branches end in a norm, and embeddings are scaled.
     pub(crate) fn is_gemma(&self) -> bool {
         self.architecture == "gemma3"

@@ -191,6 +191,39 @@ pub(crate) const MISTRAL: Family = Family {
                     {% else %}{{ m.content }}\n\n{% endif %}{% endfor %}",
 };
 
+/// Ministral 3, and other models with Mistral's tokenizer of 2024 and later (Tekken).
+pub(crate) const TEKKEN: Family = Family {
+    kind: Kind::WordsAfterSpecial { pre: "tekken", first_word: 1000 },
+    special: &[
+        ("<unk>", CONTROL),
+        ("<s>", CONTROL),
+        ("</s>", CONTROL),
+        ("[INST]", CONTROL),
+        ("[/INST]", CONTROL),
+        ("[AVAILABLE_TOOLS]", CONTROL),
+        ("[/AVAILABLE_TOOLS]", CONTROL),
+        ("[TOOL_RESULTS]", CONTROL),
+        ("[/TOOL_RESULTS]", CONTROL),
+        ("[TOOL_CALLS]", CONTROL),
+        ("[IMG]", CONTROL),
+        ("<pad>", CONTROL),
+        ("[IMG_BREAK]", CONTROL),
+        ("[IMG_END]", CONTROL),
+        ("[PREFIX]", CONTROL),
+        ("[MIDDLE]", CONTROL),
+        ("[SUFFIX]", CONTROL),
+        ("[SYSTEM_PROMPT]", CONTROL),
+        ("[/SYSTEM_PROMPT]", CONTROL),
+        ("[TOOL_CONTENT]", CONTROL),
+    ],
+    roles: &[("bos", 1), ("eos", 2), ("unknown", 0), ("padding", 11)],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}\
+                    {% if m.role == 'user' %}[INST]{{ m.content }}[/INST]\
+                    {% elif m.role == 'assistant' %}{{ m.content }}{{ eos_token }}\
+                    {% else %}[SYSTEM_PROMPT]{{ m.content }}[/SYSTEM_PROMPT]{% endif %}{% endfor %}",
+};
+
 /// Gemma 3. In real vocabularies the ends of turns are tokens 105 and 106.
 pub(crate) const GEMMA: Family = Family {
     kind: Kind::Pieces { begins_with_space: false },
