@@ -7,6 +7,7 @@ mod gemma3;
 mod glm4moe;
 mod gpt_oss;
 mod llama;
+mod mistral3;
 mod phi3;
 mod qwen;
 
@@ -18,6 +19,7 @@ const FAMILIES: &[&Family] = &[
     &llama::LLAMA,
     &llama::MISTRAL,
     &llama::MIXTRAL,
+    &mistral3::MISTRAL3,
     &qwen::QWEN2,
     &qwen::QWEN2_MOE,
     &qwen::QWEN3,

@@ -91,7 +91,7 @@ impl Rope {
 
     fn write_yarn(&self, model: &mut Model<'_>) -> Result<()> {
         let factor = self.keys.require_f64("factor")?;
-        self.check_magnitude(factor, model.architecture == "deepseek2")?;
+        self.check_magnitude(factor, model.architecture)?;
         model.arch("rope.scaling.type", "yarn");
         model.arch("rope.scaling.factor", factor as f32);
         let original =
@@ -110,9 +110,9 @@ impl Rope {
         Ok(())
     }
 
-    /// Checks that cosines and sines have the magnitude that readers of a file compute: YaRN's own, or for families with DeepSeek's
-    /// `mscale_all_dim` none, because it is on the scores.
-    fn check_magnitude(&self, factor: f64, has_mscale: bool) -> Result<()> {
+    /// Checks that cosines and sines have the magnitude that readers of a file compute: YaRN's own, for DeepSeek with `mscale_all_dim`
+    /// none, because it is on the scores, and for Ministral YaRN's own over that with `mscale_all_dim`.
+    fn check_magnitude(&self, factor: f64, architecture: &str) -> Result<()> {
         let own = 0.1 * factor.max(1.0).ln() + 1.0;
         for key in ["attention_factor", "attn_factor"] {
             if let Some(found) = self.keys.f64(key)?.filter(|found| (found - own).abs() > 1e-4) {
@@ -122,13 +122,15 @@ impl Rope {
         }
         let all = self.keys.f64("mscale_all_dim")?.filter(|all| *all != 0.0);
         let Some(all) = all else { return Ok(()) };
-        if !has_mscale {
-            return Err(self.keys.mismatch("mscale_all_dim", "none in this family", &all.into()));
-        }
+        let (read, what) = match architecture {
+            "deepseek2" => (all, "the same as `mscale_all_dim`, "),
+            "mistral3" => (1.0, ""),
+            _ => return Err(self.keys.mismatch("mscale_all_dim", "none in this family", &all.into())),
+        };
         match self.keys.f64("mscale")?.unwrap_or(1.0) {
-            same if same == all => Ok(()),
+            same if same == read => Ok(()),
             other => {
-                let expected = format!("the same as `mscale_all_dim`, {all}: readers compute no other");
+                let expected = format!("{what}{read}: readers compute no other");
                 Err(self.keys.mismatch("mscale", &expected, &other.into()))
             }
         }
@@ -151,6 +153,22 @@ impl Rope {
     /// YaRN's scale of attention, as DeepSeek counts it.
     pub(crate) fn mscale_all_dim(&self) -> Result<Option<f64>> {
         self.keys.f64("mscale_all_dim")
+    }
+
+    /// What Ministral's files say of positions besides: how queries are scaled by theirs, and `mscale_all_dim`.
+    ///
+    /// # Errors
+    ///
+    /// If the model is scaled in another way than by YaRN, or lacks one.
+    pub(crate) fn ministral(&self) -> Result<(f64, f64)> {
+        if self.kind != "yarn" {
+            return Err(self.keys.mismatch(
+                "rope_type",
+                "yarn, as Ministral 3 has it",
+                &self.kind.as_str().into(),
+            ));
+        }
+        Ok((self.keys.require_f64("llama_4_scaling_beta")?, self.keys.require_f64("mscale_all_dim")?))
     }
 
     /// Llama 3's factors: short wavelengths stay, long ones are divided, those between are mixed. Other kinds have none.

@@ -37,7 +37,8 @@ pub(super) const MIXTRAL: Family = Family {
     ..LLAMA
 };
 
-fn dense(model: &mut Model<'_>, names_head: bool) -> Result<()> {
+/// Writes keys and tensors of a model without experts.
+pub(super) fn dense(model: &mut Model<'_>, names_head: bool) -> Result<()> {
     let sizes = start(model, names_head)?;
     for layer in 0..sizes.layers {
         let mut rules = attention(&sizes);

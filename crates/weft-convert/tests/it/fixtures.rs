@@ -24,7 +24,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 const GUESSED: [&str; 3] = ["general.basename", "general.version", "general.finetune"];
 
 /// Fixtures whose weights are computed.
-const WITHOUT_WEIGHTS: [&str; 11] = [
+const WITHOUT_WEIGHTS: [&str; 12] = [
     "mixtral",
     "qwen2",
     "qwen2-moe",
@@ -36,6 +36,7 @@ const WITHOUT_WEIGHTS: [&str; 11] = [
     "phi3-long",
     "gpt-oss",
     "gemma3",
+    "ministral3",
 ];
 
 /// Name, then type and value, as `make.py` lists them.

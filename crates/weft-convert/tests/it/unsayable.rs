@@ -117,6 +117,21 @@ fn magnitudes_of_yarn_that_readers_do_not_compute() {
     passes("Qwen2ForCausalLM", mscale(1.0, 0.0), "rope");
     check("DeepseekV3ForCausalLM", mscale(1.0, 0.5), "expected the same as `mscale_all_dim`, 0.5");
     passes("DeepseekV3ForCausalLM", mscale(0.5, 0.5), "rope");
+    let family = "Ministral3ForCausalLM";
+    let ministral = |more: Value| with(json!({ "model_type": "ministral3" }), yarn(more));
+    let scales = json!({ "mscale": 0.5, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1 });
+    check(family, ministral(scales), "`rope_scaling.mscale` is 0.5; expected 1: readers compute no other");
+    check(family, ministral(json!({})), "`rope_scaling.llama_4_scaling_beta` is missing");
+    check(
+        family,
+        json!({ "model_type": "mistral4" }),
+        "`model_type` is \"mistral4\"; expected ministral3 or mistral",
+    );
+    check(
+        family,
+        json!({ "model_type": "ministral3" }),
+        "`rope_scaling.rope_type` is \"default\"; expected yarn",
+    );
 }
 
 #[test]
