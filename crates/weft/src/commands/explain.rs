@@ -3,6 +3,7 @@
 mod diagram;
 mod dot;
 mod facts;
+mod families;
 mod flows;
 mod html;
 mod json;

@@ -21,6 +21,31 @@ fn a_model_as_text() {
 }
 
 #[test]
+fn an_unknown_architecture_is_shown_beside_the_nearest() {
+    let folder = Folder::new();
+    let path = folder.join("unknown.gguf");
+    let gguf = weft_gguf::Gguf::open(&model("gpt-oss-odd-q4_0")).unwrap();
+    let mut metadata = gguf.metadata().clone();
+    metadata.insert("general.architecture", "mimo2");
+    metadata.insert("mimo2.attention.sliding_window", 7u32);
+    let mut writer = weft_gguf::Writer::new(metadata).unwrap();
+    for tensor in gguf.tensors() {
+        writer.declare(&tensor.name.replace("attn_sinks", "attn_sink"), tensor.ty, &tensor.shape).unwrap();
+    }
+    let mut data = writer.create(&path).unwrap();
+    for tensor in gguf.tensors() {
+        data.write(&tensor.name.replace("attn_sinks", "attn_sink"), gguf.data(tensor)).unwrap();
+    }
+    data.finish().unwrap();
+    let expected = "the nearest is `gpt-oss`, but this file also has `attn_sink.weight`";
+    let path = path.to_str().unwrap();
+    let shown = weft(["inspect", path]).run();
+    assert!(format!("{shown:?}").contains(expected), "{shown:?}");
+    let error = weft(["run", path, "Hello"]).run().failed(1);
+    assert!(error.contains("architecture `mimo2` is not supported") && error.contains(expected), "{error}");
+}
+
+#[test]
 fn the_memory_that_a_model_needs_on_a_device() {
     let path = model("glm-tiny-q4_0");
     let inspect = |more: &[&str]| weft([&["inspect", path.to_str().unwrap()], more].concat()).run();
