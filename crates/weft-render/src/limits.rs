@@ -58,6 +58,10 @@ pub struct Limits {
     pub early_words: u32,
     /// Matrix units for signed bytes: 16 rows of 32 times 8 columns in one instruction of a subgroup.
     pub matrix: bool,
+    /// Whether products on matrix units copy the weights of their first stages before they wait for the launch before.
+    pub matrix_stages_ahead: bool,
+    /// Whether they have all that they multiply in workgroup memory at once, in short steps and where it fits.
+    pub matrix_whole: bool,
     /// Matrix units for halves: 16 rows of 16 times 8 columns, added to floats, in one instruction of a
     /// subgroup.
     pub matrix_halves: bool,
@@ -99,6 +103,8 @@ impl Limits {
             tiles: false,
             early_words: 128,
             matrix: false,
+            matrix_stages_ahead: false,
+            matrix_whole: false,
             matrix_halves: false,
             warpgroups: false,
             most_shared_bytes: 48 << 10,
@@ -125,6 +131,8 @@ impl Limits {
             tiles: false,
             early_words: 0,
             matrix: false,
+            matrix_stages_ahead: false,
+            matrix_whole: false,
             matrix_halves: false,
             warpgroups: false,
             most_shared_bytes: 0,
@@ -183,6 +191,8 @@ impl Limits {
         Limits {
             processors,
             matrix: major >= 8,
+            matrix_stages_ahead: true,
+            matrix_whole: true,
             matrix_halves: true,
             warpgroups: major == 9,
             most_shared_bytes: match (major, minor) {

@@ -208,6 +208,9 @@ impl<'a> Job<'a> {
         let dependent = limits.dependent_launch && max.tokens <= EARLY_TOKENS;
         let one_row = needed <= u64::from(grid.wide);
         w.waits = dependent;
+        if dependent && limits.matrix_whole {
+            w.whole_words = whole_words(needed, limits);
+        }
         if !one_row {
             w.wait();
         }
@@ -296,6 +299,14 @@ fn joining(part: &Part, split: &Split, limits: &Limits) -> Split {
         Anchor::Attend(_) => *split,
         _ => Split { width: u32::try_from(part.cols).unwrap_or(u32::MAX), ..*split },
     }
+}
+
+/// Words of workgroup memory in which products on matrix units may have all that they multiply, if their kernel has so many
+/// workgroups. Of more than two rounds, several should be on a multiprocessor.
+fn whole_words(groups: u64, limits: &Limits) -> u32 {
+    let few = groups <= 2 * u64::from(limits.processors);
+    let bytes: u32 = if few { 176 << 10 } else { 64 << 10 };
+    bytes.min(limits.most_shared_bytes.saturating_sub(16 << 10)) / 4
 }
 
 /// Words of a line of memory.

@@ -14,8 +14,10 @@ pub fn of_one_matrix_or_one_per_head(device: &mut dyn Device) {
     for ty in weight_types().filter(|ty| ty.is_quantised()) {
         let unit = ty.block_len();
         // A single tile, columns that warps share with rows, and more than a workgroup has; the heads have matrices of
-        // their own.
-        for (heads, n, blocks, tokens) in [(1, 48, 3, 17), (3, 64, 2, 70), (1, 192, 1, 64), (2, 256, 3, 65)] {
+        // their own. And short steps, where warps share sums.
+        for (heads, n, blocks, tokens) in
+            [(1, 48, 3, 17), (3, 64, 2, 70), (1, 192, 1, 64), (2, 256, 3, 65), (1, 32, 8, 16), (2, 48, 4, 32)]
+        {
             let k = unit * blocks;
             let x = random.floats(tokens * heads * k);
             let w = Arg::weight(ty, heads * n, k, random.weight(ty, heads * n * k));

@@ -38,10 +38,13 @@ pub(crate) fn write(
     (space, pass): (&Space, Pass),
     group: &Expr,
 ) -> Result<(), Why> {
-    w.wait();
     if let Pass::Sort(order) = pass {
         let picks = Picks::of(part).ok_or_else(|| form("rows without matrices of their own"))?;
         return sorted::sort(w, (&picks, space), &order, group);
+    }
+    // How rows are sorted is known after the launch before this one.
+    if !matches!(pass, Pass::Whole | Pass::Weighted(_)) {
+        w.wait();
     }
     let place = space.place(&mut w.code, group);
     match pass {
@@ -59,23 +62,28 @@ pub(crate) fn write(
         }),
         _ => {
             let first = place.row_to_read(&mut w.code, &Expr::U32(0)).axes;
-            let (mut tasks, mut results) = (Vec::new(), Vec::new());
-            for product in part.products() {
+            let joined = |product: &Product| match (&product.w.pick, pass) {
+                (Pick::Sum(_), Pass::Weighted(order)) => Some(order),
+                _ => None,
+            };
+            let mut tasks = Vec::new();
+            for product in part.products().iter().filter(|product| joined(product).is_none()) {
                 let number = match &product.w.pick {
                     Pick::Axis(axis) => first[*axis].clone(),
                     _ => Expr::U32(0),
                 };
-                results.push(match (&product.w.pick, pass) {
-                    (Pick::Sum(_), Pass::Weighted(order)) => Some(weighted(w, product, &place, &order)?),
-                    _ => {
-                        tasks.push(task(product, &number)?);
-                        None
-                    }
-                });
+                tasks.push(task(product, &number)?);
             }
             let mut multiplied = multiply_all(w, &tasks, &place, split)?.into_iter();
-            let results = results.into_iter().map(|known| known.or_else(|| multiplied.next()).unwrap_or(0));
-            store::program(w, part, &place, results.collect())
+            w.wait();
+            let mut results = Vec::new();
+            for product in part.products() {
+                results.push(match joined(product) {
+                    Some(order) => weighted(w, product, &place, &order)?,
+                    None => multiplied.next().unwrap_or(0),
+                });
+            }
+            store::program(w, part, &place, results)
         }
     }
 }
@@ -133,10 +141,10 @@ fn multiply_all(
         together.iter().map(|tasks| Shape::new(w, tasks, place, split)).collect::<Result<_, _>>()?;
     let deep = shapes[0].deep;
     let ring = shapes.iter().map(|shape| shape.ring_words()).max().unwrap_or(0);
-    let scales = shapes.iter().map(|shape| shape.scale_words()).max().unwrap_or(0);
+    let scales = shapes.iter().map(|shape| shape.all_scale_words()).max().unwrap_or(0);
     // The results take the place of operands, once no product needs them.
     let own = if deep == 1 { room * tasks.len() as u32 } else { 0 };
-    let (ring, scales) = (w.pool.room(ring.max(own)), w.pool.room(2 * scales));
+    let (ring, scales) = (w.pool.room(ring.max(own)), w.pool.room(scales));
     let shared: Vec<u32> = tasks
         .iter()
         .map(|_| if deep > 1 { w.pool.room(room.saturating_mul(split.reduce)) } else { 0 })

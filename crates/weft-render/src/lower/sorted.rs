@@ -74,6 +74,9 @@ pub(crate) fn sort(
     sorted: &Sorted,
     group: &Expr,
 ) -> Result<(), Why> {
+    if !(w.stages_ahead && w.is_settled(picks.ids.param)) {
+        w.wait();
+    }
     let (count, tile) = (word(picks.count)?, space.tile);
     let segments = w.code.lanes / MATRICES;
     let own = w.code.set("own", Expr::Lane % MATRICES);
@@ -111,6 +114,7 @@ pub(crate) fn sort(
         w.code.assign(&has, all);
         Ok(())
     })?;
+    w.wait();
     w.when(matrix.less(count), |w| {
         let place = w.code.var("place", &begin + &before);
         w.count("n", (from, to, 1), |w, n| {

@@ -284,6 +284,18 @@ impl Place {
         self.sorted.as_ref().map(|(_, count)| count)
     }
 
+    /// Whether row `i` of the tile exists.
+    pub(crate) fn has_row(&self, i: &Expr) -> Expr {
+        let Space { inner, tile, along_first, .. } = self.space;
+        match &self.sorted {
+            Some((_, count)) => i.less(count.clone()),
+            None if along_first && inner > 1 => {
+                ((&self.tile / inner) * tile + i).less(self.first_axis.clone())
+            }
+            None => (&self.tile * tile + i).less(&self.first_axis * inner),
+        }
+    }
+
     /// Row `i` of the tile, clamped to the last row: for reading.
     pub(crate) fn row_to_read(&self, code: &mut Builder, i: &Expr) -> Row {
         let mut row = self.row(code, i);

@@ -43,6 +43,10 @@ pub(crate) struct Writer<'k> {
     pub(crate) tiles: bool,
     /// Most words of weights that a lane loads ahead.
     pub(crate) early_words: u32,
+    /// Whether products on matrix units copy their first stages before they wait.
+    pub(crate) stages_ahead: bool,
+    /// Words of workgroup memory in which products on matrix units may have all that they multiply at once.
+    pub(crate) whole_words: u32,
     /// Whether each part waits for the launch before this one.
     pub(crate) waits: bool,
     /// Whether loads are kept in flight at the cost of registers: worth it where few workgroups run at once.
@@ -123,6 +127,8 @@ impl<'k> Writer<'k> {
             quads,
             tiles: limits.tiles && quads && !grows,
             early_words: limits.early_words,
+            stages_ahead: limits.matrix_stages_ahead,
+            whole_words: 0,
             waits: false,
             holds: true,
         }

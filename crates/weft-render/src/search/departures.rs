@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 22] = [
+static ALL: [(Departure, Choice); 24] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -52,6 +52,17 @@ static ALL: [(Departure, Choice); 22] = [
     (
         named("products.matrix=off", "No products are computed by matrix units."),
         Choice::Gpu(|limits| limits.matrix = false),
+    ),
+    (
+        named("products.stages=off", "Products on matrix units copy no weights before a workgroup waits."),
+        Choice::Text(|limits| limits.matrix_stages_ahead = false),
+    ),
+    (
+        named(
+            "products.whole=off",
+            "Products on matrix units have no more than some stages of what they multiply in workgroup memory.",
+        ),
+        Choice::Text(|limits| limits.matrix_whole = false),
     ),
     (
         named("attention.matrix=off", "No attention is computed by matrix units."),

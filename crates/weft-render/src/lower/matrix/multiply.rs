@@ -5,7 +5,7 @@
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
-use crate::lower::matrix::shape::{RING, ROW, Shape, Task, VECTOR};
+use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR};
 use crate::lower::matrix::stage::{Stages, swizzled};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
@@ -25,6 +25,8 @@ pub(crate) struct Multiply<'a> {
     mask: Expr,
     /// If rows are sorted, how many there are.
     count: Option<Expr>,
+    /// Whether weights may be read before the workgroup waits.
+    early: bool,
 }
 
 /// A lane's place among the warps, and in its own: `4 · g + t`.
@@ -63,9 +65,14 @@ impl<'a> Multiply<'a> {
             g: w.code.set("g", (Expr::Lane % WARP) / 4u32),
             t: w.code.set("t", Expr::Lane % 4u32),
         };
+        let known = tasks.iter().all(|task| w.is_weight(task.product.w.param));
+        let early = known && w.stages_ahead;
+        if !early {
+            w.wait();
+        }
         let stages = Stages::new(w, tasks, shape, place, rooms)?;
         let mask = shape.layout().operand_mask(&mut w.code);
-        Ok(Multiply { shape, stages, lanes, mask, count: place.sorted_rows().cloned() })
+        Ok(Multiply { shape, stages, lanes, mask, count: place.sorted_rows().cloned(), early })
     }
 
     /// Multiplies. Where warps have shares of the same sums, stores those of each product from these words of workgroup
@@ -73,7 +80,7 @@ impl<'a> Multiply<'a> {
     pub(crate) fn write(&self, w: &mut Writer<'_>, shared: &[u32]) -> Result<Totals, Why> {
         let Multiply { shape, stages, .. } = self;
         let groups = shape.rows / shape.down / MATRIX_ROWS;
-        let count = shape.own / shape.each;
+        let count = shape.stages();
         let n = shape.tiles.len() as u32 * shape.wide * 2 * groups * 4;
         let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", 0.0f32)).collect();
         // Adding the first share to −0 changes no bit of it.
@@ -84,25 +91,52 @@ impl<'a> Multiply<'a> {
         let totals =
             Totals { totals, groups, wide: shape.wide, width: shape.width, lanes: self.lanes.clone() };
 
-        for stage in 0..RING - 1 {
-            if stage < count {
-                stages.copy(w, &stage.into())?;
-            }
-            w.code.push(Stmt::EndCopies);
-        }
-        stages.load(w, &Expr::U32(0)).into_iter().try_for_each(|loaded| loaded.store(w))?;
-        w.count("stage", (0u32.into(), count.into(), 1), |w, stage| {
-            w.code.push(Stmt::WaitCopies(RING - 2));
+        self.begin(w)?;
+        let all = (&sums[..], &totals);
+        if count == 1 {
+            w.code.push(Stmt::WaitCopies(0));
             w.code.barrier();
-            let ahead = w.code.set("stage_ahead", &stage + (RING - 1));
+            self.rows_there(w, groups, |w, halves| self.stage(w, &Expr::U32(0), halves, all, shared))?;
+            return Ok(totals);
+        }
+        w.count("stage", (0u32.into(), count.into(), 1), |w, stage| {
+            w.code.push(Stmt::WaitCopies(shape.ring - 2));
+            w.code.barrier();
+            let ahead = w.code.set("stage_ahead", &stage + (shape.ring - 1));
             w.when(ahead.less(count), |w| stages.copy(w, &ahead))?;
             w.code.push(Stmt::EndCopies);
             let next = w.code.set("next", (&stage + 1u32).min(count - 1));
             let loaded = stages.load(w, &next);
-            self.rows_there(w, groups, |w, halves| self.stage(w, &stage, halves, (&sums, &totals), shared))?;
+            self.rows_there(w, groups, |w, halves| self.stage(w, &stage, halves, all, shared))?;
             loaded.into_iter().try_for_each(|loaded| loaded.store(w))
         })?;
         Ok(totals)
+    }
+
+    /// Begins to copy the first stages, and stores the scales of the first. What does not depend on the launch before this one
+    /// begins before the workgroup waits for that.
+    fn begin(&self, w: &mut Writer<'_>) -> Result<(), Why> {
+        let (stages, first) = (&self.stages, Expr::U32(0));
+        let early = w.waits && self.early;
+        let (count, ring) = (self.shape.stages(), self.shape.ring);
+        let ahead: Vec<u32> = (0..(ring - 1).max(1)).collect();
+        let mut scales = Vec::new();
+        if early {
+            let mut there = ahead.iter().filter(|stage| **stage < count);
+            there.try_for_each(|stage| stages.copy_weights(w, &(*stage).into()))?;
+            scales = stages.load_weights(w, &first);
+        }
+        w.wait();
+        for stage in ahead {
+            match (stage < count, early) {
+                (true, true) => stages.copy_rows(w, &stage.into())?,
+                (true, false) => stages.copy(w, &stage.into())?,
+                (false, _) => {}
+            }
+            w.code.push(Stmt::EndCopies);
+        }
+        scales.extend(if early { stages.load_rows(w, &first) } else { stages.load(w, &first) });
+        scales.into_iter().try_for_each(|loaded| loaded.store(w))
     }
 
     /// Writes what a warp does with as many halves of its groups of rows as are there: tiles of few rows are common where
@@ -127,28 +161,44 @@ impl<'a> Multiply<'a> {
         w: &mut Writer<'_>,
         stage: &Expr,
         halves: u32,
+        all: (&[Expr], &Totals),
+        shared: &[u32],
+    ) -> Result<(), Why> {
+        let Shape { each, round, .. } = *self.shape;
+        w.count_or_once("block", (0u32.into(), each.into(), round), |w, block| {
+            self.round(w, (stage, &block), halves, all, shared)
+        })
+    }
+
+    /// Multiplies the blocks of a stage from `block` on.
+    fn round(
+        &self,
+        w: &mut Writer<'_>,
+        (stage, block): (&Expr, &Expr),
+        halves: u32,
         (sums, totals): (&[Expr], &Totals),
         shared: &[u32],
     ) -> Result<(), Why> {
-        let Multiply { shape, stages, lanes, mask, count } = self;
+        let Multiply { shape, stages, lanes, mask, count, .. } = self;
         let LanePlace { row, column, deep, g, t } = lanes;
-        let Shape { rows, each, .. } = **shape;
+        let Shape { each, round, .. } = **shape;
         let (columns, parts) = (shape.columns(), shape.layout().scales());
         let numbers = w.code.set("numbers", stages.numbers_of(stage));
         let scales = w.code.set("scales", stages.scales_of(stage));
         // The units take four pieces of eight rows, each of four words: lane `8 · m + r` says where row `r` of piece `m` is.
         let (piece, below) = ((Expr::Lane % WARP) / HALF, Expr::Lane % HALF);
         let below = row + (&piece % 2u32) * HALF + below;
-        let left = &numbers + below * shape.left_row() + deep * (each * ROW) + (piece / 2u32) * (ROW / 2);
+        let first = deep * each + block;
+        let left = &numbers + below * shape.left_row() + &first * ROW + (piece / 2u32) * (ROW / 2);
         let left = w.code.set("left", left);
-        let right = &numbers + column / VECTOR * shape.tile_words() + deep * (each * shape.block_words());
+        let right = &numbers + column / VECTOR * shape.tile_words() + &first * shape.block_words();
         let right = w.code.set("right", right + shape.right_at());
-        let left_scale = w.code.set("left_scale", &scales + deep * (each * rows) + row + g);
-        let right_scale = &scales + deep * (each * parts * columns) + column + t * 2u32;
+        let left_scale = w.code.set("left_scale", &scales + &first * shape.left_scales() + row + g);
+        let right_scale = &scales + &first * (parts * columns) + column + t * 2u32;
         let right_scale = w.code.set("right_scale", right_scale + shape.right_scales_at());
         let float = |at: Expr| Expr::Shared(at.into()).float();
         let mins = shape.layout().has_min();
-        for b in 0..each {
+        for b in 0..round {
             let mut operands = Vec::new();
             for (n, tiles) in shape.tiles.iter().enumerate() {
                 let beside = n as u32 * shape.width;
@@ -183,11 +233,12 @@ impl<'a> Multiply<'a> {
                     w.code.push(Stmt::LoadMatrices { into: left.clone(), at, turned: false });
                     let left = left.map(Expr::name);
                     let of_row = |w: &mut Writer<'_>, below: u32| {
-                        let at = &left_scale + (b * rows + group * MATRIX_ROWS + below);
+                        let at = &left_scale + (b * shape.left_scales() + group * MATRIX_ROWS + below);
                         let scale = w.code.set("d", float(at.clone()));
                         (scale, mins.then(|| w.code.set("s", float(at + shape.left_sums_at()))))
                     };
-                    let (upper, lower) = (of_row(w, 0), of_row(w, HALF));
+                    let upper = of_row(w, 0);
+                    let lower = if halves > 1 { of_row(w, HALF) } else { upper.clone() };
                     for (i, (words, scales, least)) in operands.iter().enumerate() {
                         // All 32 values at once, or those of each scale.
                         let mut dots = Vec::new();
@@ -220,35 +271,35 @@ impl<'a> Multiply<'a> {
                 })?;
             }
             if (b + 1).is_multiple_of(shape.share) {
-                self.end_share(w, (stage, b), (sums, totals), shared);
+                self.end_share(w, &(stage * each + (block + b)), (sums, totals), shared);
             }
         }
-        if each < shape.share {
-            let parts = shape.share / each;
-            let last = (stage % parts).equal(parts - 1);
-            w.when(last, |w| {
-                self.end_share(w, (stage, each - 1), (sums, totals), shared);
+        if round < shape.share {
+            let last = w.code.set("last", stage * each + (block + (round - 1)));
+            let ends = (&last % shape.share).equal(shape.share - 1);
+            w.when(ends, |w| {
+                self.end_share(w, &last, (sums, totals), shared);
                 Ok(())
             })?;
         }
         Ok(())
     }
 
-    /// Ends a share of the sums with block `b` of a stage.
+    /// Ends a share of the sums with this one of the warp's blocks.
     fn end_share(
         &self,
         w: &mut Writer<'_>,
-        (stage, b): (&Expr, u32),
+        block: &Expr,
         (sums, totals): (&[Expr], &Totals),
         shared: &[u32],
     ) {
-        let Shape { rows, width, own, each, share, deep, .. } = *self.shape;
+        let Shape { rows, width, own, share, deep, .. } = *self.shape;
         if deep == 1 {
             for (total, sum) in totals.totals.iter().zip(sums) {
                 w.code.assign(total, total.clone() + sum.clone());
             }
         } else {
-            let number = &self.lanes.deep * (own / share) + (stage * each + b) / share;
+            let number = &self.lanes.deep * (own / share) + block / share;
             let number = w.code.set("number", number);
             for (shared, sums) in shared.iter().zip(sums.chunks(totals.each())) {
                 let at = w.code.set("at", &number * (rows * width) + *shared);

@@ -10,8 +10,8 @@ use crate::refused::{Why, word};
 use crate::schedule::Split;
 use crate::schedule::check::{Warps, warps};
 
-/// Stages whose numbers are in workgroup memory at once.
-pub(crate) const RING: u32 = 3;
+/// Stages whose numbers are in workgroup memory at once, unless there is one alone.
+const RING: u32 = 3;
 
 /// Words between a row of activations and the next in a stage, beyond its own: then eight rows are in different banks.
 pub(crate) const PAD: u32 = 4;
@@ -39,6 +39,9 @@ const STAGE_WORDS: u32 = 6 * (64 * ROW + 8 * 4 * VECTOR);
 const SMALL_STAGE_WORDS: u32 = 5 * (32 * ROW + 8 * 4 * VECTOR);
 const USUAL_LANES: u32 = 256;
 
+/// Most blocks in a round of a stage that has all: they are written out one after another.
+const MOST_ROUND: u32 = 6;
+
 /// How a workgroup multiplies the same rows by one matrix or several: what its warps share.
 pub(crate) struct Shape {
     /// The weights, which lie alike.
@@ -52,9 +55,12 @@ pub(crate) struct Shape {
     /// Warps below each other, with rows of their own, and warps that have shares of the same sums.
     pub(crate) down: u32,
     pub(crate) deep: u32,
-    /// Blocks of a row that a warp multiplies, and in each stage.
+    /// Blocks of a row that a warp multiplies, in each stage, and in each round of a loop over a stage.
     pub(crate) own: u32,
     pub(crate) each: u32,
+    pub(crate) round: u32,
+    /// Stages whose numbers are in workgroup memory at once.
+    pub(crate) ring: u32,
     /// Blocks of a share.
     pub(crate) share: u32,
 }
@@ -83,24 +89,40 @@ impl Shape {
         // Small workgroups have less, so that several run at once.
         let all = if w.code.lanes < USUAL_LANES { SMALL_STAGE_WORDS } else { STAGE_WORDS };
         let most = (all / (deep * (rows * ROW + columns))).max(1);
-        // Whole shares, or equal parts of one.
-        let fits = |each: &u32| match each.is_multiple_of(share) {
-            true => own.is_multiple_of(*each),
-            false => share.is_multiple_of(*each),
-        };
-        let each = (1..=most.min(own)).rev().find(fits).unwrap_or(1);
-        Ok(Shape {
-            tiles,
-            rows,
-            width: place.width(),
-            across,
-            wide: split.upcast,
-            down,
-            deep,
-            own,
-            each,
-            share,
-        })
+        let (width, wide) = (place.width(), split.upcast);
+        let (each, ring) = (1, RING);
+        let mut shape =
+            Shape { tiles, rows, width, across, wide, down, deep, own, each, round: each, ring, share };
+        shape.each = (1..=most.min(own)).rev().find(|each| shape.divides(*each)).unwrap_or(1);
+        shape.round = shape.each;
+        Ok(shape.whole(w.whole_words).unwrap_or(shape))
+    }
+
+    /// Words of workgroup memory that it takes.
+    fn words(&self) -> u32 {
+        let shares = if self.deep > 1 { self.own * self.deep / self.share } else { 0 };
+        let results = self.rows * self.columns() * (shares + 1);
+        self.ring_words() + self.all_scale_words() + results
+    }
+
+    /// The same with one stage, which has all blocks, if it fits so many words.
+    fn whole(&self, most: u32) -> Option<Shape> {
+        let round = (1..=MOST_ROUND.min(self.own)).rev().find(|round| self.divides(*round))?;
+        let whole = Shape { tiles: self.tiles.clone(), each: self.own, round, ring: 1, ..*self };
+        (whole.words() <= most).then_some(whole)
+    }
+
+    /// Whether so many blocks are whole shares or equal parts of one, and parts of what a warp has.
+    fn divides(&self, blocks: u32) -> bool {
+        match blocks.is_multiple_of(self.share) {
+            true => self.own.is_multiple_of(blocks),
+            false => self.share.is_multiple_of(blocks),
+        }
+    }
+
+    /// Stages.
+    pub(crate) fn stages(&self) -> u32 {
+        self.own / self.each
     }
 
     /// How the weights lie.
@@ -137,12 +159,18 @@ impl Shape {
     }
 
     pub(crate) fn ring_words(&self) -> u32 {
-        RING * self.stage_words()
+        self.ring * self.stage_words()
     }
 
     /// Where the planes of a stage's scales begin, after those of rows: sums of rows, scales of columns, minima of columns.
     pub(crate) fn left_sums_at(&self) -> u32 {
-        self.rows * self.deep * self.each
+        (self.left_scales() * self.deep * self.each).next_multiple_of(2)
+    }
+
+    /// Words from the scales of all rows in a block to those in the next: an odd number, so that lanes with neighbouring blocks
+    /// store to different banks.
+    pub(crate) fn left_scales(&self) -> u32 {
+        self.rows + 1
     }
 
     pub(crate) fn right_scales_at(&self) -> u32 {
@@ -157,6 +185,11 @@ impl Shape {
     pub(crate) fn scale_words(&self) -> u32 {
         let both = if self.layout().has_min() { 2 } else { 1 };
         self.right_scales_at() + both * self.right_mins_at()
+    }
+
+    /// Words of the scales of two stages, or of the only one.
+    pub(crate) fn all_scale_words(&self) -> u32 {
+        self.ring.min(2) * self.scale_words()
     }
 }
 

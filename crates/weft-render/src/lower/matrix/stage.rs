@@ -6,7 +6,7 @@
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::factors::Factors;
-use crate::lower::matrix::shape::{RING, ROW, Shape, Task, VECTOR};
+use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR};
 use crate::lower::space::Place;
 use crate::lower::tile::{TileRow, Tiles};
 use crate::lower::writer::Writer;
@@ -21,7 +21,8 @@ pub(crate) struct Stages<'a> {
     /// Word 0 of the ring, and of the two stages of scales.
     ring: u32,
     scales: u32,
-    copies: Vec<Copying>,
+    rows: Vec<Copying>,
+    weights: Vec<Copying>,
     lefts: Vec<Left>,
     rights: Vec<Right>,
 }
@@ -73,8 +74,15 @@ impl<'a> Stages<'a> {
         place: &Place,
         (begin, ring, scales): (u32, u32, u32),
     ) -> Result<Stages<'a>, Why> {
-        let mut stages =
-            Stages { shape, ring, scales, copies: Vec::new(), lefts: Vec::new(), rights: Vec::new() };
+        let mut stages = Stages {
+            shape,
+            ring,
+            scales,
+            rows: Vec::new(),
+            weights: Vec::new(),
+            lefts: Vec::new(),
+            rights: Vec::new(),
+        };
         let Shape { rows, width, deep, own, each, .. } = *shape;
         let param = tasks[0].view.param;
         let planes = |w: &mut Writer<'_>, row: &Expr| {
@@ -84,10 +92,12 @@ impl<'a> Stages<'a> {
         // The first block of share `d` of the warps, and block `b` of its stages.
         let first = |d: &Expr, b: &Expr| d * own + b;
 
-        // Activations: a row's blocks lie one after another.
+        // Activations: a row's blocks lie one after another. Rows that do not exist are left as they are: what they are
+        // multiplied to is not stored.
         let fours = deep * each * (ROW / TOGETHER);
         for (c, exists) in items(w, rows * fours) {
             let row = w.code.set("row", &c / fours);
+            let exists = w.code.set("there", exists.both(&place.has_row(&row)));
             let four = w.code.set("four", &c % fours);
             let x = planes(w, &row);
             let per = each * (ROW / TOGETHER);
@@ -95,7 +105,7 @@ impl<'a> Stages<'a> {
             let from = w.code.set("from", from);
             let to = w.code.set("to", row * shape.left_row() + four * TOGETHER);
             let slot = w.slot(param);
-            stages.copies.push(Copying { exists, slot, from, step: each * ROW, to });
+            stages.rows.push(Copying { exists, slot, from, step: each * ROW, to });
         }
         // Weights: a tile's blocks lie one after another.
         let words = shape.layout().vectors() * VECTOR;
@@ -116,7 +126,7 @@ impl<'a> Stages<'a> {
                 let to = (tile * (fours * TOGETHER) + block + swizzled(&place)) + begins;
                 let to = w.code.set("to", to);
                 let slot = tiles.slot();
-                stages.copies.push(Copying { exists, slot, from, step: each * words, to });
+                stages.weights.push(Copying { exists, slot, from, step: each * words, to });
             }
         }
         let blocks = deep * each;
@@ -125,7 +135,7 @@ impl<'a> Stages<'a> {
             let b = w.code.set("b", &c % blocks);
             let x = planes(w, &row);
             let block = w.code.set("block", first(&(&b / each), &(&b % each)));
-            let to = w.code.set("to", b * rows + row);
+            let to = w.code.set("to", b * shape.left_scales() + row);
             stages.lefts.push(Left { exists, x, block, to });
         }
         for (n, (task, tiles)) in tasks.iter().zip(&shape.tiles).enumerate() {
@@ -153,62 +163,95 @@ impl<'a> Stages<'a> {
 
     /// Word 0 of a stage's numbers.
     pub(crate) fn numbers_of(&self, stage: &Expr) -> Expr {
-        (stage % RING) * self.shape.stage_words() + self.ring
+        (stage % self.shape.ring) * self.shape.stage_words() + self.ring
     }
 
     /// Word 0 of a stage's scales.
     pub(crate) fn scales_of(&self, stage: &Expr) -> Expr {
-        (stage % 2u32) * self.shape.scale_words() + self.scales
+        (stage % self.shape.ring.min(2)) * self.shape.scale_words() + self.scales
     }
 
     /// Begins to copy a stage's numbers.
     pub(crate) fn copy(&self, w: &mut Writer<'_>, stage: &Expr) -> Result<(), Why> {
         let into = w.code.set("into", self.numbers_of(stage));
-        for Copying { exists, slot, from, step, to } in &self.copies {
-            let (to, from) = (&into + to, from + stage * *step);
-            w.when(exists.clone(), |w| {
-                w.code.push(Stmt::Copy { to, from: Expr::Four(Some(*slot), from.into()) });
-                Ok(())
-            })?;
-        }
-        Ok(())
+        self.rows.iter().chain(&self.weights).try_for_each(|copying| copying.begin(w, (stage, &into)))
+    }
+
+    /// Begins to copy a stage's weights.
+    pub(crate) fn copy_weights(&self, w: &mut Writer<'_>, stage: &Expr) -> Result<(), Why> {
+        let into = w.code.set("into", self.numbers_of(stage));
+        self.weights.iter().try_for_each(|copying| copying.begin(w, (stage, &into)))
+    }
+
+    /// Begins to copy a stage's rows of activations.
+    pub(crate) fn copy_rows(&self, w: &mut Writer<'_>, stage: &Expr) -> Result<(), Why> {
+        let into = w.code.set("into", self.numbers_of(stage));
+        self.rows.iter().try_for_each(|copying| copying.begin(w, (stage, &into)))
     }
 
     /// Loads a stage's scales to registers.
     pub(crate) fn load(&self, w: &mut Writer<'_>, stage: &Expr) -> Vec<Loaded> {
+        let mut loaded = self.load_rows(w, stage);
+        loaded.extend(self.load_weights(w, stage));
+        loaded
+    }
+
+    /// Loads the scales of a stage's rows.
+    pub(crate) fn load_rows(&self, w: &mut Writer<'_>, stage: &Expr) -> Vec<Loaded> {
         let into = w.code.set("into", self.scales_of(stage));
         let ahead = w.code.set("ahead", stage * self.shape.each);
         let layout = self.shape.layout();
         let (mut loaded, factor, mins) = (Vec::new(), layout.factor(), layout.has_min());
-        let tiles: Vec<Tiles> = self.shape.tiles.iter().map(|tiles| tiles.loaded(true)).collect();
-        let mut keep = |exists: &Expr, to: Expr, value: Expr| {
-            loaded.push(Loaded { exists: exists.clone(), to: &into + to, scale: value });
-        };
         for Left { exists, x, block, to } in &self.lefts {
             let block = w.code.set("block", block + &ahead);
             let mut scale = w.code.set("kept", x.at(&x.scales + &block)).float();
             if factor != 1.0 {
                 scale = scale * factor;
             }
-            keep(exists, to.clone(), scale);
+            loaded.push(Loaded::new(exists, &into + to, scale));
             if mins {
                 let [a, b] = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
-                keep(exists, to + self.shape.left_sums_at(), a + b);
+                loaded.push(Loaded::new(exists, &into + (to + self.shape.left_sums_at()), a + b));
             }
         }
+        loaded
+    }
+
+    /// Loads the scales of a stage's weights.
+    pub(crate) fn load_weights(&self, w: &mut Writer<'_>, stage: &Expr) -> Vec<Loaded> {
+        let into = w.code.set("into", self.scales_of(stage));
+        let ahead = w.code.set("ahead", stage * self.shape.each);
+        let tiles: Vec<Tiles> = self.shape.tiles.iter().map(|tiles| tiles.loaded(true)).collect();
+        let mut loaded = Vec::new();
         for Right { exists, product, row, block, half, to } in &self.rights {
             let block = w.code.set("block", block + &ahead);
             let (scale, min) = tiles[*product].scale(&mut w.code, row, (&block, *half));
-            keep(exists, to.clone(), scale);
+            loaded.push(Loaded::new(exists, &into + to, scale));
             if let Some(min) = min {
-                keep(exists, to + self.shape.right_mins_at(), min);
+                loaded.push(Loaded::new(exists, &into + (to + self.shape.right_mins_at()), min));
             }
         }
         loaded
     }
 }
 
+impl Copying {
+    /// Begins to copy words of a stage, which go to the stage that begins at `into`.
+    fn begin(&self, w: &mut Writer<'_>, (stage, into): (&Expr, &Expr)) -> Result<(), Why> {
+        let Copying { exists, slot, from, step, to } = self;
+        let (to, from) = (into + to, from + stage * *step);
+        w.when(exists.clone(), |w| {
+            w.code.push(Stmt::Copy { to, from: Expr::Four(Some(*slot), from.into()) });
+            Ok(())
+        })
+    }
+}
+
 impl Loaded {
+    fn new(exists: &Expr, to: Expr, scale: Expr) -> Loaded {
+        Loaded { exists: exists.clone(), to, scale }
+    }
+
     /// Stores what was loaded.
     pub(crate) fn store(self, w: &mut Writer<'_>) -> Result<(), Why> {
         let Loaded { exists, to, scale } = self;
