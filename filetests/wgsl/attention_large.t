@@ -21,7 +21,7 @@ graph attention {
 @group(0) @binding(6) var<storage, read> b4: array<u32>;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<u32>;
-var<workgroup> pool: array<vec4<u32>, 688>;
+var<workgroup> pool: array<u32, 2752>;
 var<workgroup> agreed: u32;
 
 @compute @workgroup_size(256)
@@ -57,10 +57,10 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let i_4 = (row_2 % 4u) % 4u;
     let x = b0[(p0 + (i_4 * 80u + ((word * 4u) % 80u))) / 4u];
     if (lane < 40u) {
-      pool[(lane * 4u) / 4u][(lane * 4u) % 4u] = x.x;
-      pool[(lane * 4u + 1u) / 4u][(lane * 4u + 1u) % 4u] = x.y;
-      pool[(lane * 4u + 2u) / 4u][(lane * 4u + 2u) % 4u] = x.z;
-      pool[(lane * 4u + 3u) / 4u][(lane * 4u + 3u) % 4u] = x.w;
+      pool[lane * 4u] = x.x;
+      pool[lane * 4u + 1u] = x.y;
+      pool[lane * 4u + 2u] = x.z;
+      pool[lane * 4u + 3u] = x.w;
     }
     let chunk_end = min(chunk_start + 64u, seen);
     var top = -2e38f;
@@ -79,12 +79,12 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     for (var start = chunk_start; start < chunk_end; start += 128u) {
       if (lane < 128u) {
         let p = min(start + lane, chunk_end - 1u);
-        pool[(lane + 160u) / 4u][(lane + 160u) % 4u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+        pool[lane + 160u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
       }
       workgroupBarrier();
       let share = lane % 2u;
       let b = lane / 2u;
-      let row_3 = pool[(b + 160u) / 4u][(b + 160u) % 4u] * 80u + group_of * 80u;
+      let row_3 = pool[b + 160u] * 80u + group_of * 80u;
       var score = 0.0f;
       var score_2 = 0.0f;
       for (var c = share; c < 10u; c += 10u) {
@@ -105,8 +105,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let key_6 = unpack2x16float(eight.z >> 16u).x;
         let key_7 = unpack2x16float(eight.w).x;
         let key_8 = unpack2x16float(eight.w >> 16u).x;
-        let q = pool[(c * 8u) / 4u];
-        let q_2 = pool[(c * 8u + 4u) / 4u];
+        let q = vec4<u32>(pool[c * 8u], pool[c * 8u + 1u], pool[c * 8u + 2u], pool[c * 8u + 3u]);
+        let q_2 = vec4<u32>(pool[c * 8u + 4u], pool[c * 8u + 5u], pool[c * 8u + 6u], pool[c * 8u + 7u]);
         score = fma(key, bitcast<f32>(q.x), score);
         score = fma(key_2, bitcast<f32>(q.y), score);
         score = fma(key_3, bitcast<f32>(q.z), score);
@@ -115,8 +115,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         score = fma(key_6, bitcast<f32>(q_2.y), score);
         score = fma(key_7, bitcast<f32>(q_2.z), score);
         score = fma(key_8, bitcast<f32>(q_2.w), score);
-        let q_3 = pool[(c * 8u + 80u) / 4u];
-        let q_4 = pool[(c * 8u + 84u) / 4u];
+        let q_3 = vec4<u32>(pool[c * 8u + 80u], pool[c * 8u + 81u], pool[c * 8u + 82u], pool[c * 8u + 83u]);
+        let q_4 = vec4<u32>(pool[c * 8u + 84u], pool[c * 8u + 85u], pool[c * 8u + 86u], pool[c * 8u + 87u]);
         score_2 = fma(key, bitcast<f32>(q_3.x), score_2);
         score_2 = fma(key_2, bitcast<f32>(q_3.y), score_2);
         score_2 = fma(key_3, bitcast<f32>(q_3.z), score_2);
@@ -133,8 +133,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let key_14 = unpack2x16float(eight_2.z >> 16u).x;
         let key_15 = unpack2x16float(eight_2.w).x;
         let key_16 = unpack2x16float(eight_2.w >> 16u).x;
-        let q_5 = pool[(c_2 * 8u) / 4u];
-        let q_6 = pool[(c_2 * 8u + 4u) / 4u];
+        let q_5 = vec4<u32>(pool[c_2 * 8u], pool[c_2 * 8u + 1u], pool[c_2 * 8u + 2u], pool[c_2 * 8u + 3u]);
+        let q_6 = vec4<u32>(pool[c_2 * 8u + 4u], pool[c_2 * 8u + 5u], pool[c_2 * 8u + 6u], pool[c_2 * 8u + 7u]);
         score = fma(key_9, bitcast<f32>(q_5.x), score);
         score = fma(key_10, bitcast<f32>(q_5.y), score);
         score = fma(key_11, bitcast<f32>(q_5.z), score);
@@ -143,8 +143,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         score = fma(key_14, bitcast<f32>(q_6.y), score);
         score = fma(key_15, bitcast<f32>(q_6.z), score);
         score = fma(key_16, bitcast<f32>(q_6.w), score);
-        let q_7 = pool[(c_2 * 8u + 80u) / 4u];
-        let q_8 = pool[(c_2 * 8u + 84u) / 4u];
+        let q_7 = vec4<u32>(pool[c_2 * 8u + 80u], pool[c_2 * 8u + 81u], pool[c_2 * 8u + 82u], pool[c_2 * 8u + 83u]);
+        let q_8 = vec4<u32>(pool[c_2 * 8u + 84u], pool[c_2 * 8u + 85u], pool[c_2 * 8u + 86u], pool[c_2 * 8u + 87u]);
         score_2 = fma(key_9, bitcast<f32>(q_7.x), score_2);
         score_2 = fma(key_10, bitcast<f32>(q_7.y), score_2);
         score_2 = fma(key_11, bitcast<f32>(q_7.z), score_2);
@@ -161,8 +161,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let key_22 = unpack2x16float(eight_3.z >> 16u).x;
         let key_23 = unpack2x16float(eight_3.w).x;
         let key_24 = unpack2x16float(eight_3.w >> 16u).x;
-        let q_9 = pool[(c_3 * 8u) / 4u];
-        let q_10 = pool[(c_3 * 8u + 4u) / 4u];
+        let q_9 = vec4<u32>(pool[c_3 * 8u], pool[c_3 * 8u + 1u], pool[c_3 * 8u + 2u], pool[c_3 * 8u + 3u]);
+        let q_10 = vec4<u32>(pool[c_3 * 8u + 4u], pool[c_3 * 8u + 5u], pool[c_3 * 8u + 6u], pool[c_3 * 8u + 7u]);
         score = fma(key_17, bitcast<f32>(q_9.x), score);
         score = fma(key_18, bitcast<f32>(q_9.y), score);
         score = fma(key_19, bitcast<f32>(q_9.z), score);
@@ -171,8 +171,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         score = fma(key_22, bitcast<f32>(q_10.y), score);
         score = fma(key_23, bitcast<f32>(q_10.z), score);
         score = fma(key_24, bitcast<f32>(q_10.w), score);
-        let q_11 = pool[(c_3 * 8u + 80u) / 4u];
-        let q_12 = pool[(c_3 * 8u + 84u) / 4u];
+        let q_11 = vec4<u32>(pool[c_3 * 8u + 80u], pool[c_3 * 8u + 81u], pool[c_3 * 8u + 82u], pool[c_3 * 8u + 83u]);
+        let q_12 = vec4<u32>(pool[c_3 * 8u + 84u], pool[c_3 * 8u + 85u], pool[c_3 * 8u + 86u], pool[c_3 * 8u + 87u]);
         score_2 = fma(key_17, bitcast<f32>(q_11.x), score_2);
         score_2 = fma(key_18, bitcast<f32>(q_11.y), score_2);
         score_2 = fma(key_19, bitcast<f32>(q_11.z), score_2);
@@ -189,8 +189,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let key_30 = unpack2x16float(eight_4.z >> 16u).x;
         let key_31 = unpack2x16float(eight_4.w).x;
         let key_32 = unpack2x16float(eight_4.w >> 16u).x;
-        let q_13 = pool[(c_4 * 8u) / 4u];
-        let q_14 = pool[(c_4 * 8u + 4u) / 4u];
+        let q_13 = vec4<u32>(pool[c_4 * 8u], pool[c_4 * 8u + 1u], pool[c_4 * 8u + 2u], pool[c_4 * 8u + 3u]);
+        let q_14 = vec4<u32>(pool[c_4 * 8u + 4u], pool[c_4 * 8u + 5u], pool[c_4 * 8u + 6u], pool[c_4 * 8u + 7u]);
         score = fma(key_25, bitcast<f32>(q_13.x), score);
         score = fma(key_26, bitcast<f32>(q_13.y), score);
         score = fma(key_27, bitcast<f32>(q_13.z), score);
@@ -199,8 +199,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         score = fma(key_30, bitcast<f32>(q_14.y), score);
         score = fma(key_31, bitcast<f32>(q_14.z), score);
         score = fma(key_32, bitcast<f32>(q_14.w), score);
-        let q_15 = pool[(c_4 * 8u + 80u) / 4u];
-        let q_16 = pool[(c_4 * 8u + 84u) / 4u];
+        let q_15 = vec4<u32>(pool[c_4 * 8u + 80u], pool[c_4 * 8u + 81u], pool[c_4 * 8u + 82u], pool[c_4 * 8u + 83u]);
+        let q_16 = vec4<u32>(pool[c_4 * 8u + 84u], pool[c_4 * 8u + 85u], pool[c_4 * 8u + 86u], pool[c_4 * 8u + 87u]);
         score_2 = fma(key_25, bitcast<f32>(q_15.x), score_2);
         score_2 = fma(key_26, bitcast<f32>(q_15.y), score_2);
         score_2 = fma(key_27, bitcast<f32>(q_15.z), score_2);
@@ -217,8 +217,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let key_38 = unpack2x16float(eight_5.z >> 16u).x;
         let key_39 = unpack2x16float(eight_5.w).x;
         let key_40 = unpack2x16float(eight_5.w >> 16u).x;
-        let q_17 = pool[(c_5 * 8u) / 4u];
-        let q_18 = pool[(c_5 * 8u + 4u) / 4u];
+        let q_17 = vec4<u32>(pool[c_5 * 8u], pool[c_5 * 8u + 1u], pool[c_5 * 8u + 2u], pool[c_5 * 8u + 3u]);
+        let q_18 = vec4<u32>(pool[c_5 * 8u + 4u], pool[c_5 * 8u + 5u], pool[c_5 * 8u + 6u], pool[c_5 * 8u + 7u]);
         score = fma(key_33, bitcast<f32>(q_17.x), score);
         score = fma(key_34, bitcast<f32>(q_17.y), score);
         score = fma(key_35, bitcast<f32>(q_17.z), score);
@@ -227,8 +227,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         score = fma(key_38, bitcast<f32>(q_18.y), score);
         score = fma(key_39, bitcast<f32>(q_18.z), score);
         score = fma(key_40, bitcast<f32>(q_18.w), score);
-        let q_19 = pool[(c_5 * 8u + 80u) / 4u];
-        let q_20 = pool[(c_5 * 8u + 84u) / 4u];
+        let q_19 = vec4<u32>(pool[c_5 * 8u + 80u], pool[c_5 * 8u + 81u], pool[c_5 * 8u + 82u], pool[c_5 * 8u + 83u]);
+        let q_20 = vec4<u32>(pool[c_5 * 8u + 84u], pool[c_5 * 8u + 85u], pool[c_5 * 8u + 86u], pool[c_5 * 8u + 87u]);
         score_2 = fma(key_33, bitcast<f32>(q_19.x), score_2);
         score_2 = fma(key_34, bitcast<f32>(q_19.y), score_2);
         score_2 = fma(key_35, bitcast<f32>(q_19.z), score_2);
@@ -242,19 +242,19 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let other = subgroupShuffleXor(score, 1u);
       let both = score + other;
       if (share == 0u) {
-        pool[(b + 288u) / 4u][(b + 288u) % 4u] = bitcast<u32>(select(-2e38f, both * 0.125f, exists));
+        pool[b + 288u] = bitcast<u32>(select(-2e38f, both * 0.125f, exists));
       }
       let other_2 = subgroupShuffleXor(score_2, 1u);
       let both_2 = score_2 + other_2;
       if (share == 0u) {
-        pool[(b + 416u) / 4u][(b + 416u) % 4u] = bitcast<u32>(select(-2e38f, both_2 * 0.125f, exists));
+        pool[b + 416u] = bitcast<u32>(select(-2e38f, both_2 * 0.125f, exists));
       }
       workgroupBarrier();
       let of_item = min(lane, 31u);
       let from_score = (of_item / 16u) * 128u + (of_item % 16u) + 288u;
-      var total_3 = bitcast<f32>(pool[from_score / 4u][from_score % 4u]);
+      var total_3 = bitcast<f32>(pool[from_score]);
       for (var l = 1u; l < 8u; l += 1u) {
-        total_3 = max(total_3, bitcast<f32>(pool[(from_score + l * 16u) / 4u][(from_score + l * 16u) % 4u]));
+        total_3 = max(total_3, bitcast<f32>(pool[from_score + l * 16u]));
       }
       let other_3 = subgroupShuffleXor(total_3, 1u);
       let both_3 = max(total_3, other_3);
@@ -265,10 +265,10 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let other_6 = subgroupShuffleXor(both_5, 8u);
       let both_6 = max(both_5, other_6);
       if (lane < 32u && (of_item % 16u) == 0u) {
-        pool[((of_item / 16u) + 544u) / 4u][((of_item / 16u) + 544u) % 4u] = bitcast<u32>(both_6);
+        pool[(of_item / 16u) + 544u] = bitcast<u32>(both_6);
       }
       workgroupBarrier();
-      var total_4 = bitcast<f32>(pool[136u][0u]);
+      var total_4 = bitcast<f32>(pool[544u]);
       let new_top = max(top, total_4);
       let shrink = exp(top - new_top);
       top = new_top;
@@ -278,9 +278,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       y_3 = y_3 * shrink;
       y_4 = y_4 * shrink;
       if (lane < 128u) {
-        pool[(lane + 288u) / 4u][(lane + 288u) % 4u] = bitcast<u32>(exp(bitcast<f32>(pool[(lane + 288u) / 4u][(lane + 288u) % 4u]) - new_top));
+        pool[lane + 288u] = bitcast<u32>(exp(bitcast<f32>(pool[lane + 288u]) - new_top));
       }
-      var total_5 = bitcast<f32>(pool[136u][1u]);
+      var total_5 = bitcast<f32>(pool[545u]);
       let new_top_2 = max(top_2, total_5);
       let shrink_2 = exp(top_2 - new_top_2);
       top_2 = new_top_2;
@@ -290,7 +290,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       y_7 = y_7 * shrink_2;
       y_8 = y_8 * shrink_2;
       if (lane < 128u) {
-        pool[(lane + 416u) / 4u][(lane + 416u) % 4u] = bitcast<u32>(exp(bitcast<f32>(pool[(lane + 416u) / 4u][(lane + 416u) % 4u]) - new_top_2));
+        pool[lane + 416u] = bitcast<u32>(exp(bitcast<f32>(pool[lane + 416u]) - new_top_2));
       }
       workgroupBarrier();
       let column = lane % 16u;
@@ -299,41 +299,41 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let item_2 = min(column + 16u, 31u);
       let here = min(chunk_end - start, 128u);
       for (var b_2 = team * 8u; b_2 < here; b_2 += 128u) {
-        let row_4 = pool[(b_2 + 160u) / 4u][(b_2 + 160u) % 4u] * 80u + group_of * 64u;
+        let row_4 = pool[b_2 + 160u] * 80u + group_of * 64u;
         let pair = b1[(p1 + ((row_4 / 2u) + item)) / 4u][(p1 + ((row_4 / 2u) + item)) % 4u];
         let pair_2 = b1[(p1 + ((row_4 / 2u) + item_2)) / 4u][(p1 + ((row_4 / 2u) + item_2)) % 4u];
-        let row_5 = pool[(b_2 + 161u) / 4u][(b_2 + 161u) % 4u] * 80u + group_of * 64u;
+        let row_5 = pool[b_2 + 161u] * 80u + group_of * 64u;
         let pair_3 = b1[(p1 + ((row_5 / 2u) + item)) / 4u][(p1 + ((row_5 / 2u) + item)) % 4u];
         let pair_4 = b1[(p1 + ((row_5 / 2u) + item_2)) / 4u][(p1 + ((row_5 / 2u) + item_2)) % 4u];
-        let row_6 = pool[(b_2 + 162u) / 4u][(b_2 + 162u) % 4u] * 80u + group_of * 64u;
+        let row_6 = pool[b_2 + 162u] * 80u + group_of * 64u;
         let pair_5 = b1[(p1 + ((row_6 / 2u) + item)) / 4u][(p1 + ((row_6 / 2u) + item)) % 4u];
         let pair_6 = b1[(p1 + ((row_6 / 2u) + item_2)) / 4u][(p1 + ((row_6 / 2u) + item_2)) % 4u];
-        let row_7 = pool[(b_2 + 163u) / 4u][(b_2 + 163u) % 4u] * 80u + group_of * 64u;
+        let row_7 = pool[b_2 + 163u] * 80u + group_of * 64u;
         let pair_7 = b1[(p1 + ((row_7 / 2u) + item)) / 4u][(p1 + ((row_7 / 2u) + item)) % 4u];
         let pair_8 = b1[(p1 + ((row_7 / 2u) + item_2)) / 4u][(p1 + ((row_7 / 2u) + item_2)) % 4u];
-        let row_8 = pool[(b_2 + 164u) / 4u][(b_2 + 164u) % 4u] * 80u + group_of * 64u;
+        let row_8 = pool[b_2 + 164u] * 80u + group_of * 64u;
         let pair_9 = b1[(p1 + ((row_8 / 2u) + item)) / 4u][(p1 + ((row_8 / 2u) + item)) % 4u];
         let pair_10 = b1[(p1 + ((row_8 / 2u) + item_2)) / 4u][(p1 + ((row_8 / 2u) + item_2)) % 4u];
-        let row_9 = pool[(b_2 + 165u) / 4u][(b_2 + 165u) % 4u] * 80u + group_of * 64u;
+        let row_9 = pool[b_2 + 165u] * 80u + group_of * 64u;
         let pair_11 = b1[(p1 + ((row_9 / 2u) + item)) / 4u][(p1 + ((row_9 / 2u) + item)) % 4u];
         let pair_12 = b1[(p1 + ((row_9 / 2u) + item_2)) / 4u][(p1 + ((row_9 / 2u) + item_2)) % 4u];
-        let row_10 = pool[(b_2 + 166u) / 4u][(b_2 + 166u) % 4u] * 80u + group_of * 64u;
+        let row_10 = pool[b_2 + 166u] * 80u + group_of * 64u;
         let pair_13 = b1[(p1 + ((row_10 / 2u) + item)) / 4u][(p1 + ((row_10 / 2u) + item)) % 4u];
         let pair_14 = b1[(p1 + ((row_10 / 2u) + item_2)) / 4u][(p1 + ((row_10 / 2u) + item_2)) % 4u];
-        let row_11 = pool[(b_2 + 167u) / 4u][(b_2 + 167u) % 4u] * 80u + group_of * 64u;
+        let row_11 = pool[b_2 + 167u] * 80u + group_of * 64u;
         let pair_15 = b1[(p1 + ((row_11 / 2u) + item)) / 4u][(p1 + ((row_11 / 2u) + item)) % 4u];
         let pair_16 = b1[(p1 + ((row_11 / 2u) + item_2)) / 4u][(p1 + ((row_11 / 2u) + item_2)) % 4u];
         let value = unpack2x16float(pair).x;
         let value_2 = unpack2x16float(pair >> 16u).x;
         let value_3 = unpack2x16float(pair_2).x;
         let value_4 = unpack2x16float(pair_2 >> 16u).x;
-        let weight = bitcast<f32>(pool[(b_2 + 288u) / 4u][(b_2 + 288u) % 4u]);
+        let weight = bitcast<f32>(pool[b_2 + 288u]);
         total = total + weight;
         y = fma(weight, value, y);
         y_2 = fma(weight, value_2, y_2);
         y_3 = fma(weight, value_3, y_3);
         y_4 = fma(weight, value_4, y_4);
-        let weight_2 = bitcast<f32>(pool[(b_2 + 416u) / 4u][(b_2 + 416u) % 4u]);
+        let weight_2 = bitcast<f32>(pool[b_2 + 416u]);
         total_2 = total_2 + weight_2;
         y_5 = fma(weight_2, value, y_5);
         y_6 = fma(weight_2, value_2, y_6);
@@ -343,13 +343,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let value_6 = unpack2x16float(pair_3 >> 16u).x;
         let value_7 = unpack2x16float(pair_4).x;
         let value_8 = unpack2x16float(pair_4 >> 16u).x;
-        let weight_3 = bitcast<f32>(pool[(b_2 + 289u) / 4u][(b_2 + 289u) % 4u]);
+        let weight_3 = bitcast<f32>(pool[b_2 + 289u]);
         total = total + weight_3;
         y = fma(weight_3, value_5, y);
         y_2 = fma(weight_3, value_6, y_2);
         y_3 = fma(weight_3, value_7, y_3);
         y_4 = fma(weight_3, value_8, y_4);
-        let weight_4 = bitcast<f32>(pool[(b_2 + 417u) / 4u][(b_2 + 417u) % 4u]);
+        let weight_4 = bitcast<f32>(pool[b_2 + 417u]);
         total_2 = total_2 + weight_4;
         y_5 = fma(weight_4, value_5, y_5);
         y_6 = fma(weight_4, value_6, y_6);
@@ -359,13 +359,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let value_10 = unpack2x16float(pair_5 >> 16u).x;
         let value_11 = unpack2x16float(pair_6).x;
         let value_12 = unpack2x16float(pair_6 >> 16u).x;
-        let weight_5 = bitcast<f32>(pool[(b_2 + 290u) / 4u][(b_2 + 290u) % 4u]);
+        let weight_5 = bitcast<f32>(pool[b_2 + 290u]);
         total = total + weight_5;
         y = fma(weight_5, value_9, y);
         y_2 = fma(weight_5, value_10, y_2);
         y_3 = fma(weight_5, value_11, y_3);
         y_4 = fma(weight_5, value_12, y_4);
-        let weight_6 = bitcast<f32>(pool[(b_2 + 418u) / 4u][(b_2 + 418u) % 4u]);
+        let weight_6 = bitcast<f32>(pool[b_2 + 418u]);
         total_2 = total_2 + weight_6;
         y_5 = fma(weight_6, value_9, y_5);
         y_6 = fma(weight_6, value_10, y_6);
@@ -375,13 +375,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let value_14 = unpack2x16float(pair_7 >> 16u).x;
         let value_15 = unpack2x16float(pair_8).x;
         let value_16 = unpack2x16float(pair_8 >> 16u).x;
-        let weight_7 = bitcast<f32>(pool[(b_2 + 291u) / 4u][(b_2 + 291u) % 4u]);
+        let weight_7 = bitcast<f32>(pool[b_2 + 291u]);
         total = total + weight_7;
         y = fma(weight_7, value_13, y);
         y_2 = fma(weight_7, value_14, y_2);
         y_3 = fma(weight_7, value_15, y_3);
         y_4 = fma(weight_7, value_16, y_4);
-        let weight_8 = bitcast<f32>(pool[(b_2 + 419u) / 4u][(b_2 + 419u) % 4u]);
+        let weight_8 = bitcast<f32>(pool[b_2 + 419u]);
         total_2 = total_2 + weight_8;
         y_5 = fma(weight_8, value_13, y_5);
         y_6 = fma(weight_8, value_14, y_6);
@@ -391,13 +391,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let value_18 = unpack2x16float(pair_9 >> 16u).x;
         let value_19 = unpack2x16float(pair_10).x;
         let value_20 = unpack2x16float(pair_10 >> 16u).x;
-        let weight_9 = bitcast<f32>(pool[(b_2 + 292u) / 4u][(b_2 + 292u) % 4u]);
+        let weight_9 = bitcast<f32>(pool[b_2 + 292u]);
         total = total + weight_9;
         y = fma(weight_9, value_17, y);
         y_2 = fma(weight_9, value_18, y_2);
         y_3 = fma(weight_9, value_19, y_3);
         y_4 = fma(weight_9, value_20, y_4);
-        let weight_10 = bitcast<f32>(pool[(b_2 + 420u) / 4u][(b_2 + 420u) % 4u]);
+        let weight_10 = bitcast<f32>(pool[b_2 + 420u]);
         total_2 = total_2 + weight_10;
         y_5 = fma(weight_10, value_17, y_5);
         y_6 = fma(weight_10, value_18, y_6);
@@ -407,13 +407,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let value_22 = unpack2x16float(pair_11 >> 16u).x;
         let value_23 = unpack2x16float(pair_12).x;
         let value_24 = unpack2x16float(pair_12 >> 16u).x;
-        let weight_11 = bitcast<f32>(pool[(b_2 + 293u) / 4u][(b_2 + 293u) % 4u]);
+        let weight_11 = bitcast<f32>(pool[b_2 + 293u]);
         total = total + weight_11;
         y = fma(weight_11, value_21, y);
         y_2 = fma(weight_11, value_22, y_2);
         y_3 = fma(weight_11, value_23, y_3);
         y_4 = fma(weight_11, value_24, y_4);
-        let weight_12 = bitcast<f32>(pool[(b_2 + 421u) / 4u][(b_2 + 421u) % 4u]);
+        let weight_12 = bitcast<f32>(pool[b_2 + 421u]);
         total_2 = total_2 + weight_12;
         y_5 = fma(weight_12, value_21, y_5);
         y_6 = fma(weight_12, value_22, y_6);
@@ -423,13 +423,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let value_26 = unpack2x16float(pair_13 >> 16u).x;
         let value_27 = unpack2x16float(pair_14).x;
         let value_28 = unpack2x16float(pair_14 >> 16u).x;
-        let weight_13 = bitcast<f32>(pool[(b_2 + 294u) / 4u][(b_2 + 294u) % 4u]);
+        let weight_13 = bitcast<f32>(pool[b_2 + 294u]);
         total = total + weight_13;
         y = fma(weight_13, value_25, y);
         y_2 = fma(weight_13, value_26, y_2);
         y_3 = fma(weight_13, value_27, y_3);
         y_4 = fma(weight_13, value_28, y_4);
-        let weight_14 = bitcast<f32>(pool[(b_2 + 422u) / 4u][(b_2 + 422u) % 4u]);
+        let weight_14 = bitcast<f32>(pool[b_2 + 422u]);
         total_2 = total_2 + weight_14;
         y_5 = fma(weight_14, value_25, y_5);
         y_6 = fma(weight_14, value_26, y_6);
@@ -439,13 +439,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         let value_30 = unpack2x16float(pair_15 >> 16u).x;
         let value_31 = unpack2x16float(pair_16).x;
         let value_32 = unpack2x16float(pair_16 >> 16u).x;
-        let weight_15 = bitcast<f32>(pool[(b_2 + 295u) / 4u][(b_2 + 295u) % 4u]);
+        let weight_15 = bitcast<f32>(pool[b_2 + 295u]);
         total = total + weight_15;
         y = fma(weight_15, value_29, y);
         y_2 = fma(weight_15, value_30, y_2);
         y_3 = fma(weight_15, value_31, y_3);
         y_4 = fma(weight_15, value_32, y_4);
-        let weight_16 = bitcast<f32>(pool[(b_2 + 423u) / 4u][(b_2 + 423u) % 4u]);
+        let weight_16 = bitcast<f32>(pool[b_2 + 423u]);
         total_2 = total_2 + weight_16;
         y_5 = fma(weight_16, value_29, y_5);
         y_6 = fma(weight_16, value_30, y_6);
@@ -457,48 +457,48 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let column_2 = lane % 16u;
     let team_2 = lane / 16u;
     let at = team_2 * 136u + 576u;
-    pool[(at + 64u) / 4u][(at + 64u) % 4u] = bitcast<u32>(total);
-    pool[(at + 65u) / 4u][(at + 65u) % 4u] = bitcast<u32>(top);
+    pool[at + 64u] = bitcast<u32>(total);
+    pool[at + 65u] = bitcast<u32>(top);
     if (column_2 < 32u) {
-      pool[(at + column_2 * 2u) / 4u][(at + column_2 * 2u) % 4u] = bitcast<u32>(y);
-      pool[(at + column_2 * 2u + 1u) / 4u][(at + column_2 * 2u + 1u) % 4u] = bitcast<u32>(y_2);
+      pool[at + column_2 * 2u] = bitcast<u32>(y);
+      pool[at + column_2 * 2u + 1u] = bitcast<u32>(y_2);
     }
     let item_3 = column_2 + 16u;
     if (item_3 < 32u) {
-      pool[(at + item_3 * 2u) / 4u][(at + item_3 * 2u) % 4u] = bitcast<u32>(y_3);
-      pool[(at + item_3 * 2u + 1u) / 4u][(at + item_3 * 2u + 1u) % 4u] = bitcast<u32>(y_4);
+      pool[at + item_3 * 2u] = bitcast<u32>(y_3);
+      pool[at + item_3 * 2u + 1u] = bitcast<u32>(y_4);
     }
     let at_2 = team_2 * 136u + 644u;
-    pool[(at_2 + 64u) / 4u][(at_2 + 64u) % 4u] = bitcast<u32>(total_2);
-    pool[(at_2 + 65u) / 4u][(at_2 + 65u) % 4u] = bitcast<u32>(top_2);
+    pool[at_2 + 64u] = bitcast<u32>(total_2);
+    pool[at_2 + 65u] = bitcast<u32>(top_2);
     if (column_2 < 32u) {
-      pool[(at_2 + column_2 * 2u) / 4u][(at_2 + column_2 * 2u) % 4u] = bitcast<u32>(y_5);
-      pool[(at_2 + column_2 * 2u + 1u) / 4u][(at_2 + column_2 * 2u + 1u) % 4u] = bitcast<u32>(y_6);
+      pool[at_2 + column_2 * 2u] = bitcast<u32>(y_5);
+      pool[at_2 + column_2 * 2u + 1u] = bitcast<u32>(y_6);
     }
     let item_4 = column_2 + 16u;
     if (item_4 < 32u) {
-      pool[(at_2 + item_4 * 2u) / 4u][(at_2 + item_4 * 2u) % 4u] = bitcast<u32>(y_7);
-      pool[(at_2 + item_4 * 2u + 1u) / 4u][(at_2 + item_4 * 2u + 1u) % 4u] = bitcast<u32>(y_8);
+      pool[at_2 + item_4 * 2u] = bitcast<u32>(y_7);
+      pool[at_2 + item_4 * 2u + 1u] = bitcast<u32>(y_8);
     }
     workgroupBarrier();
     if (lane < 128u) {
       let h = lane / 64u;
       let column_3 = lane % 64u;
       let from_team = h * 68u + column_3 + 576u;
-      var total_6 = bitcast<f32>(pool[from_team / 4u][from_team % 4u]);
+      var total_6 = bitcast<f32>(pool[from_team]);
       for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-        total_6 = total_6 + bitcast<f32>(pool[(from_team + l_2 * 136u) / 4u][(from_team + l_2 * 136u) % 4u]);
+        total_6 = total_6 + bitcast<f32>(pool[from_team + l_2 * 136u]);
       }
       b6[((rows_at * ((sizes.w * 32u + 63u) / 64u) + chunk) * 2u + h) * 68u + column_3] = bitcast<u32>(total_6);
     }
     if (lane < 2u) {
       let to = ((rows_at * ((sizes.w * 32u + 63u) / 64u) + chunk) * 2u + lane) * 68u + 64u;
       let from_team_2 = lane * 68u + 640u;
-      var total_7 = bitcast<f32>(pool[from_team_2 / 4u][from_team_2 % 4u]);
+      var total_7 = bitcast<f32>(pool[from_team_2]);
       for (var l_3 = 1u; l_3 < 16u; l_3 += 1u) {
-        total_7 = total_7 + bitcast<f32>(pool[(from_team_2 + l_3 * 136u) / 4u][(from_team_2 + l_3 * 136u) % 4u]);
+        total_7 = total_7 + bitcast<f32>(pool[from_team_2 + l_3 * 136u]);
       }
-      let its_top = bitcast<f32>(pool[(lane * 68u + 641u) / 4u][(lane * 68u + 641u) % 4u]);
+      let its_top = bitcast<f32>(pool[lane * 68u + 641u]);
       b6[to] = bitcast<u32>(total_7);
       b6[to + 1u] = bitcast<u32>(its_top);
     }
@@ -515,7 +515,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
 @group(0) @binding(6) var<storage, read> b4: array<u32>;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<vec4<u32>>;
-var<workgroup> pool: array<vec4<u32>, 1168>;
+var<workgroup> pool: array<u32, 4672>;
 var<workgroup> agreed: u32;
 
 @compute @workgroup_size(256)
@@ -600,40 +600,55 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       carried = max(max(carried, all_5), both_5);
     }
     workgroupBarrier();
-    pool[(own_chunk * 68u + column) / 4u] = vec4<u32>(values.x, values.y, values.z, values.w);
-    pool[(chunk * 68u + column) / 4u] = vec4<u32>(values_2.x, values_2.y, values_2.z, values_2.w);
-    pool[(chunk_2 * 68u + column) / 4u] = vec4<u32>(values_3.x, values_3.y, values_3.z, values_3.w);
-    pool[(chunk_3 * 68u + column) / 4u] = vec4<u32>(values_4.x, values_4.y, values_4.z, values_4.w);
+    pool[own_chunk * 68u + column] = values.x;
+    pool[own_chunk * 68u + column + 1u] = values.y;
+    pool[own_chunk * 68u + column + 2u] = values.z;
+    pool[own_chunk * 68u + column + 3u] = values.w;
+    pool[chunk * 68u + column] = values_2.x;
+    pool[chunk * 68u + column + 1u] = values_2.y;
+    pool[chunk * 68u + column + 2u] = values_2.z;
+    pool[chunk * 68u + column + 3u] = values_2.w;
+    pool[chunk_2 * 68u + column] = values_3.x;
+    pool[chunk_2 * 68u + column + 1u] = values_3.y;
+    pool[chunk_2 * 68u + column + 2u] = values_3.z;
+    pool[chunk_2 * 68u + column + 3u] = values_3.w;
+    pool[chunk_3 * 68u + column] = values_4.x;
+    pool[chunk_3 * 68u + column + 1u] = values_4.y;
+    pool[chunk_3 * 68u + column + 2u] = values_4.z;
+    pool[chunk_3 * 68u + column + 3u] = values_4.w;
     if (lane < 64u) {
-      pool[(lane * 4u + 4352u) / 4u] = vec4<u32>(weight, weight_2, weight_3, 0u);
+      pool[lane * 4u + 4352u] = weight;
+      pool[lane * 4u + 4353u] = weight_2;
+      pool[lane * 4u + 4354u] = weight_3;
+      pool[lane * 4u + 4355u] = 0u;
     }
     workgroupBarrier();
     let here = min(chunks - batch, 64u);
     if (lane < 64u) {
       for (var c = 0u; c < here; c += 8u) {
-        let by = pool[(c * 4u + 4352u) / 4u];
-        let value = bitcast<f32>(pool[(c * 68u + lane) / 4u][(c * 68u + lane) % 4u]);
+        let by = vec4<u32>(pool[c * 4u + 4352u], pool[c * 4u + 4353u], pool[c * 4u + 4354u], pool[c * 4u + 4355u]);
+        let value = bitcast<f32>(pool[c * 68u + lane]);
         let chunk_6 = c + 1u;
-        let by_2 = pool[(chunk_6 * 4u + 4352u) / 4u];
-        let value_2 = bitcast<f32>(pool[(chunk_6 * 68u + lane) / 4u][(chunk_6 * 68u + lane) % 4u]);
+        let by_2 = vec4<u32>(pool[chunk_6 * 4u + 4352u], pool[chunk_6 * 4u + 4353u], pool[chunk_6 * 4u + 4354u], pool[chunk_6 * 4u + 4355u]);
+        let value_2 = bitcast<f32>(pool[chunk_6 * 68u + lane]);
         let chunk_7 = c + 2u;
-        let by_3 = pool[(chunk_7 * 4u + 4352u) / 4u];
-        let value_3 = bitcast<f32>(pool[(chunk_7 * 68u + lane) / 4u][(chunk_7 * 68u + lane) % 4u]);
+        let by_3 = vec4<u32>(pool[chunk_7 * 4u + 4352u], pool[chunk_7 * 4u + 4353u], pool[chunk_7 * 4u + 4354u], pool[chunk_7 * 4u + 4355u]);
+        let value_3 = bitcast<f32>(pool[chunk_7 * 68u + lane]);
         let chunk_8 = c + 3u;
-        let by_4 = pool[(chunk_8 * 4u + 4352u) / 4u];
-        let value_4 = bitcast<f32>(pool[(chunk_8 * 68u + lane) / 4u][(chunk_8 * 68u + lane) % 4u]);
+        let by_4 = vec4<u32>(pool[chunk_8 * 4u + 4352u], pool[chunk_8 * 4u + 4353u], pool[chunk_8 * 4u + 4354u], pool[chunk_8 * 4u + 4355u]);
+        let value_4 = bitcast<f32>(pool[chunk_8 * 68u + lane]);
         let chunk_9 = c + 4u;
-        let by_5 = pool[(chunk_9 * 4u + 4352u) / 4u];
-        let value_5 = bitcast<f32>(pool[(chunk_9 * 68u + lane) / 4u][(chunk_9 * 68u + lane) % 4u]);
+        let by_5 = vec4<u32>(pool[chunk_9 * 4u + 4352u], pool[chunk_9 * 4u + 4353u], pool[chunk_9 * 4u + 4354u], pool[chunk_9 * 4u + 4355u]);
+        let value_5 = bitcast<f32>(pool[chunk_9 * 68u + lane]);
         let chunk_10 = c + 5u;
-        let by_6 = pool[(chunk_10 * 4u + 4352u) / 4u];
-        let value_6 = bitcast<f32>(pool[(chunk_10 * 68u + lane) / 4u][(chunk_10 * 68u + lane) % 4u]);
+        let by_6 = vec4<u32>(pool[chunk_10 * 4u + 4352u], pool[chunk_10 * 4u + 4353u], pool[chunk_10 * 4u + 4354u], pool[chunk_10 * 4u + 4355u]);
+        let value_6 = bitcast<f32>(pool[chunk_10 * 68u + lane]);
         let chunk_11 = c + 6u;
-        let by_7 = pool[(chunk_11 * 4u + 4352u) / 4u];
-        let value_7 = bitcast<f32>(pool[(chunk_11 * 68u + lane) / 4u][(chunk_11 * 68u + lane) % 4u]);
+        let by_7 = vec4<u32>(pool[chunk_11 * 4u + 4352u], pool[chunk_11 * 4u + 4353u], pool[chunk_11 * 4u + 4354u], pool[chunk_11 * 4u + 4355u]);
+        let value_7 = bitcast<f32>(pool[chunk_11 * 68u + lane]);
         let chunk_12 = c + 7u;
-        let by_8 = pool[(chunk_12 * 4u + 4352u) / 4u];
-        let value_8 = bitcast<f32>(pool[(chunk_12 * 68u + lane) / 4u][(chunk_12 * 68u + lane) % 4u]);
+        let by_8 = vec4<u32>(pool[chunk_12 * 4u + 4352u], pool[chunk_12 * 4u + 4353u], pool[chunk_12 * 4u + 4354u], pool[chunk_12 * 4u + 4355u]);
+        let value_8 = bitcast<f32>(pool[chunk_12 * 68u + lane]);
         sum = fma(value, bitcast<f32>(by.y), sum * bitcast<f32>(by.x));
         sum_2 = fma(bitcast<f32>(by.z), bitcast<f32>(by.y), sum_2 * bitcast<f32>(by.x));
         sum = fma(value_2, bitcast<f32>(by_2.y), sum * bitcast<f32>(by_2.x));
@@ -654,13 +669,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     }
   }
   if (lane < 64u) {
-    pool[(lane + 4608u) / 4u][(lane + 4608u) % 4u] = bitcast<u32>(sum / sum_2);
+    pool[lane + 4608u] = bitcast<u32>(sum / sum_2);
   }
   workgroupBarrier();
   if (lane < 64u) {
     let i_3 = own_group / 4u;
     let i_4 = (own_group % 4u) % 4u;
-    let v = bitcast<f32>(pool[(lane + 4608u) / 4u][(lane + 4608u) % 4u]);
+    let v = bitcast<f32>(pool[lane + 4608u]);
     b5[p5 + (i_3 * 256u + i_4 * 64u + lane)] = bitcast<u32>(v);
   }
 }

@@ -20,7 +20,7 @@ graph attention_of_a_prompt {
 @group(0) @binding(5) var<storage, read> b3: array<u32>;
 @group(0) @binding(6) var<storage, read> b4: array<u32>;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-var<workgroup> pool: array<vec4<u32>, 1171>;
+var<workgroup> pool: array<u32, 4684>;
 var<workgroup> agreed: u32;
 
 @compute @workgroup_size(256)
@@ -59,7 +59,10 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let i_6 = min(i_4, sizes.x - 1u);
       let x = b0[(p0 + (i_6 * 2304u + i_5 * 576u + four * 4u)) / 4u];
       let piece = four / 2u;
-      pool[(h * 576u + ((piece / 8u) * 64u + (four % 2u) * 32u) + (piece % 8u) * 4u) / 4u] = vec4<u32>(x.x, x.y, x.z, x.w);
+      pool[h * 576u + ((piece / 8u) * 64u + (four % 2u) * 32u) + (piece % 8u) * 4u] = x.x;
+      pool[h * 576u + ((piece / 8u) * 64u + (four % 2u) * 32u) + (piece % 8u) * 4u + 1u] = x.y;
+      pool[h * 576u + ((piece / 8u) * 64u + (four % 2u) * 32u) + (piece % 8u) * 4u + 2u] = x.z;
+      pool[h * 576u + ((piece / 8u) * 64u + (four % 2u) * 32u) + (piece % 8u) * 4u + 3u] = x.w;
     }
   }
   let team = lane / 128u;
@@ -81,19 +84,19 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let chunk_end = min(chunk_start + 64u, seen);
     if (lane < 64u) {
       let p = min(chunk_start + lane, chunk_end - 1u);
-      pool[(lane + 4352u) / 4u][(lane + 4352u) % 4u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+      pool[lane + 4352u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
     }
     workgroupBarrier();
     let share = lane % 8u;
     let own_position = (lane / 8u) % 16u;
     let first_head = (lane / 128u) * 2u;
-    let row_3 = pool[(own_position + 4352u) / 4u][(own_position + 4352u) % 4u] * 576u + group_of * 576u;
+    let row_3 = pool[own_position + 4352u] * 576u + group_of * 576u;
     let b = own_position + 16u;
-    let row_4 = pool[(b + 4352u) / 4u][(b + 4352u) % 4u] * 576u + group_of * 576u;
+    let row_4 = pool[b + 4352u] * 576u + group_of * 576u;
     let b_2 = own_position + 32u;
-    let row_5 = pool[(b_2 + 4352u) / 4u][(b_2 + 4352u) % 4u] * 576u + group_of * 576u;
+    let row_5 = pool[b_2 + 4352u] * 576u + group_of * 576u;
     let b_3 = own_position + 48u;
-    let row_6 = pool[(b_3 + 4352u) / 4u][(b_3 + 4352u) % 4u] * 576u + group_of * 576u;
+    let row_6 = pool[b_3 + 4352u] * 576u + group_of * 576u;
     var score = 0.0f;
     var score_2 = 0.0f;
     var score_3 = 0.0f;
@@ -152,8 +155,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let key_31 = unpack2x16float(eight_4.w).x;
       let key_32 = unpack2x16float(eight_4.w >> 16u).x;
       let query_at = queries + c_2 * 64u;
-      let q = pool[query_at / 4u];
-      let q_2 = pool[(query_at + 32u) / 4u];
+      let q = vec4<u32>(pool[query_at], pool[query_at + 1u], pool[query_at + 2u], pool[query_at + 3u]);
+      let q_2 = vec4<u32>(pool[query_at + 32u], pool[query_at + 33u], pool[query_at + 34u], pool[query_at + 35u]);
       score = fma(key, bitcast<f32>(q.x), score);
       score_3 = fma(key_9, bitcast<f32>(q.x), score_3);
       score_5 = fma(key_17, bitcast<f32>(q.x), score_5);
@@ -186,8 +189,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       score_3 = fma(key_16, bitcast<f32>(q_2.w), score_3);
       score_5 = fma(key_24, bitcast<f32>(q_2.w), score_5);
       score_7 = fma(key_32, bitcast<f32>(q_2.w), score_7);
-      let q_3 = pool[(query_at + 576u) / 4u];
-      let q_4 = pool[(query_at + 608u) / 4u];
+      let q_3 = vec4<u32>(pool[query_at + 576u], pool[query_at + 577u], pool[query_at + 578u], pool[query_at + 579u]);
+      let q_4 = vec4<u32>(pool[query_at + 608u], pool[query_at + 609u], pool[query_at + 610u], pool[query_at + 611u]);
       score_2 = fma(key, bitcast<f32>(q_3.x), score_2);
       score_4 = fma(key_9, bitcast<f32>(q_3.x), score_4);
       score_6 = fma(key_17, bitcast<f32>(q_3.x), score_6);
@@ -253,8 +256,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let key_63 = unpack2x16float(eight_8.w).x;
       let key_64 = unpack2x16float(eight_8.w >> 16u).x;
       let query_at_2 = queries + c_2 * 64u + 64u;
-      let q_5 = pool[query_at_2 / 4u];
-      let q_6 = pool[(query_at_2 + 32u) / 4u];
+      let q_5 = vec4<u32>(pool[query_at_2], pool[query_at_2 + 1u], pool[query_at_2 + 2u], pool[query_at_2 + 3u]);
+      let q_6 = vec4<u32>(pool[query_at_2 + 32u], pool[query_at_2 + 33u], pool[query_at_2 + 34u], pool[query_at_2 + 35u]);
       score = fma(key_33, bitcast<f32>(q_5.x), score);
       score_3 = fma(key_41, bitcast<f32>(q_5.x), score_3);
       score_5 = fma(key_49, bitcast<f32>(q_5.x), score_5);
@@ -287,8 +290,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       score_3 = fma(key_48, bitcast<f32>(q_6.w), score_3);
       score_5 = fma(key_56, bitcast<f32>(q_6.w), score_5);
       score_7 = fma(key_64, bitcast<f32>(q_6.w), score_7);
-      let q_7 = pool[(query_at_2 + 576u) / 4u];
-      let q_8 = pool[(query_at_2 + 608u) / 4u];
+      let q_7 = vec4<u32>(pool[query_at_2 + 576u], pool[query_at_2 + 577u], pool[query_at_2 + 578u], pool[query_at_2 + 579u]);
+      let q_8 = vec4<u32>(pool[query_at_2 + 608u], pool[query_at_2 + 609u], pool[query_at_2 + 610u], pool[query_at_2 + 611u]);
       score_2 = fma(key_33, bitcast<f32>(q_7.x), score_2);
       score_4 = fma(key_41, bitcast<f32>(q_7.x), score_4);
       score_6 = fma(key_49, bitcast<f32>(q_7.x), score_6);
@@ -354,8 +357,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let key_95 = unpack2x16float(eight_12.w).x;
       let key_96 = unpack2x16float(eight_12.w >> 16u).x;
       let query_at_3 = queries + c_2 * 64u + 128u;
-      let q_9 = pool[query_at_3 / 4u];
-      let q_10 = pool[(query_at_3 + 32u) / 4u];
+      let q_9 = vec4<u32>(pool[query_at_3], pool[query_at_3 + 1u], pool[query_at_3 + 2u], pool[query_at_3 + 3u]);
+      let q_10 = vec4<u32>(pool[query_at_3 + 32u], pool[query_at_3 + 33u], pool[query_at_3 + 34u], pool[query_at_3 + 35u]);
       score = fma(key_65, bitcast<f32>(q_9.x), score);
       score_3 = fma(key_73, bitcast<f32>(q_9.x), score_3);
       score_5 = fma(key_81, bitcast<f32>(q_9.x), score_5);
@@ -388,8 +391,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       score_3 = fma(key_80, bitcast<f32>(q_10.w), score_3);
       score_5 = fma(key_88, bitcast<f32>(q_10.w), score_5);
       score_7 = fma(key_96, bitcast<f32>(q_10.w), score_7);
-      let q_11 = pool[(query_at_3 + 576u) / 4u];
-      let q_12 = pool[(query_at_3 + 608u) / 4u];
+      let q_11 = vec4<u32>(pool[query_at_3 + 576u], pool[query_at_3 + 577u], pool[query_at_3 + 578u], pool[query_at_3 + 579u]);
+      let q_12 = vec4<u32>(pool[query_at_3 + 608u], pool[query_at_3 + 609u], pool[query_at_3 + 610u], pool[query_at_3 + 611u]);
       score_2 = fma(key_65, bitcast<f32>(q_11.x), score_2);
       score_4 = fma(key_73, bitcast<f32>(q_11.x), score_4);
       score_6 = fma(key_81, bitcast<f32>(q_11.x), score_6);
@@ -432,7 +435,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_3 = subgroupShuffleXor(both_2, 4u);
     let both_3 = both_2 + other_3;
     if (share == 0u) {
-      pool[(to + own_position) / 4u][(to + own_position) % 4u] = bitcast<u32>(select(-2e38f, both_3 * 0.125f, exists));
+      pool[to + own_position] = bitcast<u32>(select(-2e38f, both_3 * 0.125f, exists));
     }
     let other_4 = subgroupShuffleXor(score_2, 1u);
     let both_4 = score_2 + other_4;
@@ -441,7 +444,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_6 = subgroupShuffleXor(both_5, 4u);
     let both_6 = both_5 + other_6;
     if (share == 0u) {
-      pool[(to + own_position + 64u) / 4u][(to + own_position + 64u) % 4u] = bitcast<u32>(select(-2e38f, both_6 * 0.125f, exists));
+      pool[to + own_position + 64u] = bitcast<u32>(select(-2e38f, both_6 * 0.125f, exists));
     }
     let exists_2 = chunk_start + b < chunk_end;
     let other_7 = subgroupShuffleXor(score_3, 1u);
@@ -451,7 +454,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_9 = subgroupShuffleXor(both_8, 4u);
     let both_9 = both_8 + other_9;
     if (share == 0u) {
-      pool[(to + b) / 4u][(to + b) % 4u] = bitcast<u32>(select(-2e38f, both_9 * 0.125f, exists_2));
+      pool[to + b] = bitcast<u32>(select(-2e38f, both_9 * 0.125f, exists_2));
     }
     let other_10 = subgroupShuffleXor(score_4, 1u);
     let both_10 = score_4 + other_10;
@@ -460,7 +463,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_12 = subgroupShuffleXor(both_11, 4u);
     let both_12 = both_11 + other_12;
     if (share == 0u) {
-      pool[(to + b + 64u) / 4u][(to + b + 64u) % 4u] = bitcast<u32>(select(-2e38f, both_12 * 0.125f, exists_2));
+      pool[to + b + 64u] = bitcast<u32>(select(-2e38f, both_12 * 0.125f, exists_2));
     }
     let exists_3 = chunk_start + b_2 < chunk_end;
     let other_13 = subgroupShuffleXor(score_5, 1u);
@@ -470,7 +473,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_15 = subgroupShuffleXor(both_14, 4u);
     let both_15 = both_14 + other_15;
     if (share == 0u) {
-      pool[(to + b_2) / 4u][(to + b_2) % 4u] = bitcast<u32>(select(-2e38f, both_15 * 0.125f, exists_3));
+      pool[to + b_2] = bitcast<u32>(select(-2e38f, both_15 * 0.125f, exists_3));
     }
     let other_16 = subgroupShuffleXor(score_6, 1u);
     let both_16 = score_6 + other_16;
@@ -479,7 +482,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_18 = subgroupShuffleXor(both_17, 4u);
     let both_18 = both_17 + other_18;
     if (share == 0u) {
-      pool[(to + b_2 + 64u) / 4u][(to + b_2 + 64u) % 4u] = bitcast<u32>(select(-2e38f, both_18 * 0.125f, exists_3));
+      pool[to + b_2 + 64u] = bitcast<u32>(select(-2e38f, both_18 * 0.125f, exists_3));
     }
     let exists_4 = chunk_start + b_3 < chunk_end;
     let other_19 = subgroupShuffleXor(score_7, 1u);
@@ -489,7 +492,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_21 = subgroupShuffleXor(both_20, 4u);
     let both_21 = both_20 + other_21;
     if (share == 0u) {
-      pool[(to + b_3) / 4u][(to + b_3) % 4u] = bitcast<u32>(select(-2e38f, both_21 * 0.125f, exists_4));
+      pool[to + b_3] = bitcast<u32>(select(-2e38f, both_21 * 0.125f, exists_4));
     }
     let other_22 = subgroupShuffleXor(score_8, 1u);
     let both_22 = score_8 + other_22;
@@ -498,14 +501,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_24 = subgroupShuffleXor(both_23, 4u);
     let both_24 = both_23 + other_24;
     if (share == 0u) {
-      pool[(to + b_3 + 64u) / 4u][(to + b_3 + 64u) % 4u] = bitcast<u32>(select(-2e38f, both_24 * 0.125f, exists_4));
+      pool[to + b_3 + 64u] = bitcast<u32>(select(-2e38f, both_24 * 0.125f, exists_4));
     }
     workgroupBarrier();
     let of_item = min(lane, 63u);
     let from_score = (of_item / 16u) * 64u + (of_item % 16u) + 2304u;
-    var total = bitcast<f32>(pool[from_score / 4u][from_score % 4u]);
+    var total = bitcast<f32>(pool[from_score]);
     for (var l = 1u; l < 4u; l += 1u) {
-      total = max(total, bitcast<f32>(pool[(from_score + l * 16u) / 4u][(from_score + l * 16u) % 4u]));
+      total = max(total, bitcast<f32>(pool[from_score + l * 16u]));
     }
     let other_25 = subgroupShuffleXor(total, 1u);
     let both_25 = max(total, other_25);
@@ -516,13 +519,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let other_28 = subgroupShuffleXor(both_27, 8u);
     let both_28 = max(both_27, other_28);
     if (lane < 64u && (of_item % 16u) == 0u) {
-      pool[((of_item / 16u) + 4672u) / 4u][((of_item / 16u) + 4672u) % 4u] = bitcast<u32>(both_28);
+      pool[(of_item / 16u) + 4672u] = bitcast<u32>(both_28);
     }
     workgroupBarrier();
     let h_2 = lane / 64u;
     let b_4 = lane % 64u;
-    let top = max(-2e38f, bitcast<f32>(pool[(h_2 + 4672u) / 4u][(h_2 + 4672u) % 4u]));
-    pool[(b_4 * 4u + h_2 + 4416u) / 4u][(b_4 * 4u + h_2 + 4416u) % 4u] = bitcast<u32>(exp(bitcast<f32>(pool[(lane + 2304u) / 4u][(lane + 2304u) % 4u]) - top));
+    let top = max(-2e38f, bitcast<f32>(pool[h_2 + 4672u]));
+    pool[b_4 * 4u + h_2 + 4416u] = bitcast<u32>(exp(bitcast<f32>(pool[lane + 2304u]) - top));
     workgroupBarrier();
     let here = min(chunk_end - chunk_start, 64u);
     if (lane < 8u) {
@@ -531,16 +534,16 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       var total_2 = 0.0f;
       for (var b_5 = of_team * 8u; b_5 < here; b_5 += 16u) {
         let from_weight = b_5 * 4u + h_3 + 4416u;
-        total_2 = total_2 + bitcast<f32>(pool[from_weight / 4u][from_weight % 4u]);
-        total_2 = total_2 + bitcast<f32>(pool[(from_weight + 4u) / 4u][(from_weight + 4u) % 4u]);
-        total_2 = total_2 + bitcast<f32>(pool[(from_weight + 8u) / 4u][(from_weight + 8u) % 4u]);
-        total_2 = total_2 + bitcast<f32>(pool[(from_weight + 12u) / 4u][(from_weight + 12u) % 4u]);
-        total_2 = total_2 + bitcast<f32>(pool[(from_weight + 16u) / 4u][(from_weight + 16u) % 4u]);
-        total_2 = total_2 + bitcast<f32>(pool[(from_weight + 20u) / 4u][(from_weight + 20u) % 4u]);
-        total_2 = total_2 + bitcast<f32>(pool[(from_weight + 24u) / 4u][(from_weight + 24u) % 4u]);
-        total_2 = total_2 + bitcast<f32>(pool[(from_weight + 28u) / 4u][(from_weight + 28u) % 4u]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight + 4u]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight + 8u]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight + 12u]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight + 16u]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight + 20u]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight + 24u]);
+        total_2 = total_2 + bitcast<f32>(pool[from_weight + 28u]);
       }
-      pool[(lane + 4676u) / 4u][(lane + 4676u) % 4u] = bitcast<u32>(total_2);
+      pool[lane + 4676u] = bitcast<u32>(total_2);
     }
     var y = 0.0f;
     var y_2 = 0.0f;
@@ -562,28 +565,28 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let team_2 = lane / 128u;
     let item = column + 128u;
     for (var b_6 = team_2 * 8u; b_6 < here; b_6 += 16u) {
-      let row_7 = pool[(b_6 + 4352u) / 4u][(b_6 + 4352u) % 4u] * 576u + group_of * 512u;
+      let row_7 = pool[b_6 + 4352u] * 576u + group_of * 512u;
       let pair = b1[(p1 + ((row_7 / 2u) + column)) / 4u][(p1 + ((row_7 / 2u) + column)) % 4u];
       let pair_2 = b1[(p1 + ((row_7 / 2u) + item)) / 4u][(p1 + ((row_7 / 2u) + item)) % 4u];
-      let row_8 = pool[(b_6 + 4353u) / 4u][(b_6 + 4353u) % 4u] * 576u + group_of * 512u;
+      let row_8 = pool[b_6 + 4353u] * 576u + group_of * 512u;
       let pair_3 = b1[(p1 + ((row_8 / 2u) + column)) / 4u][(p1 + ((row_8 / 2u) + column)) % 4u];
       let pair_4 = b1[(p1 + ((row_8 / 2u) + item)) / 4u][(p1 + ((row_8 / 2u) + item)) % 4u];
-      let row_9 = pool[(b_6 + 4354u) / 4u][(b_6 + 4354u) % 4u] * 576u + group_of * 512u;
+      let row_9 = pool[b_6 + 4354u] * 576u + group_of * 512u;
       let pair_5 = b1[(p1 + ((row_9 / 2u) + column)) / 4u][(p1 + ((row_9 / 2u) + column)) % 4u];
       let pair_6 = b1[(p1 + ((row_9 / 2u) + item)) / 4u][(p1 + ((row_9 / 2u) + item)) % 4u];
-      let row_10 = pool[(b_6 + 4355u) / 4u][(b_6 + 4355u) % 4u] * 576u + group_of * 512u;
+      let row_10 = pool[b_6 + 4355u] * 576u + group_of * 512u;
       let pair_7 = b1[(p1 + ((row_10 / 2u) + column)) / 4u][(p1 + ((row_10 / 2u) + column)) % 4u];
       let pair_8 = b1[(p1 + ((row_10 / 2u) + item)) / 4u][(p1 + ((row_10 / 2u) + item)) % 4u];
-      let row_11 = pool[(b_6 + 4356u) / 4u][(b_6 + 4356u) % 4u] * 576u + group_of * 512u;
+      let row_11 = pool[b_6 + 4356u] * 576u + group_of * 512u;
       let pair_9 = b1[(p1 + ((row_11 / 2u) + column)) / 4u][(p1 + ((row_11 / 2u) + column)) % 4u];
       let pair_10 = b1[(p1 + ((row_11 / 2u) + item)) / 4u][(p1 + ((row_11 / 2u) + item)) % 4u];
-      let row_12 = pool[(b_6 + 4357u) / 4u][(b_6 + 4357u) % 4u] * 576u + group_of * 512u;
+      let row_12 = pool[b_6 + 4357u] * 576u + group_of * 512u;
       let pair_11 = b1[(p1 + ((row_12 / 2u) + column)) / 4u][(p1 + ((row_12 / 2u) + column)) % 4u];
       let pair_12 = b1[(p1 + ((row_12 / 2u) + item)) / 4u][(p1 + ((row_12 / 2u) + item)) % 4u];
-      let row_13 = pool[(b_6 + 4358u) / 4u][(b_6 + 4358u) % 4u] * 576u + group_of * 512u;
+      let row_13 = pool[b_6 + 4358u] * 576u + group_of * 512u;
       let pair_13 = b1[(p1 + ((row_13 / 2u) + column)) / 4u][(p1 + ((row_13 / 2u) + column)) % 4u];
       let pair_14 = b1[(p1 + ((row_13 / 2u) + item)) / 4u][(p1 + ((row_13 / 2u) + item)) % 4u];
-      let row_14 = pool[(b_6 + 4359u) / 4u][(b_6 + 4359u) % 4u] * 576u + group_of * 512u;
+      let row_14 = pool[b_6 + 4359u] * 576u + group_of * 512u;
       let pair_15 = b1[(p1 + ((row_14 / 2u) + column)) / 4u][(p1 + ((row_14 / 2u) + column)) % 4u];
       let pair_16 = b1[(p1 + ((row_14 / 2u) + item)) / 4u][(p1 + ((row_14 / 2u) + item)) % 4u];
       let from_weight_2 = b_6 * 4u + 4416u;
@@ -591,7 +594,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_2 = unpack2x16float(pair >> 16u).x;
       let value_3 = unpack2x16float(pair_2).x;
       let value_4 = unpack2x16float(pair_2 >> 16u).x;
-      let weight = pool[from_weight_2 / 4u];
+      let weight = vec4<u32>(pool[from_weight_2], pool[from_weight_2 + 1u], pool[from_weight_2 + 2u], pool[from_weight_2 + 3u]);
       y = fma(bitcast<f32>(weight.x), value, y);
       y_2 = fma(bitcast<f32>(weight.x), value_2, y_2);
       y_3 = fma(bitcast<f32>(weight.x), value_3, y_3);
@@ -612,7 +615,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_6 = unpack2x16float(pair_3 >> 16u).x;
       let value_7 = unpack2x16float(pair_4).x;
       let value_8 = unpack2x16float(pair_4 >> 16u).x;
-      let weight_2 = pool[(from_weight_2 + 4u) / 4u];
+      let weight_2 = vec4<u32>(pool[from_weight_2 + 4u], pool[from_weight_2 + 5u], pool[from_weight_2 + 6u], pool[from_weight_2 + 7u]);
       y = fma(bitcast<f32>(weight_2.x), value_5, y);
       y_2 = fma(bitcast<f32>(weight_2.x), value_6, y_2);
       y_3 = fma(bitcast<f32>(weight_2.x), value_7, y_3);
@@ -633,7 +636,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_10 = unpack2x16float(pair_5 >> 16u).x;
       let value_11 = unpack2x16float(pair_6).x;
       let value_12 = unpack2x16float(pair_6 >> 16u).x;
-      let weight_3 = pool[(from_weight_2 + 8u) / 4u];
+      let weight_3 = vec4<u32>(pool[from_weight_2 + 8u], pool[from_weight_2 + 9u], pool[from_weight_2 + 10u], pool[from_weight_2 + 11u]);
       y = fma(bitcast<f32>(weight_3.x), value_9, y);
       y_2 = fma(bitcast<f32>(weight_3.x), value_10, y_2);
       y_3 = fma(bitcast<f32>(weight_3.x), value_11, y_3);
@@ -654,7 +657,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_14 = unpack2x16float(pair_7 >> 16u).x;
       let value_15 = unpack2x16float(pair_8).x;
       let value_16 = unpack2x16float(pair_8 >> 16u).x;
-      let weight_4 = pool[(from_weight_2 + 12u) / 4u];
+      let weight_4 = vec4<u32>(pool[from_weight_2 + 12u], pool[from_weight_2 + 13u], pool[from_weight_2 + 14u], pool[from_weight_2 + 15u]);
       y = fma(bitcast<f32>(weight_4.x), value_13, y);
       y_2 = fma(bitcast<f32>(weight_4.x), value_14, y_2);
       y_3 = fma(bitcast<f32>(weight_4.x), value_15, y_3);
@@ -675,7 +678,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_18 = unpack2x16float(pair_9 >> 16u).x;
       let value_19 = unpack2x16float(pair_10).x;
       let value_20 = unpack2x16float(pair_10 >> 16u).x;
-      let weight_5 = pool[(from_weight_2 + 16u) / 4u];
+      let weight_5 = vec4<u32>(pool[from_weight_2 + 16u], pool[from_weight_2 + 17u], pool[from_weight_2 + 18u], pool[from_weight_2 + 19u]);
       y = fma(bitcast<f32>(weight_5.x), value_17, y);
       y_2 = fma(bitcast<f32>(weight_5.x), value_18, y_2);
       y_3 = fma(bitcast<f32>(weight_5.x), value_19, y_3);
@@ -696,7 +699,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_22 = unpack2x16float(pair_11 >> 16u).x;
       let value_23 = unpack2x16float(pair_12).x;
       let value_24 = unpack2x16float(pair_12 >> 16u).x;
-      let weight_6 = pool[(from_weight_2 + 20u) / 4u];
+      let weight_6 = vec4<u32>(pool[from_weight_2 + 20u], pool[from_weight_2 + 21u], pool[from_weight_2 + 22u], pool[from_weight_2 + 23u]);
       y = fma(bitcast<f32>(weight_6.x), value_21, y);
       y_2 = fma(bitcast<f32>(weight_6.x), value_22, y_2);
       y_3 = fma(bitcast<f32>(weight_6.x), value_23, y_3);
@@ -717,7 +720,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_26 = unpack2x16float(pair_13 >> 16u).x;
       let value_27 = unpack2x16float(pair_14).x;
       let value_28 = unpack2x16float(pair_14 >> 16u).x;
-      let weight_7 = pool[(from_weight_2 + 24u) / 4u];
+      let weight_7 = vec4<u32>(pool[from_weight_2 + 24u], pool[from_weight_2 + 25u], pool[from_weight_2 + 26u], pool[from_weight_2 + 27u]);
       y = fma(bitcast<f32>(weight_7.x), value_25, y);
       y_2 = fma(bitcast<f32>(weight_7.x), value_26, y_2);
       y_3 = fma(bitcast<f32>(weight_7.x), value_27, y_3);
@@ -738,7 +741,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_30 = unpack2x16float(pair_15 >> 16u).x;
       let value_31 = unpack2x16float(pair_16).x;
       let value_32 = unpack2x16float(pair_16 >> 16u).x;
-      let weight_8 = pool[(from_weight_2 + 28u) / 4u];
+      let weight_8 = vec4<u32>(pool[from_weight_2 + 28u], pool[from_weight_2 + 29u], pool[from_weight_2 + 30u], pool[from_weight_2 + 31u]);
       y = fma(bitcast<f32>(weight_8.x), value_29, y);
       y_2 = fma(bitcast<f32>(weight_8.x), value_30, y_2);
       y_3 = fma(bitcast<f32>(weight_8.x), value_31, y_3);
@@ -758,51 +761,51 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     }
     let team_3 = lane / 128u;
     let to_2 = (1u - team_3) * 1024u + (lane % 128u) + 2304u;
-    pool[to_2 / 4u][to_2 % 4u] = bitcast<u32>(select(y_9, y, team_3 == 1u));
-    pool[(to_2 + 128u) / 4u][(to_2 + 128u) % 4u] = bitcast<u32>(select(y_10, y_2, team_3 == 1u));
-    pool[(to_2 + 256u) / 4u][(to_2 + 256u) % 4u] = bitcast<u32>(select(y_11, y_3, team_3 == 1u));
-    pool[(to_2 + 384u) / 4u][(to_2 + 384u) % 4u] = bitcast<u32>(select(y_12, y_4, team_3 == 1u));
-    pool[(to_2 + 512u) / 4u][(to_2 + 512u) % 4u] = bitcast<u32>(select(y_13, y_5, team_3 == 1u));
-    pool[(to_2 + 640u) / 4u][(to_2 + 640u) % 4u] = bitcast<u32>(select(y_14, y_6, team_3 == 1u));
-    pool[(to_2 + 768u) / 4u][(to_2 + 768u) % 4u] = bitcast<u32>(select(y_15, y_7, team_3 == 1u));
-    pool[(to_2 + 896u) / 4u][(to_2 + 896u) % 4u] = bitcast<u32>(select(y_16, y_8, team_3 == 1u));
+    pool[to_2] = bitcast<u32>(select(y_9, y, team_3 == 1u));
+    pool[to_2 + 128u] = bitcast<u32>(select(y_10, y_2, team_3 == 1u));
+    pool[to_2 + 256u] = bitcast<u32>(select(y_11, y_3, team_3 == 1u));
+    pool[to_2 + 384u] = bitcast<u32>(select(y_12, y_4, team_3 == 1u));
+    pool[to_2 + 512u] = bitcast<u32>(select(y_13, y_5, team_3 == 1u));
+    pool[to_2 + 640u] = bitcast<u32>(select(y_14, y_6, team_3 == 1u));
+    pool[to_2 + 768u] = bitcast<u32>(select(y_15, y_7, team_3 == 1u));
+    pool[to_2 + 896u] = bitcast<u32>(select(y_16, y_8, team_3 == 1u));
     workgroupBarrier();
     let team_4 = lane / 128u;
     let from_other = team_4 * 1024u + (lane % 128u) + 2304u;
     let first_head_2 = team_4 * 2u;
-    let top_2 = max(-2e38f, bitcast<f32>(pool[(first_head_2 + 4672u) / 4u][(first_head_2 + 4672u) % 4u]));
+    let top_2 = max(-2e38f, bitcast<f32>(pool[first_head_2 + 4672u]));
     let new_top = max(joined_top, top_2);
     let shrink = exp(joined_top - new_top);
     let shrink_2 = exp(top_2 - new_top);
-    joined_total = fma(bitcast<f32>(pool[(first_head_2 + 4676u) / 4u][(first_head_2 + 4676u) % 4u]) + bitcast<f32>(pool[(first_head_2 + 4680u) / 4u][(first_head_2 + 4680u) % 4u]), shrink_2, joined_total * shrink);
+    joined_total = fma(bitcast<f32>(pool[first_head_2 + 4676u]) + bitcast<f32>(pool[first_head_2 + 4680u]), shrink_2, joined_total * shrink);
     joined_top = new_top;
-    joined = fma(select(y, y_9, team_4 == 1u) + bitcast<f32>(pool[from_other / 4u][from_other % 4u]), shrink_2, joined * shrink);
-    joined_2 = fma(select(y_2, y_10, team_4 == 1u) + bitcast<f32>(pool[(from_other + 128u) / 4u][(from_other + 128u) % 4u]), shrink_2, joined_2 * shrink);
-    joined_3 = fma(select(y_3, y_11, team_4 == 1u) + bitcast<f32>(pool[(from_other + 256u) / 4u][(from_other + 256u) % 4u]), shrink_2, joined_3 * shrink);
-    joined_4 = fma(select(y_4, y_12, team_4 == 1u) + bitcast<f32>(pool[(from_other + 384u) / 4u][(from_other + 384u) % 4u]), shrink_2, joined_4 * shrink);
+    joined = fma(select(y, y_9, team_4 == 1u) + bitcast<f32>(pool[from_other]), shrink_2, joined * shrink);
+    joined_2 = fma(select(y_2, y_10, team_4 == 1u) + bitcast<f32>(pool[from_other + 128u]), shrink_2, joined_2 * shrink);
+    joined_3 = fma(select(y_3, y_11, team_4 == 1u) + bitcast<f32>(pool[from_other + 256u]), shrink_2, joined_3 * shrink);
+    joined_4 = fma(select(y_4, y_12, team_4 == 1u) + bitcast<f32>(pool[from_other + 384u]), shrink_2, joined_4 * shrink);
     let h_4 = first_head_2 + 1u;
-    let top_3 = max(-2e38f, bitcast<f32>(pool[(h_4 + 4672u) / 4u][(h_4 + 4672u) % 4u]));
+    let top_3 = max(-2e38f, bitcast<f32>(pool[h_4 + 4672u]));
     let new_top_2 = max(joined_top_2, top_3);
     let shrink_3 = exp(joined_top_2 - new_top_2);
     let shrink_4 = exp(top_3 - new_top_2);
-    joined_total_2 = fma(bitcast<f32>(pool[(h_4 + 4676u) / 4u][(h_4 + 4676u) % 4u]) + bitcast<f32>(pool[(h_4 + 4680u) / 4u][(h_4 + 4680u) % 4u]), shrink_4, joined_total_2 * shrink_3);
+    joined_total_2 = fma(bitcast<f32>(pool[h_4 + 4676u]) + bitcast<f32>(pool[h_4 + 4680u]), shrink_4, joined_total_2 * shrink_3);
     joined_top_2 = new_top_2;
-    joined_5 = fma(select(y_5, y_13, team_4 == 1u) + bitcast<f32>(pool[(from_other + 512u) / 4u][(from_other + 512u) % 4u]), shrink_4, joined_5 * shrink_3);
-    joined_6 = fma(select(y_6, y_14, team_4 == 1u) + bitcast<f32>(pool[(from_other + 640u) / 4u][(from_other + 640u) % 4u]), shrink_4, joined_6 * shrink_3);
-    joined_7 = fma(select(y_7, y_15, team_4 == 1u) + bitcast<f32>(pool[(from_other + 768u) / 4u][(from_other + 768u) % 4u]), shrink_4, joined_7 * shrink_3);
-    joined_8 = fma(select(y_8, y_16, team_4 == 1u) + bitcast<f32>(pool[(from_other + 896u) / 4u][(from_other + 896u) % 4u]), shrink_4, joined_8 * shrink_3);
+    joined_5 = fma(select(y_5, y_13, team_4 == 1u) + bitcast<f32>(pool[from_other + 512u]), shrink_4, joined_5 * shrink_3);
+    joined_6 = fma(select(y_6, y_14, team_4 == 1u) + bitcast<f32>(pool[from_other + 640u]), shrink_4, joined_6 * shrink_3);
+    joined_7 = fma(select(y_7, y_15, team_4 == 1u) + bitcast<f32>(pool[from_other + 768u]), shrink_4, joined_7 * shrink_3);
+    joined_8 = fma(select(y_8, y_16, team_4 == 1u) + bitcast<f32>(pool[from_other + 896u]), shrink_4, joined_8 * shrink_3);
   }
   workgroupBarrier();
   let team_5 = lane / 128u;
   let to_3 = team_5 * 1024u + (lane % 128u) * 2u;
-  pool[to_3 / 4u][to_3 % 4u] = bitcast<u32>(joined / joined_total);
-  pool[(to_3 + 1u) / 4u][(to_3 + 1u) % 4u] = bitcast<u32>(joined_2 / joined_total);
-  pool[(to_3 + 256u) / 4u][(to_3 + 256u) % 4u] = bitcast<u32>(joined_3 / joined_total);
-  pool[(to_3 + 257u) / 4u][(to_3 + 257u) % 4u] = bitcast<u32>(joined_4 / joined_total);
-  pool[(to_3 + 512u) / 4u][(to_3 + 512u) % 4u] = bitcast<u32>(joined_5 / joined_total_2);
-  pool[(to_3 + 513u) / 4u][(to_3 + 513u) % 4u] = bitcast<u32>(joined_6 / joined_total_2);
-  pool[(to_3 + 768u) / 4u][(to_3 + 768u) % 4u] = bitcast<u32>(joined_7 / joined_total_2);
-  pool[(to_3 + 769u) / 4u][(to_3 + 769u) % 4u] = bitcast<u32>(joined_8 / joined_total_2);
+  pool[to_3] = bitcast<u32>(joined / joined_total);
+  pool[to_3 + 1u] = bitcast<u32>(joined_2 / joined_total);
+  pool[to_3 + 256u] = bitcast<u32>(joined_3 / joined_total);
+  pool[to_3 + 257u] = bitcast<u32>(joined_4 / joined_total);
+  pool[to_3 + 512u] = bitcast<u32>(joined_5 / joined_total_2);
+  pool[to_3 + 513u] = bitcast<u32>(joined_6 / joined_total_2);
+  pool[to_3 + 768u] = bitcast<u32>(joined_7 / joined_total_2);
+  pool[to_3 + 769u] = bitcast<u32>(joined_8 / joined_total_2);
   workgroupBarrier();
   for (var time_2 = 0u; time_2 < 8u; time_2 += 1u) {
     let c_6 = time_2 * 256u + lane;
@@ -812,7 +815,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let i_7 = row_15 / 4u;
     let i_8 = (row_15 % 4u) % 4u;
     if (row_15 < sizes.x * 4u) {
-      let v = bitcast<f32>(pool[(r * 512u + own) / 4u][(r * 512u + own) % 4u]);
+      let v = bitcast<f32>(pool[r * 512u + own]);
       b5[p5 + (i_7 * 2048u + i_8 * 512u + own)] = bitcast<u32>(v);
     }
   }

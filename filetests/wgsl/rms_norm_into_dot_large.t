@@ -24,7 +24,7 @@ graph rms_norm_into_dot {
 @group(0) @binding(3) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
 @group(0) @binding(5) var<storage, read_write> b3: array<u32>;
-var<workgroup> pool: array<vec4<u32>, 242>;
+var<workgroup> pool: array<u32, 968>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
@@ -71,12 +71,12 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let other_5 = subgroupShuffleXor(both_4, 16u);
   let both_5 = both_4 + other_5;
   if ((lane % 32u) == 0u) {
-    pool[((lane / 32u) + 704u) / 4u][((lane / 32u) + 704u) % 4u] = bitcast<u32>(both_5);
+    pool[(lane / 32u) + 704u] = bitcast<u32>(both_5);
   }
   workgroupBarrier();
-  var total_2 = bitcast<f32>(pool[176u][0u]);
+  var total_2 = bitcast<f32>(pool[704u]);
   for (var l = 1u; l < 8u; l += 1u) {
-    total_2 = total_2 + bitcast<f32>(pool[(l + 704u) / 4u][(l + 704u) % 4u]);
+    total_2 = total_2 + bitcast<f32>(pool[l + 704u]);
   }
   let v_9 = total_2 / 2048.0f;
   let v_10 = v_9 + 1e-5f;
@@ -108,9 +108,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_8 < 0x7f800000u);
   let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_8 < 0x7f800000u);
   let packed = (bitcast<u32>(i32(min(max(round(v_13 * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-  pool[lane / 4u][lane % 4u] = packed;
+  pool[lane] = packed;
   if ((lane % 8u) == 0u) {
-    pool[((lane / 8u) + 512u) / 4u][((lane / 8u) + 512u) % 4u] = scale;
+    pool[(lane / 8u) + 512u] = scale;
   }
   let mine_2 = max(max(max(bitcast<u32>(v_21) & 0x7fffffffu, bitcast<u32>(v_23) & 0x7fffffffu), bitcast<u32>(v_25) & 0x7fffffffu), bitcast<u32>(v_27) & 0x7fffffffu);
   let other_9 = subgroupShuffleXor(mine_2, 1u);
@@ -123,9 +123,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let scale_2 = select(0x7fc00000u, bitcast<u32>(largest_2 * 0.007874016f), both_11 < 0x7f800000u);
   let inverse_2 = select(0.0f, (127.0f / largest_2), largest_2 > 3.74e-37f && both_11 < 0x7f800000u);
   let packed_2 = (bitcast<u32>(i32(min(max(round(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
-  pool[word / 4u][word % 4u] = packed_2;
+  pool[word] = packed_2;
   if ((word % 8u) == 0u) {
-    pool[((word / 8u) + 512u) / 4u][((word / 8u) + 512u) % 4u] = scale_2;
+    pool[(word / 8u) + 512u] = scale_2;
   }
   workgroupBarrier();
   let share = lane / 16u;
@@ -161,40 +161,40 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let w_16 = b2[at_4 + 240u];
   let word_5 = b2[tile + (b * 8u + (lane_row / 2u)) + 4120u];
   let xw = b * 8u;
-  let xq = pool[xw / 4u];
-  let xq_2 = pool[(xw + 4u) / 4u];
-  let d = bitcast<f32>(pool[(b + 512u) / 4u][(b + 512u) % 4u]) * 0.0625f;
+  let xq = vec4<u32>(pool[xw], pool[xw + 1u], pool[xw + 2u], pool[xw + 3u]);
+  let xq_2 = vec4<u32>(pool[xw + 4u], pool[xw + 5u], pool[xw + 6u], pool[xw + 7u]);
+  let d = bitcast<f32>(pool[b + 512u]) * 0.0625f;
   sum = fma(f32(dot4I8Packed(((w << 4u) & 0xf0f0f0f0u) ^ top_bits, xq.x) + dot4I8Packed(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq.y) + dot4I8Packed(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq.z) + dot4I8Packed(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq.w) + dot4I8Packed((w & 0xf0f0f0f0u) ^ top_bits, xq_2.x) + dot4I8Packed((w_2 & 0xf0f0f0f0u) ^ top_bits, xq_2.y) + dot4I8Packed((w_3 & 0xf0f0f0f0u) ^ top_bits, xq_2.z) + dot4I8Packed((w_4 & 0xf0f0f0f0u) ^ top_bits, xq_2.w)), unpack2x16float(word_2 >> ((lane_row % 2u) * 16u)).x * d, sum);
   let xw_2 = b * 8u;
-  let xq_3 = pool[(xw_2 + 8u) / 4u];
-  let xq_4 = pool[(xw_2 + 12u) / 4u];
-  let d_2 = bitcast<f32>(pool[(b + 513u) / 4u][(b + 513u) % 4u]) * 0.0625f;
+  let xq_3 = vec4<u32>(pool[xw_2 + 8u], pool[xw_2 + 9u], pool[xw_2 + 10u], pool[xw_2 + 11u]);
+  let xq_4 = vec4<u32>(pool[xw_2 + 12u], pool[xw_2 + 13u], pool[xw_2 + 14u], pool[xw_2 + 15u]);
+  let d_2 = bitcast<f32>(pool[b + 513u]) * 0.0625f;
   sum = fma(f32(dot4I8Packed(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_3.x) + dot4I8Packed(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_3.y) + dot4I8Packed(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_3.z) + dot4I8Packed(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_3.w) + dot4I8Packed((w_5 & 0xf0f0f0f0u) ^ top_bits, xq_4.x) + dot4I8Packed((w_6 & 0xf0f0f0f0u) ^ top_bits, xq_4.y) + dot4I8Packed((w_7 & 0xf0f0f0f0u) ^ top_bits, xq_4.z) + dot4I8Packed((w_8 & 0xf0f0f0f0u) ^ top_bits, xq_4.w)), unpack2x16float(word_3 >> ((lane_row % 2u) * 16u)).x * d_2, sum);
   let xw_3 = b * 8u;
-  let xq_5 = pool[(xw_3 + 16u) / 4u];
-  let xq_6 = pool[(xw_3 + 20u) / 4u];
-  let d_3 = bitcast<f32>(pool[(b + 514u) / 4u][(b + 514u) % 4u]) * 0.0625f;
+  let xq_5 = vec4<u32>(pool[xw_3 + 16u], pool[xw_3 + 17u], pool[xw_3 + 18u], pool[xw_3 + 19u]);
+  let xq_6 = vec4<u32>(pool[xw_3 + 20u], pool[xw_3 + 21u], pool[xw_3 + 22u], pool[xw_3 + 23u]);
+  let d_3 = bitcast<f32>(pool[b + 514u]) * 0.0625f;
   sum = fma(f32(dot4I8Packed(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_5.x) + dot4I8Packed(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_5.y) + dot4I8Packed(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_5.z) + dot4I8Packed(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_5.w) + dot4I8Packed((w_9 & 0xf0f0f0f0u) ^ top_bits, xq_6.x) + dot4I8Packed((w_10 & 0xf0f0f0f0u) ^ top_bits, xq_6.y) + dot4I8Packed((w_11 & 0xf0f0f0f0u) ^ top_bits, xq_6.z) + dot4I8Packed((w_12 & 0xf0f0f0f0u) ^ top_bits, xq_6.w)), unpack2x16float(word_4 >> ((lane_row % 2u) * 16u)).x * d_3, sum);
   let xw_4 = b * 8u;
-  let xq_7 = pool[(xw_4 + 24u) / 4u];
-  let xq_8 = pool[(xw_4 + 28u) / 4u];
-  let d_4 = bitcast<f32>(pool[(b + 515u) / 4u][(b + 515u) % 4u]) * 0.0625f;
+  let xq_7 = vec4<u32>(pool[xw_4 + 24u], pool[xw_4 + 25u], pool[xw_4 + 26u], pool[xw_4 + 27u]);
+  let xq_8 = vec4<u32>(pool[xw_4 + 28u], pool[xw_4 + 29u], pool[xw_4 + 30u], pool[xw_4 + 31u]);
+  let d_4 = bitcast<f32>(pool[b + 515u]) * 0.0625f;
   sum = fma(f32(dot4I8Packed(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_7.x) + dot4I8Packed(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_7.y) + dot4I8Packed(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_7.z) + dot4I8Packed(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits, xq_7.w) + dot4I8Packed((w_13 & 0xf0f0f0f0u) ^ top_bits, xq_8.x) + dot4I8Packed((w_14 & 0xf0f0f0f0u) ^ top_bits, xq_8.y) + dot4I8Packed((w_15 & 0xf0f0f0f0u) ^ top_bits, xq_8.z) + dot4I8Packed((w_16 & 0xf0f0f0f0u) ^ top_bits, xq_8.w)), unpack2x16float(word_5 >> ((lane_row % 2u) * 16u)).x * d_4, sum);
   let to = share * 16u + own + 712u;
-  pool[to / 4u][to % 4u] = bitcast<u32>(sum);
+  pool[to] = bitcast<u32>(sum);
   workgroupBarrier();
   if (lane < 16u) {
     let own_2 = lane % 16u;
-    var total_3 = bitcast<f32>(pool[(lane + 712u) / 4u][(lane + 712u) % 4u]);
+    var total_3 = bitcast<f32>(pool[lane + 712u]);
     for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
-      total_3 = total_3 + bitcast<f32>(pool[(lane + l_2 * 16u + 712u) / 4u][(lane + l_2 * 16u + 712u) % 4u]);
+      total_3 = total_3 + bitcast<f32>(pool[lane + l_2 * 16u + 712u]);
     }
-    pool[((lane / 16u) * 16u + own_2 + 712u) / 4u][((lane / 16u) * 16u + own_2 + 712u) % 4u] = bitcast<u32>(total_3);
+    pool[(lane / 16u) * 16u + own_2 + 712u] = bitcast<u32>(total_3);
   }
   workgroupBarrier();
   if (lane < 16u) {
     let column_2 = first + lane;
-    let v_28 = bitcast<f32>(pool[(lane + 712u) / 4u][(lane + 712u) % 4u]);
+    let v_28 = bitcast<f32>(pool[lane + 712u]);
     b3[p3 + column_2] = bitcast<u32>(v_28);
   }
 }

@@ -98,14 +98,13 @@ pub(crate) fn slots_of_halves(body: &[Stmt]) -> Vec<usize> {
     slots
 }
 
-/// The slots of which four words are loaded at once, or stored; `None` is workgroup memory.
-pub(crate) fn slots_of_fours(body: &[Stmt]) -> BTreeSet<Option<usize>> {
-    let (mut stored, mut slots) = (false, BTreeSet::new());
-    visit(body, &mut |stmt| stored |= matches!(stmt, Stmt::StoreFour(..)), &mut |e| {
-        if let Expr::Four(slot, _) = e {
+/// The slots of which four words are loaded at once.
+pub(crate) fn slots_of_fours(body: &[Stmt]) -> BTreeSet<usize> {
+    let mut slots = BTreeSet::new();
+    visit(body, &mut |_| {}, &mut |e| {
+        if let Expr::Four(Some(slot), _) = e {
             slots.insert(*slot);
         }
     });
-    slots.extend(stored.then_some(None));
     slots
 }

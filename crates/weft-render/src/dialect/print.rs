@@ -42,8 +42,8 @@ struct Printer<'a> {
     halves: Vec<usize>,
     /// Whether each slot is in several pieces.
     pieces: Vec<bool>,
-    /// The slots that are declared as vectors of four words; `None` is workgroup memory.
-    fours: BTreeSet<Option<usize>>,
+    /// The slots that are declared as vectors of four words.
+    fours: BTreeSet<usize>,
     out: String,
     depth: usize,
 }
@@ -139,11 +139,14 @@ impl Printer<'_> {
             }
             Stmt::StoreFour(at, words) => {
                 let words = self.all(words);
-                let text = match self.fours.contains(&None) {
-                    true => format!("{} = {};", self.four(None, at), self.dialect.vector(&words)),
-                    false => self.dialect.store_four(&self.place(None, at), &words),
-                };
-                self.line(&text);
+                if !self.dialect.declares_fours() {
+                    self.line(&self.dialect.store_four(&self.place(None, at), &words));
+                    return;
+                }
+                for (i, word) in (0u32..).zip(words) {
+                    let text = format!("{} = {word};", self.place(None, &(at + i)));
+                    self.line(&text);
+                }
             }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
@@ -203,7 +206,6 @@ impl Printer<'_> {
     fn place(&self, slot: Option<usize>, at: &Expr) -> String {
         match slot {
             Some(slot) => self.word(slot, at),
-            None if self.fours.contains(&None) => self.dialect.shared(&self.in_vectors(at)),
             None => self.dialect.shared(&self.expr(at)),
         }
     }
@@ -213,7 +215,7 @@ impl Printer<'_> {
         match self.pieces.get(slot) {
             Some(true) => Words::Pieces,
             _ if self.halves.contains(&slot) => Words::Halves,
-            _ if self.fours.contains(&Some(slot)) => Words::Fours,
+            _ if self.fours.contains(&slot) => Words::Fours,
             _ => Words::Plain,
         }
     }
@@ -244,13 +246,12 @@ impl Printer<'_> {
             return self.dialect.four(&self.place(slot, at));
         }
         match slot {
-            None => self.dialect.shared(&self.expr(&(at / 4u32))),
             Some(slot) if self.words(slot) == Words::Fours => {
                 self.dialect.word(slot, &self.expr(&(at / 4u32)), Words::Fours)
             }
             // What is not declared as vectors is loaded word by word.
-            Some(slot) => {
-                let words: Vec<String> = (0..4u32).map(|i| self.word(slot, &(at + i))).collect();
+            slot => {
+                let words: Vec<String> = (0..4u32).map(|i| self.place(slot, &(at + i))).collect();
                 self.dialect.vector(&words)
             }
         }

@@ -55,7 +55,7 @@ impl Dialect for Wgsl {
         let mut binding = 2;
         for (slot, Slot { written, pieces, .. }) in module.slots.iter().enumerate() {
             let access = if *written { "read_write" } else { "read" };
-            let word = match fours.contains(&Some(slot)) && *pieces == 1 {
+            let word = match fours.contains(&slot) && *pieces == 1 {
                 _ if halves.contains(&slot) => "atomic<u32>",
                 true => "vec4<u32>",
                 false => "u32",
@@ -70,11 +70,8 @@ impl Dialect for Wgsl {
             }
         }
         if module.shared_words > 0 {
-            let (word, n) = match fours.contains(&None) {
-                true => ("vec4<u32>", module.shared_words.div_ceil(4)),
-                false => ("u32", module.shared_words),
-            };
-            let _ = writeln!(out, "var<workgroup> pool: array<{word}, {n}>;");
+            // Not vectors: on an NVIDIA GPU words of workgroup memory are loaded faster, also four of them one by one.
+            let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
         }
         let (mut agrees, mut multiplies) = (false, false);
         visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
