@@ -360,6 +360,8 @@ static inline void warpgroup_publish() {}
 static inline void warpgroup_begin() {}
 static inline void warpgroup_end() { weft_products[weft_lane].groups++; }
 template <class... Sums>
+static inline void warpgroup_hold_32(Sums&...) {}
+template <class... Sums>
 static inline void warpgroup_hold_64(Sums&...) {}
 
 // A half of a block that begins at a unit of 16 bytes.

@@ -35,6 +35,8 @@ pub(crate) const BLOCK_ALIGN: u32 = 256;
 pub(crate) enum Warpgroup {
     /// Names the number of the lane's warpgroup.
     Number(String),
+    /// Names sums. What they are at first is not defined, so that no instruction is spent on it.
+    Declare(Vec<String>),
     /// What the lane has stored or copied to workgroup memory is visible to products after the next barrier.
     Publish,
     /// Products may begin: all earlier uses of their sums and of the lanes' operands are done.

@@ -70,6 +70,7 @@ pub(super) fn text(of: &Warpgroup, operands: &[String]) -> String {
         Warpgroup::Number(name) => {
             format!("const unsigned int {name} = __shfl_sync(0xffffffffu, threadIdx.x / 128u, 0);")
         }
+        Warpgroup::Declare(names) => format!("float {};", names.join(", ")),
         Warpgroup::Publish => "warpgroup_publish();".into(),
         Warpgroup::Begin => "warpgroup_begin();".into(),
         Warpgroup::Multiply { sums, left, fresh, .. } => {
@@ -102,7 +103,7 @@ pub(super) fn helpers(body: &[Stmt]) -> Vec<String> {
     let mut see = |stmt: &Stmt| {
         let Stmt::Warpgroup(of) = stmt else { return };
         let helper = match of {
-            Warpgroup::Number(_) => return,
+            Warpgroup::Number(_) | Warpgroup::Declare(_) => return,
             Warpgroup::Publish => PUBLISH.into(),
             Warpgroup::Begin => BEGIN.into(),
             Warpgroup::Multiply { sums, left: Left::Shared(_), .. } => with_sums(MULTIPLY, sums.len()),

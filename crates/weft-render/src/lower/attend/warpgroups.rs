@@ -42,19 +42,17 @@ const OWN: usize = 2;
 
 /// What a lane knows of its rows, but for their sums of values.
 struct Rows {
-    /// Their numbers within the tile, and the factors of their scores.
+    /// Their numbers within the tile.
     at: [Expr; OWN],
-    factors: [Expr; OWN],
     /// Their largest scores and sums of weights so far, which are variables.
     tops: [Expr; OWN],
     totals: [Expr; OWN],
 }
 
-/// A lane's rows within a run.
-struct Run {
-    /// The position up to which each sees, and whether it is in the run.
-    seen: [Expr; OWN],
-    is_in: [Expr; OWN],
+/// A run of a tile's rows. What is known of each row is read where it is used: registers are for sums.
+struct Run<'a> {
+    members: &'a Members,
+    number: &'a Expr,
     /// Where the run's pages begin, and the position up to which some row sees.
     pages_at: Expr,
     most: Expr,
@@ -79,11 +77,8 @@ pub(super) fn write(w: &mut Writer<'_>, units: &Units<'_>) -> Result<u32, Why> {
         let run = Run {
             most: members.most_seen(w, run),
             pages_at: members.pages_at(w, run),
-            seen: own.at.clone().map(|row| members.seen(w, &row)),
-            is_in: own.at.clone().map(|row| match members.is_in(&row, run) {
-                Expr::True => Expr::True,
-                is_in => w.code.set("is_in", is_in),
-            }),
+            members: &members,
+            number: run,
         };
         // No run begins at some tokens.
         w.when(Expr::U32(0).less(&run.most), |w| {
@@ -137,8 +132,6 @@ struct Warpgroups<'a> {
     /// The first word of the state, and words of a row of it.
     from: Expr,
     row_words: u32,
-    /// Sums that products are computed in: shares of scores, then pieces of values in turn.
-    scratch: [Vec<Expr>; 2],
     /// Sums of values, by pieces of 64 columns.
     values: Vec<Vec<Expr>>,
 }
@@ -159,13 +152,19 @@ impl<'a> Warpgroups<'a> {
             number: Expr::name(name),
             from,
             row_words: word(units.attend.k.row_stride / 2)?,
-            scratch: [sums(w), sums(w)],
             values: (0..pieces).map(|_| sums(w)).collect(),
         })
     }
 
     fn push(&self, w: &mut Writer<'_>, of: Warpgroup) {
         w.code.push(Stmt::Warpgroup(of));
+    }
+
+    /// So many sums, for one group of products.
+    fn declare(&self, w: &mut Writer<'_>, n: usize) -> Vec<Expr> {
+        let names: Vec<String> = (0..n).map(|_| w.code.fresh("product")).collect();
+        self.push(w, Warpgroup::Declare(names.clone()));
+        names.into_iter().map(Expr::name).collect()
     }
 
     fn hold(&self, w: &mut Writer<'_>, sums: &[Expr]) {
@@ -182,10 +181,6 @@ impl<'a> Warpgroups<'a> {
         let units = self.units;
         let first = w.code.set("own_row", &units.warp % WARPS * MATRIX_ROWS + &units.g);
         let at = [0, HALF].map(|below| w.code.set("own_row", &first + below));
-        let factors = at.clone().map(|row| {
-            let factor = w.load_shared(row + units.factors);
-            w.code.set("factor", factor)
-        });
         let (mut tops, mut totals) = (Vec::new(), Vec::new());
         for row in &at {
             let (top, total) = initial(w, units.attend, |w| members::head(w, units.place, row))?;
@@ -193,7 +188,7 @@ impl<'a> Warpgroups<'a> {
             totals.push(w.code.var("total", total));
         }
         let both = |all: Vec<Expr>| std::array::from_fn(|i| all[i].clone());
-        Ok(Rows { at, factors, tops: both(tops), totals: both(totals) })
+        Ok(Rows { at, tops: both(tops), totals: both(totals) })
     }
 
     /// The number of the chunk that begins at a position, modulo two.
@@ -209,7 +204,7 @@ impl<'a> Warpgroups<'a> {
     }
 
     /// Looks up where the positions of the chunk are that begins at one.
-    fn look_up(&self, w: &mut Writer<'_>, run: &Run, start: &Expr) -> Result<(), Why> {
+    fn look_up(&self, w: &mut Writer<'_>, run: &Run<'_>, start: &Expr) -> Result<(), Why> {
         let position = self.units.position(w, &run.pages_at, start, (None, &run.most));
         let at = self.parity(start) * self.units.tile.chunk + self.units.positions;
         let at = w.code.set("positions_at", at);
@@ -241,7 +236,7 @@ impl<'a> Warpgroups<'a> {
     }
 
     /// Begins to copy the first chunk of a run.
-    fn begin(&self, w: &mut Writer<'_>, run: &Run) -> Result<(), Why> {
+    fn begin(&self, w: &mut Writer<'_>, run: &Run<'_>) -> Result<(), Why> {
         let chunk = self.units.tile.chunk;
         // Another run may still be read.
         w.code.barrier();
@@ -253,14 +248,13 @@ impl<'a> Warpgroups<'a> {
     }
 
     /// Multiplies queries by the warpgroup's half of a chunk, and begins to copy the next one. Returns the lane's scores.
-    fn scores(&self, w: &mut Writer<'_>, run: &Run, start: &Expr) -> Result<Vec<Expr>, Why> {
+    fn scores(&self, w: &mut Writer<'_>, run: &Run<'_>, start: &Expr) -> Result<Vec<Expr>, Why> {
         let Tile { chunk, reduce, steps, .. } = self.units.tile;
         let keys = self.keys_at(w, start);
         let own = w.code.set("own_keys", keys + &self.number * (chunk / 2 * ROW_UNITS));
         let each = steps / reduce;
-        let shares: Vec<&[Expr]> =
-            self.scratch.iter().flat_map(|sums| sums.chunks(SCORES)).take(reduce as usize).collect();
-        self.scratch.iter().for_each(|sums| self.hold(w, sums));
+        let shares: Vec<Vec<Expr>> = (0..reduce).map(|_| self.declare(w, SCORES)).collect();
+        shares.iter().for_each(|sums| self.hold(w, sums));
         self.push(w, Warpgroup::Begin);
         for (share, sums) in (0..).zip(&shares) {
             for step in share * each..(share + 1) * each {
@@ -268,7 +262,7 @@ impl<'a> Warpgroups<'a> {
                 let at = step / steps * BLOCK_UNITS + step % steps * STEP_UNITS;
                 let left = Left::Shared((self.units.queries / UNIT_WORDS + at).into());
                 let fresh = step == share * each;
-                self.push(w, Warpgroup::Multiply { sums: sums.to_vec(), left, right: &own + at, fresh });
+                self.push(w, Warpgroup::Multiply { sums: sums.clone(), left, right: &own + at, fresh });
             }
         }
         self.push(w, Warpgroup::End);
@@ -281,7 +275,7 @@ impl<'a> Warpgroups<'a> {
         let later = w.code.set("later_start", after + chunk);
         self.look_up(w, run, &later)?;
         self.push(w, Warpgroup::Wait(0));
-        self.scratch.iter().for_each(|sums| self.hold(w, sums));
+        shares.iter().for_each(|sums| self.hold(w, sums));
         let score = |i: usize| {
             let all = shares.iter().map(|sums| sums[i].clone()).reduce(|sum, share| sum + share);
             w.code.set("score", all.unwrap_or(0.0f32.into()))
@@ -294,7 +288,7 @@ impl<'a> Warpgroups<'a> {
         &self,
         w: &mut Writer<'_>,
         own: &Rows,
-        run: &Run,
+        run: &Run<'_>,
         start: &Expr,
         scores: &[Expr],
     ) -> Result<Joins, Why> {
@@ -308,10 +302,13 @@ impl<'a> Warpgroups<'a> {
         let of_half = |of: usize, half: &Expr, from: u32| half * rows + &own.at[of] + from;
         let all = [0, 1].map(|of| {
             let of_row = (0..SCORES).filter(|i| row_of(*i) == of);
+            let seen = run.members.seen(w, &own.at[of]);
+            let factor = w.load_shared(&own.at[of] + self.units.factors);
+            let factor = w.code.set("factor", factor);
             let scores: Vec<Expr> = of_row
                 .map(|i| {
-                    let exists = (&first + column_of(i)).less(&run.seen[of]);
-                    let score = &scores[i] * &own.factors[of];
+                    let exists = (&first + column_of(i)).less(&seen);
+                    let score = &scores[i] * &factor;
                     w.code.set("score", Expr::F32(LOWEST).unless(&exists, score))
                 })
                 .collect();
@@ -358,7 +355,9 @@ impl<'a> Warpgroups<'a> {
             let (top, total) = weighed[of].clone();
             let its = w.load_shared(of_half(of, &other, totals));
             let total = w.code.set("total", total + its);
-            let joins = w.code.set("joins", run.is_in[of].both(&start.less(&run.seen[of])));
+            let seen = run.members.seen(w, &own.at[of]);
+            let is_in = run.members.is_in(&own.at[of], run.number);
+            let joins = w.code.set("joins", is_in.both(&start.less(&seen)));
             let by = scaled(w, own.tops[of].clone(), top);
             let sum = together(own.totals[of].clone(), total, &by);
             w.code.assign(&own.totals[of], own.totals[of].clone().unless(&joins, sum));
@@ -385,9 +384,9 @@ impl<'a> Warpgroups<'a> {
         let weights = self.operands(w);
         let keys = self.keys_at(w, start);
         let columns = w.code.set("columns_at", keys + &self.number * (pieces as u32 * BLOCK_UNITS));
+        let products: Vec<Vec<Expr>> = (0..pieces).map(|_| self.declare(w, SUMS)).collect();
         for piece in 0..=pieces {
-            if piece < pieces {
-                let sums = &self.scratch[piece % 2];
+            if let Some(sums) = products.get(piece) {
                 self.hold(w, sums);
                 self.push(w, Warpgroup::Begin);
                 for (step, left) in weights.iter().enumerate() {
@@ -399,7 +398,7 @@ impl<'a> Warpgroups<'a> {
             }
             let Some(before) = piece.checked_sub(1) else { continue };
             self.push(w, Warpgroup::Wait(u32::from(piece < pieces)));
-            let sums = &self.scratch[before % 2];
+            let sums = &products[before];
             self.hold(w, sums);
             for of in 0..OWN {
                 w.when(joins.joins[of].clone(), |w| {
