@@ -198,11 +198,15 @@ def forced_tools():
 @case
 def a_tool_answers():
     choice = {"type": "function", "function": {"name": "get_weather"}}
-    answer = chat(max_tokens=400, tools=TOOLS, tool_choice=choice, **DIRECT)
-    message = answer.choices[0].message
-    messages = [*HELLO, message.to_dict()]
-    for call in message.tool_calls:
-        messages.append({"role": "tool", "tool_call_id": call.id, "content": '{"sky": "clear"}'})
+    # One call: random weights may begin others until the limit cuts one off, and a call that is cut off cannot be sent back.
+    answer = chat(max_tokens=400, tools=TOOLS, tool_choice=choice, parallel_tool_calls=False, **DIRECT)
+    same(answer.choices[0].finish_reason, "tool_calls")
+    message = answer.choices[0].message.to_dict()
+    [call] = message["tool_calls"]
+    message["tool_calls"] = [call, call | {"id": "call_2"}]
+    messages = [*HELLO, message]
+    for call in message["tool_calls"]:
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": '{"sky": "clear"}'})
     check_stream(messages=messages, tools=TOOLS)
     check_stream(messages=messages, tools=TOOLS, tool_choice="none")
 
