@@ -298,8 +298,9 @@ static inline unsigned int weft_half(float x) {
 
 static inline unsigned int pack_halves(float low, float high) { return weft_half(low) | weft_half(high) << 16; }
 
-// A warpgroup's products of 64 rows of 16 halves by 64 columns or 32 (wgmma m64n64k16, m64n32k16): computed when they are waited for, and not
-// before. Rows, and columns that belong to rows of the lanes, lie in blocks of 128 bytes a row, swizzled over them.
+// A warpgroup's products of 64 rows of 16 halves (wgmma): by 32 columns where rows are in shared memory, by 64 where they are the
+// lanes' own. They are computed when they are waited for, and not before. Rows, and columns that belong to rows of the lanes, lie in
+// blocks of 128 bytes a row, swizzled over them.
 #define __cvta_generic_to_shared(at) 0ull
 struct WarpgroupProduct {
   float* sums[32];
@@ -330,17 +331,6 @@ static inline void weft_multiply_32(const unsigned int* pool, int line, float& c
     &c8, &c9, &c10, &c11, &c12, &c13, &c14, &c15};
   weft_product(pool, line, 32, sums, nullptr, left, right, more);
 }
-static inline void weft_multiply_64(const unsigned int* pool, int line, float& c0, float& c1, float& c2, float& c3, float& c4, float& c5, float& c6, float& c7,
-  float& c8, float& c9, float& c10, float& c11, float& c12, float& c13, float& c14, float& c15,
-  float& c16, float& c17, float& c18, float& c19, float& c20, float& c21, float& c22, float& c23,
-  float& c24, float& c25, float& c26, float& c27, float& c28, float& c29, float& c30, float& c31,
-  unsigned int left, unsigned int right, unsigned int more) {
-  float* const sums[32] = {&c0, &c1, &c2, &c3, &c4, &c5, &c6, &c7,
-    &c8, &c9, &c10, &c11, &c12, &c13, &c14, &c15,
-    &c16, &c17, &c18, &c19, &c20, &c21, &c22, &c23,
-    &c24, &c25, &c26, &c27, &c28, &c29, &c30, &c31};
-  weft_product(pool, line, 64, sums, nullptr, left, right, more);
-}
 static inline void weft_multiply_lanes_64(const unsigned int* pool, int line, float& c0, float& c1, float& c2, float& c3, float& c4, float& c5, float& c6, float& c7,
   float& c8, float& c9, float& c10, float& c11, float& c12, float& c13, float& c14, float& c15,
   float& c16, float& c17, float& c18, float& c19, float& c20, float& c21, float& c22, float& c23,
@@ -354,7 +344,6 @@ static inline void weft_multiply_lanes_64(const unsigned int* pool, int line, fl
   weft_product(pool, line, 64, sums, rows, 0, right, more);
 }
 #define warpgroup_multiply_32(...) weft_multiply_32(pool, __LINE__, __VA_ARGS__)
-#define warpgroup_multiply_64(...) weft_multiply_64(pool, __LINE__, __VA_ARGS__)
 #define warpgroup_multiply_lanes_64(...) weft_multiply_lanes_64(pool, __LINE__, __VA_ARGS__)
 static inline void warpgroup_publish() {}
 static inline void warpgroup_begin() {}

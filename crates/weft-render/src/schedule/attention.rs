@@ -6,6 +6,7 @@
 use weft_kern::{Attend, Format, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
+pub(crate) use crate::code::warpgroup::UNIT_WORDS;
 use crate::code::warpgroup::{self, WARPGROUP};
 use crate::limits::Limits;
 use crate::schedule::{MATRIX_ROWS, Split, WARP};
@@ -37,9 +38,6 @@ pub(crate) const SEEKERS: u32 = 8;
 
 /// Values that a lane loads at once.
 pub(crate) const UNIT: u32 = 8;
-
-/// Words of a unit.
-pub(crate) const UNIT_WORDS: u32 = 4;
 
 /// How a tile lies in workgroup memory. Rows that units load begin an odd number of units apart, so that eight of them
 /// are in different banks.
@@ -122,9 +120,9 @@ impl Tile {
         self.key_units * UNIT_WORDS
     }
 
-    /// Pieces of values that a lane has sums for, where warpgroups multiply.
-    pub(crate) const fn pieces(&self, lanes: u32) -> u32 {
-        self.cols / (lanes / WARPGROUP * warpgroup::COLUMNS)
+    /// Pieces of values that a lane of two warpgroups has sums for.
+    pub(crate) const fn pieces(&self) -> u32 {
+        self.cols / (2 * warpgroup::COLUMNS)
     }
 
     pub(crate) const fn score_words(&self) -> u32 {
@@ -241,9 +239,10 @@ fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, limits)
         && attend.window.is_none()
         && attend.k_len.is_multiple_of(warpgroup::COLUMNS as usize)
         && split.chunk == warpgroup::COLUMNS
-        && tile.cols.is_multiple_of(lanes / WARPGROUP * warpgroup::COLUMNS)
+        && split.reduce <= MOST_SHARES
         && lanes == 2 * WARPGROUP
-        && tile.pieces(lanes) * warpgroup::sums(warpgroup::COLUMNS) as u32 <= MOST_SUMS
+        && tile.cols.is_multiple_of(2 * warpgroup::COLUMNS)
+        && tile.pieces() * warpgroup::sums(warpgroup::COLUMNS) as u32 <= MOST_SUMS
         && tile.bytes() <= u64::from(limits.most_shared_bytes)
 }
 

@@ -10,7 +10,9 @@
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
-use crate::code::warpgroup::{self, COLUMNS, DEPTH, Left, ROW_UNITS, ROWS, UNIT_WORDS, Warpgroup, swizzled};
+use crate::code::warpgroup::{
+    self, COLUMNS, DEPTH, Left, ROW_UNITS, ROWS, UNIT_WORDS, WARPGROUP, Warpgroup, swizzled,
+};
 use crate::lower::attend::context::{LOWEST, initial};
 use crate::lower::attend::join::{Scaled, scaled, together};
 use crate::lower::attend::members::{self, Members};
@@ -21,7 +23,7 @@ use crate::refused::{Why, word};
 use crate::schedule::{MATRIX_ROWS, attention::Tile};
 
 /// Warps of a warpgroup.
-const WARPS: u32 = 4;
+const WARPS: u32 = WARPGROUP / WARP;
 
 /// Units of 16 bytes of a block of 64 rows, and of as many halves of a row as are multiplied at once.
 const BLOCK_UNITS: u32 = ROWS * ROW_UNITS;
@@ -30,9 +32,6 @@ const STEP_UNITS: u32 = DEPTH / 8;
 /// Sums of a lane for a piece of 64 columns, and for half of the positions of a chunk.
 const SUMS: usize = warpgroup::sums(COLUMNS);
 const SCORES: usize = SUMS / 2;
-
-/// Shares of a score that there are sums for.
-const MOST_SHARES: u32 = 4;
 
 /// Lanes that have a row's scores together.
 const TOGETHER: u32 = 4;
@@ -143,10 +142,7 @@ impl<'a> Warpgroups<'a> {
         let from = units.state_from(w, &units.attend.k)?;
         let sums =
             |w: &mut Writer<'_>| -> Vec<Expr> { (0..SUMS).map(|_| w.code.var("sum", 0.0f32)).collect() };
-        let pieces = units.tile.pieces(w.code.lanes);
-        if units.tile.reduce > MOST_SHARES {
-            return Err(Why::Form(format!("has {} shares of a score", units.tile.reduce)));
-        }
+        let pieces = units.tile.pieces();
         Ok(Warpgroups {
             units,
             number: Expr::name(name),
@@ -413,5 +409,3 @@ impl<'a> Warpgroups<'a> {
         Ok(())
     }
 }
-
-const _: () = assert!(WARPS * WARP == crate::code::warpgroup::WARPGROUP);
