@@ -98,7 +98,11 @@ impl Dispatch {
 impl Emulator {
     /// Opens it. Compiled texts are kept in this folder. `None` without a C++ compiler or Linux.
     pub fn open(folder: &Path) -> Option<Emulator> {
-        let limits = Limits::of_cuda((9, 0), PROCESSORS);
+        Emulator::with_processors(folder, PROCESSORS)
+    }
+
+    fn with_processors(folder: &Path, processors: u32) -> Option<Emulator> {
+        let limits = Limits::of_cuda((9, 0), processors);
         let target = Target { language: Language::Cuda, limits };
         let name = String::from("emulator of CUDA");
         let caps = Caps {
@@ -106,7 +110,7 @@ impl Emulator {
             threads: 1,
             largest_buffer: LARGEST,
             largest_weight: LARGEST,
-            hardware: cuda_hardware(name.clone(), name, PROCESSORS, BANDWIDTH),
+            hardware: cuda_hardware(name.clone(), name, processors, BANDWIDTH),
             packing: Some(&RowsOf16),
         };
         Some(Emulator {
@@ -124,7 +128,12 @@ impl Emulator {
     /// Opens it for a test. Without a C++ compiler the test is skipped with a message, or fails if
     /// `WEFT_TEST_EMULATOR` is set.
     pub fn for_test(test: &str, folder: &Path) -> Option<Emulator> {
-        let emulator = Emulator::open(folder);
+        Emulator::small_for_test(test, folder, PROCESSORS)
+    }
+
+    /// The same with so many multiprocessors.
+    pub fn small_for_test(test: &str, folder: &Path, processors: u32) -> Option<Emulator> {
+        let emulator = Emulator::with_processors(folder, processors);
         if emulator.is_none() {
             assert!(std::env::var_os("WEFT_TEST_EMULATOR").is_none(), "{test}: {MISSING}");
             // Past the harness, which captures what passing tests print.

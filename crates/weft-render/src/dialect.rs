@@ -148,6 +148,17 @@ pub(crate) trait Dialect {
         format!("is_last(&{place}, {count}u)")
     }
 
+    /// [`Stmt::Signal`](crate::code::stmt::Stmt::Signal); `place` is the word. Only rendered where
+    /// [`Limits::shares_tiles`](crate::Limits::shares_tiles) says that workgroups can wait for each other.
+    fn signal(&self, _place: &str) -> Option<String> {
+        None
+    }
+
+    /// [`Stmt::Await`](crate::code::stmt::Stmt::Await), likewise.
+    fn wait_for_signal(&self, _place: &str) -> Option<String> {
+        None
+    }
+
     /// [`Stmt::Store`](crate::code::stmt::Stmt::Store).
     fn store(&self, slot: usize, at: &str, word: &str, _halves: bool) -> String {
         format!("b{slot}[{at}] = {word};")

@@ -68,6 +68,9 @@ pub struct Limits {
     /// Whether four warps multiply halves together, with operands in workgroup memory (Hopper's `wgmma`). Texts that use it are
     /// for that very architecture.
     pub warpgroups: bool,
+    /// Whether a workgroup can wait for another of its launch, if no more are launched than there are multiprocessors. Then they
+    /// share the tiles of warpgroups' attention evenly.
+    pub shares_tiles: bool,
     /// Bytes of workgroup memory that a runtime can give to a shader that asks for more than
     /// `shared_bytes`. Attention on matrix units does.
     pub most_shared_bytes: u32,
@@ -107,6 +110,7 @@ impl Limits {
             matrix_whole: false,
             matrix_halves: false,
             warpgroups: false,
+            shares_tiles: false,
             most_shared_bytes: 48 << 10,
             processors: 0,
             dependent_launch: false,
@@ -135,6 +139,7 @@ impl Limits {
             matrix_whole: false,
             matrix_halves: false,
             warpgroups: false,
+            shares_tiles: false,
             most_shared_bytes: 0,
             processors: 0,
             dependent_launch: false,
@@ -195,6 +200,7 @@ impl Limits {
             matrix_whole: true,
             matrix_halves: true,
             warpgroups: major == 9,
+            shares_tiles: major >= 7,
             most_shared_bytes: match (major, minor) {
                 (..8, _) => 64 << 10,
                 (8, 0 | 7) => 163 << 10,

@@ -36,6 +36,7 @@ use crate::grid::{Grid, Groups};
 use crate::limits::Limits;
 use crate::lower::attend::Pass;
 use crate::lower::attend::context::chunk_words;
+use crate::lower::attend::shares::{self, Shares};
 use crate::lower::dot::Dot;
 use crate::lower::prologue::PrologueValues;
 use crate::lower::sorted::Sorted;
@@ -110,8 +111,10 @@ impl<'a> Job<'a> {
         let Job { kernel, slots, schedule, max, limits } = *self;
         let mut held = held_slots(kernel, slots).map_err(|why| (None, why))?;
         let scratch = held.len();
-        let spread =
-            self.parts().any(|(part, split)| split.spread || split.matrix && Picks::of(part).is_some());
+        let spread = self.parts().any(|(part, split)| {
+            let sorted = split.matrix && Picks::of(part).is_some();
+            split.spread || sorted || shares::tiles(part, split, max, limits).is_some()
+        });
         held.extend(spread.then_some(Slot { written: true, content: Content::Open, pieces: 1 }));
         let needed = held.iter().map(|slot| slot.pieces as usize).sum();
         if needed > limits.storage_buffers as usize {
@@ -176,13 +179,22 @@ impl<'a> Job<'a> {
                     (false, _) => Pass::Gather { slot: scratch, at, counter: counters as u32 },
                 };
                 counters = counters.saturating_add(if chunks { 0 } else { tiles });
-                if counters > COUNTERS {
-                    return Err(fail(Why::Form(format!("has {counters} tiles that gather their columns"))));
-                }
+            }
+            let mut groups = space.groups();
+            if let Some(tiles) = shares::tiles(part, split, max, limits) {
+                let begin = scratch_words.checked_next_multiple_of(4).unwrap_or(u64::MAX);
+                let at = u32::try_from(begin).map_err(|_| fail(too_much()))?;
+                let signals = counters as u32;
+                let shares = Shares { slot: scratch, at, signals, ..Shares::new(space.cols, tiles, limits) };
+                counters = counters.saturating_add(u64::from(shares.groups));
+                scratch_words = begin.saturating_add(shares.all_words());
+                (pass, groups) = (Pass::Shared(shares), Groups::plain(shares.groups as usize));
+            }
+            if counters > COUNTERS {
+                return Err(fail(Why::Form(format!("has {counters} tiles and workgroups that are counted"))));
             }
             // The second shader only has the parts with chunks to join.
             if first {
-                let groups = space.groups();
                 spaces.push((i, *split, space, pass, groups));
             } else if chunks && step == Step::Join {
                 let split = joining(part, split, limits);
@@ -233,7 +245,7 @@ impl<'a> Job<'a> {
                 written_part(&mut w, part, split, (space, *pass), &own).map_err(fail)?;
             } else {
                 let count = match pass {
-                    Pass::Sort(_) => Expr::U32(groups.times),
+                    Pass::Sort(_) | Pass::Shared(_) => Expr::U32(groups.times),
                     _ => space.count(&mut w.code),
                 };
                 let is_own = own.less(&count);
@@ -364,6 +376,9 @@ fn written_part(
 ) -> Result<(), Why> {
     if let (true, Anchor::Dot(_)) = (split.matrix, &part.anchor) {
         return matrix::write(w, part, split, (space, pass), group);
+    }
+    if let (Anchor::Attend(attend), Pass::Shared(shares)) = (&part.anchor, pass) {
+        return attend::shared(w, (part, attend), split, (space, shares), group);
     }
     let mut group = group.clone();
     if split.matrix && matches!((&part.anchor, pass), (Anchor::Attend(_), Pass::Whole)) {

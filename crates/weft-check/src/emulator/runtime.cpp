@@ -2,7 +2,7 @@
 //
 // The threads of a block take turns on one processor. A thread runs until it has to wait for others, at a barrier or
 // for a value of another lane, and then any thread that need not wait goes on. Blocks run one after another in a
-// random order. What a block finds in shared memory is poison. So a kernel that lacks a barrier, or whose blocks
+// random order, unless they wait for each other, as a GPU that runs all of them at once allows. What a block finds in shared memory is poison. So a kernel that lacks a barrier, or whose blocks
 // depend on each other, computes something else than on most days of a GPU, and the tests see it.
 #include "cuda_shim.h"
 
@@ -176,6 +176,8 @@ unsigned int* Words::outside(unsigned int at) const {
 
 void weft_apart(int line) { fail("line %d: lane %u: four words do not begin at a multiple of four", line, weft_lane); }
 
+void weft_unsent() { fail("lane %u: awaits a signal that no workgroup before it has sent", weft_lane); }
+
 void weft_too_many(int line) { fail("line %d: lane %u: more copies at once than the emulator keeps", line, weft_lane); }
 
 // Called by code that -fsanitize=bounds adds, where an index is outside of an array.
@@ -246,8 +248,9 @@ EXPORT int weft_launch(const Launch* given) {
   weft_grid = {wide, high, 1};
   make_threads();
   // In steps of a prime, which visit every block unless it divides their number.
-  const unsigned long long step = all % 1299709 ? 1299709 : 7919;
-  unsigned long long block = below(all);
+  const bool in_order = weft_entries[given->entry].in_order;
+  const unsigned long long step = in_order ? 1 : all % 1299709 ? 1299709 : 7919;
+  unsigned long long block = in_order ? 0 : below(all);
   bool failed = false;
   for (unsigned int i = 0; i < all && !failed; i++, block = (block + step) % all) {
     weft_block = {(unsigned int)block % wide, (unsigned int)block / wide, 0};

@@ -34,7 +34,9 @@ static void run(const unsigned int* args, const unsigned int* sizes, const Words
 ",
             text = portable(&sized(source, *shared_bytes)),
         );
-        let _ = writeln!(entries, "  {{n{i}::run, __start_weft_shared_{i}, __stop_weft_shared_{i}}},");
+        let in_order = source.contains("wait_for_signal(");
+        let bounds = format!("__start_weft_shared_{i}, __stop_weft_shared_{i}");
+        let _ = writeln!(entries, "  {{n{i}::run, {bounds}, {in_order}}},");
     }
     let _ = write!(out, "\nconst Entry weft_entries[] = {{\n{entries}}};\n");
     out

@@ -172,13 +172,29 @@ pub fn prompts_and_replies(device: &mut dyn Device) {
 /// Prompts of heads of whole blocks of 64 values, which warpgroups multiply where there are any: the bits are those of each token
 /// alone, which they do not.
 pub fn prompts_in_whole_blocks(device: &mut dyn Device) {
-    let mut random = Random::new(8);
     let several = vec![60..71, 0..1, 3..140, 300..301];
-    for (heads, k_len, v_len, sequences) in [
-        (3, 192, 128, several),
-        (2, 320, 256, vec![0..100, 700..730]),
-        (2, 576, 512, vec![190..260, 40..100]),
-    ] {
+    whole_blocks(
+        device,
+        vec![
+            (3, 192, 128, several),
+            (2, 320, 256, vec![0..100, 700..730]),
+            (2, 576, 512, vec![190..260, 40..100]),
+        ],
+    );
+}
+
+/// The same with 195 tiles of 64 rows and more, which warpgroups of up to as many multiprocessors share.
+pub fn prompts_of_many_tiles(device: &mut dyn Device) {
+    let several = vec![0..150, 40..200, 7..8];
+    whole_blocks(device, vec![(40, 192, 128, several), (40, 576, 512, vec![100..230, 1400..1500])]);
+}
+
+/// Heads, the values of a key and of a result, and the positions of sequences.
+type Blocks = (usize, usize, usize, Vec<Range<usize>>);
+
+fn whole_blocks(device: &mut dyn Device, cases: Vec<Blocks>) {
+    let mut random = Random::new(8);
+    for (heads, k_len, v_len, sequences) in cases {
         let shape = Shape { heads, kv_heads: 1, k_len, v_len, latent: true };
         let case = case_of(&mut random, GgmlType::F16, shape, &sequences);
         let found = case.check(device);

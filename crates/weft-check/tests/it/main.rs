@@ -7,6 +7,16 @@ use std::path::Path;
 
 use weft_check::Emulator;
 
+/// Workgroups share tiles of attention where there are more than multiprocessors: none begins or ends with a tile here.
+#[test]
+fn few_processors_share_the_tiles_of_prompts() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
+    for processors in [1, 3, 4] {
+        let Some(mut device) = Emulator::small_for_test("shared tiles", &folder, processors) else { return };
+        weft_check::suite::attend::prompts_in_whole_blocks(&mut device);
+    }
+}
+
 fn device(test: &str) -> Option<Emulator> {
     Emulator::for_test(test, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator"))
 }

@@ -17,3 +17,10 @@ fn device(test: &str) -> Option<CudaDevice> {
 }
 
 weft_check::device_tests!(crate::device);
+
+/// More tiles than multiprocessors, which hand them to each other.
+#[test]
+fn workgroups_share_tiles_of_attention() {
+    let Some(mut device) = device("shared tiles") else { return };
+    weft_check::suite::attend::prompts_of_many_tiles(&mut device);
+}

@@ -66,6 +66,12 @@ pub(crate) enum Stmt {
     /// Names whether it is the last of `count`, which then sees what all of them stored; the word is
     /// 0 before the first and after the last. All lanes must get here.
     Arrive { name: String, slot: usize, at: Expr, count: u32 },
+    /// Makes what the workgroup stored visible to the one that awaits this: word `at` of a slot becomes 1. All lanes must get
+    /// here.
+    Signal { slot: usize, at: Expr },
+    /// Waits for the [`Signal`](Stmt::Signal) of another workgroup of the launch, which runs by then, and makes what it stored
+    /// visible. The word is 0 afterwards. All lanes must get here.
+    Await { slot: usize, at: Expr },
     /// Names a word that is the same in all lanes. Languages that require uniform control flow
     /// learn here that it is uniform. All lanes must get here.
     Uniform(String, Expr),
@@ -98,7 +104,12 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 condition.visit(expr);
                 visit(then, stmt, expr);
             }
-            Stmt::Arrive { at, .. } | Stmt::Fetch(_, at) => at.visit(expr),
+            Stmt::Arrive { at, .. }
+            | Stmt::Signal { at, .. }
+            | Stmt::Await { at, .. }
+            | Stmt::Fetch(_, at) => {
+                at.visit(expr);
+            }
             Stmt::Matrix { left, right, .. } => left.iter().chain(right).for_each(|e| e.visit(expr)),
             Stmt::MatrixHalves { left, right, .. } => {
                 left.iter().chain(right).for_each(|e| e.visit(expr));

@@ -64,7 +64,9 @@ fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
             Stmt::Store(slot, ..)
             | Stmt::StoreTwo(slot, ..)
             | Stmt::StoreHalf { slot, .. }
-            | Stmt::Arrive { slot, .. } => stored = Some(*slot),
+            | Stmt::Arrive { slot, .. }
+            | Stmt::Signal { slot, .. }
+            | Stmt::Await { slot, .. } => stored = Some(*slot),
             _ => {}
         },
         &mut |e| {

@@ -226,6 +226,35 @@ const IS_LAST: &str =
 }
 ";
 
+/// Signals from one workgroup to another: as with arrivals, barriers pass on what the other lanes stored or may see.
+const SET_SIGNAL: &str = "static __device__ __forceinline__ void set_signal(unsigned int* signal) {
+  asm volatile(\"st.release.gpu.u32 [%0], 1;\" :: \"l\"(signal) : \"memory\");
+}
+";
+const SEND_SIGNAL: &str = "static __device__ __forceinline__ void send_signal(unsigned int* signal) {
+  __syncthreads();
+  if (threadIdx.x == 0u) {
+    set_signal(signal);
+  }
+}
+";
+const HAS_SIGNAL: &str = "static __device__ __forceinline__ bool has_signal(unsigned int* signal) {
+  unsigned int sent;
+  asm volatile(\"ld.acquire.gpu.u32 %0, [%1];\" : \"=r\"(sent) : \"l\"(signal) : \"memory\");
+  return sent != 0u;
+}
+";
+const WAIT_FOR_SIGNAL: &str = "static __device__ __forceinline__ void wait_for_signal(unsigned int* signal) {
+  if (threadIdx.x == 0u) {
+    while (!has_signal(signal)) {
+      __nanosleep(100u);
+    }
+    *signal = 0u;
+  }
+  __syncthreads();
+}
+";
+
 impl Dialect for Cuda {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
@@ -233,7 +262,7 @@ impl Dialect for Cuda {
         let _ = writeln!(out, "struct Sizes {{ unsigned int words[4]; }};");
         let (mut widens, mut packs, mut divides) = (false, false, false);
         let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
-        let mut fetches = false;
+        let (mut fetches, mut signals, mut awaits) = (false, false, false);
         let (mut early, mut early_4) = (false, false);
         let (mut multiplies, mut multiplies_short) = (false, false);
         let (mut multiplies_halves, mut loads, mut turns) = (false, false, false);
@@ -256,6 +285,8 @@ impl Dialect for Cuda {
                 awaited.insert(*groups);
             }
             arrives |= matches!(stmt, Stmt::Arrive { .. });
+            signals |= matches!(stmt, Stmt::Signal { .. });
+            awaits |= matches!(stmt, Stmt::Await { .. });
             holds |= matches!(stmt, Stmt::HoldLoads);
             fetches |= matches!(stmt, Stmt::Fetch(..));
         };
@@ -285,6 +316,10 @@ impl Dialect for Cuda {
             (fetches, FETCH),
             (arrives, COUNT_ARRIVAL),
             (arrives, IS_LAST),
+            (signals, SET_SIGNAL),
+            (signals, SEND_SIGNAL),
+            (awaits, HAS_SIGNAL),
+            (awaits, WAIT_FOR_SIGNAL),
             (widens, HALF_TO_FLOAT),
             (packs, PACK_HALVES),
             (divides, QUOTIENT),
@@ -340,6 +375,14 @@ impl Dialect for Cuda {
 
     fn wait(&self) -> Option<&'static str> {
         Some("wait_for_previous();")
+    }
+
+    fn signal(&self, place: &str) -> Option<String> {
+        Some(format!("send_signal(&{place});"))
+    }
+
+    fn wait_for_signal(&self, place: &str) -> Option<String> {
+        Some(format!("wait_for_signal(&{place});"))
     }
 
     fn fetch(&self, place: &str) -> Option<String> {

@@ -159,6 +159,14 @@ impl Printer<'_> {
                 let text = self.dialect.define(name, &arrived, false);
                 self.line(&text);
             }
+            Stmt::Signal { slot, at } => {
+                let text = self.dialect.signal(&self.place(Some(*slot), at));
+                text.iter().for_each(|line| self.line(line));
+            }
+            Stmt::Await { slot, at } => {
+                let text = self.dialect.wait_for_signal(&self.place(Some(*slot), at));
+                text.iter().for_each(|line| self.line(line));
+            }
             Stmt::Uniform(name, value) => {
                 let value = self.expr(value);
                 self.dialect.uniform(name, &value).iter().for_each(|line| self.line(line));

@@ -9,6 +9,7 @@ mod join;
 mod matrix;
 mod members;
 mod scores;
+pub(crate) mod shares;
 mod stage;
 mod state;
 mod tile;
@@ -20,11 +21,12 @@ use weft_kern::{Attend, Part};
 
 use crate::code::expr::Expr;
 use crate::lower::attend::context::{Context, knows_positions};
+use crate::lower::attend::shares::Shares;
 use crate::lower::attend::state::State;
 use crate::lower::attend::tile::Tile;
 use crate::lower::attend::walk::Walk;
 use crate::lower::sorted::Sorted;
-use crate::lower::space::Place;
+use crate::lower::space::{Place, Space};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
@@ -41,6 +43,8 @@ pub(crate) enum Pass {
     Chunks { slot: usize, at: u32 },
     /// The chunks' results, joined; they were computed for tiles of `rows` rows.
     Join { slot: usize, at: u32, rows: u32 },
+    /// All of it, where workgroups share tiles evenly.
+    Shared(Shares),
     /// Some columns of a product, stored in a scratch slot from word `at` on; the last workgroup of
     /// a tile, by a counter of that slot, runs the row program.
     Gather { slot: usize, at: u32, counter: u32 },
@@ -60,6 +64,7 @@ impl Pass {
         match self {
             Pass::Whole => "",
             Pass::Chunks { .. } => "; chunks",
+            Pass::Shared(_) => "; shared evenly",
             Pass::Join { .. } => "; together",
             Pass::Gather { .. } => "; gathered",
             Pass::Sort(_) => "; rows sorted",
@@ -76,6 +81,18 @@ pub(crate) fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) 
         Pass::Join { .. } => knows_positions(w, attend),
         _ => split.matrix,
     }
+}
+
+/// Writes a workgroup's share of the attention of all tiles, and runs the row program of each tile that it ends.
+pub(crate) fn shared(
+    w: &mut Writer<'_>,
+    (part, attend): (&Part, &Attend),
+    split: &Split,
+    (space, shares): (&Space, Shares),
+    group: &Expr,
+) -> Result<(), Why> {
+    w.wait();
+    warpgroups::share(w, (part, attend), split, (space, shares), group)
 }
 
 /// Writes attention. Returns where its result is in workgroup memory: a row of columns per head.

@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 24] = [
+static ALL: [(Departure, Choice); 25] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -71,6 +71,13 @@ static ALL: [(Departure, Choice); 24] = [
     (
         named("attention.warpgroups=off", "No warps multiply matrices together, which changes no bit."),
         Choice::Gpu(|limits| limits.warpgroups = false),
+    ),
+    (
+        named(
+            "attention.shares=off",
+            "Workgroups do not hand tiles of attention to each other, which changes no bit.",
+        ),
+        Choice::Text(|limits| limits.shares_tiles = false),
     ),
     (
         named(

@@ -76,6 +76,8 @@ fn compile(
             let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([arch.as_str(), REPORT]).collect();
             let compiled =
                 nvrtc.compile(&text, &options).unwrap_or_else(|log| panic!("{arch}:\n{log}\n{text}"));
+            // Products of warpgroups that wait for each other take several times as long; the assembler only mentions it.
+            assert!(!compiled.log.contains("serialized"), "{arch}:\n{}", compiled.log);
             let mut kernels = usage(&compiled.log);
             assert_eq!(kernels.len(), shaders.len(), "{}", compiled.log);
             for kernel in &mut kernels {
@@ -103,6 +105,26 @@ fn every_kernel_of_every_fixture_compiles() {
     let layer = layer.usual().filter(|plan| [1, longest].contains(&plan.max.tokens));
     let plans: Vec<&Plan> = all.iter().flat_map(|plans| plans.usual()).chain(layer).collect();
     report(compile(&nvrtc, &plans, CARDS, 16));
+}
+
+/// The attention of prompts on Hopper keeps its registers, where workgroups share tiles as well: with fewer multiprocessors than tiles.
+#[test]
+fn attention_by_warpgroups_keeps_its_registers() {
+    let Some(nvrtc) = Nvrtc::for_test("attention by warpgroups") else { return };
+    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    for (processors, shares) in [(132, false), (64, true)] {
+        let limits = Limits::of_cuda((9, 0), processors);
+        let texts = texts(layer.usual(), &limits);
+        let mut texts = texts.into_values().filter(|shader| shader.own_architecture);
+        let shader = texts.next().expect("no warpgroups");
+        assert_eq!(shader.source.contains("shared evenly"), shares);
+        let options: Vec<&str> =
+            CUDA_OPTIONS.into_iter().chain(["--gpu-architecture=sm_90a", REPORT]).collect();
+        let log = nvrtc.compile(&joined(&[shader]), &options).unwrap_or_else(|log| panic!("{log}")).log;
+        assert!(!log.contains("serialized"), "{log}");
+        let used = usage(&log);
+        assert!(used.iter().all(|kernel| kernel.spill_load_bytes == 0 && kernel.stack_bytes == 0), "{log}");
+    }
 }
 
 /// Those of other decisions, machines and cards as well, each text by itself.

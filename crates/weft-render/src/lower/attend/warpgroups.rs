@@ -8,19 +8,27 @@
 //! half of a chunk, its halves, chunks. Hopper adds up products alike in both instructions, so all bits are the same; a test on
 //! a card compares them.
 
+use weft_kern::{Attend, Part};
+
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::code::warpgroup::{
     self, COLUMNS, DEPTH, Left, ROW_UNITS, ROWS, UNIT_WORDS, WARPGROUP, Warpgroup, swizzled,
 };
-use crate::lower::attend::context::{LOWEST, initial};
+use crate::lower::attend::context::{Bounds, LOWEST, chunks, initial};
 use crate::lower::attend::join::{Scaled, scaled, together};
 use crate::lower::attend::members::{self, Members};
+use crate::lower::attend::shares::{Piece, Share, Shares};
 use crate::lower::attend::units::{HALF, Units};
 use crate::lower::reduce::{self, Fold};
+use crate::lower::space::Space;
+use crate::lower::store;
 use crate::lower::writer::{WARP, Writer};
 use crate::refused::{Why, word};
-use crate::schedule::{MATRIX_ROWS, attention::Tile};
+use crate::schedule::{MATRIX_ROWS, Split, attention::Tile};
+
+/// Warpgroups of a workgroup.
+pub(super) const WARPGROUPS: u32 = 2;
 
 /// Warps of a warpgroup.
 const WARPS: u32 = WARPGROUP / WARP;
@@ -55,6 +63,8 @@ struct Run<'a> {
     /// Where the run's pages begin, and the position up to which some row sees.
     pages_at: Expr,
     most: Expr,
+    /// The position before which the workgroup's chunks of it end.
+    to: Expr,
 }
 
 /// How each row joins a chunk's products to what it had before, if it does.
@@ -65,53 +75,145 @@ struct Joins {
 
 /// Writes the attention of a tile. Returns where its result is in workgroup memory.
 pub(super) fn write(w: &mut Writer<'_>, units: &Units<'_>) -> Result<u32, Why> {
-    let Tile { rows, cols, chunk, .. } = units.tile;
     w.wait();
-    let members = Members::new(w, units.attend, units.place, &units.bounds, rows)?;
-    units.queries(w)?;
-    w.code.barrier();
-    let by = Warpgroups::new(w, units)?;
-    let own = by.rows(w)?;
-    let visit = |w: &mut Writer<'_>, run: &Expr| {
-        let run = Run {
-            most: members.most_seen(w, run),
-            pages_at: members.pages_at(w, run),
-            members: &members,
-            number: run,
-        };
-        // No run begins at some tokens.
-        w.when(Expr::U32(0).less(&run.most), |w| {
-            by.begin(w, &run)?;
-            w.count("chunk_start", (0u32.into(), run.most.clone(), chunk), |w, start| {
-                w.code.push(Stmt::WaitCopies(0));
-                by.push(w, Warpgroup::Publish);
-                w.code.barrier();
-                let scores = by.scores(w, &run, &start)?;
-                let joins = by.weigh(w, &own, &run, &start, &scores)?;
-                by.values(w, &joins, &start)
-            })
-        })
-    };
-    match members.runs() {
-        1 => visit(w, &Expr::U32(0))?,
-        runs => w.count("run", (0u32.into(), runs.into(), 1), |w, run| visit(w, &run))?,
+    let tile = OfTile::new(w, units)?;
+    tile.visit(w, None)?;
+    tile.result(w)
+}
+
+/// Writes a workgroup's share of the attention of all tiles.
+pub(super) fn share(
+    w: &mut Writer<'_>,
+    (part, attend): (&Part, &Attend),
+    split: &Split,
+    (space, shares): (&Space, Shares),
+    group: &Expr,
+) -> Result<(), Why> {
+    let bounds = Bounds::new(w, attend)?;
+    // Nothing else is in workgroup memory yet.
+    let share = Share::new(w, (attend, &bounds), space, (shares, group), split.chunk)?;
+    share.visit(w, |w, piece| {
+        let place = space.place(&mut w.code, &piece.tile);
+        let units = Units::new(w, part, attend, &place, split)?;
+        let tile = OfTile::new(w, &units)?;
+        share.take(w, piece, &tile.state())?;
+        tile.visit(w, Some(piece))?;
+        share.hand_on(w, piece, &tile.state())?;
+        w.when(piece.ends_tile(), |w| {
+            let result = tile.result(w)?;
+            store::program(w, part, &place, vec![result])
+        })?;
+        // The next tile takes its place.
+        w.code.barrier();
+        Ok(())
+    })
+}
+
+/// The words of each lane that a workgroup hands on with a tile: sums, and what is known of its two rows.
+pub(super) const fn state_words(cols: u32) -> u32 {
+    cols / (WARPGROUPS * COLUMNS) * SUMS as u32 + 2 * OWN as u32
+}
+
+/// The attention of a tile.
+struct OfTile<'a> {
+    members: Members,
+    by: Warpgroups<'a>,
+    own: Rows,
+}
+
+impl<'a> OfTile<'a> {
+    /// Before any chunk.
+    fn new(w: &mut Writer<'_>, units: &'a Units<'a>) -> Result<OfTile<'a>, Why> {
+        let members = Members::new(w, units.attend, units.place, &units.bounds, units.tile.rows)?;
+        units.queries(w)?;
+        w.code.barrier();
+        let by = Warpgroups::new(w, units)?;
+        let own = by.rows(w)?;
+        Ok(OfTile { members, by, own })
     }
-    // The result takes the place of the keys.
-    w.code.barrier();
-    let result = units.keys;
-    for (piece, sums) in by.values.iter().enumerate() {
-        let first = by.column(piece as u32) + &units.t * 2u32;
-        let first = w.code.set("column", first);
-        for (i, sum) in sums.iter().enumerate() {
-            let (of, column) = (row_of(i), &first + column_of(i));
-            let value = sum / &own.totals[of];
-            w.code.store_shared(&own.at[of] * cols + column + result, value.bits());
+
+    /// All that a lane has of the tile, as variables.
+    fn state(&self) -> Vec<Expr> {
+        let Rows { tops, totals, .. } = &self.own;
+        self.by.values.iter().flatten().chain(tops).chain(totals).cloned().collect()
+    }
+
+    /// Visits its chunks, or those of a piece.
+    fn visit(&self, w: &mut Writer<'_>, piece: Option<&Piece>) -> Result<(), Why> {
+        // The chunks of the runs so far.
+        let before = (piece.is_some() && self.members.runs() > 1).then(|| w.code.var("before", 0u32));
+        let visit = |w: &mut Writer<'_>, run: &Expr| {
+            let most = self.members.most_seen(w, run);
+            // No run begins at some tokens.
+            w.when(Expr::U32(0).less(&most), |w| {
+                let (from, to) = match piece {
+                    None => (Expr::U32(0), most.clone()),
+                    Some(piece) => self.stretch(w, piece, &most, before.as_ref()),
+                };
+                let pages_at = self.members.pages_at(w, run);
+                let run = Run { members: &self.members, number: run, pages_at, most, to };
+                match piece {
+                    None => self.chunks(w, &run, from),
+                    Some(_) => w.when(from.less(&run.to), |w| self.chunks(w, &run, from.clone())),
+                }
+            })
+        };
+        match self.members.runs() {
+            1 => visit(w, &Expr::U32(0)),
+            runs => w.count("run", (0u32.into(), runs.into(), 1), |w, run| visit(w, &run)),
         }
     }
-    w.code.barrier();
-    // The row program has what is behind it.
-    w.pool.free_from(result + rows * cols);
-    Ok(result)
+
+    /// The positions of a run that a piece has: the first, and the one before which it ends.
+    fn stretch(&self, w: &mut Writer<'_>, piece: &Piece, most: &Expr, before: Option<&Expr>) -> (Expr, Expr) {
+        let chunk = self.by.units.tile.chunk;
+        let first = before.cloned().unwrap_or(Expr::U32(0));
+        let end = w.code.set("run_end", &first + chunks(chunk, most, None));
+        let [from, to] = [&piece.from, &piece.to].map(|at| {
+            let within = at.clone().min(&end).max(&first) - &first;
+            w.code.set("stretch", within * chunk)
+        });
+        if let Some(before) = before {
+            w.code.assign(before, end);
+        }
+        (from, w.code.set("stretch_end", to.min(most)))
+    }
+
+    /// Visits chunks of a run, from a position on.
+    fn chunks(&self, w: &mut Writer<'_>, run: &Run<'_>, from: Expr) -> Result<(), Why> {
+        let OfTile { by, own, .. } = self;
+        by.begin(w, run, &from)?;
+        w.count("chunk_start", (from, run.to.clone(), by.units.tile.chunk), |w, start| {
+            w.code.push(Stmt::WaitCopies(0));
+            by.push(w, Warpgroup::Publish);
+            w.code.barrier();
+            let scores = by.scores(w, run, &start)?;
+            let joins = by.weigh(w, own, run, &start, &scores)?;
+            by.values(w, &joins, &start)
+        })
+    }
+
+    /// Divides by the sums of weights. Returns where the result is in workgroup memory: in the place of the keys.
+    fn result(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
+        let OfTile { by, own, .. } = self;
+        let units = by.units;
+        let Tile { rows, cols, .. } = units.tile;
+        w.code.barrier();
+        let result = units.keys;
+        for (piece, sums) in by.values.iter().enumerate() {
+            let first = by.column(piece as u32) + &units.t * 2u32;
+            let first = w.code.set("column", first);
+            for (i, sum) in sums.iter().enumerate() {
+                let (of, column) = (row_of(i), &first + column_of(i));
+                let value = sum / &own.totals[of];
+                w.code.store_shared(&own.at[of] * cols + column + result, value.bits());
+            }
+        }
+        w.code.barrier();
+        // The row program has what is behind it.
+        w.pool.free_from(result + rows * cols);
+        Ok(result)
+    }
 }
 
 /// Which of its rows a lane's sum is of, and its column but for the lane's own two.
@@ -231,15 +333,15 @@ impl<'a> Warpgroups<'a> {
         w.code.push(Stmt::EndCopies);
     }
 
-    /// Begins to copy the first chunk of a run.
-    fn begin(&self, w: &mut Writer<'_>, run: &Run<'_>) -> Result<(), Why> {
+    /// Begins to copy the chunk of a run that begins at a position.
+    fn begin(&self, w: &mut Writer<'_>, run: &Run<'_>, from: &Expr) -> Result<(), Why> {
         let chunk = self.units.tile.chunk;
         // Another run may still be read.
         w.code.barrier();
-        self.look_up(w, run, &Expr::U32(0))?;
-        self.look_up(w, run, &chunk.into())?;
+        self.look_up(w, run, from)?;
+        self.look_up(w, run, &(from + chunk))?;
         w.code.barrier();
-        self.copy(w, &Expr::U32(0));
+        self.copy(w, from);
         Ok(())
     }
 
@@ -264,7 +366,7 @@ impl<'a> Warpgroups<'a> {
         self.push(w, Warpgroup::End);
         // The place of the next chunk is free, since all lanes have been at a barrier since it was used.
         let after = w.code.set("next_start", start + chunk);
-        w.when(after.less(&run.most), |w| {
+        w.when(after.less(&run.to), |w| {
             self.copy(w, &after);
             Ok(())
         })?;
