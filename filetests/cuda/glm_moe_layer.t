@@ -288,31 +288,31 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto v_26 = __uint_as_float(x_4.w) * v_11;
     const auto v_27 = v_26 * __uint_as_float(x_2.w);
     const auto mine = max(max(max(__float_as_uint(v_13) & 0x7fffffffu, __float_as_uint(v_15) & 0x7fffffffu), __float_as_uint(v_17) & 0x7fffffffu), __float_as_uint(v_19) & 0x7fffffffu);
-    const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
-    const auto both_6 = max(mine, other_6);
-    const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
-    const auto both_7 = max(both_6, other_7);
-    const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
-    const auto both_8 = max(both_7, other_8);
-    const auto largest = __uint_as_float(both_8);
-    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-    pool[lane] = packed;
-    if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 512u] = scale;
-    }
     const auto mine_2 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
-    const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_9 = max(mine_2, other_9);
-    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-    const auto both_10 = max(both_9, other_10);
-    const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
-    const auto both_11 = max(both_10, other_11);
+    const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
+    const auto other_7 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_6 = max(mine, other_6);
+    const auto both_7 = max(mine_2, other_7);
+    const auto other_8 = __shfl_xor_sync(warp, both_6, 2u);
+    const auto other_9 = __shfl_xor_sync(warp, both_7, 2u);
+    const auto both_8 = max(both_6, other_8);
+    const auto both_9 = max(both_7, other_9);
+    const auto other_10 = __shfl_xor_sync(warp, both_8, 4u);
+    const auto other_11 = __shfl_xor_sync(warp, both_9, 4u);
+    const auto both_10 = max(both_8, other_10);
+    const auto both_11 = max(both_9, other_11);
+    const auto largest = __uint_as_float(both_10);
+    const auto scale = (both_10 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_10 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     const auto largest_2 = __uint_as_float(both_11);
     const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_2 = (largest_2 > 3.74e-37f && both_11 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    pool[lane] = packed;
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale;
+    }
     pool[word_5] = packed_2;
     if ((word_5 % 8u) == 0u) {
       pool[(word_5 / 8u) + 512u] = scale_2;
@@ -456,31 +456,31 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto v_54 = __uint_as_float(x_8.w) * v_39;
     const auto v_55 = v_54 * __uint_as_float(x_6.w);
     const auto mine_3 = max(max(max(__float_as_uint(v_41) & 0x7fffffffu, __float_as_uint(v_43) & 0x7fffffffu), __float_as_uint(v_45) & 0x7fffffffu), __float_as_uint(v_47) & 0x7fffffffu);
-    const auto other_17 = __shfl_xor_sync(warp, mine_3, 1u);
-    const auto both_17 = max(mine_3, other_17);
-    const auto other_18 = __shfl_xor_sync(warp, both_17, 2u);
-    const auto both_18 = max(both_17, other_18);
-    const auto other_19 = __shfl_xor_sync(warp, both_18, 4u);
-    const auto both_19 = max(both_18, other_19);
-    const auto largest_3 = __uint_as_float(both_19);
-    const auto scale_3 = (both_19 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_19 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
-    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_41 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_45 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_47 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-    pool[lane] = packed_3;
-    if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 512u] = scale_3;
-    }
     const auto mine_4 = max(max(max(__float_as_uint(v_49) & 0x7fffffffu, __float_as_uint(v_51) & 0x7fffffffu), __float_as_uint(v_53) & 0x7fffffffu), __float_as_uint(v_55) & 0x7fffffffu);
-    const auto other_20 = __shfl_xor_sync(warp, mine_4, 1u);
-    const auto both_20 = max(mine_4, other_20);
-    const auto other_21 = __shfl_xor_sync(warp, both_20, 2u);
-    const auto both_21 = max(both_20, other_21);
-    const auto other_22 = __shfl_xor_sync(warp, both_21, 4u);
-    const auto both_22 = max(both_21, other_22);
+    const auto other_17 = __shfl_xor_sync(warp, mine_3, 1u);
+    const auto other_18 = __shfl_xor_sync(warp, mine_4, 1u);
+    const auto both_17 = max(mine_3, other_17);
+    const auto both_18 = max(mine_4, other_18);
+    const auto other_19 = __shfl_xor_sync(warp, both_17, 2u);
+    const auto other_20 = __shfl_xor_sync(warp, both_18, 2u);
+    const auto both_19 = max(both_17, other_19);
+    const auto both_20 = max(both_18, other_20);
+    const auto other_21 = __shfl_xor_sync(warp, both_19, 4u);
+    const auto other_22 = __shfl_xor_sync(warp, both_20, 4u);
+    const auto both_21 = max(both_19, other_21);
+    const auto both_22 = max(both_20, other_22);
+    const auto largest_3 = __uint_as_float(both_21);
+    const auto scale_3 = (both_21 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 3.74e-37f && both_21 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
+    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_41 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_45 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_47 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     const auto largest_4 = __uint_as_float(both_22);
     const auto scale_4 = (both_22 < 0x7f800000u ? __float_as_uint(largest_4 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_4 = (largest_4 > 3.74e-37f && both_22 < 0x7f800000u ? quotient(127.0f, largest_4) : 0.0f);
     const auto packed_4 = ((unsigned int)(__float2int_rz(min(max(rintf(v_49 * inverse_4), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_51 * inverse_4), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_53 * inverse_4), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_55 * inverse_4), -127.0f), 127.0f))) & 255u) << 24u);
+    pool[lane] = packed_3;
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale_3;
+    }
     pool[word_10] = packed_4;
     if ((word_10 % 8u) == 0u) {
       pool[(word_10 / 8u) + 512u] = scale_4;
@@ -630,31 +630,31 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto v_82 = __uint_as_float(x_12.w) * v_67;
     const auto v_83 = v_82 * __uint_as_float(x_10.w);
     const auto mine_5 = max(max(max(__float_as_uint(v_69) & 0x7fffffffu, __float_as_uint(v_71) & 0x7fffffffu), __float_as_uint(v_73) & 0x7fffffffu), __float_as_uint(v_75) & 0x7fffffffu);
-    const auto other_28 = __shfl_xor_sync(warp, mine_5, 1u);
-    const auto both_28 = max(mine_5, other_28);
-    const auto other_29 = __shfl_xor_sync(warp, both_28, 2u);
-    const auto both_29 = max(both_28, other_29);
-    const auto other_30 = __shfl_xor_sync(warp, both_29, 4u);
-    const auto both_30 = max(both_29, other_30);
-    const auto largest_5 = __uint_as_float(both_30);
-    const auto scale_5 = (both_30 < 0x7f800000u ? __float_as_uint(largest_5 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_5 = (largest_5 > 3.74e-37f && both_30 < 0x7f800000u ? quotient(127.0f, largest_5) : 0.0f);
-    const auto packed_5 = ((unsigned int)(__float2int_rz(min(max(rintf(v_69 * inverse_5), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_71 * inverse_5), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_73 * inverse_5), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_75 * inverse_5), -127.0f), 127.0f))) & 255u) << 24u);
-    pool[lane] = packed_5;
-    if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 512u] = scale_5;
-    }
     const auto mine_6 = max(max(max(__float_as_uint(v_77) & 0x7fffffffu, __float_as_uint(v_79) & 0x7fffffffu), __float_as_uint(v_81) & 0x7fffffffu), __float_as_uint(v_83) & 0x7fffffffu);
-    const auto other_31 = __shfl_xor_sync(warp, mine_6, 1u);
-    const auto both_31 = max(mine_6, other_31);
-    const auto other_32 = __shfl_xor_sync(warp, both_31, 2u);
-    const auto both_32 = max(both_31, other_32);
-    const auto other_33 = __shfl_xor_sync(warp, both_32, 4u);
-    const auto both_33 = max(both_32, other_33);
+    const auto other_28 = __shfl_xor_sync(warp, mine_5, 1u);
+    const auto other_29 = __shfl_xor_sync(warp, mine_6, 1u);
+    const auto both_28 = max(mine_5, other_28);
+    const auto both_29 = max(mine_6, other_29);
+    const auto other_30 = __shfl_xor_sync(warp, both_28, 2u);
+    const auto other_31 = __shfl_xor_sync(warp, both_29, 2u);
+    const auto both_30 = max(both_28, other_30);
+    const auto both_31 = max(both_29, other_31);
+    const auto other_32 = __shfl_xor_sync(warp, both_30, 4u);
+    const auto other_33 = __shfl_xor_sync(warp, both_31, 4u);
+    const auto both_32 = max(both_30, other_32);
+    const auto both_33 = max(both_31, other_33);
+    const auto largest_5 = __uint_as_float(both_32);
+    const auto scale_5 = (both_32 < 0x7f800000u ? __float_as_uint(largest_5 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_5 = (largest_5 > 3.74e-37f && both_32 < 0x7f800000u ? quotient(127.0f, largest_5) : 0.0f);
+    const auto packed_5 = ((unsigned int)(__float2int_rz(min(max(rintf(v_69 * inverse_5), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_71 * inverse_5), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_73 * inverse_5), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_75 * inverse_5), -127.0f), 127.0f))) & 255u) << 24u);
     const auto largest_6 = __uint_as_float(both_33);
     const auto scale_6 = (both_33 < 0x7f800000u ? __float_as_uint(largest_6 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_6 = (largest_6 > 3.74e-37f && both_33 < 0x7f800000u ? quotient(127.0f, largest_6) : 0.0f);
     const auto packed_6 = ((unsigned int)(__float2int_rz(min(max(rintf(v_77 * inverse_6), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_79 * inverse_6), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_81 * inverse_6), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_83 * inverse_6), -127.0f), 127.0f))) & 255u) << 24u);
+    pool[lane] = packed_5;
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale_5;
+    }
     pool[word_19] = packed_6;
     if ((word_19 % 8u) == 0u) {
       pool[(word_19 / 8u) + 512u] = scale_6;
@@ -2322,7 +2322,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     }
   }
   if (lane < 64u) {
-    pool[lane + 4608u] = __float_as_uint(sum / sum_2);
+    const auto inverse = quotient(1.0f, sum_2);
+    pool[lane + 4608u] = __float_as_uint(sum * inverse);
   }
   __syncthreads();
   const auto word = min(lane, 15u);
@@ -2351,8 +2352,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto both_8 = max(both_7, other_13);
   const auto largest = __uint_as_float(both_8);
   const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-  const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+  const auto inverse_2 = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+  const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
   const auto other_14 = __shfl_xor_sync(warp, mine_2, 1u);
   const auto both_9 = mine_2 + other_14;
@@ -3243,31 +3244,31 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto v_67 = __uint_as_float(x_8.w) * v_52;
     const auto v_68 = v_67 * __uint_as_float(x_6.w);
     const auto mine = max(max(max(__float_as_uint(v_54) & 0x7fffffffu, __float_as_uint(v_56) & 0x7fffffffu), __float_as_uint(v_58) & 0x7fffffffu), __float_as_uint(v_60) & 0x7fffffffu);
-    const auto other_22 = __shfl_xor_sync(warp, mine, 1u);
-    const auto both_21 = max(mine, other_22);
-    const auto other_23 = __shfl_xor_sync(warp, both_21, 2u);
-    const auto both_22 = max(both_21, other_23);
-    const auto other_24 = __shfl_xor_sync(warp, both_22, 4u);
-    const auto both_23 = max(both_22, other_24);
-    const auto largest = __uint_as_float(both_23);
-    const auto scale = (both_23 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-    pool[lane] = packed;
-    if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 512u] = scale;
-    }
     const auto mine_2 = max(max(max(__float_as_uint(v_62) & 0x7fffffffu, __float_as_uint(v_64) & 0x7fffffffu), __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu);
-    const auto other_25 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_24 = max(mine_2, other_25);
-    const auto other_26 = __shfl_xor_sync(warp, both_24, 2u);
-    const auto both_25 = max(both_24, other_26);
-    const auto other_27 = __shfl_xor_sync(warp, both_25, 4u);
-    const auto both_26 = max(both_25, other_27);
+    const auto other_22 = __shfl_xor_sync(warp, mine, 1u);
+    const auto other_23 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_21 = max(mine, other_22);
+    const auto both_22 = max(mine_2, other_23);
+    const auto other_24 = __shfl_xor_sync(warp, both_21, 2u);
+    const auto other_25 = __shfl_xor_sync(warp, both_22, 2u);
+    const auto both_23 = max(both_21, other_24);
+    const auto both_24 = max(both_22, other_25);
+    const auto other_26 = __shfl_xor_sync(warp, both_23, 4u);
+    const auto other_27 = __shfl_xor_sync(warp, both_24, 4u);
+    const auto both_25 = max(both_23, other_26);
+    const auto both_26 = max(both_24, other_27);
+    const auto largest = __uint_as_float(both_25);
+    const auto scale = (both_25 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_25 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     const auto largest_2 = __uint_as_float(both_26);
     const auto scale_2 = (both_26 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_2 = (largest_2 > 3.74e-37f && both_26 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    pool[lane] = packed;
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale;
+    }
     pool[word_18] = packed_2;
     if ((word_18 % 8u) == 0u) {
       pool[(word_18 / 8u) + 512u] = scale_2;
@@ -3547,31 +3548,31 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto v_26 = __uint_as_float(x_4.w) * v_11;
   const auto v_27 = v_26 * __uint_as_float(x_2.w);
   const auto mine = max(max(max(__float_as_uint(v_13) & 0x7fffffffu, __float_as_uint(v_15) & 0x7fffffffu), __float_as_uint(v_17) & 0x7fffffffu), __float_as_uint(v_19) & 0x7fffffffu);
-  const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
-  const auto both_6 = max(mine, other_6);
-  const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
-  const auto both_7 = max(both_6, other_7);
-  const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
-  const auto both_8 = max(both_7, other_8);
-  const auto largest = __uint_as_float(both_8);
-  const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-  const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-  pool[lane] = packed;
-  if ((lane % 8u) == 0u) {
-    pool[(lane / 8u) + 512u] = scale;
-  }
   const auto mine_2 = max(max(max(__float_as_uint(v_21) & 0x7fffffffu, __float_as_uint(v_23) & 0x7fffffffu), __float_as_uint(v_25) & 0x7fffffffu), __float_as_uint(v_27) & 0x7fffffffu);
-  const auto other_9 = __shfl_xor_sync(warp, mine_2, 1u);
-  const auto both_9 = max(mine_2, other_9);
-  const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-  const auto both_10 = max(both_9, other_10);
-  const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
-  const auto both_11 = max(both_10, other_11);
+  const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
+  const auto other_7 = __shfl_xor_sync(warp, mine_2, 1u);
+  const auto both_6 = max(mine, other_6);
+  const auto both_7 = max(mine_2, other_7);
+  const auto other_8 = __shfl_xor_sync(warp, both_6, 2u);
+  const auto other_9 = __shfl_xor_sync(warp, both_7, 2u);
+  const auto both_8 = max(both_6, other_8);
+  const auto both_9 = max(both_7, other_9);
+  const auto other_10 = __shfl_xor_sync(warp, both_8, 4u);
+  const auto other_11 = __shfl_xor_sync(warp, both_9, 4u);
+  const auto both_10 = max(both_8, other_10);
+  const auto both_11 = max(both_9, other_11);
+  const auto largest = __uint_as_float(both_10);
+  const auto scale = (both_10 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+  const auto inverse = (largest > 3.74e-37f && both_10 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+  const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   const auto largest_2 = __uint_as_float(both_11);
   const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
   const auto inverse_2 = (largest_2 > 3.74e-37f && both_11 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
   const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+  pool[lane] = packed;
+  if ((lane % 8u) == 0u) {
+    pool[(lane / 8u) + 512u] = scale;
+  }
   pool[word] = packed_2;
   if ((word % 8u) == 0u) {
     pool[(word / 8u) + 512u] = scale_2;

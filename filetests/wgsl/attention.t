@@ -378,7 +378,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       sum_2 = fma(put_down_23, shrink_16, sum_2 * shrink_15);
       top = new_top_8;
     }
-    pool[lane] = bitcast<u32>(sum / sum_2);
+    let inverse = (1.0f / sum_2);
+    pool[lane] = bitcast<u32>(sum * inverse);
   }
   workgroupBarrier();
   if (lane < 64u) {

@@ -669,7 +669,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     }
   }
   if (lane < 64u) {
-    pool[lane + 4608u] = bitcast<u32>(sum / sum_2);
+    let inverse = (1.0f / sum_2);
+    pool[lane + 4608u] = bitcast<u32>(sum * inverse);
   }
   workgroupBarrier();
   if (lane < 64u) {

@@ -98,31 +98,31 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let v_26 = bitcast<f32>(x_2.w) * v_11;
   let v_27 = v_26 * bitcast<f32>(x_4.w);
   let mine = max(max(max(bitcast<u32>(v_13) & 0x7fffffffu, bitcast<u32>(v_15) & 0x7fffffffu), bitcast<u32>(v_17) & 0x7fffffffu), bitcast<u32>(v_19) & 0x7fffffffu);
-  let other_6 = subgroupShuffleXor(mine, 1u);
-  let both_6 = max(mine, other_6);
-  let other_7 = subgroupShuffleXor(both_6, 2u);
-  let both_7 = max(both_6, other_7);
-  let other_8 = subgroupShuffleXor(both_7, 4u);
-  let both_8 = max(both_7, other_8);
-  let largest = bitcast<f32>(both_8);
-  let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_8 < 0x7f800000u);
-  let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_8 < 0x7f800000u);
-  let packed = (bitcast<u32>(i32(min(max(round(v_13 * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-  pool[lane] = packed;
-  if ((lane % 8u) == 0u) {
-    pool[(lane / 8u) + 512u] = scale;
-  }
   let mine_2 = max(max(max(bitcast<u32>(v_21) & 0x7fffffffu, bitcast<u32>(v_23) & 0x7fffffffu), bitcast<u32>(v_25) & 0x7fffffffu), bitcast<u32>(v_27) & 0x7fffffffu);
-  let other_9 = subgroupShuffleXor(mine_2, 1u);
-  let both_9 = max(mine_2, other_9);
-  let other_10 = subgroupShuffleXor(both_9, 2u);
-  let both_10 = max(both_9, other_10);
-  let other_11 = subgroupShuffleXor(both_10, 4u);
-  let both_11 = max(both_10, other_11);
+  let other_6 = subgroupShuffleXor(mine, 1u);
+  let other_7 = subgroupShuffleXor(mine_2, 1u);
+  let both_6 = max(mine, other_6);
+  let both_7 = max(mine_2, other_7);
+  let other_8 = subgroupShuffleXor(both_6, 2u);
+  let other_9 = subgroupShuffleXor(both_7, 2u);
+  let both_8 = max(both_6, other_8);
+  let both_9 = max(both_7, other_9);
+  let other_10 = subgroupShuffleXor(both_8, 4u);
+  let other_11 = subgroupShuffleXor(both_9, 4u);
+  let both_10 = max(both_8, other_10);
+  let both_11 = max(both_9, other_11);
+  let largest = bitcast<f32>(both_10);
+  let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_10 < 0x7f800000u);
+  let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_10 < 0x7f800000u);
+  let packed = (bitcast<u32>(i32(min(max(round(v_13 * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   let largest_2 = bitcast<f32>(both_11);
   let scale_2 = select(0x7fc00000u, bitcast<u32>(largest_2 * 0.007874016f), both_11 < 0x7f800000u);
   let inverse_2 = select(0.0f, (127.0f / largest_2), largest_2 > 3.74e-37f && both_11 < 0x7f800000u);
   let packed_2 = (bitcast<u32>(i32(min(max(round(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+  pool[lane] = packed;
+  if ((lane % 8u) == 0u) {
+    pool[(lane / 8u) + 512u] = scale;
+  }
   pool[word] = packed_2;
   if ((word % 8u) == 0u) {
     pool[(word / 8u) + 512u] = scale_2;

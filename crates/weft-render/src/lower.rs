@@ -432,7 +432,7 @@ fn written_part(
             results
         }
         Anchor::Attend(attend) => match attend::attend(w, (part, attend), &place, split, pass)? {
-            Some(result) => vec![result],
+            Some((result, stride)) => return store::program_of(w, part, &place, (vec![result], stride)),
             // The second shader runs the row program.
             None => return Ok(()),
         },

@@ -95,15 +95,15 @@ pub(crate) fn shared(
     warpgroups::share(w, (part, attend), split, (space, shares), group)
 }
 
-/// Writes attention. Returns where its result is in workgroup memory: a row of columns per head.
-/// There is none where only chunks are computed.
+/// Writes attention. Returns where its result is in workgroup memory: a row of columns per head, and the words from one to the
+/// next. There is none where only chunks are computed.
 pub(crate) fn attend(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),
     place: &Place,
     split: &Split,
     pass: Pass,
-) -> Result<Option<u32>, Why> {
+) -> Result<Option<(u32, u32)>, Why> {
     let (heads, k_len, cols) = (place.tile(), word(attend.k_len)?, place.cols());
     // Queries and results of all heads are in workgroup memory.
     let kept = u64::from(heads) * (u64::from(k_len) + 2 * u64::from(cols) + 1) * 4;
@@ -124,7 +124,7 @@ pub(crate) fn attend(
     let context = Context::new(w, attend, token, split.chunk)?;
     if let Pass::Join { slot, at, rows } = pass {
         w.wait();
-        return join::join(w, attend, place, &context, (slot, at, rows)).map(Some);
+        return join::join(w, attend, place, &context, (slot, at, rows)).map(|at| Some((at, place.width())));
     }
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
     let keys = State::new(w, &attend.k, &group, (k_len, false))?;
@@ -139,7 +139,7 @@ pub(crate) fn attend(
         w.count("chunk_start", (first, context.seen.clone(), split.chunk), |w, start| {
             tile.chunk(w, &context, &start, &joined)
         })?;
-        return Ok(Some(tile.finish(w, &joined)));
+        return Ok(Some((tile.finish(w, &joined), cols)));
     }
     let walk = Walk::new(w, attend, place, split, (&keys, &values))?;
     match (pass, &place.chunk) {
@@ -160,7 +160,7 @@ pub(crate) fn attend(
                 walk.chunk(w, &context, &start)?;
                 joined.add(w, &walk)
             })?;
-            joined.finish(w).map(Some)
+            joined.finish(w).map(|at| Some((at, cols)))
         }
     }
 }

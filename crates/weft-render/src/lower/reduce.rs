@@ -53,14 +53,24 @@ pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
 /// Reduces a value of each of `n` neighbouring lanes; all of them get the result. `n` is a power of
 /// two, and at most the subgroup size.
 pub(crate) fn subgroups(w: &mut Writer<'_>, fold: Fold, value: Expr, n: u32) -> Expr {
-    let mut value = w.code.set("mine", value);
+    let [value] = subgroups_of(w, fold, [value], n);
+    value
+}
+
+/// The same for several values: exchanges of one do not wait for those of another.
+pub(crate) fn subgroups_of<V: AsMut<[Expr]>>(w: &mut Writer<'_>, fold: Fold, mut values: V, n: u32) -> V {
+    for value in values.as_mut() {
+        *value = w.code.set("mine", value.clone());
+    }
     let mut mask = 1;
     while mask < n {
-        let other = w.shuffled(&value, mask);
-        value = w.code.set("both", fold.of(value, other));
+        let others: Vec<Expr> = values.as_mut().iter().map(|value| w.shuffled(value, mask)).collect();
+        for (value, other) in values.as_mut().iter_mut().zip(others) {
+            *value = w.code.set("both", fold.of(value.clone(), other));
+        }
         mask *= 2;
     }
-    value
+    values
 }
 
 /// Reduces `n` values in workgroup memory, `apart` words from each other.

@@ -35,7 +35,10 @@ fn byte(value: Expr, inverse: &Expr) -> Expr {
     Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [near])]) & 0xffu32
 }
 
-/// Rounds a word of four values per lane; eight neighbouring lanes have a block.
+/// Words that a lane of a long row or of many rows rounds together.
+const TOGETHER: u32 = 4;
+
+/// Rounds words of four values; eight neighbouring lanes have a block.
 fn in_subgroups(
     w: &mut Writer<'_>,
     n: u32,
@@ -43,59 +46,79 @@ fn in_subgroups(
     value: &mut dyn FnMut(&mut Writer<'_>, &Expr) -> Result<Expr, Why>,
 ) -> Result<(), Why> {
     let (words, lanes) = (n / 4, w.code.lanes);
-    w.count_or_once("time", (0u32.into(), words.div_ceil(lanes).into(), 1), |w, time| {
-        let word = w.code.set("word", time * lanes + Expr::Lane);
-        let exists = if words.is_multiple_of(lanes) { Expr::True } else { word.less(words) };
-        // All lanes must take part in exchanges. A lane without a word does the last one again, and
-        // stores nothing.
-        let read =
-            w.code.set("word", if exists == Expr::True { word.clone() } else { word.clone().min(words - 1) });
-        let mut values = Vec::new();
-        for j in 0..4u32 {
-            let value = value(w, &(&read * 4u32 + j))?;
-            values.push(w.code.set("value", value));
+    let whole = words.is_multiple_of(lanes * TOGETHER) && words > lanes * TOGETHER;
+    let together = if whole { TOGETHER } else { 1 };
+    w.count_or_once("time", (0u32.into(), words.div_ceil(lanes).into(), together), |w, time| {
+        let mut items = Vec::new();
+        for i in 0..together {
+            let word = w.code.set("word", (&time + i) * lanes + Expr::Lane);
+            let exists = if words.is_multiple_of(lanes) { Expr::True } else { word.less(words) };
+            // All lanes must take part in exchanges. A lane without a word does the last one again, and
+            // stores nothing.
+            let read = if exists == Expr::True { word.clone() } else { word.clone().min(words - 1) };
+            let read = w.code.set("word", read);
+            let mut values = Vec::new();
+            for j in 0..4u32 {
+                let value = value(w, &(&read * 4u32 + j))?;
+                values.push(w.code.set("value", value));
+            }
+            items.push((word, exists, values));
         }
-        four(w, (&word, exists), &values, ([&quants, &scales], Some(&sums)))
+        fours(w, &items, ([&quants, &scales], Some(&sums)))
     })?;
     w.code.barrier();
     Ok(())
 }
 
-/// Rounds four values of a lane; eight neighbouring lanes have a block. Stores them if they exist.
-fn four(
+/// Four values of a lane: their word, whether it exists, and the values.
+type Item = (Expr, Expr, Vec<Expr>);
+
+/// Rounds four values of a lane, or several times four; eight neighbouring lanes have a block. Stores them if they exist.
+fn fours(
     w: &mut Writer<'_>,
-    (word, exists): (&Expr, Expr),
-    values: &[Expr],
+    items: &[Item],
     ([quants, scales], sums): ([&Expr; 2], Option<&Expr>),
 ) -> Result<(), Why> {
-    let magnitudes = values.iter().map(|value| value.clone().bits() & 0x7fff_ffffu32);
-    let top = magnitudes.reduce(Expr::max).unwrap_or(Expr::U32(0));
+    let magnitudes = |(_, _, values): &Item| {
+        let all = values.iter().map(|value| value.clone().bits() & 0x7fff_ffffu32);
+        all.reduce(Expr::max).unwrap_or(Expr::U32(0))
+    };
+    let tops: Vec<Expr> = items.iter().map(magnitudes).collect();
     // Compared as bits, where infinities and NaNs are above all numbers.
-    let top = reduce::subgroups(w, Fold::Max, top, BLOCK / 4);
-    let (scale, inverse) = scale(w, &top);
-    let inverse = w.code.set("inverse", inverse);
-    let bytes = values.iter().cloned().zip([0u32, 8, 16, 24]);
-    let bytes = bytes.map(|(value, at)| byte(value, &inverse) << at);
-    let packed = bytes.reduce(|a, b| a | b).unwrap_or(Expr::U32(0));
-    let packed = w.code.set("packed", packed);
-    let sums = sums.map(|sums| {
-        let sum = Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
-        let sum = reduce::subgroups(w, Fold::Sum, sum, BLOCK / 8);
-        (sums, w.float_of_dots(sum) * scale.clone().float())
+    let tops = reduce::subgroups_of(w, Fold::Max, tops, BLOCK / 4);
+    let mut rounded = Vec::new();
+    for ((_, _, values), top) in items.iter().zip(&tops) {
+        let (scale, inverse) = scale(w, top);
+        let inverse = w.code.set("inverse", inverse);
+        let bytes = values.iter().cloned().zip([0u32, 8, 16, 24]);
+        let bytes = bytes.map(|(value, at)| byte(value, &inverse) << at);
+        let packed = bytes.reduce(|a, b| a | b).unwrap_or(Expr::U32(0));
+        rounded.push((w.code.set("packed", packed), scale));
+    }
+    let totals = sums.map(|_| {
+        let sum = |(packed, _): &(Expr, Expr)| Expr::call(Fun::Dot4, [packed.clone(), 0x0101_0101u32.into()]);
+        let own: Vec<Expr> = rounded.iter().map(sum).collect();
+        reduce::subgroups_of(w, Fold::Sum, own, BLOCK / 8)
     });
-    w.when(exists, |w| {
-        w.code.store_shared(word + quants, packed);
-        if let Some((sums, sum)) = sums {
-            w.when((word % (BLOCK / 8)).equal(0u32), |w| {
-                w.code.store_shared(word / (BLOCK / 8) + sums, sum.bits());
+    for (i, ((word, exists, _), (packed, scale))) in items.iter().zip(rounded).enumerate() {
+        let sum = sums
+            .zip(totals.as_ref())
+            .map(|(sums, totals)| (sums, w.float_of_dots(totals[i].clone()) * scale.clone().float()));
+        w.when(exists.clone(), |w| {
+            w.code.store_shared(word + quants, packed);
+            if let Some((sums, sum)) = sum {
+                w.when((word % (BLOCK / 8)).equal(0u32), |w| {
+                    w.code.store_shared(word / (BLOCK / 8) + sums, sum.bits());
+                    Ok(())
+                })?;
+            }
+            w.when((word % (BLOCK / 4)).equal(0u32), |w| {
+                w.code.store_shared(word / (BLOCK / 4) + scales, scale);
                 Ok(())
-            })?;
-        }
-        w.when((word % (BLOCK / 4)).equal(0u32), |w| {
-            w.code.store_shared(word / (BLOCK / 4) + scales, scale);
-            Ok(())
-        })
-    })
+            })
+        })?;
+    }
+    Ok(())
 }
 
 /// Rounds a row of `n` values that lanes hold. All planes can be read afterwards, that of sums only if it was asked for.
@@ -104,15 +127,15 @@ pub(crate) fn held(
     n: u32,
     row: &Expr,
     to: Rounded,
-    (fours, values): (&[Four], &[Vec<Expr>]),
+    (held, values): (&[Four], &[Vec<Expr>]),
     summed: bool,
 ) -> Result<(), Why> {
     let planes = [(to.quants, 4), (to.scales, BLOCK), (to.sums, BLOCK / 2)];
     let [quants, scales, sums] = planes.map(|(at, per)| row * (n / per) + at);
-    for (of, values) in fours.iter().zip(values) {
-        let sums = summed.then_some(&sums);
-        four(w, (&of.word, of.exists.clone()), values, ([&quants, &scales], sums))?;
-    }
+    let items =
+        held.iter().zip(values).map(|(of, values)| (of.word.clone(), of.exists.clone(), values.clone()));
+    let items: Vec<Item> = items.collect();
+    fours(w, &items, ([&quants, &scales], summed.then_some(&sums)))?;
     w.code.barrier();
     Ok(())
 }

@@ -18,9 +18,9 @@ pub(crate) struct RowProgram<'p> {
     pub(crate) body: &'p [Instr],
     pub(crate) lens: Vec<usize>,
     /// Where the anchor's results are in workgroup memory. The result of tile row `i` and own column
-    /// `c` is at `i · width + c`.
+    /// `c` is at `i · stride + c`.
     pub(crate) results: Vec<u32>,
-    pub(crate) width: u32,
+    stride: u32,
     /// What is known of each value, for the current row.
     known: Vec<Option<Known>>,
     /// If it selects from a long row, what is known of that.
@@ -74,8 +74,8 @@ impl Column {
 }
 
 impl<'p> RowProgram<'p> {
-    pub(crate) fn new(body: &'p [Instr], lens: Vec<usize>, results: Vec<u32>, width: u32) -> RowProgram<'p> {
-        RowProgram { known: vec![None; lens.len()], body, lens, results, width, tops: None }
+    pub(crate) fn new(body: &'p [Instr], lens: Vec<usize>, results: Vec<u32>, stride: u32) -> RowProgram<'p> {
+        RowProgram { known: vec![None; lens.len()], body, lens, results, stride, tops: None }
     }
 
     /// The same program, which selects from a long row whose blocks have these largest keys.
@@ -313,7 +313,7 @@ impl<'p> RowProgram<'p> {
             Instr::Const(value) => return Err(Why::Form(format!("has the constant {} (v{v})", value.0))),
             Instr::Acc(result) => {
                 // A scalar has column 0, which belongs to the workgroup.
-                w.load_shared(&spot.row * self.width + &column.own + self.results[*result])
+                w.load_shared(&spot.row * self.stride + &column.own + self.results[*result])
             }
             Instr::Load { view, indexed, len } => {
                 if let Some(tiles) = w.tiles(view.param, *len)? {

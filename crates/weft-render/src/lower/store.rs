@@ -34,7 +34,17 @@ struct Field<'a> {
 
 /// Writes a part's row program; `results` says where the anchor's results are in workgroup memory.
 pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: Vec<u32>) -> Result<(), Why> {
-    let mut program = RowProgram::new(&part.body, part.lens(), results, place.width());
+    program_of(w, part, place, (results, place.width()))
+}
+
+/// The same, for results whose rows begin so many words apart.
+pub(crate) fn program_of(
+    w: &mut Writer<'_>,
+    part: &Part,
+    place: &Place,
+    (results, stride): (Vec<u32>, u32),
+) -> Result<(), Why> {
+    let mut program = RowProgram::new(&part.body, part.lens(), results, stride);
     if part.columns_independent() {
         let field = Field { place, only: None, width: place.width() };
         return field.stores(w, &program, &stores(&part.body));

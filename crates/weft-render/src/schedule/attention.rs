@@ -104,10 +104,16 @@ impl Tile {
     /// Words of a chunk's keys and values, and of the results, which take their place.
     pub(crate) fn staged_words(&self) -> u32 {
         if self.warpgroups {
-            return (2 * self.chunk * self.key_words()).max(self.rows * self.cols);
+            return (2 * self.chunk * self.key_words()).max(self.rows * self.result_stride());
         }
         let values = if self.latent { 0 } else { self.value_stride() };
         (self.chunk * (self.key_stride() + values)).max(self.rows * self.cols)
+    }
+
+    /// Words from one row of the results of warpgroups to the next: lanes store pairs of columns of eight rows at once, and four
+    /// rows are in different banks.
+    pub(crate) const fn result_stride(&self) -> u32 {
+        self.cols + 2 * UNIT_WORDS
     }
 
     /// Words of the queries, of the scores, and of the weights.

@@ -42,6 +42,11 @@ pub(super) fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
     Expr::call(Fun::Fma, [new, by.new.clone(), old * &by.old])
 }
 
+/// A sum of weights, inverted: each sum of values is multiplied by it. One division is enough for a row.
+pub(super) fn inverse(w: &mut Writer<'_>, total: Expr) -> Expr {
+    w.code.set("inverse", Expr::call(Fun::Quotient, [1.0f32.into(), total]))
+}
+
 /// Chunks joined by the workgroup that computes them: where each head's state is in workgroup
 /// memory.
 pub(super) struct Joined {
@@ -106,7 +111,8 @@ impl Joined {
     pub(super) fn finish(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
         let Joined { heads, cols, sums, totals, .. } = *self;
         w.share(heads * cols, |w, item| {
-            let value = w.load_shared(&item + sums) / w.load_shared(&item / cols + totals);
+            let inverse = inverse(w, w.load_shared(&item / cols + totals));
+            let value = w.load_shared(&item + sums) * inverse;
             w.code.store_shared(item + sums, value.bits());
             Ok(())
         })?;
@@ -166,7 +172,8 @@ pub(super) fn join(
             }
             Ok(())
         })?;
-        w.code.store_shared(item + results, (sum / total).bits());
+        let inverse = inverse(w, total);
+        w.code.store_shared(item + results, (sum * inverse).bits());
         Ok(())
     })?;
     w.code.barrier();
@@ -263,7 +270,8 @@ fn batches(
         })
     })?;
     w.share(width, |w, column| {
-        w.code.store_shared(column + results, (sum / total).bits());
+        let inverse = inverse(w, total);
+        w.code.store_shared(column + results, (sum * inverse).bits());
         Ok(())
     })?;
     w.code.barrier();

@@ -12,7 +12,7 @@ use weft_kern::{Attend, Part};
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{chunk_words, chunks as chunks_of, initial, knows_positions, start_of};
-use crate::lower::attend::join::{Scaled, together};
+use crate::lower::attend::join::{Scaled, inverse, together};
 use crate::lower::attend::members::{self, Members};
 use crate::lower::attend::scores::STAYS;
 use crate::lower::attend::stage::{AHEAD, Copy};
@@ -27,7 +27,7 @@ use crate::schedule::{MATRIX_ROWS, Split};
 /// Pairs of columns of values that a warp has sums for at once, for a group of rows.
 const AT_ONCE: u32 = 8;
 
-/// Writes the attention of a tile. Returns where its result is in workgroup memory. With `chunks`, computes one chunk and
+/// Writes the attention of a tile. Returns where its result is in workgroup memory, and the words of a row. With `chunks`, computes one chunk and
 /// stores its results in this slot from this word on instead.
 pub(super) fn write(
     w: &mut Writer<'_>,
@@ -35,7 +35,7 @@ pub(super) fn write(
     place: &Place,
     split: &Split,
     chunks: Option<(usize, u32)>,
-) -> Result<Option<u32>, Why> {
+) -> Result<Option<(u32, u32)>, Why> {
     let units = Units::new(w, part, attend, place, split)?;
     match (chunks, &place.chunk) {
         (Some(scratch), Some(chunk)) => {
@@ -100,7 +100,7 @@ pub(super) fn write(
             Ok(None)
         }
         _ if units.tile.warpgroups => warpgroups::write(w, &units).map(Some),
-        _ => units.whole(w).map(Some),
+        _ => units.whole(w).map(|at| Some((at, place.cols()))),
     }
 }
 
@@ -227,8 +227,9 @@ impl Units<'_> {
         for (pair, sums) in sums.iter().enumerate() {
             self.each(w, pair as u32, sums, |w, row, column, sums| {
                 let to = w.code.set("to", row * cols + column + result);
+                let inverse = inverse(w, w.load_shared(row + self.totals));
                 for (beside, sum) in sums.into_iter().enumerate() {
-                    let value = sum / w.load_shared(row + self.totals);
+                    let value = sum * &inverse;
                     w.code.store_shared(&to + beside as u32, value.bits());
                 }
                 Ok(())

@@ -14,14 +14,16 @@ use crate::refused::Why;
 
 /// What is kept of a tile's rows in workgroup memory.
 pub(super) struct Members {
-    /// Rows, padded, and the most tokens that they have.
-    rows: u32,
+    /// The most tokens that the rows have.
     tokens: u32,
-    /// For each row, how many positions it attends to, and the token at which its run begins, counted within the tile.
+    /// For each token: where its pages begin, how many positions it attends to (none if the tile has no row of it), and the
+    /// token at which its run begins, counted within the tile.
+    firsts: u32,
+    attended: u32,
+    runs: u32,
+    /// For each row, those of its token.
     seen: u32,
     run: u32,
-    /// For each token, where its pages begin.
-    firsts: u32,
 }
 
 impl Members {
@@ -34,14 +36,20 @@ impl Members {
         rows: u32,
     ) -> Result<Members, Why> {
         let tokens = place.tokens();
-        let [seen, run, firsts] = [rows, rows, tokens].map(|n| w.pool.room(n));
-        let members = Members { rows, tokens, seen, run, firsts };
+        let [firsts, attended, runs] = [(); 3].map(|()| w.pool.room(tokens));
+        let [seen, run] = [(); 2].map(|()| w.pool.room(rows));
+        let members = Members { tokens, firsts, attended, runs, seen, run };
         let first = token(w, place, &Expr::U32(0));
+        let last_row = token(w, place, &(rows - 1).into());
         w.share(tokens, |w, t| {
             // Tokens beyond the last one have no rows.
             let last = w.values(attend.first).max(1u32) - 1u32;
-            let from = w.param_word(attend.first, (&first + &t).min(last));
-            w.code.store_shared(t + firsts, from);
+            let token = w.code.set("token", &first + &t);
+            let from = w.param_word(attend.first, token.clone().min(last));
+            w.code.store_shared(&t + firsts, from);
+            let position = w.param_word(attend.pos, token.clone().min(&last_row));
+            let its = bounds.seen(position).unless(&last_row.less(token), 0u32);
+            w.code.store_shared(t + attended, its);
             Ok(())
         })?;
         // One token has one run.
@@ -50,14 +58,16 @@ impl Members {
             let token = token(w, place, &row);
             let position = w.param_word(attend.pos, token.clone());
             w.code.store_shared(&row + seen, bounds.seen(position));
-            let run_begins = w.code.var("run_begins", 0u32);
             let own = w.code.set("own_token", token - &first);
+            let run_begins = w.code.var("run_begins", 0u32);
             for t in 1..tokens {
                 let [before, here] = [t - 1, t].map(|t| Expr::Shared(Expr::U32(t + firsts).into()));
                 let begins = Expr::U32(t).unless(&before.equal(here), run_begins.clone());
                 w.code.assign(&run_begins, begins.unless(&own.less(t), run_begins.clone()));
             }
-            w.code.store_shared(row + run, run_begins);
+            w.code.store_shared(row + run, run_begins.clone());
+            // The token's rows store the same.
+            w.code.store_shared(own + runs, run_begins);
             Ok(())
         })?;
         Ok(members)
@@ -75,30 +85,28 @@ impl Members {
 
     /// The position up to which some row of a run sees, exclusive; 0 where no run begins.
     pub(super) fn most_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
-        if self.tokens == 1 {
-            return self.seen(w, &Expr::U32(0));
-        }
-        let most = w.code.var("most_seen", 0u32);
-        for row in 0..self.rows {
-            let [its, seen] = [self.run, self.seen].map(|at| Expr::Shared(Expr::U32(row + at).into()));
-            let seen = Expr::U32(0).unless(&its.equal(run), seen);
-            w.code.assign(&most, Expr::call(Fun::Max, [most.clone(), seen]));
-        }
-        most
+        self.of_run(w, run, (Fun::Max, 0))
     }
 
     /// The same for the row that sees least far.
     pub(super) fn least_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
+        self.of_run(w, run, (Fun::Min, u32::MAX))
+    }
+
+    /// How far one of a run's tokens sees.
+    fn of_run(&self, w: &mut Writer<'_>, run: &Expr, (fold, none): (Fun, u32)) -> Expr {
         if self.tokens == 1 {
             return self.seen(w, &Expr::U32(0));
         }
-        let least = w.code.var("least_seen", u32::MAX);
-        for row in 0..self.rows {
-            let [its, seen] = [self.run, self.seen].map(|at| Expr::Shared(Expr::U32(row + at).into()));
-            let seen = Expr::U32(u32::MAX).unless(&its.equal(run), seen);
-            w.code.assign(&least, Expr::call(Fun::Min, [least.clone(), seen]));
+        let found = w.code.var("seen_by_run", none);
+        for t in 0..self.tokens {
+            let [its, seen] = [self.runs, self.attended].map(|at| Expr::Shared(Expr::U32(t + at).into()));
+            // What is kept of a token without rows is not a run.
+            let counts = its.equal(run).both(&Expr::U32(0).less(&seen));
+            let seen = Expr::U32(none).unless(&counts, seen);
+            w.code.assign(&found, Expr::call(fold, [found.clone(), seen]));
         }
-        least
+        found
     }
 
     /// The position up to which a row sees, exclusive.

@@ -24,8 +24,9 @@ use crate::schedule::Split;
 use crate::schedule::attention::UNIT_WORDS;
 use crate::shader::COUNTER_BYTES;
 
-/// What is done once for a tile takes about as long as so many chunks.
-const BESIDES: u32 = 2;
+/// What is done once for a tile takes about as long as so many chunks. Prompts of 2,048 tokens on an H100: with 2 they are 7 %
+/// slower, with 4 2 %, with 8 as fast.
+const BESIDES: u32 = 6;
 
 /// The end of a share that has the rest of its last tile.
 const REST: u32 = u32::MAX;

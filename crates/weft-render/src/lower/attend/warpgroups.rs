@@ -16,7 +16,7 @@ use crate::code::warpgroup::{
     self, COLUMNS, DEPTH, Left, ROW_UNITS, ROWS, UNIT_WORDS, WARPGROUP, Warpgroup, swizzled,
 };
 use crate::lower::attend::context::{Bounds, LOWEST, chunks, initial};
-use crate::lower::attend::join::{Scaled, scaled, together};
+use crate::lower::attend::join::{Scaled, inverse, scaled, together};
 use crate::lower::attend::members::{self, Members};
 use crate::lower::attend::shares::{Piece, Share, Shares};
 use crate::lower::attend::units::{HALF, Units};
@@ -73,8 +73,8 @@ struct Joins {
     by: [Scaled; OWN],
 }
 
-/// Writes the attention of a tile. Returns where its result is in workgroup memory.
-pub(super) fn write(w: &mut Writer<'_>, units: &Units<'_>) -> Result<u32, Why> {
+/// Writes the attention of a tile. Returns where its result is in workgroup memory, and the words of a row.
+pub(super) fn write(w: &mut Writer<'_>, units: &Units<'_>) -> Result<(u32, u32), Why> {
     w.wait();
     let tile = OfTile::new(w, units)?;
     tile.visit(w, None)?;
@@ -100,8 +100,8 @@ pub(super) fn share(
         tile.visit(w, Some(piece))?;
         share.hand_on(w, piece, &tile.state())?;
         w.when(piece.ends_tile(), |w| {
-            let result = tile.result(w)?;
-            store::program(w, part, &place, vec![result])
+            let (result, stride) = tile.result(w)?;
+            store::program_of(w, part, &place, (vec![result], stride))
         })?;
         // The next tile takes its place.
         w.code.barrier();
@@ -193,26 +193,28 @@ impl<'a> OfTile<'a> {
         })
     }
 
-    /// Divides by the sums of weights. Returns where the result is in workgroup memory: in the place of the keys.
-    fn result(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
+    /// Divides by the sums of weights. Returns where the result is in workgroup memory, in the place of the keys, and the words
+    /// of a row.
+    fn result(&self, w: &mut Writer<'_>) -> Result<(u32, u32), Why> {
         let OfTile { by, own, .. } = self;
         let units = by.units;
-        let Tile { rows, cols, .. } = units.tile;
+        let stride = units.tile.result_stride();
         w.code.barrier();
         let result = units.keys;
+        let inverses: [Expr; OWN] = std::array::from_fn(|of| inverse(w, own.totals[of].clone()));
         for (piece, sums) in by.values.iter().enumerate() {
             let first = by.column(piece as u32) + &units.t * 2u32;
             let first = w.code.set("column", first);
             for (i, sum) in sums.iter().enumerate() {
                 let (of, column) = (row_of(i), &first + column_of(i));
-                let value = sum / &own.totals[of];
-                w.code.store_shared(&own.at[of] * cols + column + result, value.bits());
+                let value = sum * &inverses[of];
+                w.code.store_shared(&own.at[of] * stride + column + result, value.bits());
             }
         }
         w.code.barrier();
         // The row program has what is behind it.
-        w.pool.free_from(result + rows * cols);
-        Ok(result)
+        w.pool.free_from(result + units.tile.rows * stride);
+        Ok((result, stride))
     }
 }
 
