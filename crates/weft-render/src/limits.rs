@@ -53,6 +53,9 @@ pub struct Limits {
     pub gathers: bool,
     /// Whether a workgroup can have many heads of attention in prompts, where matrix units do not compute it.
     pub tiles: bool,
+    /// Whether products of many rows are multiplied by lanes from panels in workgroup memory, which change no bit, where no
+    /// matrix units compute them. It needs `quads`.
+    pub panels: bool,
     /// Most words of weights that a lane loads ahead of all that it does with them, each into a
     /// register: before it waits for the launch before it, if it knows which; 0 for none.
     pub early_words: u32,
@@ -104,6 +107,7 @@ impl Limits {
             word_stores: true,
             gathers: true,
             tiles: false,
+            panels: false,
             early_words: 128,
             matrix: false,
             matrix_stages_ahead: false,
@@ -133,6 +137,7 @@ impl Limits {
             word_stores: false,
             gathers: false,
             tiles: false,
+            panels: false,
             early_words: 0,
             matrix: false,
             matrix_stages_ahead: false,
@@ -170,7 +175,7 @@ impl Limits {
         if !self.word_stores {
             return self;
         }
-        Limits { quads: true, early_words: 128, processors: 128, ..self }
+        Limits { quads: true, panels: true, early_words: 128, processors: 128, ..self }
     }
 
     /// The same with [`tiles`](Limits::tiles), which load 16 bytes at a time.

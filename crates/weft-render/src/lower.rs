@@ -11,6 +11,7 @@ mod functions;
 mod gather;
 mod loads;
 mod matrix;
+mod panels;
 mod points;
 mod prologue;
 mod quads;
@@ -44,6 +45,8 @@ use crate::lower::space::Space;
 use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::{Why, word};
 use crate::schedule::check::check;
+use crate::schedule::heuristic::below;
+use crate::schedule::panels::beside_sums;
 use crate::schedule::picks::Picks;
 use crate::schedule::waves::{FEW_TOKENS, without_sums};
 use crate::schedule::{Schedule, Split};
@@ -93,7 +96,7 @@ impl<'a> Job<'a> {
     pub(crate) fn steps(&self) -> Vec<Step> {
         let sorted = |terms: bool| {
             let mut picks =
-                self.parts().filter(|(_, split)| split.matrix).filter_map(|(part, _)| Picks::of(part));
+                self.parts().filter(|(_, split)| split.sorts()).filter_map(|(part, _)| Picks::of(part));
             picks.any(|picks| !terms || picks.terms.is_some())
         };
         let joins = self.parts().any(|(_, split)| split.spread && split.chunk > 0);
@@ -112,7 +115,7 @@ impl<'a> Job<'a> {
         let mut held = held_slots(kernel, slots).map_err(|why| (None, why))?;
         let scratch = held.len();
         let spread = self.parts().any(|(part, split)| {
-            let sorted = split.matrix && Picks::of(part).is_some();
+            let sorted = split.sorts() && Picks::of(part).is_some();
             split.spread || sorted || shares::tiles(part, split, max, limits).is_some()
         });
         held.extend(spread.then_some(Slot { written: true, content: Content::Open, pieces: 1 }));
@@ -128,7 +131,7 @@ impl<'a> Job<'a> {
         let mut scratch_words: u64 = if spread && limits.gathers { COUNTERS } else { 0 };
         for (i, (part, split)) in kernel.parts.iter().zip(&schedule.parts).enumerate() {
             let fail = |why| (Some(i), why);
-            if let Some(picks) = Picks::of(part).filter(|_| split.matrix) {
+            if let Some(picks) = Picks::of(part).filter(|_| split.sorts()) {
                 let count = word(picks.count).map_err(fail)?;
                 let all = Space::sorted(part, split, picks.terms, count, max).map_err(fail)?;
                 let rows = all.rows(max);
@@ -141,7 +144,10 @@ impl<'a> Job<'a> {
                     (Step::Terms, Some(_)) => Some((*split, all, Pass::Terms(sorted))),
                     (Step::Main, None) => Some((*split, all, Pass::Sorted(sorted))),
                     (Step::Main, Some(_)) => {
-                        let split = without_sums(part, max, limits, schedule.lanes, *split);
+                        let split = match split.panels {
+                            true => beside_sums(*split),
+                            false => without_sums(part, max, limits, schedule.lanes, *split),
+                        };
                         let space = Space::new(part, &split, false, max).map_err(fail)?;
                         Some((split, space, Pass::Weighted(sorted)))
                     }
@@ -213,7 +219,11 @@ impl<'a> Job<'a> {
             return Err((None, Why::Groups { needed, limit: limits.groups }));
         }
 
-        let mut w = Writer::new(kernel, slots, schedule.lanes, limits);
+        // Few workgroups sort, each with many lanes.
+        let sorts = step == Step::Sort && schedule.parts.iter().any(|split| split.panels);
+        let lanes =
+            if sorts { below(limits.invocations.min(SORTING) as usize) as u32 } else { schedule.lanes };
+        let mut w = Writer::new(kernel, slots, lanes, limits);
         w.holds = max.tokens <= FEW_TOKENS;
         // Each workgroup has one part, unless the grid's last row is not full.
         // The kernels of long steps fill the GPU: those that begin early only take their places.
@@ -231,12 +241,13 @@ impl<'a> Job<'a> {
         if !one_row {
             group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
         }
-        let mut kept = 0;
+        let (mut kept, mut panel_fours) = (0, 0);
         let mut begin = Expr::U32(0);
         for (i, split, space, pass, groups) in &spaces {
             let part = &kernel.parts[*i];
             let fail = |why| (Some(*i), why);
             w.pool.clear();
+            w.panel_fours = 0;
             w.waits = waits;
             w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
             let own = w.code.set("own_group", &group - &begin);
@@ -254,7 +265,7 @@ impl<'a> Job<'a> {
             }
             // One more word may be needed for [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; matrix
             // units and copies of activations are only used in CUDA.
-            let pool = 4 * u64::from(w.pool.top);
+            let pool = 4 * u64::from(w.pool.top) + 16 * u64::from(w.panel_fours);
             let (needed, limit) = match w.pool.grows && (split.matrix || w.holds && limits.quads) {
                 true => (pool + 4, limits.most_shared_bytes),
                 false => (pool.next_multiple_of(METAL_ARRAY) + METAL_ARRAY, limits.shared_bytes),
@@ -263,6 +274,7 @@ impl<'a> Job<'a> {
                 return Err(fail(Why::Shared { needed, limit }));
             }
             kept = kept.max(w.pool.top);
+            panel_fours = panel_fours.max(w.panel_fours);
         }
         // Workgroups that join chunks begin early, where the chunks' own leave them places. Two on a multiprocessor take as
         // long as one, four do not.
@@ -288,9 +300,10 @@ impl<'a> Job<'a> {
             slots: held,
             piece_words: u32::try_from(limits.piece_bytes / 4).unwrap_or(u32::MAX),
             args_words: args_words(kernel.params.len()),
-            lanes: schedule.lanes,
+            lanes,
             dependent,
             shared_words: kept,
+            panel_fours,
             functions: functions::called(&body),
             body,
         };
@@ -320,6 +333,9 @@ fn whole_words(groups: u64, limits: &Limits) -> u32 {
     let bytes: u32 = if few { 176 << 10 } else { 64 << 10 };
     bytes.min(limits.most_shared_bytes.saturating_sub(16 << 10)) / 4
 }
+
+/// Most lanes of a workgroup that sorts rows.
+const SORTING: u32 = 512;
 
 /// Words of a line of memory.
 const LINE: u32 = 32;
@@ -374,7 +390,7 @@ fn written_part(
     (space, pass): (&Space, Pass),
     group: &Expr,
 ) -> Result<(), Why> {
-    if let (true, Anchor::Dot(_)) = (split.matrix, &part.anchor) {
+    if let (true, Anchor::Dot(_)) = (split.sorts(), &part.anchor) {
         return matrix::write(w, part, split, (space, pass), group);
     }
     if let (Anchor::Attend(attend), Pass::Shared(shares)) = (&part.anchor, pass) {

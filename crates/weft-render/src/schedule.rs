@@ -12,6 +12,7 @@ pub(crate) mod attention;
 pub(crate) mod check;
 pub(crate) mod heuristic;
 pub(crate) mod order;
+pub(crate) mod panels;
 pub(crate) mod picks;
 pub(crate) mod tiles;
 pub(crate) mod top;
@@ -58,6 +59,9 @@ pub struct Split {
     /// Whether products are computed on matrix units: then `rows` is a multiple of [`MATRIX_ROWS`], and `upcast` the tiles
     /// of [`MATRIX_COLUMNS`] columns of a warp.
     pub matrix: bool,
+    /// Whether lanes compute products from panels in workgroup memory: then each has [`PANEL_ROWS`] rows, and `upcast` columns of
+    /// each product.
+    pub panels: bool,
 }
 
 /// Lanes of a warp.
@@ -69,7 +73,18 @@ pub(crate) const MATRIX_ROWS: u32 = 16;
 /// Columns of a tile.
 pub(crate) const MATRIX_COLUMNS: u32 = 16;
 
+/// Rows of a lane that multiplies from panels.
+pub(crate) const PANEL_ROWS: u32 = 4;
+
+/// Columns that it loads together, of which it has a multiple.
+pub(crate) const PANEL_COLUMNS: u32 = 4;
+
 impl Split {
+    /// Whether rows that pick their matrices are sorted by them.
+    pub(crate) const fn sorts(&self) -> bool {
+        self.matrix || self.panels
+    }
+
     /// The number of lanes across columns.
     pub(crate) const fn across(&self, lanes: u32) -> u32 {
         lanes / self.reduce
@@ -78,14 +93,15 @@ impl Split {
 
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix } = self;
+        let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix, panels } = self;
         let apart = if *along_first { " apart" } else { "" };
         write!(f, "rows {rows}{apart} width {width} reduce {reduce} upcast {upcast}")?;
         if *chunk > 0 {
             write!(f, " chunk {chunk}")?;
         }
         f.write_str(if *spread { " spread" } else { "" })?;
-        f.write_str(if *matrix { " matrix" } else { "" })
+        f.write_str(if *matrix { " matrix" } else { "" })?;
+        f.write_str(if *panels { " panels" } else { "" })
     }
 }
 
@@ -99,7 +115,7 @@ impl fmt::Display for Schedule {
 /// A text that is not a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread] [matrix]; …`"
+    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread] [matrix | panels]; …`"
 )]
 pub struct NoSchedule(String);
 
@@ -115,9 +131,10 @@ impl FromStr for Schedule {
             _ => return Err(fail()),
         };
         let split = |words: Vec<&str>| {
-            let (words, matrix) = match &words[..] {
-                [words @ .., "matrix"] => (words, true),
-                words => (words, false),
+            let (words, matrix, panels) = match &words[..] {
+                [words @ .., "matrix"] => (words, true, false),
+                [words @ .., "panels"] => (words, false, true),
+                words => (words, false, false),
             };
             let (words, spread) = match words {
                 [words @ .., "spread"] => (words, true),
@@ -142,6 +159,7 @@ impl FromStr for Schedule {
                 chunk,
                 spread,
                 matrix,
+                panels,
             })
         };
         Ok(Schedule { lanes, parts: pieces.map(split).collect::<Result<_, _>>()? })
@@ -156,12 +174,12 @@ mod tests {
     fn a_schedule_prints_and_parses_back() {
         let text = "lanes 256; rows 8 apart width 32 reduce 8 upcast 2; rows 1 width 64 reduce 1 upcast 1; \
                     rows 2 width 64 reduce 16 upcast 4 chunk 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread; \
-                    rows 1 width 4 reduce 16 upcast 1 spread";
+                    rows 1 width 4 reduce 16 upcast 1 spread; rows 32 width 64 reduce 16 upcast 4 panels";
         let schedule: Schedule = text.parse().unwrap();
-        assert_eq!(schedule.parts.len(), 5);
+        assert_eq!(schedule.parts.len(), 6);
         assert_eq!(
             schedule.parts.iter().map(|s| (s.chunk, s.spread)).collect::<Vec<_>>(),
-            [(0, false), (0, false), (64, false), (128, true), (0, true)]
+            [(0, false), (0, false), (64, false), (128, true), (0, true), (0, false)]
         );
         assert!(schedule.parts[0].along_first && !schedule.parts[1].along_first);
         assert_eq!(schedule.to_string(), text);

@@ -13,7 +13,8 @@ pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
     let halves = slots_of_halves(&module.body);
     let pieces = module.slots.iter().map(|slot| slot.pieces > 1).collect();
     let fours = if dialect.declares_fours() { slots_of_fours(&module.body) } else { BTreeSet::new() };
-    let mut printer = Printer { dialect, halves, pieces, fours, out: String::new(), depth: 0 };
+    let panels_at = module.panels_at();
+    let mut printer = Printer { dialect, halves, pieces, fours, panels_at, out: String::new(), depth: 0 };
     printer.line(&format!("// {}", module.title));
     printer.out.push_str(&dialect.globals(module));
     for function in &module.functions {
@@ -44,6 +45,8 @@ struct Printer<'a> {
     pieces: Vec<bool>,
     /// The slots that are declared as vectors of four words.
     fours: BTreeSet<usize>,
+    /// The first word of panels.
+    panels_at: u32,
     out: String,
     depth: usize,
 }
@@ -148,6 +151,14 @@ impl Printer<'_> {
                     self.line(&text);
                 }
             }
+            Stmt::StorePanel(at, words) => {
+                let words = self.all(words);
+                let text = match self.dialect.declares_fours() {
+                    true => format!("{} = {};", self.panel(at), self.dialect.vector(&words)),
+                    false => self.dialect.store_four(&self.panel(at), &words),
+                };
+                self.line(&text);
+            }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
             Stmt::Fetch(slot, at) => {
@@ -180,6 +191,8 @@ impl Printer<'_> {
             Expr::Word(slot, at) => self.word(*slot, at),
             Expr::Shared(at) => self.place(None, at),
             Expr::Four(slot, at) => self.four(*slot, at),
+            Expr::Panel(at) if self.dialect.declares_fours() => self.panel(at),
+            Expr::Panel(at) => self.dialect.four(&self.panel(at)),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
             Expr::Early(from) if !self.dialect.keeps_loads() => self.expr(from),
             Expr::Early(from) => match &**from {
@@ -215,6 +228,14 @@ impl Printer<'_> {
         match slot {
             Some(slot) => self.word(slot, at),
             None => self.dialect.shared(&self.expr(at)),
+        }
+    }
+
+    /// Four words of a panel, or their first word where panels are not vectors.
+    fn panel(&self, at: &Expr) -> String {
+        match self.dialect.declares_fours() {
+            true => format!("panels[{}]", self.expr(at)),
+            false => self.place(None, &(at * 4u32 + self.panels_at)),
         }
     }
 

@@ -11,7 +11,7 @@
 //! so by a shader of their own, and added up by the one that runs the row program.
 
 mod multiply;
-mod shape;
+pub(crate) mod shape;
 mod stage;
 
 use weft_kern::{Factor, Part, Pick, Product, View};
@@ -21,6 +21,7 @@ use crate::code::stmt::Stmt;
 use crate::lower::attend::Pass;
 use crate::lower::matrix::multiply::Multiply;
 use crate::lower::matrix::shape::{Shape, Task, form};
+use crate::lower::panels;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::sorted::{self, Sorted};
 use crate::lower::space::{Place, Space};
@@ -28,6 +29,7 @@ use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
+use crate::schedule::heuristic::rounds;
 use crate::schedule::picks::Picks;
 
 /// Writes a part whose products are on matrix units, or what `pass` says of it.
@@ -47,17 +49,21 @@ pub(crate) fn write(
         w.wait();
     }
     let place = space.place(&mut w.code, group);
+    // What the row program rounds and the weighted sums take workgroup memory, too.
+    let room = place.tile() * place.width();
+    let rounded = if rounds(w.kernel, part) { room * 3 / 8 } else { 0 };
+    let later = rounded + if matches!(pass, Pass::Weighted(_)) { room } else { 0 };
     match pass {
         Pass::Terms(order) => sorted::tile(w, &place, &order, |w, place, number| {
             let sums = part.products().iter().filter(|p| matches!(p.w.pick, Pick::Sum(_)));
             let tasks: Vec<Task<'_>> = sums.map(|p| task(p, &number)).collect::<Result<_, _>>()?;
-            let results = multiply_all(w, &tasks, place, split)?;
+            let results = multiply_all(w, &tasks, place, split, later)?;
             results.iter().try_for_each(|result| store_terms(w, place, &order, *result))
         }),
         Pass::Sorted(order) => sorted::tile(w, &place, &order, |w, place, number| {
             let tasks: Vec<Task<'_>> =
                 part.products().iter().map(|p| task(p, &number)).collect::<Result<_, _>>()?;
-            let results = multiply_all(w, &tasks, place, split)?;
+            let results = multiply_all(w, &tasks, place, split, later)?;
             store::program(w, part, place, results)
         }),
         _ => {
@@ -74,7 +80,7 @@ pub(crate) fn write(
                 };
                 tasks.push(task(product, &number)?);
             }
-            let mut multiplied = multiply_all(w, &tasks, &place, split)?.into_iter();
+            let mut multiplied = multiply_all(w, &tasks, &place, split, later)?.into_iter();
             w.wait();
             let mut results = Vec::new();
             for product in part.products() {
@@ -100,12 +106,14 @@ fn task<'p>(product: &'p Product, number: &Expr) -> Result<Task<'p>, Why> {
     Ok(Task { product, view, matrix, apart })
 }
 
-/// Multiplies a tile's rows. Returns where each product is in workgroup memory: a row of the block's width per tile row.
+/// Multiplies a tile's rows. Returns where each product is in workgroup memory: a row of the block's width per tile row. What
+/// follows needs `later` words of it.
 fn multiply_all(
     w: &mut Writer<'_>,
     tasks: &[Task<'_>],
     place: &Place,
     split: &Split,
+    later: u32,
 ) -> Result<Vec<u32>, Why> {
     if tasks.is_empty() {
         w.code.barrier();
@@ -130,6 +138,11 @@ fn multiply_all(
         }
         Ok(())
     })?;
+    let begin_of =
+        |task: &Task<'_>| begins.iter().find(|(of, _)| *of == task.view).map_or(0, |(_, begin)| *begin);
+    if split.panels {
+        return panels::multiply_all(w, tasks, place, (split, later), begin_of);
+    }
     let room = place.tile() * place.width();
     // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.
     let together: Vec<Vec<&Task<'_>>> = if alike(w, tasks)? {
@@ -155,7 +168,7 @@ fn multiply_all(
         for Task { product, .. } in tasks {
             w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
         }
-        let begin = begins.iter().find(|(of, _)| *of == tasks[0].view).map_or(0, |(_, begin)| *begin);
+        let begin = begin_of(tasks[0]);
         let multiply = Multiply::new(w, tasks, shape, place, (begin, ring, scales))?;
         multiplied.push(multiply.write(w, shared)?);
     }
@@ -222,7 +235,7 @@ fn weighted(w: &mut Writer<'_>, product: &Product, place: &Place, order: &Sorted
         let column = place.column_to_read(&mut w.code, &(&item % width), true);
         let first = w.base(&sum.weights, &axes)?;
         let from = place.row_number(&axes) * (terms * cols) + column + order.terms;
-        let from = w.code.set("from", from);
+        let from = w.code.set("first_term", from);
         let all = w.code.var("all", 0.0f32);
         for i in 0..terms {
             let weight = w.load(sum.weights.param, &(&first + i * word(sum.weights.step)?))?;

@@ -85,7 +85,7 @@ pub(crate) fn sort(
     let rows = w.code.set("rows", space.rows_now());
     // Each lane looks at a segment of the rows.
     let each = w.code.set("each", (&rows + (segments - 1)) / segments);
-    let from = w.code.set("from", (&segment * &each).min(rows.clone()));
+    let from = w.code.set("start", (&segment * &each).min(rows.clone()));
     let to = w.code.set("to", (&from + &each).min(rows.clone()));
     let (below, equal) = (w.code.var("below", 0u32), w.code.var("equal", 0u32));
     w.count("n", (from.clone(), to.clone(), 1), |w, n| {
@@ -135,7 +135,7 @@ pub(crate) fn sort(
         let next = next.unless(&last, (&rows + (tile - 1)) / tile + count);
         let next = w.code.set("next", next);
         w.count("t", (&first + &segment, next, segments), |w, t| {
-            let from = w.code.set("from", &begin + (&t - &first) * tile);
+            let from = w.code.set("start", &begin + (&t - &first) * tile);
             let to = w.code.set("to", (&from + tile).min(end.clone()));
             let at = w.code.set("at", &t * TILE + sorted.tiles);
             for (i, value) in [matrix.clone(), from, to].into_iter().enumerate() {
@@ -154,8 +154,9 @@ pub(crate) fn tile(
     write: impl FnOnce(&mut Writer<'_>, &Place, Expr) -> Result<(), Why>,
 ) -> Result<(), Why> {
     let at = w.code.set("tile_at", place.tile_number() * TILE);
-    let [matrix, first, end] = [("number", 0u32), ("first_row", 1), ("end_row", 2)]
-        .map(|(name, i)| w.code.set(name, sorted.word(sorted.tiles + i, at.clone())));
+    let matrix = w.code.set("number", sorted.word(sorted.tiles, at.clone()));
+    let [first, end] = [("first_row", 1), ("end_row", 2)]
+        .map(|(name, i)| w.code.uniform(name, sorted.word(sorted.tiles + i, at.clone())));
     w.when(first.less(end.clone()), |w| {
         let count = w.code.set("rows_here", &end - &first);
         let numbers = w.pool.room(place.tile());

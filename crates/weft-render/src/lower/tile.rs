@@ -201,6 +201,11 @@ impl Tiles {
         1.0 / (1u32 << self.operand_shift().unwrap_or(0)) as f32
     }
 
+    /// What the numbers of [blocks](Tiles::four_blocks) must be multiplied by: a power of two.
+    pub(crate) fn unpacked_factor(&self) -> f32 {
+        1.0 / (1u32 << self.shift().map_or(0, |(shift, _)| shift)) as f32
+    }
+
     /// How far the numbers of operands are shifted.
     fn operand_shift(&self) -> Option<u32> {
         self.shift().map(|(shift, _)| shift).filter(|_| self.layout.bits == 4)

@@ -21,6 +21,9 @@ pub(crate) const WARP: u32 = 32;
 /// it at each use, after the one that masks the bytes.
 pub(crate) const TOP_BITS: &str = "top_bits";
 
+/// Words of workgroup memory that panels leave for what is small.
+const PANEL_SPARE: u32 = 64;
+
 /// Lowers a kernel.
 pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
@@ -30,6 +33,8 @@ pub(crate) struct Writer<'k> {
     contents: &'k [Content],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
+    /// Fours of words of panels, which a part has besides.
+    pub(crate) panel_fours: u32,
     /// Lanes that can exchange values: a power of two; 1 if none can.
     pub(crate) subgroup: u32,
     /// Whether dot products of bytes are integers.
@@ -68,6 +73,8 @@ pub(crate) struct Pool {
     pub(crate) activations: usize,
     /// Whether workgroups can have more memory than usual.
     pub(crate) grows: bool,
+    /// Words of workgroup memory that are usual.
+    usual: u32,
 }
 
 impl Pool {
@@ -93,7 +100,12 @@ impl Pool {
         // In a short step hardly more than one workgroup is on a multiprocessor.
         let activations = limits.most_shared_bytes.max(usual as u32) as usize / 4 / 2;
         let grows = limits.most_shared_bytes >= limits.shared_bytes;
-        Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations, grows }
+        Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations, grows, usual: usual as u32 / 4 }
+    }
+
+    /// Words of workgroup memory that are left, but for some.
+    pub(crate) fn left(&self) -> u32 {
+        self.usual.saturating_sub(self.next + PANEL_SPARE)
     }
 
     /// Frees all from word `at` on.
@@ -120,6 +132,7 @@ impl<'k> Writer<'k> {
             contents,
             code,
             pool,
+            panel_fours: 0,
             subgroup,
             dot4: limits.dot4,
             starts,

@@ -6,7 +6,9 @@ use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
 use crate::limits::Limits;
-use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention, top};
+use crate::schedule::{
+    MATRIX_COLUMNS, MATRIX_ROWS, PANEL_COLUMNS, PANEL_ROWS, Schedule, Split, attention, top,
+};
 
 pub(crate) use crate::schedule::WARP;
 
@@ -44,7 +46,8 @@ fn part_of(
     split: &Split,
     (lanes, limits): (u32, &Limits),
 ) -> Result<(), String> {
-    let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix } = *split;
+    let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix, panels: from_panels } =
+        *split;
     if [rows, width, reduce, upcast].contains(&0) || !reduce.is_power_of_two() || reduce > lanes {
         return Err(format!(
             "`{split}`: all numbers must be positive, and reduce a power of two up to {lanes}"
@@ -68,6 +71,9 @@ fn part_of(
     }
     if matrix {
         return matrix_of(kernel, part, split, (lanes, limits));
+    }
+    if from_panels {
+        return panels_of(kernel, part, split, (lanes, limits));
     }
     let pass = u64::from(split.across(lanes)) * u64::from(upcast);
     if is_dot && !whole && !u64::from(width).is_multiple_of(pass) && u64::from(width) > pass {
@@ -169,6 +175,42 @@ fn matrix_of(
     Ok(())
 }
 
+/// Checks a split of products that are multiplied from panels.
+pub(crate) fn panels_of(
+    kernel: &Kernel,
+    part: &Part,
+    split: &Split,
+    (lanes, limits): (u32, &Limits),
+) -> Result<(), String> {
+    let Split { rows, width, upcast, reduce, .. } = *split;
+    let across = width / upcast;
+    let whole = width.is_multiple_of(upcast) && upcast.is_multiple_of(PANEL_COLUMNS);
+    let cols = part.cols as u32;
+    let even = cols.is_multiple_of(width) && (cols == width || part.columns_independent());
+    // Some row programs round whole blocks.
+    let blocks = width.is_multiple_of(COLUMNS as u32);
+    if !limits.panels || !limits.quads || !whole || !even || !blocks || rows * across != PANEL_ROWS * lanes {
+        return Err(format!(
+            "`{split}`: the {lanes} lanes do not have {PANEL_ROWS} rows and {upcast} columns each"
+        ));
+    }
+    let sums = PANEL_ROWS.saturating_mul(upcast).saturating_mul(part.products().len() as u32);
+    if sums > MOST_SUMS {
+        return Err(format!("`{split}`: a lane has {sums} sums, and can have {MOST_SUMS}"));
+    }
+    let shares = |product: &Product| (product.w.k / COLUMNS).is_multiple_of(reduce as usize);
+    if !part.products().iter().all(shares) {
+        return Err(format!("`{split}`: {reduce} shares do not have the same number of blocks"));
+    }
+    if split.spread || split.chunk > 0 || split.matrix {
+        return Err(format!("`{split}`: products from panels are not spread, and have no chunks"));
+    }
+    if !suit_matrix(kernel, part, split.along_first || part.rows.len() < 2) {
+        return Err(format!("`{split}`: rows with matrices of their own, or weights that have no panels"));
+    }
+    Ok(())
+}
+
 /// Whether matrix units can multiply by the weights of a part. Rows share matrices as they lie `along` the first axis, or
 /// pick them all by the same numbers, by which they can be sorted.
 pub(crate) fn suit_matrix(kernel: &Kernel, part: &Part, along: bool) -> bool {
@@ -212,7 +254,7 @@ fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
 pub(crate) fn is_possible(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
     let few = |(part, split): (&Part, &Split)| {
         let sums = split.rows.saturating_mul(split.upcast).saturating_mul(part.products().len() as u32);
-        sums <= MOST_SUMS || split.matrix
+        sums <= MOST_SUMS || split.sorts()
     };
     check(kernel, schedule, limits).is_ok() && kernel.parts.iter().zip(&schedule.parts).all(few)
 }

@@ -108,6 +108,9 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
         Split { matrix: true, rows: ..=16, .. } if !part.products().is_empty() => {
             Some(Split { rows: 1, along_first: false, upcast: 1, matrix: false, ..*split })
         }
+        Split { panels: true, .. } => {
+            Some(Split { rows: 1, along_first: false, upcast: 1, panels: false, ..*split })
+        }
         Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
         Split { width, .. } if cut && *width > 32 && width.is_multiple_of(64) => {
             Some(Split { width: width / 2, ..*split })
@@ -135,6 +138,7 @@ pub(crate) const PLAIN: Split = Split {
     chunk: 0,
     spread: false,
     matrix: false,
+    panels: false,
 };
 
 pub(crate) fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {

@@ -40,6 +40,7 @@ pub(crate) fn split(part: &Part) -> Option<Split> {
         chunk: BLOCK,
         spread: true,
         matrix: false,
+        panels: false,
     })
 }
 

@@ -17,6 +17,7 @@ use crate::schedule::heuristic::{
     self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
 };
 use crate::schedule::order::{LANES, lanes_matter};
+use crate::schedule::panels::with_panels;
 use crate::schedule::picks::Picks;
 use crate::schedule::tiles::tiled;
 use crate::schedule::tuned::TunedSchedules;
@@ -115,7 +116,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
                 *split = matrix;
             }
         }
-        return schedule;
+        return with_panels(kernel, max, limits, schedule);
     }
     let lanes = lanes(kernel, limits, reduce);
     let parts = kernel.parts.iter().map(|part| {

@@ -28,6 +28,8 @@ enum Choice {
     Width(u32),
     Upcast(u32),
     Lanes(u32),
+    /// Columns of each product for a lane that multiplies from panels.
+    PanelColumns(u32),
     Spread(bool),
     /// What the texts of the same schedule use.
     Text(fn(&mut Limits)),
@@ -36,7 +38,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 25] = [
+static ALL: [(Departure, Choice); 28] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -52,6 +54,13 @@ static ALL: [(Departure, Choice); 25] = [
     (
         named("products.matrix=off", "No products are computed by matrix units."),
         Choice::Gpu(|limits| limits.matrix = false),
+    ),
+    (
+        named(
+            "products.panels=off",
+            "No products are multiplied from panels in workgroup memory, nor rows sorted by their matrix for that, which changes no bit.",
+        ),
+        Choice::Gpu(|limits| limits.panels = false),
     ),
     (
         named("products.stages=off", "Products on matrix units copy no weights before a workgroup waits."),
@@ -130,6 +139,14 @@ static ALL: [(Departure, Choice); 25] = [
     (named("schedule.width=half", "A workgroup has half as many columns."), Choice::Width(1)),
     (named("schedule.width=double", "A workgroup has twice as many columns."), Choice::Width(4)),
     (named("schedule.upcast=2", "A lane has two columns at a time."), Choice::Upcast(2)),
+    (
+        named("panels.columns=4", "A lane that multiplies from panels has four columns, not eight."),
+        Choice::PanelColumns(4),
+    ),
+    (
+        named("panels.columns=8", "A lane that multiplies from panels has eight columns of each product."),
+        Choice::PanelColumns(8),
+    ),
     (named("schedule.lanes=64", "Workgroups have 64 lanes, where that changes no bit."), Choice::Lanes(64)),
     (
         named("schedule.lanes=128", "Workgroups have 128 lanes, where that changes no bit."),
@@ -193,6 +210,10 @@ pub(crate) fn depart(
                 split.width = part.cols as u32;
             }
             Choice::Width(halves) if is_dot => split.width = scaled(part, split.width, halves, 2),
+            Choice::PanelColumns(columns) if split.panels => {
+                split.width = split.width / split.upcast * columns;
+                split.upcast = columns;
+            }
             Choice::Upcast(upcast) if is_dot => {
                 split.width = scaled(part, split.width, upcast, split.upcast);
                 split.upcast = upcast;

@@ -75,6 +75,24 @@ fn prompts_have_many_heads_together() {
     assert_eq!(heads(512, &card), 4);
 }
 
+/// Long steps of a large GPU without matrix units multiply from panels, and sort rows by their expert for that.
+#[test]
+fn prompts_multiply_from_panels() {
+    let [card, large, ..] = adapters();
+    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let parts = |tokens: usize, target: &Target, mark: &str| {
+        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
+        let texts = plan.calls.iter().enumerate().flat_map(|(at, call)| {
+            render(&plan.kernels[call.kernel], &slots(&plan, at, false), &max, target).unwrap()
+        });
+        texts.map(|shader| shader.source.matches(mark).count()).sum::<usize>()
+    };
+    assert_eq!([64, 512].map(|tokens| parts(tokens, &large, "var<workgroup> panels") > 8), [false, true]);
+    assert_eq!([64, 512].map(|tokens| parts(tokens, &large, "; rows sorted")), [0, 2]);
+    assert_eq!([" panels", "; rows sorted"].map(|mark| parts(512, &card, mark)), [0, 0]);
+}
+
 /// Weights that are larger than a binding are several bindings, in all kernels that read weights.
 #[test]
 fn kernels_of_weights_in_pieces() {

@@ -1,0 +1,218 @@
+//! Products of many rows by lanes, from panels in workgroup memory, for GPUs without matrix units.
+//!
+//! A stage has some blocks of a workgroup's rows and of its columns ([`stage`]): activations as they are, weights unpacked, once
+//! for all rows. A lane multiplies four rows by several columns, so that each load from workgroup memory serves many products.
+//! It adds up block by block and share by share, in the order in which lanes that share a sum do. So the bits are the same for
+//! one row and for many.
+
+mod stage;
+
+use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::Stmt;
+use crate::lower::matrix::shape::Task;
+use crate::lower::panels::stage::{Stage, Stages};
+use crate::lower::space::Place;
+use crate::lower::tile::{QUADS, Tiles};
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+use crate::schedule::{PANEL_COLUMNS as FOUR, PANEL_ROWS, Split};
+
+/// Most words of a stage: five blocks of 32 rows and 128 columns.
+const STAGE_WORDS: u32 = 7_500;
+
+/// Products of the same rows by weights that lie alike.
+struct Multiply {
+    stages: Stages,
+    /// Blocks of a row, of a stage, and of a share.
+    blocks: u32,
+    each: u32,
+    share: u32,
+    /// Lanes side by side, and fours of columns of a lane in each product.
+    across: u32,
+    fours: u32,
+    width: u32,
+    /// The lane's place: which of the lanes side by side, and of those below each other.
+    beside: Expr,
+    below: Expr,
+    /// If rows are sorted, how many there are.
+    count: Option<Expr>,
+}
+
+/// Multiplies a tile's rows, whose first activations `begins` finds in workgroup memory. Returns where each product is there: a
+/// row of the block's width per tile row. What follows needs `later` words of it.
+pub(crate) fn multiply_all(
+    w: &mut Writer<'_>,
+    tasks: &[Task<'_>],
+    place: &Place,
+    (split, later): (&Split, u32),
+    begins: impl Fn(&Task<'_>) -> u32,
+) -> Result<Vec<u32>, Why> {
+    let together: Vec<&[Task<'_>]> = if alike(w, tasks)? { vec![tasks] } else { tasks.chunks(1).collect() };
+    let room = place.tile() * place.width();
+    let results: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
+    let mut rest = &results[..];
+    for tasks in together {
+        let (own, others) = rest.split_at(tasks.len());
+        rest = others;
+        w.code.barrier();
+        for Task { product, .. } in tasks {
+            w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
+        }
+        Multiply::new(w, tasks, place, (split, later), begins(&tasks[0]))?.write(w, own)?;
+    }
+    w.code.barrier();
+    Ok(results)
+}
+
+/// Whether products have the same rows, and weights of one layout.
+fn alike(w: &mut Writer<'_>, tasks: &[Task<'_>]) -> Result<bool, Why> {
+    let mut layouts = Vec::new();
+    for task in tasks {
+        let tiles = w.tiles(task.product.w.param, task.product.w.k)?;
+        let layout = tiles.map(|tiles| (tiles.has_min(), tiles.unpacked_factor().to_bits()));
+        layouts.push((task.view, task.product.w.k, task.apart, layout));
+    }
+    Ok(layouts.windows(2).all(|pair| pair[0] == pair[1]))
+}
+
+impl Multiply {
+    fn new(
+        w: &mut Writer<'_>,
+        tasks: &[Task<'_>],
+        place: &Place,
+        (split, later): (&Split, u32),
+        begin: u32,
+    ) -> Result<Multiply, Why> {
+        let tiles: Vec<Tiles> = tasks
+            .iter()
+            .map(|Task { product, .. }| {
+                let tiles = w.tiles(product.w.param, product.w.k)?;
+                tiles.ok_or_else(|| Why::Form("multiplies panels of a weight that is not quantised".into()))
+            })
+            .collect::<Result<_, _>>()?;
+        let blocks = word(tasks[0].product.w.k / 32)?;
+        let share = blocks / split.reduce;
+        let (rows, width) = (place.tile(), place.width());
+        let most = STAGE_WORDS.min(w.pool.left().saturating_sub(later));
+        let of = |each: u32| Stage::new(rows, width * tasks.len() as u32, each, tiles[0].has_min());
+        let fits = |each: &u32| {
+            let divides = match each.is_multiple_of(share) {
+                true => blocks.is_multiple_of(*each),
+                false => share.is_multiple_of(*each),
+            };
+            divides && of(*each).words() <= most
+        };
+        let each = (1..=blocks).rev().find(fits).unwrap_or(1);
+        let stage = of(each);
+        let across = width / split.upcast;
+        let stages = Stages::new(w, tasks, tiles, stage, place, begin);
+        Ok(Multiply {
+            stages,
+            blocks,
+            each,
+            share,
+            across,
+            fours: split.upcast / FOUR,
+            width,
+            beside: w.code.set("beside", Expr::Lane % across),
+            below: w.code.set("below", Expr::Lane / across),
+            count: place.sorted_rows().cloned(),
+        })
+    }
+
+    /// Multiplies, and stores the results of each product from these words of workgroup memory on.
+    fn write(&self, w: &mut Writer<'_>, results: &[u32]) -> Result<(), Why> {
+        let Multiply { blocks, each, share, .. } = *self;
+        let n = results.len() as u32 * self.fours * FOUR * PANEL_ROWS;
+        let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", 0.0f32)).collect();
+        // Adding the first share to −0 changes no bit of it.
+        let totals: Vec<Expr> = (0..n).map(|_| w.code.var("total", -0.0f32)).collect();
+        let exists = match &self.count {
+            Some(count) => w.code.set("there", count.greater(&self.below * PANEL_ROWS)),
+            None => Expr::True,
+        };
+        w.count_or_once("stage", (0u32.into(), blocks.into(), each), |w, first| {
+            let loaded = self.stages.load(w, &first);
+            w.code.barrier();
+            loaded.into_iter().try_for_each(|loaded| loaded.store(w))?;
+            w.code.barrier();
+            w.when(exists, |w| {
+                let whole = each.is_multiple_of(share);
+                w.count_or_once("share", (0u32.into(), each.into(), share.min(each)), |w, from| {
+                    let to = &from + share.min(each);
+                    w.count("b", (from, to, 1), |w, b| {
+                        self.block(w, &b, &sums);
+                        Ok(())
+                    })?;
+                    let ends = match whole {
+                        true => Expr::True,
+                        false => ((&first + each) % share).equal(0u32),
+                    };
+                    w.when(ends, |w| {
+                        for (total, sum) in totals.iter().zip(&sums) {
+                            w.code.assign(total, total.clone() + sum.clone());
+                            w.code.assign(sum, Expr::F32(0.0));
+                        }
+                        Ok(())
+                    })
+                })
+            })
+        })?;
+        self.store(w, &totals, results);
+        Ok(())
+    }
+
+    /// Multiplies block `b` of a stage.
+    fn block(&self, w: &mut Writer<'_>, b: &Expr, sums: &[Expr]) {
+        let Multiply { stages, beside, below, across, fours, width, .. } = self;
+        let stage = &stages.stage;
+        let panel = |at: Expr| Expr::Panel(at.into());
+        let left = w.code.set("left", below * (PANEL_ROWS * stage.row()) + b * 2u32);
+        let rows: Vec<Vec<Expr>> = (0..PANEL_ROWS)
+            .map(|i| (0..2).flat_map(|h| w.code.four("xq", panel(&left + (i * stage.row() + h)))).collect())
+            .collect();
+        let scales = w.code.set("scales", b * stage.rows + below * PANEL_ROWS + stages.scales);
+        let d = w.shared_words("d", &scales, PANEL_ROWS);
+        let all = stage.has_min.then(|| w.shared_words("s", &(scales + stage.left_scales()), PANEL_ROWS));
+        let right = w.code.set("right", b * (QUADS as u32 * stage.column_fours()) + beside);
+        let right_scales = w.code.set("right_scales", b * stage.column_fours() + beside);
+        let products = stages.products();
+        let mut sums = sums.chunks((PANEL_ROWS * FOUR) as usize);
+        for at in (0..products).flat_map(|n| (0..*fours).map(move |k| n * (width / FOUR) + k * across)) {
+            let quads: Vec<[Expr; 4]> = (0..QUADS as u32)
+                .map(|q| w.code.four("wq", panel(&right + (stage.right() + q * stage.column_fours() + at))))
+                .collect();
+            let scale = w.code.four("scale", panel(&right_scales + (stage.right_scales() + at)));
+            let least =
+                stage.has_min.then(|| w.code.four("least", panel(&right_scales + (stage.right_mins() + at))));
+            let Some(sums) = sums.next() else { return };
+            for (i, row) in rows.iter().enumerate() {
+                for u in 0..FOUR as usize {
+                    let sum = &sums[i * FOUR as usize + u];
+                    let pairs = quads.iter().zip(row);
+                    let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q[u].clone(), x.clone()]));
+                    let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
+                    let number = w.float_of_dots(dots);
+                    w.code.add_product(sum, number, scale[u].clone().float() * d[i].clone().float());
+                    if let (Some(least), Some(all)) = (&least, &all) {
+                        w.code.add_product(sum, least[u].clone().float(), all[i].clone().float());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Stores the sums of each product.
+    fn store(&self, w: &mut Writer<'_>, totals: &[Expr], results: &[u32]) {
+        let Multiply { beside, below, across, fours, width, .. } = self;
+        let places = results.iter().flat_map(|result| (0..*fours).map(move |k| (result, k)));
+        for ((result, k), totals) in places.zip(totals.chunks((PANEL_ROWS * FOUR) as usize)) {
+            for (i, row) in (0..).zip(totals.chunks(FOUR as usize)) {
+                let at =
+                    below * (PANEL_ROWS * width) + beside * FOUR + (i * width + k * across * FOUR + result);
+                let words = std::array::from_fn(|u| row[u].clone().bits());
+                w.code.push(Stmt::StoreFour(at, words));
+            }
+        }
+    }
+}
