@@ -142,6 +142,15 @@ impl Emulator {
         emulator
     }
 
+    /// The same with the texts of a GPU without matrix units, whose long steps multiply from panels.
+    #[must_use]
+    pub fn with_panels(self) -> Emulator {
+        let usual = Limits::of_cuda((7, 5), PROCESSORS);
+        let limits = Limits { panels: true, matrix_halves: false, ..usual };
+        let target = Target { language: Language::Cuda, limits };
+        Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
+    }
+
     /// Changes the texts of programs that are compiled from now on, to see that what is wrong with them is found.
     pub fn edit(&mut self, edit: impl Fn(&str) -> String + Send + 'static) {
         self.edit = Box::new(edit);

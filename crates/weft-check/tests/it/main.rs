@@ -22,3 +22,18 @@ fn device(test: &str) -> Option<Emulator> {
 }
 
 weft_check::device_tests!(crate::device);
+
+/// Products without matrix units.
+mod panels {
+    fn device(test: &str) -> Option<weft_check::Emulator> {
+        crate::device(test).map(weft_check::Emulator::with_panels)
+    }
+
+    weft_check::device_tests! { crate::panels::device:
+        many {
+            of_one_matrix_or_one_per_head,
+            of_picked_matrices,
+            of_sums_over_experts,
+        }
+    }
+}

@@ -48,6 +48,7 @@ pub(crate) fn multiply_all(
     begins: impl Fn(&Task<'_>) -> u32,
 ) -> Result<Vec<u32>, Why> {
     let together: Vec<&[Task<'_>]> = if alike(w, tasks)? { vec![tasks] } else { tasks.chunks(1).collect() };
+    w.wait();
     let room = place.tile() * place.width();
     let results: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
     let mut rest = &results[..];
