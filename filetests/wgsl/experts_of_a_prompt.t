@@ -275,7 +275,6 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     var total_14 = -0.0f;
     var total_15 = -0.0f;
     var total_16 = -0.0f;
-    let there = rows_here > below * 4u;
     let x_7 = b0[start / 4u];
     let x_8 = b0[start_2 / 4u];
     let kept = b0[(xd_3 + block) / 4u][(xd_3 + block) % 4u];
@@ -302,7 +301,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       panels[to_5] = vec4<u32>(bitcast<u32>(unpack2x16float(word).x), bitcast<u32>(unpack2x16float(word >> 16u).x), bitcast<u32>(unpack2x16float(word_2).x), bitcast<u32>(unpack2x16float(word_2 >> 16u).x));
     }
     workgroupBarrier();
-    if (there) {
+    if (rows_here > below * 4u) {
       for (var share = 0u; share < 4u; share += 1u) {
         for (var b = share; b < share + 1u; b += 1u) {
           let left = below * 36u + b * 2u;

@@ -56,6 +56,10 @@ pub struct Limits {
     /// Whether products of many rows are multiplied by lanes from panels in workgroup memory, which change no bit, where no
     /// matrix units compute them. It needs `quads`.
     pub panels: bool,
+    /// Whether lanes load the next stage of panels before they multiply the one that is there: that takes registers.
+    pub panels_ahead: bool,
+    /// Whether WGSL declares panels as vectors of four words.
+    pub panel_vectors: bool,
     /// Most words of weights that a lane loads ahead of all that it does with them, each into a
     /// register: before it waits for the launch before it, if it knows which; 0 for none.
     pub early_words: u32,
@@ -108,6 +112,8 @@ impl Limits {
             gathers: true,
             tiles: false,
             panels: false,
+            panels_ahead: false,
+            panel_vectors: true,
             early_words: 128,
             matrix: false,
             matrix_stages_ahead: false,
@@ -138,6 +144,8 @@ impl Limits {
             gathers: false,
             tiles: false,
             panels: false,
+            panels_ahead: false,
+            panel_vectors: true,
             early_words: 0,
             matrix: false,
             matrix_stages_ahead: false,

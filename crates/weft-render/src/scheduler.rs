@@ -214,4 +214,31 @@ call dot b0 b1 b2
         assert!(!both.contains("launch_next") && !both.contains("multiply_matrices"));
         assert!(!limits.dependent_launch && !limits.matrix);
     }
+
+    #[test]
+    fn departures_of_panels_change_their_texts() {
+        let plan = parse_plan(PLAN).unwrap();
+        let contents = [Content::Open, Content::Weight, Content::Open];
+        let (kernel, slots) = (&plan.kernels[0], Slots::new(contents.into_iter().enumerate()).0);
+        let all = Limits { shared_bytes: 48 << 10, dot4: true, word_stores: true, ..Limits::webgpu() };
+        let target = Target { language: Language::Wgsl, limits: all.with_tiles() };
+        let mut scheduler = Scheduler::new(target, TunedSchedules::default());
+        let mut text = |names: &[&str]| {
+            scheduler.depart(names.iter().copied());
+            let max = Sizes { tokens: 512, ..plan.max };
+            scheduler.render(kernel, &slots, &max).unwrap()[0].source.clone()
+        };
+        let usual = text(&[]);
+        for (departure, before, after) in [
+            ("products.panels=off", " panels", "rows 8 width"),
+            ("panels.columns=4", "upcast 8 panels", "upcast 4 panels"),
+            ("panels.vectors=off", "panels: array<vec4<u32>", "panels: array<u32"),
+            ("panels.ahead=on", "for (var stage", "let next = min("),
+        ] {
+            let departed = text(&[departure]);
+            assert!(usual.contains(before) && !usual.contains(after), "{departure}");
+            assert!(departed.contains(after), "{departure}");
+        }
+        assert_eq!(text(&["panels.columns=8"]), usual);
+    }
 }

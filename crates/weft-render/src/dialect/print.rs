@@ -153,11 +153,16 @@ impl Printer<'_> {
             }
             Stmt::StorePanel(at, words) => {
                 let words = self.all(words);
-                let text = match self.dialect.declares_fours() {
-                    true => format!("{} = {};", self.panel(at), self.dialect.vector(&words)),
-                    false => self.dialect.store_four(&self.panel(at), &words),
-                };
-                self.line(&text);
+                match (self.dialect.declares_panels(), self.dialect.declares_fours()) {
+                    (true, _) => {
+                        self.line(&format!("panels[{}] = {};", self.expr(at), self.dialect.vector(&words)));
+                    }
+                    (false, true) => (0u32..).zip(words).for_each(|(i, word)| {
+                        let text = format!("{} = {word};", self.panel_word(at, i));
+                        self.line(&text);
+                    }),
+                    (false, false) => self.line(&self.dialect.store_four(&self.in_pool(at), &words)),
+                }
             }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
@@ -191,8 +196,11 @@ impl Printer<'_> {
             Expr::Word(slot, at) => self.word(*slot, at),
             Expr::Shared(at) => self.place(None, at),
             Expr::Four(slot, at) => self.four(*slot, at),
-            Expr::Panel(at) if self.dialect.declares_fours() => self.panel(at),
-            Expr::Panel(at) => self.dialect.four(&self.panel(at)),
+            Expr::Panel(at) if self.dialect.declares_panels() => format!("panels[{}]", self.expr(at)),
+            Expr::Panel(at) if self.dialect.declares_fours() => {
+                self.dialect.vector(&[0, 1, 2, 3].map(|i| self.panel_word(at, i)))
+            }
+            Expr::Panel(at) => self.dialect.four(&self.in_pool(at)),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
             Expr::Early(from) if !self.dialect.keeps_loads() => self.expr(from),
             Expr::Early(from) => match &**from {
@@ -231,12 +239,14 @@ impl Printer<'_> {
         }
     }
 
-    /// Four words of a panel, or their first word where panels are not vectors.
-    fn panel(&self, at: &Expr) -> String {
-        match self.dialect.declares_fours() {
-            true => format!("panels[{}]", self.expr(at)),
-            false => self.place(None, &(at * 4u32 + self.panels_at)),
-        }
+    /// A word of four in panels that are declared as words.
+    fn panel_word(&self, at: &Expr, i: u32) -> String {
+        format!("panels[{}]", self.expr(&(at * 4u32 + i)))
+    }
+
+    /// The first of four words in panels that are part of the pool.
+    fn in_pool(&self, at: &Expr) -> String {
+        self.place(None, &(at * 4u32 + self.panels_at))
     }
 
     /// What the words of a slot are.

@@ -14,6 +14,8 @@ pub(crate) struct Wgsl {
     /// floats, which hold them and their sums exactly; naga's own fallback is many shifts and
     /// integer multiplications.
     pub(crate) dot4: bool,
+    /// Whether panels are declared as vectors of four words.
+    pub(crate) vectors: bool,
 }
 
 /// A dot product of four bytes without an instruction for it.
@@ -74,8 +76,9 @@ impl Dialect for Wgsl {
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
         }
         if module.panel_fours > 0 {
-            // These are only loaded and stored as vectors.
-            let _ = writeln!(out, "var<workgroup> panels: array<vec4<u32>, {}>;", module.panel_fours);
+            // These are only loaded and stored four words at once.
+            let (word, per) = if self.vectors { ("vec4<u32>", 1) } else { ("u32", 4) };
+            let _ = writeln!(out, "var<workgroup> panels: array<{word}, {}>;", module.panel_fours * per);
         }
         let (mut agrees, mut multiplies) = (false, false);
         visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
@@ -167,6 +170,10 @@ impl Dialect for Wgsl {
 
     fn declares_fours(&self) -> bool {
         true
+    }
+
+    fn declares_panels(&self) -> bool {
+        self.vectors
     }
 
     fn vector(&self, words: &[String]) -> String {

@@ -123,44 +123,68 @@ impl Multiply {
 
     /// Multiplies, and stores the results of each product from these words of workgroup memory on.
     fn write(&self, w: &mut Writer<'_>, results: &[u32]) -> Result<(), Why> {
-        let Multiply { blocks, each, share, .. } = *self;
+        let Multiply { blocks, each, .. } = *self;
         let n = results.len() as u32 * self.fours * FOUR * PANEL_ROWS;
         let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", 0.0f32)).collect();
         // Adding the first share to −0 changes no bit of it.
         let totals: Vec<Expr> = (0..n).map(|_| w.code.var("total", -0.0f32)).collect();
-        let exists = match &self.count {
-            Some(count) => w.code.set("there", count.greater(&self.below * PANEL_ROWS)),
-            None => Expr::True,
-        };
+        let all = (&sums[..], &totals[..]);
+        if w.panels_ahead {
+            self.fill(w, &Expr::U32(0))?;
+        }
         w.count_or_once("stage", (0u32.into(), blocks.into(), each), |w, first| {
-            let loaded = self.stages.load(w, &first);
+            if !w.panels_ahead {
+                self.fill(w, &first)?;
+                return self.stage(w, &first, all);
+            }
+            let next = w.code.set("next", (&first + each).min(blocks - each));
+            let loaded = self.stages.load(w, &next);
+            self.stage(w, &first, all)?;
             w.code.barrier();
             loaded.into_iter().try_for_each(|loaded| loaded.store(w))?;
             w.code.barrier();
-            w.when(exists, |w| {
-                let whole = each.is_multiple_of(share);
-                w.count_or_once("share", (0u32.into(), each.into(), share.min(each)), |w, from| {
-                    let to = &from + share.min(each);
-                    w.count("b", (from, to, 1), |w, b| {
-                        self.block(w, &b, &sums);
-                        Ok(())
-                    })?;
-                    let ends = match whole {
-                        true => Expr::True,
-                        false => ((&first + each) % share).equal(0u32),
-                    };
-                    w.when(ends, |w| {
-                        for (total, sum) in totals.iter().zip(&sums) {
-                            w.code.assign(total, total.clone() + sum.clone());
-                            w.code.assign(sum, Expr::F32(0.0));
-                        }
-                        Ok(())
-                    })
-                })
-            })
+            Ok(())
         })?;
         self.store(w, &totals, results);
         Ok(())
+    }
+
+    /// Fills a stage with the blocks from `first` on. All loads are in flight at once.
+    fn fill(&self, w: &mut Writer<'_>, first: &Expr) -> Result<(), Why> {
+        let loaded = self.stages.load(w, first);
+        w.code.barrier();
+        loaded.into_iter().try_for_each(|loaded| loaded.store(w))?;
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// Multiplies a stage of the blocks from `first` on.
+    fn stage(&self, w: &mut Writer<'_>, first: &Expr, (sums, totals): (&[Expr], &[Expr])) -> Result<(), Why> {
+        let Multiply { each, share, .. } = *self;
+        let exists = match &self.count {
+            Some(count) => count.greater(&self.below * PANEL_ROWS),
+            None => Expr::True,
+        };
+        w.when(exists, |w| {
+            w.count_or_once("share", (0u32.into(), each.into(), share.min(each)), |w, from| {
+                let to = &from + share.min(each);
+                w.count("b", (from, to, 1), |w, b| {
+                    self.block(w, &b, sums);
+                    Ok(())
+                })?;
+                let ends = match each.is_multiple_of(share) {
+                    true => Expr::True,
+                    false => ((first + each) % share).equal(0u32),
+                };
+                w.when(ends, |w| {
+                    for (total, sum) in totals.iter().zip(sums) {
+                        w.code.assign(total, total.clone() + sum.clone());
+                        w.code.assign(sum, Expr::F32(0.0));
+                    }
+                    Ok(())
+                })
+            })
+        })
     }
 
     /// Multiplies block `b` of a stage.

@@ -33,6 +33,8 @@ pub(crate) struct Writer<'k> {
     contents: &'k [Content],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
+    /// Whether the next stage of panels is loaded before this one is multiplied.
+    pub(crate) panels_ahead: bool,
     /// Fours of words of panels, which a part has besides.
     pub(crate) panel_fours: u32,
     /// Lanes that can exchange values: a power of two; 1 if none can.
@@ -132,6 +134,7 @@ impl<'k> Writer<'k> {
             contents,
             code,
             pool,
+            panels_ahead: limits.panels_ahead,
             panel_fours: 0,
             subgroup,
             dot4: limits.dot4,

@@ -38,7 +38,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 28] = [
+static ALL: [(Departure, Choice); 30] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -139,6 +139,14 @@ static ALL: [(Departure, Choice); 28] = [
     (named("schedule.width=half", "A workgroup has half as many columns."), Choice::Width(1)),
     (named("schedule.width=double", "A workgroup has twice as many columns."), Choice::Width(4)),
     (named("schedule.upcast=2", "A lane has two columns at a time."), Choice::Upcast(2)),
+    (
+        named("panels.ahead=on", "Lanes load the next stage of panels before they multiply this one."),
+        Choice::Text(|limits| limits.panels_ahead = true),
+    ),
+    (
+        named("panels.vectors=off", "WGSL declares panels as words, not as vectors of four."),
+        Choice::Text(|limits| limits.panel_vectors = false),
+    ),
     (
         named("panels.columns=4", "A lane that multiplies from panels has four columns, not eight."),
         Choice::PanelColumns(4),
