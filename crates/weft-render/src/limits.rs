@@ -175,9 +175,9 @@ impl Limits {
         }
     }
 
-    /// The same limits, as if a GPU that does not tell were large: it has 128 multiprocessors, and loads 16 bytes at a time. On an
-    /// NVIDIA H200 through Vulkan, together they gained, and either alone lost. The limits stay as they are without
-    /// [`word_stores`](Limits::word_stores).
+    /// The same limits, as if a GPU that does not tell were large: it has 128 multiprocessors, loads 16 bytes at a time, and
+    /// multiplies prompts from panels. On an NVIDIA H200 through Vulkan, the first two gained together, and either alone lost. The
+    /// limits stay as they are without [`word_stores`](Limits::word_stores).
     #[must_use]
     pub const fn as_large(self) -> Limits {
         if !self.word_stores {

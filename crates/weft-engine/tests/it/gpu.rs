@@ -274,6 +274,33 @@ fn texts_of_a_large_gpu_are_accurate_and_batch_invariant() {
     }
 }
 
+/// Steps of more than 64 tokens multiply from panels, and sort rows by their expert.
+#[test]
+fn long_steps_of_a_large_gpu_give_the_bits_of_short_ones() {
+    use weft_device::OpenOptions;
+    use weft_engine::Model;
+
+    let Some(adapter) = weft_wgpu::adapters().into_iter().next() else {
+        assert!(std::env::var_os("WEFT_TEST_ADAPTER").is_none(), "no GPU");
+        let _ = writeln!(std::io::stderr(), "SKIPPED, a test on a GPU: there is none");
+        return;
+    };
+    let large = adapter.as_large();
+    for name in ["glm-tiny-q4_0", "glm-tiny-q4_k_m"] {
+        let fixture = Fixture::load(name);
+        let tokens = [&fixture.tokens[..32]; 3].concat();
+        let options = EngineOptions::default().context(128).batch(96);
+        let all = [5, 96].map(|chunk| {
+            let device = weft_wgpu::GpuDevice::open(&large, &OpenOptions::default()).unwrap();
+            let model = Model::open(&fixture.path, options.kv).unwrap();
+            let go_on = &mut |_| ControlFlow::Continue(());
+            let mut runner = Runner::new(model, Box::new(device), &options, go_on).unwrap();
+            bits(&all_logits(&mut runner, &tokens, chunk))
+        });
+        assert!(all[0] == all[1], "{name}: 96 tokens at once give other bits than 5");
+    }
+}
+
 /// Weights that are larger than a GPU can bind are in pieces, and kernels read the same words.
 #[test]
 fn weights_in_pieces_give_the_same_bits() {
