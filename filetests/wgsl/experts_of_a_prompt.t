@@ -301,6 +301,16 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       panels[to_5] = vec4<u32>(bitcast<u32>(unpack2x16float(word).x), bitcast<u32>(unpack2x16float(word >> 16u).x), bitcast<u32>(unpack2x16float(word_2).x), bitcast<u32>(unpack2x16float(word_2 >> 16u).x));
     }
     workgroupBarrier();
+    let x_9 = b0[start / 4u];
+    let x_10 = b0[start_2 / 4u];
+    let kept_2 = b0[(xd_3 + block) / 4u][(xd_3 + block) % 4u];
+    let at_2 = tile + lane_row + block_2 * 64u;
+    let w_5 = b2[at_2 / 4u];
+    let w_6 = b2[(at_2 + 16u) / 4u];
+    let w_7 = b2[(at_2 + 32u) / 4u];
+    let w_8 = b2[(at_2 + 48u) / 4u];
+    let word_3 = b2[(tile + block_2 * 8u + (lane_row / 2u) + 256u) / 4u][(tile + block_2 * 8u + (lane_row / 2u) + 256u) % 4u];
+    let word_4 = b2[(tile + block_2 * 8u + (lane_row / 2u) + 257u) / 4u][(tile + block_2 * 8u + (lane_row / 2u) + 257u) % 4u];
     if (rows_here > below * 4u) {
       for (var share = 0u; share < 4u; share += 1u) {
         for (var b = share; b < share + 1u; b += 1u) {
@@ -377,6 +387,22 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
         sum_16 = 0.0f;
       }
     }
+    workgroupBarrier();
+    panels[to] = vec4<u32>(x_9.x, x_9.y, x_9.z, x_9.w);
+    panels[to_2] = vec4<u32>(x_10.x, x_10.y, x_10.z, x_10.w);
+    pool[to_3] = bitcast<u32>(bitcast<f32>(kept_2) * 0.0625f);
+    if (lane < 64u) {
+      panels[to_4] = vec4<u32>(((w_5.x << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_5.y << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_5.z << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_5.w << 4u) & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_4 + 16u] = vec4<u32>(((w_6.x << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_6.y << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_6.z << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_6.w << 4u) & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_4 + 32u] = vec4<u32>(((w_7.x << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_7.y << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_7.z << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_7.w << 4u) & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_4 + 48u] = vec4<u32>(((w_8.x << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_8.y << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_8.z << 4u) & 0xf0f0f0f0u) ^ top_bits, ((w_8.w << 4u) & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_4 + 64u] = vec4<u32>((w_5.x & 0xf0f0f0f0u) ^ top_bits, (w_5.y & 0xf0f0f0f0u) ^ top_bits, (w_5.z & 0xf0f0f0f0u) ^ top_bits, (w_5.w & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_4 + 80u] = vec4<u32>((w_6.x & 0xf0f0f0f0u) ^ top_bits, (w_6.y & 0xf0f0f0f0u) ^ top_bits, (w_6.z & 0xf0f0f0f0u) ^ top_bits, (w_6.w & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_4 + 96u] = vec4<u32>((w_7.x & 0xf0f0f0f0u) ^ top_bits, (w_7.y & 0xf0f0f0f0u) ^ top_bits, (w_7.z & 0xf0f0f0f0u) ^ top_bits, (w_7.w & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_4 + 112u] = vec4<u32>((w_8.x & 0xf0f0f0f0u) ^ top_bits, (w_8.y & 0xf0f0f0f0u) ^ top_bits, (w_8.z & 0xf0f0f0f0u) ^ top_bits, (w_8.w & 0xf0f0f0f0u) ^ top_bits);
+      panels[to_5] = vec4<u32>(bitcast<u32>(unpack2x16float(word_3).x), bitcast<u32>(unpack2x16float(word_3 >> 16u).x), bitcast<u32>(unpack2x16float(word_4).x), bitcast<u32>(unpack2x16float(word_4 >> 16u).x));
+    }
+    workgroupBarrier();
     pool[below * 256u + beside * 4u + 64u] = bitcast<u32>(total);
     pool[below * 256u + beside * 4u + 65u] = bitcast<u32>(total_2);
     pool[below * 256u + beside * 4u + 66u] = bitcast<u32>(total_3);

@@ -146,7 +146,7 @@ impl Emulator {
     #[must_use]
     pub fn with_panels(self) -> Emulator {
         let usual = Limits::of_cuda((7, 5), PROCESSORS);
-        let limits = Limits { panels: true, matrix_halves: false, ..usual };
+        let limits = Limits { panels: true, panels_ahead: true, matrix_halves: false, ..usual };
         let target = Target { language: Language::Cuda, limits };
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }

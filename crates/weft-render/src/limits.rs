@@ -58,8 +58,6 @@ pub struct Limits {
     pub panels: bool,
     /// Whether lanes load the next stage of panels before they multiply the one that is there: that takes registers.
     pub panels_ahead: bool,
-    /// Whether WGSL declares panels as vectors of four words.
-    pub panel_vectors: bool,
     /// Most words of weights that a lane loads ahead of all that it does with them, each into a
     /// register: before it waits for the launch before it, if it knows which; 0 for none.
     pub early_words: u32,
@@ -113,7 +111,6 @@ impl Limits {
             tiles: false,
             panels: false,
             panels_ahead: false,
-            panel_vectors: true,
             early_words: 128,
             matrix: false,
             matrix_stages_ahead: false,
@@ -145,7 +142,6 @@ impl Limits {
             tiles: false,
             panels: false,
             panels_ahead: false,
-            panel_vectors: true,
             early_words: 0,
             matrix: false,
             matrix_stages_ahead: false,
@@ -183,7 +179,7 @@ impl Limits {
         if !self.word_stores {
             return self;
         }
-        Limits { quads: true, panels: true, early_words: 128, processors: 128, ..self }
+        Limits { quads: true, panels: true, panels_ahead: true, early_words: 128, processors: 128, ..self }
     }
 
     /// The same with [`tiles`](Limits::tiles), which load 16 bytes at a time.

@@ -47,7 +47,7 @@ pub fn render_with(
     }
     let job = Job::new(kernel, slots, schedule, max, &target.limits).map_err(refused)?;
     let dialect: &dyn Dialect = match target.language {
-        Language::Wgsl => &Wgsl { dot4: target.limits.dot4, vectors: target.limits.panel_vectors },
+        Language::Wgsl => &Wgsl { dot4: target.limits.dot4 },
         Language::Cuda => &Cuda,
     };
     let shader = |step: &Step| {

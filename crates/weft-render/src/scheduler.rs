@@ -229,16 +229,10 @@ call dot b0 b1 b2
             scheduler.render(kernel, &slots, &max).unwrap()[0].source.clone()
         };
         let usual = text(&[]);
-        for (departure, before, after) in [
-            ("products.panels=off", " panels", "rows 8 width"),
-            ("panels.columns=4", "upcast 8 panels", "upcast 4 panels"),
-            ("panels.vectors=off", "panels: array<vec4<u32>", "panels: array<u32"),
-            ("panels.ahead=on", "for (var stage", "let next = min("),
-        ] {
-            let departed = text(&[departure]);
-            assert!(usual.contains(before) && !usual.contains(after), "{departure}");
-            assert!(departed.contains(after), "{departure}");
-        }
-        assert_eq!(text(&["panels.columns=8"]), usual);
+        assert!(usual.contains(" panels") && usual.contains("let next = min("));
+        let without = text(&["products.panels=off"]);
+        assert!(!without.contains(" panels") && without.contains("rows 8 width"));
+        let late = text(&["panels.ahead=off"]);
+        assert!(late.contains(" panels") && !late.contains("let next = min("));
     }
 }

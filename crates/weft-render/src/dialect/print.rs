@@ -153,16 +153,11 @@ impl Printer<'_> {
             }
             Stmt::StorePanel(at, words) => {
                 let words = self.all(words);
-                match (self.dialect.declares_panels(), self.dialect.declares_fours()) {
-                    (true, _) => {
-                        self.line(&format!("panels[{}] = {};", self.expr(at), self.dialect.vector(&words)));
-                    }
-                    (false, true) => (0u32..).zip(words).for_each(|(i, word)| {
-                        let text = format!("{} = {word};", self.panel_word(at, i));
-                        self.line(&text);
-                    }),
-                    (false, false) => self.line(&self.dialect.store_four(&self.in_pool(at), &words)),
-                }
+                let text = match self.dialect.declares_panels() {
+                    true => format!("panels[{}] = {};", self.expr(at), self.dialect.vector(&words)),
+                    false => self.dialect.store_four(&self.in_pool(at), &words),
+                };
+                self.line(&text);
             }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
@@ -197,9 +192,6 @@ impl Printer<'_> {
             Expr::Shared(at) => self.place(None, at),
             Expr::Four(slot, at) => self.four(*slot, at),
             Expr::Panel(at) if self.dialect.declares_panels() => format!("panels[{}]", self.expr(at)),
-            Expr::Panel(at) if self.dialect.declares_fours() => {
-                self.dialect.vector(&[0, 1, 2, 3].map(|i| self.panel_word(at, i)))
-            }
             Expr::Panel(at) => self.dialect.four(&self.in_pool(at)),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
             Expr::Early(from) if !self.dialect.keeps_loads() => self.expr(from),
@@ -237,11 +229,6 @@ impl Printer<'_> {
             Some(slot) => self.word(slot, at),
             None => self.dialect.shared(&self.expr(at)),
         }
-    }
-
-    /// A word of four in panels that are declared as words.
-    fn panel_word(&self, at: &Expr, i: u32) -> String {
-        format!("panels[{}]", self.expr(&(at * 4u32 + i)))
     }
 
     /// The first of four words in panels that are part of the pool.

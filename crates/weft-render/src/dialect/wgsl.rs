@@ -14,8 +14,6 @@ pub(crate) struct Wgsl {
     /// floats, which hold them and their sums exactly; naga's own fallback is many shifts and
     /// integer multiplications.
     pub(crate) dot4: bool,
-    /// Whether panels are declared as vectors of four words.
-    pub(crate) vectors: bool,
 }
 
 /// A dot product of four bytes without an instruction for it.
@@ -77,8 +75,7 @@ impl Dialect for Wgsl {
         }
         if module.panel_fours > 0 {
             // These are only loaded and stored four words at once.
-            let (word, per) = if self.vectors { ("vec4<u32>", 1) } else { ("u32", 4) };
-            let _ = writeln!(out, "var<workgroup> panels: array<{word}, {}>;", module.panel_fours * per);
+            let _ = writeln!(out, "var<workgroup> panels: array<vec4<u32>, {}>;", module.panel_fours);
         }
         let (mut agrees, mut multiplies) = (false, false);
         visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
@@ -173,7 +170,7 @@ impl Dialect for Wgsl {
     }
 
     fn declares_panels(&self) -> bool {
-        self.vectors
+        true
     }
 
     fn vector(&self, words: &[String]) -> String {

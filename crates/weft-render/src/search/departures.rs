@@ -28,8 +28,6 @@ enum Choice {
     Width(u32),
     Upcast(u32),
     Lanes(u32),
-    /// Columns of each product for a lane that multiplies from panels.
-    PanelColumns(u32),
     Spread(bool),
     /// What the texts of the same schedule use.
     Text(fn(&mut Limits)),
@@ -38,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 30] = [
+static ALL: [(Departure, Choice); 27] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -140,20 +138,11 @@ static ALL: [(Departure, Choice); 30] = [
     (named("schedule.width=double", "A workgroup has twice as many columns."), Choice::Width(4)),
     (named("schedule.upcast=2", "A lane has two columns at a time."), Choice::Upcast(2)),
     (
-        named("panels.ahead=on", "Lanes load the next stage of panels before they multiply this one."),
-        Choice::Text(|limits| limits.panels_ahead = true),
-    ),
-    (
-        named("panels.vectors=off", "WGSL declares panels as words, not as vectors of four."),
-        Choice::Text(|limits| limits.panel_vectors = false),
-    ),
-    (
-        named("panels.columns=4", "A lane that multiplies from panels has four columns, not eight."),
-        Choice::PanelColumns(4),
-    ),
-    (
-        named("panels.columns=8", "A lane that multiplies from panels has eight columns of each product."),
-        Choice::PanelColumns(8),
+        named(
+            "panels.ahead=off",
+            "Lanes do not load the next stage of panels before they multiply this one.",
+        ),
+        Choice::Text(|limits| limits.panels_ahead = false),
     ),
     (named("schedule.lanes=64", "Workgroups have 64 lanes, where that changes no bit."), Choice::Lanes(64)),
     (
@@ -218,10 +207,6 @@ pub(crate) fn depart(
                 split.width = part.cols as u32;
             }
             Choice::Width(halves) if is_dot => split.width = scaled(part, split.width, halves, 2),
-            Choice::PanelColumns(columns) if split.panels => {
-                split.width = split.width / split.upcast * columns;
-                split.upcast = columns;
-            }
             Choice::Upcast(upcast) if is_dot => {
                 split.width = scaled(part, split.width, upcast, split.upcast);
                 split.upcast = upcast;
