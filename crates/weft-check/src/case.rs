@@ -36,7 +36,7 @@ impl Case {
     /// A kernel of these parts. It must be valid for these arguments.
     pub fn new(parts: Vec<Part>, args: Vec<Arg>, tokens: usize, roundings: usize) -> Case {
         let params = args.iter().map(|a| Param { access: a.access, format: a.format }).collect();
-        let kernel = Kernel { name: "tested".into(), params, parts };
+        let kernel = Kernel { name: "tested".into(), params, parts, texts: Vec::new() };
         let values: Vec<usize> = args.iter().map(|a| a.values).collect();
         let case = Case { kernel, args, tokens, roundings, least: 0.0 };
         weft_kern::verify_call(&case.kernel, &values, &case.sizes()).unwrap();

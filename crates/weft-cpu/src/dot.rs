@@ -183,7 +183,7 @@ mod tests {
             let part = Part { rows: vec![Dim::T], cols, prologue: None, anchor, body };
             let param = |access| Param { access, format: Format::F32 };
             let params = vec![param(Access::Read), param(Access::Read), param(Access::Write)];
-            let kernel = Kernel { name: "transposed".into(), params, parts: vec![part] };
+            let kernel = Kernel { name: "transposed".into(), params, parts: vec![part], texts: Vec::new() };
             let part = &kernel.parts[0];
             let program = RowProgram::new(&kernel.params, part, apart).unwrap();
             let dot = Dot::new(&kernel, part, &program, &products).unwrap();

@@ -224,7 +224,7 @@ mod tests {
     fn an_argument_is_written_by_one_part() {
         let param = |access| Param { access, format: Format::F32 };
         let params = [Access::Read, Access::Read, Access::Write, Access::Write].map(param).to_vec();
-        let kernel = |parts| Kernel { name: "k".into(), params: params.clone(), parts };
+        let kernel = |parts| Kernel { name: "k".into(), params: params.clone(), parts, texts: Vec::new() };
         let one = part(&[(0, [24, 8], 1, 8), (96, [24, 8], 1, 8)], None);
         let mut other = one.clone();
         // Even in places that the first part leaves out.

@@ -1,7 +1,11 @@
 //! The kernel: one launch of one part, or of several side by side, each an anchor with a row program before and after it.
 
+use std::sync::Arc;
+
 use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Unary};
 use weft_quant::GgmlType;
+
+use crate::given::GivenText;
 
 /// How a buffer's values are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -316,6 +320,8 @@ pub struct Kernel {
     pub params: Vec<Param>,
     /// Its parts, at least one.
     pub parts: Vec<Part>,
+    /// What a person gives to be run for it, each on devices of that language. It says nothing about what the kernel computes.
+    pub texts: Vec<Arc<GivenText>>,
 }
 
 /// A part of a kernel: for every row of a space, the prologue, the anchor and then the row program.
@@ -341,8 +347,8 @@ pub struct Part {
 impl Kernel {
     /// Returns whether two kernels differ only in their names.
     pub fn same_work(&self, other: &Kernel) -> bool {
-        let Kernel { name: _, params, parts } = self;
-        (params, parts) == (&other.params, &other.parts)
+        let Kernel { name: _, params, parts, texts } = self;
+        (params, parts, texts) == (&other.params, &other.parts, &other.texts)
     }
 
     /// Returns whether a parameter is nothing but the weight of products that [round](Product::rounds), so that a device which has

@@ -43,6 +43,7 @@ pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary}
 
 mod amounts;
 mod bar;
+mod given;
 mod kernel;
 mod machine;
 mod plan;
@@ -55,6 +56,7 @@ mod verify;
 
 pub use amounts::{Amounts, Counted};
 pub use bar::Bar;
+pub use given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};
 pub use kernel::{
     Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Part,
     Pick, Product, Prologue, Sum, ValueId, View,

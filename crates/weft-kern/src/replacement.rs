@@ -1,5 +1,8 @@
 //! A kernel that a person gives, in place of one that the compiler makes.
 
+use std::sync::Arc;
+
+use crate::given::GivenText;
 use crate::kernel::Kernel;
 
 /// A kernel, and the one that computes the same in its place: `with` the same parameters, in the same order.
@@ -12,6 +15,19 @@ pub struct Replacement {
     pub replaced: Kernel,
     /// The kernel that takes its place.
     pub by: Kernel,
+}
+
+impl Replacement {
+    /// The same, with the name of the file that it was read from, for errors about its texts.
+    #[must_use]
+    pub fn of_file(mut self, name: &str) -> Replacement {
+        for text in &mut self.by.texts {
+            let mut named = GivenText::clone(text);
+            named.place.file = name.into();
+            *text = Arc::new(named);
+        }
+        self
+    }
 }
 
 #[cfg(test)]

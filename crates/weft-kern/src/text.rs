@@ -4,8 +4,10 @@
 //! follows as `@ p3[0; 1; 0] * 576`. A part of a kernel begins with its `rows`; a prologue is written between `before` and the
 //! value that it `gives`.
 //!
-//! A replacement is the line `replace`, a kernel, the line `with`, and another kernel.
+//! A replacement is the line `replace`, a kernel, the line `with`, and another kernel. The texts of a kernel follow it: for each a
+//! line with its language and how it is launched, the text itself, and the line `end`.
 
+mod given;
 mod parse;
 mod print;
 

@@ -106,7 +106,7 @@ fn kernel<const N: usize>(
     body: Vec<Instr>,
 ) -> Kernel {
     let part = Part { rows, cols, prologue: None, anchor, body };
-    Kernel { name: name.into(), params: params.to_vec(), parts: vec![part] }
+    Kernel { name: name.into(), params: params.to_vec(), parts: vec![part], texts: Vec::new() }
 }
 
 #[cfg(test)]

@@ -72,7 +72,12 @@ mod tests {
         let access = |p| if p + 1 == params { Access::Write } else { Access::Read };
         let param = |p| Param { access: access(p), format: Format::Ggml(F32) };
         let part = Part { rows: vec![rows], cols: 1, prologue: None, anchor: Anchor::Map, body: Vec::new() };
-        Kernel { name: String::new(), params: (0..params).map(param).collect(), parts: vec![part] }
+        Kernel {
+            name: String::new(),
+            params: (0..params).map(param).collect(),
+            parts: vec![part],
+            texts: Vec::new(),
+        }
     }
 
     /// Which arguments of the last of these launches are settled: each has rows, and places of 8 bytes in buffers.

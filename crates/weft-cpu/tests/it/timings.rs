@@ -23,7 +23,7 @@ fn scatter(rows: Dim) -> Arc<Kernel> {
     let body = vec![Instr::Const(F32(1.0)), Instr::Store { value: 0, view: view(1, 0), indexed }];
     let part = Part { rows: vec![rows], cols: 1, prologue: None, anchor: Anchor::Map, body };
     let params = vec![param(Access::Read, Format::I32), param(Access::Write, Format::F32)];
-    Arc::new(Kernel { name: "scatter".into(), params, parts: vec![part] })
+    Arc::new(Kernel { name: "scatter".into(), params, parts: vec![part], texts: Vec::new() })
 }
 
 #[test]

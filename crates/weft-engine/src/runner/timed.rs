@@ -129,7 +129,7 @@ impl Runner {
         let body = vec![Instr::Const(F32(0.0)), Instr::Store { value: 0, view, indexed: None }];
         let part = Part { rows: Vec::new(), cols: 1, prologue: None, anchor: Anchor::Map, body };
         let params = vec![Param { access: Access::Write, format: Format::F32 }];
-        let kernel = Kernel { name: "empty".into(), params, parts: vec![part] };
+        let kernel = Kernel { name: "empty".into(), params, parts: vec![part], texts: Vec::new() };
         let max = self.room.max;
         self.add_part(tokens, |device| {
             let region = Region { buffer: device.alloc(4)?, offset: 0, values: 1 };

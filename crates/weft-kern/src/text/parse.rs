@@ -1,8 +1,11 @@
 //! Parses plans.
 
+use std::sync::Arc;
+
 use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
 use weft_quant::GgmlType;
 
+use super::given::Lines;
 use super::words;
 use crate::kernel::{
     Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, Part, Pick,
@@ -29,8 +32,7 @@ type Parsed<T> = Result<T, String>;
 /// # Errors
 /// The first line that is malformed, or the first rule of [`verify`] that the plan breaks.
 pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
-    let lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.trim()));
-    let mut lines = lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
+    let mut lines = Lines::new(text)?;
     let fail = |line: usize, why: String| ParseError { line, why };
     let (line, head) = lines.next().ok_or_else(|| fail(0, "expected `plan NAME … {`".into()))?;
     let mut plan = header(head).map_err(|why| fail(line, why))?;
@@ -55,13 +57,13 @@ pub fn parse_plan(text: &str) -> Result<Plan, ParseError> {
     Err(fail(0, "the plan is not closed by `}`".into()))
 }
 
-/// Reads a replacement: a line `replace`, a kernel, a line `with`, another kernel. Lines that begin with `#` are comments.
+/// Reads a replacement: a line `replace`, a kernel, a line `with`, another kernel, and its texts. Lines that begin with `#` are
+/// comments, except in texts.
 ///
 /// # Errors
 /// The first line that is malformed; kernels whose parameters differ, or whose names are no single words.
 pub fn parse_replacement(text: &str) -> Result<Replacement, ParseError> {
-    let lines = text.lines().enumerate().map(|(i, l)| (i + 1, l.trim()));
-    let mut lines = lines.filter(|(_, l)| !l.is_empty() && !l.starts_with('#'));
+    let mut lines = Lines::new(text)?;
     let fail = |line: usize, why: String| ParseError { line, why };
     let mut after = |word: &str| {
         let expected = |found: &str| format!("expected `{word}`, found {found}");
@@ -79,6 +81,9 @@ pub fn parse_replacement(text: &str) -> Result<Replacement, ParseError> {
     if let Some((line, text)) = lines.next() {
         return Err(fail(line, format!("expected nothing after the second kernel, found `{text}`")));
     }
+    if let Some(text) = replaced.texts.first() {
+        return Err(fail(text.place.line, "the kernel to replace has no texts".into()));
+    }
     if replaced.params != by.params {
         let why = "both kernels need the same parameters, in the same order";
         return Err(fail(0, why.into()));
@@ -94,12 +99,8 @@ fn kernel_name(line: &str) -> Option<&str> {
     line.strip_prefix("kernel ")?.strip_suffix('{').map(str::trim)
 }
 
-/// The kernel that begins in this line, up to its `}`.
-fn whole_kernel<'a>(
-    line: usize,
-    name: &str,
-    lines: &mut impl Iterator<Item = (usize, &'a str)>,
-) -> Result<Kernel, ParseError> {
+/// The kernel that begins in this line, up to its `}`, and the texts that follow.
+fn whole_kernel(line: usize, name: &str, lines: &mut Lines<'_>) -> Result<Kernel, ParseError> {
     let mut inner = Vec::new();
     loop {
         match lines.next() {
@@ -108,7 +109,9 @@ fn whole_kernel<'a>(
             None => return Err(ParseError { line, why: "the kernel is not closed by `}`".into() }),
         }
     }
-    kernel(name, &inner).map_err(|(line, why)| ParseError { line, why })
+    let kernel = kernel(name, &inner).map_err(|(line, why)| ParseError { line, why })?;
+    let texts = lines.texts(&kernel.params)?.into_iter().map(Arc::new).collect();
+    Ok(Kernel { texts, ..kernel })
 }
 
 fn header(line: &str) -> Parsed<Plan> {
@@ -159,7 +162,7 @@ fn call(rest: &str, kernels: &[Kernel]) -> Parsed<Call> {
 
 fn kernel(name: &str, lines: &[(usize, &str)]) -> Result<Kernel, (usize, String)> {
     let mut params = Vec::new();
-    let mut lines = lines.iter().copied().peekable();
+    let mut lines: Inner<'_> = lines.iter().copied().peekable();
     while let Some((line, text)) = lines.next_if(|(_, l)| l.starts_with('p')) {
         params.push(param(text, params.len()).map_err(|why| (line, why))?);
     }
@@ -170,13 +173,13 @@ fn kernel(name: &str, lines: &[(usize, &str)]) -> Result<Kernel, (usize, String)
     if parts.is_empty() {
         return Err((0, "expected `rows […] cols N`".into()));
     }
-    Ok(Kernel { name: name.into(), params, parts })
+    Ok(Kernel { name: name.into(), params, parts, texts: Vec::new() })
 }
 
-/// Lines with their numbers.
-type Lines<'a> = std::iter::Peekable<std::iter::Copied<std::slice::Iter<'a, (usize, &'a str)>>>;
+/// The lines of a kernel with their numbers.
+type Inner<'a> = std::iter::Peekable<std::iter::Copied<std::slice::Iter<'a, (usize, &'a str)>>>;
 
-fn part(lines: &mut Lines<'_>) -> Result<Part, (usize, String)> {
+fn part(lines: &mut Inner<'_>) -> Result<Part, (usize, String)> {
     let (first, text) = lines.next().ok_or((0, "expected `rows […] cols N`".to_string()))?;
     let (rows, cols) = space(text).map_err(|why| (first, why))?;
     let mut prologue = None;
@@ -200,7 +203,7 @@ fn part(lines: &mut Lines<'_>) -> Result<Part, (usize, String)> {
     Ok(Part { rows, cols, prologue, anchor, body: program(lines)? })
 }
 
-fn program(lines: &mut Lines<'_>) -> Result<Vec<Instr>, (usize, String)> {
+fn program(lines: &mut Inner<'_>) -> Result<Vec<Instr>, (usize, String)> {
     let mut body = Vec::new();
     while let Some((line, text)) = lines.next_if(|(_, l)| l.starts_with('v')) {
         let instr =
@@ -376,7 +379,7 @@ fn dims_of(text: &str) -> Parsed<Vec<Dim>> {
     .collect()
 }
 
-fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T> {
+pub(super) fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T> {
     let digits = text.trim().strip_prefix(prefix);
     digits
         .and_then(|d| d.parse().ok())
@@ -404,13 +407,13 @@ fn split(text: &str) -> Parsed<Vec<&str>> {
 }
 
 /// A line's `key=value` words, and the others.
-struct Attrs<'a> {
-    plain: Vec<&'a str>,
-    pairs: Vec<(&'a str, &'a str)>,
+pub(super) struct Attrs<'a> {
+    pub(super) plain: Vec<&'a str>,
+    pub(super) pairs: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Attrs<'a> {
-    fn new(text: &'a str) -> Parsed<Attrs<'a>> {
+    pub(super) fn new(text: &'a str) -> Parsed<Attrs<'a>> {
         let mut attrs = Attrs { plain: Vec::new(), pairs: Vec::new() };
         for word in split(text)? {
             match word.split_once('=') {
@@ -421,12 +424,12 @@ impl<'a> Attrs<'a> {
         Ok(attrs)
     }
 
-    fn get(&self, key: &str) -> Parsed<&'a str> {
+    pub(super) fn get(&self, key: &str) -> Parsed<&'a str> {
         let found = self.pairs.iter().find(|(k, _)| *k == key);
         found.map(|(_, v)| *v).ok_or_else(|| format!("expected `{key}=…`"))
     }
 
-    fn num(&self, key: &str) -> Parsed<usize> {
+    pub(super) fn num(&self, key: &str) -> Parsed<usize> {
         number(self.get(key)?, "")
     }
 }

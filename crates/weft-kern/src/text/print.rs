@@ -97,7 +97,8 @@ impl fmt::Display for Kernel {
             writeln!(f, "  p{i} {access} {}", p.format)?;
         }
         self.parts.iter().try_for_each(|part| write!(f, "{part}"))?;
-        f.write_str("}\n")
+        f.write_str("}\n")?;
+        self.texts.iter().try_for_each(|text| write!(f, "{text}"))
     }
 }
 

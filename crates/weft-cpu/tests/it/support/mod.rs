@@ -193,7 +193,7 @@ pub(crate) fn view(param: usize, strides: &[usize], step: usize) -> View {
 
 /// A kernel of parts; its parameters are those of the case.
 pub(crate) fn kernel_of(parts: Vec<Part>) -> Kernel {
-    Kernel { name: "tested".into(), params: Vec::new(), parts }
+    Kernel { name: "tested".into(), params: Vec::new(), parts, texts: Vec::new() }
 }
 
 /// A part without a prologue.
