@@ -17,9 +17,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, Tuning, Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, SourceText, Tuning,
+    Weight,
 };
-use weft_gpu::{Begins, Scheduler, WeightLayout, cuda_hardware, lay_out, slots};
+use weft_gpu::{Binds, Scheduler, ScratchBytes, WeightLayout, cuda_hardware, lay_out, slots};
 use weft_kern::Sizes;
 use weft_render::{COUNTER_BYTES, Content, Grid, Language, Limits, Shader, Slots, Target};
 
@@ -70,7 +71,7 @@ struct Compiled {
     library: Option<Library>,
     /// For each launch of the program, its shaders.
     launches: Vec<Vec<Dispatch>>,
-    scratch: Memory,
+    scratch: BTreeMap<Option<usize>, Memory>,
 }
 
 struct Dispatch {
@@ -81,8 +82,10 @@ struct Dispatch {
     /// The buffer of each slot, and what it holds.
     slots: Vec<BufferId>,
     contents: Vec<Content>,
-    /// Whether the scratch memory is one more slot.
-    scratch: bool,
+    /// Whether each slot is written.
+    written: Vec<bool>,
+    /// The scratch memory that is one more slot, if one is.
+    scratch: Option<Option<usize>>,
     lanes: u32,
     grid: Grid,
 }
@@ -92,6 +95,25 @@ impl Dispatch {
     fn settled(&self) -> impl Iterator<Item = BufferId> {
         let all = self.slots.iter().zip(&self.contents);
         all.filter(|(_, content)| **content == Content::Settled).map(|(id, _)| *id)
+    }
+
+    /// The slot that has the memory of a buffer, settled or not: the one that is written, if one is. A text that a person gave can have
+    /// a buffer in several slots, of which the others get a copy.
+    fn own_slot(&self, buffer: usize, settled: bool) -> Option<usize> {
+        let all = self.slots.iter().zip(&self.contents).enumerate();
+        let is = |(_, (id, content)): &(usize, (&BufferId, &Content))| {
+            (id.0 as usize, **content == Content::Settled) == (buffer, settled)
+        };
+        let own = all.filter(is).map(|(slot, _)| slot);
+        own.min_by_key(|slot| !self.written.get(*slot).copied().unwrap_or(false))
+    }
+
+    /// The slots that get a copy.
+    fn copied(&self) -> impl Iterator<Item = usize> {
+        (0..self.slots.len()).filter(|slot| {
+            let settled = self.contents[*slot] == Content::Settled;
+            self.own_slot(self.slots[*slot].0 as usize, settled) != Some(*slot)
+        })
     }
 }
 
@@ -225,13 +247,13 @@ impl Device for Emulator {
             self.scheduler.shaders(&program.kernels[kernel], slots, &program.max)
         };
         let layout = |id: BufferId| self.buffers[id.0 as usize].weight;
-        let rendered = weft_gpu::render(&self.caps.name, program, layout, Begins::Early, &render)?;
+        let rendered = weft_gpu::render(&self.caps.name, program, layout, Binds::EARLY_CUDA, &render)?;
         // Each text once.
         let mut texts: Vec<Shader> = Vec::new();
         let mut launches = Vec::new();
         for (index, (launch, shaders)) in program.launches.iter().zip(&rendered).enumerate() {
             let dispatch = |shader: &Shader| {
-                let (slots, bound) = slots(program, index, |id| Some(layout(id)?.pieces), Begins::Early);
+                let (slots, bound) = slots(program, index, |id| Some(layout(id)?.pieces), Binds::EARLY_CUDA);
                 let args = launch.args.iter().map(|region| (region.offset, region.values));
                 let args = shader.args(args).ok_or_else(|| DeviceError::Program {
                     launch: index,
@@ -239,7 +261,11 @@ impl Device for Emulator {
                     why: "lies beyond what 32 bits can count".into(),
                 })?;
                 let source = (self.edit)(&shader.source);
-                let known = texts.iter().position(|text| text.source == source);
+                let is_it = |text: &Shader| {
+                    (&text.source, &text.entry, text.shared_bytes)
+                        == (&source, &shader.entry, shader.shared_bytes)
+                };
+                let known = texts.iter().position(is_it);
                 let entry = known.unwrap_or_else(|| {
                     texts.push(Shader { source, ..shader.clone() });
                     texts.len() - 1
@@ -250,24 +276,27 @@ impl Device for Emulator {
                     args,
                     slots: bound,
                     contents: slots.contents,
-                    scratch: shader.scratch_bytes > 0,
+                    written: shader.slots.clone(),
+                    scratch: (shader.scratch_bytes > 0).then(|| ScratchBytes::of(launch.kernel, shader)),
                     lanes: shader.lanes,
                     grid: shader.grid.clone(),
                 })
             };
             launches.push(shaders.iter().map(dispatch).collect::<Result<Vec<_>, DeviceError>>()?);
         }
-        let scratch = texts.iter().map(|text| text.scratch_bytes).max().unwrap_or(0);
+        let mut scratch_bytes = ScratchBytes::default();
+        for (launch, shaders) in program.launches.iter().zip(&rendered) {
+            shaders.iter().for_each(|shader| scratch_bytes.add(launch.kernel, shader));
+        }
+        let mut scratch = BTreeMap::new();
+        for (of, bytes) in scratch_bytes.iter() {
+            scratch.insert(of, self.memory(usize::try_from(bytes).unwrap_or(usize::MAX))?);
+        }
         let library = match texts.is_empty() {
             true => None,
             false => Some(self.library(&texts)?),
         };
-        self.programs.push(Compiled {
-            max: program.max,
-            library,
-            launches,
-            scratch: self.memory(usize::try_from(scratch).unwrap_or(usize::MAX))?,
-        });
+        self.programs.push(Compiled { max: program.max, library, launches, scratch });
         Ok(ProgramId(self.programs.len() as u32 - 1))
     }
 
@@ -295,8 +324,10 @@ impl Device for Emulator {
                 }
             }
             // Counters before chunks.
-            if let Some(chunks) = program.scratch.bytes_mut().get_mut(COUNTER_BYTES as usize..) {
-                chunks.fill(POISON);
+            for scratch in program.scratch.values_mut() {
+                if let Some(chunks) = scratch.bytes_mut().get_mut(COUNTER_BYTES as usize..) {
+                    chunks.fill(POISON);
+                }
             }
             for dispatch in *dispatches {
                 let [wide, high, _] = dispatch.grid.groups(sizes);
@@ -312,12 +343,11 @@ impl Device for Emulator {
                     blocks: [wide, high],
                     seed: *launches,
                 };
+                let of_slot = |slot: usize| &buffers[dispatch.slots[slot].0 as usize].memory;
+                let copies = dispatch.copied().map(|slot| (slot, of_slot(slot).copy()));
+                let mut copies: BTreeMap<usize, Memory> = copies.collect();
                 let mut bound: Vec<Option<&mut Memory>> = dispatch.slots.iter().map(|_| None).collect();
-                let slot = |id: usize, settled: bool| {
-                    let all = dispatch.slots.iter().zip(&dispatch.contents);
-                    let mut is = all.map(|(of, content)| (of.0 as usize, *content == Content::Settled));
-                    is.position(|is| is == (id, settled))
-                };
+                let slot = |id: usize, settled: bool| dispatch.own_slot(id, settled);
                 let live =
                     buffers.iter_mut().enumerate().map(|(id, buffer)| (slot(id, false), &mut buffer.memory));
                 let settled = before.iter_mut().map(|(id, memory)| (slot(id.0 as usize, true), memory));
@@ -326,15 +356,20 @@ impl Device for Emulator {
                         bound[slot] = Some(memory);
                     }
                 }
-                let scratch = dispatch.scratch.then_some(&mut program.scratch);
+                for (slot, memory) in &mut copies {
+                    bound[*slot] = Some(memory);
+                }
+                let scratch = dispatch.scratch.and_then(|of| program.scratch.get_mut(&of));
                 let mut bound: Vec<&mut Memory> = bound.into_iter().flatten().chain(scratch).collect();
                 let mut done =
                     library.launch(&launch, &mut bound.iter_mut().map(|memory| &mut **memory), stacks);
                 if let Some(slot) = bound.iter().position(|memory| !memory.is_sound()) {
                     done = done.and(Err(format!("wrote beside slot {slot}")));
                 }
-                let counters = program.scratch.bytes().iter().take(COUNTER_BYTES as usize);
-                if counters.copied().any(|byte| byte != 0) {
+                let counters = |scratch: &Memory| {
+                    scratch.bytes().iter().take(COUNTER_BYTES as usize).any(|byte| *byte != 0)
+                };
+                if program.scratch.values().any(counters) {
                     done = done.and(Err("left counters that are not 0".into()));
                 }
                 done.map_err(|why| DeviceError::Refused {
@@ -350,6 +385,10 @@ impl Device for Emulator {
 
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {
         Some(&mut self.scheduler)
+    }
+
+    fn text(&self) -> Option<&dyn SourceText> {
+        Some(&self.scheduler)
     }
 
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {

@@ -1,9 +1,10 @@
 //! From a program to a graph: renders kernels, compiles texts, binds launches.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, Program};
-use weft_gpu::{Begins, Render, slots};
+use weft_gpu::{Binds, Render, ScratchBytes, slots};
 use weft_kern::Sizes;
 use weft_render::{Grid, Shader};
 
@@ -33,8 +34,8 @@ pub(crate) struct Compiled {
     stale: bool,
     /// Made when timings are first asked for.
     clock: Option<Clock>,
-    /// The scratch memory that the nodes of a launch share.
-    _scratch: Option<DeviceMemory>,
+    /// The scratch memories that the nodes of a launch share.
+    _scratch: Vec<DeviceMemory>,
 }
 
 /// What of a node depends on a step's sizes.
@@ -51,25 +52,25 @@ pub(crate) fn compile(
     device: &str,
     program: &Program,
     buffers: &Buffers,
-    (begins, render): (Begins, Render<'_>),
+    (binds, render): (Binds, Render<'_>),
     cubins: &mut Cubins,
     threads: usize,
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
     let layout = |id: BufferId| buffers[id].weight;
-    let shaders = weft_gpu::render(device, program, layout, begins, render)?;
+    let shaders = weft_gpu::render(device, program, layout, binds, render)?;
     cubins.make(context, device, shaders.iter().flat_map(|shaders| &**shaders), threads)?;
 
-    let scratch_bytes =
-        shaders.iter().flat_map(|shaders| &**shaders).map(|shader| shader.scratch_bytes).max();
-    let scratch = match usize::try_from(scratch_bytes.unwrap_or(0)) {
-        Ok(0) => None,
-        bytes => {
-            let bytes = bytes.unwrap_or(usize::MAX);
-            let allocated = DeviceMemory::zeroed(context, bytes);
-            Some(allocated.map_err(|failure| error(device, "scratch memory", bytes, &failure))?)
-        }
-    };
+    let mut scratch_bytes = ScratchBytes::default();
+    for (launch, shaders) in program.launches.iter().zip(&shaders) {
+        shaders.iter().for_each(|shader| scratch_bytes.add(launch.kernel, shader));
+    }
+    let mut scratch = BTreeMap::new();
+    for (of, bytes) in scratch_bytes.iter() {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let allocated = DeviceMemory::zeroed(context, bytes);
+        scratch.insert(of, allocated.map_err(|failure| error(device, "scratch memory", bytes, &failure))?);
+    }
     let (mut nodes, mut sized, mut per_launch) = (Vec::new(), Vec::new(), Vec::new());
     for (index, (launch, shaders)) in program.launches.iter().zip(&shaders).enumerate() {
         per_launch.push(shaders.len());
@@ -82,9 +83,10 @@ pub(crate) fn compile(
             let function = cubins.get(shader).ok_or_else(|| fail("is not compiled"))?.clone();
             let regions = launch.args.iter().map(|region| (region.offset, region.values));
             let args = shader.args(regions).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
-            let (_, bound) = slots(program, index, |id| Some(layout(id)?.pieces), begins);
+            let (_, bound) = slots(program, index, |id| Some(layout(id)?.pieces), binds);
             let bound = bound.iter().map(|id| &buffers[*id].memory);
-            let bound = bound.chain(scratch.as_ref().filter(|_| shader.scratch_bytes > 0));
+            let scratch = scratch.get(&ScratchBytes::of(launch.kernel, shader));
+            let bound = bound.chain(scratch.filter(|_| shader.scratch_bytes > 0));
             let mut node_args = vec![words(&args), words(&Shader::sizes(&program.max))];
             node_args.extend(bound.map(|memory| vec![memory.address()]));
             nodes.push(Node {
@@ -109,7 +111,7 @@ pub(crate) fn compile(
         sizes: program.max,
         stale: false,
         clock: None,
-        _scratch: scratch,
+        _scratch: scratch.into_values().collect(),
     })
 }
 

@@ -31,6 +31,17 @@ pub(crate) struct Cubins {
     keeps: bool,
 }
 
+/// What the compiler says of a text, with the lines of the file that it was read from, if a person gave it.
+fn of_text(shader: &Shader, log: &str) -> String {
+    match &shader.given {
+        Some(place) => {
+            let log = weft_nvrtc::with_lines(log, |line| place.of_line(line));
+            format!("its text in CUDA C++ does not compile:\n{log}")
+        }
+        None => log.to_string(),
+    }
+}
+
 impl Cubins {
     /// None yet. Images are kept in files of `folder`, if there is one.
     pub(crate) fn new(card: &Card, folder: Option<&Path>) -> Cubins {
@@ -108,7 +119,8 @@ impl Cubins {
         let nvrtc = nvrtc.as_ref().map_err(Clone::clone)?;
         let architecture = format!("--gpu-architecture={}", self.of(shader));
         let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([architecture.as_str()]).collect();
-        Ok(nvrtc.compile(&shader.source, &options)?.image)
+        let compiled = nvrtc.compile(&shader.source, &options);
+        Ok(compiled.map_err(|log| of_text(shader, &log))?.image)
     }
 
     /// Identifies what a text is compiled to.

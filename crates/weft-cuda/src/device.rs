@@ -142,7 +142,7 @@ impl Device for CudaDevice {
             &caps.name,
             program,
             buffers,
-            (scheduler.begins(), &shaders),
+            (scheduler.binds(), &shaders),
             cubins,
             caps.threads,
         )?;

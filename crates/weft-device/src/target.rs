@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use weft_kern::{Kernel, Sizes};
+
 use crate::hardware::Hardware;
 use crate::ids::BufferId;
 use crate::program::Program;
@@ -15,10 +17,10 @@ pub struct Target {
     pub text: Option<Box<dyn SourceText>>,
 }
 
-/// Renders kernels to the source text that a device compiles.
+/// Renders kernels to the source text that a device compiles, or takes those that they come with.
 pub trait SourceText: fmt::Debug {
-    /// The text of a launch of a program, by its number. `weights` says which buffers hold weights, and
-    /// how many bytes each takes as the device lays it out.
+    /// The text of a launch of a program, by its number, in the form in which a person can give it for the kernel. `weights` says which
+    /// buffers hold weights, and how many bytes each takes as the device lays it out.
     ///
     /// # Errors
     /// Why the device cannot run it.
@@ -31,6 +33,9 @@ pub trait SourceText: fmt::Debug {
         launch: usize,
         weights: &dyn Fn(BufferId) -> Option<u64>,
     ) -> Result<String, String>;
+
+    /// The language of the text that a kernel comes with, if that is what the device runs for it in programs for steps up to `max`.
+    fn given(&self, kernel: &Kernel, max: &Sizes) -> Option<&'static str>;
 
     /// Bytes of scratch memory that a program needs beside its buffers. Launches that cannot be rendered need none.
     fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> Option<u64>) -> u64;

@@ -44,6 +44,8 @@ pub(crate) struct Checked {
     side: Side,
     /// Whether all of its bits were those of the kernel that it replaces.
     same_bits: bool,
+    /// The language of its text, if the device runs that.
+    text: Option<&'static str>,
 }
 
 /// Checks the kernels of plans that a person gave and that are not among `known`, and adds them.
@@ -61,9 +63,10 @@ pub(crate) fn check(
             for replaced in &fusion.replaced {
                 let tokens = fusion.plan.max.tokens;
                 if found(known, replaced, tokens, side).is_none() {
-                    let Found { same_bits } = one(device, &fusion.plan, replaced, side)?;
+                    let Found { same_bits } = one(device, (&fusion.plan, replaced), plans.steps, side)?;
                     let replacement = Arc::clone(&replaced.replacement);
-                    known.push(Checked { replacement, tokens, side, same_bits });
+                    let text = device.text().and_then(|text| text.given(&replacement.by, &fusion.plan.max));
+                    known.push(Checked { replacement, tokens, side, same_bits, text });
                 }
             }
         }
@@ -97,13 +100,15 @@ pub(crate) fn tell(
             );
             return Err(Error::Replacement(why));
         };
-        let mut checked = known.iter().filter(|known| Arc::ptr_eq(&known.replacement, replacement));
-        let bits = match checked.all(|known| known.same_bits) {
+        let checked = || known.iter().filter(|known| Arc::ptr_eq(&known.replacement, replacement));
+        let bits = match checked().all(|known| known.same_bits) {
             true => "the same bits",
             false => "the same within rounding",
         };
+        let text = checked().find_map(|known| known.text);
+        let text = text.map(|language| format!(", with its text in {language},")).unwrap_or_default();
         let note = format!(
-            "the kernel `{name}` replaces `{}`: {bits}, checked on {}",
+            "the kernel `{name}`{text} replaces `{}`: {bits}, checked on {}",
             first.before,
             device.caps().name
         );
@@ -121,20 +126,26 @@ fn found<'k>(known: &'k [Checked], replaced: &Replaced, tokens: usize, side: Sid
     known.iter().find(is_it)
 }
 
-/// Checks one kernel.
-fn one(device: &mut dyn Device, plan: &Plan, replaced: &Replaced, side: Side) -> Result<Found, Error> {
+/// Checks one kernel of a plan, of a model that is compiled for steps of so many tokens.
+fn one(
+    device: &mut dyn Device,
+    (plan, replaced): (&Plan, &Replaced),
+    steps: &[usize],
+    side: Side,
+) -> Result<Found, Error> {
     let mark = Mark::of(device);
     sides::place(device, Some(side));
     // Data that nobody could have known.
     let seed = RandomState::new().hash_one(&replaced.before);
-    let trial = Trial::new(device, plan, replaced, seed);
+    let trial = Trial::new(device, (plan, replaced), steps, seed);
     let found = trial.and_then(|trial| trial.run(device));
     sides::place(device, None);
     mark.into_iter().for_each(|mark| mark.restore(device));
     found
 }
 
-/// Checks that kernels whose bits differ from those of the kernels that they replace are in the plans for steps of all sizes.
+/// Checks that kernels whose bits differ from those of the kernels that they replace, in steps of any size, are in the plans for
+/// steps of all sizes.
 fn of_every_size(plans: Plans<'_>, known: &[Checked]) -> Result<(), Error> {
     for (i, segment) in plans.segments.iter().enumerate() {
         let of = |fusions: &Vec<Arc<Fusion>>| -> BTreeSet<usize> {

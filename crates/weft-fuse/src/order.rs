@@ -39,7 +39,8 @@ pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool, buffers: &[Buffer
         match launches.iter_mut().rev().find(fits) {
             Some((_, launch)) => launch.add(part),
             None => {
-                let kernel = Kernel { name: String::new(), params: Vec::new(), parts: Vec::new(), texts: Vec::new() };
+                let kernel =
+                    Kernel { name: String::new(), params: Vec::new(), parts: Vec::new(), texts: Vec::new() };
                 let mut launch = Launch { kernel, args: Vec::new(), groups: Vec::new() };
                 launch.add(part);
                 launches.push((level, launch));

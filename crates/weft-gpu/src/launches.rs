@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, ParamId, Part};
-use weft_render::{Bound, Content, Refused, Shader, Slots};
+use weft_render::{Bound, Content, Language, Refused, Shader, Slots, given_slots};
 
 use crate::weights::WeightLayout;
 
@@ -26,16 +26,40 @@ pub enum Begins {
     Early,
 }
 
+/// How a device binds the arguments of launches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Binds {
+    /// The language of its texts.
+    pub language: Language,
+    /// When it begins launches.
+    pub begins: Begins,
+}
+
+impl Binds {
+    /// The binding of WGSL, whose launches begin when the one before them has ended.
+    pub const WGSL: Binds = Binds { language: Language::Wgsl, begins: Begins::After };
+    /// The binding of CUDA texts on a card whose launches can begin early.
+    pub const EARLY_CUDA: Binds = Binds { language: Language::Cuda, begins: Begins::Early };
+}
+
 /// The slot of each argument of a launch of a program, and the buffer of each slot: arguments in one buffer share a slot,
-/// but those that are settled have another. `pieces` says which buffers are weights, and in how many pieces.
+/// but those that are settled have another. A kernel that comes with a text has that text's slots, if they can be bound.
+/// `pieces` says which buffers are weights, and in how many pieces.
 pub fn slots(
     program: &Program,
     launch: usize,
     pieces: impl Fn(BufferId) -> Option<u32>,
-    begins: Begins,
+    binds: Binds,
 ) -> (Slots, Vec<BufferId>) {
-    let args = &program.launches[launch].args;
-    let settled = match begins {
+    let KernelLaunch { kernel, args } = &program.launches[launch];
+    let kernel = &program.kernels[*kernel];
+    let given = given_slots(kernel, binds.language, &program.max);
+    if let Some(slots) = given.and_then(|own| as_in_text(kernel, args, own, &pieces, binds.language)) {
+        return slots;
+    }
+    let settled = match binds.begins {
+        // Nobody knows what a text reads before it waits.
+        _ if given.is_some() => vec![false; args.len()],
         Begins::After => vec![false; args.len()],
         Begins::Early => weft_render::settled(|at| bound(program, at), launch),
     };
@@ -49,6 +73,40 @@ pub fn slots(
     }));
     slots.pieces = bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect();
     (slots, bound)
+}
+
+/// The slots of a text, with their buffers. `None` if the arguments of a slot are in several buffers, or a buffer that is written is
+/// in several slots, which graphics APIs do not allow.
+fn as_in_text(
+    kernel: &Kernel,
+    args: &[Region],
+    own: &[usize],
+    pieces: &impl Fn(BufferId) -> Option<u32>,
+    language: Language,
+) -> Option<(Slots, Vec<BufferId>)> {
+    let mut bound: Vec<BufferId> = Vec::new();
+    for (region, slot) in args.iter().zip(own) {
+        match bound.get(*slot) {
+            None if *slot == bound.len() => bound.push(region.buffer),
+            Some(known) if *known == region.buffer => {}
+            _ => return None,
+        }
+    }
+    let written = |buffer: BufferId| {
+        let mut all = args.iter().zip(&kernel.params);
+        all.any(|(region, param)| region.buffer == buffer && param.access == Access::Write)
+    };
+    let is_again = |(slot, buffer): (usize, &BufferId)| bound[..slot].contains(buffer) && written(*buffer);
+    if language == Language::Wgsl && bound.iter().enumerate().any(is_again) || own.len() != args.len() {
+        return None;
+    }
+    let content = |id: &BufferId| if pieces(*id).is_some() { Content::Weight } else { Content::Open };
+    let slots = Slots {
+        of: own.to_vec(),
+        contents: bound.iter().map(content).collect(),
+        pieces: bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect(),
+    };
+    Some((slots, bound))
 }
 
 /// A launch's kernel, and where its arguments are.
@@ -71,7 +129,7 @@ pub fn render(
     device: &str,
     program: &Program,
     layout: impl Fn(BufferId) -> Option<WeightLayout>,
-    begins: Begins,
+    binds: Binds,
     render: Render<'_>,
 ) -> Result<Rendered, DeviceError> {
     let mut known: BTreeMap<(usize, Slots), Arc<[Shader]>> = BTreeMap::new();
@@ -83,7 +141,7 @@ pub fn render(
             kernel: kernel.name.clone(),
             why,
         })?;
-        let (slots, _) = slots(program, index, |id| Some(layout(id)?.pieces), begins);
+        let (slots, _) = slots(program, index, |id| Some(layout(id)?.pieces), binds);
         let rendered = match known.entry((launch.kernel, slots)) {
             Entry::Occupied(known) => Arc::clone(known.get()),
             Entry::Vacant(new) => {

@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use weft_device::{BufferId, Departure, DeviceError, Order, Program, Scheduled, SourceText, Tuning};
 use weft_kern::{Kernel, Sizes};
-use weft_render::{Refused, Shader, Slots, Target};
+use weft_render::{Refused, Shader, Slots, Target, as_given, given_slots};
 
-use crate::launches::{Begins, slots};
+use crate::launches::{Begins, Binds, slots};
 use crate::schedule_file::ScheduleFile;
+use crate::scratch::ScratchBytes;
 
 /// Chooses the schedules of a GPU's kernels, and renders them.
 #[derive(Clone, Debug)]
@@ -35,14 +36,16 @@ impl Scheduler {
         self.renderer.render(kernel, slots, max)
     }
 
-    /// When its target begins the launches of a program.
-    pub fn begins(&self) -> Begins {
-        if self.renderer.target().limits.dependent_launch { Begins::Early } else { Begins::After }
+    /// How its target binds the launches of a program, and when it begins them.
+    pub fn binds(&self) -> Binds {
+        let Target { language, limits } = self.renderer.target();
+        let begins = if limits.dependent_launch { Begins::Early } else { Begins::After };
+        Binds { language: *language, begins }
     }
 
     fn slots(&self, program: &Program, launch: usize, weights: &dyn Fn(BufferId) -> Option<u64>) -> Slots {
         let limits = &self.renderer.target().limits;
-        slots(program, launch, |id| Some(limits.pieces(weights(id)?)), self.begins()).0
+        slots(program, launch, |id| Some(limits.pieces(weights(id)?)), self.binds()).0
     }
 }
 
@@ -100,19 +103,31 @@ impl SourceText for Scheduler {
         weights: &dyn Fn(BufferId) -> Option<u64>,
     ) -> Result<String, String> {
         let kernel = &program.kernels[program.launches[launch].kernel];
-        let shaders = self.shaders(kernel, &self.slots(program, launch, weights), &program.max);
-        let shaders = shaders.map_err(|refused| refused.to_string())?;
-        Ok(shaders.into_iter().map(|shader| shader.source).collect::<Vec<_>>().join("\n"))
+        let slots = self.slots(program, launch, weights);
+        let shaders = self.shaders(kernel, &slots, &program.max).map_err(|refused| refused.to_string())?;
+        let language = self.renderer.target().language;
+        let text = |shader: Shader| match as_given(kernel, &slots, &program.max, language, &shader) {
+            Some(given) => given.to_string(),
+            None => shader.source,
+        };
+        Ok(shaders.into_iter().map(text).collect())
+    }
+
+    fn given(&self, kernel: &Kernel, max: &Sizes) -> Option<&'static str> {
+        let language = self.renderer.target().language;
+        given_slots(kernel, language, max).map(|_| language.name())
     }
 
     fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> Option<u64>) -> u64 {
         let launches = program.launches.iter().enumerate();
         let slots = launches.map(|(at, launch)| (launch.kernel, self.slots(program, at, weights)));
         let distinct: BTreeSet<(usize, Slots)> = slots.collect();
-        let shaders = distinct
-            .iter()
-            .filter_map(|(kernel, slots)| self.shaders(&program.kernels[*kernel], slots, &program.max).ok());
-        shaders.flatten().map(|shader| shader.scratch_bytes).max().unwrap_or(0)
+        let mut scratch = ScratchBytes::default();
+        for (kernel, slots) in distinct {
+            let shaders = self.shaders(&program.kernels[kernel], &slots, &program.max);
+            shaders.iter().flatten().for_each(|shader| scratch.add(kernel, shader));
+        }
+        scratch.total()
     }
 }
 

@@ -10,9 +10,26 @@ use weft_render::Shader;
 /// Stack of a compiling thread: parsers recurse into expressions.
 const STACK: usize = 8 << 20;
 
-/// What has been compiled so far, by text.
+/// What has been compiled so far.
 #[derive(Debug)]
-pub struct CompiledTexts<T>(BTreeMap<String, T>);
+pub struct CompiledTexts<T>(BTreeMap<Key, T>);
+
+/// What is compiled: a text, and with it all that a compiler or driver is told. That of a rendered text follows from the text; a
+/// person can give one text with several heads, or that of a rendered one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    source: String,
+    /// The entry point, the access of each buffer and the workgroup memory of a text that a person gave.
+    given: Option<(String, Vec<bool>, u32, bool)>,
+}
+
+impl Key {
+    fn of(shader: &Shader) -> Key {
+        let Shader { source, entry, slots, shared_bytes, own_architecture, given, .. } = shader;
+        let head = || (entry.clone(), slots.clone(), *shared_bytes, *own_architecture);
+        Key { source: source.clone(), given: given.as_ref().map(|_| head()) }
+    }
+}
 
 impl<T> Default for CompiledTexts<T> {
     fn default() -> CompiledTexts<T> {
@@ -23,7 +40,7 @@ impl<T> Default for CompiledTexts<T> {
 impl<T: Send> CompiledTexts<T> {
     /// What a shader was compiled to, if it has been [made](CompiledTexts::make).
     pub fn get(&self, shader: &Shader) -> Option<&T> {
-        self.0.get(&shader.source)
+        self.0.get(&Key::of(shader))
     }
 
     /// Compiles the shaders that are new, on up to `threads` threads. Returns whether there were any.
@@ -36,9 +53,9 @@ impl<T: Send> CompiledTexts<T> {
         threads: usize,
         compile: impl Fn(&Shader) -> Result<T, DeviceError> + Sync,
     ) -> Result<bool, DeviceError> {
-        let new: BTreeMap<&str, &Shader> = shaders
+        let new: BTreeMap<Key, &Shader> = shaders
             .filter(|shader| self.get(shader).is_none())
-            .map(|shader| (shader.source.as_str(), shader))
+            .map(|shader| (Key::of(shader), shader))
             .collect();
         let count = new.len();
         // Nothing panics while it holds a lock.
@@ -66,7 +83,7 @@ impl<T: Send> CompiledTexts<T> {
         work();
         let made = made.into_inner().unwrap_or_else(|e| e.into_inner());
         for (shader, result) in made {
-            self.0.insert(shader.source.clone(), result?);
+            self.0.insert(Key::of(shader), result?);
         }
         Ok(count > 0)
     }
@@ -76,6 +93,7 @@ impl<T: Send> CompiledTexts<T> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use weft_kern::TextPlace;
     use weft_render::Grid;
 
     use super::*;
@@ -93,6 +111,7 @@ mod tests {
             sizes_read: [false; 4],
             grid: Grid { wide: 1, parts: Vec::new() },
             dependent: false,
+            given: None,
         }
     }
 
@@ -112,6 +131,22 @@ mod tests {
         assert_eq!(calls.into_inner(), 3);
         assert_eq!(shaders.iter().filter_map(|s| texts.get(s)).collect::<Vec<_>>(), [&1, &2, &1, &3]);
         assert_eq!(texts.get(&shader("dddd")), None);
+    }
+
+    #[test]
+    fn a_given_text_is_compiled_by_itself() {
+        let calls = AtomicUsize::new(0);
+        let compile = |_: &Shader| Ok(calls.fetch_add(1, Ordering::Relaxed));
+        let own = shader("a");
+        let given = Shader { given: Some(TextPlace::default()), ..own.clone() };
+        let elsewhere = Shader { given: Some(TextPlace { line: 7, ..TextPlace::default() }), ..own.clone() };
+        let written = Shader { slots: vec![true], ..given.clone() };
+        let more = Shader { shared_bytes: 1 << 16, ..given.clone() };
+        let mut texts = CompiledTexts::default();
+        texts.make([&own, &given, &elsewhere, &written, &more].into_iter(), 1, compile).unwrap();
+        assert_eq!(calls.into_inner(), 4, "the same text from another line is the same");
+        assert_ne!(texts.get(&own), texts.get(&given));
+        assert_eq!(texts.get(&given), texts.get(&elsewhere));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use weft_kern::{Dim, Sizes};
 
+use crate::limits::Limits;
+
 /// The workgroups of a launch, by the sizes of the step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grid {
@@ -76,6 +78,14 @@ impl Groups {
 }
 
 impl Grid {
+    /// Workgroups along the first axis on a GPU with these limits: a power of two.
+    pub(crate) const fn wide(limits: &Limits) -> u32 {
+        match limits.groups {
+            0 => 1,
+            groups => 1 << groups.ilog2(),
+        }
+    }
+
     /// Workgroups of all parts; saturates.
     pub(crate) fn all(&self, sizes: &Sizes) -> u64 {
         self.parts.iter().fold(0, |all: u64, part| all.saturating_add(part.count(sizes)))

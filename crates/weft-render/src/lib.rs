@@ -31,6 +31,7 @@
 mod checksum;
 mod code;
 mod dialect;
+mod given;
 mod grid;
 mod limits;
 mod lower;
@@ -44,6 +45,7 @@ mod shader;
 
 pub use checksum::checksum;
 pub use dialect::cuda::{BLOCKS_POOL, CUDA_OPTIONS, DYNAMIC_POOL};
+pub use given::{as_given, given_slots};
 pub use grid::{Chunks, Grid, Groups};
 pub use limits::{Language, Limits, Target};
 pub use refused::{Refused, Why};

@@ -1,5 +1,7 @@
 //! What kernels are rendered for: a language, and a GPU's limits.
 
+use weft_kern::TextLanguage;
+
 /// A language and a GPU.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Target {
@@ -18,6 +20,21 @@ pub enum Language {
     /// CUDA C++ for NVRTC, to be compiled with [`CUDA_OPTIONS`](crate::CUDA_OPTIONS). `subgroup`
     /// must be 32 or `None`; kernels for others are refused.
     Cuda,
+}
+
+impl Language {
+    /// The language of texts in files.
+    pub(crate) const fn in_files(self) -> TextLanguage {
+        match self {
+            Language::Wgsl => TextLanguage::Wgsl,
+            Language::Cuda => TextLanguage::Cuda,
+        }
+    }
+
+    /// Its name, for people.
+    pub const fn name(self) -> &'static str {
+        self.in_files().name()
+    }
 }
 
 /// The limits and features of a GPU that decide how kernels are rendered.

@@ -213,7 +213,7 @@ impl<'a> Job<'a> {
             return Err((None, too_much()));
         }
         let groups = spaces.iter().map(|(.., groups)| *groups);
-        let grid = Grid { wide: 1 << limits.groups.max(1).ilog2(), parts: groups.collect() };
+        let grid = Grid { wide: Grid::wide(limits), parts: groups.collect() };
         let needed = grid.all(max);
         if needed > u64::from(grid.wide) * u64::from(grid.wide) {
             return Err((None, Why::Groups { needed, limit: limits.groups }));
@@ -357,7 +357,7 @@ fn too_much() -> Why {
 }
 
 /// What each slot holds; slots are numbered without a gap.
-fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
+pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
     let Slots { of, contents, pieces } = slots;
     let count = of.iter().map(|s| s + 1).max().unwrap_or(0);
     if of.len() != kernel.params.len() || count != contents.len() || count != pieces.len() {

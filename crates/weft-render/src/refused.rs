@@ -49,6 +49,16 @@ pub enum Why {
     /// A schedule that does not fit the kernel or the GPU.
     #[error("the schedule is not legal: {0}")]
     Schedule(String),
+    /// A text that a person gave cannot be launched.
+    #[error("its text in {language}, {place}: {why}")]
+    Given {
+        /// The text's language.
+        language: &'static str,
+        /// The line of its head, and the file.
+        place: String,
+        /// What was found, and what can be.
+        why: String,
+    },
     /// The kernel does something that cannot be rendered.
     #[error("cannot render a kernel that {0}")]
     Form(String),

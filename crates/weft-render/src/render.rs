@@ -8,6 +8,7 @@ use crate::dialect::Dialect;
 use crate::dialect::cuda::{Cuda, WARP};
 use crate::dialect::print::print;
 use crate::dialect::wgsl::Wgsl;
+use crate::given;
 use crate::limits::{Language, Limits, Target};
 use crate::lower::{Job, Step};
 use crate::refused::{Refused, Why};
@@ -17,13 +18,16 @@ use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::waves::choose;
 use crate::shader::{Shader, Slots};
 
-/// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule. Returns
+/// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule, unless it comes with a text. Returns
 /// its shaders, which must be launched one after another. `slots` says where its parameters are
 /// bound.
 ///
 /// # Errors
 /// [`Refused`], naming the limit that the kernel exceeds.
 pub fn render(kernel: &Kernel, slots: &Slots, max: &Sizes, target: &Target) -> Result<Vec<Shader>, Refused> {
+    if let Some(given) = given::shaders(kernel, slots, max, target)? {
+        return Ok(given);
+    }
     let chosen = choose(kernel, max, &target.limits, &TunedSchedules::default());
     render_with(kernel, slots, &fitting(kernel, chosen, max, &target.limits)?, max, target)
 }
@@ -62,6 +66,7 @@ pub fn render_with(
             own_architecture: module.uses_warpgroups(),
             sizes_read: module.sizes_read(),
             dependent: module.dependent,
+            given: None,
             slots: module
                 .slots
                 .iter()

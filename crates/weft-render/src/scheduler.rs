@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_kern::{Kernel, Sizes};
 
+use crate::given;
 use crate::limits::{Limits, Target};
 use crate::refused::Refused;
 use crate::render::{fits, fitting, render_with};
@@ -59,11 +60,14 @@ impl Scheduler {
         !matches!(self.trial, Trial::Nothing)
     }
 
-    /// Renders a kernel like [`render`](crate::render()), with its chosen schedule.
+    /// Renders a kernel like [`render`](crate::render()), with its chosen schedule. A text that it comes with has none.
     ///
     /// # Errors
     /// As for `render`.
     pub fn render(&self, kernel: &Kernel, slots: &Slots, max: &Sizes) -> Result<Vec<Shader>, Refused> {
+        if let Some(given) = given::shaders(kernel, slots, max, &self.target)? {
+            return Ok(given);
+        }
         let tried = match &self.trial {
             Trial::Schedules(tried) => tried.get(&Key::new(kernel, max)).cloned(),
             Trial::Nothing | Trial::Departures(_) => None,
@@ -104,8 +108,11 @@ impl Scheduler {
     }
 
     /// A kernel's schedule in programs for steps up to `max`, without a trial; `None` if the kernel
-    /// cannot be rendered.
+    /// cannot be rendered, or comes with a text.
     pub fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
+        if given::given_slots(kernel, self.target.language, max).is_some() {
+            return None;
+        }
         Some(self.chosen(kernel, max, self.limits()).ok()?.to_string())
     }
 

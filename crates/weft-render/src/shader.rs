@@ -14,7 +14,7 @@
 //! `r` is row `r % 16` of tile `r / 16`, and the last tile is padded to sixteen rows. Everything
 //! else is laid out as its [`Format`](weft_kern::Format) says. Buffers are padded to whole words.
 
-use weft_kern::{Sizes, Sym};
+use weft_kern::{Sizes, Sym, TextPlace};
 
 use crate::grid::Grid;
 
@@ -57,6 +57,9 @@ pub struct Shader {
     pub own_architecture: bool,
     /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.
     pub sizes_read: [bool; 4],
+    /// Where the text was read, if a person gave it: then nothing is known of what it does, and it is compiled with all checks that
+    /// its compiler has.
+    pub given: Option<TextPlace>,
 }
 
 impl Shader {

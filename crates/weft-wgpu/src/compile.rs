@@ -1,11 +1,12 @@
 //! From a program to launches that can be encoded: renders kernels, compiles shaders, binds
 //! buffers.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program};
-use weft_gpu::{Begins, Render, slots};
+use weft_gpu::{Binds, Render, ScratchBytes, slots};
 use weft_kern::Sizes;
 use weft_render::{Grid, Shader, args_words};
 
@@ -57,7 +58,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled, DeviceError> {
     program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
     let layout = |id: BufferId| buffers[id].weight;
-    let shaders = weft_gpu::render(&context.name, program, layout, Begins::After, render)?;
+    let shaders = weft_gpu::render(&context.name, program, layout, Binds::WGSL, render)?;
     pipelines.make(context, shaders.iter().flat_map(|shaders| &**shaders), threads)?;
     prepare(context, program, &shaders, buffers, pipelines)
 }
@@ -70,8 +71,11 @@ pub(crate) fn prepare(
     buffers: &Buffers,
     pipelines: &Pipelines,
 ) -> Result<Compiled, DeviceError> {
-    let scratch = shaders.iter().flat_map(|shaders| &**shaders).map(|shader| shader.scratch_bytes).max();
-    let binder = Binder::new(context, program, scratch.unwrap_or(0))?;
+    let mut scratch = ScratchBytes::default();
+    for (launch, shaders) in program.launches.iter().zip(shaders) {
+        shaders.iter().for_each(|shader| scratch.add(launch.kernel, shader));
+    }
+    let binder = Binder::new(context, program, &scratch)?;
     let dispatch = |(index, launch): (usize, &KernelLaunch), shader: &Shader| {
         let fail = |why: &str| {
             let kernel = shader.name.clone();
@@ -82,9 +86,10 @@ pub(crate) fn prepare(
             .args(launch.args.iter().map(|region| (region.offset, region.values)))
             .ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
         let pieces = |id: BufferId| Some(buffers[id].weight?.pieces);
-        let (_, bound) = slots(program, index, pieces, Begins::After);
+        let (_, bound) = slots(program, index, pieces, Binds::WGSL);
         let bound = bound.iter().flat_map(|id| buffers[*id].memory.pieces());
-        let scratch = binder.scratch.as_ref().filter(|_| shader.scratch_bytes > 0);
+        let scratch = binder.scratch.get(&ScratchBytes::of(launch.kernel, shader));
+        let scratch = scratch.filter(|_| shader.scratch_bytes > 0);
         let bindings = binder.bind(index, pipeline, &args, bound.chain(scratch))?;
         Ok(Dispatch { pipeline: pipeline.raw.clone(), bindings, grid: shader.grid.clone() })
     };
@@ -112,13 +117,17 @@ struct Binder<'a> {
     args: wgpu::Buffer,
     /// Bytes between the `args` of two launches.
     apart: usize,
-    /// The scratch memory that the shaders of a launch share, if any do. Launches run one after
+    /// The scratch memories that the shaders of a launch share, if any do. Launches run one after
     /// another.
-    scratch: Option<wgpu::Buffer>,
+    scratch: BTreeMap<Option<usize>, wgpu::Buffer>,
 }
 
 impl<'a> Binder<'a> {
-    fn new(context: &'a Context, program: &Program, scratch: u64) -> Result<Binder<'a>, DeviceError> {
+    fn new(
+        context: &'a Context,
+        program: &Program,
+        scratch: &ScratchBytes,
+    ) -> Result<Binder<'a>, DeviceError> {
         let uniform = |bytes: usize| {
             let described = wgpu::BufferDescriptor {
                 label: None,
@@ -128,6 +137,10 @@ impl<'a> Binder<'a> {
             };
             context.checked("arguments", bytes, || context.device.create_buffer(&described))
         };
+        let made = |(of, bytes): (Option<usize>, u64)| {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            Ok((of, buffers::create(context, bytes, usize::MAX)?))
+        };
         let params = program.kernels.iter().map(|kernel| kernel.params.len()).max().unwrap_or(0);
         let align = context.device.limits().min_uniform_buffer_offset_alignment as usize;
         let apart = (4 * args_words(params)).next_multiple_of(align.max(4));
@@ -136,10 +149,7 @@ impl<'a> Binder<'a> {
             sizes: uniform(size_of_val(&Shader::sizes(&program.max)))?,
             args: uniform(apart * program.launches.len().max(1))?,
             apart,
-            scratch: match usize::try_from(scratch) {
-                Ok(0) => None,
-                bytes => Some(buffers::create(context, bytes.unwrap_or(usize::MAX), usize::MAX)?),
-            },
+            scratch: scratch.iter().map(made).collect::<Result<_, DeviceError>>()?,
         })
     }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use weft_device::DeviceError;
 use weft_gpu::CompiledTexts;
+use weft_kern::TextPlace;
 use weft_render::Shader;
 use wgpu::{BindGroupLayout, BindGroupLayoutEntry, BindingType, BufferBindingType, ComputePipeline};
 
@@ -68,23 +69,27 @@ fn build(
     shader: &Shader,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Pipeline, DeviceError> {
-    let Shader { name, source, entry, slots, .. } = shader;
+    let Shader { name, source, entry, slots, given, .. } = shader;
     let device = &context.device;
     let described =
         wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
     let options = wgpu::PipelineCompilationOptions {
-        // Shaders write workgroup memory before they read it.
-        zero_initialize_workgroup_memory: false,
+        // Rendered shaders write workgroup memory before they read it.
+        zero_initialize_workgroup_memory: given.is_some(),
         ..Default::default()
     };
-    context.checked(&format!("the kernel `{name}`"), 0, || {
-        // SAFETY: this leaves out wgpu's checks of indices, loops and divisions. All shaders come
-        // from the renderer. It never divides by 0; its loops are bounded by the kernel's constants
-        // and the step's sizes; its indices are within their buffers for every program that
-        // `Program::verify` accepts and sizes up to the program's, which `compile` and `replay`
-        // check; and it clamps indices that come from the step's data.
-        let module =
-            unsafe { device.create_shader_module_trusted(described, wgpu::ShaderRuntimeChecks::unchecked()) };
+    let module = match given {
+        Some(place) => given_module(context, shader, place)?,
+        None => context.checked(&format!("the kernel `{name}`"), 0, || {
+            // SAFETY: this leaves out wgpu's checks of indices, loops and divisions. All shaders that nobody gave come
+            // from the renderer. It never divides by 0; its loops are bounded by the kernel's constants
+            // and the step's sizes; its indices are within their buffers for every program that
+            // `Program::verify` accepts and sizes up to the program's, which `compile` and `replay`
+            // check; and it clamps indices that come from the step's data.
+            unsafe { device.create_shader_module_trusted(described, wgpu::ShaderRuntimeChecks::unchecked()) }
+        })?,
+    };
+    let built = context.checked(&format!("the kernel `{name}`"), 0, || {
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: None,
             entries: &entries(slots),
@@ -103,7 +108,50 @@ fn build(
             cache,
         });
         Pipeline { raw, layout }
-    })
+    });
+    match given {
+        // What a person wrote and no driver takes is not a bug of ours.
+        Some(place) => built.map_err(|error| of_given(context, shader, place, 0, &error.to_string())),
+        None => built,
+    }
+}
+
+/// A text that a person gave, with all of wgpu's checks in it.
+///
+/// # Errors
+/// [`DeviceError::Kernel`] with the line of its file, if it is not valid.
+fn given_module(
+    context: &Context,
+    shader: &Shader,
+    place: &TextPlace,
+) -> Result<wgpu::ShaderModule, DeviceError> {
+    let described = wgpu::ShaderModuleDescriptor {
+        label: Some(&shader.name),
+        source: wgpu::ShaderSource::Wgsl(shader.source.as_str().into()),
+    };
+    let mut module = None;
+    let made = context
+        .checked("a text", 0, || module.insert(context.device.create_shader_module(described)).clone());
+    let error = match made {
+        Err(error @ DeviceError::Refused { .. }) => error,
+        other => return other,
+    };
+    let Some(module) = module else { return Err(error) };
+    // The first message has the place; those that follow are notes on it.
+    let info = pollster::block_on(module.get_compilation_info());
+    let message = info.messages.into_iter().next();
+    let line = message.as_ref().and_then(|message| message.location).map_or(0, |at| at.line_number as usize);
+    let why = message.map_or_else(|| error.to_string(), |message| message.message);
+    Err(of_given(context, shader, place, line, &why))
+}
+
+/// An error of a text that a person gave. Line 0 is its head.
+fn of_given(context: &Context, shader: &Shader, place: &TextPlace, line: usize, why: &str) -> DeviceError {
+    DeviceError::Kernel {
+        device: context.name.clone(),
+        kernel: shader.name.clone(),
+        why: format!("its text in WGSL, {}: {why}", place.of_line(line)),
+    }
 }
 
 /// The layout of the bindings: `args`, `sizes`, and then the slots.

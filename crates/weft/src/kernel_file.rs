@@ -20,5 +20,6 @@ pub(crate) fn kernel_file(path: &str) -> Result<Arc<Replacement>, String> {
     if text.len() as u64 > LIMIT {
         return Err(format!("it is larger than {} MiB", LIMIT >> 20));
     }
-    parse_replacement(&text).map(Arc::new).map_err(|error| error.to_string())
+    let kernel = parse_replacement(&text).map_err(|error| error.to_string())?;
+    Ok(Arc::new(kernel.of_file(path)))
 }

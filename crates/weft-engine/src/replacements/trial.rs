@@ -1,8 +1,9 @@
 //! One kernel on the device, beside the one that it replaces and the interpreter.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use weft_device::{Device, KernelLaunch, Program, ProgramId, Region, Weight};
+use weft_device::{BufferId, Device, KernelLaunch, Program, ProgramId, Region, Weight};
 use weft_fuse::Replaced;
 use weft_kern::{Access, Anchor, Bar, Buffer, Format, Kernel, Plan, Sizes, Source, interp};
 use weft_random::Random;
@@ -22,6 +23,12 @@ const POISON: [u8; 2] = [0xff, 0x00];
 /// Weights of more values are decoded row by row.
 const MOST_DECODED: usize = 1 << 20;
 
+/// Bytes between the arguments in a buffer, and after the last one, which nothing may write.
+const BETWEEN: usize = 64;
+
+/// What they are filled with.
+const UNTOUCHED: u8 = 0xa5;
+
 /// What a check found of a kernel that is right.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
@@ -36,11 +43,28 @@ pub(super) struct Trial<'a> {
     /// The largest step.
     max: Sizes,
     args: Vec<Arg>,
+    /// The buffers that can be read back.
+    held: Vec<Held>,
     /// The kernel to replace, and the one that takes its place.
     programs: [ProgramId; 2],
+    /// The latter as programs for shorter steps have it, and their most tokens. A text may be for these alone.
+    shorter: Vec<(usize, ProgramId)>,
 }
 
+/// A buffer with arguments that are no weights.
+struct Held {
+    id: BufferId,
+    /// What it holds before a run.
+    bytes: Vec<u8>,
+    /// Where arguments that are written lie in it.
+    written: Vec<Range<usize>>,
+}
+
+/// Stands for the buffer of the arguments in the arena until it is made.
+const ARENA: BufferId = BufferId(u32::MAX);
+
 /// An argument.
+#[derive(Clone)]
 struct Arg {
     region: Region,
     format: Format,
@@ -53,14 +77,15 @@ struct Arg {
 type Outputs = Vec<(Vec<u8>, Vec<bool>)>;
 
 impl<'a> Trial<'a> {
-    /// Makes arguments for the first call of the kernel in its plan.
+    /// Makes arguments for the first call of the kernel in its plan. Those that are in one buffer there, its arena, are here, since texts
+    /// that come with a kernel rely on it. The model is compiled for steps of so many tokens.
     ///
     /// # Errors
     /// If it cannot be checked; those of the device.
     pub(super) fn new(
         device: &mut dyn Device,
-        plan: &Plan,
-        replaced: &'a Replaced,
+        (plan, replaced): (&Plan, &'a Replaced),
+        steps: &[usize],
         seed: u64,
     ) -> Result<Trial<'a>, Error> {
         let kernels = [&replaced.replacement.replaced, &replaced.replacement.by];
@@ -77,8 +102,14 @@ impl<'a> Trial<'a> {
             call.iter().flat_map(|call| &call.args).map(|b| &plan.buffers[*b]).collect();
         let values: Vec<usize> = buffers.iter().map(|buffer| buffer.values(&max).unwrap_or(0)).collect();
         let mut random = Random::new(seed);
-        let mut args = Vec::with_capacity(buffers.len());
+        let mut args: Vec<Arg> = Vec::with_capacity(buffers.len());
+        let (mut held, mut arena) = (Vec::new(), Held::new());
+        let own: Vec<usize> = call.iter().flat_map(|call| &call.args).copied().collect();
         for (p, buffer) in buffers.iter().enumerate() {
+            if let Some(first) = own[..p].iter().position(|other| *other == own[p]) {
+                args.push(args[first].clone());
+                continue;
+            }
             let (format, access) = (buffer.format, kernels[1].params[p].access);
             let row_len = buffer.shape.last().unwrap_or(1).max(1);
             let bytes = match access {
@@ -91,27 +122,45 @@ impl<'a> Trial<'a> {
             };
             let bytes = Arc::new(bytes);
             let is_weight = matches!(buffer.source, Source::Weight(_));
-            let id = match (format, is_weight) {
-                (Format::Ggml(ty), true) => {
+            let (id, offset) = match (format, &buffer.source) {
+                (Format::Ggml(ty), Source::Weight(_)) => {
                     let bytes = Arc::<Vec<u8>>::clone(&bytes);
-                    device.pack(Weight { ty, rows: values[p] / row_len, row_len, bytes, tiles: None })?
+                    let weight = Weight { ty, rows: values[p] / row_len, row_len, bytes, tiles: None };
+                    (device.pack(weight)?, 0)
                 }
+                (_, Source::Arena(_)) => (ARENA, arena.add(&bytes, access)),
                 _ => {
-                    let id = device.alloc(bytes.len())?;
-                    device.write(id, 0, &bytes)?;
-                    id
+                    let mut own = Held::new();
+                    let offset = own.add(&bytes, access);
+                    own.alloc(device)?;
+                    let id = own.id;
+                    held.push(own);
+                    (id, offset)
                 }
             };
-            let region = Region { buffer: id, offset: 0, values: values[p] };
+            let region = Region { buffer: id, offset, values: values[p] };
             args.push(Arg { region, format, access, is_weight, bytes });
         }
-        let mut compiled = |kernel: &Kernel| {
+        if !arena.bytes.is_empty() {
+            arena.alloc(device)?;
+            args.iter_mut()
+                .filter(|arg| arg.region.buffer == ARENA)
+                .for_each(|arg| arg.region.buffer = arena.id);
+            held.push(arena);
+        }
+        let mut compiled = |kernel: &Kernel, max: Sizes| {
             let launches =
                 vec![KernelLaunch { kernel: 0, args: args.iter().map(|arg| arg.region).collect() }];
             device.compile(&Program { max, kernels: vec![Arc::new(kernel.clone())], launches })
         };
-        let programs = [compiled(kernels[0])?, compiled(kernels[1])?];
-        Ok(Trial { replaced, seed, max, args, programs })
+        let programs = [compiled(kernels[0], max)?, compiled(kernels[1], max)?];
+        let mut shorter = Vec::new();
+        if !kernels[1].texts.is_empty() {
+            for tokens in steps.iter().copied().filter(|tokens| *tokens < max.tokens) {
+                shorter.push((tokens, compiled(kernels[1], sizes_of(&max, tokens))?));
+            }
+        }
+        Ok(Trial { replaced, seed, max, args, held, programs, shorter })
     }
 
     /// Runs both in steps of several sizes.
@@ -128,21 +177,33 @@ impl<'a> Trial<'a> {
             let [expected, few] = self.both(device, &sizes)?;
             self.compare(&few, &sizes)?;
             same_bits &= expected.iter().zip(&few).all(|(expected, few)| agrees(expected, few));
-            if let Some(p) = few.iter().zip(&found).position(|(few, all)| !agrees(few, all)) {
-                return Err(self.wrong(format!(
-                    "the bits of a token depend on the size of its step: those of p{} differ in steps of {tokens} and of {} tokens \
-                     (random data with seed {})",
-                    self.written(p),
-                    self.max.tokens,
-                    self.seed
-                )));
+            self.agree(&few, &found, tokens)?;
+        }
+        for (most, program) in &self.shorter {
+            for tokens in FEW.into_iter().filter(|tokens| tokens < most).chain([*most]) {
+                let few = self.outputs(device, *program, &self.sizes(tokens))?;
+                self.agree(&few, &found, tokens)?;
             }
         }
         Ok(Found { same_bits })
     }
 
+    /// Checks that a token has the same bits in a step of so many tokens as in the largest one.
+    fn agree(&self, few: &Outputs, all: &Outputs, tokens: usize) -> Result<(), Error> {
+        match few.iter().zip(all).position(|(few, all)| !agrees(few, all)) {
+            None => Ok(()),
+            Some(p) => Err(self.wrong(format!(
+                "the bits of a token depend on the size of its step: those of p{} differ in steps of {tokens} and of {} tokens \
+                 (random data with seed {})",
+                self.written(p),
+                self.max.tokens,
+                self.seed
+            ))),
+        }
+    }
+
     fn sizes(&self, tokens: usize) -> Sizes {
-        Sizes { tokens, rows: self.max.rows.min(tokens), ..self.max }
+        sizes_of(&self.max, tokens)
     }
 
     /// What both write in a step.
@@ -163,30 +224,78 @@ impl<'a> Trial<'a> {
     }
 
     /// What one writes in a step.
+    ///
+    /// # Errors
+    /// If it writes beside its outputs; those of the device.
     fn outputs(&self, device: &mut dyn Device, program: ProgramId, sizes: &Sizes) -> Result<Outputs, Error> {
-        let outputs = || self.args.iter().filter(|arg| arg.access == Access::Write);
-        let mut run = |poison: u8| -> Result<Vec<Vec<u8>>, Error> {
-            for arg in outputs() {
-                device.write(arg.region.buffer, 0, &vec![poison; arg.bytes.len()])?;
-            }
-            device.replay(program, sizes)?;
-            device.wait()?;
-            let read = |arg: &Arg| {
-                let mut bytes = vec![0; arg.bytes.len()];
-                device.read(arg.region.buffer, 0, &mut bytes).map(|()| bytes)
-            };
-            Ok(outputs().map(read).collect::<Result<_, _>>()?)
-        };
-        let [first, second] = [run(POISON[0])?, run(POISON[1])?];
+        let [first, second] =
+            [POISON[0], POISON[1]].map(|poison| self.run_with(device, program, sizes, poison));
         let written = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| a == b).collect();
-        Ok(first
+        Ok(first?
             .into_iter()
-            .zip(second)
+            .zip(second?)
             .map(|(a, b)| {
                 let written = written(&a, &b);
                 (a, written)
             })
             .collect())
+    }
+
+    /// The bytes of all outputs after a step before which they were filled with this.
+    fn run_with(
+        &self,
+        device: &mut dyn Device,
+        program: ProgramId,
+        sizes: &Sizes,
+        poison: u8,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        for held in &self.held {
+            for range in &held.written {
+                device.write(held.id, range.start, &vec![poison; range.len()])?;
+            }
+        }
+        device.replay(program, sizes)?;
+        device.wait()?;
+        let mut all = Vec::with_capacity(self.held.len());
+        for held in &self.held {
+            let mut bytes = vec![0; held.bytes.len()];
+            device.read(held.id, 0, &mut bytes)?;
+            if let Some(byte) = held.wrong(&bytes) {
+                // What is wrong now would be wrong in the next run, too.
+                device.write(held.id, 0, &held.bytes)?;
+                return Err(self.wrong(format!(
+                    "it writes beside its results in {}: {}",
+                    step(sizes),
+                    self.place(held, byte)
+                )));
+            }
+            all.push((held.id, bytes));
+        }
+        let read = |arg: &Arg| {
+            let bytes =
+                all.iter().find(|(id, _)| *id == arg.region.buffer).map_or(&[][..], |(_, bytes)| bytes);
+            bytes
+                .get(arg.region.offset..)
+                .and_then(|bytes| bytes.get(..arg.bytes.len()))
+                .unwrap_or(&[])
+                .to_vec()
+        };
+        Ok(self.args.iter().filter(|arg| arg.access == Access::Write).map(read).collect())
+    }
+
+    /// What is at a byte of a buffer that should not be written.
+    fn place(&self, held: &Held, byte: usize) -> String {
+        let begins = |arg: &Arg| arg.region.buffer == held.id && arg.region.offset <= byte;
+        let before = self.args.iter().enumerate().filter(|(_, arg)| begins(arg));
+        match before.max_by_key(|(_, arg)| arg.region.offset) {
+            Some((p, arg)) if byte < arg.region.offset + arg.bytes.len() => {
+                format!("byte {} of p{p}, which it only reads", byte - arg.region.offset)
+            }
+            Some((p, arg)) => {
+                format!("{} bytes beyond the end of p{p}", byte - arg.region.offset - arg.bytes.len())
+            }
+            None => format!("byte {byte} of a buffer"),
+        }
     }
 
     /// The parameter of an output.
@@ -256,6 +365,43 @@ impl<'a> Trial<'a> {
     fn wrong(&self, why: String) -> Error {
         of(self.replaced, why)
     }
+}
+
+impl Held {
+    fn new() -> Held {
+        Held { id: ARENA, bytes: Vec::new(), written: Vec::new() }
+    }
+
+    /// Appends an argument. Returns where it begins.
+    fn add(&mut self, bytes: &[u8], access: Access) -> usize {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        if access == Access::Write {
+            self.written.push(begin..self.bytes.len());
+        }
+        let end = (self.bytes.len() + BETWEEN).next_multiple_of(BETWEEN);
+        self.bytes.resize(end, UNTOUCHED);
+        begin
+    }
+
+    /// Makes it on the device.
+    fn alloc(&mut self, device: &mut dyn Device) -> Result<(), Error> {
+        self.id = device.alloc(self.bytes.len())?;
+        Ok(device.write(self.id, 0, &self.bytes)?)
+    }
+
+    /// The first byte that is not what it was and is not for a result.
+    fn wrong(&self, found: &[u8]) -> Option<usize> {
+        let mut differ =
+            self.bytes.iter().zip(found).enumerate().filter(|(_, (before, after))| before != after);
+        let is_written = |at: usize| self.written.iter().any(|range| range.contains(&at));
+        differ.find(|(at, _)| !is_written(*at)).map(|(at, _)| at)
+    }
+}
+
+/// A step of so many tokens, of a program for steps up to `max`.
+fn sizes_of(max: &Sizes, tokens: usize) -> Sizes {
+    Sizes { tokens, rows: max.rows.min(tokens), ..*max }
 }
 
 /// A value that is wrong.

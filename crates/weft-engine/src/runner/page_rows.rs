@@ -61,9 +61,12 @@ impl Runner {
     pub(crate) fn numbers(&mut self) -> String {
         let Runner { device, variants, shared, .. } = self;
         let mut orders: BTreeSet<Order> = BTreeSet::new();
+        // In what order texts that a person gave add up is known to nobody.
+        let mut texts: BTreeSet<&str> = BTreeSet::new();
         if let Some(tuning) = device.tuning() {
             for program in variants.used().classes.iter().flat_map(|class| &class.programs) {
                 for kernel in &program.kernels {
+                    texts.extend(kernel.texts.iter().map(|text| text.source.as_str()));
                     let schedule = tuning.schedule(kernel, &program.max);
                     orders.extend(schedule.into_iter().flat_map(|schedule| tuning.orders(kernel, &schedule)));
                 }
@@ -71,6 +74,7 @@ impl Runner {
         }
         let states = shared.states.iter().map(|(name, state)| (name, state.row_bytes));
         let numbers = &device.caps().hardware.numbers;
-        format!("{numbers:?} {orders:?} {PAGE} rows of {:?}", states.collect::<Vec<_>>())
+        let own = if texts.is_empty() { String::new() } else { format!(" {texts:?}") };
+        format!("{numbers:?} {orders:?} {PAGE} rows of {:?}{own}", states.collect::<Vec<_>>())
     }
 }

@@ -84,11 +84,11 @@ impl Forward for Renderer {
             "renderer",
             program,
             |id| layouts.get(&id).copied(),
-            scheduler.begins(),
+            scheduler.binds(),
             &shaders,
         )?;
         let text = |shaders: &Arc<[weft_render::Shader]>| {
-            shaders.iter().map(|shader| shader.source.as_str()).collect::<Vec<_>>().join("\n")
+            shaders.iter().map(|shader| shader.source.as_str()).collect::<String>()
         };
         let mut given = given.lock().unwrap();
         given.texts.push(rendered.iter().map(text).collect());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use weft_device::{KernelLaunch, Region};
-use weft_gpu::{Begins, slots};
+use weft_gpu::{Binds, slots};
 use weft_kern::{Dim, Machine, parse_plan};
 use weft_render::{Grid, Groups, Shader};
 
@@ -59,7 +59,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
     let launches: Vec<KernelLaunch> = std::iter::once(launch(0, 64)).chain(more).collect();
     let max = Sizes { tokens: 8, ..Sizes::default() };
     let program = Program { max, kernels: vec![kernel], launches };
-    assert_eq!(slots(&program, 0, |_| None, Begins::After).0.of, [0, 0]);
+    assert_eq!(slots(&program, 0, |_| None, Binds::WGSL).0.of, [0, 0]);
     let shader = Shader {
         name: "by hand".into(),
         source: TEXT.into(),
@@ -71,6 +71,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
         own_architecture: false,
         sizes_read: [true; 4],
         dependent: false,
+        given: None,
         grid: Grid {
             wide: 8,
             parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, more: 0, times: 1, chunks: None }],
@@ -192,6 +193,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         own_architecture: false,
         sizes_read: [true; 4],
         dependent: false,
+        given: None,
         grid: Grid { wide: 1, parts: vec![] },
     };
     let made = device.pipelines.make(&device.context, [&shader].into_iter(), 1);

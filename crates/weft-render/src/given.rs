@@ -1,0 +1,152 @@
+//! Texts that a person gives, as shaders, and the renderer's own in the form in which they can be given.
+//!
+//! A given text is bound and launched like a rendered one. What its head says is checked here, since a wrong number could ask for
+//! more than a GPU has; what the text does is for the language's compiler to check, and for whoever runs the kernel.
+
+use std::iter;
+
+use weft_kern::{Anchor, GivenText, Kernel, Sizes, TextGroups, TextHead, TextLanguage};
+
+use crate::grid::{Grid, Groups};
+use crate::limits::{Language, Limits, Target};
+use crate::lower::held_slots;
+use crate::refused::{Refused, Why};
+use crate::shader::{STATIC_SHARED_BYTES, Shader, Slots};
+
+/// The slots of a kernel's parameters, if it comes with texts in this language for programs up to `max`. Then those run.
+pub fn given_slots<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> Option<&'k [usize]> {
+    Some(&of(kernel, language, max).next()?.head.slots)
+}
+
+/// A rendered shader of a kernel in the form in which a person can give it, for programs up to `max`; `None` if the kernel cannot be
+/// given.
+pub fn as_given(
+    kernel: &Kernel,
+    slots: &Slots,
+    max: &Sizes,
+    language: Language,
+    shader: &Shader,
+) -> Option<GivenText> {
+    if kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_))) {
+        return None;
+    }
+    let groups = |of: &Groups| {
+        let Groups { axis, inner, tile, more, times, chunks } = *of;
+        chunks.is_none().then_some(TextGroups { axis, inner, tile, more, times })
+    };
+    let language = language.in_files();
+    let is_cuda = language == TextLanguage::Cuda;
+    Some(GivenText {
+        language,
+        head: TextHead {
+            tokens: max.tokens.max(1),
+            entry: shader.entry.clone(),
+            lanes: if is_cuda { shader.lanes } else { 0 },
+            groups: shader.grid.parts.iter().map(groups).collect::<Option<_>>()?,
+            slots: slots.of.clone(),
+            shared_bytes: if is_cuda { shader.dynamic_bytes() } else { 0 },
+            scratch_bytes: shader.scratch_bytes,
+            own_architecture: shader.own_architecture,
+        },
+        source: shader.source.clone(),
+        place: shader.given.clone().unwrap_or_default(),
+    })
+}
+
+/// The shaders of the texts that a kernel comes with, if there are any for this language and programs up to `max`.
+pub(crate) fn shaders(
+    kernel: &Kernel,
+    slots: &Slots,
+    max: &Sizes,
+    target: &Target,
+) -> Result<Option<Vec<Shader>>, Refused> {
+    let texts = of(kernel, target.language, max).map(|text| {
+        let refused = |why| Refused { kernel: kernel.name.clone(), part: None, why };
+        shader(kernel, text, slots, max, &target.limits).map_err(refused)
+    });
+    let shaders: Vec<Shader> = texts.collect::<Result<_, _>>()?;
+    Ok(if shaders.is_empty() { None } else { Some(shaders) })
+}
+
+/// The texts of a kernel for programs up to `max`, which run one after another: those for the fewest tokens that suffice.
+fn of<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> impl Iterator<Item = &'k GivenText> {
+    let (language, needed) = (language.in_files(), max.tokens);
+    let fits = move |text: &&GivenText| text.language == language && text.head.tokens >= needed;
+    let all = || kernel.texts.iter().map(AsRef::as_ref).filter(fits);
+    let least = all().map(|text| text.head.tokens).min();
+    all().filter(move |text| Some(text.head.tokens) == least)
+}
+
+fn shader(
+    kernel: &Kernel,
+    text: &GivenText,
+    slots: &Slots,
+    max: &Sizes,
+    limits: &Limits,
+) -> Result<Shader, Why> {
+    let TextHead { entry, lanes, groups, slots: own, shared_bytes, scratch_bytes, own_architecture, .. } =
+        &text.head;
+    let fail = |why: String| Why::Given { language: text.language.name(), place: text.place.of_line(0), why };
+    if *own != slots.of {
+        let list = |slots: &[usize]| slots.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        return Err(fail(format!(
+            "slots={} cannot be bound: parameters in one slot have to be in one buffer, and in WGSL a buffer that is written in one \
+             slot only; slots={} can be",
+            list(own),
+            list(&slots.of)
+        )));
+    }
+    let held = held_slots(kernel, slots)?;
+    let scratch = (*scratch_bytes > 0).then_some(true);
+    let bound: Vec<bool> =
+        held.iter().flat_map(|slot| iter::repeat_n(slot.written, slot.pieces as usize)).collect();
+    let buffers: Vec<bool> = bound.into_iter().chain(scratch).collect();
+    if buffers.len() > limits.storage_buffers as usize {
+        return Err(Why::Buffers { needed: buffers.len(), limit: limits.storage_buffers });
+    }
+    if *lanes > limits.invocations {
+        return Err(fail(format!(
+            "lanes={lanes}, and the GPU has at most {} in a workgroup",
+            limits.invocations
+        )));
+    }
+    let most = limits.most_shared_bytes;
+    if *shared_bytes > most {
+        return Err(fail(format!("shared={shared_bytes}, and the GPU has {most} bytes of workgroup memory")));
+    }
+    if (1..=STATIC_SHARED_BYTES).contains(shared_bytes) {
+        return Err(fail(format!(
+            "shared={shared_bytes}, but the text declares up to {STATIC_SHARED_BYTES} bytes itself, and the launch gives only more"
+        )));
+    }
+    if *scratch_bytes > limits.binding_bytes || scratch_bytes % 4 != 0 {
+        return Err(fail(format!(
+            "scratch={scratch_bytes}, which needs to be whole words and at most {} bytes",
+            limits.binding_bytes
+        )));
+    }
+    let part = |of: &TextGroups| {
+        let TextGroups { axis, inner, tile, more, times } = *of;
+        Groups { axis, inner, tile, more, times, chunks: None }
+    };
+    let grid = Grid { wide: Grid::wide(limits), parts: groups.iter().map(part).collect() };
+    let needed = grid.all(max);
+    if needed > u64::from(grid.wide) * u64::from(grid.wide) {
+        return Err(Why::Groups { needed, limit: limits.groups });
+    }
+    Ok(Shader {
+        name: kernel.name.clone(),
+        source: text.source.clone(),
+        entry: entry.clone(),
+        slots: buffers,
+        lanes: (*lanes).max(1),
+        shared_bytes: *shared_bytes,
+        scratch_bytes: *scratch_bytes,
+        grid,
+        // Nothing proves that it waits where it must.
+        dependent: false,
+        own_architecture: *own_architecture,
+        sizes_read: [true; 4],
+        given: Some(text.place.clone()),
+    })
+}
