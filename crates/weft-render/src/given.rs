@@ -5,7 +5,7 @@
 
 use std::iter;
 
-use weft_kern::{Anchor, GivenText, Kernel, Sizes, TextGroups, TextHead, TextLanguage};
+use weft_kern::{Anchor, GivenText, Kernel, Sizes, TextGroups, TextHead, TextLanguage, TextPlace};
 
 use crate::grid::{Grid, Groups};
 use crate::limits::{Language, Limits, Target};
@@ -18,7 +18,7 @@ pub fn given_slots<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> O
     Some(&of(kernel, language, max).next()?.head.slots)
 }
 
-/// A rendered shader of a kernel in the form in which a person can give it, for programs up to `max`; `None` if the kernel cannot be
+/// A shader of a kernel in the form in which a person can give it, for programs up to `max`, or did; `None` if the kernel cannot be
 /// given.
 pub fn as_given(
     kernel: &Kernel,
@@ -27,6 +27,9 @@ pub fn as_given(
     language: Language,
     shader: &Shader,
 ) -> Option<GivenText> {
+    if let Some(place) = &shader.given {
+        return kernel.texts.iter().find(|text| text.place == *place).map(|text| GivenText::clone(text));
+    }
     if kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_))) {
         return None;
     }
@@ -49,7 +52,7 @@ pub fn as_given(
             own_architecture: shader.own_architecture,
         },
         source: shader.source.clone(),
-        place: shader.given.clone().unwrap_or_default(),
+        place: TextPlace::default(),
     })
 }
 

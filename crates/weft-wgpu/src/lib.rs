@@ -31,6 +31,7 @@ mod compile;
 mod context;
 mod device;
 mod error;
+mod given;
 mod hardware;
 mod limits;
 mod macos;

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use weft_device::DeviceError;
 use weft_gpu::CompiledTexts;
-use weft_kern::TextPlace;
 use weft_render::Shader;
 use wgpu::{BindGroupLayout, BindGroupLayoutEntry, BindingType, BufferBindingType, ComputePipeline};
 
 use crate::adapter::Adapter;
 use crate::context::Context;
+use crate::given;
 use crate::pipeline_cache::CacheFile;
 
 /// A compiled shader.
@@ -79,7 +79,7 @@ fn build(
         ..Default::default()
     };
     let module = match given {
-        Some(place) => given_module(context, shader, place)?,
+        Some(place) => given::module(context, shader, place)?,
         None => context.checked(&format!("the kernel `{name}`"), 0, || {
             // SAFETY: this leaves out wgpu's checks of indices, loops and divisions. All shaders that nobody gave come
             // from the renderer. It never divides by 0; its loops are bounded by the kernel's constants
@@ -109,48 +109,12 @@ fn build(
         });
         Pipeline { raw, layout }
     });
-    match given {
-        // What a person wrote and no driver takes is not a bug of ours.
-        Some(place) => built.map_err(|error| of_given(context, shader, place, 0, &error.to_string())),
-        None => built,
-    }
-}
-
-/// A text that a person gave, with all of wgpu's checks in it.
-///
-/// # Errors
-/// [`DeviceError::Kernel`] with the line of its file, if it is not valid.
-fn given_module(
-    context: &Context,
-    shader: &Shader,
-    place: &TextPlace,
-) -> Result<wgpu::ShaderModule, DeviceError> {
-    let described = wgpu::ShaderModuleDescriptor {
-        label: Some(&shader.name),
-        source: wgpu::ShaderSource::Wgsl(shader.source.as_str().into()),
-    };
-    let mut module = None;
-    let made = context
-        .checked("a text", 0, || module.insert(context.device.create_shader_module(described)).clone());
-    let error = match made {
-        Err(error @ DeviceError::Refused { .. }) => error,
-        other => return other,
-    };
-    let Some(module) = module else { return Err(error) };
-    // The first message has the place; those that follow are notes on it.
-    let info = pollster::block_on(module.get_compilation_info());
-    let message = info.messages.into_iter().next();
-    let line = message.as_ref().and_then(|message| message.location).map_or(0, |at| at.line_number as usize);
-    let why = message.map_or_else(|| error.to_string(), |message| message.message);
-    Err(of_given(context, shader, place, line, &why))
-}
-
-/// An error of a text that a person gave. Line 0 is its head.
-fn of_given(context: &Context, shader: &Shader, place: &TextPlace, line: usize, why: &str) -> DeviceError {
-    DeviceError::Kernel {
-        device: context.name.clone(),
-        kernel: shader.name.clone(),
-        why: format!("its text in WGSL, {}: {why}", place.of_line(line)),
+    match (built, given) {
+        // What a person wrote and wgpu does not take is no bug of ours.
+        (Err(DeviceError::Refused { why, .. }), Some(place)) => {
+            Err(given::error(context, shader, place, 0, &why))
+        }
+        (built, _) => built,
     }
 }
 

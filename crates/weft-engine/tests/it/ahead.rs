@@ -116,6 +116,12 @@ fn scheduler() -> Scheduler {
     Scheduler::open("a card", target, None)
 }
 
+/// What is shown of a kernel, without the lines between which a person can give each text.
+fn without_heads(shown: &str) -> String {
+    let is_text = |line: &&str| !line.starts_with("cuda tokens=") && *line != "end\n";
+    shown.split_inclusive('\n').filter(is_text).collect()
+}
+
 #[test]
 fn explained_texts_are_those_that_run() {
     for name in ["glm-tiny-q4_0", "llama-tiny-q6_k"] {
@@ -140,7 +146,8 @@ fn explained_texts_are_those_that_run() {
             };
             let plans = explain(graph, &options).unwrap();
             let shown = plans.iter().flat_map(|plan| plan.sources(&target).unwrap());
-            let shown: BTreeSet<String> = shown.flat_map(Result::unwrap).collect();
+            let shown: BTreeSet<String> =
+                shown.flat_map(Result::unwrap).map(|text| without_heads(&text)).collect();
             let ran: BTreeSet<String> = ran.iter().flatten().cloned().collect();
             assert!(shown.len() > 5, "{} texts", shown.len());
             assert!(

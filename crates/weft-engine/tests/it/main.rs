@@ -7,6 +7,7 @@ mod collect;
 mod emulator;
 mod failures;
 mod generation;
+mod given_texts;
 mod golden;
 mod gpu;
 mod launches;

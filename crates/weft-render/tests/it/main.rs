@@ -2,6 +2,7 @@
 
 mod cuda;
 mod files;
+mod given;
 mod graphs;
 mod plans;
 mod refusals;
