@@ -111,7 +111,15 @@ impl Cubins {
             let _ = file.write(&image);
         }
         let what = format!("the kernel `{}`", shader.name);
-        load(&image).map_err(|failure| error(device, &what, image.len(), &failure))
+        load(&image).map_err(|failure| match &shader.given {
+            // What a person wrote and the driver does not take is no bug of ours.
+            Some(place) => DeviceError::Kernel {
+                device: device.to_string(),
+                kernel: shader.name.clone(),
+                why: format!("its text in CUDA C++, {}: {}", place.of_line(0), failure.why),
+            },
+            None => error(device, &what, image.len(), &failure),
+        })
     }
 
     fn compile(&self, shader: &Shader) -> Result<Vec<u8>, String> {

@@ -11,7 +11,7 @@ use crate::grid::{Grid, Groups};
 use crate::limits::{Language, Limits, Target};
 use crate::lower::held_slots;
 use crate::refused::{Refused, Why};
-use crate::shader::{STATIC_SHARED_BYTES, Shader, Slots};
+use crate::shader::{STATIC_SHARED_BYTES, Shader, Slots, args_words};
 
 /// The slots of a kernel's parameters, if it comes with texts in this language for programs up to `max`. Then those run.
 pub fn given_slots<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> Option<&'k [usize]> {
@@ -139,7 +139,10 @@ fn shader(
     }
     Ok(Shader {
         name: kernel.name.clone(),
-        source: text.source.clone(),
+        source: match text.language {
+            TextLanguage::Wgsl => text.source.clone(),
+            TextLanguage::Cuda => with_signature(text, args_words(kernel.params.len()), &buffers),
+        },
         entry: entry.clone(),
         slots: buffers,
         lanes: (*lanes).max(1),
@@ -152,4 +155,29 @@ fn shader(
         sizes_read: [true; 4],
         given: Some(text.place.clone()),
     })
+}
+
+/// A CUDA text that does not compile unless its entry point has the parameters that a launch passes: the driver would read others from
+/// beyond them. Where the text is not CUDA, on the emulator, they have other types.
+fn with_signature(text: &GivenText, args_words: usize, buffers: &[bool]) -> String {
+    let GivenText { head, source, .. } = text;
+    let pointer = |written: &bool| if *written { ", unsigned int*" } else { ", const unsigned int*" };
+    let pointers: String = buffers.iter().map(pointer).collect();
+    let signature = format!("void (*)(Args, Sizes{pointers})");
+    let (entry, end) = (&head.entry, source.lines().count() + 1);
+    format!(
+        "{}
+#ifdef __CUDACC_RTC__
+#undef static_assert
+template <class A, class B> struct weft_same {{ static constexpr bool value = false; }};
+template <class A> struct weft_same<A, A> {{ static constexpr bool value = true; }};
+#line {end}
+static_assert(weft_same<decltype(&{entry}), {signature}>::value, \"the type of {entry} has to be {signature}\");
+#line {end}
+static_assert(sizeof(Args) == {bytes} && sizeof(Sizes) == 16, \"Args has to be {bytes} bytes, and Sizes 16\");
+#endif
+",
+        source.trim_end_matches('\n'),
+        bytes = 4 * args_words,
+    )
 }

@@ -65,15 +65,41 @@ fn the_example_in_cuda_compiles_for_all_cards() {
         nvrtc.compile(&source, &options).unwrap();
     }
 
-    // A mistake is said with the line of the file.
+    // A mistake is said with the line of the file: parameters that are not those of a launch, with that of the text's end.
     let text = std::fs::read_to_string(root("docs/kernels/down_in_cuda.kernel")).unwrap();
-    let wrong = text.replace("const unsigned int column = (number", "const unsigned int column = (numbers");
-    let line = 1 + wrong.lines().position(|line| line.contains("numbers")).unwrap();
-    let wrong = parse_replacement(&wrong).unwrap().of_file("wrong.kernel").by;
-    let shader = shader(&wrong, (9, 0));
-    let log = nvrtc.compile(&shader.source, &CUDA_OPTIONS).unwrap_err();
-    let log = with_lines(&log, |line| shader.given.as_ref().unwrap().of_line(line));
-    assert!(log.starts_with(&format!("line {line} of wrong.kernel: error: identifier \"numbers\"")), "{log}");
+    let line_of = |what: &str| 1 + text.lines().position(|line| line.contains(what)).unwrap();
+    let (column, end) = (line_of("const unsigned int column ="), text.lines().count());
+    let of_entry = "static assertion failed with \"the type of down_by_thread has to be void (*)(Args, Sizes, const unsigned int*, \
+                    const unsigned int*, const unsigned int*, unsigned int*)\"";
+    for (from, to, line, said) in [
+        ("column = (number", "column = (numbers", column, "identifier \"numbers\" is undefined"),
+        (
+            "  unsigned int* __restrict__ b3",
+            "  unsigned int* __restrict__ b3, unsigned int more",
+            end,
+            of_entry,
+        ),
+        ("  const unsigned int* __restrict__ b0,", "  unsigned int* __restrict__ b0,", end, of_entry),
+        (
+            "__launch_bounds__(64) down_by_thread",
+            "__launch_bounds__(64) other",
+            end,
+            "identifier \"down_by_thread\" is undefined",
+        ),
+        (
+            "int words[16]",
+            "int words[64]",
+            end,
+            "static assertion failed with \"Args has to be 64 bytes, and Sizes 16\"",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let wrong = parse_replacement(&text.replacen(from, to, 1)).unwrap().of_file("wrong.kernel").by;
+        let shader = shader(&wrong, (9, 0));
+        let log = nvrtc.compile(&shader.source, &CUDA_OPTIONS).unwrap_err();
+        let log = with_lines(&log, |line| shader.given.as_ref().unwrap().of_line(line));
+        assert!(log.contains(&format!("line {line} of wrong.kernel: error: {said}")), "{log}");
+    }
 }
 
 /// A rendered text, given, is launched as it was.
@@ -97,6 +123,8 @@ fn a_rendered_text_can_be_given() {
         for (rendered, again) in rendered.iter().zip(&again) {
             let of = |shader: &Shader| {
                 let Shader { source, entry, slots, scratch_bytes, own_architecture, .. } = shader.clone();
+                // What checks the parameters of CUDA texts follows.
+                let source = source.split("#ifdef __CUDACC_RTC__").next().map(str::to_string);
                 (source, entry, slots, scratch_bytes, own_architecture, shader.dynamic_bytes())
             };
             assert_eq!(of(rendered), of(again));
