@@ -157,7 +157,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
     knob(MODEL, "kernel", Kind::Kernels, COMPILE)
-        .help("File with a kernel that replaces one of the compiler's; it is checked against the interpreter first; may be given more than once"),
+        .help("File with a kernel that replaces one of the compiler's, and its texts for GPUs; it is checked against the interpreter first; may be given more than once"),
     knob(MODEL, "lora", Kind::Adapters, COMPILE).value_name("FILE[:SCALE]")
         .help("LoRA adapter to add to the model, a GGUF file, and what its additions are multiplied by, 1 unless given; may be given more than once"),
     knob(MODEL, "no-tuned", Kind::Flag, TUNED).env("WEFT_NO_TUNED")
@@ -397,7 +397,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(OUTPUT, "plan", Kind::Flag, &["explain"])
         .help("Print graphs and plans in their text form"),
     knob(OUTPUT, "source", Kind::Flag, &["explain"])
-        .help("Print the source code of each kernel; needs a GPU, such as --device gpu or cuda"),
+        .help("Print the source code of each kernel, as a file of --kernel can have it; needs a GPU, such as --device gpu or cuda"),
     knob(OUTPUT, "dot", Kind::Path("FILE"), &["explain"])
         .help("Write a graph before rewriting, and its kernels, in Graphviz format; `-` for standard output"),
     knob(OUTPUT, "html", Kind::Path("FILE"), &["explain"])

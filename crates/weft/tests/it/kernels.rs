@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use crate::support::{Folder, model, weft};
+use crate::support::{Folder, has_gpu, model, weft};
 
-/// The worked example of `docs/kernels.md`, and the model that it is for.
+/// The worked examples of `docs/kernels.md`, and the model that they are for.
 const EXAMPLE: &str = include_str!("../../../../docs/kernels/down_by_slot.kernel");
+const WGSL: &str = include_str!("../../../../docs/kernels/down_in_wgsl.kernel");
 const MODEL: &str = "glm-tiny-q4_0";
 
 #[test]
@@ -61,4 +62,82 @@ fn a_file_that_is_no_kernel_is_refused_with_its_line() {
     assert!(said.contains(&format!("line {line}: unknown instruction `plus`")), "{said}");
     assert!(refused(&[0xff, 0xfe]).contains("cannot read it: stream did not contain valid UTF-8"));
     assert!(refused(&vec![b'#'; (1 << 20) + 1]).contains("it is larger than 1 MiB"));
+}
+
+#[test]
+fn a_text_is_shown_profiled_and_ablated() {
+    if !has_gpu() {
+        return;
+    }
+    let folder = Folder::new();
+    let (model, file) = (model(MODEL), folder.join("down.kernel"));
+    let (model, file) = (model.to_str().unwrap(), file.to_str().unwrap());
+    fs::write(file, WGSL).unwrap();
+    let given = [model, "--device", "gpu", "--kernel", file];
+    let text = &WGSL[WGSL.find("wgsl tokens").unwrap()..];
+
+    let shown = weft(["explain", "--layer", "1", "--source"].iter().chain(&given)).run().ok();
+    let (_, after) = shown.split_once("  down_by_lane ").expect("explain shows the kernel");
+    assert!(after.contains(text), "{after}");
+    let small = ["--no-cache", "--batch", "8", "--context", "64", "-n", "2"];
+    let profiled = weft(["profile", "--with-source"].iter().chain(&given).chain(&small)).run();
+    let said = "the kernel `down_by_lane`, with its text in WGSL, replaces `select_sum_256x256_q4_0&dot_256x256_q4_0`: the same";
+    assert!(profiled.err.contains(said), "{}", profiled.err);
+    let shown = profiled.ok();
+    assert!(shown.contains("down_by_lane") && shown.contains(text), "{shown}");
+    let ablate = ["ablate", "--knobs", "kernel.replace=off", "-p", "4", "-d", "2", "-r", "2", "--markdown"];
+    let table = weft(ablate.iter().chain(&given).chain(&small)).run().ok();
+    assert!(table.contains("| `kernel.replace=off` | "), "{table}");
+
+    // A mistake is said with the line of the file.
+    let line = 1 + WGSL.lines().position(|line| line.contains("let column =")).unwrap();
+    fs::write(file, WGSL.replace("let column = (number", "let column = (numbers")).unwrap();
+    let out = folder.join("out.f32");
+    let logits = ["logits", "--tokens", "1", "--out", out.to_str().unwrap()];
+    let said = weft(logits.iter().chain(&given)).run().failed(1);
+    assert!(said.contains(&format!("its text in WGSL, line {line} of {file}: ")), "{said}");
+    assert!(!out.exists());
+}
+
+/// What `explain --source` prints for both kinds of steps, in a file of `--kernel`.
+#[test]
+fn printed_texts_can_be_pasted() {
+    if !has_gpu() {
+        return;
+    }
+    let folder = Folder::new();
+    let (model, file) = (model(MODEL), folder.join("pasted.kernel"));
+    let model = model.to_str().unwrap();
+    let mut pasted = WGSL[..WGSL.find("wgsl tokens").unwrap()].to_string();
+    for step in ["decode", "prefill"] {
+        let all = ["explain", model, "--layer", "1", "--device", "gpu", "--source", "--step", step];
+        let shown = weft(all).run().ok();
+        let (_, after) = shown.split_once("  select_sum_256x256_q4_0&dot_256x256_q4_0 ").unwrap();
+        let text = &after[after.find("wgsl tokens=").unwrap()..];
+        pasted += &text[..text.find("\nend\n").unwrap() + 5];
+    }
+    fs::write(&file, &pasted).unwrap();
+    let logits = |kernel: &[&str], out: &str| {
+        let out = folder.join(out);
+        let tokens = [
+            "logits",
+            model,
+            "--tokens",
+            "1,2,3,4,5",
+            "--device",
+            "gpu",
+            "--no-cache",
+            "--out",
+            out.to_str().unwrap(),
+        ];
+        let ran = weft(tokens.iter().chain(kernel)).run();
+        (ran.err.clone(), ran.ok(), fs::read(&out).unwrap())
+    };
+    let (_, _, expected) = logits(&[], "plain.f32");
+    let (said, _, found) = logits(&["--kernel", file.to_str().unwrap()], "pasted.f32");
+    assert!(
+        said.contains("with its text in WGSL, replaces") && said.contains(": the same bits, checked"),
+        "{said}"
+    );
+    assert!(expected == found);
 }
