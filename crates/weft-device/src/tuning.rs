@@ -13,7 +13,7 @@ use crate::error::DeviceError;
 /// A device whose schedules can be varied.
 pub trait Tuning {
     /// The schedule of a kernel in programs for steps up to `max` while nothing is being tried: one that was kept, or the device's own
-    /// choice. `None` if the device cannot run the kernel.
+    /// choice. `None` if the device cannot run the kernel, or runs a text that it comes with.
     fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String>;
 
     /// Schedules one step away from this one, in one of its choices each. The device can run all of them.

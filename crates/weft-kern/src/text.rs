@@ -8,10 +8,12 @@
 //! line with its language and how it is launched, the text itself, and the line `end`.
 
 mod given;
+mod line;
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse_plan, parse_replacement};
+pub use line::ParseError;
+pub use parse::{parse_plan, parse_replacement};
 
 /// Words that printing and parsing share.
 mod words {

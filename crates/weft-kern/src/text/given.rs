@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_ir::{Dim, Sym};
 
-use super::parse::{Attrs, ParseError, number};
+use super::line::{Attrs, ParseError, number};
 use crate::given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};
 use crate::kernel::Param;
 
@@ -177,9 +177,8 @@ fn one(term: &str) -> Option<TextGroups> {
             all.times = all.times.checked_mul(times)?;
             continue;
         }
-        if all.axis.known().is_none() {
-            return None;
-        }
+        // At most one size.
+        all.axis.known()?;
         let times = all.times;
         all = TextGroups { times, ..tiles(factor)? };
     }
@@ -224,7 +223,6 @@ fn outside(text: &str, at: char) -> Vec<&str> {
 mod tests {
     use weft_ir::Sizes;
 
-    use super::*;
     use crate::parse_replacement;
 
     const KERNEL: &str = "  p0 read f32

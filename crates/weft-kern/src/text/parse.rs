@@ -6,6 +6,7 @@ use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
 use weft_quant::GgmlType;
 
 use super::given::Lines;
+use super::line::{Attrs, ParseError, Parsed, number, split};
 use super::words;
 use crate::kernel::{
     Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, Part, Pick,
@@ -14,18 +15,6 @@ use crate::kernel::{
 use crate::plan::{Buffer, Call, Plan, Source};
 use crate::replacement::Replacement;
 use crate::verify::verify;
-
-/// Why a text is not a plan.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}")]
-pub struct ParseError {
-    /// Line number, from 1; 0 for the plan as a whole.
-    pub line: usize,
-    /// What was expected and found.
-    pub why: String,
-}
-
-type Parsed<T> = Result<T, String>;
 
 /// Reads one plan. Lines that begin with `#` are comments.
 ///
@@ -377,59 +366,4 @@ fn dims_of(text: &str) -> Parsed<Vec<Dim>> {
         None => number(d, "").map(Dim::Const),
     })
     .collect()
-}
-
-pub(super) fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T> {
-    let digits = text.trim().strip_prefix(prefix);
-    digits
-        .and_then(|d| d.parse().ok())
-        .ok_or_else(|| format!("expected `{prefix}` and a number, found `{text}`"))
-}
-
-/// Splits a line into words. Brackets and what is in them are part of a word.
-fn split(text: &str) -> Parsed<Vec<&str>> {
-    let mut words = Vec::new();
-    let (mut start, mut depth) = (None, 0usize);
-    for (i, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.checked_sub(1).ok_or("`]` without `[`")?,
-            _ => {}
-        }
-        if c.is_whitespace() && depth == 0 {
-            words.extend(start.take().map(|s| &text[s..i]));
-        } else if start.is_none() {
-            start = Some(i);
-        }
-    }
-    words.extend(start.map(|s| &text[s..]));
-    Ok(words)
-}
-
-/// A line's `key=value` words, and the others.
-pub(super) struct Attrs<'a> {
-    pub(super) plain: Vec<&'a str>,
-    pub(super) pairs: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> Attrs<'a> {
-    pub(super) fn new(text: &'a str) -> Parsed<Attrs<'a>> {
-        let mut attrs = Attrs { plain: Vec::new(), pairs: Vec::new() };
-        for word in split(text)? {
-            match word.split_once('=') {
-                Some(pair) => attrs.pairs.push(pair),
-                None => attrs.plain.push(word),
-            }
-        }
-        Ok(attrs)
-    }
-
-    pub(super) fn get(&self, key: &str) -> Parsed<&'a str> {
-        let found = self.pairs.iter().find(|(k, _)| *k == key);
-        found.map(|(_, v)| *v).ok_or_else(|| format!("expected `{key}=…`"))
-    }
-
-    pub(super) fn num(&self, key: &str) -> Parsed<usize> {
-        number(self.get(key)?, "")
-    }
 }
