@@ -20,7 +20,7 @@ pub(super) struct Members {
     /// token at which its run begins, counted within the tile.
     firsts: u32,
     attended: u32,
-    runs: u32,
+    run_of: u32,
     /// For each row, those of its token.
     seen: u32,
     run: u32,
@@ -36,9 +36,9 @@ impl Members {
         rows: u32,
     ) -> Result<Members, Why> {
         let tokens = place.tokens();
-        let [firsts, attended, runs] = [(); 3].map(|()| w.pool.room(tokens));
+        let [firsts, attended, run_of] = [(); 3].map(|()| w.pool.room(tokens));
         let [seen, run] = [(); 2].map(|()| w.pool.room(rows));
-        let members = Members { tokens, firsts, attended, runs, seen, run };
+        let members = Members { tokens, firsts, attended, run_of, seen, run };
         let first = token(w, place, &Expr::U32(0));
         let last_row = token(w, place, &(rows - 1).into());
         w.share(tokens, |w, t| {
@@ -67,7 +67,7 @@ impl Members {
             }
             w.code.store_shared(row + run, run_begins.clone());
             // The token's rows store the same.
-            w.code.store_shared(own + runs, run_begins);
+            w.code.store_shared(own + run_of, run_begins);
             Ok(())
         })?;
         Ok(members)
@@ -100,7 +100,7 @@ impl Members {
         }
         let found = w.code.var("seen_by_run", none);
         for t in 0..self.tokens {
-            let [its, seen] = [self.runs, self.attended].map(|at| Expr::Shared(Expr::U32(t + at).into()));
+            let [its, seen] = [self.run_of, self.attended].map(|at| Expr::Shared(Expr::U32(t + at).into()));
             // What is kept of a token without rows is not a run.
             let counts = its.equal(run).both(&Expr::U32(0).less(&seen));
             let seen = Expr::U32(none).unless(&counts, seen);
