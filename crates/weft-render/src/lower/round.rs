@@ -132,10 +132,11 @@ pub(crate) fn held(
 ) -> Result<(), Why> {
     let planes = [(to.quants, 4), (to.scales, BLOCK), (to.sums, BLOCK / 2)];
     let [quants, scales, sums] = planes.map(|(at, per)| row * (n / per) + at);
-    let items =
-        held.iter().zip(values).map(|(of, values)| (of.word.clone(), of.exists.clone(), values.clone()));
-    let items: Vec<Item> = items.collect();
-    fours(w, &items, ([&quants, &scales], summed.then_some(&sums)))?;
+    // One after another: kernels that hold values hold weights as well, and have no registers to spare.
+    for (of, values) in held.iter().zip(values) {
+        let item = (of.word.clone(), of.exists.clone(), values.clone());
+        fours(w, &[item], ([&quants, &scales], summed.then_some(&sums)))?;
+    }
     w.code.barrier();
     Ok(())
 }

@@ -40,20 +40,23 @@ impl Members {
         let [seen, run] = [(); 2].map(|()| w.pool.room(rows));
         let members = Members { tokens, firsts, attended, run_of, seen, run };
         let first = token(w, place, &Expr::U32(0));
-        let last_row = token(w, place, &(rows - 1).into());
+        // One token has one run.
+        let several = tokens > 1;
+        let last_token = token(w, place, &(rows - 1).into());
         w.share(tokens, |w, t| {
             // Tokens beyond the last one have no rows.
             let last = w.values(attend.first).max(1u32) - 1u32;
             let token = w.code.set("token", &first + &t);
             let from = w.param_word(attend.first, token.clone().min(last));
             w.code.store_shared(&t + firsts, from);
-            let position = w.param_word(attend.pos, token.clone().min(&last_row));
-            let its = bounds.seen(position).unless(&last_row.less(token), 0u32);
-            w.code.store_shared(t + attended, its);
+            if several {
+                let position = w.param_word(attend.pos, token.clone().min(&last_token));
+                let its = bounds.seen(position).unless(&last_token.less(token), 0u32);
+                w.code.store_shared(t + attended, its);
+            }
             Ok(())
         })?;
-        // One token has one run.
-        w.code.push_if(tokens > 1, Stmt::Barrier);
+        w.code.push_if(several, Stmt::Barrier);
         w.share(rows, |w, row| {
             let token = token(w, place, &row);
             let position = w.param_word(attend.pos, token.clone());
@@ -66,8 +69,10 @@ impl Members {
                 w.code.assign(&run_begins, begins.unless(&own.less(t), run_begins.clone()));
             }
             w.code.store_shared(row + run, run_begins.clone());
-            // The token's rows store the same.
-            w.code.store_shared(own + run_of, run_begins);
+            if several {
+                // The token's rows store the same.
+                w.code.store_shared(own + run_of, run_begins);
+            }
             Ok(())
         })?;
         Ok(members)
