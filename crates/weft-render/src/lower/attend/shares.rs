@@ -130,8 +130,10 @@ impl Share {
             }
             Ok(())
         })?;
-        let groups = w.code.set("shares", tiles.min(shares.groups).max(1u32));
-        let [whole, more] = [&all / &groups, &all % &groups].map(|n| w.code.set("share", n));
+        // With few tiles there are fewer shares, and none in a step without tokens.
+        let groups = w.code.set("shares", tiles.min(shares.groups));
+        let by = w.code.set("by", groups.clone().max(1u32));
+        let [whole, more] = [&all / &by, &all % &by].map(|n| w.code.set("share", n));
         let start_of = |group: &Expr| group * &whole + group.clone().min(&more);
         let start = w.code.set("share_start", start_of(group));
         let end = w.code.set("share_end", start_of(&(group + 1u32)));
@@ -180,7 +182,6 @@ impl Share {
         w: &mut Writer<'_>,
         write: impl FnOnce(&mut Writer<'_>, &Piece) -> Result<(), Why>,
     ) -> Result<(), Why> {
-        // With few tiles there are fewer shares.
         w.when(self.group.less(self.groups.clone()), |w| {
             let [first, last] = [0, 1].map(|i| self.word(w, i));
             w.count("piece", (0u32.into(), last + 1u32 - first, 1), |w, piece| {
