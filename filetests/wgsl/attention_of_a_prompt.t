@@ -798,14 +798,16 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   workgroupBarrier();
   let team_5 = lane / 128u;
   let to_3 = team_5 * 1024u + (lane % 128u) * 2u;
-  pool[to_3] = bitcast<u32>(joined / joined_total);
-  pool[to_3 + 1u] = bitcast<u32>(joined_2 / joined_total);
-  pool[to_3 + 256u] = bitcast<u32>(joined_3 / joined_total);
-  pool[to_3 + 257u] = bitcast<u32>(joined_4 / joined_total);
-  pool[to_3 + 512u] = bitcast<u32>(joined_5 / joined_total_2);
-  pool[to_3 + 513u] = bitcast<u32>(joined_6 / joined_total_2);
-  pool[to_3 + 768u] = bitcast<u32>(joined_7 / joined_total_2);
-  pool[to_3 + 769u] = bitcast<u32>(joined_8 / joined_total_2);
+  let inverse = (1.0f / joined_total);
+  pool[to_3] = bitcast<u32>(joined * inverse);
+  pool[to_3 + 1u] = bitcast<u32>(joined_2 * inverse);
+  pool[to_3 + 256u] = bitcast<u32>(joined_3 * inverse);
+  pool[to_3 + 257u] = bitcast<u32>(joined_4 * inverse);
+  let inverse_2 = (1.0f / joined_total_2);
+  pool[to_3 + 512u] = bitcast<u32>(joined_5 * inverse_2);
+  pool[to_3 + 513u] = bitcast<u32>(joined_6 * inverse_2);
+  pool[to_3 + 768u] = bitcast<u32>(joined_7 * inverse_2);
+  pool[to_3 + 769u] = bitcast<u32>(joined_8 * inverse_2);
   workgroupBarrier();
   for (var time_2 = 0u; time_2 < 8u; time_2 += 1u) {
     let c_6 = time_2 * 256u + lane;

@@ -16,7 +16,6 @@ use crate::code::warpgroup::{ROWS, WARPGROUP};
 use crate::limits::Limits;
 use crate::lower::attend::context::{Bounds, chunks};
 use crate::lower::attend::members;
-use crate::lower::attend::warpgroups::{self, WARPGROUPS};
 use crate::lower::space::Space;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -33,6 +32,9 @@ const REST: u32 = u32::MAX;
 
 /// Words of scratch memory that say which tiles a workgroup has.
 const SHARE_WORDS: u32 = 4;
+
+/// Words of a lane besides its sums of values: the largest score and the sum of weights of each of its two rows.
+const ROW_WORDS: u32 = 4;
 
 /// The most tiles, whose lengths are in workgroup memory for a while.
 const MOST_TILES: u32 = 8192;
@@ -64,7 +66,7 @@ pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, limits: &Limits) ->
 impl Shares {
     /// The shares of so many tiles, wherever they are in scratch memory.
     pub(crate) fn new(cols: u32, tiles: u32, limits: &Limits) -> Shares {
-        let words = SHARE_WORDS + warpgroups::state_words(cols) * WARPGROUPS * WARPGROUP;
+        let words = SHARE_WORDS + ROWS * cols + ROW_WORDS * 2 * WARPGROUP;
         Shares { slot: 0, at: 0, words, signals: 0, groups: limits.processors, tiles }
     }
 

@@ -10,7 +10,7 @@ use weft_kern::{Attend, Part};
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, initial};
-use crate::lower::attend::join::{head, scaled, together};
+use crate::lower::attend::join::{head, inverse, scaled, together};
 use crate::lower::attend::state::State;
 use crate::lower::attend::walk::{self, Across};
 use crate::lower::reduce::{self, Fold};
@@ -351,10 +351,11 @@ impl<'a> Tile<'a> {
         let to = team * (self.half() * self.cols) + Expr::Lane % columns * per + self.query;
         let to = w.code.set("to", to);
         for (j, (_, total, sums)) in joined.heads.iter().enumerate() {
+            let inverse = inverse(w, total.clone());
             for (i, sum) in sums.iter().enumerate() {
                 let (time, part) = (i as u32 / per, i as u32 % per);
                 let at = j as u32 * self.cols + time * columns * per + part;
-                w.code.store_shared(&to + at, (sum / total).bits());
+                w.code.store_shared(&to + at, (sum * &inverse).bits());
             }
         }
         w.code.barrier();

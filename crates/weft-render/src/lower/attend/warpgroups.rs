@@ -27,9 +27,6 @@ use crate::lower::writer::{WARP, Writer};
 use crate::refused::{Why, word};
 use crate::schedule::{MATRIX_ROWS, Split, attention::Tile};
 
-/// Warpgroups of a workgroup.
-pub(super) const WARPGROUPS: u32 = 2;
-
 /// Warps of a warpgroup.
 const WARPS: u32 = WARPGROUP / WARP;
 
@@ -107,11 +104,6 @@ pub(super) fn share(
         w.code.barrier();
         Ok(())
     })
-}
-
-/// The words of each lane that a workgroup hands on with a tile: sums, and what is known of its two rows.
-pub(super) const fn state_words(cols: u32) -> u32 {
-    cols / (WARPGROUPS * COLUMNS) * SUMS as u32 + 2 * OWN as u32
 }
 
 /// The attention of a tile.
