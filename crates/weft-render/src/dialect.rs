@@ -128,11 +128,6 @@ pub(crate) trait Dialect {
         false
     }
 
-    /// Whether panels are declared as vectors of four words.
-    fn declares_panels(&self) -> bool {
-        false
-    }
-
     /// A vector of four words.
     fn vector(&self, words: &[String]) -> String {
         format!("make_uint4({})", words.join(", "))

@@ -38,6 +38,7 @@ use crate::limits::Limits;
 use crate::lower::attend::Pass;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::attend::shares::{self, Shares};
+use crate::lower::attend::warpgroups;
 use crate::lower::dot::Dot;
 use crate::lower::prologue::PrologueValues;
 use crate::lower::sorted::Sorted;
@@ -241,13 +242,12 @@ impl<'a> Job<'a> {
         if !one_row {
             group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
         }
-        let (mut kept, mut panel_fours) = (0, 0);
+        let mut kept = 0;
         let mut begin = Expr::U32(0);
         for (i, split, space, pass, groups) in &spaces {
             let part = &kernel.parts[*i];
             let fail = |why| (Some(*i), why);
             w.pool.clear();
-            w.panel_fours = 0;
             w.waits = waits;
             w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
             let own = w.code.set("own_group", &group - &begin);
@@ -265,7 +265,7 @@ impl<'a> Job<'a> {
             }
             // One more word may be needed for [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; matrix
             // units and copies of activations are only used in CUDA.
-            let pool = 4 * u64::from(w.pool.top) + 16 * u64::from(w.panel_fours);
+            let pool = 4 * u64::from(w.pool.top);
             let (needed, limit) = match w.pool.grows && (split.matrix || w.holds && limits.quads) {
                 true => (pool + 4, limits.most_shared_bytes),
                 false => (pool.next_multiple_of(METAL_ARRAY) + METAL_ARRAY, limits.shared_bytes),
@@ -274,7 +274,6 @@ impl<'a> Job<'a> {
                 return Err(fail(Why::Shared { needed, limit }));
             }
             kept = kept.max(w.pool.top);
-            panel_fours = panel_fours.max(w.panel_fours);
         }
         // Workgroups that join chunks begin early, where the chunks' own leave them places. Two on a multiprocessor take as
         // long as one, four do not.
@@ -303,7 +302,6 @@ impl<'a> Job<'a> {
             lanes,
             dependent,
             shared_words: kept,
-            panel_fours,
             functions: functions::called(&body),
             body,
         };
@@ -394,7 +392,7 @@ fn written_part(
         return matrix::write(w, part, split, (space, pass), group);
     }
     if let (Anchor::Attend(attend), Pass::Shared(shares)) = (&part.anchor, pass) {
-        return attend::shared(w, (part, attend), split, (space, shares), group);
+        return warpgroups::share(w, (part, attend), split, (space, shares), group);
     }
     let mut group = group.clone();
     if split.matrix && matches!((&part.anchor, pass), (Anchor::Attend(_), Pass::Whole)) {

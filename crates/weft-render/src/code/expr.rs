@@ -89,8 +89,6 @@ pub(crate) enum Expr {
     /// Four words of a slot, or of workgroup memory, from a multiple of four on. Only a `Let` has
     /// such a value; [`Part`](Expr::Part)s of its name are words.
     Four(Option<usize>, Rc<Expr>),
-    /// Four words of a panel, by their number; only a `Let` has such a value.
-    Panel(Rc<Expr>),
     /// One of four words.
     Part(Rc<str>, usize),
     /// A word or four words of a weight, loaded here and not later. Only a `Let` has such a value.
@@ -189,9 +187,7 @@ impl Expr {
     pub(crate) fn visit(&self, see: &mut impl FnMut(&Expr)) {
         see(self);
         match self {
-            Expr::Word(_, at) | Expr::Shared(at) | Expr::Four(_, at) | Expr::Early(at) | Expr::Panel(at) => {
-                at.visit(see);
-            }
+            Expr::Word(_, at) | Expr::Shared(at) | Expr::Four(_, at) | Expr::Early(at) => at.visit(see),
             Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| e.visit(see)),
             Expr::Call(_, args) | Expr::Own(_, args) => args.iter().for_each(|e| e.visit(see)),
             _ => {}

@@ -48,23 +48,11 @@ pub(crate) struct Module {
     pub(crate) dependent: bool,
     /// Words of workgroup memory.
     pub(crate) shared_words: u32,
-    /// Fours of words of panels, besides those.
-    pub(crate) panel_fours: u32,
     pub(crate) functions: Vec<Function>,
     pub(crate) body: Vec<Stmt>,
 }
 
 impl Module {
-    /// The first word of panels, where they are in one array with all else.
-    pub(crate) fn panels_at(&self) -> u32 {
-        self.shared_words.next_multiple_of(4)
-    }
-
-    /// Words of workgroup memory, panels included.
-    pub(crate) fn all_words(&self) -> u32 {
-        if self.panel_fours == 0 { self.shared_words } else { self.panels_at() + 4 * self.panel_fours }
-    }
-
     /// Which words of `sizes` it reads.
     pub(crate) fn sizes_read(&self) -> [bool; 4] {
         let mut read = [false; 4];

@@ -53,8 +53,6 @@ pub(crate) enum Stmt {
     Warpgroup(Warpgroup),
     /// Stores four words in workgroup memory, from a multiple of four on.
     StoreFour(Expr, [Expr; 4]),
-    /// Stores four words in a panel, by their number.
-    StorePanel(Expr, [Expr; 4]),
     /// Lets the launch that depends on this one begin.
     LaunchNext,
     /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
@@ -122,7 +120,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 at.visit(expr);
                 words.iter().for_each(|e| e.visit(expr));
             }
-            Stmt::StoreFour(at, words) | Stmt::StorePanel(at, words) => {
+            Stmt::StoreFour(at, words) => {
                 at.visit(expr);
                 words.iter().for_each(|e| e.visit(expr));
             }

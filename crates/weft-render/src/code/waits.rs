@@ -124,7 +124,6 @@ mod tests {
             lanes: 32,
             dependent: true,
             shared_words: 0,
-            panel_fours: 0,
             functions: Vec::new(),
             body,
         }

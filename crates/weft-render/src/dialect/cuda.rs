@@ -278,7 +278,7 @@ impl Dialect for Cuda {
             loads |= matches!(stmt, Stmt::LoadMatrices { turned: false, .. });
             turns |= matches!(stmt, Stmt::LoadMatrices { turned: true, .. });
             twos |= matches!(stmt, Stmt::StoreTwo(..));
-            fours |= matches!(stmt, Stmt::StoreFour(..) | Stmt::StorePanel(..));
+            fours |= matches!(stmt, Stmt::StoreFour(..));
             copies |= matches!(stmt, Stmt::Copy { .. });
             ends |= matches!(stmt, Stmt::EndCopies);
             if let Stmt::WaitCopies(groups) = stmt {
@@ -395,10 +395,10 @@ impl Dialect for Cuda {
 
     fn prelude(&self, module: &Module) -> Vec<String> {
         let mut lines = Vec::new();
-        if 4 * module.all_words() > STATIC_SHARED_BYTES {
+        if 4 * module.shared_words > STATIC_SHARED_BYTES {
             lines.push(if module.uses_warpgroups() { BLOCKS_POOL } else { DYNAMIC_POOL }.into());
-        } else if module.all_words() > 0 {
-            lines.push(format!("__shared__ __align__(16) unsigned int pool[{}];", module.all_words()));
+        } else if module.shared_words > 0 {
+            lines.push(format!("__shared__ __align__(16) unsigned int pool[{}];", module.shared_words));
         }
         lines.push("const unsigned int lane = threadIdx.x;".into());
         if module.uses_warpgroups() {

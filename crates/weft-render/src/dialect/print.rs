@@ -13,8 +13,7 @@ pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
     let halves = slots_of_halves(&module.body);
     let pieces = module.slots.iter().map(|slot| slot.pieces > 1).collect();
     let fours = if dialect.declares_fours() { slots_of_fours(&module.body) } else { BTreeSet::new() };
-    let panels_at = module.panels_at();
-    let mut printer = Printer { dialect, halves, pieces, fours, panels_at, out: String::new(), depth: 0 };
+    let mut printer = Printer { dialect, halves, pieces, fours, out: String::new(), depth: 0 };
     printer.line(&format!("// {}", module.title));
     printer.out.push_str(&dialect.globals(module));
     for function in &module.functions {
@@ -45,8 +44,6 @@ struct Printer<'a> {
     pieces: Vec<bool>,
     /// The slots that are declared as vectors of four words.
     fours: BTreeSet<usize>,
-    /// The first word of panels.
-    panels_at: u32,
     out: String,
     depth: usize,
 }
@@ -151,14 +148,6 @@ impl Printer<'_> {
                     self.line(&text);
                 }
             }
-            Stmt::StorePanel(at, words) => {
-                let words = self.all(words);
-                let text = match self.dialect.declares_panels() {
-                    true => format!("panels[{}] = {};", self.expr(at), self.dialect.vector(&words)),
-                    false => self.dialect.store_four(&self.in_pool(at), &words),
-                };
-                self.line(&text);
-            }
             Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
             Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
             Stmt::Fetch(slot, at) => {
@@ -191,8 +180,6 @@ impl Printer<'_> {
             Expr::Word(slot, at) => self.word(*slot, at),
             Expr::Shared(at) => self.place(None, at),
             Expr::Four(slot, at) => self.four(*slot, at),
-            Expr::Panel(at) if self.dialect.declares_panels() => format!("panels[{}]", self.expr(at)),
-            Expr::Panel(at) => self.dialect.four(&self.in_pool(at)),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
             Expr::Early(from) if !self.dialect.keeps_loads() => self.expr(from),
             Expr::Early(from) => match &**from {
@@ -229,11 +216,6 @@ impl Printer<'_> {
             Some(slot) => self.word(slot, at),
             None => self.dialect.shared(&self.expr(at)),
         }
-    }
-
-    /// The first of four words in panels that are part of the pool.
-    fn in_pool(&self, at: &Expr) -> String {
-        self.place(None, &(at * 4u32 + self.panels_at))
     }
 
     /// What the words of a slot are.

@@ -73,10 +73,6 @@ impl Dialect for Wgsl {
             // Not vectors: on an NVIDIA GPU words of workgroup memory are loaded faster, also four of them one by one.
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
         }
-        if module.panel_fours > 0 {
-            // These are only loaded and stored four words at once.
-            let _ = writeln!(out, "var<workgroup> panels: array<vec4<u32>, {}>;", module.panel_fours);
-        }
         let (mut agrees, mut multiplies) = (false, false);
         visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
             multiplies |= matches!(e, Expr::Call(Fun::Dot4, _))
@@ -166,10 +162,6 @@ impl Dialect for Wgsl {
     }
 
     fn declares_fours(&self) -> bool {
-        true
-    }
-
-    fn declares_panels(&self) -> bool {
         true
     }
 

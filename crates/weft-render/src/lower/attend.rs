@@ -15,7 +15,7 @@ mod state;
 mod tile;
 mod units;
 mod walk;
-mod warpgroups;
+pub(crate) mod warpgroups;
 
 use weft_kern::{Attend, Part};
 
@@ -26,7 +26,7 @@ use crate::lower::attend::state::State;
 use crate::lower::attend::tile::Tile;
 use crate::lower::attend::walk::Walk;
 use crate::lower::sorted::Sorted;
-use crate::lower::space::{Place, Space};
+use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
@@ -81,18 +81,6 @@ pub(crate) fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) 
         Pass::Join { .. } => knows_positions(w, attend),
         _ => split.matrix,
     }
-}
-
-/// Writes a workgroup's share of the attention of all tiles, and runs the row program of each tile that it ends.
-pub(crate) fn shared(
-    w: &mut Writer<'_>,
-    (part, attend): (&Part, &Attend),
-    split: &Split,
-    (space, shares): (&Space, Shares),
-    group: &Expr,
-) -> Result<(), Why> {
-    w.wait();
-    warpgroups::share(w, (part, attend), split, (space, shares), group)
 }
 
 /// Writes attention. Returns where its result is in workgroup memory: a row of columns per head, and the words from one to the

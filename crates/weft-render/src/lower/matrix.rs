@@ -1,4 +1,4 @@
-//! Products of many rows on matrix units.
+//! Products of many rows on matrix units, or [from panels](super::panels) where there are none.
 //!
 //! A warp multiplies 16 rows of activations by 8 columns of a weight at a time, 32 values deep: exactly one block, whose
 //! integer sum is exact. The block is then scaled and added to a float, block by block in the order in which lanes add
@@ -20,7 +20,7 @@ use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::lower::attend::Pass;
 use crate::lower::matrix::multiply::Multiply;
-use crate::lower::matrix::shape::{Shape, Task, form};
+use crate::lower::matrix::shape::{Shape, Task, alike, form};
 use crate::lower::panels;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::sorted::{self, Sorted};
@@ -32,7 +32,7 @@ use crate::schedule::Split;
 use crate::schedule::heuristic::rounds;
 use crate::schedule::picks::Picks;
 
-/// Writes a part whose products are on matrix units, or what `pass` says of it.
+/// Writes a part whose products are on matrix units or from panels, or what `pass` says of it.
 pub(crate) fn write(
     w: &mut Writer<'_>,
     part: &Part,
@@ -145,7 +145,9 @@ fn multiply_all(
     }
     let room = place.tile() * place.width();
     // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.
-    let together: Vec<Vec<&Task<'_>>> = if alike(w, tasks)? {
+    let together: Vec<Vec<&Task<'_>>> = if alike(w, tasks, |tiles| {
+        (tiles.vectors(), tiles.scales(), tiles.has_min(), tiles.factor().to_bits())
+    })? {
         vec![tasks.iter().collect()]
     } else {
         tasks.iter().map(|task| vec![task]).collect()
@@ -190,23 +192,6 @@ fn multiply_all(
     })?;
     w.code.barrier();
     Ok(results)
-}
-
-/// Whether products have the same rows, and weights of one layout.
-fn alike(w: &mut Writer<'_>, tasks: &[Task<'_>]) -> Result<bool, Why> {
-    let Some((first, rest)) = tasks.split_first() else { return Ok(false) };
-    let of = |w: &mut Writer<'_>, task: &Task<'_>| {
-        let tiles = w.tiles(task.product.w.param, task.product.w.k)?;
-        Ok(tiles.map(|tiles| (tiles.vectors(), tiles.scales(), tiles.has_min(), tiles.factor().to_bits())))
-    };
-    let own = of(w, first)?;
-    for task in rest {
-        let same = (task.view, task.product.w.k, task.apart) == (first.view, first.product.w.k, first.apart);
-        if !same || of(w, task)? != own {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Stores a tile's products of a weighted sum's terms in scratch memory.

@@ -9,7 +9,7 @@ mod stage;
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
-use crate::lower::matrix::shape::Task;
+use crate::lower::matrix::shape::{Task, alike};
 use crate::lower::panels::stage::{Stage, Stages};
 use crate::lower::space::Place;
 use crate::lower::tile::{QUADS, Tiles};
@@ -47,10 +47,14 @@ pub(crate) fn multiply_all(
     (split, later): (&Split, u32),
     begins: impl Fn(&Task<'_>) -> u32,
 ) -> Result<Vec<u32>, Why> {
-    let together: Vec<&[Task<'_>]> = if alike(w, tasks)? { vec![tasks] } else { tasks.chunks(1).collect() };
+    let layout = |tiles: &Tiles| (tiles.has_min(), tiles.unpacked_factor().to_bits());
+    let together: Vec<&[Task<'_>]> =
+        if alike(w, tasks, layout)? { vec![tasks] } else { tasks.chunks(1).collect() };
     w.wait();
     let room = place.tile() * place.width();
     let results: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
+    // Stages take the same place one after another.
+    let staged = w.pool.room(0);
     let mut rest = &results[..];
     for tasks in together {
         let (own, others) = rest.split_at(tasks.len());
@@ -60,20 +64,10 @@ pub(crate) fn multiply_all(
             w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
         }
         Multiply::new(w, tasks, place, (split, later), begins(&tasks[0]))?.write(w, own)?;
+        w.pool.free_from(staged);
     }
     w.code.barrier();
     Ok(results)
-}
-
-/// Whether products have the same rows, and weights of one layout.
-fn alike(w: &mut Writer<'_>, tasks: &[Task<'_>]) -> Result<bool, Why> {
-    let mut layouts = Vec::new();
-    for task in tasks {
-        let tiles = w.tiles(task.product.w.param, task.product.w.k)?;
-        let layout = tiles.map(|tiles| (tiles.has_min(), tiles.unpacked_factor().to_bits()));
-        layouts.push((task.view, task.product.w.k, task.apart, layout));
-    }
-    Ok(layouts.windows(2).all(|pair| pair[0] == pair[1]))
 }
 
 impl Multiply {
@@ -191,7 +185,7 @@ impl Multiply {
     fn block(&self, w: &mut Writer<'_>, b: &Expr, sums: &[Expr]) {
         let Multiply { stages, beside, below, across, fours, width, .. } = self;
         let stage = &stages.stage;
-        let panel = |at: Expr| Expr::Panel(at.into());
+        let panel = |at: Expr| stages.four(at);
         let left = w.code.set("left", below * (PANEL_ROWS * stage.row()) + b * 2u32);
         let rows: Vec<Vec<Expr>> = (0..PANEL_ROWS)
             .map(|i| (0..2).flat_map(|h| w.code.four("xq", panel(&left + (i * stage.row() + h)))).collect())

@@ -35,8 +35,6 @@ pub(crate) struct Writer<'k> {
     pub(crate) pool: Pool,
     /// Whether the next stage of panels is loaded before this one is multiplied.
     pub(crate) panels_ahead: bool,
-    /// Fours of words of panels, which a part has besides.
-    pub(crate) panel_fours: u32,
     /// Lanes that can exchange values: a power of two; 1 if none can.
     pub(crate) subgroup: u32,
     /// Whether dot products of bytes are integers.
@@ -135,7 +133,6 @@ impl<'k> Writer<'k> {
             code,
             pool,
             panels_ahead: limits.panels_ahead,
-            panel_fours: 0,
             subgroup,
             dot4: limits.dot4,
             starts,

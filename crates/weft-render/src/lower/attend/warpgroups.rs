@@ -78,14 +78,15 @@ pub(super) fn write(w: &mut Writer<'_>, units: &Units<'_>) -> Result<(u32, u32),
     tile.result(w)
 }
 
-/// Writes a workgroup's share of the attention of all tiles.
-pub(super) fn share(
+/// Writes a workgroup's share of the attention of all tiles, and runs the row program of each tile that it ends.
+pub(crate) fn share(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),
     split: &Split,
     (space, shares): (&Space, Shares),
     group: &Expr,
 ) -> Result<(), Why> {
+    w.wait();
     let bounds = Bounds::new(w, attend)?;
     // Nothing else is in workgroup memory yet.
     let share = Share::new(w, (attend, &bounds), space, (shares, group), split.chunk)?;

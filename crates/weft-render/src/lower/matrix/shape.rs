@@ -32,6 +32,20 @@ pub(crate) struct Task<'p> {
     pub(crate) apart: Option<u32>,
 }
 
+/// Whether products have the same rows, and weights of one layout, as far as `layout` tells.
+pub(crate) fn alike<L: PartialEq>(
+    w: &mut Writer<'_>,
+    tasks: &[Task<'_>],
+    layout: impl Fn(&Tiles) -> L,
+) -> Result<bool, Why> {
+    let mut found = Vec::new();
+    for task in tasks {
+        let tiles = w.tiles(task.product.w.param, task.product.w.k)?;
+        found.push((task.view, task.product.w.k, task.apart, tiles.as_ref().map(&layout)));
+    }
+    Ok(found.windows(2).all(|pair| pair[0] == pair[1]))
+}
+
 /// Most words of numbers in a stage: six blocks of 64 rows and of 8 tiles of 4 bits.
 const STAGE_WORDS: u32 = 6 * (64 * ROW + 8 * 4 * VECTOR);
 

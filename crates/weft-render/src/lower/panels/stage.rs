@@ -74,7 +74,8 @@ impl Stage {
 /// What fills stages with the rows and columns of products.
 pub(super) struct Stages {
     pub(super) stage: Stage,
-    /// The first word of the rows' scales.
+    /// The first words of panels, and of the rows' scales.
+    panels: u32,
     pub(super) scales: u32,
     tiles: Vec<Tiles>,
     slot: usize,
@@ -125,7 +126,7 @@ impl Stages {
         place: &Place,
         begin: u32,
     ) -> Stages {
-        w.panel_fours = w.panel_fours.max(stage.fours());
+        let panels = w.pool.aligned_room(FOUR * stage.fours(), FOUR);
         let scales = w.pool.room(stage.scale_words());
         let Stage { rows, each, .. } = stage;
         let param = tasks[0].view.param;
@@ -169,11 +170,25 @@ impl Stages {
             }
         }
         let slot = w.slot(param);
-        Stages { stage, scales, tiles, slot, numbers, lefts, columns }
+        Stages { stage, panels, scales, tiles, slot, numbers, lefts, columns }
     }
 
     pub(super) fn products(&self) -> u32 {
         self.tiles.len() as u32
+    }
+
+    /// A four of panels, by its number.
+    pub(super) fn four(&self, at: Expr) -> Expr {
+        Expr::Four(None, self.word(&at).into())
+    }
+
+    /// Stores one.
+    fn put(&self, at: &Expr, words: [Expr; 4]) -> Stmt {
+        Stmt::StoreFour(self.word(at), words)
+    }
+
+    fn word(&self, at: &Expr) -> Expr {
+        at * FOUR + self.panels
     }
 
     /// Loads the blocks from `first` on, all at once.
@@ -182,7 +197,7 @@ impl Stages {
         for Numbers { exists, start, to } in &self.numbers {
             let from = Expr::Four(Some(self.slot), (start + first * QUADS as u32).into());
             let words = w.code.four("x", from);
-            let stores = vec![Stmt::StorePanel(to.clone(), words)];
+            let stores = vec![self.put(to, words)];
             loaded.push(Loaded { exists: exists.clone(), stores });
         }
         let factor = self.tiles[0].unpacked_factor();
@@ -205,13 +220,13 @@ impl Stages {
             let mut stores: Vec<Stmt> = (0..QUADS)
                 .map(|q| {
                     let to = to + q as u32 * self.stage.column_fours();
-                    Stmt::StorePanel(to, each(&|block| block.quads[q].clone()))
+                    self.put(&to, each(&|block| block.quads[q].clone()))
                 })
                 .collect();
-            stores.push(Stmt::StorePanel(scales.clone(), each(&|block| block.scales[0].clone().bits())));
+            stores.push(self.put(scales, each(&|block| block.scales[0].clone().bits())));
             if self.stage.has_min {
                 let to = scales + self.stage.each * self.stage.column_fours();
-                stores.push(Stmt::StorePanel(to, each(&|block| block.mins[0].clone().bits())));
+                stores.push(self.put(&to, each(&|block| block.mins[0].clone().bits())));
             }
             loaded.push(Loaded { exists: exists.clone(), stores });
         }
