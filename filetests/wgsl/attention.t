@@ -22,7 +22,7 @@ graph attention {
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<u32>;
 var<workgroup> pool: array<u32, 1312>;
-var<workgroup> agreed: u32;
+var<workgroup> agreed: vec4<u32>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
@@ -42,8 +42,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let last_page = max(min(n4, sizes.w), 1u) - 1u;
   let last_position = last_page * 32u + 31u;
   let last_row = max(min(n1 / 80u, n1 / 80u), 1u) - 1u;
-  if (lane == 0u) { agreed = b2[p2 + i]; }
-  let position = workgroupUniformLoad(&agreed);
+  if (lane == 0u) { agreed.x = b2[p2 + i]; }
+  let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
   let pages_at = b3[p3 + i];
   let group_of = i_2 / 4u;
@@ -254,7 +254,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<u32>;
 var<workgroup> pool: array<u32, 64>;
-var<workgroup> agreed: u32;
+var<workgroup> agreed: vec4<u32>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
@@ -270,8 +270,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let last_page = max(min(n4, sizes.w), 1u) - 1u;
   let last_position = last_page * 32u + 31u;
   let last_row = max(min(n1 / 80u, n1 / 80u), 1u) - 1u;
-  if (lane == 0u) { agreed = b2[p2 + i]; }
-  let position = workgroupUniformLoad(&agreed);
+  if (lane == 0u) { agreed.x = b2[p2 + i]; }
+  let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
   let pages_at = b3[p3 + i];
   let chunks = (seen + 127u) / 128u;

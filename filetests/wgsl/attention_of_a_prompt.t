@@ -21,7 +21,7 @@ graph attention_of_a_prompt {
 @group(0) @binding(6) var<storage, read> b4: array<u32>;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 var<workgroup> pool: array<u32, 4684>;
-var<workgroup> agreed: u32;
+var<workgroup> agreed: vec4<u32>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
@@ -43,8 +43,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let last_page = max(min(n4, sizes.w), 1u) - 1u;
   let last_position = last_page * 32u + 31u;
   let last_row = max(min(n1 / 576u, n1 / 576u), 1u) - 1u;
-  if (lane == 0u) { agreed = b2[p2 + i_3]; }
-  let position = workgroupUniformLoad(&agreed);
+  if (lane == 0u) { agreed.x = b2[p2 + i_3]; }
+  let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
   let pages_at = b3[p3 + i_3];
   let group_of = i_2 / 4u;

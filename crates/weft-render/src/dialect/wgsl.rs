@@ -78,7 +78,9 @@ impl Dialect for Wgsl {
             multiplies |= matches!(e, Expr::Call(Fun::Dot4, _))
         });
         if agrees {
-            out.push_str("var<workgroup> agreed: u32;\n");
+            // Sixteen bytes, although one word is read: after a single word the pool would begin at no multiple of 16, so that a
+            // driver can't load four of its words at once.
+            out.push_str("var<workgroup> agreed: vec4<u32>;\n");
         }
         if multiplies && !self.dot4 {
             let _ = write!(out, "\n{DOT4}");
@@ -205,8 +207,8 @@ impl Dialect for Wgsl {
 
     fn uniform(&self, name: &str, value: &str) -> Vec<String> {
         vec![
-            format!("if (lane == 0u) {{ agreed = {value}; }}"),
-            format!("let {name} = workgroupUniformLoad(&agreed);"),
+            format!("if (lane == 0u) {{ agreed.x = {value}; }}"),
+            format!("let {name} = workgroupUniformLoad(&agreed).x;"),
         ]
     }
 }
