@@ -29,7 +29,6 @@ use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::Split;
-use crate::schedule::heuristic::rounds;
 use crate::schedule::picks::Picks;
 
 /// Writes a part whose products are on matrix units or from panels, or what `pass` says of it.
@@ -49,21 +48,17 @@ pub(crate) fn write(
         w.wait();
     }
     let place = space.place(&mut w.code, group);
-    // What the row program rounds and the weighted sums take workgroup memory, too.
-    let room = place.tile() * place.width();
-    let rounded = if rounds(w.kernel, part) { room * 3 / 8 } else { 0 };
-    let later = rounded + if matches!(pass, Pass::Weighted(_)) { room } else { 0 };
     match pass {
         Pass::Terms(order) => sorted::tile(w, &place, &order, |w, place, number| {
             let sums = part.products().iter().filter(|p| matches!(p.w.pick, Pick::Sum(_)));
             let tasks: Vec<Task<'_>> = sums.map(|p| task(p, &number)).collect::<Result<_, _>>()?;
-            let results = multiply_all(w, &tasks, place, split, later)?;
+            let results = multiply_all(w, &tasks, place, split)?;
             results.iter().try_for_each(|result| store_terms(w, place, &order, *result))
         }),
         Pass::Sorted(order) => sorted::tile(w, &place, &order, |w, place, number| {
             let tasks: Vec<Task<'_>> =
                 part.products().iter().map(|p| task(p, &number)).collect::<Result<_, _>>()?;
-            let results = multiply_all(w, &tasks, place, split, later)?;
+            let results = multiply_all(w, &tasks, place, split)?;
             store::program(w, part, place, results)
         }),
         _ => {
@@ -80,7 +75,7 @@ pub(crate) fn write(
                 };
                 tasks.push(task(product, &number)?);
             }
-            let mut multiplied = multiply_all(w, &tasks, &place, split, later)?.into_iter();
+            let mut multiplied = multiply_all(w, &tasks, &place, split)?.into_iter();
             w.wait();
             let mut results = Vec::new();
             for product in part.products() {
@@ -106,14 +101,12 @@ fn task<'p>(product: &'p Product, number: &Expr) -> Result<Task<'p>, Why> {
     Ok(Task { product, view, matrix, apart })
 }
 
-/// Multiplies a tile's rows. Returns where each product is in workgroup memory: a row of the block's width per tile row. What
-/// follows needs `later` words of it.
+/// Multiplies a tile's rows. Returns where each product is in workgroup memory: a row of the block's width per tile row.
 fn multiply_all(
     w: &mut Writer<'_>,
     tasks: &[Task<'_>],
     place: &Place,
     split: &Split,
-    later: u32,
 ) -> Result<Vec<u32>, Why> {
     if tasks.is_empty() {
         w.code.barrier();
@@ -141,7 +134,7 @@ fn multiply_all(
     let begin_of =
         |task: &Task<'_>| begins.iter().find(|(of, _)| *of == task.view).map_or(0, |(_, begin)| *begin);
     if split.panels {
-        return panels::multiply_all(w, tasks, place, (split, later), begin_of);
+        return panels::multiply_all(w, tasks, place, split, begin_of);
     }
     let room = place.tile() * place.width();
     // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.

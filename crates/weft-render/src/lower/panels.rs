@@ -17,8 +17,9 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::{PANEL_COLUMNS as FOUR, PANEL_ROWS, Split};
 
-/// Most words of a stage: five blocks of 32 rows and 128 columns.
-const STAGE_WORDS: u32 = 7_500;
+/// Most words of workgroup memory: with half of what a workgroup can have, two of them share a multiprocessor. NVIDIA's driver
+/// gives shaders 48 KiB of each, no matter how much there is.
+const MOST_WORDS: u32 = (48 << 10) / 4 / 2;
 
 /// Products of the same rows by weights that lie alike.
 struct Multiply {
@@ -39,12 +40,12 @@ struct Multiply {
 }
 
 /// Multiplies a tile's rows, whose first activations `begins` finds in workgroup memory. Returns where each product is there: a
-/// row of the block's width per tile row. What follows needs `later` words of it.
+/// row of the block's width per tile row.
 pub(crate) fn multiply_all(
     w: &mut Writer<'_>,
     tasks: &[Task<'_>],
     place: &Place,
-    (split, later): (&Split, u32),
+    split: &Split,
     begins: impl Fn(&Task<'_>) -> u32,
 ) -> Result<Vec<u32>, Why> {
     let layout = |tiles: &Tiles| (tiles.has_min(), tiles.unpacked_factor().to_bits());
@@ -52,19 +53,21 @@ pub(crate) fn multiply_all(
         if alike(w, tasks, layout)? { vec![tasks] } else { tasks.chunks(1).collect() };
     w.wait();
     let room = place.tile() * place.width();
-    let results: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
-    // Stages take the same place one after another.
-    let staged = w.pool.room(0);
-    let mut rest = &results[..];
+    let mut results = Vec::new();
     for tasks in together {
-        let (own, others) = rest.split_at(tasks.len());
-        rest = others;
         w.code.barrier();
         for Task { product, .. } in tasks {
             w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
         }
-        Multiply::new(w, tasks, place, (split, later), begins(&tasks[0]))?.write(w, own)?;
+        let staged = w.pool.room(0);
+        let multiply = Multiply::new(w, tasks, place, split, begins(&tasks[0]))?;
+        let totals = multiply.write(w, tasks.len())?;
+        // Results take the place of the last stage, which no lane reads any more.
         w.pool.free_from(staged);
+        w.code.barrier();
+        let own: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
+        multiply.store(w, &totals, &own);
+        results.extend(own);
     }
     w.code.barrier();
     Ok(results)
@@ -75,7 +78,7 @@ impl Multiply {
         w: &mut Writer<'_>,
         tasks: &[Task<'_>],
         place: &Place,
-        (split, later): (&Split, u32),
+        split: &Split,
         begin: u32,
     ) -> Result<Multiply, Why> {
         let tiles: Vec<Tiles> = tasks
@@ -88,15 +91,9 @@ impl Multiply {
         let blocks = word(tasks[0].product.w.k / 32)?;
         let share = blocks / split.reduce;
         let (rows, width) = (place.tile(), place.width());
-        let most = STAGE_WORDS.min(w.pool.left().saturating_sub(later));
+        let most = w.pool.left(MOST_WORDS);
         let of = |each: u32| Stage::new(rows, width * tasks.len() as u32, each, tiles[0].has_min());
-        let fits = |each: &u32| {
-            let divides = match each.is_multiple_of(share) {
-                true => blocks.is_multiple_of(*each),
-                false => share.is_multiple_of(*each),
-            };
-            divides && of(*each).words() <= most
-        };
+        let fits = |each: &u32| blocks.is_multiple_of(*each) && of(*each).words() <= most;
         let each = (1..=blocks).rev().find(fits).unwrap_or(1);
         let stage = of(each);
         let across = width / split.upcast;
@@ -109,20 +106,23 @@ impl Multiply {
             across,
             fours: split.upcast / FOUR,
             width,
-            beside: w.code.set("beside", Expr::Lane % across),
-            below: w.code.set("below", Expr::Lane / across),
+            // Lanes that read the same columns are neighbours: so a load of theirs takes fewer turns.
+            beside: w.code.set("beside", Expr::Lane / 2u32 % across),
+            below: w.code.set("below", Expr::Lane % 2u32 + Expr::Lane / (2 * across) * 2u32),
             count: place.sorted_rows().cloned(),
         })
     }
 
-    /// Multiplies, and stores the results of each product from these words of workgroup memory on.
-    fn write(&self, w: &mut Writer<'_>, results: &[u32]) -> Result<(), Why> {
+    /// Multiplies so many products. Returns a lane's sums.
+    fn write(&self, w: &mut Writer<'_>, products: usize) -> Result<Vec<Expr>, Why> {
         let Multiply { blocks, each, .. } = *self;
-        let n = results.len() as u32 * self.fours * FOUR * PANEL_ROWS;
-        let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", 0.0f32)).collect();
+        let n = products as u32 * self.fours * FOUR * PANEL_ROWS;
+        // A zero that compilers do not know, so that none adds the product of a share of one block to the total in one step.
+        let zero = w.code.set("zero", Expr::Group(2).float());
+        let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", zero.clone())).collect();
         // Adding the first share to −0 changes no bit of it.
         let totals: Vec<Expr> = (0..n).map(|_| w.code.var("total", -0.0f32)).collect();
-        let all = (&sums[..], &totals[..]);
+        let all = (&sums[..], &totals[..], &zero);
         if w.panels_ahead {
             self.fill(w, &Expr::U32(0))?;
         }
@@ -139,8 +139,7 @@ impl Multiply {
             w.code.barrier();
             Ok(())
         })?;
-        self.store(w, &totals, results);
-        Ok(())
+        Ok(totals)
     }
 
     /// Fills a stage with the blocks from `first` on. All loads are in flight at once.
@@ -153,30 +152,39 @@ impl Multiply {
     }
 
     /// Multiplies a stage of the blocks from `first` on.
-    fn stage(&self, w: &mut Writer<'_>, first: &Expr, (sums, totals): (&[Expr], &[Expr])) -> Result<(), Why> {
+    fn stage(
+        &self,
+        w: &mut Writer<'_>,
+        first: &Expr,
+        (sums, totals, zero): (&[Expr], &[Expr], &Expr),
+    ) -> Result<(), Why> {
         let Multiply { each, share, .. } = *self;
         let exists = match &self.count {
             Some(count) => count.greater(&self.below * PANEL_ROWS),
             None => Expr::True,
         };
         w.when(exists, |w| {
-            w.count_or_once("share", (0u32.into(), each.into(), share.min(each)), |w, from| {
-                let to = &from + share.min(each);
-                w.count("b", (from, to, 1), |w, b| {
-                    self.block(w, &b, sums);
-                    Ok(())
-                })?;
-                let ends = match each.is_multiple_of(share) {
-                    true => Expr::True,
-                    false => ((first + each) % share).equal(0u32),
-                };
-                w.when(ends, |w| {
-                    for (total, sum) in totals.iter().zip(sums) {
-                        w.code.assign(total, total.clone() + sum.clone());
-                        w.code.assign(sum, Expr::F32(0.0));
-                    }
-                    Ok(())
-                })
+            let add = |w: &mut Writer<'_>| {
+                for (total, sum) in totals.iter().zip(sums) {
+                    w.code.assign(total, total.clone() + sum.clone());
+                    w.code.assign(sum, zero.clone());
+                }
+                Ok(())
+            };
+            if each.is_multiple_of(share) {
+                return w.count_or_once("share", (0u32.into(), each.into(), share), |w, from| {
+                    let to = &from + share;
+                    w.count("b", (from, to, 1), |w, b| {
+                        self.block(w, &b, sums);
+                        Ok(())
+                    })?;
+                    add(w)
+                });
+            }
+            w.count_or_once("b", (0u32.into(), each.into(), 1), |w, b| {
+                self.block(w, &b, sums);
+                let ends = ((first + b + 1u32) % share).equal(0u32);
+                w.when(ends, add)
             })
         })
     }

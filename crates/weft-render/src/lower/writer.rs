@@ -103,9 +103,9 @@ impl Pool {
         Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations, grows, usual: usual as u32 / 4 }
     }
 
-    /// Words of workgroup memory that are left, but for some.
-    pub(crate) fn left(&self) -> u32 {
-        self.usual.saturating_sub(self.next + PANEL_SPARE)
+    /// Words that are left of `most`, but for some.
+    pub(crate) fn left(&self, most: u32) -> u32 {
+        self.usual.min(most).saturating_sub(self.next + PANEL_SPARE)
     }
 
     /// Frees all from word `at` on.

@@ -189,7 +189,9 @@ pub(crate) fn panels_of(
     let even = cols.is_multiple_of(width) && (cols == width || part.columns_independent());
     // Some row programs round whole blocks.
     let blocks = width.is_multiple_of(COLUMNS as u32);
-    if !limits.panels || !limits.quads || !whole || !even || !blocks || rows * across != PANEL_ROWS * lanes {
+    // Neighbours have the same columns and different rows.
+    let pairs = rows.is_multiple_of(2 * PANEL_ROWS) && rows * across == PANEL_ROWS * lanes;
+    if !limits.panels || !limits.quads || !whole || !even || !blocks || !pairs {
         return Err(format!(
             "`{split}`: the {lanes} lanes do not have {PANEL_ROWS} rows and {upcast} columns each"
         ));
