@@ -240,7 +240,7 @@ pub(crate) trait Dialect {
     }
 
     /// `sum + dot4(args)`, if the language has one function for both.
-    fn dot4_added(&self, _sum: &str, _args: &[String]) -> Option<String> {
+    fn dot4_added(&self) -> Option<fn(&str, &[String]) -> String> {
         None
     }
 }

@@ -469,8 +469,8 @@ impl Dialect for Cuda {
         format!("{name}({})", args.join(", "))
     }
 
-    fn dot4_added(&self, sum: &str, args: &[String]) -> Option<String> {
-        Some(dp4a(sum, args))
+    fn dot4_added(&self) -> Option<fn(&str, &[String]) -> String> {
+        Some(dp4a)
     }
 }
 

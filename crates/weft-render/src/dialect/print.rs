@@ -187,10 +187,11 @@ impl Printer<'_> {
                 other => self.dialect.early(&self.expr(other), false),
             },
             Expr::Binary(op, a, b) => {
+                // Asked first: to print `a` here and again below would double the work with each term of a long sum.
                 if let (Op::Add, Expr::Call(Fun::Dot4, args)) = (*op, &**b)
-                    && let Some(text) = self.dialect.dot4_added(&self.expr(a), &self.all(args))
+                    && let Some(added) = self.dialect.dot4_added()
                 {
-                    return text;
+                    return added(&self.expr(a), &self.all(args));
                 }
                 self.infix(*op, a, b)
             }
