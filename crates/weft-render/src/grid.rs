@@ -41,7 +41,7 @@ pub struct Chunks {
     pub positions: u32,
     /// The most chunks that a token sees, if it sees only the last positions.
     pub seen: Option<u32>,
-    /// The workgroups that share the chunks of a tile, if there can be more chunks. Otherwise each chunk has its own.
+    /// The most workgroups that share the chunks of a tile. Without it each chunk has its own.
     pub shared_by: Option<u32>,
 }
 

@@ -83,11 +83,14 @@ impl Space {
         })
     }
 
-    /// The same, with no more workgroups for the chunks of a tile than a GPU of so many multiprocessors runs at once.
+    /// The same, with no more workgroups for the chunks of a tile than a GPU of so many multiprocessors runs at once. They visit
+    /// chunks in a loop even if each chunk could have one of its own: on an H200 a token of 47 layers takes 0.17 ms less at depth
+    /// 0 then, and 0.33 ms at 4096. The loop's text has 128 registers a lane, and the one without it 80; what else would make the
+    /// difference was not found.
     pub(crate) fn in_one_wave(self, processors: u32, sizes: &Sizes) -> Space {
         let (tiles, _) = self.tiles_and_rows(sizes);
         let most = u64::from(processors).div_ceil(tiles.max(1)).max(1);
-        let limited = |chunks: Chunks| match chunks.count(sizes) > most {
+        let limited = |chunks: Chunks| match chunks.count(sizes) > 1 {
             true => Chunks { shared_by: Some(most as u32), ..chunks },
             false => chunks,
         };
@@ -336,7 +339,7 @@ impl Place {
         (&self.tile / rows * chunks + chunk) * rows + &self.tile % rows
     }
 
-    /// Workgroups that share the chunks of a tile, if there can be more chunks.
+    /// The most workgroups that share the chunks of a tile, if it can have several chunks.
     pub(crate) fn chunks_shared_by(&self) -> Option<u32> {
         self.space.chunks.and_then(|chunks| chunks.shared_by)
     }
