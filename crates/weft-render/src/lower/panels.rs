@@ -17,8 +17,8 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::{PANEL_COLUMNS as FOUR, PANEL_ROWS, Split};
 
-/// Most words of workgroup memory: with half of what a workgroup can have, two of them share a multiprocessor. NVIDIA's driver
-/// gives shaders 48 KiB of each, no matter how much there is.
+/// Most words of workgroup memory that stages take, with what is there before them: half of the 48 KiB that NVIDIA's driver gives
+/// shaders of a multiprocessor, no matter how much it has, so that two workgroups share it. Results can need more.
 const MOST_WORDS: u32 = (48 << 10) / 4 / 2;
 
 /// Products of the same rows by weights that lie alike.
@@ -61,7 +61,7 @@ pub(crate) fn multiply_all(
         }
         let staged = w.pool.room(0);
         let multiply = Multiply::new(w, tasks, place, split, begins(&tasks[0]))?;
-        let totals = multiply.write(w, tasks.len())?;
+        let totals = multiply.write(w)?;
         // Results take the place of the last stage, which no lane reads any more.
         w.pool.free_from(staged);
         w.code.barrier();
@@ -113,10 +113,10 @@ impl Multiply {
         })
     }
 
-    /// Multiplies so many products. Returns a lane's sums.
-    fn write(&self, w: &mut Writer<'_>, products: usize) -> Result<Vec<Expr>, Why> {
+    /// Multiplies. Returns a lane's sums of all products.
+    fn write(&self, w: &mut Writer<'_>) -> Result<Vec<Expr>, Why> {
         let Multiply { blocks, each, .. } = *self;
-        let n = products as u32 * self.fours * FOUR * PANEL_ROWS;
+        let n = self.stages.products() * self.fours * FOUR * PANEL_ROWS;
         // A zero that compilers do not know, so that none adds the product of a share of one block to the total in one step.
         let zero = w.code.set("zero", Expr::Group(2).float());
         let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", zero.clone())).collect();
