@@ -198,6 +198,9 @@ impl Drop for AtomicFile {
             // Fails after a commit, because the part file is gone. Any other that cannot be removed is left to `sweep`.
             let _ = fs::remove_file(path);
         }
+        // Closing alone is not enough: a process that another thread is just starting has a copy of the open file until it
+        // runs its own program, and the lock would last as long. Without locks this fails, and nothing is to be done.
+        let _ = self.file.unlock();
     }
 }
 

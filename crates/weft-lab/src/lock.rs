@@ -10,7 +10,7 @@ const LONGEST: u64 = 200;
 /// The right to measure, until it is dropped.
 #[derive(Debug)]
 pub struct MeasuringLock {
-    _file: File,
+    file: File,
 }
 
 /// The result of asking for the right to measure.
@@ -50,7 +50,15 @@ impl MeasuringLock {
         }
         // It only informs others.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(what.as_bytes()));
-        Ok(Asked::Granted(MeasuringLock { _file: file }))
+        Ok(Asked::Granted(MeasuringLock { file }))
+    }
+}
+
+impl Drop for MeasuringLock {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a process that another thread is just starting has a copy of the open file until it
+        // runs its own program.
+        let _ = self.file.unlock();
     }
 }
 
@@ -65,6 +73,8 @@ mod tests {
         let Asked::Granted(first) = ask("weft bench\n, process 1") else { panic!("nobody holds it") };
         let Asked::Held(who) = ask("weft ablate") else { panic!("it is held") };
         assert_eq!(who, "weft bench , process 1");
+        // As in a child process between its start and its program.
+        let _copy = first.file.try_clone().unwrap();
         drop(first);
         let Asked::Granted(second) = ask("x") else { panic!("it was released") };
         let Asked::Held(who) = ask("weft ablate") else { panic!("it is held") };

@@ -206,6 +206,21 @@ fn a_download_committed_between_open_and_lock_is_not_written_again() {
 }
 
 #[test]
+fn a_copy_of_the_open_file_does_not_keep_the_lock() {
+    let folder = TestFolder::new("copied");
+    let path = folder.join("a");
+    let first = AtomicFile::resume(&path, "v2").unwrap();
+    // As in a child process between its start and its program.
+    let _copy = first.file().try_clone().unwrap();
+    drop(first);
+    let second = AtomicFile::resume(&path, "v2").unwrap();
+    let _copy = second.file().try_clone().unwrap();
+    second.commit().unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.try_lock().unwrap();
+}
+
+#[test]
 fn threads_write_at_offsets() {
     let folder = TestFolder::new("offsets");
     let path = folder.join("a");
