@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::{Fixture, all_logits, bits, fixtures};
+use crate::support::{Fixture, THREADS, all_logits, bits, fixtures};
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_engine::inspect::{Batch, Runner};
 use weft_engine::{EngineOptions, Mode, Model, Switches, decisions};
@@ -64,7 +64,7 @@ fn rows_computed_together_change_nothing() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let found = [1, 3, 16].map(|sequences| {
-            bits(&all_logits(&mut fixture.runner(options(2, sequences)), &fixture.tokens, 512))
+            bits(&all_logits(&mut fixture.runner(options(THREADS, sequences)), &fixture.tokens, 512))
         });
         assert!(found[0] == found[1] && found[0] == found[2], "{name}");
     }
@@ -76,14 +76,14 @@ fn rows_computed_together_change_nothing() {
 fn fusion_changes_no_bit() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        let expected = bits(&all_logits(&mut fixture.runner(options(2, 1)), &fixture.tokens, 512));
+        let expected = bits(&all_logits(&mut fixture.runner(options(THREADS, 1)), &fixture.tokens, 512));
         let taken: Vec<_> = decisions().filter(|d| d.default != Mode::Off).collect();
         let alone = taken.iter().map(|d| vec![(*d, Mode::Off)]);
         let together = [Mode::Off, Mode::On].map(|mode| taken.iter().map(|d| (*d, mode)).collect());
         for set in alone.chain(together) {
             let mut switches = Switches::default();
             set.iter().for_each(|(d, mode)| switches.set(d, *mode));
-            let mut runner = fixture.runner(options(2, 1).switches(switches));
+            let mut runner = fixture.runner(options(THREADS, 1).switches(switches));
             for chunk in [1, 512] {
                 let found = bits(&all_logits(&mut runner, &fixture.tokens, chunk));
                 assert!(found == expected, "{name}: {set:?}, chunks of {chunk}");
@@ -97,7 +97,7 @@ fn other_sequences_change_nothing() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
         let (a, b) = (&fixture.tokens[..20], &fixture.tokens[5..32]);
-        let mut runner = fixture.runner(options(2, 3));
+        let mut runner = fixture.runner(options(THREADS, 3));
         let expected = [a, b].map(|tokens| bits(&all_logits(&mut runner, tokens, 512)));
 
         // Both at once, interleaved in uneven steps, beside a third sequence that is dropped halfway.

@@ -13,7 +13,7 @@ use weft_engine::{
 };
 use weft_quant::GgmlType;
 
-use crate::support::Fixture;
+use crate::support::{Fixture, THREADS};
 
 /// The CPU as a distant device, which counts the bytes that are read.
 struct Distant {
@@ -51,7 +51,7 @@ impl Forward for Distant {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions::default().threads(2).context(128).sequences(8).batch(40)
+    EngineOptions::default().threads(THREADS).context(128).sequences(8).batch(40)
 }
 
 /// An engine on a distant device, and one on a near one.

@@ -12,7 +12,7 @@ use weft_ir::{Builder, Graph, NodeId, Op, Sizes, Tensor, Values};
 use weft_models::BuildOptions;
 use weft_quant::GgmlType;
 
-use crate::support::Fixture;
+use crate::support::{Fixture, THREADS};
 
 const PAGE: usize = 32;
 
@@ -48,7 +48,7 @@ impl Drop for Float {
 }
 
 fn collected(path: &Path, batch: usize, texts: &[&[u32]]) -> BTreeMap<String, InputSums> {
-    let options = EngineOptions::default().threads(2).context(64).batch(batch).kv(GgmlType::F32);
+    let options = EngineOptions::default().threads(THREADS).context(64).batch(batch).kv(GgmlType::F32);
     let mut collector = Collector::load(path, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     texts.iter().for_each(|text| collector.add(text).unwrap());
     collector.sums().clone()

@@ -6,10 +6,10 @@ use weft_engine::{
 };
 use weft_random::Random;
 
-use crate::support::{Fixture, fixtures};
+use crate::support::{Fixture, THREADS, fixtures};
 
 fn options(context: usize) -> EngineOptions {
-    EngineOptions::default().threads(2).context(context).batch(7)
+    EngineOptions::default().threads(THREADS).context(context).batch(7)
 }
 
 fn engine(options: EngineOptions) -> (Engine, Vec<u32>) {

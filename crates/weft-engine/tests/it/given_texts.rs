@@ -13,7 +13,7 @@ use weft_gpu::Scheduler;
 use weft_render::{Language, Limits};
 
 use crate::gpu::choice;
-use crate::support::{Fixture, all_logits, bits, mean_kl};
+use crate::support::{Fixture, THREADS, all_logits, bits, mean_kl};
 
 /// The worked examples of `docs/kernels.md`.
 const WGSL: &str = include_str!("../../../../docs/kernels/down_in_wgsl.kernel");
@@ -41,7 +41,7 @@ impl On {
     fn open(self, kernels: &[&str]) -> Option<(Result<Runner, Error>, Vec<String>)> {
         let named = |text: &&str| Arc::new(parse_replacement(text).unwrap().of_file("own.kernel"));
         let kernels = kernels.iter().map(named).collect();
-        let options = EngineOptions::default().threads(2).context(64).batch(BATCH).kernels(kernels);
+        let options = EngineOptions::default().threads(THREADS).context(64).batch(BATCH).kernels(kernels);
         let path = Fixture::load("glm-tiny-q4_0").path;
         let mut notes = Vec::new();
         let report = &mut |report: Report| {

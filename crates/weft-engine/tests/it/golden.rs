@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::{Fixture, all_logits, fixtures, mean_kl, relative_l2};
+use crate::support::{Fixture, THREADS, all_logits, fixtures, mean_kl, relative_l2};
 use weft_engine::inspect::{Runner, oracle_logits};
 use weft_engine::{Decision, EngineOptions, Mode, Model, Switches, decisions};
 use weft_gguf::Gguf;
@@ -99,7 +99,7 @@ fn only(decision: &'static Decision, mode: Mode) -> Switches {
 }
 
 fn kl_with(fixture: &Fixture, switches: Switches) -> f64 {
-    let options = EngineOptions::default().switches(switches);
+    let options = EngineOptions::default().threads(THREADS).switches(switches);
     let logits = all_logits(&mut fixture.runner(options), &fixture.tokens, 512);
     mean_kl(&logits, &fixture.golden, fixture.vocab)
 }

@@ -17,7 +17,7 @@ use weft_quant::GgmlType;
 use weft_random::Random;
 
 use crate::gpu;
-use crate::support::Fixture;
+use crate::support::{Fixture, THREADS};
 
 const PAGE: usize = 32;
 
@@ -116,7 +116,7 @@ fn decoded(ty: GgmlType, bytes: &[u8], count: usize) -> Vec<u8> {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions::default().threads(2).context(256).batch(24).speculate(Speculate::Mtp)
+    EngineOptions::default().threads(THREADS).context(256).batch(24).speculate(Speculate::Mtp)
 }
 
 /// Computes tokens, in steps of at most so many.

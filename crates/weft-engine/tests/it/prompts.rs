@@ -19,7 +19,7 @@ use weft_pack::checksum;
 use weft_quant::GgmlType;
 use weft_random::Random;
 
-use crate::support::Fixture;
+use crate::support::{Fixture, THREADS};
 
 /// The number of tokens of a page, and the size of a file's header in bytes.
 const PAGE: usize = 32;
@@ -59,7 +59,7 @@ impl Drop for TestFolder {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions::default().threads(2).context(256).batch(64)
+    EngineOptions::default().threads(THREADS).context(256).batch(64)
 }
 
 fn model(name: &str) -> PathBuf {

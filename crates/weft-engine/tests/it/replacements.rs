@@ -6,14 +6,14 @@ use std::sync::Arc;
 use weft_engine::inspect::Runner;
 use weft_engine::{EngineOptions, Error, Mode, Report, Switches, decision, parse_replacement};
 
-use crate::support::{Fixture, all_logits, bits};
+use crate::support::{Fixture, THREADS, all_logits, bits};
 
 /// The worked example of `docs/kernels.md`.
 const DOWN: &str = include_str!("../../../../docs/kernels/down_by_slot.kernel");
 
 fn options(text: &str) -> EngineOptions {
     let kernel = Arc::new(parse_replacement(text).unwrap());
-    EngineOptions::default().threads(2).context(64).batch(24).kernels(vec![kernel])
+    EngineOptions::default().threads(THREADS).context(64).batch(24).kernels(vec![kernel])
 }
 
 /// Opens the model that the example is for. Returns what was reported as well.

@@ -6,11 +6,11 @@ use weft_engine::{
     Engine, EngineOptions, Error, Event, Finish, GenerateOptions, LogitProcessor, Reply, Request, Sampling,
 };
 
-use crate::support::Fixture;
+use crate::support::{Fixture, THREADS};
 
 fn engine() -> (Engine, Vec<u32>) {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
-    let options = EngineOptions::default().threads(2).context(64).batch(16);
+    let options = EngineOptions::default().threads(THREADS).context(64).batch(16);
     (options.open(&fixture.path).unwrap(), fixture.tokens)
 }
 
@@ -199,7 +199,8 @@ fn tokens_of_a_prompt_are_scored_as_if_they_were_chosen() {
 fn scores_do_not_depend_on_the_batch() {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
     let open = |sequences, batch| {
-        let options = EngineOptions::default().threads(2).context(128).sequences(sequences).batch(batch);
+        let options =
+            EngineOptions::default().threads(THREADS).context(128).sequences(sequences).batch(batch);
         options.open(&fixture.path).unwrap()
     };
     let prompt: Vec<u32> =

@@ -2,11 +2,11 @@
 
 use weft_engine::{CacheEvent, Engine, EngineOptions, Error, Event, Generation, Request, Sampling, Stats};
 
-use crate::support::Fixture;
+use crate::support::{Fixture, THREADS};
 
 fn engine(set: impl FnOnce(EngineOptions) -> EngineOptions) -> Engine {
     let fixture = Fixture::load("glm-tiny-q4_k_m");
-    let options = EngineOptions::default().threads(2).context(160).sequences(8).batch(64);
+    let options = EngineOptions::default().threads(THREADS).context(160).sequences(8).batch(64);
     set(options).open(&fixture.path).unwrap()
 }
 

@@ -12,10 +12,10 @@ use weft_engine::{
 use weft_gguf::{Gguf, Metadata, Writer};
 use weft_random::Random;
 
-use crate::support::{Fixture, fixtures};
+use crate::support::{Fixture, THREADS, fixtures};
 
 fn options() -> EngineOptions {
-    EngineOptions::default().threads(2).context(96).batch(24)
+    EngineOptions::default().threads(THREADS).context(96).batch(24)
 }
 
 /// How a drafter guesses that knows all replies.

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use weft_engine::EngineOptions;
 use weft_engine::inspect::{Batch, Runner};
 
+/// The threads of an engine in tests whose subject they are not; results do not depend on them. One, because as many tests
+/// run at once as there are cores, and threads of one engine that wait for each other would wait for other tests.
+pub(crate) const THREADS: usize = 1;
+
 /// The names of all fixtures, each with the bound on the oracle's relative L2 error: 1e-4, or 1e-3 for the one with 27
 /// layers, whose random routers amplify rounding.
 pub(crate) fn fixtures() -> Vec<(String, f64)> {

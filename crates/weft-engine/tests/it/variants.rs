@@ -4,10 +4,10 @@ use weft_device::Mark;
 use weft_engine::inspect::{Batch, PlansId};
 use weft_engine::{EngineOptions, Mode, Switches, decision, decisions};
 
-use crate::support::{Fixture, all_logits, bits};
+use crate::support::{Fixture, THREADS, all_logits, bits};
 
 fn options() -> EngineOptions {
-    EngineOptions::default().threads(2).context(128)
+    EngineOptions::default().threads(THREADS).context(128)
 }
 
 fn off(name: &str) -> Switches {

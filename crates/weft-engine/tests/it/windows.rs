@@ -11,7 +11,7 @@ use weft_models::BuildOptions;
 use weft_random::Random;
 
 use crate::packed_models::Folder;
-use crate::support::{Fixture, all_logits, bits};
+use crate::support::{Fixture, THREADS, all_logits, bits};
 
 const CONTEXT: usize = 256;
 
@@ -20,7 +20,7 @@ const FIXTURES: [&str; 4] = ["gemma3-tiny-q4_0", "gemma3-odd-q8_0", "gpt-oss-tin
 
 /// A cache of eight pages, or of six where layers have a window.
 fn options(windows: bool) -> EngineOptions {
-    EngineOptions::default().threads(2).context(CONTEXT).batch(16).windows(windows)
+    EngineOptions::default().threads(THREADS).context(CONTEXT).batch(16).windows(windows)
 }
 
 fn random(vocab: usize, n: usize, seed: u64) -> Vec<u32> {
