@@ -27,6 +27,7 @@ use weft_render::{COUNTER_BYTES, Content, Grid, Language, Limits, Shader, Slots,
 use crate::emulator::compiler::Compiler;
 use crate::emulator::library::{Launch, Library};
 use crate::emulator::memory::Memory;
+use crate::emulator::text::Kernel;
 
 /// The multiprocessors of an H200, and the bytes per second of its memory: models have the programs that they have there.
 const PROCESSORS: u32 = 132;
@@ -399,7 +400,8 @@ impl Device for Emulator {
 impl Emulator {
     /// Compiles texts to a library.
     fn library(&self, texts: &[Shader]) -> Result<Library, DeviceError> {
-        let compiled = self.compiler.library(&text::file(texts));
+        let kernels: Vec<Kernel> = texts.iter().map(Kernel::of).collect();
+        let compiled = self.compiler.library(&kernels);
         compiled.and_then(|path| Library::load(&path)).map_err(|why| DeviceError::Refused {
             device: self.caps.name.clone(),
             what: "the texts of a program".into(),

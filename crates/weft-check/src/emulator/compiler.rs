@@ -1,5 +1,6 @@
 //! The system's C++ compiler, and a folder of what it has compiled.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,25 +8,24 @@ use std::{fs, io};
 
 use weft_render::checksum;
 
-use crate::emulator::text::SHIM;
+use crate::emulator::text::{self, Kernel, SHIM};
 
 const RUNTIME: &str = include_str!("runtime.cpp");
 
 /// How texts are compiled. Numbers are rounded as [`weft_render::CUDA_OPTIONS`] say: every operation by itself. Indices
 /// of arrays are checked, by a function of the runtime.
-const OPTIONS: [&str; 12] = [
+const OPTIONS: [&str; 11] = [
     "-x",
     "c++",
     "-std=c++17",
     "-w",
-    "-O1",
+    "-Og",
     "-ffp-contract=off",
     "-fwrapv",
     "-fno-strict-aliasing",
     "-fsanitize=bounds",
     "-fPIC",
     "-fvisibility=hidden",
-    "-c",
 ];
 
 /// How the runtime is compiled.
@@ -58,39 +58,64 @@ impl Compiler {
         Some(Compiler { program, machine, key, folder: folder.to_path_buf() })
     }
 
-    /// Compiles a file to a library together with the runtime, unless it has been before. Returns its path.
+    /// Makes a library of kernels, their table and the runtime, unless it has been made before. Returns its path.
     ///
     /// # Errors
     /// What the compiler says.
-    pub(crate) fn library(&self, source: &str) -> Result<PathBuf, String> {
-        let library = self.path(&format!("{}{source}", self.key), "so");
+    pub(crate) fn library(&self, kernels: &[Kernel]) -> Result<PathBuf, String> {
+        let table = text::table(kernels);
+        let library = self.path(&table, "so");
         if library.exists() {
             return Ok(library);
         }
-        let text = |error: io::Error| format!("{}: {error}", self.folder.display());
-        fs::create_dir_all(&self.folder).map_err(text)?;
-        // A file of each name is complete: it is renamed when it is.
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let unique = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let part = |extension: &str| self.folder.join(format!("part-{unique}.{extension}"));
-        let runtime = self.path(&self.key, "o");
-        let [from, object, linked] = ["cpp", "o", "so"].map(part);
-        if !runtime.exists() {
-            fs::write(&from, RUNTIME.replace("#include \"cuda_shim.h\"", SHIM)).map_err(text)?;
-            self.run(&RUNTIME_OPTIONS, &["-c".as_ref(), "-o".as_ref(), &object, &from])?;
-            fs::rename(&object, &runtime).map_err(text)?;
+        fs::create_dir_all(&self.folder).map_err(|error| self.failed(&error))?;
+        let runtime = RUNTIME.replace("#include \"cuda_shim.h\"", SHIM);
+        let mut objects = vec![self.object(&table, &OPTIONS)?, self.object(&runtime, &RUNTIME_OPTIONS)?];
+        // One that is there twice is linked once.
+        let distinct: BTreeMap<&str, &Kernel> =
+            kernels.iter().map(|kernel| (&*kernel.name, kernel)).collect();
+        for kernel in distinct.values() {
+            objects.push(self.object(&kernel.file, &OPTIONS)?);
         }
-        fs::write(&from, source).map_err(text)?;
-        self.run(&OPTIONS, &["-o".as_ref(), &object, &from])?;
-        self.run(&["-shared"], &["-o".as_ref(), &linked, &object, &runtime, "-lm".as_ref()])?;
-        fs::remove_file(&object).map_err(text)?;
-        fs::rename(&from, library.with_extension("cpp")).map_err(text)?;
-        fs::rename(&linked, &library).map_err(text)?;
+        let linked = self.part("so");
+        let mut rest: Vec<&Path> = vec!["-o".as_ref(), &linked];
+        rest.extend(objects.iter().map(PathBuf::as_path));
+        rest.push("-lm".as_ref());
+        self.run(&["-shared"], &rest)?;
+        fs::rename(&linked, &library).map_err(|error| self.failed(&error))?;
         Ok(library)
     }
 
-    fn path(&self, of: &str, extension: &str) -> PathBuf {
-        self.folder.join(format!("{:016x}.{extension}", checksum(of.as_bytes())))
+    /// Compiles a file to an object, unless it has been before. Returns its path.
+    fn object(&self, source: &str, options: &[&str]) -> Result<PathBuf, String> {
+        let object = self.path(source, "o");
+        if object.exists() {
+            return Ok(object);
+        }
+        // A file of each name is complete: it is renamed when it is.
+        let [from, to] = ["cpp", "o"].map(|extension| self.part(extension));
+        fs::write(&from, source).map_err(|error| self.failed(&error))?;
+        self.run(options, &["-c".as_ref(), "-o".as_ref(), &to, &from])?;
+        let renamed = fs::rename(&from, object.with_extension("cpp")).and_then(|()| fs::rename(&to, &object));
+        renamed.map_err(|error| self.failed(&error))?;
+        Ok(object)
+    }
+
+    /// A new path for a file that is not complete.
+    fn part(&self, extension: &str) -> PathBuf {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        self.folder.join(format!("part-{}-{count}.{extension}", std::process::id()))
+    }
+
+    fn failed(&self, error: &io::Error) -> String {
+        format!("{}: {error}", self.folder.display())
+    }
+
+    /// The path of what is made of this source.
+    fn path(&self, source: &str, extension: &str) -> PathBuf {
+        let sum = checksum(format!("{}{source}", self.key).as_bytes());
+        self.folder.join(format!("{sum:016x}.{extension}"))
     }
 
     fn run(&self, options: &[&str], rest: &[&Path]) -> Result<(), String> {

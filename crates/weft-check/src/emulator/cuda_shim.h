@@ -160,34 +160,40 @@ static inline void fetch(const unsigned int*) {}
 static inline unsigned int load_early(const unsigned int* from) { return *from; }
 #define load_early_4(from) (weft_quad << (from))
 
+// What the lanes of a warp bring to an instruction of all of them.
+extern unsigned int weft_operands[1024][6];
+#define weft_all() weft_exchange(0xffffffffu, 0, __LINE__)
+
 // The layout of mma.m16n8k32 with signed bytes: lane 4g + t has, of row g, values 4t.. (a0) and 16 + 4t.. (a2), of row
 // g + 8 the same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8.
 #define multiply_matrices(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                                      \
   do {                                                                                                                 \
-    const unsigned int m_a[4] = {a0, a1, a2, a3}, m_b[2] = {b0, b1};                                                   \
-    int m_c[4] = {0, 0, 0, 0};                                                                                         \
-    for (unsigned int m_t = 0; m_t < 4u; m_t++) {                                                                      \
-      const unsigned int m_own = weft_lane % 32u, m_row = m_own / 4u * 4u + m_t;                                       \
-      for (unsigned int m_half = 0; m_half < 2u; m_half++) {                                                           \
-        const unsigned int m_upper = __shfl_sync(0xffffffffu, m_a[2 * m_half], m_row);                                 \
-        const unsigned int m_lower = __shfl_sync(0xffffffffu, m_a[2 * m_half + 1], m_row);                             \
-        const unsigned int m_left = __shfl_sync(0xffffffffu, m_b[m_half], m_own % 4u * 8u + m_t);                      \
-        const unsigned int m_right = __shfl_sync(0xffffffffu, m_b[m_half], m_own % 4u * 8u + 4u + m_t);                \
-        m_c[0] = __dp4a((int)m_upper, (int)m_left, m_c[0]);                                                            \
-        m_c[1] = __dp4a((int)m_upper, (int)m_right, m_c[1]);                                                           \
-        m_c[2] = __dp4a((int)m_lower, (int)m_left, m_c[2]);                                                            \
-        m_c[3] = __dp4a((int)m_lower, (int)m_right, m_c[3]);                                                           \
-      }                                                                                                                \
-    }                                                                                                                  \
-    c0 = (float)m_c[0], c1 = (float)m_c[1], c2 = (float)m_c[2], c3 = (float)m_c[3];                                    \
+    const unsigned int m_own[6] = {a0, a1, a2, a3, b0, b1};                                                            \
+    __builtin_memcpy(weft_operands[weft_lane], m_own, sizeof(m_own));                                                  \
+    weft_all();                                                                                                        \
+    weft_multiply_bytes(c0, c1, c2, c3);                                                                               \
+    weft_all();                                                                                                        \
   } while (0)
+
+static inline void weft_multiply_bytes(float& c0, float& c1, float& c2, float& c3) {
+  const unsigned int warp = weft_lane / 32u * 32u, g = weft_lane % 32u / 4u, t = weft_lane % 4u;
+  int c[4] = {0, 0, 0, 0};
+  for (unsigned int of = 0; of < 4u; of++) {
+    const unsigned int* row = weft_operands[warp + 4u * g + of];
+    const unsigned int* left = weft_operands[warp + 8u * t + of];
+    const unsigned int* right = weft_operands[warp + 8u * t + 4u + of];
+    for (unsigned int half = 0; half < 2u; half++) {
+      c[0] = __dp4a((int)row[2 * half], (int)left[4 + half], c[0]);
+      c[1] = __dp4a((int)row[2 * half], (int)right[4 + half], c[1]);
+      c[2] = __dp4a((int)row[2 * half + 1], (int)left[4 + half], c[2]);
+      c[3] = __dp4a((int)row[2 * half + 1], (int)right[4 + half], c[3]);
+    }
+  }
+  c0 = (float)c[0], c1 = (float)c[1], c2 = (float)c[2], c3 = (float)c[3];
+}
 
 // The same with m16n8k16: the second halves of rows and columns are missing.
 #define multiply_short_matrices(c0, c1, c2, c3, a0, a1, b0) multiply_matrices(c0, c1, c2, c3, a0, a1, 0, 0, b0, 0)
-
-// What the lanes of a warp bring to an instruction of all of them.
-extern unsigned int weft_operands[1024][6];
-#define weft_all() weft_exchange(0xffffffffu, 0, __LINE__)
 
 // The layout of mma.m16n8k16 with halves: lane 4g + t has, of row g, values 2t.. (a0) and 8 + 2t.. (a2), of row g + 8 the
 // same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8. The order of

@@ -6,16 +6,24 @@
 // depend on each other, computes something else than on most days of a GPU, and the tests see it.
 #include "cuda_shim.h"
 
-#include <csetjmp>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <sched.h>
 #include <ucontext.h>
 
-// Without the checks and the saved signal mask of the ordinary functions.
+// A place to go on from. The library's functions for it would take much of the time of a test.
+#if defined(__x86_64__) || !defined(__clang__)
+typedef void* Place[5];
+#define SAVE(to) __builtin_setjmp(to)
+// A function of its own, since none may go to a place that it has saved itself.
+[[noreturn]] static __attribute__((noinline)) void go(void** to) { __builtin_longjmp(to, 1); }
+#else
+#include <csetjmp>
+typedef jmp_buf Place;
 #define SAVE(to) _setjmp(to)
-#define GO(to) _longjmp(to, 1)
+#define go(to) _longjmp(to, 1)
+#endif
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -43,7 +51,7 @@ const unsigned int* weft_rows[1024];
 enum State { READY, BARRIER, EXCHANGE, DONE };
 
 struct Fiber {
-  jmp_buf at;
+  Place at;
   State state;
   // Where it waits or last waited, and for which lanes with which value.
   int line;
@@ -63,7 +71,9 @@ static unsigned int ready[1024], ready_count;
 static bool greedy;
 // What the lanes of each warp brought to their last exchange.
 static unsigned int brought[1024];
-static jmp_buf host;
+// Of each warp, a lane that its last exchange waited for: if it still has not come, no other has to be looked at.
+static unsigned int late[1024 / WARP];
+static Place host;
 static const Launch* launch;
 static unsigned long long random_state;
 
@@ -80,7 +90,7 @@ static unsigned int below(unsigned int n) {
   int n = snprintf(launch->message, launch->message_bytes, "block (%u, %u): ", weft_block.x, weft_block.y);
   vsnprintf(launch->message + n, launch->message_bytes - n, why, args);
   va_end(args);
-  GO(host);
+  go(host);
 }
 
 static void make_ready(unsigned int lane) {
@@ -117,7 +127,7 @@ static void settle() {
     if (fibers[l].state == DONE) done++;
     if (fibers[l].state == BARRIER) waiting = l;
   }
-  if (done == lanes) GO(host);
+  if (done == lanes) go(host);
   for (unsigned int l = 0; l < lanes; l++) {
     const Fiber &own = fibers[waiting], &other = fibers[l];
     if (other.state == BARRIER && other.line == own.line) continue;
@@ -135,7 +145,7 @@ static void pass_on() {
   const unsigned int at = greedy ? ready_count - 1 : below(ready_count);
   weft_lane = ready[at];
   ready[at] = ready[--ready_count];
-  GO(fibers[weft_lane].at);
+  go(fibers[weft_lane].at);
 }
 
 static void wait(State state, int line) {
@@ -153,11 +163,16 @@ const unsigned int* weft_exchange(unsigned int mask, unsigned int value, int lin
   own.value = value;
   own.state = EXCHANGE;
   own.line = line;
-  bool all = mask >> weft_lane % WARP & 1;
-  for (unsigned int i = 0; i < WARP && all; i++) {
-    if (!(mask >> i & 1)) continue;
+  const auto missing = [&](unsigned int i) {
     const Fiber& other = fibers[warp + i];
-    all = warp + i < lanes && other.state == EXCHANGE && other.line == line && other.mask == mask;
+    return warp + i >= lanes || other.state != EXCHANGE || other.line != line || other.mask != mask;
+  };
+  unsigned int& last = late[warp / WARP];
+  bool all = (mask >> weft_lane % WARP & 1) && !((mask >> last & 1) && missing(last));
+  for (unsigned int i = 0; i < WARP && all; i++) {
+    if (!(mask >> i & 1) || !missing(i)) continue;
+    all = false;
+    last = i;
   }
   if (all) {
     for (unsigned int i = 0; i < WARP; i++) {
@@ -181,17 +196,17 @@ void weft_unsent() { fail("lane %u: awaits a signal that no workgroup before it 
 void weft_too_many(int line) { fail("line %d: lane %u: more copies at once than the emulator keeps", line, weft_lane); }
 
 // Called by code that -fsanitize=bounds adds, where an index is outside of an array.
-struct Place {
+struct Position {
   const char* file;
   unsigned int line, column;
 };
-EXPORT void __ubsan_handle_out_of_bounds(const Place* place, unsigned long index) {
-  fail("lane %u: line %u: index %ld of an array is out of bounds", weft_lane, place->line, (long)index);
+EXPORT void __ubsan_handle_out_of_bounds(const Position* at, unsigned long index) {
+  fail("lane %u: line %u: index %ld of an array is out of bounds", weft_lane, at->line, (long)index);
 }
 
 // A thread: runs its part of every block.
 static void thread(int lane) {
-  if (!SAVE(fibers[lane].at)) GO(host);
+  if (!SAVE(fibers[lane].at)) go(host);
   for (;;) {
     weft_entries[launch->entry].run(launch->args, launch->sizes, launch->slots);
     wait(DONE, fibers[lane].line);
@@ -206,7 +221,8 @@ static void make_threads() {
     ucontext_t context;
     getcontext(&context);
     context.uc_stack.ss_sp = stack;
-    context.uc_stack.ss_size = launch->stack_bytes;
+    // Not all at the same offset: the tops of 1024 stacks would share the few places that a cache has for it.
+    context.uc_stack.ss_size = launch->stack_bytes - l % 61 * 64;
     context.uc_link = nullptr;
     makecontext(&context, (void (*)())thread, 1, (int)l);
     if (!SAVE(host)) setcontext(&context);
@@ -224,7 +240,7 @@ static bool run_block(const Entry& entry) {
   make_all_ready();
   if (!SAVE(host)) {
     weft_lane = ready[--ready_count];
-    GO(fibers[weft_lane].at);
+    go(fibers[weft_lane].at);
   }
   for (unsigned int l = 0; l < lanes && launch->message[0] == 0; l++) {
     if (memcmp(launch->stacks + l * launch->stack_bytes, &MARK, sizeof(MARK)) != 0) {

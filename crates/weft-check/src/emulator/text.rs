@@ -1,42 +1,62 @@
-//! Several CUDA texts as one C++ file.
+//! CUDA texts as C++ files.
 
 use std::fmt::Write as _;
 
-use weft_render::{BLOCKS_POOL, DYNAMIC_POOL, Shader};
+use weft_render::{BLOCKS_POOL, DYNAMIC_POOL, Shader, checksum};
 
-/// The shim, at the beginning of the file.
+/// The shim, at the beginning of each file.
 pub(crate) const SHIM: &str = include_str!("cuda_shim.h");
 
-/// A C++ file with all these texts, each in a namespace of its own, and the table of their entry points that the
-/// runtime expects, in this order.
-pub(crate) fn file(shaders: &[Shader]) -> String {
-    let mut out = String::from(SHIM);
-    let mut entries = String::new();
-    for (i, shader) in shaders.iter().enumerate() {
+/// A text as a C++ file of its own. Programs share many texts, and each is compiled once.
+pub(crate) struct Kernel {
+    /// Its namespace, which identifies it.
+    pub(crate) name: String,
+    pub(crate) file: String,
+    /// Whether its workgroups wait for each other, and so must run in order.
+    in_order: bool,
+}
+
+impl Kernel {
+    pub(crate) fn of(shader: &Shader) -> Kernel {
         let Shader { source, entry, slots, shared_bytes, .. } = shader;
+        let text = portable(&sized(source, *shared_bytes));
         let slots: Vec<String> = (0..slots.len()).map(|slot| format!(", slots[{slot}]")).collect();
         let slots = slots.concat();
+        let name = format!("k{:016x}", checksum(format!("{entry}{slots}{text}").as_bytes()));
         // Each text's shared memory is a section of its own, whose bounds the linker knows. `used`: the runtime poisons it.
-        let _ = write!(
-            out,
-            "
+        let file = format!(
+            "{SHIM}
 #undef __shared__
-#define __shared__ static __attribute__((section(\"weft_shared_{i}\"), used))
-extern char __start_weft_shared_{i}[] __attribute__((weak, visibility(\"hidden\")));
-extern char __stop_weft_shared_{i}[] __attribute__((weak, visibility(\"hidden\")));
-namespace n{i} {{
+#define __shared__ static __attribute__((section(\"weft_shared_{name}\"), used))
+namespace {name} {{
 #line 1 \"{entry}\"
 {text}
-static void run(const unsigned int* args, const unsigned int* sizes, const Words* slots) {{
+void run(const unsigned int* args, const unsigned int* sizes, const Words* slots) {{
   {entry}(*(const Args*)args, *(const Sizes*)sizes{slots});
 }}
 }}
-",
-            text = portable(&sized(source, *shared_bytes)),
+"
         );
-        let in_order = source.contains("wait_for_signal(");
-        let bounds = format!("__start_weft_shared_{i}, __stop_weft_shared_{i}");
-        let _ = writeln!(entries, "  {{n{i}::run, {bounds}, {in_order}}},");
+        Kernel { name, file, in_order: source.contains("wait_for_signal(") }
+    }
+}
+
+/// A C++ file with the table of entry points that the runtime expects, in the order of these kernels. One may be there
+/// several times.
+pub(crate) fn table(kernels: &[Kernel]) -> String {
+    let mut out = String::from(SHIM);
+    let mut entries = String::new();
+    for (i, Kernel { name, in_order, .. }) in kernels.iter().enumerate() {
+        let bounds = ["start", "stop"].map(|at| format!("__{at}_weft_shared_{name}"));
+        let _ = writeln!(entries, "  {{{name}::run, {}, {in_order}}},", bounds.join(", "));
+        if kernels[..i].iter().any(|other| other.name == *name) {
+            continue;
+        }
+        for bound in &bounds {
+            let _ = writeln!(out, "extern char {bound}[] __attribute__((weak, visibility(\"hidden\")));");
+        }
+        let arguments = "const unsigned int*, const unsigned int*, const Words*";
+        let _ = writeln!(out, "namespace {name} {{ void run({arguments}); }}");
     }
     let _ = write!(out, "\nconst Entry weft_entries[] = {{\n{entries}}};\n");
     out
