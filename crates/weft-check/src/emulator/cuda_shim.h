@@ -163,17 +163,19 @@ static inline unsigned int load_early(const unsigned int* from) { return *from; 
 // What the lanes of a warp bring to an instruction of all of them.
 extern unsigned int weft_operands[1024][6];
 #define weft_all() weft_exchange(0xffffffffu, 0, __LINE__)
-
-// The layout of mma.m16n8k32 with signed bytes: lane 4g + t has, of row g, values 4t.. (a0) and 16 + 4t.. (a2), of row
-// g + 8 the same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8.
-#define multiply_matrices(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                                      \
+#define weft_multiply_by(multiply, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                             \
   do {                                                                                                                 \
     const unsigned int m_own[6] = {a0, a1, a2, a3, b0, b1};                                                            \
     __builtin_memcpy(weft_operands[weft_lane], m_own, sizeof(m_own));                                                  \
     weft_all();                                                                                                        \
-    weft_multiply_bytes(c0, c1, c2, c3);                                                                               \
+    multiply(c0, c1, c2, c3);                                                                                          \
     weft_all();                                                                                                        \
   } while (0)
+
+// The layout of mma.m16n8k32 with signed bytes: lane 4g + t has, of row g, values 4t.. (a0) and 16 + 4t.. (a2), of row
+// g + 8 the same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8.
+#define multiply_matrices(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                                      \
+  weft_multiply_by(weft_multiply_bytes, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)
 
 static inline void weft_multiply_bytes(float& c0, float& c1, float& c2, float& c3) {
   const unsigned int warp = weft_lane / 32u * 32u, g = weft_lane % 32u / 4u, t = weft_lane % 4u;
@@ -199,16 +201,10 @@ static inline void weft_multiply_bytes(float& c0, float& c1, float& c2, float& c
 // same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8. The order of
 // the sum is the hardware's own: here it is rounded once.
 #define multiply_halves(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                                        \
-  do {                                                                                                                 \
-    const unsigned int m_own[6] = {a0, a1, a2, a3, b0, b1};                                                            \
-    __builtin_memcpy(weft_operands[weft_lane], m_own, sizeof(m_own));                                                  \
-    weft_all();                                                                                                        \
-    weft_multiply(c0, c1, c2, c3);                                                                                     \
-    weft_all();                                                                                                        \
-  } while (0)
+  weft_multiply_by(weft_multiply_halves, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)
 
 static inline float half_to_float(unsigned int bits);
-static inline void weft_multiply(float& c0, float& c1, float& c2, float& c3) {
+static inline void weft_multiply_halves(float& c0, float& c1, float& c2, float& c3) {
   const unsigned int warp = weft_lane / 32u * 32u, g = weft_lane % 32u / 4u, t = weft_lane % 4u;
   double c[4] = {c0, c1, c2, c3};
   for (unsigned int k = 0; k < 16u; k++) {

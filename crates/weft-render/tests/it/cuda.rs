@@ -52,32 +52,24 @@ fn joined(shaders: &[Shader]) -> String {
     texts.collect()
 }
 
-/// Which cards a text is compiled for that several have.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum For {
-    /// All of them.
-    Each,
-    /// The first, whose instructions all others have.
-    First,
-}
-
-/// Compiles the texts of plans for cards, `together` of them at a time, on all cores. Returns what each kernel uses.
+/// Compiles the texts of plans for cards, `together` of them at a time, on all cores: each for the first card that has it, whose
+/// instructions all later ones have, and those of the plans `everywhere` for all cards. Returns what each kernel uses.
 fn compile(
     nvrtc: &Nvrtc,
     plans: &[&Plan],
+    everywhere: &[&Plan],
     cards: impl IntoIterator<Item = ((i32, i32), u32)>,
-    shared: For,
     together: usize,
 ) -> Vec<Usage> {
     let mut jobs = Vec::new();
     let mut before = BTreeSet::new();
     for (capability, processors) in cards {
-        let mut texts = texts(plans.iter().copied(), &Limits::of_cuda(capability, processors));
-        assert!(texts.len() > 20, "{} texts", texts.len());
-        if shared == For::First {
-            texts.retain(|body, _| before.insert(body.clone()));
-        }
-        let shaders: Vec<Shader> = texts.into_values().collect();
+        let limits = Limits::of_cuda(capability, processors);
+        let mut all = texts(plans.iter().copied(), &limits);
+        all.retain(|body, _| before.insert(body.clone()));
+        all.extend(texts(everywhere.iter().copied(), &limits));
+        assert!(all.len() > 100, "{} texts", all.len());
+        let shaders: Vec<Shader> = all.into_values().collect();
         jobs.extend(shaders.chunks(together).map(|chunk| (capability, chunk.to_vec())));
     }
     let (todo, used) = (Mutex::new(jobs.iter()), Mutex::new(Vec::new()));
@@ -117,10 +109,8 @@ fn every_kernel_of_every_fixture_compiles() {
     let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
     let longest = layer.usual().map(|plan| plan.max.tokens).max().unwrap();
     let layer = layer.usual().filter(|plan| [1, longest].contains(&plan.max.tokens));
-    let mut used = compile(&nvrtc, &layer.collect::<Vec<_>>(), CARDS, For::Each, 4);
     let plans: Vec<&Plan> = all.iter().flat_map(|plans| plans.usual()).collect();
-    used.extend(compile(&nvrtc, &plans, CARDS, For::First, 16));
-    report(used);
+    report(compile(&nvrtc, &plans, &layer.collect::<Vec<_>>(), CARDS, 16));
 }
 
 /// The attention of prompts on Hopper keeps its registers, where workgroups share tiles as well: with fewer multiprocessors than tiles.
@@ -151,7 +141,7 @@ fn every_kernel_of_all_graphs_compiles_for_all() {
     let graphs = [fixtures(), file_tests()].concat();
     let all: Vec<_> = graphs.iter().map(|graph| plans(graph)).collect();
     let plans: Vec<&Plan> = all.iter().flat_map(|plans| plans.all()).collect();
-    report(compile(&nvrtc, &plans, CARDS.into_iter().chain(MORE_CARDS), For::Each, 1));
+    report(compile(&nvrtc, &[], &plans, CARDS.into_iter().chain(MORE_CARDS), 1));
 }
 
 /// Prints the kernels of each architecture that use most, and fails if one spills more than it may.
