@@ -110,7 +110,7 @@ graph mla_moe_layer {
   output x = %104
 }
 ---
-// dot_768x2048_q4_0+2: lanes 256; rows 1 width 16 reduce 16 upcast 1; rows 1 width 16 reduce 16 upcast 1; rows 1 width 64 reduce 16 upcast 4
+// dot_768x2048_q4_0+2: lanes 256; rows 1 width 16 reduce 16 upcast 1; rows 1 width 16 reduce 16 upcast 1; rows 1 width 16 reduce 16 upcast 1
 struct Args { unsigned int words[20]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -124,12 +124,6 @@ static __device__ __forceinline__ void wait_for_previous() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-}
-
-static __device__ __forceinline__ void store_four(unsigned int* to,
-  unsigned int a, unsigned int b, unsigned int c, unsigned int d) {
-  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};"
-    :: "r"((unsigned int)__cvta_generic_to_shared(to)), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }
 
 static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
@@ -177,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const unsigned int* b7,
   unsigned int* b8
 ) {
-  __shared__ __align__(16) unsigned int pool[1736];
+  __shared__ __align__(16) unsigned int pool[968];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -227,6 +221,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto w_15 = load_early(&(b2 + (at_4))[224u]);
     const auto w_16 = load_early(&(b2 + (at_4))[240u]);
     const auto word_4 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[4120u]);
+    const auto item = min(lane, 15u);
+    const auto column_2 = first + item;
     const auto word_5 = lane + 256u;
     const auto x = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_2 = load_early_4(&b1[p1 + word_5 * 4u]);
@@ -345,19 +341,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto to = share * 16u + own + 712u;
     pool[to] = __float_as_uint(sum);
     __syncthreads();
+    auto result = 0.0f;
     if (lane < 16u) {
-      const auto own_2 = lane % 16u;
       auto total_3 = __uint_as_float(pool[lane + 712u]);
       for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
         total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 16u + 712u]);
       }
-      pool[(lane / 16u) * 16u + own_2 + 712u] = __float_as_uint(total_3);
+      result = total_3;
     }
-    __syncthreads();
-    if (lane < 16u) {
-      const auto column_2 = first + lane;
-      const auto v_28 = __uint_as_float(pool[lane + 712u]);
-      b3[p3 + column_2] = __float_as_uint(v_28);
+    if (lane < 32u) {
+      if (lane < 16u) {
+        b3[p3 + column_2] = __float_as_uint(result);
+      }
     }
   }
   // part 1: dot [T] × 512; rows 1 width 16 reduce 16 upcast 1
@@ -366,8 +361,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   if (own_group_2 < count_2) {
     const auto first_2 = own_group_2 * 16u;
     const auto share_2 = lane / 16u;
-    const auto own_3 = lane % 16u;
-    const auto column_3 = first_2 + own_3;
+    const auto own_2 = lane % 16u;
+    const auto column_3 = first_2 + own_2;
     const auto tile_2 = p4 + (column_3 / 16u) * 4608u;
     const auto lane_row_2 = column_3 % 16u;
     const auto b_2 = share_2 * 4u;
@@ -395,6 +390,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto w_31 = load_early(&(b4 + (at_8))[224u]);
     const auto w_32 = load_early(&(b4 + (at_8))[240u]);
     const auto word_9 = load_early(&(b4 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[4120u]);
+    const auto item_2 = min(lane, 15u);
+    const auto column_4 = first_2 + item_2;
     const auto word_10 = lane + 256u;
     const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_6 = load_early_4(&b1[p1 + word_10 * 4u]);
@@ -402,22 +399,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto x_7 = *(const uint4*)&b0[p0 + lane * 4u];
     const auto x_8 = *(const uint4*)&b0[p0 + word_10 * 4u];
     auto total_4 = 0.0f;
-    const auto v_29 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
+    const auto v_28 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
+    total_4 = total_4 + v_28;
+    const auto v_29 = __uint_as_float(x_7.y) * __uint_as_float(x_7.y);
     total_4 = total_4 + v_29;
-    const auto v_30 = __uint_as_float(x_7.y) * __uint_as_float(x_7.y);
+    const auto v_30 = __uint_as_float(x_7.z) * __uint_as_float(x_7.z);
     total_4 = total_4 + v_30;
-    const auto v_31 = __uint_as_float(x_7.z) * __uint_as_float(x_7.z);
+    const auto v_31 = __uint_as_float(x_7.w) * __uint_as_float(x_7.w);
     total_4 = total_4 + v_31;
-    const auto v_32 = __uint_as_float(x_7.w) * __uint_as_float(x_7.w);
+    const auto v_32 = __uint_as_float(x_8.x) * __uint_as_float(x_8.x);
     total_4 = total_4 + v_32;
-    const auto v_33 = __uint_as_float(x_8.x) * __uint_as_float(x_8.x);
+    const auto v_33 = __uint_as_float(x_8.y) * __uint_as_float(x_8.y);
     total_4 = total_4 + v_33;
-    const auto v_34 = __uint_as_float(x_8.y) * __uint_as_float(x_8.y);
+    const auto v_34 = __uint_as_float(x_8.z) * __uint_as_float(x_8.z);
     total_4 = total_4 + v_34;
-    const auto v_35 = __uint_as_float(x_8.z) * __uint_as_float(x_8.z);
+    const auto v_35 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
     total_4 = total_4 + v_35;
-    const auto v_36 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
-    total_4 = total_4 + v_36;
     const auto other_12 = __shfl_xor_sync(warp, total_4, 1u);
     const auto both_12 = total_4 + other_12;
     const auto other_13 = __shfl_xor_sync(warp, both_12, 2u);
@@ -436,26 +433,26 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
       total_5 = total_5 + __uint_as_float(pool[l_3 + 704u]);
     }
-    const auto v_37 = total_5 / 2048.0f;
-    const auto v_38 = v_37 + 1e-5f;
-    const auto v_39 = rsqrtf(v_38);
-    const auto v_40 = __uint_as_float(x_7.x) * v_39;
-    const auto v_41 = v_40 * __uint_as_float(x_5.x);
-    const auto v_42 = __uint_as_float(x_7.y) * v_39;
-    const auto v_43 = v_42 * __uint_as_float(x_5.y);
-    const auto v_44 = __uint_as_float(x_7.z) * v_39;
-    const auto v_45 = v_44 * __uint_as_float(x_5.z);
-    const auto v_46 = __uint_as_float(x_7.w) * v_39;
-    const auto v_47 = v_46 * __uint_as_float(x_5.w);
-    const auto v_48 = __uint_as_float(x_8.x) * v_39;
-    const auto v_49 = v_48 * __uint_as_float(x_6.x);
-    const auto v_50 = __uint_as_float(x_8.y) * v_39;
-    const auto v_51 = v_50 * __uint_as_float(x_6.y);
-    const auto v_52 = __uint_as_float(x_8.z) * v_39;
-    const auto v_53 = v_52 * __uint_as_float(x_6.z);
-    const auto v_54 = __uint_as_float(x_8.w) * v_39;
-    const auto v_55 = v_54 * __uint_as_float(x_6.w);
-    const auto mine_3 = max(max(max(__float_as_uint(v_41) & 0x7fffffffu, __float_as_uint(v_43) & 0x7fffffffu), __float_as_uint(v_45) & 0x7fffffffu), __float_as_uint(v_47) & 0x7fffffffu);
+    const auto v_36 = total_5 / 2048.0f;
+    const auto v_37 = v_36 + 1e-5f;
+    const auto v_38 = rsqrtf(v_37);
+    const auto v_39 = __uint_as_float(x_7.x) * v_38;
+    const auto v_40 = v_39 * __uint_as_float(x_5.x);
+    const auto v_41 = __uint_as_float(x_7.y) * v_38;
+    const auto v_42 = v_41 * __uint_as_float(x_5.y);
+    const auto v_43 = __uint_as_float(x_7.z) * v_38;
+    const auto v_44 = v_43 * __uint_as_float(x_5.z);
+    const auto v_45 = __uint_as_float(x_7.w) * v_38;
+    const auto v_46 = v_45 * __uint_as_float(x_5.w);
+    const auto v_47 = __uint_as_float(x_8.x) * v_38;
+    const auto v_48 = v_47 * __uint_as_float(x_6.x);
+    const auto v_49 = __uint_as_float(x_8.y) * v_38;
+    const auto v_50 = v_49 * __uint_as_float(x_6.y);
+    const auto v_51 = __uint_as_float(x_8.z) * v_38;
+    const auto v_52 = v_51 * __uint_as_float(x_6.z);
+    const auto v_53 = __uint_as_float(x_8.w) * v_38;
+    const auto v_54 = v_53 * __uint_as_float(x_6.w);
+    const auto mine_3 = max(max(max(__float_as_uint(v_40) & 0x7fffffffu, __float_as_uint(v_42) & 0x7fffffffu), __float_as_uint(v_44) & 0x7fffffffu), __float_as_uint(v_46) & 0x7fffffffu);
     const auto other_17 = __shfl_xor_sync(warp, mine_3, 1u);
     const auto both_17 = max(mine_3, other_17);
     const auto other_18 = __shfl_xor_sync(warp, both_17, 2u);
@@ -465,12 +462,12 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto largest_3 = __uint_as_float(both_19);
     const auto scale_3 = (both_19 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_3 = (largest_3 > 3.74e-37f && both_19 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
-    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_41 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_45 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_47 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_40 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_42 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_44 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_46 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     pool[lane] = packed_3;
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 512u] = scale_3;
     }
-    const auto mine_4 = max(max(max(__float_as_uint(v_49) & 0x7fffffffu, __float_as_uint(v_51) & 0x7fffffffu), __float_as_uint(v_53) & 0x7fffffffu), __float_as_uint(v_55) & 0x7fffffffu);
+    const auto mine_4 = max(max(max(__float_as_uint(v_48) & 0x7fffffffu, __float_as_uint(v_50) & 0x7fffffffu), __float_as_uint(v_52) & 0x7fffffffu), __float_as_uint(v_54) & 0x7fffffffu);
     const auto other_20 = __shfl_xor_sync(warp, mine_4, 1u);
     const auto both_20 = max(mine_4, other_20);
     const auto other_21 = __shfl_xor_sync(warp, both_20, 2u);
@@ -480,7 +477,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto largest_4 = __uint_as_float(both_22);
     const auto scale_4 = (both_22 < 0x7f800000u ? __float_as_uint(largest_4 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_4 = (largest_4 > 3.74e-37f && both_22 < 0x7f800000u ? quotient(127.0f, largest_4) : 0.0f);
-    const auto packed_4 = ((unsigned int)(__float2int_rz(min(max(rintf(v_49 * inverse_4), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_51 * inverse_4), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_53 * inverse_4), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_55 * inverse_4), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed_4 = ((unsigned int)(__float2int_rz(min(max(rintf(v_48 * inverse_4), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_50 * inverse_4), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_52 * inverse_4), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse_4), -127.0f), 127.0f))) & 255u) << 24u);
     pool[word_10] = packed_4;
     if ((word_10 % 8u) == 0u) {
       pool[(word_10 / 8u) + 512u] = scale_4;
@@ -510,71 +507,80 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto xq_16 = *(const uint4*)&pool[xw_8 + 28u];
     const auto d_8 = __uint_as_float(pool[b_2 + 515u]) * 0.0625f;
     sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_8, sum_2);
-    const auto to_2 = share_2 * 16u + own_3 + 712u;
+    const auto to_2 = share_2 * 16u + own_2 + 712u;
     pool[to_2] = __float_as_uint(sum_2);
     __syncthreads();
+    auto result_2 = 0.0f;
     if (lane < 16u) {
-      const auto own_4 = lane % 16u;
       auto total_6 = __uint_as_float(pool[lane + 712u]);
       for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
         total_6 = total_6 + __uint_as_float(pool[lane + l_4 * 16u + 712u]);
       }
-      pool[(lane / 16u) * 16u + own_4 + 712u] = __float_as_uint(total_6);
+      result_2 = total_6;
     }
-    __syncthreads();
-    if (lane < 16u) {
-      const auto column_4 = first_2 + lane;
-      const auto v_56 = __uint_as_float(pool[lane + 712u]);
-      b3[p5 + column_4] = __float_as_uint(v_56);
+    if (lane < 32u) {
+      if (lane < 16u) {
+        b3[p5 + column_4] = __float_as_uint(result_2);
+      }
     }
   }
   const auto end = count + count_2;
-  // part 2: dot [T] × 64; rows 1 width 64 reduce 16 upcast 4
+  // part 2: dot [T] × 64; rows 1 width 16 reduce 16 upcast 1
   const auto own_group_3 = blockIdx.x - end;
-  const auto count_3 = sizes.words[0];
+  const auto count_3 = sizes.words[0] * 4u;
   if (own_group_3 < count_3) {
+    const auto first_3 = own_group_3 * 16u;
     const auto share_3 = lane / 16u;
-    const auto first_own = (lane % 16u) * 4u;
-    const auto own_5 = first_own + 1u;
-    const auto own_6 = first_own + 2u;
-    const auto own_7 = first_own + 3u;
-    const auto tile_3 = p4 + ((first_own + 512u) / 16u) * 4608u;
-    const auto lane_row_3 = (first_own + 512u) % 16u;
+    const auto own_3 = lane % 16u;
+    const auto column_5 = first_3 + own_3;
+    const auto tile_3 = p4 + ((column_5 + 512u) / 16u) * 4608u;
+    const auto lane_row_3 = (column_5 + 512u) % 16u;
     const auto b_3 = share_3 * 4u;
     const auto at_9 = tile_3 + lane_row_3 + b_3 * 64u;
-    const auto w_33 = load_early_4(&b4[at_9]);
-    const auto w_34 = load_early_4(&(b4 + (at_9))[16u]);
-    const auto w_35 = load_early_4(&(b4 + (at_9))[32u]);
-    const auto w_36 = load_early_4(&(b4 + (at_9))[48u]);
-    const auto word_11 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4096u]);
-    const auto word_12 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4097u]);
+    const auto w_33 = load_early(&b4[at_9]);
+    const auto w_34 = load_early(&(b4 + (at_9))[16u]);
+    const auto w_35 = load_early(&(b4 + (at_9))[32u]);
+    const auto w_36 = load_early(&(b4 + (at_9))[48u]);
+    const auto word_11 = load_early(&(b4 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[4096u]);
     const auto at_10 = tile_3 + lane_row_3 + b_3 * 64u;
-    const auto w_37 = load_early_4(&(b4 + (at_10))[64u]);
-    const auto w_38 = load_early_4(&(b4 + (at_10))[80u]);
-    const auto w_39 = load_early_4(&(b4 + (at_10))[96u]);
-    const auto w_40 = load_early_4(&(b4 + (at_10))[112u]);
-    const auto word_13 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4104u]);
-    const auto word_14 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4105u]);
+    const auto w_37 = load_early(&(b4 + (at_10))[64u]);
+    const auto w_38 = load_early(&(b4 + (at_10))[80u]);
+    const auto w_39 = load_early(&(b4 + (at_10))[96u]);
+    const auto w_40 = load_early(&(b4 + (at_10))[112u]);
+    const auto word_12 = load_early(&(b4 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[4104u]);
     const auto at_11 = tile_3 + lane_row_3 + b_3 * 64u;
-    const auto w_41 = load_early_4(&(b4 + (at_11))[128u]);
-    const auto w_42 = load_early_4(&(b4 + (at_11))[144u]);
-    const auto w_43 = load_early_4(&(b4 + (at_11))[160u]);
-    const auto w_44 = load_early_4(&(b4 + (at_11))[176u]);
-    const auto word_15 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4112u]);
-    const auto word_16 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4113u]);
+    const auto w_41 = load_early(&(b4 + (at_11))[128u]);
+    const auto w_42 = load_early(&(b4 + (at_11))[144u]);
+    const auto w_43 = load_early(&(b4 + (at_11))[160u]);
+    const auto w_44 = load_early(&(b4 + (at_11))[176u]);
+    const auto word_13 = load_early(&(b4 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[4112u]);
     const auto at_12 = tile_3 + lane_row_3 + b_3 * 64u;
-    const auto w_45 = load_early_4(&(b4 + (at_12))[192u]);
-    const auto w_46 = load_early_4(&(b4 + (at_12))[208u]);
-    const auto w_47 = load_early_4(&(b4 + (at_12))[224u]);
-    const auto w_48 = load_early_4(&(b4 + (at_12))[240u]);
-    const auto word_17 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4120u]);
-    const auto word_18 = load_early(&(b4 + (tile_3 + b_3 * 8u + (lane_row_3 / 2u)))[4121u]);
-    const auto word_19 = lane + 256u;
+    const auto w_45 = load_early(&(b4 + (at_12))[192u]);
+    const auto w_46 = load_early(&(b4 + (at_12))[208u]);
+    const auto w_47 = load_early(&(b4 + (at_12))[224u]);
+    const auto w_48 = load_early(&(b4 + (at_12))[240u]);
+    const auto word_14 = load_early(&(b4 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[4120u]);
+    const auto item_3 = min(lane, 15u);
+    const auto column_6 = first_3 + item_3;
+    auto kept = 0.0f;
+    if (lane < 32u) {
+      const auto at_13 = column_6 / 2u;
+      const auto v_55 = __uint_as_float(load_early(&b5[p6 + at_13]));
+      kept = v_55;
+    }
+    auto kept_2 = 0.0f;
+    if (lane < 32u) {
+      const auto at_14 = column_6 / 2u;
+      const auto v_56 = __uint_as_float(load_early(&b6[p7 + at_14]));
+      kept_2 = v_56;
+    }
+    const auto index = b7[p8];
+    const auto word_15 = lane + 256u;
     const auto x_9 = load_early_4(&b1[p1 + lane * 4u]);
-    const auto x_10 = load_early_4(&b1[p1 + word_19 * 4u]);
+    const auto x_10 = load_early_4(&b1[p1 + word_15 * 4u]);
     // what is multiplied
-    const auto x_11 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + lane * 4u)];
-    const auto x_12 = *(const uint4*)&b0[p0 + (own_group_3 * 2048u + word_19 * 4u)];
+    const auto x_11 = *(const uint4*)&b0[p0 + lane * 4u];
+    const auto x_12 = *(const uint4*)&b0[p0 + word_15 * 4u];
     auto total_7 = 0.0f;
     const auto v_57 = __uint_as_float(x_11.x) * __uint_as_float(x_11.x);
     total_7 = total_7 + v_57;
@@ -655,93 +661,61 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto scale_6 = (both_33 < 0x7f800000u ? __float_as_uint(largest_6 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_6 = (largest_6 > 3.74e-37f && both_33 < 0x7f800000u ? quotient(127.0f, largest_6) : 0.0f);
     const auto packed_6 = ((unsigned int)(__float2int_rz(min(max(rintf(v_77 * inverse_6), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_79 * inverse_6), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_81 * inverse_6), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_83 * inverse_6), -127.0f), 127.0f))) & 255u) << 24u);
-    pool[word_19] = packed_6;
-    if ((word_19 % 8u) == 0u) {
-      pool[(word_19 / 8u) + 512u] = scale_6;
+    pool[word_15] = packed_6;
+    if ((word_15 % 8u) == 0u) {
+      pool[(word_15 / 8u) + 512u] = scale_6;
     }
     __syncthreads();
     wait_for_previous();
     launch_next();
     // times q4_0[64, 2048]
     auto sum_3 = 0.0f;
-    auto sum_4 = 0.0f;
-    auto sum_5 = 0.0f;
-    auto sum_6 = 0.0f;
     const auto xw_9 = b_3 * 8u;
     const auto xq_17 = *(const uint4*)&pool[xw_9];
     const auto xq_18 = *(const uint4*)&pool[xw_9 + 4u];
     const auto d_9 = __uint_as_float(pool[b_3 + 512u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_36.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_11) * d_9, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_36.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_11 >> 16u) * d_9, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_36.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_12) * d_9, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_36.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_12 >> 16u) * d_9, sum_6);
+    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_18.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_17.x), 0))))))))), half_to_float(word_11 >> ((lane_row_3 % 2u) * 16u)) * d_9, sum_3);
     const auto xw_10 = b_3 * 8u;
     const auto xq_19 = *(const uint4*)&pool[xw_10 + 8u];
     const auto xq_20 = *(const uint4*)&pool[xw_10 + 12u];
     const auto d_10 = __uint_as_float(pool[b_3 + 513u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_40.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_13) * d_10, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_40.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_13 >> 16u) * d_10, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_40.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_14) * d_10, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_40.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_14 >> 16u) * d_10, sum_6);
+    sum_3 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_20.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_19.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_10, sum_3);
     const auto xw_11 = b_3 * 8u;
     const auto xq_21 = *(const uint4*)&pool[xw_11 + 16u];
     const auto xq_22 = *(const uint4*)&pool[xw_11 + 20u];
     const auto d_11 = __uint_as_float(pool[b_3 + 514u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_44.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_15) * d_11, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_44.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_15 >> 16u) * d_11, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_44.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_16) * d_11, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_44.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_16 >> 16u) * d_11, sum_6);
+    sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_22.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_21.x), 0))))))))), half_to_float(word_13 >> ((lane_row_3 % 2u) * 16u)) * d_11, sum_3);
     const auto xw_12 = b_3 * 8u;
     const auto xq_23 = *(const uint4*)&pool[xw_12 + 24u];
     const auto xq_24 = *(const uint4*)&pool[xw_12 + 28u];
     const auto d_12 = __uint_as_float(pool[b_3 + 515u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_48.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_17) * d_12, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_48.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_17 >> 16u) * d_12, sum_4);
-    sum_5 = fmaf((float)(__dp4a((int)((w_48.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_18) * d_12, sum_5);
-    sum_6 = fmaf((float)(__dp4a((int)((w_48.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_18 >> 16u) * d_12, sum_6);
-    const auto to_3 = share_3 * 64u + first_own + 712u;
-    store_four(&pool[to_3], __float_as_uint(sum_3), __float_as_uint(sum_4), __float_as_uint(sum_5), __float_as_uint(sum_6));
+    sum_3 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_24.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_23.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_12, sum_3);
+    const auto to_3 = share_3 * 16u + own_3 + 712u;
+    pool[to_3] = __float_as_uint(sum_3);
     __syncthreads();
-    if (lane < 64u) {
-      const auto own_8 = lane % 64u;
+    auto result_3 = 0.0f;
+    if (lane < 16u) {
       auto total_9 = __uint_as_float(pool[lane + 712u]);
       for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
-        total_9 = total_9 + __uint_as_float(pool[lane + l_6 * 64u + 712u]);
+        total_9 = total_9 + __uint_as_float(pool[lane + l_6 * 16u + 712u]);
       }
-      pool[(lane / 64u) * 64u + own_8 + 712u] = __float_as_uint(total_9);
+      result_3 = total_9;
     }
-    __syncthreads();
     if (lane < 32u) {
-      const auto pair = (lane * 2u) / 2u;
-      const auto a = pair * 2u;
-      const auto b_4 = a + 1u;
-      const auto v_84 = __uint_as_float(pool[a + 712u]);
-      const auto v_85 = __uint_as_float(pool[b_4 + 712u]);
-      const auto at_13 = own_group_3 * 32u + pair;
-      const auto v_86 = __uint_as_float(b5[p6 + at_13]);
-      const auto at_14 = own_group_3 * 32u + pair;
-      const auto v_87 = __uint_as_float(b6[p7 + at_14]);
-      const auto v_88 = (lane * 2u == a ? v_84 * v_86 - v_85 * v_87 : v_84 * v_87 + v_85 * v_86);
-      const auto pair_2 = (lane * 2u + 1u) / 2u;
-      const auto a_2 = pair_2 * 2u;
-      const auto b_5 = a_2 + 1u;
-      const auto v_89 = __uint_as_float(pool[a_2 + 712u]);
-      const auto v_90 = __uint_as_float(pool[b_5 + 712u]);
-      const auto at_15 = own_group_3 * 32u + pair_2;
-      const auto v_91 = __uint_as_float(b5[p6 + at_15]);
-      const auto at_16 = own_group_3 * 32u + pair_2;
-      const auto v_92 = __uint_as_float(b6[p7 + at_16]);
-      const auto v_93 = (lane * 2u + 1u == a_2 ? v_89 * v_91 - v_90 * v_92 : v_89 * v_92 + v_90 * v_91);
-      const auto index = b7[p8 + own_group_3];
-      if (index < (n9 / 576u)) {
-        b8[p9 + ((index * 576u + lane * 2u + 512u) / 2u)] = pack_halves(v_88, v_93);
+      const auto other_34 = __shfl_xor_sync(warp, result_3, 1u);
+      const auto v_84 = ((column_6 % 2u) == 0u ? result_3 * kept - other_34 * kept_2 : other_34 * kept_2 + result_3 * kept);
+      const auto other_35 = __shfl_xor_sync(warp, v_84, 1u);
+      if (lane < 16u && (column_6 % 2u) == 0u) {
+        if (index < (n9 / 576u)) {
+          b8[p9 + ((index * 576u + column_6 + 512u) / 2u)] = pack_halves(v_84, other_35);
+        }
       }
     }
   }
   const auto end_2 = end + count_3;
 }
 
-// head_dot_192x768_q4_0+2: lanes 256; rows 1 width 64 reduce 8 upcast 2; rows 1 width 64 reduce 8 upcast 2; rows 1 width 512 reduce 1 upcast 1
+// head_dot_192x768_q4_0+2: lanes 256; rows 1 width 32 reduce 8 upcast 1; rows 1 width 64 reduce 8 upcast 2; rows 1 width 512 reduce 1 upcast 1
 struct Args { unsigned int words[24]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -822,19 +796,19 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto n6 = args.words[13];
   const auto n10 = args.words[21];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
-  // part 0: dot [T, 20] × 64; rows 1 width 64 reduce 8 upcast 2
+  // part 0: dot [T, 20] × 64; rows 1 width 32 reduce 8 upcast 1
   const auto own_group = blockIdx.x;
-  const auto count = sizes.words[0] * 20u;
+  const auto count = sizes.words[0] * 40u;
   if (own_group < count) {
-    const auto i = own_group / 20u;
-    const auto i_2 = (own_group % 20u) % 20u;
+    const auto rows_at = own_group % 20u;
+    const auto first = (own_group / 20u) * 32u;
+    const auto i = rows_at / 20u;
+    const auto i_2 = (rows_at % 20u) % 20u;
     const auto share = lane / 32u;
     const auto own = lane % 32u;
-    const auto own_2 = (lane % 32u) + 32u;
-    const auto tile = p2 + ((i_2 * 256u + own + 192u) / 16u) * 1728u;
-    const auto lane_row = (i_2 * 256u + own + 192u) % 16u;
-    const auto tile_2 = p2 + ((i_2 * 256u + own_2 + 192u) / 16u) * 1728u;
-    const auto lane_row_2 = (i_2 * 256u + own_2 + 192u) % 16u;
+    const auto column = first + own;
+    const auto tile = p2 + ((i_2 * 256u + column + 192u) / 16u) * 1728u;
+    const auto lane_row = (i_2 * 256u + column + 192u) % 16u;
     const auto b = share * 3u;
     const auto at = tile + lane_row + b * 64u;
     const auto w = load_early(&b2[at]);
@@ -842,53 +816,52 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto w_3 = load_early(&(b2 + (at))[32u]);
     const auto w_4 = load_early(&(b2 + (at))[48u]);
     const auto word = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1536u]);
-    const auto at_2 = tile_2 + lane_row_2 + b * 64u;
-    const auto w_5 = load_early(&b2[at_2]);
-    const auto w_6 = load_early(&(b2 + (at_2))[16u]);
-    const auto w_7 = load_early(&(b2 + (at_2))[32u]);
-    const auto w_8 = load_early(&(b2 + (at_2))[48u]);
-    const auto word_2 = load_early(&(b2 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[1536u]);
+    const auto at_2 = tile + lane_row + b * 64u;
+    const auto w_5 = load_early(&(b2 + (at_2))[64u]);
+    const auto w_6 = load_early(&(b2 + (at_2))[80u]);
+    const auto w_7 = load_early(&(b2 + (at_2))[96u]);
+    const auto w_8 = load_early(&(b2 + (at_2))[112u]);
+    const auto word_2 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1544u]);
     const auto at_3 = tile + lane_row + b * 64u;
-    const auto w_9 = load_early(&(b2 + (at_3))[64u]);
-    const auto w_10 = load_early(&(b2 + (at_3))[80u]);
-    const auto w_11 = load_early(&(b2 + (at_3))[96u]);
-    const auto w_12 = load_early(&(b2 + (at_3))[112u]);
-    const auto word_3 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1544u]);
-    const auto at_4 = tile_2 + lane_row_2 + b * 64u;
-    const auto w_13 = load_early(&(b2 + (at_4))[64u]);
-    const auto w_14 = load_early(&(b2 + (at_4))[80u]);
-    const auto w_15 = load_early(&(b2 + (at_4))[96u]);
-    const auto w_16 = load_early(&(b2 + (at_4))[112u]);
-    const auto word_4 = load_early(&(b2 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[1544u]);
-    const auto at_5 = tile + lane_row + b * 64u;
-    const auto w_17 = load_early(&(b2 + (at_5))[128u]);
-    const auto w_18 = load_early(&(b2 + (at_5))[144u]);
-    const auto w_19 = load_early(&(b2 + (at_5))[160u]);
-    const auto w_20 = load_early(&(b2 + (at_5))[176u]);
-    const auto word_5 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1552u]);
-    const auto at_6 = tile_2 + lane_row_2 + b * 64u;
-    const auto w_21 = load_early(&(b2 + (at_6))[128u]);
-    const auto w_22 = load_early(&(b2 + (at_6))[144u]);
-    const auto w_23 = load_early(&(b2 + (at_6))[160u]);
-    const auto w_24 = load_early(&(b2 + (at_6))[176u]);
-    const auto word_6 = load_early(&(b2 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[1552u]);
-    const auto word_7 = min(lane, 191u);
-    const auto x = load_early_4(&b1[p1 + word_7 * 4u]);
+    const auto w_9 = load_early(&(b2 + (at_3))[128u]);
+    const auto w_10 = load_early(&(b2 + (at_3))[144u]);
+    const auto w_11 = load_early(&(b2 + (at_3))[160u]);
+    const auto w_12 = load_early(&(b2 + (at_3))[176u]);
+    const auto word_3 = load_early(&(b2 + (tile + (b * 8u + (lane_row / 2u))))[1552u]);
+    const auto i_3 = rows_at / 20u;
+    const auto i_4 = (rows_at % 20u) % 20u;
+    const auto i_5 = rows_at / 20u;
+    const auto i_6 = (rows_at % 20u) % 20u;
+    const auto column_2 = first + lane;
+    auto kept = 0.0f;
+    if (lane < 32u) {
+      const auto at_4 = i_5 * 32u + (column_2 / 2u);
+      const auto v = __uint_as_float(load_early(&b3[p3 + at_4]));
+      kept = v;
+    }
+    auto kept_2 = 0.0f;
+    if (lane < 32u) {
+      const auto at_5 = i_5 * 32u + (column_2 / 2u);
+      const auto v_2 = __uint_as_float(load_early(&b4[p4 + at_5]));
+      kept_2 = v_2;
+    }
+    const auto word_4 = min(lane, 191u);
+    const auto x = load_early_4(&b1[p1 + word_4 * 4u]);
     wait_for_previous();
     launch_next();
     // what is multiplied
-    const auto i_3 = own_group / 20u;
-    const auto i_4 = (own_group % 20u) % 20u;
-    const auto x_2 = *(const uint4*)&b0[p0 + (i_3 * 768u + word_7 * 4u)];
+    const auto i_7 = rows_at / 20u;
+    const auto i_8 = (rows_at % 20u) % 20u;
+    const auto x_2 = *(const uint4*)&b0[p0 + (i_7 * 768u + word_4 * 4u)];
     auto total = 0.0f;
-    const auto v = __uint_as_float(x_2.x) * __uint_as_float(x_2.x);
-    total = (lane < 192u ? total + v : total);
-    const auto v_2 = __uint_as_float(x_2.y) * __uint_as_float(x_2.y);
-    total = (lane < 192u ? total + v_2 : total);
-    const auto v_3 = __uint_as_float(x_2.z) * __uint_as_float(x_2.z);
+    const auto v_3 = __uint_as_float(x_2.x) * __uint_as_float(x_2.x);
     total = (lane < 192u ? total + v_3 : total);
-    const auto v_4 = __uint_as_float(x_2.w) * __uint_as_float(x_2.w);
+    const auto v_4 = __uint_as_float(x_2.y) * __uint_as_float(x_2.y);
     total = (lane < 192u ? total + v_4 : total);
+    const auto v_5 = __uint_as_float(x_2.z) * __uint_as_float(x_2.z);
+    total = (lane < 192u ? total + v_5 : total);
+    const auto v_6 = __uint_as_float(x_2.w) * __uint_as_float(x_2.w);
+    total = (lane < 192u ? total + v_6 : total);
     const auto other = __shfl_xor_sync(warp, total, 1u);
     const auto both = total + other;
     const auto other_2 = __shfl_xor_sync(warp, both, 2u);
@@ -907,18 +880,18 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     for (auto l = 1u; l < 8u; l += 1u) {
       total_2 = total_2 + __uint_as_float(pool[l + 264u]);
     }
-    const auto v_5 = total_2 / 768.0f;
-    const auto v_6 = v_5 + 1e-5f;
-    const auto v_7 = rsqrtf(v_6);
-    const auto v_8 = __uint_as_float(x_2.x) * v_7;
-    const auto v_9 = v_8 * __uint_as_float(x.x);
-    const auto v_10 = __uint_as_float(x_2.y) * v_7;
-    const auto v_11 = v_10 * __uint_as_float(x.y);
-    const auto v_12 = __uint_as_float(x_2.z) * v_7;
-    const auto v_13 = v_12 * __uint_as_float(x.z);
-    const auto v_14 = __uint_as_float(x_2.w) * v_7;
-    const auto v_15 = v_14 * __uint_as_float(x.w);
-    const auto mine = max(max(max(__float_as_uint(v_9) & 0x7fffffffu, __float_as_uint(v_11) & 0x7fffffffu), __float_as_uint(v_13) & 0x7fffffffu), __float_as_uint(v_15) & 0x7fffffffu);
+    const auto v_7 = total_2 / 768.0f;
+    const auto v_8 = v_7 + 1e-5f;
+    const auto v_9 = rsqrtf(v_8);
+    const auto v_10 = __uint_as_float(x_2.x) * v_9;
+    const auto v_11 = v_10 * __uint_as_float(x.x);
+    const auto v_12 = __uint_as_float(x_2.y) * v_9;
+    const auto v_13 = v_12 * __uint_as_float(x.y);
+    const auto v_14 = __uint_as_float(x_2.z) * v_9;
+    const auto v_15 = v_14 * __uint_as_float(x.z);
+    const auto v_16 = __uint_as_float(x_2.w) * v_9;
+    const auto v_17 = v_16 * __uint_as_float(x.w);
+    const auto mine = max(max(max(__float_as_uint(v_11) & 0x7fffffffu, __float_as_uint(v_13) & 0x7fffffffu), __float_as_uint(v_15) & 0x7fffffffu), __float_as_uint(v_17) & 0x7fffffffu);
     const auto other_6 = __shfl_xor_sync(warp, mine, 1u);
     const auto both_6 = max(mine, other_6);
     const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
@@ -928,7 +901,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto largest = __uint_as_float(both_8);
     const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
     const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_9 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_11 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_11 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     if (lane < 192u) {
       pool[lane] = packed;
       if ((lane % 8u) == 0u) {
@@ -938,136 +911,124 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     __syncthreads();
     // times q4_0[64, 768]
     auto sum = 0.0f;
-    auto sum_2 = 0.0f;
     const auto xw = b * 8u;
     const auto xq = *(const uint4*)&pool[xw];
     const auto xq_2 = *(const uint4*)&pool[xw + 4u];
     const auto d = __uint_as_float(pool[b + 192u]) * 0.0625f;
     sum = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> ((lane_row % 2u) * 16u)) * d, sum);
-    sum_2 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row_2 % 2u) * 16u)) * d, sum_2);
     const auto xw_2 = b * 8u;
     const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
     const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
     const auto d_2 = __uint_as_float(pool[b + 193u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_2, sum);
-    sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_2);
+    sum = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d_2, sum);
     const auto xw_3 = b * 8u;
     const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
     const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
     const auto d_3 = __uint_as_float(pool[b + 194u]) * 0.0625f;
-    sum = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_5 >> ((lane_row % 2u) * 16u)) * d_3, sum);
-    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_2);
-    const auto to = share * 64u + own + 272u;
+    sum = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_3 >> ((lane_row % 2u) * 16u)) * d_3, sum);
+    const auto to = share * 32u + own + 272u;
     pool[to] = __float_as_uint(sum);
-    const auto to_2 = share * 64u + own_2 + 272u;
-    pool[to_2] = __float_as_uint(sum_2);
     __syncthreads();
-    if (lane < 64u) {
-      const auto own_3 = lane % 64u;
+    auto result = 0.0f;
+    if (lane < 32u) {
       auto total_3 = __uint_as_float(pool[lane + 272u]);
       for (auto l_2 = 1u; l_2 < 8u; l_2 += 1u) {
-        total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 64u + 272u]);
+        total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 32u + 272u]);
       }
-      pool[(lane / 64u) * 64u + own_3 + 272u] = __float_as_uint(total_3);
+      result = total_3;
     }
-    __syncthreads();
-    const auto i_5 = own_group / 20u;
-    const auto i_6 = (own_group % 20u) % 20u;
-    if (lane < 64u) {
-      const auto pair = lane / 2u;
-      const auto a = pair * 2u;
-      const auto b_2 = a + 1u;
-      const auto v_16 = __uint_as_float(pool[a + 272u]);
-      const auto v_17 = __uint_as_float(pool[b_2 + 272u]);
-      const auto at_7 = i_5 * 32u + pair;
-      const auto v_18 = __uint_as_float(b3[p3 + at_7]);
-      const auto at_8 = i_5 * 32u + pair;
-      const auto v_19 = __uint_as_float(b4[p4 + at_8]);
-      const auto v_20 = (lane == a ? v_16 * v_18 - v_17 * v_19 : v_16 * v_19 + v_17 * v_18);
-      b0[p5 + (i_5 * 11520u + i_6 * 576u + lane) + 512u] = __float_as_uint(v_20);
+    if (lane < 32u) {
+      const auto other_9 = __shfl_xor_sync(warp, result, 1u);
+      const auto v_18 = ((column_2 % 2u) == 0u ? result * kept - other_9 * kept_2 : other_9 * kept_2 + result * kept);
+      b0[p5 + (i_5 * 11520u + i_6 * 576u + column_2) + 512u] = __float_as_uint(v_18);
     }
   }
   // part 1: dot [T, 20] × 192; rows 1 width 64 reduce 8 upcast 2
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 60u;
   if (own_group_2 < count_2) {
-    const auto rows_at = own_group_2 % 20u;
-    const auto first = (own_group_2 / 20u) * 64u;
-    const auto i_7 = rows_at / 20u;
-    const auto i_8 = (rows_at % 20u) % 20u;
+    const auto rows_at_2 = own_group_2 % 20u;
+    const auto first_2 = (own_group_2 / 20u) * 64u;
+    const auto i_9 = rows_at_2 / 20u;
+    const auto i_10 = (rows_at_2 % 20u) % 20u;
     const auto share_2 = lane / 32u;
-    const auto own_4 = lane % 32u;
-    const auto own_5 = (lane % 32u) + 32u;
-    const auto column = first + own_4;
-    const auto column_2 = first + own_5;
-    const auto tile_3 = p2 + ((i_8 * 256u + column) / 16u) * 1728u;
-    const auto lane_row_3 = (i_8 * 256u + column) % 16u;
-    const auto tile_4 = p2 + ((i_8 * 256u + column_2) / 16u) * 1728u;
-    const auto lane_row_4 = (i_8 * 256u + column_2) % 16u;
-    const auto b_3 = share_2 * 3u;
-    const auto at_9 = tile_3 + lane_row_3 + b_3 * 64u;
-    const auto w_25 = load_early(&b2[at_9]);
-    const auto w_26 = load_early(&(b2 + (at_9))[16u]);
-    const auto w_27 = load_early(&(b2 + (at_9))[32u]);
-    const auto w_28 = load_early(&(b2 + (at_9))[48u]);
-    const auto word_8 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[1536u]);
-    const auto at_10 = tile_4 + lane_row_4 + b_3 * 64u;
-    const auto w_29 = load_early(&b2[at_10]);
-    const auto w_30 = load_early(&(b2 + (at_10))[16u]);
-    const auto w_31 = load_early(&(b2 + (at_10))[32u]);
-    const auto w_32 = load_early(&(b2 + (at_10))[48u]);
-    const auto word_9 = load_early(&(b2 + (tile_4 + (b_3 * 8u + (lane_row_4 / 2u))))[1536u]);
-    const auto at_11 = tile_3 + lane_row_3 + b_3 * 64u;
-    const auto w_33 = load_early(&(b2 + (at_11))[64u]);
-    const auto w_34 = load_early(&(b2 + (at_11))[80u]);
-    const auto w_35 = load_early(&(b2 + (at_11))[96u]);
-    const auto w_36 = load_early(&(b2 + (at_11))[112u]);
-    const auto word_10 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[1544u]);
-    const auto at_12 = tile_4 + lane_row_4 + b_3 * 64u;
-    const auto w_37 = load_early(&(b2 + (at_12))[64u]);
-    const auto w_38 = load_early(&(b2 + (at_12))[80u]);
-    const auto w_39 = load_early(&(b2 + (at_12))[96u]);
-    const auto w_40 = load_early(&(b2 + (at_12))[112u]);
-    const auto word_11 = load_early(&(b2 + (tile_4 + (b_3 * 8u + (lane_row_4 / 2u))))[1544u]);
-    const auto at_13 = tile_3 + lane_row_3 + b_3 * 64u;
-    const auto w_41 = load_early(&(b2 + (at_13))[128u]);
-    const auto w_42 = load_early(&(b2 + (at_13))[144u]);
-    const auto w_43 = load_early(&(b2 + (at_13))[160u]);
-    const auto w_44 = load_early(&(b2 + (at_13))[176u]);
-    const auto word_12 = load_early(&(b2 + (tile_3 + (b_3 * 8u + (lane_row_3 / 2u))))[1552u]);
-    const auto at_14 = tile_4 + lane_row_4 + b_3 * 64u;
-    const auto w_45 = load_early(&(b2 + (at_14))[128u]);
-    const auto w_46 = load_early(&(b2 + (at_14))[144u]);
-    const auto w_47 = load_early(&(b2 + (at_14))[160u]);
-    const auto w_48 = load_early(&(b2 + (at_14))[176u]);
-    const auto word_13 = load_early(&(b2 + (tile_4 + (b_3 * 8u + (lane_row_4 / 2u))))[1552u]);
-    const auto word_14 = min(lane, 191u);
-    const auto x_3 = load_early_4(&b1[p1 + word_14 * 4u]);
+    const auto own_2 = lane % 32u;
+    const auto own_3 = (lane % 32u) + 32u;
+    const auto column_3 = first_2 + own_2;
+    const auto column_4 = first_2 + own_3;
+    const auto tile_2 = p2 + ((i_10 * 256u + column_3) / 16u) * 1728u;
+    const auto lane_row_2 = (i_10 * 256u + column_3) % 16u;
+    const auto tile_3 = p2 + ((i_10 * 256u + column_4) / 16u) * 1728u;
+    const auto lane_row_3 = (i_10 * 256u + column_4) % 16u;
+    const auto b_2 = share_2 * 3u;
+    const auto at_6 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_13 = load_early(&b2[at_6]);
+    const auto w_14 = load_early(&(b2 + (at_6))[16u]);
+    const auto w_15 = load_early(&(b2 + (at_6))[32u]);
+    const auto w_16 = load_early(&(b2 + (at_6))[48u]);
+    const auto word_5 = load_early(&(b2 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[1536u]);
+    const auto at_7 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_17 = load_early(&b2[at_7]);
+    const auto w_18 = load_early(&(b2 + (at_7))[16u]);
+    const auto w_19 = load_early(&(b2 + (at_7))[32u]);
+    const auto w_20 = load_early(&(b2 + (at_7))[48u]);
+    const auto word_6 = load_early(&(b2 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[1536u]);
+    const auto at_8 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_21 = load_early(&(b2 + (at_8))[64u]);
+    const auto w_22 = load_early(&(b2 + (at_8))[80u]);
+    const auto w_23 = load_early(&(b2 + (at_8))[96u]);
+    const auto w_24 = load_early(&(b2 + (at_8))[112u]);
+    const auto word_7 = load_early(&(b2 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[1544u]);
+    const auto at_9 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_25 = load_early(&(b2 + (at_9))[64u]);
+    const auto w_26 = load_early(&(b2 + (at_9))[80u]);
+    const auto w_27 = load_early(&(b2 + (at_9))[96u]);
+    const auto w_28 = load_early(&(b2 + (at_9))[112u]);
+    const auto word_8 = load_early(&(b2 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[1544u]);
+    const auto at_10 = tile_2 + lane_row_2 + b_2 * 64u;
+    const auto w_29 = load_early(&(b2 + (at_10))[128u]);
+    const auto w_30 = load_early(&(b2 + (at_10))[144u]);
+    const auto w_31 = load_early(&(b2 + (at_10))[160u]);
+    const auto w_32 = load_early(&(b2 + (at_10))[176u]);
+    const auto word_9 = load_early(&(b2 + (tile_2 + (b_2 * 8u + (lane_row_2 / 2u))))[1552u]);
+    const auto at_11 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_33 = load_early(&(b2 + (at_11))[128u]);
+    const auto w_34 = load_early(&(b2 + (at_11))[144u]);
+    const auto w_35 = load_early(&(b2 + (at_11))[160u]);
+    const auto w_36 = load_early(&(b2 + (at_11))[176u]);
+    const auto word_10 = load_early(&(b2 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[1552u]);
+    const auto i_11 = rows_at_2 / 20u;
+    const auto i_12 = (rows_at_2 % 20u) % 20u;
+    const auto i_13 = rows_at_2 / 20u;
+    const auto i_14 = (rows_at_2 % 20u) % 20u;
+    const auto column_5 = first_2 + lane;
+    const auto word_11 = min(lane, 191u);
+    const auto x_3 = load_early_4(&b1[p1 + word_11 * 4u]);
     wait_for_previous();
     launch_next();
     // what is multiplied
-    const auto i_9 = rows_at / 20u;
-    const auto i_10 = (rows_at % 20u) % 20u;
-    const auto x_4 = *(const uint4*)&b0[p0 + (i_9 * 768u + word_14 * 4u)];
+    const auto i_15 = rows_at_2 / 20u;
+    const auto i_16 = (rows_at_2 % 20u) % 20u;
+    const auto x_4 = *(const uint4*)&b0[p0 + (i_15 * 768u + word_11 * 4u)];
     auto total_4 = 0.0f;
-    const auto v_21 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+    const auto v_19 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+    total_4 = (lane < 192u ? total_4 + v_19 : total_4);
+    const auto v_20 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+    total_4 = (lane < 192u ? total_4 + v_20 : total_4);
+    const auto v_21 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
     total_4 = (lane < 192u ? total_4 + v_21 : total_4);
-    const auto v_22 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+    const auto v_22 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
     total_4 = (lane < 192u ? total_4 + v_22 : total_4);
-    const auto v_23 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
-    total_4 = (lane < 192u ? total_4 + v_23 : total_4);
-    const auto v_24 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
-    total_4 = (lane < 192u ? total_4 + v_24 : total_4);
-    const auto other_9 = __shfl_xor_sync(warp, total_4, 1u);
-    const auto both_9 = total_4 + other_9;
-    const auto other_10 = __shfl_xor_sync(warp, both_9, 2u);
-    const auto both_10 = both_9 + other_10;
-    const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
-    const auto both_11 = both_10 + other_11;
-    const auto other_12 = __shfl_xor_sync(warp, both_11, 8u);
-    const auto both_12 = both_11 + other_12;
-    const auto other_13 = __shfl_xor_sync(warp, both_12, 16u);
-    const auto both_13 = both_12 + other_13;
+    const auto other_10 = __shfl_xor_sync(warp, total_4, 1u);
+    const auto both_9 = total_4 + other_10;
+    const auto other_11 = __shfl_xor_sync(warp, both_9, 2u);
+    const auto both_10 = both_9 + other_11;
+    const auto other_12 = __shfl_xor_sync(warp, both_10, 4u);
+    const auto both_11 = both_10 + other_12;
+    const auto other_13 = __shfl_xor_sync(warp, both_11, 8u);
+    const auto both_12 = both_11 + other_13;
+    const auto other_14 = __shfl_xor_sync(warp, both_12, 16u);
+    const auto both_13 = both_12 + other_14;
     if ((lane % 32u) == 0u) {
       pool[(lane / 32u) + 264u] = __float_as_uint(both_13);
     }
@@ -1076,28 +1037,28 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
       total_5 = total_5 + __uint_as_float(pool[l_3 + 264u]);
     }
-    const auto v_25 = total_5 / 768.0f;
-    const auto v_26 = v_25 + 1e-5f;
-    const auto v_27 = rsqrtf(v_26);
-    const auto v_28 = __uint_as_float(x_4.x) * v_27;
-    const auto v_29 = v_28 * __uint_as_float(x_3.x);
-    const auto v_30 = __uint_as_float(x_4.y) * v_27;
-    const auto v_31 = v_30 * __uint_as_float(x_3.y);
-    const auto v_32 = __uint_as_float(x_4.z) * v_27;
-    const auto v_33 = v_32 * __uint_as_float(x_3.z);
-    const auto v_34 = __uint_as_float(x_4.w) * v_27;
-    const auto v_35 = v_34 * __uint_as_float(x_3.w);
-    const auto mine_2 = max(max(max(__float_as_uint(v_29) & 0x7fffffffu, __float_as_uint(v_31) & 0x7fffffffu), __float_as_uint(v_33) & 0x7fffffffu), __float_as_uint(v_35) & 0x7fffffffu);
-    const auto other_14 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_14 = max(mine_2, other_14);
-    const auto other_15 = __shfl_xor_sync(warp, both_14, 2u);
-    const auto both_15 = max(both_14, other_15);
-    const auto other_16 = __shfl_xor_sync(warp, both_15, 4u);
-    const auto both_16 = max(both_15, other_16);
+    const auto v_23 = total_5 / 768.0f;
+    const auto v_24 = v_23 + 1e-5f;
+    const auto v_25 = rsqrtf(v_24);
+    const auto v_26 = __uint_as_float(x_4.x) * v_25;
+    const auto v_27 = v_26 * __uint_as_float(x_3.x);
+    const auto v_28 = __uint_as_float(x_4.y) * v_25;
+    const auto v_29 = v_28 * __uint_as_float(x_3.y);
+    const auto v_30 = __uint_as_float(x_4.z) * v_25;
+    const auto v_31 = v_30 * __uint_as_float(x_3.z);
+    const auto v_32 = __uint_as_float(x_4.w) * v_25;
+    const auto v_33 = v_32 * __uint_as_float(x_3.w);
+    const auto mine_2 = max(max(max(__float_as_uint(v_27) & 0x7fffffffu, __float_as_uint(v_29) & 0x7fffffffu), __float_as_uint(v_31) & 0x7fffffffu), __float_as_uint(v_33) & 0x7fffffffu);
+    const auto other_15 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_14 = max(mine_2, other_15);
+    const auto other_16 = __shfl_xor_sync(warp, both_14, 2u);
+    const auto both_15 = max(both_14, other_16);
+    const auto other_17 = __shfl_xor_sync(warp, both_15, 4u);
+    const auto both_16 = max(both_15, other_17);
     const auto largest_2 = __uint_as_float(both_16);
     const auto scale_2 = (both_16 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
     const auto inverse_2 = (largest_2 > 3.74e-37f && both_16 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
-    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     if (lane < 192u) {
       pool[lane] = packed_2;
       if ((lane % 8u) == 0u) {
@@ -1106,100 +1067,73 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     }
     __syncthreads();
     // times q4_0[192, 768]
+    auto sum_2 = 0.0f;
     auto sum_3 = 0.0f;
-    auto sum_4 = 0.0f;
-    const auto xw_4 = b_3 * 8u;
+    const auto xw_4 = b_2 * 8u;
     const auto xq_7 = *(const uint4*)&pool[xw_4];
     const auto xq_8 = *(const uint4*)&pool[xw_4 + 4u];
-    const auto d_4 = __uint_as_float(pool[b_3 + 192u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_4, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_4 % 2u) * 16u)) * d_4, sum_4);
-    const auto xw_5 = b_3 * 8u;
+    const auto d_4 = __uint_as_float(pool[b_2 + 192u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_6 >> ((lane_row_3 % 2u) * 16u)) * d_4, sum_3);
+    const auto xw_5 = b_2 * 8u;
     const auto xq_9 = *(const uint4*)&pool[xw_5 + 8u];
     const auto xq_10 = *(const uint4*)&pool[xw_5 + 12u];
-    const auto d_5 = __uint_as_float(pool[b_3 + 193u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_4);
-    const auto xw_6 = b_3 * 8u;
+    const auto d_5 = __uint_as_float(pool[b_2 + 193u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_5, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_8 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_3);
+    const auto xw_6 = b_2 * 8u;
     const auto xq_11 = *(const uint4*)&pool[xw_6 + 16u];
     const auto xq_12 = *(const uint4*)&pool[xw_6 + 20u];
-    const auto d_6 = __uint_as_float(pool[b_3 + 194u]) * 0.0625f;
-    sum_3 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
-    sum_4 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_4);
-    const auto to_3 = share_2 * 64u + own_4 + 272u;
+    const auto d_6 = __uint_as_float(pool[b_2 + 194u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_6, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_3);
+    const auto to_2 = share_2 * 64u + own_2 + 272u;
+    pool[to_2] = __float_as_uint(sum_2);
+    const auto to_3 = share_2 * 64u + own_3 + 272u;
     pool[to_3] = __float_as_uint(sum_3);
-    const auto to_4 = share_2 * 64u + own_5 + 272u;
-    pool[to_4] = __float_as_uint(sum_4);
     __syncthreads();
+    auto result_2 = 0.0f;
     if (lane < 64u) {
-      const auto own_6 = lane % 64u;
       auto total_6 = __uint_as_float(pool[lane + 272u]);
       for (auto l_4 = 1u; l_4 < 8u; l_4 += 1u) {
         total_6 = total_6 + __uint_as_float(pool[lane + l_4 * 64u + 272u]);
       }
-      pool[(lane / 64u) * 64u + own_6 + 272u] = __float_as_uint(total_6);
+      result_2 = total_6;
     }
-    __syncthreads();
-    const auto word_15 = min(lane, 15u);
-    const auto i_11 = rows_at / 20u;
-    const auto i_12 = (rows_at % 20u) % 20u;
-    const auto column_3 = first + word_15 * 4u;
-    const auto v_36 = __uint_as_float(pool[word_15 * 4u + 272u]);
-    const auto i_13 = rows_at / 20u;
-    const auto i_14 = (rows_at % 20u) % 20u;
-    const auto column_4 = first + word_15 * 4u + 1u;
-    const auto v_37 = __uint_as_float(pool[word_15 * 4u + 273u]);
-    const auto i_15 = rows_at / 20u;
-    const auto i_16 = (rows_at % 20u) % 20u;
-    const auto column_5 = first + word_15 * 4u + 2u;
-    const auto v_38 = __uint_as_float(pool[word_15 * 4u + 274u]);
-    const auto i_17 = rows_at / 20u;
-    const auto i_18 = (rows_at % 20u) % 20u;
-    const auto column_6 = first + word_15 * 4u + 3u;
-    const auto v_39 = __uint_as_float(pool[word_15 * 4u + 275u]);
-    const auto mine_3 = max(max(max(__float_as_uint(v_36) & 0x7fffffffu, __float_as_uint(v_37) & 0x7fffffffu), __float_as_uint(v_38) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu);
-    const auto other_17 = __shfl_xor_sync(warp, mine_3, 1u);
-    const auto both_17 = max(mine_3, other_17);
-    const auto other_18 = __shfl_xor_sync(warp, both_17, 2u);
-    const auto both_18 = max(both_17, other_18);
-    const auto other_19 = __shfl_xor_sync(warp, both_18, 4u);
-    const auto both_19 = max(both_18, other_19);
-    const auto largest_3 = __uint_as_float(both_19);
-    const auto scale_3 = (both_19 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_19 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
-    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_36 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_37 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_38 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_4 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-    const auto other_20 = __shfl_xor_sync(warp, mine_4, 1u);
-    const auto both_20 = mine_4 + other_20;
-    const auto other_21 = __shfl_xor_sync(warp, both_20, 2u);
-    const auto both_21 = both_20 + other_21;
-    if (lane < 16u) {
-      pool[lane + 784u] = packed_3;
+    if (lane < 64u) {
+      const auto mine_3 = __float_as_uint(result_2) & 0x7fffffffu;
+      const auto other_18 = __shfl_xor_sync(warp, mine_3, 1u);
+      const auto both_17 = max(mine_3, other_18);
+      const auto other_19 = __shfl_xor_sync(warp, both_17, 2u);
+      const auto both_18 = max(both_17, other_19);
+      const auto other_20 = __shfl_xor_sync(warp, both_18, 4u);
+      const auto both_19 = max(both_18, other_20);
+      const auto other_21 = __shfl_xor_sync(warp, both_19, 8u);
+      const auto both_20 = max(both_19, other_21);
+      const auto other_22 = __shfl_xor_sync(warp, both_20, 16u);
+      const auto both_21 = max(both_20, other_22);
+      const auto largest_3 = __uint_as_float(both_21);
+      const auto scale_3 = (both_21 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(result_2 * (largest_3 > 3.74e-37f && both_21 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+      const auto other_23 = __shfl_xor_sync(warp, packed_3, 1u);
+      const auto packed_4 = packed_3 | other_23;
+      const auto other_24 = __shfl_xor_sync(warp, packed_4, 2u);
+      const auto packed_5 = packed_4 | other_24;
+      const auto sum_4 = __dp4a((int)(packed_5), (int)(0x1010101u), 0);
+      const auto other_25 = __shfl_xor_sync(warp, sum_4, 4u);
+      const auto sum_5 = sum_4 + other_25;
+      const auto other_26 = __shfl_xor_sync(warp, sum_5, 8u);
+      const auto sum_6 = sum_5 + other_26;
+      const auto at_12 = i_13 * 3840u + i_14 * 192u + column_5;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 804u] = __float_as_uint((float)(both_21) * __uint_as_float(scale_3));
+        b0[p6 + (at_12 / 4u)] = packed_5;
       }
-      if ((lane % 8u) == 0u) {
-        pool[(lane / 8u) + 800u] = scale_3;
+      if ((lane % 32u) == 0u) {
+        b0[p6 + (n6 / 4u) + (at_12 / 32u)] = scale_3;
       }
-    }
-    __syncthreads();
-    if (lane < 16u) {
-      const auto i_19 = rows_at / 20u;
-      const auto i_20 = (rows_at % 20u) % 20u;
-      const auto column_7 = first + lane * 4u;
-      b0[p6 + ((i_19 * 3840u + i_20 * 192u + column_7) / 4u)] = pool[((lane * 4u) / 4u) + 784u];
-    }
-    if (lane < 2u) {
-      const auto i_21 = rows_at / 20u;
-      const auto i_22 = (rows_at % 20u) % 20u;
-      const auto column_8 = first + lane * 32u;
-      b0[p6 + (n6 / 4u) + ((i_21 * 3840u + i_22 * 192u + column_8) / 32u)] = pool[((lane * 32u) / 32u) + 800u];
-    }
-    if (lane < 4u) {
-      const auto i_23 = rows_at / 20u;
-      const auto i_24 = (rows_at % 20u) % 20u;
-      const auto column_9 = first + lane * 16u;
-      b0[p6 + ((n6 / 4u) + (n6 / 32u)) + ((i_23 * 3840u + i_24 * 192u + column_9) / 16u)] = pool[((lane * 16u) / 16u) + 804u];
+      if ((lane % 16u) == 0u) {
+        b0[p6 + ((n6 / 4u) + (n6 / 32u)) + (at_12 / 16u)] = __float_as_uint((float)(sum_6) * __uint_as_float(scale_3));
+      }
     }
   }
   const auto end = count + count_2;
@@ -1214,33 +1148,33 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     launch_next();
     for (auto time = 0u; time < 2u; time += 1u) {
       const auto c = time * 256u + lane;
-      const auto at_15 = own_group_3 * 512u + c;
-      const auto v_40 = __uint_as_float(b0[p7 + at_15]);
-      const auto v_41 = __uint_as_float(b5[p8 + c]);
-      pool[c] = __float_as_uint(v_40);
-      pool[c + 512u] = __float_as_uint(v_41);
+      const auto at_13 = own_group_3 * 512u + c;
+      const auto v_34 = __uint_as_float(b0[p7 + at_13]);
+      const auto v_35 = __uint_as_float(b5[p8 + c]);
+      pool[c] = __float_as_uint(v_34);
+      pool[c + 512u] = __float_as_uint(v_35);
     }
     __syncthreads();
     auto total_7 = 0.0f;
-    const auto word_16 = min(lane, 127u);
-    const auto v_42 = __uint_as_float(pool[word_16 * 4u]) * __uint_as_float(pool[word_16 * 4u]);
-    total_7 = (lane < 128u ? total_7 + v_42 : total_7);
-    const auto v_43 = __uint_as_float(pool[word_16 * 4u + 1u]) * __uint_as_float(pool[word_16 * 4u + 1u]);
-    total_7 = (lane < 128u ? total_7 + v_43 : total_7);
-    const auto v_44 = __uint_as_float(pool[word_16 * 4u + 2u]) * __uint_as_float(pool[word_16 * 4u + 2u]);
-    total_7 = (lane < 128u ? total_7 + v_44 : total_7);
-    const auto v_45 = __uint_as_float(pool[word_16 * 4u + 3u]) * __uint_as_float(pool[word_16 * 4u + 3u]);
-    total_7 = (lane < 128u ? total_7 + v_45 : total_7);
-    const auto other_22 = __shfl_xor_sync(warp, total_7, 1u);
-    const auto both_22 = total_7 + other_22;
-    const auto other_23 = __shfl_xor_sync(warp, both_22, 2u);
-    const auto both_23 = both_22 + other_23;
-    const auto other_24 = __shfl_xor_sync(warp, both_23, 4u);
-    const auto both_24 = both_23 + other_24;
-    const auto other_25 = __shfl_xor_sync(warp, both_24, 8u);
-    const auto both_25 = both_24 + other_25;
-    const auto other_26 = __shfl_xor_sync(warp, both_25, 16u);
-    const auto both_26 = both_25 + other_26;
+    const auto word_12 = min(lane, 127u);
+    const auto v_36 = __uint_as_float(pool[word_12 * 4u]) * __uint_as_float(pool[word_12 * 4u]);
+    total_7 = (lane < 128u ? total_7 + v_36 : total_7);
+    const auto v_37 = __uint_as_float(pool[word_12 * 4u + 1u]) * __uint_as_float(pool[word_12 * 4u + 1u]);
+    total_7 = (lane < 128u ? total_7 + v_37 : total_7);
+    const auto v_38 = __uint_as_float(pool[word_12 * 4u + 2u]) * __uint_as_float(pool[word_12 * 4u + 2u]);
+    total_7 = (lane < 128u ? total_7 + v_38 : total_7);
+    const auto v_39 = __uint_as_float(pool[word_12 * 4u + 3u]) * __uint_as_float(pool[word_12 * 4u + 3u]);
+    total_7 = (lane < 128u ? total_7 + v_39 : total_7);
+    const auto other_27 = __shfl_xor_sync(warp, total_7, 1u);
+    const auto both_22 = total_7 + other_27;
+    const auto other_28 = __shfl_xor_sync(warp, both_22, 2u);
+    const auto both_23 = both_22 + other_28;
+    const auto other_29 = __shfl_xor_sync(warp, both_23, 4u);
+    const auto both_24 = both_23 + other_29;
+    const auto other_30 = __shfl_xor_sync(warp, both_24, 8u);
+    const auto both_25 = both_24 + other_30;
+    const auto other_31 = __shfl_xor_sync(warp, both_25, 16u);
+    const auto both_26 = both_25 + other_31;
     if ((lane % 32u) == 0u) {
       pool[(lane / 32u) + 1024u] = __float_as_uint(both_26);
     }
@@ -1249,16 +1183,16 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     for (auto l_5 = 1u; l_5 < 8u; l_5 += 1u) {
       total_8 = total_8 + __uint_as_float(pool[l_5 + 1024u]);
     }
-    const auto v_46 = total_8 / 512.0f;
-    const auto v_47 = v_46 + 1e-5f;
-    const auto v_48 = rsqrtf(v_47);
-    const auto v_49 = __uint_as_float(pool[lane * 2u]) * v_48;
-    const auto v_50 = v_49 * __uint_as_float(pool[lane * 2u + 512u]);
-    const auto v_51 = __uint_as_float(pool[lane * 2u + 1u]) * v_48;
-    const auto v_52 = v_51 * __uint_as_float(pool[lane * 2u + 513u]);
+    const auto v_40 = total_8 / 512.0f;
+    const auto v_41 = v_40 + 1e-5f;
+    const auto v_42 = rsqrtf(v_41);
+    const auto v_43 = __uint_as_float(pool[lane * 2u]) * v_42;
+    const auto v_44 = v_43 * __uint_as_float(pool[lane * 2u + 512u]);
+    const auto v_45 = __uint_as_float(pool[lane * 2u + 1u]) * v_42;
+    const auto v_46 = v_45 * __uint_as_float(pool[lane * 2u + 513u]);
     const auto index = b6[p9 + own_group_3];
     if (index < (n10 / 576u)) {
-      b7[p10 + ((index * 576u + lane * 2u) / 2u)] = pack_halves(v_50, v_52);
+      b7[p10 + ((index * 576u + lane * 2u) / 2u)] = pack_halves(v_44, v_46);
     }
   }
   const auto end_2 = end + count_3;
@@ -1335,6 +1269,11 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto w_11 = load_early(&(b1 + (at_3))[160u]);
   const auto w_12 = load_early(&(b1 + (at_3))[176u]);
   const auto word_3 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[400u]);
+  const auto i_3 = rows_at / 20u;
+  const auto i_4 = (rows_at % 20u) % 20u;
+  const auto i_5 = rows_at / 20u;
+  const auto i_6 = (rows_at % 20u) % 20u;
+  const auto column_2 = first + lane;
   wait_for_previous();
   launch_next();
   const auto x = i * 3840u + i_2 * 192u;
@@ -1372,21 +1311,16 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto to = share * 128u + own + 68u;
   pool[to] = __float_as_uint(sum);
   __syncthreads();
+  auto result = 0.0f;
   if (lane < 128u) {
-    const auto own_2 = lane % 128u;
     auto total = __uint_as_float(pool[lane + 68u]);
     for (auto l = 1u; l < 2u; l += 1u) {
       total = total + __uint_as_float(pool[lane + l * 128u + 68u]);
     }
-    pool[(lane / 128u) * 128u + own_2 + 68u] = __float_as_uint(total);
+    result = total;
   }
-  __syncthreads();
   if (lane < 128u) {
-    const auto i_3 = rows_at / 20u;
-    const auto i_4 = (rows_at % 20u) % 20u;
-    const auto column_2 = first + lane;
-    const auto v = __uint_as_float(pool[lane + 68u]);
-    b0[p2 + (i_3 * 11520u + i_4 * 576u + column_2)] = __float_as_uint(v);
+    b0[p2 + (i_5 * 11520u + i_6 * 576u + column_2)] = __float_as_uint(result);
   }
 }
 
@@ -2355,12 +2289,17 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto first = (own_group / 20u) * 64u;
   const auto i = rows_at / 20u;
   const auto i_2 = (rows_at % 20u) % 20u;
+  const auto i_3 = rows_at / 20u;
+  const auto i_4 = (rows_at % 20u) % 20u;
+  const auto column = first + lane;
+  const auto i_5 = rows_at / 20u;
+  const auto i_6 = (rows_at % 20u) % 20u;
   const auto last_page = max(min(n4, sizes.words[3]), 1u) - 1u;
   const auto last_position = last_page * 32u + 31u;
   const auto last_row = max(min(n1 / 576u, n1 / 576u), 1u) - 1u;
-  const auto position = b2[p2 + i];
+  const auto position = b2[p2 + i_5];
   const auto seen = min(position, last_position) + 1u;
-  const auto pages_at = b3[p3 + i];
+  const auto pages_at = b3[p3 + i_5];
   wait_for_previous();
   launch_next();
   const auto chunks = (seen + 63u) / 64u;
@@ -2369,15 +2308,15 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   auto carried = -2e38f;
   const auto put_at = ((rows_at / 10u) * ((sizes.words[3] * 32u + 63u) / 64u) * 10u + (rows_at % 10u)) * 516u + 256u;
   for (auto batch = 0u; batch < chunks; batch += 64u) {
-    const auto column = (lane % 16u) * 4u;
+    const auto column_2 = (lane % 16u) * 4u;
     const auto own_chunk = lane / 16u;
-    const auto values = *(const uint4*)&b5[min(batch + own_chunk, chunks - 1u) * 5160u + put_at + first + column];
+    const auto values = *(const uint4*)&b5[min(batch + own_chunk, chunks - 1u) * 5160u + put_at + first + column_2];
     const auto chunk = own_chunk + 16u;
-    const auto values_2 = *(const uint4*)&b5[min(batch + chunk, chunks - 1u) * 5160u + put_at + first + column];
+    const auto values_2 = *(const uint4*)&b5[min(batch + chunk, chunks - 1u) * 5160u + put_at + first + column_2];
     const auto chunk_2 = own_chunk + 32u;
-    const auto values_3 = *(const uint4*)&b5[min(batch + chunk_2, chunks - 1u) * 5160u + put_at + first + column];
+    const auto values_3 = *(const uint4*)&b5[min(batch + chunk_2, chunks - 1u) * 5160u + put_at + first + column_2];
     const auto chunk_3 = own_chunk + 48u;
-    const auto values_4 = *(const uint4*)&b5[min(batch + chunk_3, chunks - 1u) * 5160u + put_at + first + column];
+    const auto values_4 = *(const uint4*)&b5[min(batch + chunk_3, chunks - 1u) * 5160u + put_at + first + column_2];
     auto weight = 0u;
     auto weight_2 = 0u;
     auto weight_3 = 0u;
@@ -2426,10 +2365,10 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       carried = max(max(carried, all_5), both_5);
     }
     __syncthreads();
-    store_four(&pool[own_chunk * 68u + column], values.x, values.y, values.z, values.w);
-    store_four(&pool[chunk * 68u + column], values_2.x, values_2.y, values_2.z, values_2.w);
-    store_four(&pool[chunk_2 * 68u + column], values_3.x, values_3.y, values_3.z, values_3.w);
-    store_four(&pool[chunk_3 * 68u + column], values_4.x, values_4.y, values_4.z, values_4.w);
+    store_four(&pool[own_chunk * 68u + column_2], values.x, values.y, values.z, values.w);
+    store_four(&pool[chunk * 68u + column_2], values_2.x, values_2.y, values_2.z, values_2.w);
+    store_four(&pool[chunk_2 * 68u + column_2], values_3.x, values_3.y, values_3.z, values_3.w);
+    store_four(&pool[chunk_3 * 68u + column_2], values_4.x, values_4.y, values_4.z, values_4.w);
     if (lane < 64u) {
       store_four(&pool[lane * 4u + 4352u], weight, weight_2, weight_3, 0u);
     }
@@ -2484,66 +2423,41 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     pool[lane + 4608u] = __float_as_uint(sum * inverse);
   }
   __syncthreads();
-  const auto word = min(lane, 15u);
-  const auto i_3 = rows_at / 20u;
-  const auto i_4 = (rows_at % 20u) % 20u;
-  const auto column_2 = first + word * 4u;
-  const auto v = __uint_as_float(pool[word * 4u + 4608u]);
-  const auto i_5 = rows_at / 20u;
-  const auto i_6 = (rows_at % 20u) % 20u;
-  const auto column_3 = first + word * 4u + 1u;
-  const auto v_2 = __uint_as_float(pool[word * 4u + 4609u]);
-  const auto i_7 = rows_at / 20u;
-  const auto i_8 = (rows_at % 20u) % 20u;
-  const auto column_4 = first + word * 4u + 2u;
-  const auto v_3 = __uint_as_float(pool[word * 4u + 4610u]);
-  const auto i_9 = rows_at / 20u;
-  const auto i_10 = (rows_at % 20u) % 20u;
-  const auto column_5 = first + word * 4u + 3u;
-  const auto v_4 = __uint_as_float(pool[word * 4u + 4611u]);
-  const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
-  const auto other_11 = __shfl_xor_sync(warp, mine, 1u);
-  const auto both_6 = max(mine, other_11);
-  const auto other_12 = __shfl_xor_sync(warp, both_6, 2u);
-  const auto both_7 = max(both_6, other_12);
-  const auto other_13 = __shfl_xor_sync(warp, both_7, 4u);
-  const auto both_8 = max(both_7, other_13);
-  const auto largest = __uint_as_float(both_8);
-  const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-  const auto inverse_2 = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-  const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
-  const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-  const auto other_14 = __shfl_xor_sync(warp, mine_2, 1u);
-  const auto both_9 = mine_2 + other_14;
-  const auto other_15 = __shfl_xor_sync(warp, both_9, 2u);
-  const auto both_10 = both_9 + other_15;
-  if (lane < 16u) {
-    pool[lane + 4672u] = packed;
+  if (lane < 64u) {
+    const auto v = __uint_as_float(pool[lane + 4608u]);
+    const auto mine = __float_as_uint(v) & 0x7fffffffu;
+    const auto other_11 = __shfl_xor_sync(warp, mine, 1u);
+    const auto both_6 = max(mine, other_11);
+    const auto other_12 = __shfl_xor_sync(warp, both_6, 2u);
+    const auto both_7 = max(both_6, other_12);
+    const auto other_13 = __shfl_xor_sync(warp, both_7, 4u);
+    const auto both_8 = max(both_7, other_13);
+    const auto other_14 = __shfl_xor_sync(warp, both_8, 8u);
+    const auto both_9 = max(both_8, other_14);
+    const auto other_15 = __shfl_xor_sync(warp, both_9, 16u);
+    const auto both_10 = max(both_9, other_15);
+    const auto largest = __uint_as_float(both_10);
+    const auto scale = (both_10 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * (largest > 3.74e-37f && both_10 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+    const auto other_16 = __shfl_xor_sync(warp, packed, 1u);
+    const auto packed_2 = packed | other_16;
+    const auto other_17 = __shfl_xor_sync(warp, packed_2, 2u);
+    const auto packed_3 = packed_2 | other_17;
+    const auto sum_3 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+    const auto other_18 = __shfl_xor_sync(warp, sum_3, 4u);
+    const auto sum_4 = sum_3 + other_18;
+    const auto other_19 = __shfl_xor_sync(warp, sum_4, 8u);
+    const auto sum_5 = sum_4 + other_19;
+    const auto at = i_3 * 10240u + i_4 * 512u + column;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 4692u] = __float_as_uint((float)(both_10) * __uint_as_float(scale));
+      b0[p5 + (at / 4u)] = packed_3;
     }
-    if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 4688u] = scale;
+    if ((lane % 32u) == 0u) {
+      b0[p5 + (n5 / 4u) + (at / 32u)] = scale;
     }
-  }
-  __syncthreads();
-  if (lane < 16u) {
-    const auto i_11 = rows_at / 20u;
-    const auto i_12 = (rows_at % 20u) % 20u;
-    const auto column_6 = first + lane * 4u;
-    b0[p5 + ((i_11 * 10240u + i_12 * 512u + column_6) / 4u)] = pool[((lane * 4u) / 4u) + 4672u];
-  }
-  if (lane < 2u) {
-    const auto i_13 = rows_at / 20u;
-    const auto i_14 = (rows_at % 20u) % 20u;
-    const auto column_7 = first + lane * 32u;
-    b0[p5 + (n5 / 4u) + ((i_13 * 10240u + i_14 * 512u + column_7) / 32u)] = pool[((lane * 32u) / 32u) + 4688u];
-  }
-  if (lane < 4u) {
-    const auto i_15 = rows_at / 20u;
-    const auto i_16 = (rows_at % 20u) % 20u;
-    const auto column_8 = first + lane * 16u;
-    b0[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_15 * 10240u + i_16 * 512u + column_8) / 16u)] = pool[((lane * 16u) / 16u) + 4692u];
+    if ((lane % 16u) == 0u) {
+      b0[p5 + ((n5 / 4u) + (n5 / 32u)) + (at / 16u)] = __float_as_uint((float)(sum_5) * __uint_as_float(scale));
+    }
   }
 }
 
@@ -2600,7 +2514,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   unsigned int* b0,
   const unsigned int* __restrict__ b1
 ) {
-  __shared__ __align__(16) unsigned int pool[1224];
+  __shared__ __align__(16) unsigned int pool[1200];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -2633,6 +2547,11 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto w_4 = load_early_4(&(b1 + (at))[48u]);
   const auto word = load_early(&(b1 + (tile + share * 8u + (lane_row / 2u)))[1024u]);
   const auto word_2 = load_early(&(b1 + (tile + share * 8u + (lane_row / 2u)))[1025u]);
+  const auto i_3 = rows_at / 20u;
+  const auto i_4 = (rows_at % 20u) % 20u;
+  const auto i_5 = rows_at / 20u;
+  const auto i_6 = (rows_at % 20u) % 20u;
+  const auto column_5 = first + lane;
   wait_for_previous();
   launch_next();
   const auto x = i * 10240u + i_2 * 512u;
@@ -2666,75 +2585,48 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto to = share * 64u + first_own + 176u;
   store_four(&pool[to], __float_as_uint(sum), __float_as_uint(sum_2), __float_as_uint(sum_3), __float_as_uint(sum_4));
   __syncthreads();
+  auto result = 0.0f;
   if (lane < 64u) {
-    const auto own_4 = lane % 64u;
     auto total = __uint_as_float(pool[lane + 176u]);
     for (auto l = 1u; l < 16u; l += 1u) {
       total = total + __uint_as_float(pool[lane + l * 64u + 176u]);
     }
-    pool[(lane / 64u) * 64u + own_4 + 176u] = __float_as_uint(total);
+    result = total;
   }
-  __syncthreads();
-  const auto word_4 = min(lane, 15u);
-  const auto i_3 = rows_at / 20u;
-  const auto i_4 = (rows_at % 20u) % 20u;
-  const auto column_5 = first + word_4 * 4u;
-  const auto v = __uint_as_float(pool[word_4 * 4u + 176u]);
-  const auto i_5 = rows_at / 20u;
-  const auto i_6 = (rows_at % 20u) % 20u;
-  const auto column_6 = first + word_4 * 4u + 1u;
-  const auto v_2 = __uint_as_float(pool[word_4 * 4u + 177u]);
-  const auto i_7 = rows_at / 20u;
-  const auto i_8 = (rows_at % 20u) % 20u;
-  const auto column_7 = first + word_4 * 4u + 2u;
-  const auto v_3 = __uint_as_float(pool[word_4 * 4u + 178u]);
-  const auto i_9 = rows_at / 20u;
-  const auto i_10 = (rows_at % 20u) % 20u;
-  const auto column_8 = first + word_4 * 4u + 3u;
-  const auto v_4 = __uint_as_float(pool[word_4 * 4u + 179u]);
-  const auto mine = max(max(max(__float_as_uint(v) & 0x7fffffffu, __float_as_uint(v_2) & 0x7fffffffu), __float_as_uint(v_3) & 0x7fffffffu), __float_as_uint(v_4) & 0x7fffffffu);
-  const auto other = __shfl_xor_sync(warp, mine, 1u);
-  const auto both = max(mine, other);
-  const auto other_2 = __shfl_xor_sync(warp, both, 2u);
-  const auto both_2 = max(both, other_2);
-  const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
-  const auto both_3 = max(both_2, other_3);
-  const auto largest = __uint_as_float(both_3);
-  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-  const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
-  const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
-  const auto other_4 = __shfl_xor_sync(warp, mine_2, 1u);
-  const auto both_4 = mine_2 + other_4;
-  const auto other_5 = __shfl_xor_sync(warp, both_4, 2u);
-  const auto both_5 = both_4 + other_5;
-  if (lane < 16u) {
-    pool[lane + 1200u] = packed;
+  if (lane < 64u) {
+    const auto mine = __float_as_uint(result) & 0x7fffffffu;
+    const auto other = __shfl_xor_sync(warp, mine, 1u);
+    const auto both = max(mine, other);
+    const auto other_2 = __shfl_xor_sync(warp, both, 2u);
+    const auto both_2 = max(both, other_2);
+    const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
+    const auto both_3 = max(both_2, other_3);
+    const auto other_4 = __shfl_xor_sync(warp, both_3, 8u);
+    const auto both_4 = max(both_3, other_4);
+    const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
+    const auto both_5 = max(both_4, other_5);
+    const auto largest = __uint_as_float(both_5);
+    const auto scale = (both_5 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(result * (largest > 3.74e-37f && both_5 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+    const auto other_6 = __shfl_xor_sync(warp, packed, 1u);
+    const auto packed_2 = packed | other_6;
+    const auto other_7 = __shfl_xor_sync(warp, packed_2, 2u);
+    const auto packed_3 = packed_2 | other_7;
+    const auto sum_5 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
+    const auto other_8 = __shfl_xor_sync(warp, sum_5, 4u);
+    const auto sum_6 = sum_5 + other_8;
+    const auto other_9 = __shfl_xor_sync(warp, sum_6, 8u);
+    const auto sum_7 = sum_6 + other_9;
+    const auto at_2 = i_5 * 5120u + i_6 * 256u + column_5;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 1220u] = __float_as_uint((float)(both_5) * __uint_as_float(scale));
+      b0[p2 + (at_2 / 4u)] = packed_3;
     }
-    if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 1216u] = scale;
+    if ((lane % 32u) == 0u) {
+      b0[p2 + (n2 / 4u) + (at_2 / 32u)] = scale;
     }
-  }
-  __syncthreads();
-  if (lane < 16u) {
-    const auto i_11 = rows_at / 20u;
-    const auto i_12 = (rows_at % 20u) % 20u;
-    const auto column_9 = first + lane * 4u;
-    b0[p2 + ((i_11 * 5120u + i_12 * 256u + column_9) / 4u)] = pool[((lane * 4u) / 4u) + 1200u];
-  }
-  if (lane < 2u) {
-    const auto i_13 = rows_at / 20u;
-    const auto i_14 = (rows_at % 20u) % 20u;
-    const auto column_10 = first + lane * 32u;
-    b0[p2 + (n2 / 4u) + ((i_13 * 5120u + i_14 * 256u + column_10) / 32u)] = pool[((lane * 32u) / 32u) + 1216u];
-  }
-  if (lane < 4u) {
-    const auto i_15 = rows_at / 20u;
-    const auto i_16 = (rows_at % 20u) % 20u;
-    const auto column_11 = first + lane * 16u;
-    b0[p2 + ((n2 / 4u) + (n2 / 32u)) + ((i_15 * 5120u + i_16 * 256u + column_11) / 16u)] = pool[((lane * 16u) / 16u) + 1220u];
+    if ((lane % 16u) == 0u) {
+      b0[p2 + ((n2 / 4u) + (n2 / 32u)) + (at_2 / 16u)] = __float_as_uint((float)(sum_7) * __uint_as_float(scale));
+    }
   }
 }
 
@@ -2820,6 +2712,13 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto w_19 = load_early(&(b1 + (at_5))[288u]);
   const auto w_20 = load_early(&(b1 + (at_5))[304u]);
   const auto word_5 = load_early(&(b1 + (tile + (b * 8u + (lane_row / 2u))))[10272u]);
+  const auto item = min(lane, 15u);
+  const auto column_2 = first + item;
+  auto kept = 0.0f;
+  if (lane < 32u) {
+    const auto v = __uint_as_float(load_early(&b2[p2 + column_2]));
+    kept = v;
+  }
   wait_for_previous();
   launch_next();
   const auto word_6 = min(lane, 319u);
@@ -2865,21 +2764,19 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto to = share * 16u + own + 1760u;
   pool[to] = __float_as_uint(sum);
   __syncthreads();
+  auto result = 0.0f;
   if (lane < 16u) {
-    const auto own_2 = lane % 16u;
     auto total = __uint_as_float(pool[lane + 1760u]);
     for (auto l = 1u; l < 32u; l += 1u) {
       total = total + __uint_as_float(pool[lane + l * 16u + 1760u]);
     }
-    pool[(lane / 16u) * 16u + own_2 + 1760u] = __float_as_uint(total);
+    result = total;
   }
-  __syncthreads();
-  if (lane < 16u) {
-    const auto column_2 = first + lane;
-    const auto v = __uint_as_float(b2[p2 + column_2]);
-    const auto v_2 = __uint_as_float(pool[lane + 1760u]);
-    const auto v_3 = v + v_2;
-    b0[p3 + column_2] = __float_as_uint(v_3);
+  if (lane < 32u) {
+    const auto v_2 = kept + result;
+    if (lane < 16u) {
+      b0[p3 + column_2] = __float_as_uint(v_2);
+    }
   }
 }
 
@@ -2958,7 +2855,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const unsigned int* __restrict__ b5,
   unsigned int* b6
 ) {
-  __shared__ __align__(16) unsigned int pool[2332];
+  __shared__ __align__(16) unsigned int pool[2196];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -2989,6 +2886,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto four_6 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1280u]);
     const auto four_7 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1536u]);
     const auto four_8 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1792u]);
+    const auto at = min(lane, 63u);
+    const auto v = __uint_as_float(load_early(&b3[p3 + at]));
     if (lane < 2u) {
       fetch(&b3[p3 + lane * 32u]);
     }
@@ -3001,22 +2900,22 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto x_3 = *(const uint4*)&b0[p0 + lane * 4u];
     const auto x_4 = *(const uint4*)&b0[p0 + word * 4u];
     auto total = 0.0f;
-    const auto v = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
-    total = total + v;
-    const auto v_2 = __uint_as_float(x_3.y) * __uint_as_float(x_3.y);
+    const auto v_2 = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
     total = total + v_2;
-    const auto v_3 = __uint_as_float(x_3.z) * __uint_as_float(x_3.z);
+    const auto v_3 = __uint_as_float(x_3.y) * __uint_as_float(x_3.y);
     total = total + v_3;
-    const auto v_4 = __uint_as_float(x_3.w) * __uint_as_float(x_3.w);
+    const auto v_4 = __uint_as_float(x_3.z) * __uint_as_float(x_3.z);
     total = total + v_4;
-    const auto v_5 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+    const auto v_5 = __uint_as_float(x_3.w) * __uint_as_float(x_3.w);
     total = total + v_5;
-    const auto v_6 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+    const auto v_6 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
     total = total + v_6;
-    const auto v_7 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
+    const auto v_7 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
     total = total + v_7;
-    const auto v_8 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
+    const auto v_8 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
     total = total + v_8;
+    const auto v_9 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
+    total = total + v_9;
     const auto other = __shfl_xor_sync(warp, total, 1u);
     const auto both = total + other;
     const auto other_2 = __shfl_xor_sync(warp, both, 2u);
@@ -3035,33 +2934,33 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     for (auto l = 1u; l < 8u; l += 1u) {
       total_2 = total_2 + __uint_as_float(pool[l + 2048u]);
     }
-    const auto v_9 = total_2 / 2048.0f;
-    const auto v_10 = v_9 + 1e-5f;
-    const auto v_11 = rsqrtf(v_10);
-    const auto v_12 = __uint_as_float(x_3.x) * v_11;
-    const auto v_13 = v_12 * __uint_as_float(x.x);
-    const auto v_14 = __uint_as_float(x_3.y) * v_11;
-    const auto v_15 = v_14 * __uint_as_float(x.y);
-    const auto v_16 = __uint_as_float(x_3.z) * v_11;
-    const auto v_17 = v_16 * __uint_as_float(x.z);
-    const auto v_18 = __uint_as_float(x_3.w) * v_11;
-    const auto v_19 = v_18 * __uint_as_float(x.w);
-    const auto v_20 = __uint_as_float(x_4.x) * v_11;
-    const auto v_21 = v_20 * __uint_as_float(x_2.x);
-    const auto v_22 = __uint_as_float(x_4.y) * v_11;
-    const auto v_23 = v_22 * __uint_as_float(x_2.y);
-    const auto v_24 = __uint_as_float(x_4.z) * v_11;
-    const auto v_25 = v_24 * __uint_as_float(x_2.z);
-    const auto v_26 = __uint_as_float(x_4.w) * v_11;
-    const auto v_27 = v_26 * __uint_as_float(x_2.w);
-    pool[lane * 4u] = __float_as_uint(v_13);
-    pool[lane * 4u + 1u] = __float_as_uint(v_15);
-    pool[lane * 4u + 2u] = __float_as_uint(v_17);
-    pool[lane * 4u + 3u] = __float_as_uint(v_19);
-    pool[word * 4u] = __float_as_uint(v_21);
-    pool[word * 4u + 1u] = __float_as_uint(v_23);
-    pool[word * 4u + 2u] = __float_as_uint(v_25);
-    pool[word * 4u + 3u] = __float_as_uint(v_27);
+    const auto v_10 = total_2 / 2048.0f;
+    const auto v_11 = v_10 + 1e-5f;
+    const auto v_12 = rsqrtf(v_11);
+    const auto v_13 = __uint_as_float(x_3.x) * v_12;
+    const auto v_14 = v_13 * __uint_as_float(x.x);
+    const auto v_15 = __uint_as_float(x_3.y) * v_12;
+    const auto v_16 = v_15 * __uint_as_float(x.y);
+    const auto v_17 = __uint_as_float(x_3.z) * v_12;
+    const auto v_18 = v_17 * __uint_as_float(x.z);
+    const auto v_19 = __uint_as_float(x_3.w) * v_12;
+    const auto v_20 = v_19 * __uint_as_float(x.w);
+    const auto v_21 = __uint_as_float(x_4.x) * v_12;
+    const auto v_22 = v_21 * __uint_as_float(x_2.x);
+    const auto v_23 = __uint_as_float(x_4.y) * v_12;
+    const auto v_24 = v_23 * __uint_as_float(x_2.y);
+    const auto v_25 = __uint_as_float(x_4.z) * v_12;
+    const auto v_26 = v_25 * __uint_as_float(x_2.z);
+    const auto v_27 = __uint_as_float(x_4.w) * v_12;
+    const auto v_28 = v_27 * __uint_as_float(x_2.w);
+    pool[lane * 4u] = __float_as_uint(v_14);
+    pool[lane * 4u + 1u] = __float_as_uint(v_16);
+    pool[lane * 4u + 2u] = __float_as_uint(v_18);
+    pool[lane * 4u + 3u] = __float_as_uint(v_20);
+    pool[word * 4u] = __float_as_uint(v_22);
+    pool[word * 4u + 1u] = __float_as_uint(v_24);
+    pool[word * 4u + 2u] = __float_as_uint(v_26);
+    pool[word * 4u + 3u] = __float_as_uint(v_28);
     __syncthreads();
     // times f32[64, 2048]
     auto sum = 0.0f;
@@ -3120,101 +3019,81 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       pool[to] = __float_as_uint(both_10);
     }
     __syncthreads();
+    auto result = 0.0f;
     if (lane < 4u) {
-      const auto own_2 = lane % 4u;
       auto total_3 = __uint_as_float(pool[lane + 2056u]);
       for (auto l_2 = 1u; l_2 < 2u; l_2 += 1u) {
         total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 4u + 2056u]);
       }
-      pool[(lane / 4u) * 4u + own_2 + 2056u] = __float_as_uint(total_3);
+      result = total_3;
     }
-    __syncthreads();
     if (lane < 4u) {
-      const auto own_3 = lane % 4u;
-      const auto column_2 = first + own_3;
-      b6[(lane / 4u) * 64u + column_2 + 256u] = pool[lane + 2056u];
+      const auto own_2 = lane % 4u;
+      const auto column_2 = first + own_2;
+      b6[(lane / 4u) * 64u + column_2 + 256u] = __float_as_uint(result);
     }
     const auto last = is_last(&b6[0u], 16u);
     if (last) {
+      const auto column_3 = min(lane, 63u);
+      const auto gathered = __uint_as_float((b6 + (column_3))[256u]);
+      const auto v_29 = quotient(1.0f, expf(min(-(gathered), 80.0f)) + 1.0f);
+      const auto v_30 = v_29 + v;
+      const auto bits = __float_as_uint(v_30);
+      const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
       if (lane < 64u) {
-        pool[lane + 2064u] = (b6 + (lane))[256u];
+        pool[lane + 2064u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
       }
-      __syncthreads();
       if (lane < 64u) {
-        const auto v_28 = __uint_as_float(b3[p3 + lane]);
-        pool[lane + 2128u] = __float_as_uint(v_28);
-      }
-      __syncthreads();
-      // the 4 largest of 64
-      if (lane < 64u) {
-        const auto v_29 = __uint_as_float(pool[lane + 2064u]);
-        const auto v_30 = quotient(1.0f, expf(min(-(v_29), 80.0f)) + 1.0f);
-        const auto v_31 = v_30 + __uint_as_float(pool[lane + 2128u]);
-        const auto bits = __float_as_uint(v_31);
-        const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
-        pool[lane + 2192u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
+        pool[lane + 2128u] = __float_as_uint(v_29);
       }
       __syncthreads();
       for (auto c = lane; c < 64u; c += 256u) {
-        const auto own_4 = pool[c + 2192u];
+        const auto own_3 = pool[c + 2064u];
         auto place = 0u;
         for (auto other_11 = 0u; other_11 < 64u; other_11 += 4u) {
-          const auto key = *(const uint4*)&pool[other_11 + 2192u];
-          place = ((key.x > own_4) || (key.x == own_4 && other_11 < c) ? place + 1u : place);
-          place = ((key.y > own_4) || (key.y == own_4 && other_11 + 1u < c) ? place + 1u : place);
-          place = ((key.z > own_4) || (key.z == own_4 && other_11 + 2u < c) ? place + 1u : place);
-          place = ((key.w > own_4) || (key.w == own_4 && other_11 + 3u < c) ? place + 1u : place);
+          const auto key = *(const uint4*)&pool[other_11 + 2064u];
+          place = ((key.x > own_3) || (key.x == own_3 && other_11 < c) ? place + 1u : place);
+          place = ((key.y > own_3) || (key.y == own_3 && other_11 + 1u < c) ? place + 1u : place);
+          place = ((key.z > own_3) || (key.z == own_3 && other_11 + 2u < c) ? place + 1u : place);
+          place = ((key.w > own_3) || (key.w == own_3 && other_11 + 3u < c) ? place + 1u : place);
         }
         if (place < 4u) {
-          pool[place + 2256u] = __float_as_uint((float)(c));
+          pool[place + 2192u] = __float_as_uint((float)(c));
         }
       }
       __syncthreads();
-      if (lane < 64u) {
-        const auto v_32 = __uint_as_float(pool[lane + 2064u]);
-        const auto v_33 = quotient(1.0f, expf(min(-(v_32), 80.0f)) + 1.0f);
-        pool[lane + 2260u] = __float_as_uint(v_33);
+      const auto id = __uint_as_float(pool[2192u]);
+      const auto id_2 = __uint_as_float(pool[2193u]);
+      const auto id_3 = __uint_as_float(pool[2194u]);
+      const auto id_4 = __uint_as_float(pool[2195u]);
+      const auto v_31 = __uint_as_float(pool[min(__float2uint_rz(id), 63u) + 2128u]);
+      const auto v_32 = __uint_as_float(pool[min(__float2uint_rz(id_2), 63u) + 2128u]);
+      const auto v_33 = __uint_as_float(pool[min(__float2uint_rz(id_3), 63u) + 2128u]);
+      const auto v_34 = __uint_as_float(pool[min(__float2uint_rz(id_4), 63u) + 2128u]);
+      const auto both_11 = 0.0f + v_31;
+      const auto both_12 = both_11 + v_32;
+      const auto both_13 = both_12 + v_33;
+      const auto both_14 = both_13 + v_34;
+      const auto v_35 = max(both_14, 6.1035156e-5f);
+      const auto v_36 = quotient(v_31, v_35);
+      const auto v_37 = quotient(v_32, v_35);
+      const auto v_38 = quotient(v_33, v_35);
+      const auto v_39 = quotient(v_34, v_35);
+      const auto v_40 = v_36 * 1.8f;
+      const auto v_41 = v_37 * 1.8f;
+      const auto v_42 = v_38 * 1.8f;
+      const auto v_43 = v_39 * 1.8f;
+      if (lane == 0u) {
+        b0[p4] = (unsigned int)(__float2int_rz(id));
+        b0[p4 + 1u] = (unsigned int)(__float2int_rz(id_2));
+        b0[p4 + 2u] = (unsigned int)(__float2int_rz(id_3));
+        b0[p4 + 3u] = (unsigned int)(__float2int_rz(id_4));
       }
-      __syncthreads();
-      auto total_4 = 0.0f;
-      const auto id = min(__float2uint_rz(__uint_as_float(pool[2256u])), 63u);
-      const auto v_34 = __uint_as_float(pool[id + 2260u]);
-      total_4 = (lane < 1u ? total_4 + v_34 : total_4);
-      const auto id_2 = min(__float2uint_rz(__uint_as_float(pool[2257u])), 63u);
-      const auto v_35 = __uint_as_float(pool[id_2 + 2260u]);
-      total_4 = (lane < 1u ? total_4 + v_35 : total_4);
-      const auto id_3 = min(__float2uint_rz(__uint_as_float(pool[2258u])), 63u);
-      const auto v_36 = __uint_as_float(pool[id_3 + 2260u]);
-      total_4 = (lane < 1u ? total_4 + v_36 : total_4);
-      const auto id_4 = min(__float2uint_rz(__uint_as_float(pool[2259u])), 63u);
-      const auto v_37 = __uint_as_float(pool[id_4 + 2260u]);
-      total_4 = (lane < 1u ? total_4 + v_37 : total_4);
-      const auto other_12 = __shfl_xor_sync(warp, total_4, 1u);
-      const auto both_11 = total_4 + other_12;
-      const auto other_13 = __shfl_xor_sync(warp, both_11, 2u);
-      const auto both_12 = both_11 + other_13;
-      const auto other_14 = __shfl_xor_sync(warp, both_12, 4u);
-      const auto both_13 = both_12 + other_14;
-      const auto other_15 = __shfl_xor_sync(warp, both_13, 8u);
-      const auto both_14 = both_13 + other_15;
-      const auto other_16 = __shfl_xor_sync(warp, both_14, 16u);
-      const auto both_15 = both_14 + other_16;
-      if ((lane % 32u) == 0u) {
-        pool[(lane / 32u) + 2324u] = __float_as_uint(both_15);
-      }
-      __syncthreads();
-      auto total_5 = __uint_as_float(pool[2324u]);
-      for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
-        total_5 = total_5 + __uint_as_float(pool[l_3 + 2324u]);
-      }
-      const auto v_38 = max(total_5, 6.1035156e-5f);
-      if (lane < 4u) {
-        b0[p4 + lane] = (unsigned int)(__float2int_rz(__uint_as_float(pool[lane + 2256u])));
-        const auto id_5 = min(__float2uint_rz(__uint_as_float(pool[lane + 2256u])), 63u);
-        const auto v_39 = __uint_as_float(pool[id_5 + 2260u]);
-        const auto v_40 = quotient(v_39, v_38);
-        const auto v_41 = v_40 * 1.8f;
-        b0[p5 + lane] = __float_as_uint(v_41);
+      if (lane == 0u) {
+        b0[p5] = __float_as_uint(v_40);
+        b0[p5 + 1u] = __float_as_uint(v_41);
+        b0[p5 + 2u] = __float_as_uint(v_42);
+        b0[p5 + 3u] = __float_as_uint(v_43);
       }
     }
   }
@@ -3224,121 +3103,122 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   if (own_group_2 < count_2) {
     const auto first_2 = own_group_2 * 32u;
     const auto share_2 = lane / 16u;
-    const auto own_5 = lane % 16u;
-    const auto own_6 = (lane % 16u) + 16u;
-    const auto column_3 = first_2 + own_5;
-    const auto column_4 = first_2 + own_6;
-    const auto tile = p6 + (column_3 / 16u) * 4608u;
-    const auto lane_row = column_3 % 16u;
-    const auto tile_2 = p6 + (column_4 / 16u) * 4608u;
-    const auto lane_row_2 = column_4 % 16u;
+    const auto own_4 = lane % 16u;
+    const auto own_5 = (lane % 16u) + 16u;
+    const auto column_4 = first_2 + own_4;
+    const auto column_5 = first_2 + own_5;
+    const auto tile = p6 + (column_4 / 16u) * 4608u;
+    const auto lane_row = column_4 % 16u;
+    const auto tile_2 = p6 + (column_5 / 16u) * 4608u;
+    const auto lane_row_2 = column_5 % 16u;
     const auto b = share_2 * 4u;
-    const auto at = tile + lane_row + b * 64u;
-    const auto w = load_early(&b4[at]);
-    const auto w_2 = load_early(&(b4 + (at))[16u]);
-    const auto w_3 = load_early(&(b4 + (at))[32u]);
-    const auto w_4 = load_early(&(b4 + (at))[48u]);
+    const auto at_2 = tile + lane_row + b * 64u;
+    const auto w = load_early(&b4[at_2]);
+    const auto w_2 = load_early(&(b4 + (at_2))[16u]);
+    const auto w_3 = load_early(&(b4 + (at_2))[32u]);
+    const auto w_4 = load_early(&(b4 + (at_2))[48u]);
     const auto word_2 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4096u]);
-    const auto at_2 = tile_2 + lane_row_2 + b * 64u;
-    const auto w_5 = load_early(&b4[at_2]);
-    const auto w_6 = load_early(&(b4 + (at_2))[16u]);
-    const auto w_7 = load_early(&(b4 + (at_2))[32u]);
-    const auto w_8 = load_early(&(b4 + (at_2))[48u]);
+    const auto at_3 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_5 = load_early(&b4[at_3]);
+    const auto w_6 = load_early(&(b4 + (at_3))[16u]);
+    const auto w_7 = load_early(&(b4 + (at_3))[32u]);
+    const auto w_8 = load_early(&(b4 + (at_3))[48u]);
     const auto word_3 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4096u]);
-    const auto at_3 = tile + lane_row + b * 64u;
-    const auto w_9 = load_early(&(b4 + (at_3))[64u]);
-    const auto w_10 = load_early(&(b4 + (at_3))[80u]);
-    const auto w_11 = load_early(&(b4 + (at_3))[96u]);
-    const auto w_12 = load_early(&(b4 + (at_3))[112u]);
+    const auto at_4 = tile + lane_row + b * 64u;
+    const auto w_9 = load_early(&(b4 + (at_4))[64u]);
+    const auto w_10 = load_early(&(b4 + (at_4))[80u]);
+    const auto w_11 = load_early(&(b4 + (at_4))[96u]);
+    const auto w_12 = load_early(&(b4 + (at_4))[112u]);
     const auto word_4 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4104u]);
-    const auto at_4 = tile_2 + lane_row_2 + b * 64u;
-    const auto w_13 = load_early(&(b4 + (at_4))[64u]);
-    const auto w_14 = load_early(&(b4 + (at_4))[80u]);
-    const auto w_15 = load_early(&(b4 + (at_4))[96u]);
-    const auto w_16 = load_early(&(b4 + (at_4))[112u]);
+    const auto at_5 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_13 = load_early(&(b4 + (at_5))[64u]);
+    const auto w_14 = load_early(&(b4 + (at_5))[80u]);
+    const auto w_15 = load_early(&(b4 + (at_5))[96u]);
+    const auto w_16 = load_early(&(b4 + (at_5))[112u]);
     const auto word_5 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4104u]);
-    const auto at_5 = tile + lane_row + b * 64u;
-    const auto w_17 = load_early(&(b4 + (at_5))[128u]);
-    const auto w_18 = load_early(&(b4 + (at_5))[144u]);
-    const auto w_19 = load_early(&(b4 + (at_5))[160u]);
-    const auto w_20 = load_early(&(b4 + (at_5))[176u]);
+    const auto at_6 = tile + lane_row + b * 64u;
+    const auto w_17 = load_early(&(b4 + (at_6))[128u]);
+    const auto w_18 = load_early(&(b4 + (at_6))[144u]);
+    const auto w_19 = load_early(&(b4 + (at_6))[160u]);
+    const auto w_20 = load_early(&(b4 + (at_6))[176u]);
     const auto word_6 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4112u]);
-    const auto at_6 = tile_2 + lane_row_2 + b * 64u;
-    const auto w_21 = load_early(&(b4 + (at_6))[128u]);
-    const auto w_22 = load_early(&(b4 + (at_6))[144u]);
-    const auto w_23 = load_early(&(b4 + (at_6))[160u]);
-    const auto w_24 = load_early(&(b4 + (at_6))[176u]);
+    const auto at_7 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_21 = load_early(&(b4 + (at_7))[128u]);
+    const auto w_22 = load_early(&(b4 + (at_7))[144u]);
+    const auto w_23 = load_early(&(b4 + (at_7))[160u]);
+    const auto w_24 = load_early(&(b4 + (at_7))[176u]);
     const auto word_7 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4112u]);
-    const auto at_7 = tile + lane_row + b * 64u;
-    const auto w_25 = load_early(&(b4 + (at_7))[192u]);
-    const auto w_26 = load_early(&(b4 + (at_7))[208u]);
-    const auto w_27 = load_early(&(b4 + (at_7))[224u]);
-    const auto w_28 = load_early(&(b4 + (at_7))[240u]);
+    const auto at_8 = tile + lane_row + b * 64u;
+    const auto w_25 = load_early(&(b4 + (at_8))[192u]);
+    const auto w_26 = load_early(&(b4 + (at_8))[208u]);
+    const auto w_27 = load_early(&(b4 + (at_8))[224u]);
+    const auto w_28 = load_early(&(b4 + (at_8))[240u]);
     const auto word_8 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4120u]);
-    const auto at_8 = tile_2 + lane_row_2 + b * 64u;
-    const auto w_29 = load_early(&(b4 + (at_8))[192u]);
-    const auto w_30 = load_early(&(b4 + (at_8))[208u]);
-    const auto w_31 = load_early(&(b4 + (at_8))[224u]);
-    const auto w_32 = load_early(&(b4 + (at_8))[240u]);
+    const auto at_9 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_29 = load_early(&(b4 + (at_9))[192u]);
+    const auto w_30 = load_early(&(b4 + (at_9))[208u]);
+    const auto w_31 = load_early(&(b4 + (at_9))[224u]);
+    const auto w_32 = load_early(&(b4 + (at_9))[240u]);
     const auto word_9 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4120u]);
     const auto share_3 = lane / 16u;
-    const auto own_7 = lane % 16u;
-    const auto own_8 = (lane % 16u) + 16u;
-    const auto column_5 = first_2 + own_7;
-    const auto column_6 = first_2 + own_8;
-    const auto tile_3 = p7 + (column_5 / 16u) * 4608u;
-    const auto lane_row_3 = column_5 % 16u;
-    const auto tile_4 = p7 + (column_6 / 16u) * 4608u;
-    const auto lane_row_4 = column_6 % 16u;
+    const auto own_6 = lane % 16u;
+    const auto own_7 = (lane % 16u) + 16u;
+    const auto column_6 = first_2 + own_6;
+    const auto column_7 = first_2 + own_7;
+    const auto tile_3 = p7 + (column_6 / 16u) * 4608u;
+    const auto lane_row_3 = column_6 % 16u;
+    const auto tile_4 = p7 + (column_7 / 16u) * 4608u;
+    const auto lane_row_4 = column_7 % 16u;
     const auto b_2 = share_3 * 4u;
-    const auto at_9 = tile_3 + lane_row_3 + b_2 * 64u;
-    const auto w_33 = load_early(&b5[at_9]);
-    const auto w_34 = load_early(&(b5 + (at_9))[16u]);
-    const auto w_35 = load_early(&(b5 + (at_9))[32u]);
-    const auto w_36 = load_early(&(b5 + (at_9))[48u]);
+    const auto at_10 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_33 = load_early(&b5[at_10]);
+    const auto w_34 = load_early(&(b5 + (at_10))[16u]);
+    const auto w_35 = load_early(&(b5 + (at_10))[32u]);
+    const auto w_36 = load_early(&(b5 + (at_10))[48u]);
     const auto word_10 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4096u]);
-    const auto at_10 = tile_4 + lane_row_4 + b_2 * 64u;
-    const auto w_37 = load_early(&b5[at_10]);
-    const auto w_38 = load_early(&(b5 + (at_10))[16u]);
-    const auto w_39 = load_early(&(b5 + (at_10))[32u]);
-    const auto w_40 = load_early(&(b5 + (at_10))[48u]);
+    const auto at_11 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_37 = load_early(&b5[at_11]);
+    const auto w_38 = load_early(&(b5 + (at_11))[16u]);
+    const auto w_39 = load_early(&(b5 + (at_11))[32u]);
+    const auto w_40 = load_early(&(b5 + (at_11))[48u]);
     const auto word_11 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4096u]);
-    const auto at_11 = tile_3 + lane_row_3 + b_2 * 64u;
-    const auto w_41 = load_early(&(b5 + (at_11))[64u]);
-    const auto w_42 = load_early(&(b5 + (at_11))[80u]);
-    const auto w_43 = load_early(&(b5 + (at_11))[96u]);
-    const auto w_44 = load_early(&(b5 + (at_11))[112u]);
+    const auto at_12 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_41 = load_early(&(b5 + (at_12))[64u]);
+    const auto w_42 = load_early(&(b5 + (at_12))[80u]);
+    const auto w_43 = load_early(&(b5 + (at_12))[96u]);
+    const auto w_44 = load_early(&(b5 + (at_12))[112u]);
     const auto word_12 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4104u]);
-    const auto at_12 = tile_4 + lane_row_4 + b_2 * 64u;
-    const auto w_45 = load_early(&(b5 + (at_12))[64u]);
-    const auto w_46 = load_early(&(b5 + (at_12))[80u]);
-    const auto w_47 = load_early(&(b5 + (at_12))[96u]);
-    const auto w_48 = load_early(&(b5 + (at_12))[112u]);
+    const auto at_13 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_45 = load_early(&(b5 + (at_13))[64u]);
+    const auto w_46 = load_early(&(b5 + (at_13))[80u]);
+    const auto w_47 = load_early(&(b5 + (at_13))[96u]);
+    const auto w_48 = load_early(&(b5 + (at_13))[112u]);
     const auto word_13 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4104u]);
-    const auto at_13 = tile_3 + lane_row_3 + b_2 * 64u;
-    const auto w_49 = load_early(&(b5 + (at_13))[128u]);
-    const auto w_50 = load_early(&(b5 + (at_13))[144u]);
-    const auto w_51 = load_early(&(b5 + (at_13))[160u]);
-    const auto w_52 = load_early(&(b5 + (at_13))[176u]);
+    const auto at_14 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_49 = load_early(&(b5 + (at_14))[128u]);
+    const auto w_50 = load_early(&(b5 + (at_14))[144u]);
+    const auto w_51 = load_early(&(b5 + (at_14))[160u]);
+    const auto w_52 = load_early(&(b5 + (at_14))[176u]);
     const auto word_14 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4112u]);
-    const auto at_14 = tile_4 + lane_row_4 + b_2 * 64u;
-    const auto w_53 = load_early(&(b5 + (at_14))[128u]);
-    const auto w_54 = load_early(&(b5 + (at_14))[144u]);
-    const auto w_55 = load_early(&(b5 + (at_14))[160u]);
-    const auto w_56 = load_early(&(b5 + (at_14))[176u]);
+    const auto at_15 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_53 = load_early(&(b5 + (at_15))[128u]);
+    const auto w_54 = load_early(&(b5 + (at_15))[144u]);
+    const auto w_55 = load_early(&(b5 + (at_15))[160u]);
+    const auto w_56 = load_early(&(b5 + (at_15))[176u]);
     const auto word_15 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4112u]);
-    const auto at_15 = tile_3 + lane_row_3 + b_2 * 64u;
-    const auto w_57 = load_early(&(b5 + (at_15))[192u]);
-    const auto w_58 = load_early(&(b5 + (at_15))[208u]);
-    const auto w_59 = load_early(&(b5 + (at_15))[224u]);
-    const auto w_60 = load_early(&(b5 + (at_15))[240u]);
+    const auto at_16 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_57 = load_early(&(b5 + (at_16))[192u]);
+    const auto w_58 = load_early(&(b5 + (at_16))[208u]);
+    const auto w_59 = load_early(&(b5 + (at_16))[224u]);
+    const auto w_60 = load_early(&(b5 + (at_16))[240u]);
     const auto word_16 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4120u]);
-    const auto at_16 = tile_4 + lane_row_4 + b_2 * 64u;
-    const auto w_61 = load_early(&(b5 + (at_16))[192u]);
-    const auto w_62 = load_early(&(b5 + (at_16))[208u]);
-    const auto w_63 = load_early(&(b5 + (at_16))[224u]);
-    const auto w_64 = load_early(&(b5 + (at_16))[240u]);
+    const auto at_17 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_61 = load_early(&(b5 + (at_17))[192u]);
+    const auto w_62 = load_early(&(b5 + (at_17))[208u]);
+    const auto w_63 = load_early(&(b5 + (at_17))[224u]);
+    const auto w_64 = load_early(&(b5 + (at_17))[240u]);
     const auto word_17 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4120u]);
+    const auto column_8 = first_2 + lane;
     const auto word_18 = lane + 256u;
     const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
     const auto x_6 = load_early_4(&b1[p1 + word_18 * 4u]);
@@ -3347,86 +3227,86 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     // what is multiplied
     const auto x_7 = *(const uint4*)&b0[p0 + lane * 4u];
     const auto x_8 = *(const uint4*)&b0[p0 + word_18 * 4u];
-    auto total_6 = 0.0f;
-    const auto v_42 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
-    total_6 = total_6 + v_42;
-    const auto v_43 = __uint_as_float(x_7.y) * __uint_as_float(x_7.y);
-    total_6 = total_6 + v_43;
-    const auto v_44 = __uint_as_float(x_7.z) * __uint_as_float(x_7.z);
-    total_6 = total_6 + v_44;
-    const auto v_45 = __uint_as_float(x_7.w) * __uint_as_float(x_7.w);
-    total_6 = total_6 + v_45;
-    const auto v_46 = __uint_as_float(x_8.x) * __uint_as_float(x_8.x);
-    total_6 = total_6 + v_46;
-    const auto v_47 = __uint_as_float(x_8.y) * __uint_as_float(x_8.y);
-    total_6 = total_6 + v_47;
-    const auto v_48 = __uint_as_float(x_8.z) * __uint_as_float(x_8.z);
-    total_6 = total_6 + v_48;
-    const auto v_49 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
-    total_6 = total_6 + v_49;
-    const auto other_17 = __shfl_xor_sync(warp, total_6, 1u);
-    const auto both_16 = total_6 + other_17;
-    const auto other_18 = __shfl_xor_sync(warp, both_16, 2u);
-    const auto both_17 = both_16 + other_18;
-    const auto other_19 = __shfl_xor_sync(warp, both_17, 4u);
-    const auto both_18 = both_17 + other_19;
-    const auto other_20 = __shfl_xor_sync(warp, both_18, 8u);
-    const auto both_19 = both_18 + other_20;
-    const auto other_21 = __shfl_xor_sync(warp, both_19, 16u);
-    const auto both_20 = both_19 + other_21;
+    auto total_4 = 0.0f;
+    const auto v_44 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
+    total_4 = total_4 + v_44;
+    const auto v_45 = __uint_as_float(x_7.y) * __uint_as_float(x_7.y);
+    total_4 = total_4 + v_45;
+    const auto v_46 = __uint_as_float(x_7.z) * __uint_as_float(x_7.z);
+    total_4 = total_4 + v_46;
+    const auto v_47 = __uint_as_float(x_7.w) * __uint_as_float(x_7.w);
+    total_4 = total_4 + v_47;
+    const auto v_48 = __uint_as_float(x_8.x) * __uint_as_float(x_8.x);
+    total_4 = total_4 + v_48;
+    const auto v_49 = __uint_as_float(x_8.y) * __uint_as_float(x_8.y);
+    total_4 = total_4 + v_49;
+    const auto v_50 = __uint_as_float(x_8.z) * __uint_as_float(x_8.z);
+    total_4 = total_4 + v_50;
+    const auto v_51 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
+    total_4 = total_4 + v_51;
+    const auto other_12 = __shfl_xor_sync(warp, total_4, 1u);
+    const auto both_15 = total_4 + other_12;
+    const auto other_13 = __shfl_xor_sync(warp, both_15, 2u);
+    const auto both_16 = both_15 + other_13;
+    const auto other_14 = __shfl_xor_sync(warp, both_16, 4u);
+    const auto both_17 = both_16 + other_14;
+    const auto other_15 = __shfl_xor_sync(warp, both_17, 8u);
+    const auto both_18 = both_17 + other_15;
+    const auto other_16 = __shfl_xor_sync(warp, both_18, 16u);
+    const auto both_19 = both_18 + other_16;
     if ((lane % 32u) == 0u) {
-      pool[(lane / 32u) + 704u] = __float_as_uint(both_20);
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_19);
     }
     __syncthreads();
-    auto total_7 = __uint_as_float(pool[704u]);
-    for (auto l_4 = 1u; l_4 < 8u; l_4 += 1u) {
-      total_7 = total_7 + __uint_as_float(pool[l_4 + 704u]);
+    auto total_5 = __uint_as_float(pool[704u]);
+    for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
+      total_5 = total_5 + __uint_as_float(pool[l_3 + 704u]);
     }
-    const auto v_50 = total_7 / 2048.0f;
-    const auto v_51 = v_50 + 1e-5f;
-    const auto v_52 = rsqrtf(v_51);
-    const auto v_53 = __uint_as_float(x_7.x) * v_52;
-    const auto v_54 = v_53 * __uint_as_float(x_5.x);
-    const auto v_55 = __uint_as_float(x_7.y) * v_52;
-    const auto v_56 = v_55 * __uint_as_float(x_5.y);
-    const auto v_57 = __uint_as_float(x_7.z) * v_52;
-    const auto v_58 = v_57 * __uint_as_float(x_5.z);
-    const auto v_59 = __uint_as_float(x_7.w) * v_52;
-    const auto v_60 = v_59 * __uint_as_float(x_5.w);
-    const auto v_61 = __uint_as_float(x_8.x) * v_52;
-    const auto v_62 = v_61 * __uint_as_float(x_6.x);
-    const auto v_63 = __uint_as_float(x_8.y) * v_52;
-    const auto v_64 = v_63 * __uint_as_float(x_6.y);
-    const auto v_65 = __uint_as_float(x_8.z) * v_52;
-    const auto v_66 = v_65 * __uint_as_float(x_6.z);
-    const auto v_67 = __uint_as_float(x_8.w) * v_52;
-    const auto v_68 = v_67 * __uint_as_float(x_6.w);
-    const auto mine = max(max(max(__float_as_uint(v_54) & 0x7fffffffu, __float_as_uint(v_56) & 0x7fffffffu), __float_as_uint(v_58) & 0x7fffffffu), __float_as_uint(v_60) & 0x7fffffffu);
-    const auto other_22 = __shfl_xor_sync(warp, mine, 1u);
-    const auto both_21 = max(mine, other_22);
-    const auto other_23 = __shfl_xor_sync(warp, both_21, 2u);
-    const auto both_22 = max(both_21, other_23);
-    const auto other_24 = __shfl_xor_sync(warp, both_22, 4u);
-    const auto both_23 = max(both_22, other_24);
-    const auto largest = __uint_as_float(both_23);
-    const auto scale = (both_23 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_23 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto v_52 = total_5 / 2048.0f;
+    const auto v_53 = v_52 + 1e-5f;
+    const auto v_54 = rsqrtf(v_53);
+    const auto v_55 = __uint_as_float(x_7.x) * v_54;
+    const auto v_56 = v_55 * __uint_as_float(x_5.x);
+    const auto v_57 = __uint_as_float(x_7.y) * v_54;
+    const auto v_58 = v_57 * __uint_as_float(x_5.y);
+    const auto v_59 = __uint_as_float(x_7.z) * v_54;
+    const auto v_60 = v_59 * __uint_as_float(x_5.z);
+    const auto v_61 = __uint_as_float(x_7.w) * v_54;
+    const auto v_62 = v_61 * __uint_as_float(x_5.w);
+    const auto v_63 = __uint_as_float(x_8.x) * v_54;
+    const auto v_64 = v_63 * __uint_as_float(x_6.x);
+    const auto v_65 = __uint_as_float(x_8.y) * v_54;
+    const auto v_66 = v_65 * __uint_as_float(x_6.y);
+    const auto v_67 = __uint_as_float(x_8.z) * v_54;
+    const auto v_68 = v_67 * __uint_as_float(x_6.z);
+    const auto v_69 = __uint_as_float(x_8.w) * v_54;
+    const auto v_70 = v_69 * __uint_as_float(x_6.w);
+    const auto mine = max(max(max(__float_as_uint(v_56) & 0x7fffffffu, __float_as_uint(v_58) & 0x7fffffffu), __float_as_uint(v_60) & 0x7fffffffu), __float_as_uint(v_62) & 0x7fffffffu);
+    const auto other_17 = __shfl_xor_sync(warp, mine, 1u);
+    const auto both_20 = max(mine, other_17);
+    const auto other_18 = __shfl_xor_sync(warp, both_20, 2u);
+    const auto both_21 = max(both_20, other_18);
+    const auto other_19 = __shfl_xor_sync(warp, both_21, 4u);
+    const auto both_22 = max(both_21, other_19);
+    const auto largest = __uint_as_float(both_22);
+    const auto scale = (both_22 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_22 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     pool[lane] = packed;
     if ((lane % 8u) == 0u) {
       pool[(lane / 8u) + 512u] = scale;
     }
-    const auto mine_2 = max(max(max(__float_as_uint(v_62) & 0x7fffffffu, __float_as_uint(v_64) & 0x7fffffffu), __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu);
-    const auto other_25 = __shfl_xor_sync(warp, mine_2, 1u);
-    const auto both_24 = max(mine_2, other_25);
-    const auto other_26 = __shfl_xor_sync(warp, both_24, 2u);
-    const auto both_25 = max(both_24, other_26);
-    const auto other_27 = __shfl_xor_sync(warp, both_25, 4u);
-    const auto both_26 = max(both_25, other_27);
-    const auto largest_2 = __uint_as_float(both_26);
-    const auto scale_2 = (both_26 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_26 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
-    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    const auto mine_2 = max(max(max(__float_as_uint(v_64) & 0x7fffffffu, __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu), __float_as_uint(v_70) & 0x7fffffffu);
+    const auto other_20 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_23 = max(mine_2, other_20);
+    const auto other_21 = __shfl_xor_sync(warp, both_23, 2u);
+    const auto both_24 = max(both_23, other_21);
+    const auto other_22 = __shfl_xor_sync(warp, both_24, 4u);
+    const auto both_25 = max(both_24, other_22);
+    const auto largest_2 = __uint_as_float(both_25);
+    const auto scale_2 = (both_25 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_25 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_70 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     pool[word_18] = packed_2;
     if ((word_18 % 8u) == 0u) {
       pool[(word_18 / 8u) + 512u] = scale_2;
@@ -3459,9 +3339,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto d_4 = __uint_as_float(pool[b + 515u]) * 0.0625f;
     sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum_2);
     sum_3 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_3);
-    const auto to_2 = share_2 * 32u + own_5 + 712u;
+    const auto to_2 = share_2 * 32u + own_4 + 712u;
     pool[to_2] = __float_as_uint(sum_2);
-    const auto to_3 = share_2 * 32u + own_6 + 712u;
+    const auto to_3 = share_2 * 32u + own_5 + 712u;
     pool[to_3] = __float_as_uint(sum_3);
     // times q4_0[1536, 2048]
     auto sum_4 = 0.0f;
@@ -3490,83 +3370,60 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto d_8 = __uint_as_float(pool[b_2 + 515u]) * 0.0625f;
     sum_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_4);
     sum_5 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_5);
-    const auto to_4 = share_3 * 32u + own_7 + 1224u;
+    const auto to_4 = share_3 * 32u + own_6 + 1224u;
     pool[to_4] = __float_as_uint(sum_4);
-    const auto to_5 = share_3 * 32u + own_8 + 1224u;
+    const auto to_5 = share_3 * 32u + own_7 + 1224u;
     pool[to_5] = __float_as_uint(sum_5);
     __syncthreads();
+    auto result_2 = 0.0f;
+    auto result_3 = 0.0f;
     if (lane < 32u) {
-      const auto own_9 = lane % 32u;
-      auto total_8 = __uint_as_float(pool[lane + 712u]);
+      auto total_6 = __uint_as_float(pool[lane + 712u]);
+      for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
+        total_6 = total_6 + __uint_as_float(pool[lane + l_4 * 32u + 712u]);
+      }
+      result_2 = total_6;
+      auto total_7 = __uint_as_float(pool[lane + 1224u]);
       for (auto l_5 = 1u; l_5 < 16u; l_5 += 1u) {
-        total_8 = total_8 + __uint_as_float(pool[lane + l_5 * 32u + 712u]);
+        total_7 = total_7 + __uint_as_float(pool[lane + l_5 * 32u + 1224u]);
       }
-      pool[(lane / 32u) * 32u + own_9 + 712u] = __float_as_uint(total_8);
-      auto total_9 = __uint_as_float(pool[lane + 1224u]);
-      for (auto l_6 = 1u; l_6 < 16u; l_6 += 1u) {
-        total_9 = total_9 + __uint_as_float(pool[lane + l_6 * 32u + 1224u]);
-      }
-      pool[(lane / 32u) * 32u + own_9 + 1224u] = __float_as_uint(total_9);
+      result_3 = total_7;
     }
-    __syncthreads();
-    const auto word_19 = min(lane, 7u);
-    const auto column_7 = first_2 + word_19 * 4u;
-    const auto v_69 = __uint_as_float(pool[word_19 * 4u + 712u]);
-    const auto v_70 = quotient(v_69, expf(min(-(v_69), 80.0f)) + 1.0f);
-    const auto v_71 = __uint_as_float(pool[word_19 * 4u + 1224u]);
-    const auto v_72 = v_70 * v_71;
-    const auto column_8 = first_2 + word_19 * 4u + 1u;
-    const auto v_73 = __uint_as_float(pool[word_19 * 4u + 713u]);
-    const auto v_74 = quotient(v_73, expf(min(-(v_73), 80.0f)) + 1.0f);
-    const auto v_75 = __uint_as_float(pool[word_19 * 4u + 1225u]);
-    const auto v_76 = v_74 * v_75;
-    const auto column_9 = first_2 + word_19 * 4u + 2u;
-    const auto v_77 = __uint_as_float(pool[word_19 * 4u + 714u]);
-    const auto v_78 = quotient(v_77, expf(min(-(v_77), 80.0f)) + 1.0f);
-    const auto v_79 = __uint_as_float(pool[word_19 * 4u + 1226u]);
-    const auto v_80 = v_78 * v_79;
-    const auto column_10 = first_2 + word_19 * 4u + 3u;
-    const auto v_81 = __uint_as_float(pool[word_19 * 4u + 715u]);
-    const auto v_82 = quotient(v_81, expf(min(-(v_81), 80.0f)) + 1.0f);
-    const auto v_83 = __uint_as_float(pool[word_19 * 4u + 1227u]);
-    const auto v_84 = v_82 * v_83;
-    const auto mine_3 = max(max(max(__float_as_uint(v_72) & 0x7fffffffu, __float_as_uint(v_76) & 0x7fffffffu), __float_as_uint(v_80) & 0x7fffffffu), __float_as_uint(v_84) & 0x7fffffffu);
-    const auto other_28 = __shfl_xor_sync(warp, mine_3, 1u);
-    const auto both_27 = max(mine_3, other_28);
-    const auto other_29 = __shfl_xor_sync(warp, both_27, 2u);
-    const auto both_28 = max(both_27, other_29);
-    const auto other_30 = __shfl_xor_sync(warp, both_28, 4u);
-    const auto both_29 = max(both_28, other_30);
-    const auto largest_3 = __uint_as_float(both_29);
-    const auto scale_3 = (both_29 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_29 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
-    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_76 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_80 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_84 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-    const auto mine_4 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-    const auto other_31 = __shfl_xor_sync(warp, mine_4, 1u);
-    const auto both_30 = mine_4 + other_31;
-    const auto other_32 = __shfl_xor_sync(warp, both_30, 2u);
-    const auto both_31 = both_30 + other_32;
-    if (lane < 8u) {
-      pool[lane + 1736u] = packed_3;
+    if (lane < 32u) {
+      const auto v_71 = quotient(result_2, expf(min(-(result_2), 80.0f)) + 1.0f);
+      const auto v_72 = v_71 * result_3;
+      const auto mine_3 = __float_as_uint(v_72) & 0x7fffffffu;
+      const auto other_23 = __shfl_xor_sync(warp, mine_3, 1u);
+      const auto both_26 = max(mine_3, other_23);
+      const auto other_24 = __shfl_xor_sync(warp, both_26, 2u);
+      const auto both_27 = max(both_26, other_24);
+      const auto other_25 = __shfl_xor_sync(warp, both_27, 4u);
+      const auto both_28 = max(both_27, other_25);
+      const auto other_26 = __shfl_xor_sync(warp, both_28, 8u);
+      const auto both_29 = max(both_28, other_26);
+      const auto other_27 = __shfl_xor_sync(warp, both_29, 16u);
+      const auto both_30 = max(both_29, other_27);
+      const auto largest_3 = __uint_as_float(both_30);
+      const auto scale_3 = (both_30 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * (largest_3 > 3.74e-37f && both_30 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+      const auto other_28 = __shfl_xor_sync(warp, packed_3, 1u);
+      const auto packed_4 = packed_3 | other_28;
+      const auto other_29 = __shfl_xor_sync(warp, packed_4, 2u);
+      const auto packed_5 = packed_4 | other_29;
+      const auto sum_6 = __dp4a((int)(packed_5), (int)(0x1010101u), 0);
+      const auto other_30 = __shfl_xor_sync(warp, sum_6, 4u);
+      const auto sum_7 = sum_6 + other_30;
+      const auto other_31 = __shfl_xor_sync(warp, sum_7, 8u);
+      const auto sum_8 = sum_7 + other_31;
       if ((lane % 4u) == 0u) {
-        pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_31) * __uint_as_float(scale_3));
+        b0[p8 + (column_8 / 4u)] = packed_5;
       }
-      if ((lane % 8u) == 0u) {
-        pool[(lane / 8u) + 1744u] = scale_3;
+      if ((lane % 32u) == 0u) {
+        b0[p8 + (n8 / 4u) + (column_8 / 32u)] = scale_3;
       }
-    }
-    __syncthreads();
-    if (lane < 8u) {
-      const auto column_11 = first_2 + lane * 4u;
-      b0[p8 + (column_11 / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
-    }
-    if (lane < 1u) {
-      const auto column_12 = first_2 + lane * 32u;
-      b0[p8 + (n8 / 4u) + (column_12 / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
-    }
-    if (lane < 2u) {
-      const auto column_13 = first_2 + lane * 16u;
-      b0[p8 + ((n8 / 4u) + (n8 / 32u)) + (column_13 / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
+      if ((lane % 16u) == 0u) {
+        b0[p8 + ((n8 / 4u) + (n8 / 32u)) + (column_8 / 16u)] = __float_as_uint((float)(sum_8) * __uint_as_float(scale_3));
+      }
     }
   }
   const auto end = count + count_2;
@@ -3626,7 +3483,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const unsigned int* __restrict__ b3,
   const unsigned int* __restrict__ b4
 ) {
-  __shared__ __align__(16) unsigned int pool[1750];
+  __shared__ __align__(16) unsigned int pool[1736];
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
@@ -3643,14 +3500,19 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto first = (own_group / 4u) * 32u;
   const auto i = rows_at / 4u;
   const auto i_2 = (rows_at % 4u) % 4u;
+  const auto i_3 = rows_at / 4u;
+  const auto i_4 = (rows_at % 4u) % 4u;
+  const auto i_5 = rows_at / 4u;
+  const auto i_6 = (rows_at % 4u) % 4u;
+  const auto column = first + lane;
   const auto word = lane + 256u;
   const auto x = load_early_4(&b1[p1 + lane * 4u]);
   const auto x_2 = load_early_4(&b1[p1 + word * 4u]);
   // what is multiplied
-  const auto i_3 = rows_at / 4u;
-  const auto i_4 = (rows_at % 4u) % 4u;
-  const auto x_3 = *(const uint4*)&b0[p0 + (i_3 * 2048u + lane * 4u)];
-  const auto x_4 = *(const uint4*)&b0[p0 + (i_3 * 2048u + word * 4u)];
+  const auto i_7 = rows_at / 4u;
+  const auto i_8 = (rows_at % 4u) % 4u;
+  const auto x_3 = *(const uint4*)&b0[p0 + (i_7 * 2048u + lane * 4u)];
+  const auto x_4 = *(const uint4*)&b0[p0 + (i_7 * 2048u + word * 4u)];
   auto total = 0.0f;
   const auto v = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
   total = total + v;
@@ -3741,13 +3603,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto share = lane / 16u;
   const auto own = lane % 16u;
   const auto own_2 = (lane % 16u) + 16u;
-  const auto column = first + own;
-  const auto column_2 = first + own_2;
+  const auto column_2 = first + own;
+  const auto column_3 = first + own_2;
   const auto index = min(b2[p2 + (i * 4u + i_2)], 63u);
-  const auto tile = p3 + ((index * 1536u + column) / 16u) * 4608u;
-  const auto lane_row = (index * 1536u + column) % 16u;
-  const auto tile_2 = p3 + ((index * 1536u + column_2) / 16u) * 4608u;
-  const auto lane_row_2 = (index * 1536u + column_2) % 16u;
+  const auto tile = p3 + ((index * 1536u + column_2) / 16u) * 4608u;
+  const auto lane_row = (index * 1536u + column_2) % 16u;
+  const auto tile_2 = p3 + ((index * 1536u + column_3) / 16u) * 4608u;
+  const auto lane_row_2 = (index * 1536u + column_3) % 16u;
   const auto b = share * 4u;
   const auto at = tile + lane_row + b * 64u;
   const auto w = load_early(&b3[at]);
@@ -3800,13 +3662,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto share_2 = lane / 16u;
   const auto own_3 = lane % 16u;
   const auto own_4 = (lane % 16u) + 16u;
-  const auto column_3 = first + own_3;
-  const auto column_4 = first + own_4;
+  const auto column_4 = first + own_3;
+  const auto column_5 = first + own_4;
   const auto index_2 = min(b2[p2 + (i * 4u + i_2)], 63u);
-  const auto tile_3 = p4 + ((index_2 * 1536u + column_3) / 16u) * 4608u;
-  const auto lane_row_3 = (index_2 * 1536u + column_3) % 16u;
-  const auto tile_4 = p4 + ((index_2 * 1536u + column_4) / 16u) * 4608u;
-  const auto lane_row_4 = (index_2 * 1536u + column_4) % 16u;
+  const auto tile_3 = p4 + ((index_2 * 1536u + column_4) / 16u) * 4608u;
+  const auto lane_row_3 = (index_2 * 1536u + column_4) % 16u;
+  const auto tile_4 = p4 + ((index_2 * 1536u + column_5) / 16u) * 4608u;
+  const auto lane_row_4 = (index_2 * 1536u + column_5) % 16u;
   const auto b_2 = share_2 * 4u;
   const auto at_9 = tile_3 + lane_row_3 + b_2 * 64u;
   const auto w_33 = load_early(&b4[at_9]);
@@ -3920,92 +3782,56 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto to_4 = share_2 * 32u + own_4 + 1224u;
   pool[to_4] = __float_as_uint(sum_4);
   __syncthreads();
+  auto result = 0.0f;
+  auto result_2 = 0.0f;
   if (lane < 32u) {
-    const auto own_5 = lane % 32u;
     auto total_3 = __uint_as_float(pool[lane + 712u]);
     for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
       total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 32u + 712u]);
     }
-    pool[(lane / 32u) * 32u + own_5 + 712u] = __float_as_uint(total_3);
+    result = total_3;
     auto total_4 = __uint_as_float(pool[lane + 1224u]);
     for (auto l_3 = 1u; l_3 < 16u; l_3 += 1u) {
       total_4 = total_4 + __uint_as_float(pool[lane + l_3 * 32u + 1224u]);
     }
-    pool[(lane / 32u) * 32u + own_5 + 1224u] = __float_as_uint(total_4);
+    result_2 = total_4;
   }
-  __syncthreads();
-  const auto word_18 = min(lane, 7u);
-  const auto i_5 = rows_at / 4u;
-  const auto i_6 = (rows_at % 4u) % 4u;
-  const auto column_5 = first + word_18 * 4u;
-  const auto v_28 = __uint_as_float(pool[word_18 * 4u + 712u]);
-  const auto v_29 = quotient(v_28, expf(min(-(v_28), 80.0f)) + 1.0f);
-  const auto v_30 = __uint_as_float(pool[word_18 * 4u + 1224u]);
-  const auto v_31 = v_29 * v_30;
-  const auto i_7 = rows_at / 4u;
-  const auto i_8 = (rows_at % 4u) % 4u;
-  const auto column_6 = first + word_18 * 4u + 1u;
-  const auto v_32 = __uint_as_float(pool[word_18 * 4u + 713u]);
-  const auto v_33 = quotient(v_32, expf(min(-(v_32), 80.0f)) + 1.0f);
-  const auto v_34 = __uint_as_float(pool[word_18 * 4u + 1225u]);
-  const auto v_35 = v_33 * v_34;
-  const auto i_9 = rows_at / 4u;
-  const auto i_10 = (rows_at % 4u) % 4u;
-  const auto column_7 = first + word_18 * 4u + 2u;
-  const auto v_36 = __uint_as_float(pool[word_18 * 4u + 714u]);
-  const auto v_37 = quotient(v_36, expf(min(-(v_36), 80.0f)) + 1.0f);
-  const auto v_38 = __uint_as_float(pool[word_18 * 4u + 1226u]);
-  const auto v_39 = v_37 * v_38;
-  const auto i_11 = rows_at / 4u;
-  const auto i_12 = (rows_at % 4u) % 4u;
-  const auto column_8 = first + word_18 * 4u + 3u;
-  const auto v_40 = __uint_as_float(pool[word_18 * 4u + 715u]);
-  const auto v_41 = quotient(v_40, expf(min(-(v_40), 80.0f)) + 1.0f);
-  const auto v_42 = __uint_as_float(pool[word_18 * 4u + 1227u]);
-  const auto v_43 = v_41 * v_42;
-  const auto mine_3 = max(max(max(__float_as_uint(v_31) & 0x7fffffffu, __float_as_uint(v_35) & 0x7fffffffu), __float_as_uint(v_39) & 0x7fffffffu), __float_as_uint(v_43) & 0x7fffffffu);
-  const auto other_12 = __shfl_xor_sync(warp, mine_3, 1u);
-  const auto both_12 = max(mine_3, other_12);
-  const auto other_13 = __shfl_xor_sync(warp, both_12, 2u);
-  const auto both_13 = max(both_12, other_13);
-  const auto other_14 = __shfl_xor_sync(warp, both_13, 4u);
-  const auto both_14 = max(both_13, other_14);
-  const auto largest_3 = __uint_as_float(both_14);
-  const auto scale_3 = (both_14 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-  const auto inverse_3 = (largest_3 > 3.74e-37f && both_14 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
-  const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_35 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_39 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_43 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
-  const auto mine_4 = __dp4a((int)(packed_3), (int)(0x1010101u), 0);
-  const auto other_15 = __shfl_xor_sync(warp, mine_4, 1u);
-  const auto both_15 = mine_4 + other_15;
-  const auto other_16 = __shfl_xor_sync(warp, both_15, 2u);
-  const auto both_16 = both_15 + other_16;
-  if (lane < 8u) {
-    pool[lane + 1736u] = packed_3;
+  if (lane < 32u) {
+    const auto v_28 = quotient(result, expf(min(-(result), 80.0f)) + 1.0f);
+    const auto v_29 = v_28 * result_2;
+    const auto mine_3 = __float_as_uint(v_29) & 0x7fffffffu;
+    const auto other_12 = __shfl_xor_sync(warp, mine_3, 1u);
+    const auto both_12 = max(mine_3, other_12);
+    const auto other_13 = __shfl_xor_sync(warp, both_12, 2u);
+    const auto both_13 = max(both_12, other_13);
+    const auto other_14 = __shfl_xor_sync(warp, both_13, 4u);
+    const auto both_14 = max(both_13, other_14);
+    const auto other_15 = __shfl_xor_sync(warp, both_14, 8u);
+    const auto both_15 = max(both_14, other_15);
+    const auto other_16 = __shfl_xor_sync(warp, both_15, 16u);
+    const auto both_16 = max(both_15, other_16);
+    const auto largest_3 = __uint_as_float(both_16);
+    const auto scale_3 = (both_16 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_29 * (largest_3 > 3.74e-37f && both_16 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+    const auto other_17 = __shfl_xor_sync(warp, packed_3, 1u);
+    const auto packed_4 = packed_3 | other_17;
+    const auto other_18 = __shfl_xor_sync(warp, packed_4, 2u);
+    const auto packed_5 = packed_4 | other_18;
+    const auto sum_5 = __dp4a((int)(packed_5), (int)(0x1010101u), 0);
+    const auto other_19 = __shfl_xor_sync(warp, sum_5, 4u);
+    const auto sum_6 = sum_5 + other_19;
+    const auto other_20 = __shfl_xor_sync(warp, sum_6, 8u);
+    const auto sum_7 = sum_6 + other_20;
+    const auto at_17 = i_5 * 6144u + i_6 * 1536u + column;
     if ((lane % 4u) == 0u) {
-      pool[(lane / 4u) + 1748u] = __float_as_uint((float)(both_16) * __uint_as_float(scale_3));
+      b2[p5 + (at_17 / 4u)] = packed_5;
     }
-    if ((lane % 8u) == 0u) {
-      pool[(lane / 8u) + 1744u] = scale_3;
+    if ((lane % 32u) == 0u) {
+      b2[p5 + (n5 / 4u) + (at_17 / 32u)] = scale_3;
     }
-  }
-  __syncthreads();
-  if (lane < 8u) {
-    const auto i_13 = rows_at / 4u;
-    const auto i_14 = (rows_at % 4u) % 4u;
-    const auto column_9 = first + lane * 4u;
-    b2[p5 + ((i_13 * 6144u + i_14 * 1536u + column_9) / 4u)] = pool[((lane * 4u) / 4u) + 1736u];
-  }
-  if (lane < 1u) {
-    const auto i_15 = rows_at / 4u;
-    const auto i_16 = (rows_at % 4u) % 4u;
-    const auto column_10 = first + lane * 32u;
-    b2[p5 + (n5 / 4u) + ((i_15 * 6144u + i_16 * 1536u + column_10) / 32u)] = pool[((lane * 32u) / 32u) + 1744u];
-  }
-  if (lane < 2u) {
-    const auto i_17 = rows_at / 4u;
-    const auto i_18 = (rows_at % 4u) % 4u;
-    const auto column_11 = first + lane * 16u;
-    b2[p5 + ((n5 / 4u) + (n5 / 32u)) + ((i_17 * 6144u + i_18 * 1536u + column_11) / 16u)] = pool[((lane * 16u) / 16u) + 1748u];
+    if ((lane % 16u) == 0u) {
+      b2[p5 + ((n5 / 4u) + (n5 / 32u)) + (at_17 / 16u)] = __float_as_uint((float)(sum_7) * __uint_as_float(scale_3));
+    }
   }
 }
 
@@ -4177,6 +4003,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto w_59 = load_early(&(b2 + (at_15))[160u]);
   const auto w_60 = load_early(&(b2 + (at_15))[176u]);
   const auto word_15 = load_early(&(b2 + (tile_5 + (b_5 * 8u + (lane_row_5 / 2u))))[3088u]);
+  const auto item = min(lane, 15u);
+  const auto column_3 = first + item;
+  auto kept = 0.0f;
+  if (lane < 32u) {
+    const auto v = __uint_as_float(load_early(&b1[p6 + column_3]));
+    kept = v;
+  }
   wait_for_previous();
   launch_next();
   const auto x = *(const uint4*)&b0[p0 + lane * 4u];
@@ -4316,8 +4149,8 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
     pool[first_share] = __float_as_uint(total);
   }
   if (lane < 80u && lane > 63u) {
-    const auto item = lane - 64u;
-    const auto first_share_2 = (item / 16u) * 256u + (item % 16u) + 3664u;
+    const auto item_2 = lane - 64u;
+    const auto first_share_2 = (item_2 / 16u) * 256u + (item_2 % 16u) + 3664u;
     auto total_2 = __uint_as_float(pool[first_share_2]);
     for (auto l_2 = 1u; l_2 < 16u; l_2 += 1u) {
       total_2 = total_2 + __uint_as_float(pool[first_share_2 + l_2 * 16u]);
@@ -4325,8 +4158,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
     pool[first_share_2] = __float_as_uint(total_2);
   }
   __syncthreads();
+  auto result = 0.0f;
+  auto result_2 = 0.0f;
   if (lane < 16u) {
-    const auto own_3 = lane % 16u;
     auto all = 0.0f;
     auto total_3 = __uint_as_float(pool[lane + 2640u]);
     all = fmaf(weight, total_3, all);
@@ -4336,19 +4170,16 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
     all = fmaf(weight_3, total_5, all);
     auto total_6 = __uint_as_float(pool[lane + 3408u]);
     all = fmaf(weight_4, total_6, all);
-    pool[(lane / 16u) * 16u + own_3 + 2640u] = __float_as_uint(all);
+    result = all;
     auto total_7 = __uint_as_float(pool[lane + 3664u]);
-    pool[(lane / 16u) * 16u + own_3 + 3664u] = __float_as_uint(total_7);
+    result_2 = total_7;
   }
-  __syncthreads();
-  if (lane < 16u) {
-    const auto column_3 = first + lane;
-    const auto v = __uint_as_float(b1[p6 + column_3]);
-    const auto v_2 = __uint_as_float(pool[lane + 2640u]);
-    const auto v_3 = __uint_as_float(pool[lane + 3664u]);
-    const auto v_4 = v_2 + v_3;
-    const auto v_5 = v + v_4;
-    b4[p7 + column_3] = __float_as_uint(v_5);
+  if (lane < 32u) {
+    const auto v_2 = result + result_2;
+    const auto v_3 = kept + v_2;
+    if (lane < 16u) {
+      b4[p7 + column_3] = __float_as_uint(v_3);
+    }
   }
 }
 

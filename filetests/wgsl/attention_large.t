@@ -530,13 +530,17 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let own_group = group.x;
   let i = own_group / 4u;
   let i_2 = (own_group % 4u) % 4u;
+  let i_3 = own_group / 4u;
+  let i_4 = (own_group % 4u) % 4u;
+  let i_5 = own_group / 4u;
+  let i_6 = (own_group % 4u) % 4u;
   let last_page = max(min(n4, sizes.w), 1u) - 1u;
   let last_position = last_page * 32u + 31u;
   let last_row = max(min(n1 / 80u, n1 / 80u), 1u) - 1u;
-  if (lane == 0u) { agreed.x = b2[p2 + i]; }
+  if (lane == 0u) { agreed.x = b2[p2 + i_5]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3 + i];
+  let pages_at = b3[p3 + i_5];
   let chunks = (seen + 63u) / 64u;
   var sum = 0.0f;
   var sum_2 = 0.0f;
@@ -674,8 +678,6 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
   workgroupBarrier();
   if (lane < 64u) {
-    let i_3 = own_group / 4u;
-    let i_4 = (own_group % 4u) % 4u;
     let v = bitcast<f32>(pool[lane + 4608u]);
     b5[p5 + (i_3 * 256u + i_4 * 64u + lane)] = bitcast<u32>(v);
   }

@@ -37,6 +37,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   // part 0: dot [T] × 1536; rows 1 width 16 reduce 16 upcast 1
   let own_group = group.x;
   let first = own_group * 16u;
+  let item = min(lane, 15u);
+  let column = first + item;
   let word = lane + 256u;
   // what is multiplied
   let x = b0[(p0 + lane * 4u) / 4u];
@@ -130,11 +132,11 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   workgroupBarrier();
   let share = lane / 16u;
   let own = lane % 16u;
-  let column = first + own;
+  let column_2 = first + own;
   // times q4_0[1536, 2048]
   var sum = 0.0f;
-  let tile = p2 + (column / 16u) * 4608u;
-  let lane_row = column % 16u;
+  let tile = p2 + (column_2 / 16u) * 4608u;
+  let lane_row = column_2 % 16u;
   let b = share * 4u;
   let at = tile + lane_row + b * 64u;
   let w = b2[at];
@@ -183,19 +185,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let to = share * 16u + own + 712u;
   pool[to] = bitcast<u32>(sum);
   workgroupBarrier();
+  var result = 0.0f;
   if (lane < 16u) {
-    let own_2 = lane % 16u;
     var total_3 = bitcast<f32>(pool[lane + 712u]);
     for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
       total_3 = total_3 + bitcast<f32>(pool[lane + l_2 * 16u + 712u]);
     }
-    pool[(lane / 16u) * 16u + own_2 + 712u] = bitcast<u32>(total_3);
+    result = total_3;
   }
-  workgroupBarrier();
-  if (lane < 16u) {
-    let column_2 = first + lane;
-    let v_28 = bitcast<f32>(pool[lane + 712u]);
-    b3[p3 + column_2] = bitcast<u32>(v_28);
+  if (lane < 32u) {
+    if (lane < 16u) {
+      b3[p3 + column] = bitcast<u32>(result);
+    }
   }
 }
 

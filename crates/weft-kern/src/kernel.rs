@@ -411,6 +411,31 @@ impl Part {
             _ => lens[i] == 1 || lens[i] == self.cols,
         })
     }
+
+    /// Returns how many neighbouring columns must be computed together: one if columns are [independent](Part::columns_independent),
+    /// two if they are rotated in pairs; `None` if whole rows must be.
+    pub fn columns_together(&self) -> Option<usize> {
+        if self.columns_independent() {
+            return Some(1);
+        }
+        let (lens, all) = (self.lens(), self.cols);
+        // Cosines and sines have a value for each pair, which nothing else may read.
+        let only_turns = |v: ValueId| {
+            self.body.iter().all(|instr| match instr {
+                Instr::Rope { x, .. } => *x != v,
+                other => other.operands().all(|x| x != v),
+            })
+        };
+        let apart = self.body.iter().enumerate().all(|(v, instr)| match instr {
+            Instr::Reduce(..) | Instr::TopK { .. } | Instr::Take { .. } => false,
+            Instr::Rope { style, x, .. } => *style == RopeStyle::Pairs && lens[*x] == all,
+            Instr::Store { value, .. } => lens[*value] == all,
+            _ if lens[v] == 1 || lens[v] == all => true,
+            Instr::Load { len, .. } => 2 * len == all && only_turns(v),
+            _ => false,
+        });
+        apart.then_some(2)
+    }
 }
 
 impl Prologue {
@@ -463,4 +488,36 @@ fn lens(body: &[Instr], cols: usize) -> Vec<usize> {
         });
     }
     lens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(param: ParamId, len: usize) -> Instr {
+        let view = View { param, offset: 0, strides: Vec::new(), step: 1 };
+        Instr::Load { view, indexed: None, len }
+    }
+
+    fn together(style: RopeStyle, more: &[Instr]) -> Option<usize> {
+        let (value, view) = (3, View { param: 3, offset: 0, strides: Vec::new(), step: 1 });
+        let mut body =
+            vec![Instr::Acc(0), load(1, 32), load(2, 32), Instr::Rope { style, x: 0, cos: 1, sin: 2 }];
+        body.extend_from_slice(more);
+        body.push(Instr::Store { value, view, indexed: None });
+        Part { rows: Vec::new(), cols: 64, prologue: None, anchor: Anchor::Map, body }.columns_together()
+    }
+
+    #[test]
+    fn columns_are_apart_or_in_pairs_unless_rows_are_whole() {
+        let scaled = [Instr::Const(F32(2.0)), Instr::Binary(Binary::Mul, 3, 4)];
+        assert_eq!(together(RopeStyle::Pairs, &scaled), Some(2));
+        assert_eq!(together(RopeStyle::Halves, &scaled), None);
+        assert_eq!(together(RopeStyle::Pairs, &[Instr::Reduce(Reduce::Sum, 3)]), None);
+        let more_of_cosines = [Instr::Unary(Unary::Neg, 1)];
+        assert_eq!(together(RopeStyle::Pairs, &more_of_cosines), None, "which have a value for each pair");
+        let body = vec![Instr::Acc(0), load(1, 64), Instr::Binary(Binary::Add, 0, 1)];
+        let part = Part { rows: Vec::new(), cols: 64, prologue: None, anchor: Anchor::Map, body };
+        assert_eq!(part.columns_together(), Some(1));
+    }
 }

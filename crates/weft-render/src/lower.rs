@@ -9,6 +9,7 @@ mod dot;
 mod factors;
 mod functions;
 mod gather;
+mod lanes;
 mod loads;
 mod matrix;
 mod panels;
@@ -17,6 +18,7 @@ mod prologue;
 mod quads;
 mod reduce;
 mod round;
+mod router;
 mod row_program;
 mod select;
 mod sorted;
@@ -39,8 +41,10 @@ use crate::lower::attend::Pass;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::attend::shares::{self, Shares};
 use crate::lower::attend::warpgroups;
-use crate::lower::dot::Dot;
+use crate::lower::dot::{Dot, Results};
+use crate::lower::lanes::Lanes;
 use crate::lower::prologue::PrologueValues;
+use crate::lower::router::Router;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Space;
 use crate::lower::writer::{TOP_BITS, Writer};
@@ -404,6 +408,19 @@ fn written_part(
         Anchor::Dot(_) => Some(Dot::new(w, part, &place, split)?),
         _ => None,
     };
+    let mut lanes = match pass {
+        Pass::Whole if matches!(part.anchor, Anchor::Dot(_)) => Lanes::new(w, part, &place),
+        Pass::Join { .. } => Lanes::new(w, part, &place),
+        _ => None,
+    };
+    let mut router = match pass {
+        Pass::Gather { .. } => Router::new(w, part, &place),
+        _ => None,
+    };
+    if w.waits {
+        lanes.iter_mut().try_for_each(|lanes| lanes.load(w))?;
+        router.iter_mut().try_for_each(|router| router.load(w))?;
+    }
     fetch(w, part)?;
     let held = prologue::early(w, part)?;
     let beforehand = w.waits && prologue::is_settled(w, part);
@@ -419,6 +436,7 @@ fn written_part(
     if !waits {
         w.wait();
     }
+    lanes.iter_mut().try_for_each(|lanes| lanes.load(w))?;
     for dot in dot.iter_mut() {
         dot.load_picked(w)?;
         dot.copy(w)?;
@@ -439,14 +457,26 @@ fn written_part(
             _ => Vec::new(),
         },
         Anchor::Dot(_) => {
-            let results = dot.map_or(Ok(Vec::new()), |dot| dot.write(w, made))?;
-            if let Pass::Gather { slot, at, counter } = pass {
-                return gather::gather(w, part, &place, &results, (slot, at, counter));
+            let in_lanes = lanes.is_some() || router.is_some();
+            let results = dot.map_or(Ok(Results::Shared(Vec::new())), |dot| dot.write(w, made, in_lanes))?;
+            match (lanes, results, pass) {
+                (Some(lanes), results, _) => return lanes.write(w, &results),
+                (None, results, Pass::Gather { slot, at, counter }) => {
+                    return gather::gather(w, part, &place, (&results, router), (slot, at, counter));
+                }
+                (None, Results::Shared(results), _) => results,
+                (None, Results::Lanes(_), _) => {
+                    return Err(Why::Form("has results in lanes whose program needs whole rows".into()));
+                }
             }
-            results
         }
         Anchor::Attend(attend) => match attend::attend(w, (part, attend), &place, split, pass)? {
-            Some((result, stride)) => return store::program_of(w, part, &place, (vec![result], stride)),
+            Some((result, stride)) => {
+                return match lanes {
+                    Some(lanes) => lanes.write(w, &Results::Shared(vec![result])),
+                    None => store::program_of(w, part, &place, (vec![result], stride)),
+                };
+            }
             // The second shader runs the row program.
             None => return Ok(()),
         },

@@ -204,8 +204,13 @@ fn of_prologue(p: usize, n: usize, k: usize) -> Product {
 /// both over the same norm.
 pub fn a_router_beside_a_rotated_projection_over_a_norm(device: &mut dyn Device) {
     let mut random = Random::new(6);
-    let (experts, k, head) = (24, 4, 64);
-    for (len, ty) in [(320, GgmlType::Q4_0), (320, GgmlType::F16), (2048, GgmlType::Q4_0)] {
+    let (experts, head) = (24, 64);
+    for (len, ty, k) in [
+        (320, GgmlType::Q4_0, 4),
+        (320, GgmlType::F16, 4),
+        (2048, GgmlType::Q4_0, 4),
+        (2048, GgmlType::Q4_0, 6),
+    ] {
         // Many weights may be spread over workgroups.
         let (styles, steps) = if len > 320 { (1, 3) } else { (2, TOKENS.len()) };
         for style in [RopeStyle::Pairs, RopeStyle::Halves].into_iter().take(styles) {

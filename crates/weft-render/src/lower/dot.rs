@@ -77,6 +77,15 @@ struct Lane {
     fours: bool,
 }
 
+/// Where the results of products are.
+#[derive(Debug)]
+pub(crate) enum Results {
+    /// In workgroup memory, from these words on: a row of the block's width per tile row. Lanes can read them.
+    Shared(Vec<u32>),
+    /// In lanes: lane `l` has that of row `l / width` and column `l % width`.
+    Lanes(Vec<Expr>),
+}
+
 /// Where a product is in workgroup memory.
 struct Rooms {
     shares: u32,
@@ -85,6 +94,12 @@ struct Rooms {
     weights: Vec<Expr>,
     /// Whether the terms are added up one after another.
     in_turn: bool,
+}
+
+impl Rooms {
+    fn joined(&self) -> Joined<'_> {
+        Joined { shares: self.shares, results: self.results, weights: &self.weights }
+    }
 }
 
 /// A matrix of a sum.
@@ -275,9 +290,13 @@ impl<'a> Dot<'a> {
         (0..word(sum.terms)?).map(|i| self.weight(w, sum, &i.into())).collect()
     }
 
-    /// Writes the products, with the prologue's values. Returns where each result is in workgroup
-    /// memory: a row of the block's width per tile row.
-    pub(crate) fn write(mut self, w: &mut Writer<'_>, made: PrologueValues) -> Result<Vec<u32>, Why> {
+    /// Writes the products, with the prologue's values. Their results are left in lanes if that is wanted and possible.
+    pub(crate) fn write(
+        mut self,
+        w: &mut Writer<'_>,
+        made: PrologueValues,
+        in_lanes: bool,
+    ) -> Result<Results, Why> {
         self.made = made;
         let (dot, part, width) = (&self, self.part, self.place.width());
         let sharing = Sharing {
@@ -301,13 +320,19 @@ impl<'a> Dot<'a> {
             let all = sharing.rows.saturating_mul(width);
             rooms.iter_mut().for_each(|rooms| rooms.results = w.pool.room(all));
         }
+        let fits = sharing.pass == width && sharing.rows.saturating_mul(width) <= w.code.lanes;
+        if in_lanes && fits && !rooms.iter().any(|rooms| rooms.in_turn) {
+            dot.shares(w, &Expr::U32(0), &sharing, &rooms)?;
+            let products: Vec<Joined<'_>> = rooms.iter().map(Rooms::joined).collect();
+            return Ok(Results::Lanes(sharing.join_in_lanes(w, &products)?));
+        }
         match passes {
             1 => dot.pass(w, &Expr::U32(0), &sharing, &rooms)?,
             _ => w.count("at", (0u32.into(), width.into(), sharing.pass), |w, at| {
                 dot.pass(w, &at, &sharing, &rooms)
             })?,
         }
-        Ok(rooms.iter().map(|rooms| rooms.results).collect())
+        Ok(Results::Shared(rooms.iter().map(|rooms| rooms.results).collect()))
     }
 
     /// Columns of a pass.
@@ -325,6 +350,13 @@ impl<'a> Dot<'a> {
 
     /// Computes all products for the columns from `at` on.
     fn pass(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, rooms: &[Rooms]) -> Result<(), Why> {
+        self.shares(w, at, sharing, rooms)?;
+        let joined = rooms.iter().filter(|rooms| !rooms.in_turn).map(Rooms::joined);
+        sharing.join(w, at, &joined.collect::<Vec<_>>())
+    }
+
+    /// Computes what each lane has of all products for the columns from `at` on.
+    fn shares(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, rooms: &[Rooms]) -> Result<(), Why> {
         for ((product, rooms), early) in self.part.products().iter().zip(rooms).zip(&self.early) {
             let (lane, early) = match early {
                 Some(Early { lane, terms }) => (lane.clone(), Some(&terms[..])),
@@ -362,13 +394,7 @@ impl<'a> Dot<'a> {
             }
         }
         w.code.barrier();
-        let joined = rooms.iter().filter(|rooms| !rooms.in_turn);
-        let joined = joined.map(|Rooms { shares, results, weights, .. }| Joined {
-            shares: *shares,
-            results: *results,
-            weights,
-        });
-        sharing.join(w, at, &joined.collect::<Vec<_>>())
+        Ok(())
     }
 
     /// The columns of a lane. Neighbouring lanes read neighbouring memory: rows of a tile or

@@ -6,6 +6,8 @@ use weft_kern::Part;
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
+use crate::lower::dot::Results;
+use crate::lower::router::Router;
 use crate::lower::space::Place;
 use crate::lower::store;
 use crate::lower::writer::Writer;
@@ -17,20 +19,26 @@ pub(crate) fn gather(
     w: &mut Writer<'_>,
     part: &Part,
     place: &Place,
-    results: &[u32],
+    (results, router): (&Results, Option<Router<'_>>),
     (slot, at, counter): (usize, u32, u32),
 ) -> Result<(), Why> {
     let (rows, width, cols) = (place.tile(), place.width(), place.cols());
-    let products = results.len() as u32;
+    let products = match results {
+        Results::Shared(at) => at.len() as u32,
+        Results::Lanes(values) => values.len() as u32,
+    };
     // The tile's results, product after product.
     let tile = w.code.set("gathered", place.tile_number() * (products * rows * cols) + at);
     w.share(rows * width, |w, item| {
         let own = w.code.set("own", &item % width);
         let column = w.code.set("column", &place.column + &own);
         w.when(place.has_column(&column), |w| {
-            for (i, result) in results.iter().enumerate() {
-                let to = &tile + (&item / width + i as u32 * rows) * cols + &column;
-                let word = Expr::Shared((&item + *result).into());
+            for i in 0..products {
+                let to = &tile + (&item / width + i * rows) * cols + &column;
+                let word = match results {
+                    Results::Shared(at) => Expr::Shared((&item + at[i as usize]).into()),
+                    Results::Lanes(values) => values[i as usize].clone().bits(),
+                };
                 w.code.push(Stmt::Store(slot, to, word));
             }
             Ok(())
@@ -39,6 +47,12 @@ pub(crate) fn gather(
     let last = w.code.arrive("last", slot, place.tile_number() + counter, place.blocks());
     w.when(last, |w| {
         let whole = place.with_all_columns();
+        if let Some(router) = router {
+            let column = w.code.set("column", Expr::Lane.min(cols - 1));
+            let word = |i: u32| Expr::Word(slot, (&tile + (i * cols) + &column).into()).float();
+            let all: Vec<Expr> = (0..products).map(|i| w.code.set("gathered", word(i))).collect();
+            return router.write(w, &all);
+        }
         let gathered = w.pool.room(products * rows * cols);
         w.share(products * rows * cols, |w, item| {
             let word = Expr::Word(slot, (&tile + &item).into());

@@ -18,7 +18,7 @@ const INFINITE: u32 = 0x7f80_0000;
 const TINY: f32 = 3.74e-37;
 
 /// A block's scale and its inverse, from the bits of the largest magnitude.
-fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
+pub(crate) fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
     let largest = w.code.set("largest", top.clone().float());
     let scale = (&largest * (1.0f32 / 127.0)).bits();
     let finite = top.less(INFINITE);
@@ -29,7 +29,7 @@ fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
 }
 
 /// A value as a signed byte, in the lowest byte of a word.
-fn byte(value: Expr, inverse: &Expr) -> Expr {
+pub(crate) fn byte(value: Expr, inverse: &Expr) -> Expr {
     let near = Expr::call(Fun::Round, [value * inverse]);
     let near = Expr::call(Fun::Min, [near.max(-127.0f32), 127.0f32.into()]);
     Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [near])]) & 0xffu32

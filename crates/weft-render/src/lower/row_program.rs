@@ -2,7 +2,7 @@
 //! workgroup computes what looks across columns (reductions, selections, pairs), from values in
 //! workgroup memory where that pays.
 
-use weft_kern::{Format, Instr, Reduce, RopeStyle, Unary, ValueId};
+use weft_kern::{Binary, Format, Instr, Reduce, RopeStyle, Unary, ValueId};
 
 use crate::code::expr::{Expr, Fun};
 use crate::lower::functions::SINE;
@@ -52,6 +52,11 @@ impl RowState {
         RowState { axes, row, written: Vec::new(), held: None }
     }
 
+    /// Remembers a value at a column.
+    pub(crate) fn know(&mut self, v: ValueId, column: &Column, value: Expr) {
+        self.written.push((v, column.at.clone(), value));
+    }
+
     /// Takes over the values that the lane holds.
     pub(crate) fn hold(&mut self, quads: &Quads) {
         self.written.extend_from_slice(quads.values());
@@ -81,6 +86,11 @@ impl<'p> RowProgram<'p> {
     /// The same program, which selects from a long row whose blocks have these largest keys.
     pub(crate) fn selecting(self, tops: Tops) -> RowProgram<'p> {
         RowProgram { tops: Some(tops), ..self }
+    }
+
+    /// Words between the anchor's results of two rows.
+    pub(crate) fn stride(&self) -> u32 {
+        self.stride
     }
 
     /// The number of a value's columns.
@@ -341,19 +351,9 @@ impl<'p> RowProgram<'p> {
                 unary(*op, x)
             }
             Instr::Binary(op, a, b) => {
-                use weft_kern::Binary::{Add, Div, Max, Min, Mul, Sub};
                 let a = self.value(w, spot, *a, column)?;
                 let b = self.value(w, spot, *b, column)?;
-                match op {
-                    Add => a + b,
-                    Sub => a - b,
-                    Mul => a * b,
-                    // Compilers know the inverse of a constant; what is exact costs branches otherwise.
-                    Div if matches!(b, Expr::F32(_)) => a / b,
-                    Div => Expr::call(Fun::Quotient, [a, b]),
-                    Max => a.max(b),
-                    Min => Expr::call(Fun::Min, [a, b]),
-                }
+                binary(*op, a, b)
             }
             Instr::Rope { style, x, cos, sin } => {
                 let half = self.len(*x)? / 2;
@@ -367,9 +367,14 @@ impl<'p> RowProgram<'p> {
                     RopeStyle::Pairs => w.code.set("a", &pair * 2u32),
                     RopeStyle::Halves => pair.clone(),
                 };
-                let b = Column::whole(w.code.set("b", &a + apart));
+                let b = w.code.set("b", &a + apart);
                 let is_first = at.equal(&a);
-                let first = self.value(w, spot, *x, &Column::whole(a))?;
+                // Columns of a block are numbered from its first one.
+                let own = |at: &Expr| {
+                    if column.own == column.at { at.clone() } else { &column.own + at - &column.at }
+                };
+                let [a, b] = [a, b].map(|at| Column { own: own(&at), at });
+                let first = self.value(w, spot, *x, &a)?;
                 let second = self.value(w, spot, *x, &b)?;
                 let pair = Column::whole(pair);
                 let cos = self.value(w, spot, *cos, &pair)?;
@@ -386,7 +391,22 @@ impl<'p> RowProgram<'p> {
 /// Larger exponents are clamped where they make no difference: their exponential may overflow.
 const FAR: f32 = 80.0;
 
-fn unary(op: Unary, x: Expr) -> Expr {
+/// A value of two operands.
+pub(crate) fn binary(op: Binary, a: Expr, b: Expr) -> Expr {
+    match op {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        // Compilers know the inverse of a constant; what is exact costs branches otherwise.
+        Binary::Div if matches!(b, Expr::F32(_)) => a / b,
+        Binary::Div => Expr::call(Fun::Quotient, [a, b]),
+        Binary::Max => a.max(b),
+        Binary::Min => Expr::call(Fun::Min, [a, b]),
+    }
+}
+
+/// A value of one operand.
+pub(crate) fn unary(op: Unary, x: Expr) -> Expr {
     let negative = Expr::call(Fun::Negate, [x.clone()]);
     let grows = || Expr::call(Fun::Exp, [Expr::call(Fun::Min, [negative.clone(), FAR.into()])]) + 1.0f32;
     match op {

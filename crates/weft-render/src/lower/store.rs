@@ -17,10 +17,10 @@ use crate::schedule::top::selection as selected;
 
 /// A store of the program.
 #[derive(Clone, Copy)]
-struct Store<'p> {
-    value: ValueId,
-    view: &'p View,
-    indexed: Option<&'p Indexed>,
+pub(crate) struct Store<'p> {
+    pub(crate) value: ValueId,
+    pub(crate) view: &'p View,
+    pub(crate) indexed: Option<&'p Indexed>,
 }
 
 /// The rows and columns to store.
@@ -45,7 +45,7 @@ pub(crate) fn program_of(
     (results, stride): (Vec<u32>, u32),
 ) -> Result<(), Why> {
     let mut program = RowProgram::new(&part.body, part.lens(), results, stride);
-    if part.columns_independent() {
+    if part.columns_independent() || place.width() < place.cols() && part.columns_together().is_some() {
         let field = Field { place, only: None, width: place.width() };
         return field.stores(w, &program, &stores(&part.body));
     }
@@ -131,7 +131,8 @@ fn whole_row(
     Ok(())
 }
 
-fn stores(body: &[Instr]) -> Vec<Store<'_>> {
+/// The stores of a row program.
+pub(crate) fn stores(body: &[Instr]) -> Vec<Store<'_>> {
     let stores = body.iter().filter_map(|instr| match instr {
         Instr::Store { value, view, indexed } => {
             Some(Store { value: *value, view, indexed: indexed.as_ref() })
@@ -312,7 +313,7 @@ impl Field<'_> {
                 }
             };
             w.when(exists, |w| {
-                let (base, exists) = picked(w, store, &axes)?;
+                let (base, exists) = picked(w, (store, None), &axes)?;
                 let to = w.code.set("first_block", (base + column) / blocks::BLOCK);
                 let halves = w.code.set("halves", there * blocks::HALVES);
                 let blocks = Blocks { param: view.param, from, first, to, halves, aligned };
@@ -331,12 +332,17 @@ fn whole_word(
     column: &Column,
 ) -> Result<(), Why> {
     let value = program.value(w, spot, store.value, column)?;
-    let bits = match w.format(store.view.param) {
+    let bits = whole_bits(w.format(store.view.param), value);
+    let at = &column.at * word(store.view.step)?;
+    to_memory(w, spot, (store, None), (&at, 1), bits)
+}
+
+/// The word that stands for a value in memory of `f32` or `i32`.
+pub(crate) fn whole_bits(format: Format, value: Expr) -> Expr {
+    match format {
         Format::I32 => Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [value])]),
         _ => value.bits(),
-    };
-    let at = &column.at * word(store.view.step)?;
-    to_memory(w, spot, store, &at, 1, bits)
+    }
 }
 
 /// Stores two halves as one word.
@@ -350,27 +356,31 @@ fn pair(
     let second = Column { at: &column.at + 1u32, own: &column.own + 1u32 };
     let a = program.value(w, spot, store.value, column)?;
     let b = program.value(w, spot, store.value, &second)?;
-    let bits = match w.format(store.view.param) {
-        Format::Ggml(GgmlType::BF16) => {
-            let [a, b] = [a, b].map(|x| Expr::Own(BRAIN, vec![x.bits()]));
-            a | (b << 16u32)
-        }
-        _ => Expr::call(Fun::PackHalves, [a, b]),
+    let Format::Ggml(ty) = w.format(store.view.param) else {
+        return Err(Why::Form(format!("stores pairs to p{}, which has no halves", store.view.param)));
     };
-    to_memory(w, spot, store, &column.at, 2, bits)
+    to_memory(w, spot, (store, None), (&column.at, 2), two_halves(ty, a, b))
+}
+
+/// The word that stands for two values in memory of `f16` or `bf16`.
+pub(crate) fn two_halves(ty: GgmlType, a: Expr, b: Expr) -> Expr {
+    if ty != GgmlType::BF16 {
+        return Expr::call(Fun::PackHalves, [a, b]);
+    }
+    let [a, b] = [a, b].map(|x| Expr::Own(BRAIN, vec![x.bits()]));
+    a | (b << 16u32)
 }
 
 /// Stores a word of `per` values, the first at `at` in its row; nothing, if the row is picked by an
 /// index that is out of bounds.
-fn to_memory(
+pub(crate) fn to_memory(
     w: &mut Writer<'_>,
     spot: &RowState,
-    store: &Store<'_>,
-    at: &Expr,
-    per: u32,
+    (store, number): (&Store<'_>, Option<Expr>),
+    (at, per): (&Expr, u32),
     bits: Expr,
 ) -> Result<(), Why> {
-    let (base, exists) = picked(w, store, &spot.axes)?;
+    let (base, exists) = picked(w, (store, number), &spot.axes)?;
     let to = w.start(store.view.param) + (base + at) / per;
     let slot = w.slot(store.view.param);
     w.when(exists, |w| {
@@ -380,9 +390,21 @@ fn to_memory(
 }
 
 /// Where a row's values are stored; if it is picked by an index, whether that is in bounds.
-fn picked(w: &mut Writer<'_>, store: &Store<'_>, row: &[Expr]) -> Result<(Expr, Expr), Why> {
+/// `number` is the index, if it has been loaded.
+fn picked(
+    w: &mut Writer<'_>,
+    (store, number): (&Store<'_>, Option<Expr>),
+    row: &[Expr],
+) -> Result<(Expr, Expr), Why> {
     let base = w.base(store.view, row)?;
     let Some(by) = store.indexed else { return Ok((base, Expr::True)) };
-    let (number, rows, stride) = w.picked(store.view, by, row)?;
+    let number = match number {
+        Some(number) => number,
+        None => {
+            let number = w.number(&by.index, row, &Expr::U32(0))?;
+            w.code.set("index", number)
+        }
+    };
+    let (rows, stride) = w.rows_of(store.view, by)?;
     Ok((&number * stride + base, number.less(rows)))
 }

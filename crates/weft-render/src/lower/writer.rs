@@ -213,7 +213,11 @@ impl<'k> Writer<'k> {
     /// A value of a parameter of floats or integers, as a float.
     pub(crate) fn load(&mut self, param: ParamId, at: &Expr) -> Result<Expr, Why> {
         Ok(match self.format(param) {
-            Format::Ggml(GgmlType::F32) => self.param_word(param, at.clone()).float(),
+            Format::Ggml(GgmlType::F32) => {
+                let word = self.param_word(param, at.clone());
+                // What is loaded before the workgroup waits is not to be moved behind that.
+                if self.waits && self.quads { Expr::Early(word.into()).float() } else { word.float() }
+            }
             Format::Ggml(GgmlType::I32) => {
                 let bits = self.param_word(param, at.clone());
                 Expr::call(Fun::FloatOfI32, [Expr::call(Fun::Signed, [bits])])
@@ -277,9 +281,14 @@ impl<'k> Writer<'k> {
     ) -> Result<(Expr, Expr, u32), Why> {
         let number = self.number(&by.index, row, &Expr::U32(0))?;
         let number = self.code.set("index", number);
-        let stride = word(by.stride)?;
-        let rows = self.values(view.param) / stride;
+        let (rows, stride) = self.rows_of(view, by)?;
         Ok((number, rows, stride))
+    }
+
+    /// The number of rows of which an index picks one, and the stride.
+    pub(crate) fn rows_of(&mut self, view: &View, by: &Indexed) -> Result<(Expr, u32), Why> {
+        let stride = word(by.stride)?;
+        Ok((self.values(view.param) / stride, stride))
     }
 
     /// Where a loaded row begins, in values; an index that is out of bounds picks the last row.

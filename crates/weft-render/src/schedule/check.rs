@@ -63,7 +63,8 @@ fn part_of(
         return top::check(part, split);
     }
     let gathers = spread && is_dot && limits.gathers && !part.columns_independent();
-    if !whole && (!part.columns_independent() && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
+    let apart = part.columns_together().is_some_and(|unit| (width as usize).is_multiple_of(unit));
+    if !whole && (!apart && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
     }
     if let (true, Anchor::Attend(attend)) = (matrix, &part.anchor) {

@@ -411,7 +411,7 @@ impl Columns {
             unit: if rounds(kernel, part) { BLOCK } else { TILE },
             row_bytes: products.iter().map(row_bytes).sum(),
             floats: products.iter().all(|p| !p.rounds(&kernel.params)),
-            apart: part.columns_independent(),
+            apart: part.columns_together().is_some(),
         }
     }
 

@@ -105,32 +105,59 @@ impl Sharing {
         if products.is_empty() || self.each() == 1 && products.iter().all(done) {
             return Ok(());
         }
-        // The terms of weighted sums are added up by lanes of their own first: one lane has many shares of all terms to add.
-        let mut each = self.each();
-        if each > 1 && products.iter().any(|joined| !joined.weights.is_empty()) {
-            self.join_terms(w, products)?;
-            each = 1;
-        }
+        let each = self.join_some(w, products)?;
         self.items(w, apart, at, |w, item, own| {
-            for Joined { shares, results, weights } in products {
-                let folded = |w: &mut Writer<'_>, first: u32| {
-                    reduce::folded(w, Fold::Sum, &(item + first), each, apart)
-                };
-                let sum = if weights.is_empty() {
-                    folded(w, *shares)
-                } else {
-                    let all = w.code.var("all", 0.0f32);
-                    for (i, weight) in weights.iter().enumerate() {
-                        let term = folded(w, i as u32 * self.each() * apart + *shares);
-                        w.code.add_product(&all, weight.clone(), term);
-                    }
-                    all
-                };
-                w.code.store_shared((item / pass) * width + own + *results, sum.bits());
+            for joined in products {
+                let sum = self.total(w, joined, item, each);
+                w.code.store_shared((item / pass) * width + own + joined.results, sum.bits());
             }
         })?;
         w.code.barrier();
         Ok(())
+    }
+
+    /// Adds up the shares of products whose columns are all of the block's, each result in the lane with its number.
+    pub(super) fn join_in_lanes(
+        &self,
+        w: &mut Writer<'_>,
+        products: &[Joined<'_>],
+    ) -> Result<Vec<Expr>, Why> {
+        let each = self.join_some(w, products)?;
+        let results: Vec<Expr> = products.iter().map(|_| w.code.var("result", 0.0f32)).collect();
+        w.share(self.rows * self.pass, |w, item| {
+            for (joined, result) in products.iter().zip(&results) {
+                let sum = self.total(w, joined, &item, each);
+                w.code.assign(result, sum);
+            }
+            Ok(())
+        })?;
+        Ok(results)
+    }
+
+    /// Adds up the terms of weighted sums by lanes of their own, since one lane would have many shares of all terms to add.
+    /// Returns how many shares each sum has then.
+    fn join_some(&self, w: &mut Writer<'_>, products: &[Joined<'_>]) -> Result<u32, Why> {
+        if self.each() == 1 || products.iter().all(|joined| joined.weights.is_empty()) {
+            return Ok(self.each());
+        }
+        self.join_terms(w, products)?;
+        Ok(1)
+    }
+
+    /// A result, from so many shares of each sum.
+    fn total(&self, w: &mut Writer<'_>, joined: &Joined<'_>, item: &Expr, each: u32) -> Expr {
+        let apart = self.rows * self.pass;
+        let folded =
+            |w: &mut Writer<'_>, first: u32| reduce::folded(w, Fold::Sum, &(item + first), each, apart);
+        if joined.weights.is_empty() {
+            return folded(w, joined.shares);
+        }
+        let all = w.code.var("all", 0.0f32);
+        for (i, weight) in joined.weights.iter().enumerate() {
+            let term = folded(w, i as u32 * self.each() * apart + joined.shares);
+            w.code.add_product(&all, weight.clone(), term);
+        }
+        all
     }
 
     /// Adds up the shares of each term, to where its first share is.
