@@ -186,6 +186,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const auto p9 = args.words[18];
   const auto n9 = args.words[19];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
+  launch_next();
   // part 0: dot [T] × 768; rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 48u;
@@ -315,7 +316,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     }
     __syncthreads();
     wait_for_previous();
-    launch_next();
     // times q4_0[768, 2048]
     auto sum = 0.0f;
     const auto xw = b * 8u;
@@ -484,7 +484,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     }
     __syncthreads();
     wait_for_previous();
-    launch_next();
     // times q4_0[512, 2048]
     auto sum_2 = 0.0f;
     const auto xw_5 = b_2 * 8u;
@@ -667,7 +666,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     }
     __syncthreads();
     wait_for_previous();
-    launch_next();
     // times q4_0[64, 2048]
     auto sum_3 = 0.0f;
     const auto xw_9 = b_3 * 8u;
@@ -796,6 +794,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto n6 = args.words[13];
   const auto n10 = args.words[21];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
+  launch_next();
   // part 0: dot [T, 20] × 64; rows 1 width 32 reduce 8 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 40u;
@@ -848,7 +847,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto word_4 = min(lane, 191u);
     const auto x = load_early_4(&b1[p1 + word_4 * 4u]);
     wait_for_previous();
-    launch_next();
     // what is multiplied
     const auto i_7 = rows_at / 20u;
     const auto i_8 = (rows_at % 20u) % 20u;
@@ -1005,7 +1003,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto word_11 = min(lane, 191u);
     const auto x_3 = load_early_4(&b1[p1 + word_11 * 4u]);
     wait_for_previous();
-    launch_next();
     // what is multiplied
     const auto i_15 = rows_at_2 / 20u;
     const auto i_16 = (rows_at_2 % 20u) % 20u;
@@ -1145,7 +1142,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
       fetch(&b5[p8 + lane * 32u]);
     }
     wait_for_previous();
-    launch_next();
     for (auto time = 0u; time < 2u; time += 1u) {
       const auto c = time * 256u + lane;
       const auto at_13 = own_group_3 * 512u + c;
@@ -2283,6 +2279,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n1 = args.words[3];
   const auto n4 = args.words[9];
   const auto n5 = args.words[11];
+  launch_next();
   // part 0: attend [T, 20] × 512; rows 1 width 64 reduce 4 upcast 1 chunk 64 spread matrix; together
   const auto own_group = blockIdx.x;
   const auto rows_at = own_group % 20u;
@@ -2301,7 +2298,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto seen = min(position, last_position) + 1u;
   const auto pages_at = b3[p3 + i_5];
   wait_for_previous();
-  launch_next();
   const auto chunks = (seen + 63u) / 64u;
   auto sum = 0.0f;
   auto sum_2 = 0.0f;
@@ -2523,6 +2519,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto n0 = args.words[1];
   const auto n2 = args.words[5];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
+  launch_next();
   // part 0: dot [T, 20] × 256; rows 1 width 64 reduce 16 upcast 4
   const auto own_group = blockIdx.x;
   const auto rows_at = own_group % 20u;
@@ -2553,7 +2550,6 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto i_6 = (rows_at % 20u) % 20u;
   const auto column_5 = first + lane;
   wait_for_previous();
-  launch_next();
   const auto x = i * 10240u + i_2 * 512u;
   const auto from_word = p0 + (x / 4u);
   const auto word_3 = min(lane, 31u);
@@ -2673,6 +2669,7 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto p3 = args.words[6];
   const auto n0 = args.words[1];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
+  launch_next();
   // part 0: dot [T] × 2048; rows 1 width 16 reduce 32 upcast 1
   const auto own_group = blockIdx.x;
   const auto first = own_group * 16u;
@@ -2720,7 +2717,6 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
     kept = v;
   }
   wait_for_previous();
-  launch_next();
   const auto word_6 = min(lane, 319u);
   const auto x = *(const uint4*)&b0[p0 + word_6 * 4u];
   if (lane < 320u) {

@@ -89,6 +89,7 @@ struct Dispatch {
     scratch: Option<Option<usize>>,
     lanes: u32,
     grid: Grid,
+    hands_over: bool,
 }
 
 impl Dispatch {
@@ -281,6 +282,7 @@ impl Device for Emulator {
                     scratch: (shader.scratch_bytes > 0).then(|| ScratchBytes::of(launch.kernel, shader)),
                     lanes: shader.lanes,
                     grid: shader.grid.clone(),
+                    hands_over: shader.hands_over,
                 })
             };
             launches.push(shaders.iter().map(dispatch).collect::<Result<Vec<_>, DeviceError>>()?);
@@ -310,20 +312,25 @@ impl Device for Emulator {
             return Err(DeviceError::Usage(format!("{sizes:?} exceed what was compiled for: {max:?}")));
         }
         let Some(library) = &program.library else { return Ok(()) };
-        // What a launch finds settled is as it was before the launch before it.
-        let mut before: BTreeMap<BufferId, Memory> = BTreeMap::new();
         let has_work = |launch: &&Vec<Dispatch>| launch.iter().any(|each| each.grid.groups(sizes)[0] > 0);
         let working: Vec<_> = program.launches.iter().filter(has_work).collect();
+        // What a launch finds settled is as it was before the first launch that may run beside it.
+        let hands_over = |at: usize| working[at].iter().all(|dispatch| dispatch.hands_over);
+        let mut beside: Vec<usize> = Vec::new();
+        for at in 0..working.len() {
+            beside.push(match at.checked_sub(1) {
+                Some(before) if hands_over(before) => beside[before],
+                before => before.unwrap_or(0),
+            });
+        }
+        let mut found: BTreeMap<usize, BTreeMap<BufferId, Memory>> = BTreeMap::new();
         for (at, dispatches) in working.iter().enumerate() {
-            let next = working.get(at + 1).into_iter().flat_map(|next| &***next);
-            let kept = next.flat_map(Dispatch::settled).collect::<BTreeSet<_>>();
-            let kept = kept.into_iter().map(|id| (id, buffers[id.0 as usize].memory.copy()));
-            let mut now: BTreeMap<BufferId, Memory> = kept.collect();
-            if at == 0 {
-                for id in dispatches.iter().flat_map(Dispatch::settled) {
-                    before.entry(id).or_insert_with(|| buffers[id.0 as usize].memory.copy());
-                }
+            for (of, _) in beside.iter().enumerate().filter(|(_, first)| **first == at) {
+                let settled = working[of].iter().flat_map(Dispatch::settled).collect::<BTreeSet<_>>();
+                let copies = settled.into_iter().map(|id| (id, buffers[id.0 as usize].memory.copy()));
+                found.insert(of, copies.collect());
             }
+            let mut before = found.remove(&at).unwrap_or_default();
             // Counters before chunks.
             for scratch in program.scratch.values_mut() {
                 if let Some(chunks) = scratch.bytes_mut().get_mut(COUNTER_BYTES as usize..) {
@@ -379,7 +386,6 @@ impl Device for Emulator {
                     why: format!("{why} (seed {launches})"),
                 })?;
             }
-            std::mem::swap(&mut before, &mut now);
         }
         Ok(())
     }

@@ -66,6 +66,7 @@ pub(crate) fn shader() -> Shader {
         sizes_read: [false; 4],
         grid: Grid { wide: 1, parts: Vec::new() },
         dependent: false,
+        hands_over: false,
         given: None,
     }
 }

@@ -72,6 +72,9 @@ pub fn slots(
         (region.buffer, content)
     }));
     slots.pieces = bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect();
+    let early = given.is_none() && binds.begins == Begins::Early;
+    slots.hands_over = early
+        && weft_render::hands_over(|at| crate::launches::bound(program, at), launch, program.launches.len());
     (slots, bound)
 }
 
@@ -105,6 +108,7 @@ fn as_in_text(
         of: own.to_vec(),
         contents: bound.iter().map(content).collect(),
         pieces: bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect(),
+        hands_over: false,
     };
     Some((slots, bound))
 }

@@ -111,6 +111,7 @@ mod tests {
             sizes_read: [false; 4],
             grid: Grid { wide: 1, parts: Vec::new() },
             dependent: false,
+            hands_over: false,
             given: None,
         }
     }

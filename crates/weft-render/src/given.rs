@@ -151,6 +151,7 @@ fn shader(
         grid,
         // Nothing proves that it waits where it must.
         dependent: false,
+        hands_over: false,
         own_architecture: *own_architecture,
         sizes_read: [true; 4],
         given: Some(text.place.clone()),

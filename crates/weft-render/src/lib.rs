@@ -56,5 +56,5 @@ pub use schedule::waves::STEPS_OF_WAVES;
 pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
-pub use settled::{Bound, settled};
+pub use settled::{Bound, hands_over, settled};
 pub use shader::{COUNTER_BYTES, Content, STATIC_SHARED_BYTES, Shader, Slots, args_words};

@@ -103,6 +103,9 @@ pub struct Limits {
     /// dependent launch). Then each shader waits for that one before it touches anything but
     /// weights, and can fetch weights earlier.
     pub dependent_launch: bool,
+    /// Whether launches of short steps let the next one begin before they have waited themselves, where that is
+    /// [possible](crate::hands_over).
+    pub hands_over: bool,
 }
 
 impl Limits {
@@ -138,6 +141,7 @@ impl Limits {
             most_shared_bytes: 48 << 10,
             processors: 0,
             dependent_launch: false,
+            hands_over: false,
         }
     }
 
@@ -169,6 +173,7 @@ impl Limits {
             most_shared_bytes: 0,
             processors: 0,
             dependent_launch: false,
+            hands_over: false,
         }
     }
 
@@ -234,6 +239,7 @@ impl Limits {
                 _ => 227 << 10,
             },
             dependent_launch: major >= 9,
+            hands_over: major >= 9,
             ..Limits::cuda()
         }
     }

@@ -238,6 +238,14 @@ impl<'a> Job<'a> {
         if dependent && limits.matrix_whole {
             w.whole_words = whole_words(needed, limits);
         }
+        // A kernel of several shaders begins with one that does not know what runs beside it.
+        let attends = kernel.parts.iter().any(is_attention);
+        let alone = if step == Step::Join { attends } else { slots.hands_over && self.steps().len() == 1 };
+        let hands_over = dependent && limits.hands_over && max.tokens <= HANDING_TOKENS && alone;
+        if hands_over {
+            w.code.push(Stmt::LaunchNext);
+            w.handed_over = true;
+        }
         if !one_row {
             w.wait();
         }
@@ -305,6 +313,7 @@ impl<'a> Job<'a> {
             args_words: args_words(kernel.params.len()),
             lanes,
             dependent,
+            hands_over,
             shared_words: kept,
             functions: functions::called(&body),
             body,
@@ -345,6 +354,9 @@ const LINE: u32 = 32;
 /// The tokens of the longest step whose kernels begin early.
 const EARLY_TOKENS: usize = 64;
 
+/// The tokens of the longest step whose kernels hand over: with eight, more workgroups are there than places for them.
+const HANDING_TOKENS: usize = 2;
+
 /// What the bytes of an array in Metal's workgroup memory are rounded up to.
 const METAL_ARRAY: u64 = 16;
 
@@ -360,7 +372,7 @@ fn too_much() -> Why {
 
 /// What each slot holds; slots are numbered without a gap.
 pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
-    let Slots { of, contents, pieces } = slots;
+    let Slots { of, contents, pieces, hands_over: _ } = slots;
     let count = of.iter().map(|s| s + 1).max().unwrap_or(0);
     if of.len() != kernel.params.len() || count != contents.len() || count != pieces.len() {
         let (bound, params) = (of.len(), kernel.params.len());

@@ -66,6 +66,7 @@ pub fn render_with(
             own_architecture: module.uses_warpgroups(),
             sizes_read: module.sizes_read(),
             dependent: module.dependent,
+            hands_over: module.hands_over,
             given: None,
             slots: module
                 .slots

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use weft_kern::{Access, Kernel, Param, Sizes, Sym};
+use weft_kern::{Access, Anchor, Kernel, Param, Sizes, Sym};
 
 /// The memory that an argument of a launch is bound to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub struct Bound<B> {
 /// Launches run in order, and one begins only after all before the one before it have ended. So what may change beside it is
 /// what that one writes. A launch that has nothing to do in a step does not count: then the one before it counts too.
 /// `launch` returns a launch's kernel, and where its arguments are.
+///
+/// A launch that [hands over](hands_over) lets the next one begin earlier, but only where that changes nothing here.
 pub fn settled<'k, B: PartialEq>(
     launch: impl Fn(usize) -> (&'k Kernel, Vec<Bound<B>>),
     at: usize,
@@ -31,13 +33,63 @@ pub fn settled<'k, B: PartialEq>(
             break;
         }
     }
-    let overlaps = |a: &Bound<B>, b: &Bound<B>| {
-        a.buffer == b.buffer && a.bytes.start < b.bytes.end && b.bytes.start < a.bytes.end
-    };
     let own = |(arg, param): (&Bound<B>, &Param)| {
-        param.access == Access::Read && !open.iter().any(|written| overlaps(arg, written))
+        param.access == Access::Read && !open.iter().any(|written| overlap(arg, written))
     };
     args.iter().zip(&kernel.params).map(own).collect()
+}
+
+/// Whether launch `at` of `count` lets the next one begin before it has waited itself, so that the next one loads its weights
+/// while the one before this one still runs.
+///
+/// Then what that one writes may change beside the next one, too. So it is done only if nothing that the next one finds settled
+/// is written there. No more than two launches in a row do it: those that begin take the places of workgroups of launches that
+/// are waited for. Attention does not, since it may be several shaders.
+pub fn hands_over<'k, B: PartialEq>(
+    launch: impl Fn(usize) -> (&'k Kernel, Vec<Bound<B>>),
+    at: usize,
+    count: usize,
+) -> bool {
+    let could = |at: Option<usize>| at.is_some_and(|at| could_hand_over(&launch, at, count));
+    could(Some(at)) && !(could(at.checked_sub(1)) && could(at.checked_sub(2)))
+}
+
+/// The same, whatever the launches before it do.
+fn could_hand_over<'k, B: PartialEq>(
+    launch: &impl Fn(usize) -> (&'k Kernel, Vec<Bound<B>>),
+    at: usize,
+    count: usize,
+) -> bool {
+    if at + 1 >= count {
+        return false;
+    }
+    let ((kernel, _), (next, args)) = (launch(at), launch(at + 1));
+    let attends = kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_)));
+    if attends || !runs_with(kernel, next) || !runs_with(next, kernel) {
+        return false;
+    }
+    // Up to two launches before this one may run beside the next one, besides those that have nothing to do.
+    let mut open: Vec<Bound<B>> = Vec::new();
+    let mut sure = 0;
+    for before in (0..at).rev() {
+        let (other, others) = launch(before);
+        open.extend(written(other, others));
+        sure += usize::from(runs_with(other, kernel));
+        if sure == MOST_BESIDE {
+            break;
+        }
+    }
+    let settled = settled(launch, at + 1);
+    args.iter()
+        .zip(settled)
+        .all(|(arg, settled)| !settled || !open.iter().any(|written| overlap(arg, written)))
+}
+
+/// Launches that may run beside one, before the one before it.
+const MOST_BESIDE: usize = 2;
+
+fn overlap<B: PartialEq>(a: &Bound<B>, b: &Bound<B>) -> bool {
+    a.buffer == b.buffer && a.bytes.start < b.bytes.end && b.bytes.start < a.bytes.end
 }
 
 /// The regions that a launch writes.
@@ -62,7 +114,7 @@ fn runs_with(other: &Kernel, kernel: &Kernel) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weft_kern::{Anchor, Dim, Format, Part};
+    use weft_kern::{Dim, Format, Part};
     use weft_quant::GgmlType::F32;
 
     use super::*;
@@ -116,6 +168,43 @@ mod tests {
         assert_eq!(before(Dim::T), [true, true, false, false]);
         assert_eq!(before(Dim::Const(1)), [true, true, false, false]);
         assert_eq!(before(Dim::R), [true, false, false, false]);
+    }
+
+    /// Which of these launches hand over.
+    fn handing(launches: &[(Dim, &[(char, usize)])]) -> Vec<bool> {
+        let kernels: Vec<Kernel> = launches.iter().map(|(rows, args)| kernel(*rows, args.len())).collect();
+        let bound = |(buffer, at): &(char, usize)| Bound { buffer: *buffer, bytes: 8 * at..8 * at + 8 };
+        let launch = |at: usize| (&kernels[at], launches[at].1.iter().map(bound).collect());
+        (0..launches.len()).map(|at| hands_over(launch, at, launches.len())).collect()
+    }
+
+    #[test]
+    fn a_launch_hands_over_unless_the_next_one_reads_beforehand_what_may_still_change() {
+        let t = Dim::T;
+        let chain = |last: &[(char, usize)], rows| {
+            handing(&[
+                (t, &[('x', 0), ('a', 0)]),
+                (t, &[('a', 0), ('b', 0)]),
+                (t, &[('x', 1), ('c', 0)]),
+                (rows, last),
+            ])
+        };
+        // The third launch finds `x` settled, which nothing writes. The last one may read `a`, written by the first, and so on.
+        assert_eq!(chain(&[('c', 0), ('d', 0)], t), [true, true, false, false], "no more than two in a row");
+        let third = |last: &[(char, usize)], rows| {
+            handing(&[
+                (t, &[('x', 0), ('a', 0)]),
+                // Reads what the first one has written, and something that was written long ago.
+                (Dim::R, &[('a', 0), ('b', 0)]),
+                (t, &[('x', 1), ('c', 0)]),
+                (rows, last),
+            ])[2]
+        };
+        assert!(third(&[('c', 0), ('d', 0)], t));
+        assert!(!third(&[('c', 0), ('d', 0)], Dim::R), "in steps without rows, another one would be next");
+        assert!(!third(&[('b', 0), ('d', 0)], t), "which the launch before writes, and could be read early");
+        assert!(!third(&[('a', 0), ('d', 0)], t), "which may run too, where the one between has no rows");
+        assert!(third(&[('a', 1), ('b', 1), ('d', 0)], t), "other places of the same buffers");
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub struct Shader {
     /// Whether it waits for the launch before it itself, so that it may begin before that one has ended (CUDA's programmatic
     /// dependent launch).
     pub dependent: bool,
+    /// Whether it lets the next launch begin before it has waited itself.
+    pub hands_over: bool,
     /// Whether its text uses instructions that only one architecture has, whose name then ends with an `a` for CUDA's compiler.
     pub own_architecture: bool,
     /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.
@@ -106,6 +108,8 @@ pub struct Slots {
     pub contents: Vec<Content>,
     /// The pieces of each slot: one, unless it holds a weight larger than [`Limits::piece_bytes`](crate::Limits::piece_bytes).
     pub pieces: Vec<u32>,
+    /// Whether the launch [hands over](crate::hands_over).
+    pub hands_over: bool,
 }
 
 /// What a slot holds, by when it may be read.

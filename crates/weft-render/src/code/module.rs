@@ -46,6 +46,8 @@ pub(crate) struct Module {
     pub(crate) lanes: u32,
     /// Whether it may begin before the launch that it depends on has ended.
     pub(crate) dependent: bool,
+    /// Whether the next launch may begin before it has waited.
+    pub(crate) hands_over: bool,
     /// Words of workgroup memory.
     pub(crate) shared_words: u32,
     pub(crate) functions: Vec<Function>,

@@ -1,8 +1,10 @@
 //! Checks where a shader waits for the launch before it.
 //!
 //! The law: on every path, a workgroup waits exactly once before it first touches a slot that is
-//! neither a weight nor settled, and never again. Only then may the next launch begin: when that one waits for this one, all
-//! launches before this one have ended, and what is settled is what this one does not write.
+//! neither a weight nor settled, and never again. Only then may the next launch begin, unless this one [hands over]: when that
+//! one waits for this one, all launches before this one have ended, and what is settled is what this one does not write.
+//!
+//! [hands over]: crate::hands_over
 
 use crate::code::expr::Expr;
 use crate::code::module::{Module, Slot};
@@ -17,16 +19,17 @@ use crate::shader::Content;
 /// # Errors
 /// The rule that is broken.
 pub(crate) fn check(module: &Module) -> Result<(), String> {
+    let law = Law { slots: &module.slots, hands_over: module.hands_over };
     let mut waited = false;
     let mut parts = 0u32;
     for stmt in &module.body {
         match stmt {
             Stmt::If { condition, then } if !waited && waits(then) => {
-                touches_none(condition, &module.slots)?;
-                alone(then, &module.slots)?;
+                touches_none(condition, law.slots)?;
+                alone(then, &law)?;
                 parts += 1;
             }
-            _ => step(stmt, &module.slots, &mut waited)?,
+            _ => step(stmt, &law, &mut waited)?,
         }
     }
     match (waited, parts) {
@@ -36,13 +39,19 @@ pub(crate) fn check(module: &Module) -> Result<(), String> {
     }
 }
 
-/// A block that waits once.
-fn alone(stmts: &[Stmt], slots: &[Slot]) -> Result<(), String> {
-    let mut waited = false;
-    stmts.iter().try_for_each(|stmt| step(stmt, slots, &mut waited))
+/// What of a module the law depends on.
+struct Law<'m> {
+    slots: &'m [Slot],
+    hands_over: bool,
 }
 
-fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
+/// A block that waits once.
+fn alone(stmts: &[Stmt], law: &Law<'_>) -> Result<(), String> {
+    let mut waited = false;
+    stmts.iter().try_for_each(|stmt| step(stmt, law, &mut waited))
+}
+
+fn step(stmt: &Stmt, law: &Law<'_>, waited: &mut bool) -> Result<(), String> {
     if matches!(stmt, Stmt::Wait) {
         return if std::mem::replace(waited, true) { Err("a path waits twice".into()) } else { Ok(()) };
     }
@@ -53,7 +62,7 @@ fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
     if *waited {
         return Ok(());
     }
-    if launches(one) {
+    if launches(one) && !law.hands_over {
         return Err("lets the next launch begin before it waits".into());
     }
     let mut fault = Ok(());
@@ -71,7 +80,7 @@ fn step(stmt: &Stmt, slots: &[Slot], waited: &mut bool) -> Result<(), String> {
         },
         &mut |e| {
             if let (Ok(()), Expr::Word(slot, _) | Expr::Four(Some(slot), _)) = (&fault, e) {
-                fault = touched(*slot, slots);
+                fault = touched(*slot, law.slots);
             }
         },
     );
@@ -123,6 +132,7 @@ mod tests {
             piece_words: u32::MAX,
             lanes: 32,
             dependent: true,
+            hands_over: false,
             shared_words: 0,
             functions: Vec::new(),
             body,
@@ -162,5 +172,8 @@ mod tests {
         ] {
             assert!(check(&module(bad.clone())).is_err(), "{bad:?}");
         }
+        let handing =
+            Module { hands_over: true, ..module(vec![Stmt::LaunchNext, load(0), Stmt::Wait, load(1)]) };
+        assert_eq!(check(&handing), Ok(()));
     }
 }

@@ -54,6 +54,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) whole_words: u32,
     /// Whether each part waits for the launch before this one.
     pub(crate) waits: bool,
+    /// Whether the next launch may have begun already.
+    pub(crate) handed_over: bool,
     /// Whether loads are kept in flight at the cost of registers: worth it where few workgroups run at once.
     pub(crate) holds: bool,
 }
@@ -143,16 +145,17 @@ impl<'k> Writer<'k> {
             stages_ahead: limits.matrix_stages_ahead,
             whole_words: 0,
             waits: false,
+            handed_over: false,
             holds: true,
         }
     }
 
     /// Waits for the launch before this one, unless the workgroup has done so. From here on all memory can be used. The
-    /// next launch may begin only now, so that it can rely on all launches before this one.
+    /// next launch may begin only now, so that it can rely on all launches before this one, unless this one hands over.
     pub(crate) fn wait(&mut self) {
         if std::mem::take(&mut self.waits) {
             self.code.push(Stmt::Wait);
-            self.code.push(Stmt::LaunchNext);
+            self.code.push_if(!self.handed_over, Stmt::LaunchNext);
         }
     }
 

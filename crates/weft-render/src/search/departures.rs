@@ -36,10 +36,14 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 27] = [
+static ALL: [(Departure, Choice); 28] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
+    ),
+    (
+        named("launch.handed=off", "No kernel lets the next one begin before it has waited itself."),
+        Choice::Text(|limits| limits.hands_over = false),
     ),
     (
         named("loads.early=off", "No weights are loaded before a workgroup waits, or ahead of a norm."),

@@ -9,7 +9,7 @@ use weft_ir::{Graph, Sizes, Switches};
 use weft_kern::{Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
-use weft_render::{Bound, Content, Slots, settled};
+use weft_render::{Bound, Content, Slots, hands_over, settled};
 
 /// A path in the repository.
 pub(super) fn root(path: &str) -> PathBuf {
@@ -122,5 +122,6 @@ pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
         };
         (place(*arg).0, content)
     };
-    Slots::new(args.map(content)).0
+    let hands_over = early && hands_over(launch, call, plan.calls.len());
+    Slots { hands_over, ..Slots::new(args.map(content)).0 }
 }

@@ -71,6 +71,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
         own_architecture: false,
         sizes_read: [true; 4],
         dependent: false,
+        hands_over: false,
         given: None,
         grid: Grid {
             wide: 8,
@@ -193,6 +194,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         own_architecture: false,
         sizes_read: [true; 4],
         dependent: false,
+        hands_over: false,
         given: None,
         grid: Grid { wide: 1, parts: vec![] },
     };
