@@ -57,11 +57,15 @@ pub fn slots(
     if let Some(slots) = given.and_then(|own| as_in_text(kernel, args, own, &pieces, binds.language)) {
         return slots;
     }
-    let settled = match binds.begins {
+    let kernel_and_args = |at| bound(program, at);
+    let (settled, hands_over) = match binds.begins {
         // Nobody knows what a text reads before it waits.
-        _ if given.is_some() => vec![false; args.len()],
-        Begins::After => vec![false; args.len()],
-        Begins::Early => weft_render::settled(|at| bound(program, at), launch),
+        _ if given.is_some() => (vec![false; args.len()], false),
+        Begins::After => (vec![false; args.len()], false),
+        Begins::Early => (
+            weft_render::settled(kernel_and_args, launch),
+            weft_render::hands_over(kernel_and_args, launch, program.launches.len()),
+        ),
     };
     let (mut slots, bound) = Slots::new(args.iter().zip(settled).map(|(region, settled)| {
         let content = match settled {
@@ -72,9 +76,7 @@ pub fn slots(
         (region.buffer, content)
     }));
     slots.pieces = bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect();
-    let early = given.is_none() && binds.begins == Begins::Early;
-    slots.hands_over = early
-        && weft_render::hands_over(|at| crate::launches::bound(program, at), launch, program.launches.len());
+    slots.hands_over = hands_over;
     (slots, bound)
 }
 

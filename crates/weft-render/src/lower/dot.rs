@@ -182,17 +182,14 @@ impl<'a> Dot<'a> {
             }
             let at = round::room(w, rows * n);
             let (slot, start, values) = (w.slot(view.param), w.start(view.param), w.values(view.param));
-            let planes = [
-                (at.quants, 4, Expr::U32(0)),
-                (at.scales, 32, &values / 4u32),
-                (at.sums, 16, &values / 4u32 + &values / 32u32),
-            ];
+            let planes: Vec<_> =
+                [at.quants, at.scales, at.sums].into_iter().zip(round::planes(&values)).collect();
             // Only formats with minima need sums.
             let planes = if self.reads_sums(w, view) { &planes[..] } else { &planes[..2] };
             for (i, axes) in self.rows.iter().enumerate() {
                 let first = w.base(view, axes)?;
                 let first = w.code.set("x", first);
-                for (to, per, plane) in planes {
+                for (to, (per, plane)) in planes {
                     let (to, words) = (to + i as u32 * (n / per), n / per);
                     let from = w.code.set("from_word", &start + plane + &first / *per);
                     // Only the plane of quants is known to begin at a multiple of four words.

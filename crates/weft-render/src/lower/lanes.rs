@@ -25,9 +25,8 @@ const BLOCK: u32 = q8::BLOCK as u32;
 pub(crate) struct Lanes<'p> {
     part: &'p Part,
     program: RowProgram<'p>,
-    stores: Vec<Store<'p>>,
-    /// For each store, the number by which its row is picked, if that has been loaded.
-    numbers: Vec<Option<Expr>>,
+    /// Each with the number by which its row is picked, if that has been loaded.
+    stores: Vec<(Store<'p>, Option<Expr>)>,
     /// The lane's row, and what it knows of that row's values.
     spot: RowState,
     column: Column,
@@ -67,8 +66,7 @@ impl<'p> Lanes<'p> {
         Some(Lanes {
             part,
             program: RowProgram::new(&part.body, part.lens(), Vec::new(), width),
-            numbers: stores.iter().map(|_| None).collect(),
-            stores,
+            stores: stores.into_iter().map(|store| (store, None)).collect(),
             spot: RowState::new(row.axes, r),
             column: Column { at, own },
             items,
@@ -112,7 +110,7 @@ impl<'p> Lanes<'p> {
             self.spot.know(v, &column, kept);
             self.loaded.push(v);
         }
-        for (store, number) in self.stores.iter().zip(&mut self.numbers) {
+        for (store, number) in &mut self.stores {
             let Some(by) = store.indexed.filter(|_| number.is_none()) else { continue };
             if !w.waits || w.is_settled(by.index.param) {
                 let row = w.number(&by.index, &self.spot.axes, &Expr::U32(0))?;
@@ -140,7 +138,7 @@ impl<'p> Lanes<'p> {
                 };
                 self.spot.know(v, &self.column, value);
             }
-            let stores = std::mem::take(&mut self.stores).into_iter().zip(std::mem::take(&mut self.numbers));
+            let stores = std::mem::take(&mut self.stores);
             stores.into_iter().try_for_each(|(store, number)| self.store(w, &store, number))
         })
     }
@@ -205,15 +203,11 @@ impl<'p> Lanes<'p> {
             sum = w.code.set("sum", sum + other);
         }
         let sum = w.float_of_dots(sum) * scale.clone().float();
-        let (values, slot) = (w.values(store.view.param), w.slot(store.view.param));
+        let slot = w.slot(store.view.param);
         let at = w.base(store.view, &self.spot.axes)? + &self.column.at;
         let at = w.code.set("at", at);
-        let planes = [
-            (4, packed, Expr::U32(0)),
-            (BLOCK, scale, &values / 4u32),
-            (BLOCK / 2, sum.bits(), &values / 4u32 + &values / BLOCK),
-        ];
-        for (per, bits, plane) in planes {
+        let planes = round::planes(&w.values(store.view.param));
+        for ((per, plane), bits) in planes.into_iter().zip([packed, scale, sum.bits()]) {
             let first = (Expr::Lane % per).equal(0u32);
             let to = w.start(store.view.param) + plane + &at / per;
             w.when(self.exists.both(&first), |w| {

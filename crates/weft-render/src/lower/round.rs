@@ -152,6 +152,12 @@ pub(crate) struct Rounded {
     pub(crate) sums: u32,
 }
 
+/// The planes of a parameter of so many rounded values, quants, scales and sums: the values of a word, and where the plane begins.
+pub(crate) fn planes(values: &Expr) -> [(u32, Expr); 3] {
+    let [scales, sums] = [BLOCK, BLOCK / 2];
+    [(4, Expr::U32(0)), (scales, values / 4u32), (sums, values / 4u32 + values / BLOCK)]
+}
+
 /// Room for `n` rounded values.
 pub(crate) fn room(w: &mut Writer<'_>, n: u32) -> Rounded {
     let [quants, scales, sums] = [4, BLOCK, BLOCK / 2].map(|per| w.pool.room(n / per));

@@ -256,15 +256,9 @@ impl Field<'_> {
 
     /// A store to rounded activations, which are planes of quants, scales and sums.
     fn planes(&self, w: &mut Writer<'_>, program: &RowProgram<'_>, store: &Store<'_>) -> Result<(), Why> {
-        let block = q8::BLOCK as u32;
         let Rounded { quants, scales, sums } = self.rounded(w, program, store)?;
-        let values = w.values(store.view.param);
-        let planes = [
-            (4, quants, Expr::U32(0)),
-            (block, scales, &values / 4u32),
-            (block / 2, sums, &values / 4u32 + &values / block),
-        ];
-        for (per, from, plane) in planes {
+        let planes = round::planes(&w.values(store.view.param));
+        for ((per, plane), from) in planes.into_iter().zip([quants, scales, sums]) {
             self.each(w, per, |w, spot, column| {
                 let own = match self.only {
                     Some(_) => column.own.clone(),
