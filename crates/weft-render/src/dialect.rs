@@ -229,6 +229,11 @@ pub(crate) trait Dialect {
         None
     }
 
+    /// Whether compilers may fuse a product with a sum, unless it is [`Fun::Rounded`].
+    fn fuses(&self) -> bool {
+        false
+    }
+
     /// The operator that a builtin function of two operands is in this language, if it is one.
     fn operator(&self, _fun: Fun) -> Option<Op> {
         None
@@ -249,6 +254,7 @@ pub(crate) trait Dialect {
 /// define.
 pub(crate) fn c_call(fun: Fun, args: &[String]) -> String {
     let name = match fun {
+        Fun::Rounded => "rounded",
         Fun::Float => "as_float",
         Fun::Bits => "as_uint",
         Fun::FloatOfU32 | Fun::FloatOfI32 => "(float)",

@@ -52,6 +52,8 @@ pub(crate) enum Fun {
     Round,
     /// `(a, b, c)`: a · b + c, rounded once where the hardware can.
     Fma,
+    /// A product that no compiler may fuse with a sum. Compilers would do so in some texts and not in others, and bits would differ.
+    Rounded,
     /// `(no, yes, condition)`.
     Select,
     /// Widens the IEEE half in the lower half of a word.
@@ -165,6 +167,11 @@ impl Expr {
     /// `self`, or `yes` if the condition holds.
     pub(crate) fn unless(self, condition: &Expr, yes: impl Into<Expr>) -> Expr {
         Expr::call(Fun::Select, [self, yes.into(), condition.clone()])
+    }
+
+    /// The product of two floats, rounded by itself.
+    pub(crate) fn times(&self, b: impl Into<Expr>) -> Expr {
+        Expr::call(Fun::Rounded, [self * b.into()])
     }
 
     /// The value of a constant.

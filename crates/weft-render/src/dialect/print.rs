@@ -174,7 +174,16 @@ impl Printer<'_> {
         }
     }
 
+    /// The expression to print: a rounded product is a product where compilers fuse nothing.
+    fn said<'e>(&self, e: &'e Expr) -> &'e Expr {
+        match e {
+            Expr::Call(Fun::Rounded, args) if !self.dialect.fuses() => args.first().unwrap_or(e),
+            e => e,
+        }
+    }
+
     fn expr(&self, e: &Expr) -> String {
+        let e = self.said(e);
         match e {
             Expr::Name(name) => name.to_string(),
             Expr::Word(slot, at) => self.word(*slot, at),
@@ -277,6 +286,7 @@ impl Printer<'_> {
 
     /// An operand, in parentheses unless its precedence is beyond doubt.
     fn operand(&self, op: Op, e: &Expr, right: bool) -> String {
+        let e = self.said(e);
         let text = self.expr(e);
         match e {
             Expr::Binary(inner, ..) if !binds(*inner, op, right) => format!("({text})"),

@@ -106,7 +106,11 @@ impl Dialect for Wgsl {
     fn prelude(&self, module: &Module) -> Vec<String> {
         // No API promises which invocations form a subgroup, nor in what order, so lanes are
         // numbered by subgroup.
-        module.shuffles().then(|| "let lane = subgroup * size + member;".to_string()).into_iter().collect()
+        let lane = module.shuffles().then(|| "let lane = subgroup * size + member;".to_string());
+        // The number of the group along the third axis is 0, which no compiler knows: products that pass through an operation on
+        // bits are not fused.
+        let zero = module.calls(Fun::Rounded).then(|| "let hidden_zero = group.z;".to_string());
+        lane.into_iter().chain(zero).collect()
     }
 
     fn type_name(&self, ty: Type) -> &'static str {
@@ -159,6 +163,10 @@ impl Dialect for Wgsl {
         vec![format!("atomicAnd(&b{slot}[{at}], {others});"), format!("atomicOr(&b{slot}[{at}], {half});")]
     }
 
+    fn fuses(&self) -> bool {
+        true
+    }
+
     fn operator(&self, fun: Fun) -> Option<Op> {
         (fun == Fun::Quotient).then_some(Op::Div)
     }
@@ -194,6 +202,7 @@ impl Dialect for Wgsl {
             Fun::Select => "select",
             Fun::Half => return format!("unpack2x16float({}).x", args.join(", ")),
             Fun::PackHalves => return format!("pack2x16float(vec2<f32>({}))", args.join(", ")),
+            Fun::Rounded => return format!("bitcast<f32>(bitcast<u32>({}) ^ hidden_zero)", args.join(", ")),
             Fun::Dot4 if self.dot4 => "dot4I8Packed",
             Fun::Dot4 => "dot4",
             Fun::Shuffle => "subgroupShuffleXor",

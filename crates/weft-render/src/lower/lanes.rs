@@ -156,8 +156,9 @@ impl<'p> Lanes<'p> {
         let cos = self.program.value(w, &mut self.spot, cos, &pair)?;
         let sin = self.program.value(w, &mut self.spot, sin, &pair)?;
         let is_first = (&self.column.at % 2u32).equal(0u32);
-        let second = &other * &sin + &own * &cos;
-        Ok(w.code.set("v", second.unless(&is_first, own * cos - other * sin)))
+        // As the first of the pair, and as the second.
+        let [first, second] = [own.times(&cos) - other.times(&sin), other.times(&sin) + own.times(&cos)];
+        Ok(w.code.set("v", second.unless(&is_first, first)))
     }
 
     fn value(&mut self, w: &mut Writer<'_>, v: ValueId) -> Result<Expr, Why> {

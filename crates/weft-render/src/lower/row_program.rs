@@ -379,7 +379,8 @@ impl<'p> RowProgram<'p> {
                 let pair = Column::whole(pair);
                 let cos = self.value(w, spot, *cos, &pair)?;
                 let sin = self.value(w, spot, *sin, &pair)?;
-                (&first * &sin + &second * &cos).unless(&is_first, first * cos - second * sin)
+                (first.times(&sin) + second.times(&cos))
+                    .unless(&is_first, first.times(cos) - second.times(sin))
             }
             Instr::Reduce(..) | Instr::TopK { .. } | Instr::Store { .. } => {
                 return Err(Why::Form(format!("needs v{v} at a column where it is not computed")));
@@ -396,7 +397,7 @@ pub(crate) fn binary(op: Binary, a: Expr, b: Expr) -> Expr {
     match op {
         Binary::Add => a + b,
         Binary::Sub => a - b,
-        Binary::Mul => a * b,
+        Binary::Mul => a.times(b),
         // Compilers know the inverse of a constant; what is exact costs branches otherwise.
         Binary::Div if matches!(b, Expr::F32(_)) => a / b,
         Binary::Div => Expr::call(Fun::Quotient, [a, b]),
