@@ -1430,7 +1430,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto row_3 = rows_at * 10u;
   const auto i_5 = row_3 / 20u;
   const auto i_6 = (row_3 % 20u) % 20u;
-  const auto from = p1 + (i_6 / 20u) * 288u;
+  const auto state_at = p1 + (i_6 / 20u) * 288u;
   auto next = 0u;
   auto next_2 = 0u;
   auto next_3 = 0u;
@@ -1513,7 +1513,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     __syncthreads();
     const auto row_4 = lane / 8u;
     const auto unit = lane % 8u;
-    const auto unit_at = from + pool[row_4 + 28544u] * 288u + unit * 4u;
+    const auto unit_at = state_at + pool[row_4 + 28544u] * 288u + unit * 4u;
     const auto words = *(const uint4*)&b1[unit_at];
     next = words.x;
     next_2 = words.y;
@@ -1521,7 +1521,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_4 = words.w;
     const auto row_5 = lane / 8u;
     const auto unit_2 = (lane % 8u) + 8u;
-    const auto unit_at_2 = from + pool[row_5 + 28544u] * 288u + unit_2 * 4u;
+    const auto unit_at_2 = state_at + pool[row_5 + 28544u] * 288u + unit_2 * 4u;
     const auto words_2 = *(const uint4*)&b1[unit_at_2];
     next_5 = words_2.x;
     next_6 = words_2.y;
@@ -1529,7 +1529,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_8 = words_2.w;
     const auto row_6 = lane / 8u;
     const auto unit_3 = (lane % 8u) + 16u;
-    const auto unit_at_3 = from + pool[row_6 + 28544u] * 288u + unit_3 * 4u;
+    const auto unit_at_3 = state_at + pool[row_6 + 28544u] * 288u + unit_3 * 4u;
     const auto words_3 = *(const uint4*)&b1[unit_at_3];
     next_9 = words_3.x;
     next_10 = words_3.y;
@@ -1537,7 +1537,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_12 = words_3.w;
     const auto row_7 = lane / 8u;
     const auto unit_4 = (lane % 8u) + 24u;
-    const auto unit_at_4 = from + pool[row_7 + 28544u] * 288u + unit_4 * 4u;
+    const auto unit_at_4 = state_at + pool[row_7 + 28544u] * 288u + unit_4 * 4u;
     const auto words_4 = *(const uint4*)&b1[unit_at_4];
     next_13 = words_4.x;
     next_14 = words_4.y;
@@ -1545,7 +1545,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_16 = words_4.w;
     const auto row_8 = lane / 8u;
     const auto unit_5 = (lane % 8u) + 32u;
-    const auto unit_at_5 = from + pool[row_8 + 28544u] * 288u + unit_5 * 4u;
+    const auto unit_at_5 = state_at + pool[row_8 + 28544u] * 288u + unit_5 * 4u;
     const auto words_5 = *(const uint4*)&b1[unit_at_5];
     next_17 = words_5.x;
     next_18 = words_5.y;
@@ -1553,7 +1553,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_20 = words_5.w;
     const auto row_9 = lane / 8u;
     const auto unit_6 = (lane % 8u) + 40u;
-    const auto unit_at_6 = from + pool[row_9 + 28544u] * 288u + unit_6 * 4u;
+    const auto unit_at_6 = state_at + pool[row_9 + 28544u] * 288u + unit_6 * 4u;
     const auto words_6 = *(const uint4*)&b1[unit_at_6];
     next_21 = words_6.x;
     next_22 = words_6.y;
@@ -1561,7 +1561,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_24 = words_6.w;
     const auto row_10 = lane / 8u;
     const auto unit_7 = (lane % 8u) + 48u;
-    const auto unit_at_7 = from + pool[row_10 + 28544u] * 288u + unit_7 * 4u;
+    const auto unit_at_7 = state_at + pool[row_10 + 28544u] * 288u + unit_7 * 4u;
     const auto words_7 = *(const uint4*)&b1[unit_at_7];
     next_25 = words_7.x;
     next_26 = words_7.y;
@@ -1569,7 +1569,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_28 = words_7.w;
     const auto row_11 = lane / 8u;
     const auto unit_8 = (lane % 8u) + 56u;
-    const auto unit_at_8 = from + pool[row_11 + 28544u] * 288u + unit_8 * 4u;
+    const auto unit_at_8 = state_at + pool[row_11 + 28544u] * 288u + unit_8 * 4u;
     const auto words_8 = *(const uint4*)&b1[unit_at_8];
     next_29 = words_8.x;
     next_30 = words_8.y;
@@ -1577,7 +1577,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_32 = words_8.w;
     const auto row_12 = lane / 8u;
     const auto unit_9 = (lane % 8u) + 64u;
-    const auto unit_at_9 = from + pool[row_12 + 28544u] * 288u + unit_9 * 4u;
+    const auto unit_at_9 = state_at + pool[row_12 + 28544u] * 288u + unit_9 * 4u;
     const auto words_9 = *(const uint4*)&b1[unit_at_9];
     next_33 = words_9.x;
     next_34 = words_9.y;
@@ -1585,7 +1585,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_36 = words_9.w;
     const auto row_13 = (lane / 8u) + 32u;
     const auto unit_10 = lane % 8u;
-    const auto unit_at_10 = from + pool[row_13 + 28544u] * 288u + unit_10 * 4u;
+    const auto unit_at_10 = state_at + pool[row_13 + 28544u] * 288u + unit_10 * 4u;
     const auto words_10 = *(const uint4*)&b1[unit_at_10];
     next_37 = words_10.x;
     next_38 = words_10.y;
@@ -1593,7 +1593,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_40 = words_10.w;
     const auto row_14 = (lane / 8u) + 32u;
     const auto unit_11 = (lane % 8u) + 8u;
-    const auto unit_at_11 = from + pool[row_14 + 28544u] * 288u + unit_11 * 4u;
+    const auto unit_at_11 = state_at + pool[row_14 + 28544u] * 288u + unit_11 * 4u;
     const auto words_11 = *(const uint4*)&b1[unit_at_11];
     next_41 = words_11.x;
     next_42 = words_11.y;
@@ -1601,7 +1601,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_44 = words_11.w;
     const auto row_15 = (lane / 8u) + 32u;
     const auto unit_12 = (lane % 8u) + 16u;
-    const auto unit_at_12 = from + pool[row_15 + 28544u] * 288u + unit_12 * 4u;
+    const auto unit_at_12 = state_at + pool[row_15 + 28544u] * 288u + unit_12 * 4u;
     const auto words_12 = *(const uint4*)&b1[unit_at_12];
     next_45 = words_12.x;
     next_46 = words_12.y;
@@ -1609,7 +1609,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_48 = words_12.w;
     const auto row_16 = (lane / 8u) + 32u;
     const auto unit_13 = (lane % 8u) + 24u;
-    const auto unit_at_13 = from + pool[row_16 + 28544u] * 288u + unit_13 * 4u;
+    const auto unit_at_13 = state_at + pool[row_16 + 28544u] * 288u + unit_13 * 4u;
     const auto words_13 = *(const uint4*)&b1[unit_at_13];
     next_49 = words_13.x;
     next_50 = words_13.y;
@@ -1617,7 +1617,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_52 = words_13.w;
     const auto row_17 = (lane / 8u) + 32u;
     const auto unit_14 = (lane % 8u) + 32u;
-    const auto unit_at_14 = from + pool[row_17 + 28544u] * 288u + unit_14 * 4u;
+    const auto unit_at_14 = state_at + pool[row_17 + 28544u] * 288u + unit_14 * 4u;
     const auto words_14 = *(const uint4*)&b1[unit_at_14];
     next_53 = words_14.x;
     next_54 = words_14.y;
@@ -1625,7 +1625,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_56 = words_14.w;
     const auto row_18 = (lane / 8u) + 32u;
     const auto unit_15 = (lane % 8u) + 40u;
-    const auto unit_at_15 = from + pool[row_18 + 28544u] * 288u + unit_15 * 4u;
+    const auto unit_at_15 = state_at + pool[row_18 + 28544u] * 288u + unit_15 * 4u;
     const auto words_15 = *(const uint4*)&b1[unit_at_15];
     next_57 = words_15.x;
     next_58 = words_15.y;
@@ -1633,7 +1633,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_60 = words_15.w;
     const auto row_19 = (lane / 8u) + 32u;
     const auto unit_16 = (lane % 8u) + 48u;
-    const auto unit_at_16 = from + pool[row_19 + 28544u] * 288u + unit_16 * 4u;
+    const auto unit_at_16 = state_at + pool[row_19 + 28544u] * 288u + unit_16 * 4u;
     const auto words_16 = *(const uint4*)&b1[unit_at_16];
     next_61 = words_16.x;
     next_62 = words_16.y;
@@ -1641,7 +1641,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_64 = words_16.w;
     const auto row_20 = (lane / 8u) + 32u;
     const auto unit_17 = (lane % 8u) + 56u;
-    const auto unit_at_17 = from + pool[row_20 + 28544u] * 288u + unit_17 * 4u;
+    const auto unit_at_17 = state_at + pool[row_20 + 28544u] * 288u + unit_17 * 4u;
     const auto words_17 = *(const uint4*)&b1[unit_at_17];
     next_65 = words_17.x;
     next_66 = words_17.y;
@@ -1649,7 +1649,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     next_68 = words_17.w;
     const auto row_21 = (lane / 8u) + 32u;
     const auto unit_18 = (lane % 8u) + 64u;
-    const auto unit_at_18 = from + pool[row_21 + 28544u] * 288u + unit_18 * 4u;
+    const auto unit_at_18 = state_at + pool[row_21 + 28544u] * 288u + unit_18 * 4u;
     const auto words_18 = *(const uint4*)&b1[unit_at_18];
     next_69 = words_18.x;
     next_70 = words_18.y;
@@ -1980,7 +1980,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       if (next_start < seen) {
         const auto row_43 = lane / 8u;
         const auto unit_37 = lane % 8u;
-        const auto unit_at_19 = from + pool[row_43 + 28544u] * 288u + unit_37 * 4u;
+        const auto unit_at_19 = state_at + pool[row_43 + 28544u] * 288u + unit_37 * 4u;
         const auto words_19 = *(const uint4*)&b1[unit_at_19];
         next = words_19.x;
         next_2 = words_19.y;
@@ -1988,7 +1988,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_4 = words_19.w;
         const auto row_44 = lane / 8u;
         const auto unit_38 = (lane % 8u) + 8u;
-        const auto unit_at_20 = from + pool[row_44 + 28544u] * 288u + unit_38 * 4u;
+        const auto unit_at_20 = state_at + pool[row_44 + 28544u] * 288u + unit_38 * 4u;
         const auto words_20 = *(const uint4*)&b1[unit_at_20];
         next_5 = words_20.x;
         next_6 = words_20.y;
@@ -1996,7 +1996,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_8 = words_20.w;
         const auto row_45 = lane / 8u;
         const auto unit_39 = (lane % 8u) + 16u;
-        const auto unit_at_21 = from + pool[row_45 + 28544u] * 288u + unit_39 * 4u;
+        const auto unit_at_21 = state_at + pool[row_45 + 28544u] * 288u + unit_39 * 4u;
         const auto words_21 = *(const uint4*)&b1[unit_at_21];
         next_9 = words_21.x;
         next_10 = words_21.y;
@@ -2004,7 +2004,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_12 = words_21.w;
         const auto row_46 = lane / 8u;
         const auto unit_40 = (lane % 8u) + 24u;
-        const auto unit_at_22 = from + pool[row_46 + 28544u] * 288u + unit_40 * 4u;
+        const auto unit_at_22 = state_at + pool[row_46 + 28544u] * 288u + unit_40 * 4u;
         const auto words_22 = *(const uint4*)&b1[unit_at_22];
         next_13 = words_22.x;
         next_14 = words_22.y;
@@ -2012,7 +2012,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_16 = words_22.w;
         const auto row_47 = lane / 8u;
         const auto unit_41 = (lane % 8u) + 32u;
-        const auto unit_at_23 = from + pool[row_47 + 28544u] * 288u + unit_41 * 4u;
+        const auto unit_at_23 = state_at + pool[row_47 + 28544u] * 288u + unit_41 * 4u;
         const auto words_23 = *(const uint4*)&b1[unit_at_23];
         next_17 = words_23.x;
         next_18 = words_23.y;
@@ -2020,7 +2020,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_20 = words_23.w;
         const auto row_48 = lane / 8u;
         const auto unit_42 = (lane % 8u) + 40u;
-        const auto unit_at_24 = from + pool[row_48 + 28544u] * 288u + unit_42 * 4u;
+        const auto unit_at_24 = state_at + pool[row_48 + 28544u] * 288u + unit_42 * 4u;
         const auto words_24 = *(const uint4*)&b1[unit_at_24];
         next_21 = words_24.x;
         next_22 = words_24.y;
@@ -2028,7 +2028,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_24 = words_24.w;
         const auto row_49 = lane / 8u;
         const auto unit_43 = (lane % 8u) + 48u;
-        const auto unit_at_25 = from + pool[row_49 + 28544u] * 288u + unit_43 * 4u;
+        const auto unit_at_25 = state_at + pool[row_49 + 28544u] * 288u + unit_43 * 4u;
         const auto words_25 = *(const uint4*)&b1[unit_at_25];
         next_25 = words_25.x;
         next_26 = words_25.y;
@@ -2036,7 +2036,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_28 = words_25.w;
         const auto row_50 = lane / 8u;
         const auto unit_44 = (lane % 8u) + 56u;
-        const auto unit_at_26 = from + pool[row_50 + 28544u] * 288u + unit_44 * 4u;
+        const auto unit_at_26 = state_at + pool[row_50 + 28544u] * 288u + unit_44 * 4u;
         const auto words_26 = *(const uint4*)&b1[unit_at_26];
         next_29 = words_26.x;
         next_30 = words_26.y;
@@ -2044,7 +2044,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_32 = words_26.w;
         const auto row_51 = lane / 8u;
         const auto unit_45 = (lane % 8u) + 64u;
-        const auto unit_at_27 = from + pool[row_51 + 28544u] * 288u + unit_45 * 4u;
+        const auto unit_at_27 = state_at + pool[row_51 + 28544u] * 288u + unit_45 * 4u;
         const auto words_27 = *(const uint4*)&b1[unit_at_27];
         next_33 = words_27.x;
         next_34 = words_27.y;
@@ -2052,7 +2052,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_36 = words_27.w;
         const auto row_52 = (lane / 8u) + 32u;
         const auto unit_46 = lane % 8u;
-        const auto unit_at_28 = from + pool[row_52 + 28544u] * 288u + unit_46 * 4u;
+        const auto unit_at_28 = state_at + pool[row_52 + 28544u] * 288u + unit_46 * 4u;
         const auto words_28 = *(const uint4*)&b1[unit_at_28];
         next_37 = words_28.x;
         next_38 = words_28.y;
@@ -2060,7 +2060,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_40 = words_28.w;
         const auto row_53 = (lane / 8u) + 32u;
         const auto unit_47 = (lane % 8u) + 8u;
-        const auto unit_at_29 = from + pool[row_53 + 28544u] * 288u + unit_47 * 4u;
+        const auto unit_at_29 = state_at + pool[row_53 + 28544u] * 288u + unit_47 * 4u;
         const auto words_29 = *(const uint4*)&b1[unit_at_29];
         next_41 = words_29.x;
         next_42 = words_29.y;
@@ -2068,7 +2068,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_44 = words_29.w;
         const auto row_54 = (lane / 8u) + 32u;
         const auto unit_48 = (lane % 8u) + 16u;
-        const auto unit_at_30 = from + pool[row_54 + 28544u] * 288u + unit_48 * 4u;
+        const auto unit_at_30 = state_at + pool[row_54 + 28544u] * 288u + unit_48 * 4u;
         const auto words_30 = *(const uint4*)&b1[unit_at_30];
         next_45 = words_30.x;
         next_46 = words_30.y;
@@ -2076,7 +2076,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_48 = words_30.w;
         const auto row_55 = (lane / 8u) + 32u;
         const auto unit_49 = (lane % 8u) + 24u;
-        const auto unit_at_31 = from + pool[row_55 + 28544u] * 288u + unit_49 * 4u;
+        const auto unit_at_31 = state_at + pool[row_55 + 28544u] * 288u + unit_49 * 4u;
         const auto words_31 = *(const uint4*)&b1[unit_at_31];
         next_49 = words_31.x;
         next_50 = words_31.y;
@@ -2084,7 +2084,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_52 = words_31.w;
         const auto row_56 = (lane / 8u) + 32u;
         const auto unit_50 = (lane % 8u) + 32u;
-        const auto unit_at_32 = from + pool[row_56 + 28544u] * 288u + unit_50 * 4u;
+        const auto unit_at_32 = state_at + pool[row_56 + 28544u] * 288u + unit_50 * 4u;
         const auto words_32 = *(const uint4*)&b1[unit_at_32];
         next_53 = words_32.x;
         next_54 = words_32.y;
@@ -2092,7 +2092,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_56 = words_32.w;
         const auto row_57 = (lane / 8u) + 32u;
         const auto unit_51 = (lane % 8u) + 40u;
-        const auto unit_at_33 = from + pool[row_57 + 28544u] * 288u + unit_51 * 4u;
+        const auto unit_at_33 = state_at + pool[row_57 + 28544u] * 288u + unit_51 * 4u;
         const auto words_33 = *(const uint4*)&b1[unit_at_33];
         next_57 = words_33.x;
         next_58 = words_33.y;
@@ -2100,7 +2100,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_60 = words_33.w;
         const auto row_58 = (lane / 8u) + 32u;
         const auto unit_52 = (lane % 8u) + 48u;
-        const auto unit_at_34 = from + pool[row_58 + 28544u] * 288u + unit_52 * 4u;
+        const auto unit_at_34 = state_at + pool[row_58 + 28544u] * 288u + unit_52 * 4u;
         const auto words_34 = *(const uint4*)&b1[unit_at_34];
         next_61 = words_34.x;
         next_62 = words_34.y;
@@ -2108,7 +2108,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_64 = words_34.w;
         const auto row_59 = (lane / 8u) + 32u;
         const auto unit_53 = (lane % 8u) + 56u;
-        const auto unit_at_35 = from + pool[row_59 + 28544u] * 288u + unit_53 * 4u;
+        const auto unit_at_35 = state_at + pool[row_59 + 28544u] * 288u + unit_53 * 4u;
         const auto words_35 = *(const uint4*)&b1[unit_at_35];
         next_65 = words_35.x;
         next_66 = words_35.y;
@@ -2116,7 +2116,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
         next_68 = words_35.w;
         const auto row_60 = (lane / 8u) + 32u;
         const auto unit_54 = (lane % 8u) + 64u;
-        const auto unit_at_36 = from + pool[row_60 + 28544u] * 288u + unit_54 * 4u;
+        const auto unit_at_36 = state_at + pool[row_60 + 28544u] * 288u + unit_54 * 4u;
         const auto words_36 = *(const uint4*)&b1[unit_at_36];
         next_69 = words_36.x;
         next_70 = words_36.y;

@@ -58,7 +58,7 @@ pub(crate) const ROOMS: &[Room] = &[
     Room {
         name: "weft-wgpu",
         uses: &["weft-kern", "weft-device", "weft-render", "weft-gpu"],
-        unsafe_in: &["src/memory.rs", "src/pipeline_cache.rs", "src/pipelines.rs"],
+        unsafe_in: &["src/experimental.rs", "src/memory.rs", "src/pipeline_cache.rs", "src/pipelines.rs"],
         ..IMPURE
     },
     // Tests only. No room that ships depends on it.

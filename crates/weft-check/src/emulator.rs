@@ -175,6 +175,16 @@ impl Emulator {
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }
 
+    /// The same with the texts of a GPU whose matrix units are cooperative matrices.
+    #[must_use]
+    pub fn with_cooperative_matrices(self) -> Emulator {
+        let usual = Limits::of_cuda((7, 5), PROCESSORS);
+        let limits =
+            Limits { cooperative: true, panels: true, panels_ahead: true, matrix_halves: false, ..usual };
+        let target = Target { language: Language::Cuda, limits };
+        Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
+    }
+
     /// Changes the texts of programs that are compiled from now on, to see that what is wrong with them is found.
     pub fn edit(&mut self, edit: impl Fn(&str) -> String + Send + 'static) {
         self.edit = Box::new(edit);

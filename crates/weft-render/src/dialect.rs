@@ -7,6 +7,7 @@ pub(crate) mod cuda;
 pub(crate) mod print;
 pub(crate) mod wgsl;
 
+use crate::code::cooperative::Cooperative;
 use crate::code::expr::{Fun, Op};
 use crate::code::module::{Function, Module, Type};
 use crate::code::warpgroup::Warpgroup;
@@ -202,6 +203,12 @@ pub(crate) trait Dialect {
     /// [`Limits::warpgroups`](crate::Limits::warpgroups) says that there are such units.
     fn warpgroup(&self, _of: &Warpgroup, _operands: &[String]) -> Option<String> {
         None
+    }
+
+    /// [`Stmt::Cooperative`](crate::code::stmt::Stmt::Cooperative), as lines; only rendered where
+    /// [`Limits::cooperative`](crate::Limits::cooperative) says that there are such matrices.
+    fn cooperative(&self, _of: &Cooperative, _operands: &[String]) -> Vec<String> {
+        Vec::new()
     }
 
     /// [`Stmt::StoreTwo`](crate::code::stmt::Stmt::StoreTwo); `place` is the first word.

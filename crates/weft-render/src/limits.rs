@@ -87,6 +87,10 @@ pub struct Limits {
     /// Matrix units for halves: 16 rows of 16 times 8 columns, added to floats, in one instruction of a
     /// subgroup.
     pub matrix_halves: bool,
+    /// Whether a warp can multiply matrices of 16 × 16 halves, and add the products to floats, by instructions that say nothing of
+    /// how matrices lie in its lanes. They compute latent attention, where there are also `quads`, `word_stores`, subgroups of 32, a
+    /// known number of `processors`, and 48 KiB of workgroup memory.
+    pub cooperative: bool,
     /// Whether four warps multiply halves together, with operands in workgroup memory (Hopper's `wgmma`). Texts that use it are
     /// for that very architecture.
     pub warpgroups: bool,
@@ -136,6 +140,7 @@ impl Limits {
             matrix_stages_ahead: false,
             matrix_whole: false,
             matrix_halves: false,
+            cooperative: false,
             warpgroups: false,
             shares_tiles: false,
             most_shared_bytes: 48 << 10,
@@ -168,6 +173,7 @@ impl Limits {
             matrix_stages_ahead: false,
             matrix_whole: false,
             matrix_halves: false,
+            cooperative: false,
             warpgroups: false,
             shares_tiles: false,
             most_shared_bytes: 0,

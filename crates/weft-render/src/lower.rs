@@ -13,6 +13,7 @@ mod lanes;
 mod loads;
 mod matrix;
 mod panels;
+mod pass;
 mod points;
 mod prologue;
 mod quads;
@@ -31,26 +32,31 @@ mod writer;
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
+use crate::code::cooperative::Arrays;
 use crate::code::expr::Expr;
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::{Stmt, mentions};
 use crate::code::waits;
 use crate::grid::{Grid, Groups};
 use crate::limits::Limits;
-use crate::lower::attend::Pass;
 use crate::lower::attend::context::chunk_words;
+use crate::lower::attend::cooperative;
 use crate::lower::attend::shares::{self, Shares};
 use crate::lower::attend::warpgroups;
 use crate::lower::dot::{Dot, Results};
 use crate::lower::lanes::Lanes;
+use crate::lower::pass::Pass;
+pub(crate) use crate::lower::pass::Step;
 use crate::lower::prologue::PrologueValues;
 use crate::lower::router::Router;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Space;
 use crate::lower::writer::{TOP_BITS, Writer};
-use crate::refused::{Why, word};
+use crate::refused::{Why, too_much, word};
 use crate::schedule::check::check;
+use crate::schedule::cooperative::{cooperates, finds_queries};
 use crate::schedule::heuristic::below;
+use crate::schedule::joining::joining;
 use crate::schedule::panels::beside_sums;
 use crate::schedule::picks::Picks;
 use crate::schedule::waves::{FEW_TOKENS, without_sums};
@@ -64,19 +70,6 @@ pub(crate) struct Job<'a> {
     schedule: &'a Schedule,
     max: &'a Sizes,
     limits: &'a Limits,
-}
-
-/// A shader of a kernel. They run one after another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
-    /// Sorts rows by the matrix that they pick.
-    Sort,
-    /// Multiplies sorted rows, the terms of weighted sums.
-    Terms,
-    /// Does all the rest.
-    Main,
-    /// Joins the results of chunks, and goes on from there.
-    Join,
 }
 
 impl<'a> Job<'a> {
@@ -104,10 +97,14 @@ impl<'a> Job<'a> {
                 self.parts().filter(|(_, split)| split.sorts()).filter_map(|(part, _)| Picks::of(part));
             picks.any(|picks| !terms || picks.terms.is_some())
         };
-        let joins = self.parts().any(|(_, split)| split.spread && split.chunk > 0);
+        let cooperates = |part: &Part, split: &Split| cooperates(part, split, self.limits);
+        let queries = self.parts().any(|(part, split)| cooperates(part, split) && finds_queries(split));
+        let joins =
+            self.parts().any(|(part, split)| split.spread && split.chunk > 0 || cooperates(part, split));
         let all = [
             (sorted(false), Step::Sort),
             (sorted(true), Step::Terms),
+            (queries, Step::Queries),
             (true, Step::Main),
             (joins, Step::Join),
         ];
@@ -121,7 +118,8 @@ impl<'a> Job<'a> {
         let scratch = held.len();
         let spread = self.parts().any(|(part, split)| {
             let sorted = split.sorts() && Picks::of(part).is_some();
-            split.spread || sorted || shares::tiles(part, split, max, limits).is_some()
+            let cooperates = cooperates(part, split, limits);
+            split.spread || sorted || cooperates || shares::tiles(part, split, max, limits).is_some()
         });
         held.extend(spread.then_some(Slot { written: true, content: Content::Open, pieces: 1 }));
         let needed = held.iter().map(|slot| slot.pieces as usize).sum();
@@ -156,13 +154,23 @@ impl<'a> Job<'a> {
                         let space = Space::new(part, &split, false, max).map_err(fail)?;
                         Some((split, space, Pass::Weighted(sorted)))
                     }
-                    (Step::Terms, None) | (Step::Join, _) => None,
+                    (Step::Terms, None) | (Step::Queries | Step::Join, _) => None,
                 };
                 if let Some((split, space, pass)) = own {
                     let groups = match pass {
                         Pass::Sort(_) => Groups::plain(workgroups),
                         _ => space.groups(),
                     };
+                    spaces.push((i, split, space, pass, groups));
+                }
+                continue;
+            }
+            if cooperates(part, split, limits) {
+                let placed =
+                    cooperative::Placed::new(part, split, (scratch, scratch_words), max).map_err(fail)?;
+                scratch_words = placed.end;
+                if let Some((split, space, pass)) = placed.of(step, part, split, max).map_err(fail)? {
+                    let groups = space.groups();
                     spaces.push((i, split, space, pass, groups));
                 }
                 continue;
@@ -208,7 +216,7 @@ impl<'a> Job<'a> {
             if first {
                 spaces.push((i, *split, space, pass, groups));
             } else if chunks && step == Step::Join {
-                let split = joining(part, split, limits);
+                let split = joining(part, split, limits.quads);
                 let space = Space::new(part, &split, false, max).map_err(fail)?;
                 let groups = space.groups();
                 spaces.push((i, split, space, pass, groups));
@@ -254,12 +262,13 @@ impl<'a> Job<'a> {
         if !one_row {
             group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
         }
-        let mut kept = 0;
+        let (mut kept, mut arrays) = (0, Arrays::default());
         let mut begin = Expr::U32(0);
         for (i, split, space, pass, groups) in &spaces {
             let part = &kernel.parts[*i];
             let fail = |why| (Some(*i), why);
             w.pool.clear();
+            w.arrays = Arrays::default();
             w.waits = waits;
             w.code.note(format!("part {i}: {}; {split}{}", title(part), pass.title()));
             let own = w.code.set("own_group", &group - &begin);
@@ -275,17 +284,24 @@ impl<'a> Job<'a> {
                 w.when(is_own, |w| written_part(w, part, split, (space, *pass), &own)).map_err(fail)?;
                 begin = w.code.set("end", begin + count);
             }
-            // One more word may be needed for [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; matrix
-            // units and copies of activations are only used in CUDA.
-            let pool = 4 * u64::from(w.pool.top);
+            kept = kept.max(w.pool.top);
+            arrays = arrays.max(w.arrays);
+            if arrays != Arrays::default() {
+                // The arrays beside the pool begin at a multiple of 16 bytes.
+                kept = kept.next_multiple_of(4);
+            }
+            // One more word may be needed for [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; what can have more
+            // memory than usual is only used in CUDA.
+            // Arrays are beside the pool of any part.
+            let words = if arrays == Arrays::default() { w.pool.top } else { kept };
+            let (pool, besides) = (4 * u64::from(words), u64::from(arrays.bytes()));
             let (needed, limit) = match w.pool.grows && (split.matrix || w.holds && limits.quads) {
-                true => (pool + 4, limits.most_shared_bytes),
-                false => (pool.next_multiple_of(METAL_ARRAY) + METAL_ARRAY, limits.shared_bytes),
+                true => (pool + besides + 4, limits.most_shared_bytes),
+                false => (pool.next_multiple_of(METAL_ARRAY) + besides + METAL_ARRAY, limits.shared_bytes),
             };
             if needed > u64::from(limit) {
                 return Err(fail(Why::Shared { needed, limit }));
             }
-            kept = kept.max(w.pool.top);
         }
         // Workgroups that join chunks begin early, where the chunks' own leave them places. Two on a multiprocessor take as
         // long as one, four do not.
@@ -315,6 +331,7 @@ impl<'a> Job<'a> {
             dependent,
             hands_over,
             shared_words: kept,
+            arrays,
             functions: functions::called(&body),
             body,
         };
@@ -322,18 +339,6 @@ impl<'a> Job<'a> {
             debug_assert_eq!(waits::check(&module), Ok(()), "{}", module.title);
         }
         Ok((module, grid, 4 * scratch_words))
-    }
-}
-
-/// How the second shader of a part with this schedule is split: more finely where columns can be,
-/// since its workgroups do little.
-fn joining(part: &Part, split: &Split, limits: &Limits) -> Split {
-    if limits.quads && part.columns_independent() && part.cols.is_multiple_of(JOINED as usize) {
-        return Split { rows: 1, width: JOINED, ..*split };
-    }
-    match &part.anchor {
-        Anchor::Attend(_) => *split,
-        _ => Split { width: u32::try_from(part.cols).unwrap_or(u32::MAX), ..*split },
     }
 }
 
@@ -360,15 +365,8 @@ const HANDING_TOKENS: usize = 2;
 /// What the bytes of an array in Metal's workgroup memory are rounded up to.
 const METAL_ARRAY: u64 = 16;
 
-/// Columns of a workgroup that joins chunks.
-const JOINED: u32 = 64;
-
 /// Words of scratch memory that count arrivals.
 const COUNTERS: u64 = COUNTER_BYTES / 4;
-
-fn too_much() -> Why {
-    Why::Form("needs more scratch memory than a buffer can have".into())
-}
 
 /// What each slot holds; slots are numbered without a gap.
 pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
@@ -411,7 +409,8 @@ fn written_part(
         return warpgroups::share(w, (part, attend), split, (space, shares), group);
     }
     let mut group = group.clone();
-    if split.matrix && matches!((&part.anchor, pass), (Anchor::Attend(_), Pass::Whole)) {
+    if split.matrix && matches!((&part.anchor, pass), (Anchor::Attend(_), Pass::Whole | Pass::Joined { .. }))
+    {
         // Later tokens attend to more positions, and the longest work begins first.
         group = space.count(&mut w.code) - 1u32 - group;
     }

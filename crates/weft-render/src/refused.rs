@@ -68,3 +68,8 @@ pub enum Why {
 pub(crate) fn word(n: usize) -> Result<u32, Why> {
     u32::try_from(n).map_err(|_| Why::Form(format!("counts to {n}, which exceeds 32 bits")))
 }
+
+/// The kernel's shaders pass on too much.
+pub(crate) fn too_much() -> Why {
+    Why::Form("needs more scratch memory than a buffer can have".into())
+}

@@ -60,7 +60,7 @@ pub fn render_with(
             name: kernel.name.clone(),
             source: print(dialect, &module),
             entry: dialect.entry_name(&kernel.name),
-            shared_bytes: 4 * module.shared_words,
+            shared_bytes: 4 * module.shared_words + module.arrays.bytes(),
             scratch_bytes,
             lanes: module.lanes,
             own_architecture: module.uses_warpgroups(),

@@ -10,7 +10,9 @@
 
 pub(crate) mod attention;
 pub(crate) mod check;
+pub(crate) mod cooperative;
 pub(crate) mod heuristic;
+pub(crate) mod joining;
 pub(crate) mod order;
 pub(crate) mod panels;
 pub(crate) mod picks;

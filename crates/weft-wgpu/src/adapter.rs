@@ -7,14 +7,7 @@ use weft_gpu::Scheduler;
 use weft_render::{Language, Limits, Target};
 use wgpu::{AdapterInfo, Backends, CooperativeMatrixProperties, Features, InstanceDescriptor, InstanceFlags};
 
-use crate::{limits, macos, memory};
-
-/// The features that are used where an adapter has them.
-const WANTED: Features = Features::SUBGROUP
-    .union(Features::SHADER_F16)
-    .union(Features::TIMESTAMP_QUERY)
-    .union(Features::TIMESTAMP_QUERY_INSIDE_PASSES)
-    .union(Features::PIPELINE_CACHE);
+use crate::{features, limits, macos, memory};
 
 /// A GPU, or software that behaves like one.
 #[derive(Debug)]
@@ -139,6 +132,6 @@ impl Adapter {
 
     /// Those of its features that are used.
     pub(crate) fn features(&self) -> Features {
-        self.raw.features() & WANTED
+        features::of(&self.raw, &self.info)
     }
 }

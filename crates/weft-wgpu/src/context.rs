@@ -8,6 +8,7 @@ use wgpu::{ErrorFilter, PollType, SubmissionIndex};
 
 use crate::adapter::Adapter;
 use crate::error::{of_wgpu, one_line};
+use crate::experimental;
 
 /// An open adapter.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ impl Context {
             label: None,
             required_features: adapter.features(),
             required_limits: adapter.raw.limits(),
+            experimental_features: experimental::of(adapter.features()),
             // Larger blocks would be allocated for buffers of each size, and weights fill the
             // memory.
             memory_hints: wgpu::MemoryHints::MemoryUsage,

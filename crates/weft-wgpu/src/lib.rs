@@ -19,6 +19,7 @@
 //!
 //! - `pipelines`: shaders are compiled without the checks that wgpu would add, since the renderer's own suffice;
 //! - `pipeline_cache`: hands the driver its own compiled pipelines back;
+//! - `experimental`: tells wgpu that cooperative matrices are used on purpose;
 //! - `memory`: asks Vulkan and Metal for what wgpu does not report.
 #![deny(unsafe_code)]
 
@@ -31,6 +32,9 @@ mod compile;
 mod context;
 mod device;
 mod error;
+#[allow(unsafe_code, reason = "uses a feature that wgpu calls experimental")]
+mod experimental;
+mod features;
 mod given;
 mod hardware;
 mod limits;

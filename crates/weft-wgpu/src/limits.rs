@@ -4,6 +4,8 @@ use weft_device::DeviceKind;
 use weft_render::Limits;
 use wgpu::{AdapterInfo, Backend, DeviceType, Features};
 
+use crate::features::COOPERATIVE;
+
 /// Lanes of a subgroup of every Apple GPU.
 const APPLE_LANES: u32 = 32;
 
@@ -45,6 +47,7 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         // Metal does not, and software is faster with floats.
         dot4: info.backend == Backend::Vulkan && kind(info) != DeviceKind::Software,
         word_stores: info.backend == Backend::Vulkan,
+        cooperative: info.backend == Backend::Vulkan && features.contains(COOPERATIVE),
         ..Limits::webgpu()
     };
     // Measured on an NVIDIA H200, not on integrated GPUs.

@@ -74,7 +74,8 @@ fn build(
     let described =
         wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
     let options = wgpu::PipelineCompilationOptions {
-        // Rendered shaders write workgroup memory before they read it.
+        // What rendered shaders read of workgroup memory before they write it decides no result: the rows that only fill up
+        // cooperative matrices.
         zero_initialize_workgroup_memory: given.is_some(),
         ..Default::default()
     };

@@ -296,18 +296,21 @@ pub fn windows_and_sinks(device: &mut dyn Device) {
 /// tokens are not affected.
 pub fn wild_positions(device: &mut dyn Device) {
     let mut random = Random::new(4);
-    let shape = Shape { heads: 2, kv_heads: 1, k_len: 32, v_len: 32, latent: true };
-    let mut case = case(&mut random, GgmlType::F16, shape, &[20, 20, 20, 20]);
-    let right = case.check(device);
-    let pages: Vec<i32> =
-        (0..12).map(|p| if p < 3 { -7 } else { [i32::MAX, i32::MIN, 1 << 29][p % 3] }).collect();
-    for (param, wild) in [(3, vec![-1, i32::MAX, i32::MIN, 20]), (4, vec![-3, i32::MAX, i32::MIN, 9])] {
-        let sound = std::mem::replace(&mut case.args[param], Arg::i32(&wild));
-        let found = case.run(device, 4).unwrap();
-        let row = 2 * 32 * 4;
-        assert_eq!(found[6][3 * row..], right[6][3 * row..]);
-        case.args[param] = sound;
+    // The second are columns for the cooperative matrices of eight subgroups.
+    for (k_len, v_len) in [(32, 32), (160, 128)] {
+        let shape = Shape { heads: 2, kv_heads: 1, k_len, v_len, latent: true };
+        let mut case = case(&mut random, GgmlType::F16, shape, &[20, 20, 20, 20]);
+        let right = case.check(device);
+        let pages: Vec<i32> =
+            (0..12).map(|p| if p < 3 { -7 } else { [i32::MAX, i32::MIN, 1 << 29][p % 3] }).collect();
+        for (param, wild) in [(3, vec![-1, i32::MAX, i32::MIN, 20]), (4, vec![-3, i32::MAX, i32::MIN, 9])] {
+            let sound = std::mem::replace(&mut case.args[param], Arg::i32(&wild));
+            let found = case.run(device, 4).unwrap();
+            let row = 2 * v_len * 4;
+            assert_eq!(found[6][3 * row..], right[6][3 * row..]);
+            case.args[param] = sound;
+        }
+        case.args[5] = Arg::i32(&pages);
+        case.run(device, 4).unwrap();
     }
-    case.args[5] = Arg::i32(&pages);
-    case.run(device, 4).unwrap();
 }

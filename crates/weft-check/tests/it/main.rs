@@ -23,6 +23,27 @@ fn device(test: &str) -> Option<Emulator> {
 
 weft_check::device_tests!(crate::device);
 
+/// Attention by cooperative matrices.
+mod cooperative {
+    fn device(test: &str) -> Option<weft_check::Emulator> {
+        crate::device(test).map(weft_check::Emulator::with_cooperative_matrices)
+    }
+
+    weft_check::device_tests! { crate::cooperative::device:
+        attend {
+            latent_and_grouped,
+            prompts_in_whole_blocks,
+            wild_positions,
+        }
+    }
+
+    /// How a tile's rows are chosen, and whether chunks are spread, changes no bit.
+    #[test]
+    fn layouts_of_attention() {
+        super::units::layouts_of_cooperative_matrices(device("layouts of cooperative matrices"));
+    }
+}
+
 /// Products without matrix units.
 mod panels {
     fn device(test: &str) -> Option<weft_check::Emulator> {

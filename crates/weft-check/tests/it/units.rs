@@ -1,5 +1,6 @@
 //! Attention on matrix units: schedules that the heuristic does not choose.
 
+use weft_check::Emulator;
 use weft_check::data::Random;
 use weft_check::suite::attend::{Shape, case_of};
 use weft_kern::Anchor;
@@ -60,4 +61,30 @@ fn many_chunks() {
     attend.most_pages = Some(529);
     let bounded = bounded.check_with(&mut device, &format!("{order} spread matrix"));
     assert!(whole[6] == bounded[6], "other bits when the length of a sequence is known");
+}
+
+/// How a tile's rows are chosen, and whether chunks are spread, changes no bit of attention by cooperative matrices.
+pub(super) fn layouts_of_cooperative_matrices(device: Option<Emulator>) {
+    let Some(mut device) = device else { return };
+    let mut random = Random::new(3);
+    let several = [120..131, 0..3, 64..65, 200..201];
+    for (heads, k_len, v_len, latent) in [(10, 576, 512, true), (6, 160, 128, true), (16, 96, 256, false)] {
+        let shape = Shape { heads, kv_heads: 1, k_len, v_len, latent };
+        let case = case_of(&mut random, GgmlType::F16, shape, &several);
+        let mut first: Option<Vec<u8>> = None;
+        for rows in [1, 2, 3, 10, 16, 32, 48, 64, 80] {
+            let large = rows > 16;
+            if !large && !heads.is_multiple_of(rows) {
+                continue;
+            }
+            let spread = if large { &[""][..] } else { &["", " spread"] };
+            for spread in spread {
+                let schedule =
+                    format!("lanes 256; rows {rows} width {v_len} reduce 1 upcast 1 chunk 64{spread} matrix");
+                let found = case.check_with(&mut device, &schedule);
+                let first = first.get_or_insert_with(|| found[6].clone());
+                assert!(*first == found[6], "{schedule}: other bits");
+            }
+        }
+    }
 }

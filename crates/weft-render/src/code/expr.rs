@@ -88,6 +88,8 @@ pub(crate) enum Expr {
     Word(usize, Rc<Expr>),
     /// A word of workgroup memory.
     Shared(Rc<Expr>),
+    /// A float that a cooperative matrix was stored to.
+    Summed(Rc<Expr>),
     /// Four words of a slot, or of workgroup memory, from a multiple of four on. Only a `Let` has
     /// such a value; [`Part`](Expr::Part)s of its name are words.
     Four(Option<usize>, Rc<Expr>),
@@ -194,7 +196,9 @@ impl Expr {
     pub(crate) fn visit(&self, see: &mut impl FnMut(&Expr)) {
         see(self);
         match self {
-            Expr::Word(_, at) | Expr::Shared(at) | Expr::Four(_, at) | Expr::Early(at) => at.visit(see),
+            Expr::Word(_, at) | Expr::Shared(at) | Expr::Summed(at) | Expr::Four(_, at) | Expr::Early(at) => {
+                at.visit(see)
+            }
             Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| e.visit(see)),
             Expr::Call(_, args) | Expr::Own(_, args) => args.iter().for_each(|e| e.visit(see)),
             _ => {}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::code::cooperative::Arrays;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::{Stmt, visit};
 use crate::shader::Content;
@@ -50,6 +51,8 @@ pub(crate) struct Module {
     pub(crate) hands_over: bool,
     /// Words of workgroup memory.
     pub(crate) shared_words: u32,
+    /// The arrays of cooperative matrices, beside that.
+    pub(crate) arrays: Arrays,
     pub(crate) functions: Vec<Function>,
     pub(crate) body: Vec<Stmt>,
 }

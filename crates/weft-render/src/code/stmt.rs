@@ -1,5 +1,6 @@
 //! Statements of the structured program.
 
+use crate::code::cooperative::Cooperative;
 use crate::code::expr::Expr;
 use crate::code::warpgroup::Warpgroup;
 
@@ -51,6 +52,8 @@ pub(crate) enum Stmt {
     LoadMatrices { into: [String; 4], at: Expr, turned: bool },
     /// An operation of four warps together.
     Warpgroup(Warpgroup),
+    /// An operation on cooperative matrices.
+    Cooperative(Cooperative),
     /// Stores four words in workgroup memory, from a multiple of four on.
     StoreFour(Expr, [Expr; 4]),
     /// Lets the launch that depends on this one begin.
@@ -116,6 +119,7 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
             }
             Stmt::LoadMatrices { at, .. } => at.visit(expr),
             Stmt::Warpgroup(of) => of.operands().for_each(|e| e.visit(expr)),
+            Stmt::Cooperative(of) => of.operands().for_each(|e| e.visit(expr)),
             Stmt::StoreTwo(_, at, words) => {
                 at.visit(expr);
                 words.iter().for_each(|e| e.visit(expr));

@@ -121,6 +121,7 @@ fn has(stmts: &[Stmt], wanted: impl Fn(&Stmt) -> bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::cooperative::Arrays;
 
     fn module(body: Vec<Stmt>) -> Module {
         let slot = |content| Slot { written: content == Content::Open, content, pieces: 1 };
@@ -134,6 +135,7 @@ mod tests {
             dependent: true,
             hands_over: false,
             shared_words: 0,
+            arrays: Arrays::default(),
             functions: Vec::new(),
             body,
         }

@@ -6,14 +6,16 @@
 //! Texts must be compiled with [`CUDA_OPTIONS`]: a multiplication and an addition are fused only
 //! where the program says `fma`. So bits follow the kernel's own order, and every architecture
 //! rounds alike, except in `expf`, `rsqrtf` and `quotient`: PTX leaves the last bits of the
-//! approximations behind them open. WGSL cannot promise that: there the driver decides whether `a * b + c` rounds once
-//! or twice.
+//! approximations behind them open. WGSL has no such options: there the driver may round `a * b + c` once or twice, unless the
+//! product is [`Fun::Rounded`].
 
+mod cooperative;
 mod warpgroup;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use crate::code::cooperative::{Cooperative, Operand};
 use crate::code::expr::{Expr, Fun};
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::{Stmt, visit};
@@ -279,6 +281,12 @@ impl Dialect for Cuda {
             turns |= matches!(stmt, Stmt::LoadMatrices { turned: true, .. });
             twos |= matches!(stmt, Stmt::StoreTwo(..));
             fours |= matches!(stmt, Stmt::StoreFour(..));
+            if let Stmt::Cooperative(of) = stmt {
+                multiplies_halves |= matches!(of, Cooperative::Multiply { .. });
+                turns |= matches!(of, Cooperative::Load { operand: Operand::ColumnsBeside, .. });
+                loads |= matches!(of, Cooperative::Load { operand: Operand::Rows | Operand::Columns, .. });
+                fours |= matches!(of, Cooperative::StoreHalves { .. });
+            }
             copies |= matches!(stmt, Stmt::Copy { .. });
             ends |= matches!(stmt, Stmt::EndCopies);
             if let Stmt::WaitCopies(groups) = stmt {
@@ -400,6 +408,7 @@ impl Dialect for Cuda {
         } else if module.shared_words > 0 {
             lines.push(format!("__shared__ __align__(16) unsigned int pool[{}];", module.shared_words));
         }
+        lines.extend(cooperative::arrays(module));
         lines.push("const unsigned int lane = threadIdx.x;".into());
         if module.uses_warpgroups() {
             lines.push(warpgroup::FIRST_UNIT.into());
@@ -445,6 +454,10 @@ impl Dialect for Cuda {
 
     fn warpgroup(&self, of: &Warpgroup, operands: &[String]) -> Option<String> {
         Some(warpgroup::text(of, operands))
+    }
+
+    fn cooperative(&self, of: &Cooperative, operands: &[String]) -> Vec<String> {
+        cooperative::text(of, operands)
     }
 
     fn store_two(&self, place: &str, words: &[String]) -> String {

@@ -133,6 +133,10 @@ impl Printer<'_> {
                 let operands: Vec<String> = of.operands().map(|e| self.expr(e)).collect();
                 self.dialect.warpgroup(of, &operands).into_iter().for_each(|line| self.line(&line));
             }
+            Stmt::Cooperative(of) => {
+                let operands: Vec<String> = of.operands().map(|e| self.expr(e)).collect();
+                self.dialect.cooperative(of, &operands).iter().for_each(|line| self.line(line));
+            }
             Stmt::StoreTwo(slot, at, words) => {
                 let text = self.dialect.store_two(&self.place(Some(*slot), at), &self.all(words));
                 self.line(&text);
@@ -188,6 +192,7 @@ impl Printer<'_> {
             Expr::Name(name) => name.to_string(),
             Expr::Word(slot, at) => self.word(*slot, at),
             Expr::Shared(at) => self.place(None, at),
+            Expr::Summed(at) => format!("floats[{}]", self.expr(at)),
             Expr::Four(slot, at) => self.four(*slot, at),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
             Expr::Early(from) if !self.dialect.keeps_loads() => self.expr(from),

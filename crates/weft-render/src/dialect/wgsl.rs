@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::code::cooperative::{Arrays, Cooperative, Operand, SIDE};
 use crate::code::expr::{Expr, Fun, Op};
 use crate::code::module::{Function, Module, Slot, Type, slots_of_fours, slots_of_halves};
 use crate::code::stmt::{Stmt, visit};
@@ -48,6 +49,9 @@ fn word_of_pieces(slot: usize, pieces: u32, piece_words: u32) -> String {
 impl Dialect for Wgsl {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
+        if module.arrays.fours > 0 {
+            out.push_str("enable f16;\nenable wgpu_cooperative_matrix;\n");
+        }
         let vectors = module.args_words / 4;
         let _ = writeln!(out, "@group(0) @binding(0) var<uniform> args: array<vec4<u32>, {vectors}>;");
         let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
@@ -72,6 +76,11 @@ impl Dialect for Wgsl {
         if module.shared_words > 0 {
             // Not vectors: on an NVIDIA GPU words of workgroup memory are loaded faster, also four of them one by one.
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
+        }
+        let Arrays { fours, floats } = module.arrays;
+        if fours > 0 {
+            let _ = writeln!(out, "var<workgroup> halves: array<vec4<f16>, {fours}>;");
+            let _ = writeln!(out, "var<workgroup> floats: array<f32, {floats}>;");
         }
         let (mut agrees, mut multiplies) = (false, false);
         visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
@@ -212,6 +221,44 @@ impl Dialect for Wgsl {
 
     fn barrier(&self) -> &'static str {
         "workgroupBarrier();"
+    }
+
+    fn cooperative(&self, of: &Cooperative, operands: &[String]) -> Vec<String> {
+        let place = |array: &str| format!("&{array}[{}]", operands.first().map_or("", String::as_str));
+        match of {
+            Cooperative::StoreHalves { at, .. } => {
+                let even = matches!(at, Expr::U32(_) | Expr::Name(_));
+                let four = |i: usize| {
+                    let at = match (i, even) {
+                        (0, _) => operands[0].clone(),
+                        (_, true) => format!("{} + 1u", operands[0]),
+                        (_, false) => format!("({}) + 1u", operands[0]),
+                    };
+                    let two = |word: &String| format!("unpack2x16float({word})");
+                    let words = [&operands[2 * i + 1], &operands[2 * i + 2]].map(two).join(", ");
+                    format!("halves[{at}] = vec4<f16>(vec4<f32>({words}));")
+                };
+                vec![four(0), four(1)]
+            }
+            Cooperative::Sums(name) => vec![format!("var {name} = coop_mat{SIDE}x{SIDE}<f32, C>();")],
+            Cooperative::Load { into, operand, stride, .. } => {
+                // A matrix lies by columns unless the name says that it is turned.
+                let (turned, role) = match operand {
+                    Operand::Rows => ("T", "A"),
+                    Operand::Columns => ("", "B"),
+                    Operand::ColumnsBeside => ("T", "B"),
+                };
+                let matrix = format!("coop_mat{SIDE}x{SIDE}<f16, {role}>");
+                vec![format!("let {into} = coopLoad{turned}<{matrix}>({}, {stride}u);", place("halves"))]
+            }
+            Cooperative::Multiply { sums, rows, columns } => {
+                vec![format!("{sums} = coopMultiplyAdd({rows}, {columns}, {sums});")]
+            }
+            Cooperative::Store { sums, stride, .. } => {
+                vec![format!("coopStoreT({sums}, {}, {stride}u);", place("floats"))]
+            }
+            Cooperative::SubgroupBarrier => vec!["subgroupBarrier();".into()],
+        }
     }
 
     fn uniform(&self, name: &str, value: &str) -> Vec<String> {

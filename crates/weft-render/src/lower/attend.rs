@@ -5,6 +5,7 @@
 //! second shader joins them, changes speed and no bit.
 
 pub(crate) mod context;
+pub(crate) mod cooperative;
 mod join;
 mod matrix;
 mod members;
@@ -21,11 +22,10 @@ use weft_kern::{Attend, Part};
 
 use crate::code::expr::Expr;
 use crate::lower::attend::context::{Context, knows_positions};
-use crate::lower::attend::shares::Shares;
 use crate::lower::attend::state::State;
 use crate::lower::attend::tile::Tile;
 use crate::lower::attend::walk::Walk;
-use crate::lower::sorted::Sorted;
+use crate::lower::pass::Pass;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -34,52 +34,11 @@ use crate::schedule::Split;
 /// Far more bytes than any workgroup memory: offsets below this cannot overflow.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// The part of a kernel that a shader computes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pass {
-    /// All of it.
-    Whole,
-    /// The result of each chunk, stored in a scratch slot from word `at` on.
-    Chunks { slot: usize, at: u32 },
-    /// The chunks' results, joined; they were computed for tiles of `rows` rows.
-    Join { slot: usize, at: u32, rows: u32 },
-    /// All of it, where workgroups share tiles evenly.
-    Shared(Shares),
-    /// Some columns of a product, stored in a scratch slot from word `at` on; the last workgroup of
-    /// a tile, by a counter of that slot, runs the row program.
-    Gather { slot: usize, at: u32, counter: u32 },
-    /// The order of rows that are sorted by their matrix.
-    Sort(Sorted),
-    /// Products of sorted rows.
-    Sorted(Sorted),
-    /// Products of sorted rows, the terms of weighted sums, stored in scratch memory.
-    Terms(Sorted),
-    /// All of it, with the terms of weighted sums from scratch memory.
-    Weighted(Sorted),
-}
-
-impl Pass {
-    /// For comments; empty where there is only one shader.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Pass::Whole => "",
-            Pass::Chunks { .. } => "; chunks",
-            Pass::Shared(_) => "; shared evenly",
-            Pass::Join { .. } => "; together",
-            Pass::Gather { .. } => "; gathered",
-            Pass::Sort(_) => "; rows sorted",
-            Pass::Sorted(_) => "; of sorted rows",
-            Pass::Terms(_) => "; terms of sorted rows",
-            Pass::Weighted(_) => "; terms added up",
-        }
-    }
-}
-
 /// Whether attention itself waits for the launch before this one.
 pub(crate) fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) -> bool {
     match pass {
         Pass::Join { .. } => knows_positions(w, attend),
-        _ => split.matrix,
+        _ => split.matrix && !w.cooperative,
     }
 }
 
@@ -102,6 +61,16 @@ pub(crate) fn attend(
     let [token, head] = &first[..] else {
         return Err(Why::Form("attends over rows that are not tokens × heads".into()));
     };
+    if let Pass::Queries(queries) = pass {
+        return cooperative::store_queries(w, (attend, place), &queries).map(|()| None);
+    }
+    if let Pass::Finish { slot, at } = pass {
+        w.wait();
+        return join::finish(w, place, (slot, at)).map(|at| Some((at, place.width())));
+    }
+    if w.cooperative && split.matrix && !matches!(pass, Pass::Join { .. }) {
+        return cooperative::write(w, (part, attend), place, split, pass).map(|()| None);
+    }
     if split.matrix && !matches!(pass, Pass::Join { .. }) {
         let chunks = match pass {
             Pass::Chunks { slot, at } => Some((slot, at)),

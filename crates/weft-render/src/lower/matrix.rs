@@ -18,10 +18,10 @@ use weft_kern::{Factor, Part, Pick, Product, View};
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
-use crate::lower::attend::Pass;
 use crate::lower::matrix::multiply::Multiply;
 use crate::lower::matrix::shape::{Shape, Task, alike, form};
 use crate::lower::panels;
+use crate::lower::pass::Pass;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::sorted::{self, Sorted};
 use crate::lower::space::{Place, Space};

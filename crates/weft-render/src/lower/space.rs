@@ -97,6 +97,11 @@ impl Space {
         Space { chunks: self.chunks.map(limited), ..self }
     }
 
+    /// The same, with one result for each row, whatever its positions.
+    pub(crate) fn joined(self) -> Space {
+        Space { chunks: None, ..self }
+    }
+
     /// The rows of a product that are sorted by their matrix, of which there are `matrices`: each row once for
     /// each of its `terms`, the last axis.
     pub(crate) fn sorted(

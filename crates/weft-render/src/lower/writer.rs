@@ -7,6 +7,7 @@ use weft_kern::{Format, Indexed, Kernel, ParamId, View};
 use weft_quant::GgmlType;
 
 use crate::code::builder::Builder;
+use crate::code::cooperative::Arrays;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::limits::Limits;
@@ -33,6 +34,10 @@ pub(crate) struct Writer<'k> {
     contents: &'k [Content],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
+    /// The arrays of the part's cooperative matrices, beside the pool.
+    pub(crate) arrays: Arrays,
+    /// Whether cooperative matrices compute attention on matrix units.
+    pub(crate) cooperative: bool,
     /// Whether the next stage of panels is loaded before this one is multiplied.
     pub(crate) panels_ahead: bool,
     /// Lanes that can exchange values: a power of two; 1 if none can.
@@ -134,6 +139,8 @@ impl<'k> Writer<'k> {
             contents,
             code,
             pool,
+            arrays: Arrays::default(),
+            cooperative: limits.cooperative,
             panels_ahead: limits.panels_ahead,
             subgroup,
             dot4: limits.dot4,

@@ -22,13 +22,13 @@ const MOST_SHARES: u32 = 4;
 
 /// Attention is spread if there are so many multiprocessors for each tile, and the results of chunks are no more words.
 const SPREAD_TILES: usize = 4;
-const MOST_SPREAD_WORDS: usize = 64 << 20;
+pub(crate) const MOST_SPREAD_WORDS: usize = 64 << 20;
 
 /// Rows of a tile of many tokens.
 const ROWS: u32 = 32;
 
 /// The fewest tokens whose rows share tiles.
-const MANY_TOKENS: usize = 128;
+pub(crate) const MANY_TOKENS: usize = 128;
 
 /// Most sums of values that a lane has.
 const MOST_SUMS: u32 = 128;

@@ -7,7 +7,7 @@ use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
 use crate::limits::Limits;
 use crate::schedule::{
-    MATRIX_COLUMNS, MATRIX_ROWS, PANEL_COLUMNS, PANEL_ROWS, Schedule, Split, attention, top,
+    MATRIX_COLUMNS, MATRIX_ROWS, PANEL_COLUMNS, PANEL_ROWS, Schedule, Split, attention, cooperative, top,
 };
 
 pub(crate) use crate::schedule::WARP;
@@ -53,7 +53,12 @@ fn part_of(
             "`{split}`: all numbers must be positive, and reduce a power of two up to {lanes}"
         ));
     }
-    let variables = if matches!(part.anchor, Anchor::Map | Anchor::Reduce) { 1 } else { rows };
+    let variables = match part.anchor {
+        Anchor::Map | Anchor::Reduce => 1,
+        // Its own check names the rows of tiles.
+        Anchor::Attend(_) if matrix && limits.cooperative => 1,
+        Anchor::Attend(_) | Anchor::Dot(_) => rows,
+    };
     if variables > MOST || upcast > MOST {
         return Err(format!("`{split}`: a lane can have {MOST} rows and columns at most"));
     }
@@ -68,6 +73,9 @@ fn part_of(
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
     }
     if let (true, Anchor::Attend(attend)) = (matrix, &part.anchor) {
+        if limits.cooperative {
+            return cooperative::check(kernel, part, attend, split, (lanes, limits));
+        }
         return attention::check(kernel, part, attend, split, (lanes, limits));
     }
     if matrix {

@@ -111,6 +111,8 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
         Split { panels: true, .. } => {
             Some(Split { rows: 1, along_first: false, upcast: 1, panels: false, ..*split })
         }
+        // The tiles of attention by cooperative matrices.
+        Split { rows: 48 | 80, matrix: true, .. } => Some(Split { rows: split.rows - 16, ..*split }),
         Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
         Split { width, .. } if cut && *width > 32 && width.is_multiple_of(64) => {
             Some(Split { width: width / 2, ..*split })

@@ -21,7 +21,9 @@ use crate::schedule::panels::with_panels;
 use crate::schedule::picks::Picks;
 use crate::schedule::tiles::tiled;
 use crate::schedule::tuned::TunedSchedules;
-use crate::schedule::{EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention};
+use crate::schedule::{
+    EARLY_REGISTERS, MATRIX_COLUMNS, MATRIX_ROWS, Schedule, Split, attention, cooperative,
+};
 use crate::shader::COUNTER_BYTES;
 
 /// The tokens of the longest step whose kernels are spread over one wave.
@@ -106,7 +108,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
                 *split = scored(kernel, attend, limits, schedule.lanes, *split);
                 *split = tiled(kernel, (part, attend), max, limits, schedule.lanes, *split).unwrap_or(*split);
             }
-            if let Some(matrix) = attention::on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
+            if let Some(matrix) = on_units(kernel, part, max, (schedule.lanes, limits), *split) {
                 *split = matrix;
             }
             if let Some(spread) = spread_over(kernel, part, max, limits, schedule.lanes, *split) {
@@ -130,7 +132,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             Anchor::Attend(attend) => {
                 let split = attention(part, attend, &rows, max, lanes);
                 let split = scored(kernel, attend, limits, number(lanes), split);
-                if let Some(matrix) = attention::on_matrix(kernel, part, max, limits, number(lanes), split) {
+                if let Some(matrix) = on_units(kernel, part, max, (number(lanes), limits), split) {
                     return matrix;
                 }
                 // More heads share keys where there are more tokens.
@@ -144,6 +146,20 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     let mut schedule = Schedule { lanes: number(lanes), parts: parts.collect() };
     widen(kernel, max, limits, &mut schedule);
     schedule
+}
+
+/// The split of attention on matrix units of either kind.
+fn on_units(
+    kernel: &Kernel,
+    part: &Part,
+    max: &Sizes,
+    (lanes, limits): (u32, &Limits),
+    split: Split,
+) -> Option<Split> {
+    match limits.cooperative {
+        true => cooperative::split(kernel, part, max, (lanes, limits), split),
+        false => attention::on_matrix(kernel, part, max, limits, lanes, split),
+    }
 }
 
 /// The schedule of a kernel of products on matrix units whose workgroups have few warps, each with two tiles of columns

@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 28] = [
+static ALL: [(Departure, Choice); 29] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -78,6 +78,10 @@ static ALL: [(Departure, Choice); 28] = [
     (
         named("attention.matrix=off", "No attention is computed by matrix units."),
         Choice::Gpu(|limits| limits.matrix_halves = false),
+    ),
+    (
+        named("attention.cooperative=off", "No attention is computed by cooperative matrices."),
+        Choice::Gpu(|limits| limits.cooperative = false),
     ),
     (
         named("attention.warpgroups=off", "No warps multiply matrices together, which changes no bit."),

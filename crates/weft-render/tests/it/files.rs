@@ -17,13 +17,14 @@ fn run(input: &str) -> String {
     let (header, text): (Vec<&str>, Vec<&str>) = input.lines().partition(|l| l.starts_with("test "));
     let words: Vec<&str> = header
         .first()
-        .expect("a line `test wgsl`, `test large`, `test apple` or `test cuda`")
+        .expect("a line `test wgsl`, `test large`, `test apple`, `test cooperative` or `test cuda`")
         .split_whitespace()
         .collect();
     let target = match words[..2] {
         ["test", "wgsl"] => adapters()[0].clone(),
         ["test", "large"] => adapters()[1].clone(),
         ["test", "apple"] => adapters()[3].clone(),
+        ["test", "cooperative"] => adapters()[4].clone(),
         ["test", "cuda"] => cuda::target(),
         _ => panic!("{words:?}"),
     };

@@ -6,8 +6,9 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 use weft_render::{Language, Limits, Shader, Target};
 
-/// Adapters of four kinds: a large card, the same if it were known to be large, the least that WebGPU promises, and Apple's.
-pub(super) fn adapters() -> [Target; 4] {
+/// Adapters of five kinds: a large card, the same if it were known to be large, the least that WebGPU promises, Apple's, and a large
+/// card with cooperative matrices.
+pub(super) fn adapters() -> [Target; 5] {
     let card = Limits {
         invocations: 1024,
         shared_bytes: 48 << 10,
@@ -20,7 +21,8 @@ pub(super) fn adapters() -> [Target; 4] {
         word_stores: true,
         ..Limits::webgpu()
     };
-    let all = [card.clone(), card.with_tiles(), Limits::webgpu(), Limits::apple()];
+    let cooperative = Limits { cooperative: true, ..card.clone().with_tiles() };
+    let all = [card.clone(), card.with_tiles(), Limits::webgpu(), Limits::apple(), cooperative];
     all.map(|limits| Target { language: Language::Wgsl, limits })
 }
 
@@ -34,12 +36,20 @@ pub(super) fn validate(shader: &Shader, target: &Target) {
     // What halves are unpacked with; every adapter of Vulkan and Metal has it.
     let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     capabilities.set(Capabilities::SUBGROUP, target.limits.subgroup.is_some());
+    let cooperates = Capabilities::COOPERATIVE_MATRIX
+        .union(Capabilities::SHADER_FLOAT16)
+        .union(Capabilities::SUBGROUP_BARRIER);
+    capabilities.set(cooperates, target.limits.cooperative);
     let info = match Validator::new(ValidationFlags::all(), capabilities).validate(&module) {
         Ok(info) => info,
         Err(error) => return fail("validation", error.emit_to_string(&shader.source)),
     };
     let shared = metal_shared_bytes(&module);
     assert!(shared <= target.limits.shared_bytes, "{}: {shared} bytes of memory in Metal", shader.name);
+    // Metal's matrices are smaller.
+    if shader.source.contains("coopLoad") {
+        return;
+    }
     // The language of macOS 12 and 26.
     for lang_version in [(2, 4), (4, 0)] {
         let options = metal_options(&module, lang_version);

@@ -20,6 +20,9 @@ const BATCH: u32 = 2 * WARP;
 /// Words that are loaded at once.
 const FOUR: u32 = 4;
 
+/// The weight of an old result that stays as it is.
+pub(super) const STAYS: f32 = -1.0;
+
 /// The weights of an old and a new result, relative to the larger of their largest scores.
 pub(super) struct Scaled {
     pub(super) top: Expr,
@@ -40,6 +43,26 @@ pub(super) fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
 /// `new · weight + old · weight`: written once, so that all ways to join chunks round alike.
 pub(super) fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
     Expr::call(Fun::Fma, [new, by.new.clone(), old * &by.old])
+}
+
+/// Joins a row's largest score and sum of weights to those before, and stores how to join its results: words of workgroup memory say
+/// where the largest scores, the sums of weights, and the weights of old and new results begin. A row that does not join stays.
+pub(super) fn join_row(
+    w: &mut Writer<'_>,
+    row: &Expr,
+    [tops, totals, old, new]: [u32; 4],
+    (top, total): (Expr, Expr),
+    joins: &Expr,
+) {
+    let [before, old_total] = [tops, totals].map(|at| w.load_shared(row + at));
+    let before = w.code.set("old_top", before);
+    let old_total = w.code.set("old_total", old_total);
+    let by = scaled(w, before.clone(), top);
+    let total = together(old_total.clone(), total, &by);
+    w.code.store_shared(row + totals, old_total.unless(joins, total).bits());
+    w.code.store_shared(row + tops, before.unless(joins, by.top).bits());
+    w.code.store_shared(row + old, Expr::F32(STAYS).unless(joins, by.old).bits());
+    w.code.store_shared(row + new, by.new.bits());
 }
 
 /// A sum of weights, inverted: each sum of values is multiplied by it. One division is enough for a row.
@@ -174,6 +197,25 @@ pub(super) fn join(
         })?;
         let inverse = inverse(w, total);
         w.code.store_shared(item + results, (sum * inverse).bits());
+        Ok(())
+    })?;
+    w.code.barrier();
+    Ok(results)
+}
+
+/// Divides results that were joined by the sums of their weights.
+pub(super) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
+    let (rows, width, cols) = (place.tile(), place.width(), place.cols());
+    let words = chunk_words(cols);
+    let results = w.pool.room(rows * width);
+    w.share(rows * width, |w, item| {
+        let row = w.code.set("h", &item / width);
+        let row = place.tile_number() * rows + row;
+        let from = w.code.set("put_at", row * words + at);
+        let [value, total] = [&place.column + &item % width + &from, from + cols]
+            .map(|at| w.code.set("put_down", Expr::Word(slot, at.into()).float()));
+        let inverse = inverse(w, total);
+        w.code.store_shared(item + results, (value * inverse).bits());
         Ok(())
     })?;
     w.code.barrier();

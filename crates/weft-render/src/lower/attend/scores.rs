@@ -2,7 +2,7 @@
 
 use crate::code::expr::{Expr, Fun};
 use crate::lower::attend::context::LOWEST;
-use crate::lower::attend::join::{scaled, together};
+use crate::lower::attend::join::join_row;
 use crate::lower::attend::members;
 use crate::lower::attend::units::{HALF, PAIR, Units, multiply};
 use crate::lower::reduce::{self, Fold};
@@ -11,8 +11,13 @@ use crate::refused::{Why, word};
 use crate::schedule::attention::{SEEKERS, STEP, Tile, UNIT_WORDS};
 use crate::schedule::{MATRIX_ROWS, WARP};
 
-/// The weight of an old result that stays as it is.
-pub(super) const STAYS: f32 = -1.0;
+/// The exponent of a row's largest value, as bits, and the power of two that brings it to 1.
+pub(super) fn power_of_two(w: &mut Writer<'_>, largest: &Expr) -> (Expr, Expr) {
+    let exponent = (largest & 0x7f80_0000u32).max(1u32 << 23).min(253u32 << 23);
+    let exponent = w.code.set("exponent", exponent);
+    let shrink = w.code.set("shrink", (Expr::U32(254 << 23) - &exponent).float());
+    (exponent, shrink)
+}
 
 impl Units<'_> {
     /// Stores the queries in workgroup memory, as halves. They are scaled by a power of two, so that halves can hold them.
@@ -50,10 +55,7 @@ impl Units<'_> {
                 loaded.push((four, values));
             }
             let largest = reduce::subgroups(w, Fold::Max, largest, lanes);
-            // Its exponent, and the power of two that brings it to 1.
-            let exponent = (largest & 0x7f80_0000u32).max(1u32 << 23).min(253u32 << 23);
-            let exponent = w.code.set("exponent", exponent);
-            let shrink = w.code.set("shrink", (Expr::U32(254 << 23) - &exponent).float());
+            let (exponent, shrink) = power_of_two(w, &largest);
             for (four, values) in loaded {
                 let values = values.map(|q| w.code.set("x", q.float() * &shrink));
                 let at = w.code.set("to", self.query_at(&row, &four));
@@ -198,15 +200,8 @@ impl Units<'_> {
                     joins = joins.both(&begin.less(start + chunk));
                 }
                 let joins = w.code.set("joins", joins);
-                let [before, old_total] = [self.tops, self.totals].map(|at| w.load_shared(&row + at));
-                let before = w.code.set("old_top", before);
-                let old_total = w.code.set("old_total", old_total);
-                let by = scaled(w, before.clone(), top);
-                let total = together(old_total.clone(), total, &by);
-                w.code.store_shared(&row + self.totals, old_total.unless(&joins, total).bits());
-                w.code.store_shared(&row + self.tops, before.unless(&joins, by.top).bits());
-                w.code.store_shared(&row + self.old, Expr::F32(STAYS).unless(&joins, by.old).bits());
-                w.code.store_shared(row + self.new, by.new.bits());
+                let kept = [self.tops, self.totals, self.old, self.new];
+                join_row(w, &row, kept, (top, total), &joins);
                 Ok(())
             })
         })?;

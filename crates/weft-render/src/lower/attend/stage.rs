@@ -1,11 +1,12 @@
 //! Chunks of the state in workgroup memory, for matrix units.
 
-use weft_kern::Cached;
+use weft_kern::{Attend, Cached};
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::attend::members;
 use crate::lower::attend::units::Units;
+use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::attention::{STEP, Tile, UNIT, UNIT_WORDS};
@@ -79,6 +80,20 @@ impl Copy {
     }
 }
 
+/// The first word of a tile's row 0 of a state of halves.
+pub(super) fn state_from(
+    w: &mut Writer<'_>,
+    (attend, place): (&Attend, &Place),
+    cached: &Cached,
+) -> Result<Expr, Why> {
+    let axes = members::axes(w, place, &Expr::U32(0));
+    let head = axes.get(1).cloned().unwrap_or(Expr::U32(0));
+    let group = head / word(attend.heads / attend.kv_heads.max(1))?;
+    let head = group * word(cached.head_stride / 2)? + word(cached.offset / 2)?;
+    let from = w.start(cached.param) + head;
+    Ok(w.code.set("state_at", from))
+}
+
 impl Units<'_> {
     /// Where position `start + lane` of a run is in the state. Positions beyond `end` are read as the last one, and those before
     /// `begin` as that; they get no weight.
@@ -141,12 +156,7 @@ impl Units<'_> {
 
     /// The first word of the tile's row 0 of the state.
     pub(super) fn state_from(&self, w: &mut Writer<'_>, cached: &Cached) -> Result<Expr, Why> {
-        let axes = members::axes(w, self.place, &Expr::U32(0));
-        let head = axes.get(1).cloned().unwrap_or(Expr::U32(0));
-        let group = head / word(self.attend.heads / self.attend.kv_heads.max(1))?;
-        let head = group * word(cached.head_stride / 2)? + word(cached.offset / 2)?;
-        let from = w.start(cached.param) + head;
-        Ok(w.code.set("from", from))
+        state_from(w, (self.attend, self.place), cached)
     }
 
     fn copy(

@@ -1,0 +1,74 @@
+//! Operations on cooperative matrices: 16 × 16 values that a warp holds together, whose place in its lanes is the driver's own
+//! (Vulkan's `VK_KHR_cooperative_matrix`).
+//!
+//! They are loaded from an array of halves in workgroup memory, and sums are stored to an array of floats there. Languages know
+//! neither as words, so both are apart from the pool. Places among halves are counted in *fours*, which are the elements of that array.
+
+use crate::code::expr::Expr;
+
+/// Rows, columns, and depth of a product.
+pub(crate) const SIDE: u32 = 16;
+
+/// Halves of an element of the array.
+pub(crate) const FOUR: u32 = 4;
+
+/// An operation. All lanes of a warp must get to each of them, and with the same places.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Cooperative {
+    /// Stores four words of two halves each, from an even number of fours on. This one is a lane's own.
+    StoreHalves { at: Expr, words: [Expr; 4] },
+    /// Declares sums, all of them 0.
+    Sums(String),
+    /// Loads halves that lie `stride` fours apart, an even number.
+    Load { into: String, operand: Operand, at: Expr, stride: u32 },
+    /// Adds the products of rows and columns to sums.
+    Multiply { sums: String, rows: String, columns: String },
+    /// Stores sums row by row, `stride` floats apart, a multiple of four.
+    Store { sums: String, at: Expr, stride: u32 },
+    /// Waits for all lanes of the warp. What they stored in workgroup memory is visible to each other then. naga names the memory of
+    /// subgroups alone in this barrier, so that rests on drivers, which keep a store before a load that may be of the same place.
+    SubgroupBarrier,
+}
+
+/// What is loaded of halves in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operand {
+    /// Rows, each of which lies side by side.
+    Rows,
+    /// Columns, each of which lies side by side.
+    Columns,
+    /// Columns, of which neighbours are side by side.
+    ColumnsBeside,
+}
+
+impl Cooperative {
+    /// All expressions, in the order in which they are printed.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &Expr> {
+        let (at, words): (Option<&Expr>, &[Expr]) = match self {
+            Cooperative::StoreHalves { at, words } => (Some(at), words),
+            Cooperative::Load { at, .. } | Cooperative::Store { at, .. } => (Some(at), &[]),
+            Cooperative::Sums(_) | Cooperative::Multiply { .. } | Cooperative::SubgroupBarrier => (None, &[]),
+        };
+        at.into_iter().chain(words)
+    }
+}
+
+/// The sizes of both arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Arrays {
+    /// Fours of halves.
+    pub(crate) fours: u32,
+    pub(crate) floats: u32,
+}
+
+impl Arrays {
+    /// Their bytes.
+    pub(crate) const fn bytes(self) -> u32 {
+        self.fours.saturating_mul(2 * FOUR).saturating_add(self.floats.saturating_mul(4))
+    }
+
+    /// Arrays that are large enough for either.
+    pub(crate) fn max(self, other: Arrays) -> Arrays {
+        Arrays { fours: self.fours.max(other.fours), floats: self.floats.max(other.floats) }
+    }
+}

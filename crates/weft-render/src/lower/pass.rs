@@ -1,0 +1,77 @@
+//! The shaders of a kernel, and what each of them does with a part.
+
+use crate::lower::attend::shares::Shares;
+use crate::lower::sorted::Sorted;
+
+/// A shader of a kernel. They run one after another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// Sorts rows by the matrix that they pick.
+    Sort,
+    /// Multiplies sorted rows, the terms of weighted sums.
+    Terms,
+    /// Converts the queries of attention.
+    Queries,
+    /// Does all the rest.
+    Main,
+    /// Joins the results of chunks, and goes on from there.
+    Join,
+}
+
+/// Where the queries of all rows are in scratch memory, and the factors of their scores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Queries {
+    pub(crate) slot: usize,
+    pub(crate) at: u32,
+    pub(crate) factors: u32,
+}
+
+/// The part of a kernel that a shader computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pass {
+    /// All of it.
+    Whole,
+    /// The result of each chunk, stored in a scratch slot from word `at` on.
+    Chunks { slot: usize, at: u32 },
+    /// The queries of attention by cooperative matrices, stored as halves.
+    Queries(Queries),
+    /// The chunks' results, joined by the workgroup that computes them, and stored as if each row had one chunk.
+    Joined { slot: usize, at: u32, queries: Option<Queries> },
+    /// The chunks' results, joined; they were computed for tiles of `rows` rows.
+    Join { slot: usize, at: u32, rows: u32 },
+    /// What is left to do with results that were joined.
+    Finish { slot: usize, at: u32 },
+    /// All of it, where workgroups share tiles evenly.
+    Shared(Shares),
+    /// Some columns of a product, stored in a scratch slot from word `at` on; the last workgroup of
+    /// a tile, by a counter of that slot, runs the row program.
+    Gather { slot: usize, at: u32, counter: u32 },
+    /// The order of rows that are sorted by their matrix.
+    Sort(Sorted),
+    /// Products of sorted rows.
+    Sorted(Sorted),
+    /// Products of sorted rows, the terms of weighted sums, stored in scratch memory.
+    Terms(Sorted),
+    /// All of it, with the terms of weighted sums from scratch memory.
+    Weighted(Sorted),
+}
+
+impl Pass {
+    /// For comments; empty where there is only one shader.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Pass::Whole => "",
+            Pass::Chunks { .. } => "; chunks",
+            Pass::Queries(_) => "; queries",
+            Pass::Joined { .. } => "; chunks joined",
+            Pass::Shared(_) => "; shared evenly",
+            Pass::Join { .. } => "; together",
+            Pass::Finish { .. } => "; finished",
+            Pass::Gather { .. } => "; gathered",
+            Pass::Sort(_) => "; rows sorted",
+            Pass::Sorted(_) => "; of sorted rows",
+            Pass::Terms(_) => "; terms of sorted rows",
+            Pass::Weighted(_) => "; terms added up",
+        }
+    }
+}
