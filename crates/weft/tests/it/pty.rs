@@ -81,6 +81,13 @@ impl Pty {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Types Ctrl-D at the next prompt. Before the prompt is there, the terminal would take it for the end of a line.
+    #[track_caller]
+    pub(crate) fn leave(&mut self) {
+        self.wait_for("> ");
+        self.send("\x04");
+    }
+
     /// Waits until a text appears after what was looked at before, and returns what came up to its end.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> String {

@@ -99,7 +99,7 @@ fn what_is_typed_during_a_reply_waits_for_the_prompt() {
     // Every line arrives, also those after the first.
     pty.wait_for("reply: ");
     pty.wait_for("\r\nBe brief.");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -115,7 +115,7 @@ fn ctrl_d_within_quotes_does_not_send() {
     pty.wait_for("was not sent");
     pty.send("/stats\r");
     pty.wait_for("there is no reply yet");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -130,7 +130,7 @@ fn a_pasted_text_of_several_lines_is_one_message() {
     pty.wait_for("> ");
     pty.send("/undo\r");
     pty.wait_for("removed \"one\\ntwo\"");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -142,7 +142,7 @@ fn tab_completes_commands() {
     let mut pty = start(SHORT);
     pty.send("/set tem\t0.25\r/set temperature\r");
     pty.wait_for("\r\n0.25\r\n");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -162,7 +162,7 @@ fn the_last_message_can_be_changed() {
     pty.wait_for("removed \"Hello again\"");
     pty.send("/undo\r");
     pty.wait_for("nothing to undo");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -183,7 +183,7 @@ fn an_abandoned_change_loses_nothing() {
     }
     pty.send("/undo\r");
     pty.wait_for("removed \"Hello\"");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -309,7 +309,7 @@ fn conversations_are_resumed() {
     greet(&mut pty);
     pty.send("/save trip\r");
     pty.wait_for("saved to");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
     let mut pty = start(&[SHORT, &["--resume"]].concat());
     pty.wait_for("Hello");
@@ -318,7 +318,7 @@ fn conversations_are_resumed() {
     pty.wait_for("trip ");
     pty.send("/undo\r");
     pty.wait_for("removed \"Hello\"");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
 
@@ -342,6 +342,6 @@ fn a_full_context_can_forget_the_oldest_messages() {
     pty.wait_for("> ");
     pty.send("/drop\r");
     pty.wait_for("forgot the oldest message");
-    pty.send("\x04");
+    pty.leave();
     assert_eq!(pty.end().0, Some(0));
 }
