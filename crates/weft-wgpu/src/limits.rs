@@ -137,4 +137,16 @@ mod tests {
             assert_eq!(of(&info, &limits, Features::empty()).subgroup, None, "{name} through {backend:?}");
         }
     }
+
+    #[test]
+    fn cooperative_matrices_need_vulkan_and_all_that_they_use() {
+        let (apple, limits, _) = apple();
+        let found =
+            |backend, features| of(&AdapterInfo { backend, ..apple.clone() }, &limits, features).cooperative;
+        assert!(found(Backend::Vulkan, COOPERATIVE));
+        assert!(!found(Backend::Metal, COOPERATIVE));
+        for needed in COOPERATIVE.iter() {
+            assert!(!found(Backend::Vulkan, COOPERATIVE - needed), "{needed:?}");
+        }
+    }
 }
