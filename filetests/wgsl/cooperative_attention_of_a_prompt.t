@@ -142,7 +142,6 @@ var<workgroup> agreed: vec4<u32>;
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
-  let hidden_zero = group.z;
   let p1 = args[0].z;
   let p2 = args[1].x;
   let p3 = args[1].z;
@@ -251,6 +250,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let i_17 = (row_7 % 20u) % 20u;
   let i_18 = min(i_16, sizes.x - 1u);
   let query_from = (i_18 * 20u + i_17) * 80u + (lane % 4u) * 4u + 0x14a000u;
+  let query_to = row_6 * 10u + (lane % 4u) * 2u;
   let row_8 = (lane / 4u) + 64u;
   let own_row_4 = min(row_8, 79u);
   let row_9 = (count - 1u - own_group) * 80u + own_row_4;
@@ -258,6 +258,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let i_20 = (row_9 % 20u) % 20u;
   let i_21 = min(i_19, sizes.x - 1u);
   let query_from_2 = (i_21 * 20u + i_20) * 80u + (lane % 4u) * 4u + 0x14a000u;
+  let query_to_2 = row_8 * 10u + (lane % 4u) * 2u;
   workgroupBarrier();
   for (var run = 0u; run < 5u; run += 1u) {
     var seen_by_run = 0u;
@@ -283,17 +284,15 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let b = lane / 4u;
       let key_from = pool[b] * 80u + (state_at + (lane % 4u) * 4u);
       let key_to = b * 10u + (lane % 4u) * 2u + 800u;
-      let query_to = (lane / 4u) * 10u + (lane % 4u) * 2u;
-      let query_to_2 = (lane / 4u) * 10u + (lane % 4u) * 2u + 640u;
-      let piece = b1[key_from / 4u];
-      let piece_2 = b6[query_from / 4u];
-      let piece_3 = b6[query_from_2 / 4u];
-      let piece_4 = b1[(key_from + 16u) / 4u];
-      let piece_5 = b6[(query_from + 16u) / 4u];
-      let piece_6 = b6[(query_from_2 + 16u) / 4u];
-      let piece_7 = b1[(key_from + 32u) / 4u];
-      let piece_8 = b6[(query_from + 32u) / 4u];
-      let piece_9 = b6[(query_from_2 + 32u) / 4u];
+      let piece = b6[query_from / 4u];
+      let piece_2 = b6[query_from_2 / 4u];
+      let piece_3 = b1[key_from / 4u];
+      let piece_4 = b6[(query_from + 16u) / 4u];
+      let piece_5 = b6[(query_from_2 + 16u) / 4u];
+      let piece_6 = b1[(key_from + 16u) / 4u];
+      let piece_7 = b6[(query_from + 32u) / 4u];
+      let piece_8 = b6[(query_from_2 + 32u) / 4u];
+      let piece_9 = b1[(key_from + 32u) / 4u];
       let first_row = min(((own_warp / 4u) % 2u) * 48u, 32u);
       let first_position = (own_warp % 4u) * 16u;
       let key_at = first_position * 10u + 800u;
@@ -301,18 +300,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       var sums = coop_mat16x16<f32, C>();
       var sums_2 = coop_mat16x16<f32, C>();
       var sums_3 = coop_mat16x16<f32, C>();
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece.x), unpack2x16float(piece.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece.z), unpack2x16float(piece.w)));
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.x), unpack2x16float(piece_2.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.z), unpack2x16float(piece_2.w)));
+      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece.x), unpack2x16float(piece.y)));
+      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece.z), unpack2x16float(piece.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.x), unpack2x16float(piece_3.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.z), unpack2x16float(piece_3.w)));
+        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.x), unpack2x16float(piece_2.y)));
+        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.z), unpack2x16float(piece_2.w)));
       }
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.x), unpack2x16float(piece_3.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.z), unpack2x16float(piece_3.w)));
       workgroupBarrier();
-      let piece_10 = b1[(key_from + 48u) / 4u];
-      let piece_11 = b6[(query_from + 48u) / 4u];
-      let piece_12 = b6[(query_from_2 + 48u) / 4u];
+      let piece_10 = b6[(query_from + 48u) / 4u];
+      let piece_11 = b6[(query_from_2 + 48u) / 4u];
+      let piece_12 = b1[(key_from + 48u) / 4u];
       let k = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
       sums = coopMultiplyAdd(q, k, sums);
@@ -328,18 +327,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_6 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_6, k_2, sums_3);
       workgroupBarrier();
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.x), unpack2x16float(piece_4.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.z), unpack2x16float(piece_4.w)));
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.x), unpack2x16float(piece_5.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.z), unpack2x16float(piece_5.w)));
+      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.x), unpack2x16float(piece_4.y)));
+      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.z), unpack2x16float(piece_4.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.x), unpack2x16float(piece_6.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.z), unpack2x16float(piece_6.w)));
+        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.x), unpack2x16float(piece_5.y)));
+        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.z), unpack2x16float(piece_5.w)));
       }
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.x), unpack2x16float(piece_6.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.z), unpack2x16float(piece_6.w)));
       workgroupBarrier();
-      let piece_13 = b1[(key_from + 64u) / 4u];
-      let piece_14 = b6[(query_from + 64u) / 4u];
-      let piece_15 = b6[(query_from_2 + 64u) / 4u];
+      let piece_13 = b6[(query_from + 64u) / 4u];
+      let piece_14 = b6[(query_from_2 + 64u) / 4u];
+      let piece_15 = b1[(key_from + 64u) / 4u];
       let k_3 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_7 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
       sums = coopMultiplyAdd(q_7, k_3, sums);
@@ -355,14 +354,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_12 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_12, k_4, sums_3);
       workgroupBarrier();
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.x), unpack2x16float(piece_7.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.z), unpack2x16float(piece_7.w)));
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.x), unpack2x16float(piece_8.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.z), unpack2x16float(piece_8.w)));
+      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.x), unpack2x16float(piece_7.y)));
+      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.z), unpack2x16float(piece_7.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.x), unpack2x16float(piece_9.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.z), unpack2x16float(piece_9.w)));
+        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.x), unpack2x16float(piece_8.y)));
+        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.z), unpack2x16float(piece_8.w)));
       }
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.x), unpack2x16float(piece_9.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.z), unpack2x16float(piece_9.w)));
       workgroupBarrier();
       let k_5 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_13 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
@@ -379,14 +378,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_18 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_18, k_6, sums_3);
       workgroupBarrier();
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.x), unpack2x16float(piece_10.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.z), unpack2x16float(piece_10.w)));
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.x), unpack2x16float(piece_11.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.z), unpack2x16float(piece_11.w)));
+      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.x), unpack2x16float(piece_10.y)));
+      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.z), unpack2x16float(piece_10.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.x), unpack2x16float(piece_12.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.z), unpack2x16float(piece_12.w)));
+        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.x), unpack2x16float(piece_11.y)));
+        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.z), unpack2x16float(piece_11.w)));
       }
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.x), unpack2x16float(piece_12.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.z), unpack2x16float(piece_12.w)));
       workgroupBarrier();
       let k_7 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_19 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
@@ -403,14 +402,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_24 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_24, k_8, sums_3);
       workgroupBarrier();
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.x), unpack2x16float(piece_13.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.z), unpack2x16float(piece_13.w)));
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.x), unpack2x16float(piece_14.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.z), unpack2x16float(piece_14.w)));
+      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.x), unpack2x16float(piece_13.y)));
+      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.z), unpack2x16float(piece_13.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.x), unpack2x16float(piece_15.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.z), unpack2x16float(piece_15.w)));
+        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.x), unpack2x16float(piece_14.y)));
+        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.z), unpack2x16float(piece_14.w)));
       }
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.x), unpack2x16float(piece_15.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.z), unpack2x16float(piece_15.w)));
       workgroupBarrier();
       let k_9 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_25 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
@@ -449,14 +448,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
           let factor = bitcast<f32>(pool[row_12 + 64u]);
           let from_score = row_12 * 68u + s * 8u;
           let first = chunk_start + s * 8u;
-          let score = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score] * factor) ^ hidden_zero), first < seen);
-          let score_2 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 1u] * factor) ^ hidden_zero), first + 1u < seen);
-          let score_3 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 2u] * factor) ^ hidden_zero), first + 2u < seen);
-          let score_4 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 3u] * factor) ^ hidden_zero), first + 3u < seen);
-          let score_5 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 4u] * factor) ^ hidden_zero), first + 4u < seen);
-          let score_6 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 5u] * factor) ^ hidden_zero), first + 5u < seen);
-          let score_7 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 6u] * factor) ^ hidden_zero), first + 6u < seen);
-          let score_8 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 7u] * factor) ^ hidden_zero), first + 7u < seen);
+          let score = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score] * factor) ^ group.z), first < seen);
+          let score_2 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 1u] * factor) ^ group.z), first + 1u < seen);
+          let score_3 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 2u] * factor) ^ group.z), first + 2u < seen);
+          let score_4 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 3u] * factor) ^ group.z), first + 3u < seen);
+          let score_5 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 4u] * factor) ^ group.z), first + 4u < seen);
+          let score_6 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 5u] * factor) ^ group.z), first + 5u < seen);
+          let score_7 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 6u] * factor) ^ group.z), first + 6u < seen);
+          let score_8 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 7u] * factor) ^ group.z), first + 7u < seen);
           let top = max(max(max(max(max(max(max(score, score_2), score_3), score_4), score_5), score_6), score_7), score_8);
           let other = subgroupShuffleXor(top, 1u);
           let both = max(top, other);
@@ -511,9 +510,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       var sums_6 = coop_mat16x16<f32, C>();
       var sums_7 = coop_mat16x16<f32, C>();
       var sums_8 = coop_mat16x16<f32, C>();
-      let value_to = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
-      halves[value_to] = vec4<f16>(vec4<f32>(unpack2x16float(value.x), unpack2x16float(value.y)));
-      halves[value_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value.z), unpack2x16float(value.w)));
+      let to_2 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
+      halves[to_2] = vec4<f16>(vec4<f32>(unpack2x16float(value.x), unpack2x16float(value.y)));
+      halves[to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value.z), unpack2x16float(value.w)));
       workgroupBarrier();
       let value_from_3 = pool[(lane / 16u) + 32u] * 80u + (state_at_2 + (((lane % 16u) / 2u) * 2u + ((lane % 16u) % 2u)) * 4u);
       let value_3 = b1[value_from_3 / 4u];
@@ -528,9 +527,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       sums_7 = coopMultiplyAdd(p_5, v, sums_7);
       let p_6 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1152u], 18u);
       sums_8 = coopMultiplyAdd(p_6, v, sums_8);
-      let value_to_2 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
-      halves[value_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.x), unpack2x16float(value_2.y)));
-      halves[value_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.z), unpack2x16float(value_2.w)));
+      let to_3 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
+      halves[to_3] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.x), unpack2x16float(value_2.y)));
+      halves[to_3 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.z), unpack2x16float(value_2.w)));
       workgroupBarrier();
       let value_from_4 = pool[(lane / 16u) + 48u] * 80u + (state_at_2 + (((lane % 16u) / 2u) * 2u + ((lane % 16u) % 2u)) * 4u);
       let value_4 = b1[value_from_4 / 4u];
@@ -545,9 +544,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       sums_7 = coopMultiplyAdd(p_10, v_2, sums_7);
       let p_11 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1156u], 18u);
       sums_8 = coopMultiplyAdd(p_11, v_2, sums_8);
-      let value_to_3 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
-      halves[value_to_3] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.x), unpack2x16float(value_3.y)));
-      halves[value_to_3 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.z), unpack2x16float(value_3.w)));
+      let to_4 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
+      halves[to_4] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.x), unpack2x16float(value_3.y)));
+      halves[to_4 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.z), unpack2x16float(value_3.w)));
       workgroupBarrier();
       let v_3 = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values], 34u);
       let p_12 = coopLoadT<coop_mat16x16<f16, A>>(&halves[8u], 18u);
@@ -560,9 +559,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       sums_7 = coopMultiplyAdd(p_15, v_3, sums_7);
       let p_16 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1160u], 18u);
       sums_8 = coopMultiplyAdd(p_16, v_3, sums_8);
-      let value_to_4 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
-      halves[value_to_4] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.x), unpack2x16float(value_4.y)));
-      halves[value_to_4 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.z), unpack2x16float(value_4.w)));
+      let to_5 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
+      halves[to_5] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.x), unpack2x16float(value_4.y)));
+      halves[to_5 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.z), unpack2x16float(value_4.w)));
       workgroupBarrier();
       let v_4 = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values + 544u], 34u);
       let p_17 = coopLoadT<coop_mat16x16<f16, A>>(&halves[12u], 18u);
@@ -956,9 +955,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let own_column_80 = own_warp * 16u + (own_lane % 16u);
   b6[(put_at + own_row_89 * 132u + own_column_80 + 10296u) / 4u][(put_at + own_row_89 * 132u + own_column_80 + 10296u) % 4u] = bitcast<u32>(joined_40);
   if (lane < 80u) {
-    let to_2 = lane * 132u + put_at + 128u;
-    b6[to_2 / 4u][to_2 % 4u] = pool[lane + 224u];
-    b6[(to_2 + 1u) / 4u][(to_2 + 1u) % 4u] = pool[lane + 144u];
+    let to_6 = lane * 132u + put_at + 128u;
+    b6[to_6 / 4u][to_6 % 4u] = pool[lane + 224u];
+    b6[(to_6 + 1u) / 4u][(to_6 + 1u) % 4u] = pool[lane + 144u];
   }
 }
 

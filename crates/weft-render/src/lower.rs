@@ -54,7 +54,7 @@ use crate::lower::space::Space;
 use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::{Why, too_much, word};
 use crate::schedule::check::check;
-use crate::schedule::cooperative::{cooperates, finds_queries};
+use crate::schedule::cooperative::{cooperates, is_large};
 use crate::schedule::heuristic::below;
 use crate::schedule::joining::joining;
 use crate::schedule::panels::beside_sums;
@@ -98,7 +98,7 @@ impl<'a> Job<'a> {
             picks.any(|picks| !terms || picks.terms.is_some())
         };
         let cooperates = |part: &Part, split: &Split| cooperates(part, split, self.limits);
-        let queries = self.parts().any(|(part, split)| cooperates(part, split) && finds_queries(split));
+        let queries = self.parts().any(|(part, split)| cooperates(part, split) && is_large(split.rows));
         let joins =
             self.parts().any(|(part, split)| split.spread && split.chunk > 0 || cooperates(part, split));
         let all = [

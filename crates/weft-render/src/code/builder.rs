@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::code::cooperative::Cooperative;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 
@@ -111,6 +112,12 @@ impl Builder {
     /// Stores a word in workgroup memory.
     pub(crate) fn store_shared(&mut self, at: Expr, word: Expr) {
         self.push(Stmt::StoreShared(at, word));
+    }
+
+    /// Stores four words of halves in workgroup memory, from an even number of fours on.
+    pub(crate) fn store_halves(&mut self, at: Expr, words: [Expr; 4]) {
+        let at = self.set("to", at);
+        self.push(Stmt::Cooperative(Cooperative::StoreHalves { at, words }));
     }
 
     /// Names the lane's words of four matrices of halves in workgroup memory. All lanes of a warp must

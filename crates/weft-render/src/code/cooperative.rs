@@ -15,7 +15,7 @@ pub(crate) const FOUR: u32 = 4;
 /// An operation. All lanes of a warp must get to each of them, and with the same places.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Cooperative {
-    /// Stores four words of two halves each, from an even number of fours on. This one is a lane's own.
+    /// Stores four words of two halves each, from a number of fours on that is even and named. This one is a lane's own.
     StoreHalves { at: Expr, words: [Expr; 4] },
     /// Declares sums, all of them 0.
     Sums(String),

@@ -115,11 +115,7 @@ impl Dialect for Wgsl {
     fn prelude(&self, module: &Module) -> Vec<String> {
         // No API promises which invocations form a subgroup, nor in what order, so lanes are
         // numbered by subgroup.
-        let lane = module.shuffles().then(|| "let lane = subgroup * size + member;".to_string());
-        // The number of the group along the third axis is 0, which no compiler knows: products that pass through an operation on
-        // bits are not fused.
-        let zero = module.calls(Fun::Rounded).then(|| "let hidden_zero = group.z;".to_string());
-        lane.into_iter().chain(zero).collect()
+        module.shuffles().then(|| "let lane = subgroup * size + member;".to_string()).into_iter().collect()
     }
 
     fn type_name(&self, ty: Type) -> &'static str {
@@ -211,7 +207,10 @@ impl Dialect for Wgsl {
             Fun::Select => "select",
             Fun::Half => return format!("unpack2x16float({}).x", args.join(", ")),
             Fun::PackHalves => return format!("pack2x16float(vec2<f32>({}))", args.join(", ")),
-            Fun::Rounded => return format!("bitcast<f32>(bitcast<u32>({}) ^ hidden_zero)", args.join(", ")),
+            // The group's number along the third axis is 0, which no compiler knows.
+            Fun::Rounded => {
+                return format!("bitcast<f32>(bitcast<u32>({}) ^ {})", args.join(", "), self.group(2));
+            }
             Fun::Dot4 if self.dot4 => "dot4I8Packed",
             Fun::Dot4 => "dot4",
             Fun::Shuffle => "subgroupShuffleXor",
@@ -226,19 +225,14 @@ impl Dialect for Wgsl {
     fn cooperative(&self, of: &Cooperative, operands: &[String]) -> Vec<String> {
         let place = |array: &str| format!("&{array}[{}]", operands.first().map_or("", String::as_str));
         match of {
-            Cooperative::StoreHalves { at, .. } => {
-                let even = matches!(at, Expr::U32(_) | Expr::Name(_));
-                let four = |i: usize| {
-                    let at = match (i, even) {
-                        (0, _) => operands[0].clone(),
-                        (_, true) => format!("{} + 1u", operands[0]),
-                        (_, false) => format!("({}) + 1u", operands[0]),
-                    };
-                    let two = |word: &String| format!("unpack2x16float({word})");
-                    let words = [&operands[2 * i + 1], &operands[2 * i + 2]].map(two).join(", ");
-                    format!("halves[{at}] = vec4<f16>(vec4<f32>({words}));")
+            Cooperative::StoreHalves { .. } => {
+                let four = |at: String, words: &[String]| {
+                    let words: Vec<String> =
+                        words.iter().map(|word| format!("unpack2x16float({word})")).collect();
+                    format!("halves[{at}] = vec4<f16>(vec4<f32>({}));", words.join(", "))
                 };
-                vec![four(0), four(1)]
+                let (at, words) = (&operands[0], &operands[1..]);
+                vec![four(at.clone(), &words[..2]), four(format!("{at} + 1u"), &words[2..])]
             }
             Cooperative::Sums(name) => vec![format!("var {name} = coop_mat{SIDE}x{SIDE}<f32, C>();")],
             Cooperative::Load { into, operand, stride, .. } => {

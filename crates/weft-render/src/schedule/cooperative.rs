@@ -58,9 +58,10 @@ pub(crate) fn cooperates(part: &Part, split: &Split, limits: &Limits) -> bool {
     limits.cooperative && split.matrix && matches!(part.anchor, Anchor::Attend(_))
 }
 
-/// Whether another shader stores a tile's queries in scratch memory, as halves: those of many rows don't fit in workgroup memory.
-pub(crate) const fn finds_queries(split: &Split) -> bool {
-    split.rows > FEW_ROWS
+/// Whether a tile of so many rows has several tokens. Then another shader stores its queries in scratch memory, as halves: they
+/// don't fit in workgroup memory.
+pub(crate) const fn is_large(rows: u32) -> bool {
+    rows > FEW_ROWS
 }
 
 impl Tile {
@@ -71,9 +72,9 @@ impl Tile {
         Tile { rows: split.rows.next_multiple_of(SIDE), k_len, cols: number(part.cols), piece }
     }
 
-    /// Whether its tokens may be several.
+    /// Whether it is [large](is_large).
     pub(crate) const fn is_large(&self) -> bool {
-        self.rows > FEW_ROWS
+        is_large(self.rows)
     }
 
     pub(crate) const fn pieces(&self) -> u32 {

@@ -25,7 +25,7 @@ pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
     match of {
         Cooperative::StoreHalves { .. } => {
             let (at, words) = (&operands[0], operands[1..].join(", "));
-            vec![format!("store_four(&halves[({at}) * 2u], {words});")]
+            vec![format!("store_four(&halves[{at} * 2u], {words});")]
         }
         Cooperative::Sums(name) => vec![format!("float {name}[{SUMS}] = {{}};")],
         Cooperative::Load { into, operand, stride, .. } => {

@@ -88,7 +88,7 @@ impl Cooperating<'_> {
             self.keep_positions(w, &context.bounds, &context.pages_at, (&start, &context.seen))?;
             w.code.barrier();
             // Keys are on their way while queries are converted.
-            let keys = self.keys_ahead(w, None)?;
+            let keys = self.keys_ahead(w, &[])?;
             self.queries(w)?;
             w.code.barrier();
             self.multiply_keys(w, keys)?;
@@ -125,7 +125,7 @@ impl Cooperating<'_> {
             Ok(())
         })?;
         let sums: Vec<Expr> = (0..self.sums()).map(|_| w.code.var("joined", 0.0f32)).collect();
-        let found = self.found(w)?;
+        let queries = self.query_units(w)?;
         w.code.barrier();
         let visit = |w: &mut Writer<'_>, run: &Expr| {
             let most = members.most_seen(w, run);
@@ -135,7 +135,7 @@ impl Cooperating<'_> {
             w.count("chunk_start", (0u32.into(), most.clone(), CHUNK), |w, start| {
                 self.keep_positions(w, &bounds, &pages_at, (&start, &most))?;
                 w.code.barrier();
-                let keys = self.keys_ahead(w, found.as_deref())?;
+                let keys = self.keys_ahead(w, &queries)?;
                 self.multiply_keys(w, keys)?;
                 let values = self.values_ahead(w)?;
                 let is_in = |row: &Expr| members.is_in(row, run);
@@ -143,9 +143,9 @@ impl Cooperating<'_> {
                 let mut weights = None;
                 self.multiply_values(w, values, |w, place, sum| {
                     // Matrices side by side have the same rows.
-                    let (_, by) = match weights.take() {
-                        Some((rows, by)) if rows == place.rows => (rows, by),
-                        _ => (place.rows, self.weights_of(w, place.rows)),
+                    let by = match weights.take() {
+                        Some((rows, by)) if rows == place.rows => by,
+                        _ => self.weights_of(w, place.rows),
                     };
                     self.join(w, &sums[place.number as usize], sum, &by[place.down as usize]);
                     weights = Some((place.rows, by));

@@ -1,13 +1,13 @@
 //! Where the queries and results of attention by cooperative matrices are in scratch memory, and what each shader does.
 
-use weft_kern::{Part, Sizes};
+use weft_kern::{Anchor, Part, Sizes};
 
 use crate::lower::attend::context::chunk_words;
 use crate::lower::pass::{Pass, Queries, Step};
 use crate::lower::space::Space;
 use crate::refused::{Why, too_much, word};
 use crate::schedule::Split;
-use crate::schedule::cooperative::{QUERY_ROWS, RESULT_ROWS, finds_queries};
+use crate::schedule::cooperative::{QUERY_ROWS, RESULT_ROWS, is_large};
 use crate::schedule::joining::joining;
 
 /// The places of a part's queries and results.
@@ -41,8 +41,8 @@ impl Placed {
         let whole = rows.next_multiple_of(u64::from(RESULT_ROWS));
         let results = if split.spread { space.chunk_rows(max) } else { whole };
         let at = room(results.saturating_mul(words))?;
-        let queries = match (&part.anchor, finds_queries(split)) {
-            (weft_kern::Anchor::Attend(attend), true) => {
+        let queries = match &part.anchor {
+            Anchor::Attend(attend) if is_large(split.rows) => {
                 let halves = u64::from(word(attend.k_len)? / 2);
                 let at = room(rows.saturating_mul(halves))?;
                 Some(Queries { slot, at, factors: room(rows)? })

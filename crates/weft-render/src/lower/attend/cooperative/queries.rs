@@ -2,7 +2,7 @@
 
 use weft_kern::Attend;
 
-use crate::code::cooperative::{Cooperative, SIDE};
+use crate::code::cooperative::SIDE;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::lower::attend::cooperative::Cooperating;
@@ -112,8 +112,7 @@ impl Cooperating<'_> {
             (self.attend, self.place),
             |w, row, unit, words| {
                 let at = row * self.tile.query_stride() + unit * 2u32 + self.tile.queries();
-                let at = w.code.set("to", at);
-                w.code.push(Stmt::Cooperative(Cooperative::StoreHalves { at, words }));
+                w.code.store_halves(at, words);
                 Ok(())
             },
             |w, row, factor| {

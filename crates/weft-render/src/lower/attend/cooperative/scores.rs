@@ -27,7 +27,8 @@ const ACROSS: u32 = CHUNK / SIDE;
 const DOWN: u32 = 2;
 
 /// What a lane loads of a piece: where from, where it stores it, and whether it does.
-struct Unit {
+#[derive(Clone)]
+pub(super) struct Unit {
     slot: usize,
     from: Expr,
     to: Expr,
@@ -53,7 +54,7 @@ impl Keys {
         let loaded = self.loaded.pop_front().unwrap_or_default();
         self.units.iter().zip(loaded).try_for_each(|(Unit { to, exists, .. }, words)| {
             w.when(exists.clone(), |w| {
-                w.code.push(Stmt::Cooperative(Cooperative::StoreHalves { at: to.clone(), words }));
+                w.code.store_halves(to.clone(), words);
                 Ok(())
             })
         })
@@ -61,17 +62,19 @@ impl Keys {
 }
 
 impl Cooperating<'_> {
-    /// Where the lane's units of the queries in scratch memory begin.
-    pub(super) fn found(&self, w: &mut Writer<'_>) -> Result<Option<Vec<Expr>>, Why> {
-        let Some(queries) = self.queries else { return Ok(None) };
+    /// The lane's units of queries; none if these are not in scratch memory.
+    pub(super) fn query_units(&self, w: &mut Writer<'_>) -> Result<Vec<Unit>, Why> {
+        let Some(queries) = self.queries else { return Ok(Vec::new()) };
         let words = word(self.attend.k_len)? / 2;
-        let found = self.units(self.tile.rows).map(|(row, unit, _)| {
+        let units = self.units(self.tile.rows).map(|(row, unit, exists)| {
             let row = w.code.set("row", row);
             let axes = members::axes(w, self.place, &row);
-            let from = self.place.row_number(&axes) * words + unit * UNIT_WORDS + queries.at;
-            w.code.set("query_from", from)
+            let from = self.place.row_number(&axes) * words + &unit * UNIT_WORDS + queries.at;
+            let from = w.code.set("query_from", from);
+            let to = row * self.tile.piece_stride() + unit * 2u32 + self.tile.queries();
+            Unit { slot: queries.slot, from, to: w.code.set("query_to", to), exists }
         });
-        Ok(Some(found.collect()))
+        Ok(units.collect())
     }
 
     /// The lane's units of a piece of so many rows: row, place in that, and whether there is one.
@@ -85,26 +88,20 @@ impl Cooperating<'_> {
         })
     }
 
-    /// Loads the first pieces of a chunk's keys, and of the queries if they are `found` in scratch memory.
-    pub(super) fn keys_ahead(&self, w: &mut Writer<'_>, found: Option<&[Expr]>) -> Result<Keys, Why> {
+    /// Loads the first pieces of a chunk's keys, and of the queries in scratch memory.
+    pub(super) fn keys_ahead(&self, w: &mut Writer<'_>, queries: &[Unit]) -> Result<Keys, Why> {
         let tile = self.tile;
         let stride = tile.piece_stride();
         let row_words = word(self.attend.k.row_stride / 2)?;
         let from = state_from(w, (self.attend, self.place), &self.attend.k)?;
         let slot = w.slot(self.attend.k.param);
-        let mut units: Vec<Unit> = Vec::new();
+        let mut units = queries.to_vec();
         for (b, unit, exists) in self.units(CHUNK) {
             let b = w.code.set("b", b);
             let row = Expr::Shared((&b + self.positions).into());
             let from = w.code.set("key_from", row * row_words + (&from + &unit * UNIT_WORDS));
             let to = w.code.set("key_to", b * stride + unit * 2u32 + tile.keys());
             units.push(Unit { slot, from, to, exists });
-        }
-        if let (Some(queries), Some(found)) = (self.queries, found) {
-            for ((row, unit, exists), from) in self.units(tile.rows).zip(found) {
-                let to = w.code.set("query_to", row * stride + unit * 2u32 + tile.queries());
-                units.push(Unit { slot: queries.slot, from: from.clone(), to, exists });
-            }
         }
         let mut keys = Keys { units, loaded: VecDeque::new() };
         let ahead = if tile.is_large() { AHEAD.min(tile.pieces()) } else { tile.pieces() };
@@ -218,8 +215,7 @@ impl Cooperating<'_> {
             let words = std::array::from_fn(|i| {
                 Expr::call(Fun::PackHalves, [weights[2 * i].clone(), weights[2 * i + 1].clone()])
             });
-            let at = w.code.set("to", &row * self.tile.weight_stride() + &s * 2u32);
-            w.code.push(Stmt::Cooperative(Cooperative::StoreHalves { at, words }));
+            w.code.store_halves(&row * self.tile.weight_stride() + &s * 2u32, words);
             let total = reduce::subgroups(w, Fold::Sum, total, SEEKERS);
             w.when(s.equal(0u32), |w| {
                 let Some(is_in) = is_in else {

@@ -136,8 +136,7 @@ impl Cooperating<'_> {
                 for ((row, _), words) in units {
                     let unit = Expr::Lane % (tile.pass_cols() / UNIT);
                     let at = row * stride + unit * UNIT_FOURS + (tile.values() + turn);
-                    let at = w.code.set("value_to", at);
-                    w.code.push(Stmt::Cooperative(Cooperative::StoreHalves { at, words }));
+                    w.code.store_halves(at, words);
                 }
                 w.code.barrier();
                 let next = number + values.loaded.len() as u32 + 1;
