@@ -33,6 +33,7 @@ fn dot4(a: u32, b: u32) -> f32 {
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
+  let hidden_zero = group.z;
   let p0 = args[0].x;
   let p1 = args[0].z;
   let p2 = args[1].x;
@@ -47,7 +48,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   pool[lane + 344u] = bitcast<u32>(v_2);
   workgroupBarrier();
   var total = 0.0f;
-  let v_3 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[lane + 88u]) * bitcast<f32>(pool[lane + 88u])) ^ group.z);
+  let v_3 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[lane + 88u]) * bitcast<f32>(pool[lane + 88u])) ^ hidden_zero);
   total = total + v_3;
   let other = subgroupShuffleXor(total, 1u);
   let both = total + other;
@@ -71,14 +72,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let v_5 = v_4 + 1e-5f;
   let v_6 = inverseSqrt(v_5);
   let word = min(lane, 63u);
-  let v_7 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 88u]) * v_6) ^ group.z);
-  let v_8 = bitcast<f32>(bitcast<u32>(v_7 * bitcast<f32>(pool[word * 4u + 344u])) ^ group.z);
-  let v_9 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 89u]) * v_6) ^ group.z);
-  let v_10 = bitcast<f32>(bitcast<u32>(v_9 * bitcast<f32>(pool[word * 4u + 345u])) ^ group.z);
-  let v_11 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 90u]) * v_6) ^ group.z);
-  let v_12 = bitcast<f32>(bitcast<u32>(v_11 * bitcast<f32>(pool[word * 4u + 346u])) ^ group.z);
-  let v_13 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 91u]) * v_6) ^ group.z);
-  let v_14 = bitcast<f32>(bitcast<u32>(v_13 * bitcast<f32>(pool[word * 4u + 347u])) ^ group.z);
+  let v_7 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 88u]) * v_6) ^ hidden_zero);
+  let v_8 = bitcast<f32>(bitcast<u32>(v_7 * bitcast<f32>(pool[word * 4u + 344u])) ^ hidden_zero);
+  let v_9 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 89u]) * v_6) ^ hidden_zero);
+  let v_10 = bitcast<f32>(bitcast<u32>(v_9 * bitcast<f32>(pool[word * 4u + 345u])) ^ hidden_zero);
+  let v_11 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 90u]) * v_6) ^ hidden_zero);
+  let v_12 = bitcast<f32>(bitcast<u32>(v_11 * bitcast<f32>(pool[word * 4u + 346u])) ^ hidden_zero);
+  let v_13 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 91u]) * v_6) ^ hidden_zero);
+  let v_14 = bitcast<f32>(bitcast<u32>(v_13 * bitcast<f32>(pool[word * 4u + 347u])) ^ hidden_zero);
   let mine = max(max(max(bitcast<u32>(v_8) & 0x7fffffffu, bitcast<u32>(v_10) & 0x7fffffffu), bitcast<u32>(v_12) & 0x7fffffffu), bitcast<u32>(v_14) & 0x7fffffffu);
   let other_6 = subgroupShuffleXor(mine, 1u);
   let both_6 = max(mine, other_6);

@@ -31,6 +31,7 @@ var<workgroup> agreed: vec4<u32>;
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
+  let hidden_zero = group.z;
   let p0 = args[0].x;
   let p1 = args[0].z;
   let p2 = args[1].x;
@@ -440,14 +441,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let factor = bitcast<f32>(pool[row_7 + 64u]);
       let from_score = row_7 * 68u + s_2 * 8u;
       let first = chunk_start + s_2 * 8u;
-      let score = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score] * factor) ^ group.z), first < seen);
-      let score_2 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 1u] * factor) ^ group.z), first + 1u < seen);
-      let score_3 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 2u] * factor) ^ group.z), first + 2u < seen);
-      let score_4 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 3u] * factor) ^ group.z), first + 3u < seen);
-      let score_5 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 4u] * factor) ^ group.z), first + 4u < seen);
-      let score_6 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 5u] * factor) ^ group.z), first + 5u < seen);
-      let score_7 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 6u] * factor) ^ group.z), first + 6u < seen);
-      let score_8 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 7u] * factor) ^ group.z), first + 7u < seen);
+      let score = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score] * factor) ^ hidden_zero), first < seen);
+      let score_2 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 1u] * factor) ^ hidden_zero), first + 1u < seen);
+      let score_3 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 2u] * factor) ^ hidden_zero), first + 2u < seen);
+      let score_4 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 3u] * factor) ^ hidden_zero), first + 3u < seen);
+      let score_5 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 4u] * factor) ^ hidden_zero), first + 4u < seen);
+      let score_6 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 5u] * factor) ^ hidden_zero), first + 5u < seen);
+      let score_7 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 6u] * factor) ^ hidden_zero), first + 6u < seen);
+      let score_8 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 7u] * factor) ^ hidden_zero), first + 7u < seen);
       let top = max(max(max(max(max(max(max(score, score_2), score_3), score_4), score_5), score_6), score_7), score_8);
       let other_5 = subgroupShuffleXor(top, 1u);
       let both_5 = max(top, other_5);

@@ -142,6 +142,7 @@ var<workgroup> agreed: vec4<u32>;
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
+  let hidden_zero = group.z;
   let p1 = args[0].z;
   let p2 = args[1].x;
   let p3 = args[1].z;
@@ -243,22 +244,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   var joined_38 = 0.0f;
   var joined_39 = 0.0f;
   var joined_40 = 0.0f;
-  let row_6 = lane / 4u;
-  let own_row_3 = min(row_6, 79u);
-  let row_7 = (count - 1u - own_group) * 80u + own_row_3;
-  let i_16 = row_7 / 20u;
-  let i_17 = (row_7 % 20u) % 20u;
+  let own_row_3 = min(lane / 4u, 79u);
+  let row_6 = (count - 1u - own_group) * 80u + own_row_3;
+  let i_16 = row_6 / 20u;
+  let i_17 = (row_6 % 20u) % 20u;
   let i_18 = min(i_16, sizes.x - 1u);
   let query_from = (i_18 * 20u + i_17) * 80u + (lane % 4u) * 4u + 0x14a000u;
-  let query_to = row_6 * 10u + (lane % 4u) * 2u;
-  let row_8 = (lane / 4u) + 64u;
-  let own_row_4 = min(row_8, 79u);
-  let row_9 = (count - 1u - own_group) * 80u + own_row_4;
-  let i_19 = row_9 / 20u;
-  let i_20 = (row_9 % 20u) % 20u;
+  let own_row_4 = min((lane / 4u) + 64u, 79u);
+  let row_7 = (count - 1u - own_group) * 80u + own_row_4;
+  let i_19 = row_7 / 20u;
+  let i_20 = (row_7 % 20u) % 20u;
   let i_21 = min(i_19, sizes.x - 1u);
   let query_from_2 = (i_21 * 20u + i_20) * 80u + (lane % 4u) * 4u + 0x14a000u;
-  let query_to_2 = row_8 * 10u + (lane % 4u) * 2u;
   workgroupBarrier();
   for (var run = 0u; run < 5u; run += 1u) {
     var seen_by_run = 0u;
@@ -276,23 +273,23 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         pool[lane] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
       }
       workgroupBarrier();
-      let row_10 = (count - 1u - own_group) * 80u;
-      let i_22 = row_10 / 20u;
-      let i_23 = (row_10 % 20u) % 20u;
+      let row_8 = (count - 1u - own_group) * 80u;
+      let i_22 = row_8 / 20u;
+      let i_23 = (row_8 % 20u) % 20u;
       let i_24 = min(i_22, sizes.x - 1u);
       let state_at = p1 + (i_23 / 20u) * 80u;
       let b = lane / 4u;
       let key_from = pool[b] * 80u + (state_at + (lane % 4u) * 4u);
       let key_to = b * 10u + (lane % 4u) * 2u + 800u;
-      let piece = b6[query_from / 4u];
-      let piece_2 = b6[query_from_2 / 4u];
-      let piece_3 = b1[key_from / 4u];
-      let piece_4 = b6[(query_from + 16u) / 4u];
-      let piece_5 = b6[(query_from_2 + 16u) / 4u];
-      let piece_6 = b1[(key_from + 16u) / 4u];
-      let piece_7 = b6[(query_from + 32u) / 4u];
-      let piece_8 = b6[(query_from_2 + 32u) / 4u];
-      let piece_9 = b1[(key_from + 32u) / 4u];
+      let piece = b1[key_from / 4u];
+      let piece_2 = b6[query_from / 4u];
+      let piece_3 = b6[query_from_2 / 4u];
+      let piece_4 = b1[(key_from + 16u) / 4u];
+      let piece_5 = b6[(query_from + 16u) / 4u];
+      let piece_6 = b6[(query_from_2 + 16u) / 4u];
+      let piece_7 = b1[(key_from + 32u) / 4u];
+      let piece_8 = b6[(query_from + 32u) / 4u];
+      let piece_9 = b6[(query_from_2 + 32u) / 4u];
       let first_row = min(((own_warp / 4u) % 2u) * 48u, 32u);
       let first_position = (own_warp % 4u) * 16u;
       let key_at = first_position * 10u + 800u;
@@ -300,18 +297,20 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       var sums = coop_mat16x16<f32, C>();
       var sums_2 = coop_mat16x16<f32, C>();
       var sums_3 = coop_mat16x16<f32, C>();
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece.x), unpack2x16float(piece.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece.z), unpack2x16float(piece.w)));
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece.x), unpack2x16float(piece.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece.z), unpack2x16float(piece.w)));
+      let to = (lane / 4u) * 10u + (lane % 4u) * 2u;
+      halves[to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.x), unpack2x16float(piece_2.y)));
+      halves[to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.z), unpack2x16float(piece_2.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.x), unpack2x16float(piece_2.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_2.z), unpack2x16float(piece_2.w)));
+        let to_2 = (lane / 4u) * 10u + (lane % 4u) * 2u + 640u;
+        halves[to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.x), unpack2x16float(piece_3.y)));
+        halves[to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.z), unpack2x16float(piece_3.w)));
       }
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.x), unpack2x16float(piece_3.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_3.z), unpack2x16float(piece_3.w)));
       workgroupBarrier();
-      let piece_10 = b6[(query_from + 48u) / 4u];
-      let piece_11 = b6[(query_from_2 + 48u) / 4u];
-      let piece_12 = b1[(key_from + 48u) / 4u];
+      let piece_10 = b1[(key_from + 48u) / 4u];
+      let piece_11 = b6[(query_from + 48u) / 4u];
+      let piece_12 = b6[(query_from_2 + 48u) / 4u];
       let k = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
       sums = coopMultiplyAdd(q, k, sums);
@@ -327,18 +326,20 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_6 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_6, k_2, sums_3);
       workgroupBarrier();
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.x), unpack2x16float(piece_4.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.z), unpack2x16float(piece_4.w)));
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.x), unpack2x16float(piece_4.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.z), unpack2x16float(piece_4.w)));
+      let to_3 = (lane / 4u) * 10u + (lane % 4u) * 2u;
+      halves[to_3] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.x), unpack2x16float(piece_5.y)));
+      halves[to_3 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.z), unpack2x16float(piece_5.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.x), unpack2x16float(piece_5.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_5.z), unpack2x16float(piece_5.w)));
+        let to_4 = (lane / 4u) * 10u + (lane % 4u) * 2u + 640u;
+        halves[to_4] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.x), unpack2x16float(piece_6.y)));
+        halves[to_4 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.z), unpack2x16float(piece_6.w)));
       }
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.x), unpack2x16float(piece_6.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_6.z), unpack2x16float(piece_6.w)));
       workgroupBarrier();
-      let piece_13 = b6[(query_from + 64u) / 4u];
-      let piece_14 = b6[(query_from_2 + 64u) / 4u];
-      let piece_15 = b1[(key_from + 64u) / 4u];
+      let piece_13 = b1[(key_from + 64u) / 4u];
+      let piece_14 = b6[(query_from + 64u) / 4u];
+      let piece_15 = b6[(query_from_2 + 64u) / 4u];
       let k_3 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_7 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
       sums = coopMultiplyAdd(q_7, k_3, sums);
@@ -354,14 +355,16 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_12 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_12, k_4, sums_3);
       workgroupBarrier();
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.x), unpack2x16float(piece_7.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.z), unpack2x16float(piece_7.w)));
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.x), unpack2x16float(piece_7.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.z), unpack2x16float(piece_7.w)));
+      let to_5 = (lane / 4u) * 10u + (lane % 4u) * 2u;
+      halves[to_5] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.x), unpack2x16float(piece_8.y)));
+      halves[to_5 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.z), unpack2x16float(piece_8.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.x), unpack2x16float(piece_8.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_8.z), unpack2x16float(piece_8.w)));
+        let to_6 = (lane / 4u) * 10u + (lane % 4u) * 2u + 640u;
+        halves[to_6] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.x), unpack2x16float(piece_9.y)));
+        halves[to_6 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.z), unpack2x16float(piece_9.w)));
       }
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.x), unpack2x16float(piece_9.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_9.z), unpack2x16float(piece_9.w)));
       workgroupBarrier();
       let k_5 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_13 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
@@ -378,14 +381,16 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_18 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_18, k_6, sums_3);
       workgroupBarrier();
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.x), unpack2x16float(piece_10.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.z), unpack2x16float(piece_10.w)));
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.x), unpack2x16float(piece_10.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.z), unpack2x16float(piece_10.w)));
+      let to_7 = (lane / 4u) * 10u + (lane % 4u) * 2u;
+      halves[to_7] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.x), unpack2x16float(piece_11.y)));
+      halves[to_7 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.z), unpack2x16float(piece_11.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.x), unpack2x16float(piece_11.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_11.z), unpack2x16float(piece_11.w)));
+        let to_8 = (lane / 4u) * 10u + (lane % 4u) * 2u + 640u;
+        halves[to_8] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.x), unpack2x16float(piece_12.y)));
+        halves[to_8 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.z), unpack2x16float(piece_12.w)));
       }
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.x), unpack2x16float(piece_12.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_12.z), unpack2x16float(piece_12.w)));
       workgroupBarrier();
       let k_7 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_19 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
@@ -402,14 +407,16 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let q_24 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
       sums_3 = coopMultiplyAdd(q_24, k_8, sums_3);
       workgroupBarrier();
-      halves[query_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.x), unpack2x16float(piece_13.y)));
-      halves[query_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.z), unpack2x16float(piece_13.w)));
+      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.x), unpack2x16float(piece_13.y)));
+      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.z), unpack2x16float(piece_13.w)));
+      let to_9 = (lane / 4u) * 10u + (lane % 4u) * 2u;
+      halves[to_9] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.x), unpack2x16float(piece_14.y)));
+      halves[to_9 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.z), unpack2x16float(piece_14.w)));
       if ((lane / 4u) + 64u < 80u) {
-        halves[query_to_2] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.x), unpack2x16float(piece_14.y)));
-        halves[query_to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_14.z), unpack2x16float(piece_14.w)));
+        let to_10 = (lane / 4u) * 10u + (lane % 4u) * 2u + 640u;
+        halves[to_10] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.x), unpack2x16float(piece_15.y)));
+        halves[to_10 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.z), unpack2x16float(piece_15.w)));
       }
-      halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.x), unpack2x16float(piece_15.y)));
-      halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_15.z), unpack2x16float(piece_15.w)));
       workgroupBarrier();
       let k_9 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_25 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
@@ -430,9 +437,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       coopStoreT(sums_2, &floats[score_at + 1088u], 68u);
       coopStoreT(sums_3, &floats[score_at + 2176u], 68u);
       workgroupBarrier();
-      let row_11 = (count - 1u - own_group) * 80u;
-      let i_25 = row_11 / 20u;
-      let i_26 = (row_11 % 20u) % 20u;
+      let row_9 = (count - 1u - own_group) * 80u;
+      let i_25 = row_9 / 20u;
+      let i_26 = (row_9 % 20u) % 20u;
       let i_27 = min(i_25, sizes.x - 1u);
       let state_at_2 = p1 + (i_26 / 20u) * 64u;
       let value_from = pool[lane / 16u] * 80u + (state_at_2 + (((lane % 16u) / 2u) * 2u + ((lane % 16u) % 2u)) * 4u);
@@ -442,20 +449,20 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       for (var time = 0u; time < 3u; time += 1u) {
         let c = time * 256u + lane;
         if (c < 640u) {
-          let row_12 = c / 8u;
+          let row_10 = c / 8u;
           let s = c % 8u;
-          let seen = pool[row_12 + 488u];
-          let factor = bitcast<f32>(pool[row_12 + 64u]);
-          let from_score = row_12 * 68u + s * 8u;
+          let seen = pool[row_10 + 488u];
+          let factor = bitcast<f32>(pool[row_10 + 64u]);
+          let from_score = row_10 * 68u + s * 8u;
           let first = chunk_start + s * 8u;
-          let score = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score] * factor) ^ group.z), first < seen);
-          let score_2 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 1u] * factor) ^ group.z), first + 1u < seen);
-          let score_3 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 2u] * factor) ^ group.z), first + 2u < seen);
-          let score_4 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 3u] * factor) ^ group.z), first + 3u < seen);
-          let score_5 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 4u] * factor) ^ group.z), first + 4u < seen);
-          let score_6 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 5u] * factor) ^ group.z), first + 5u < seen);
-          let score_7 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 6u] * factor) ^ group.z), first + 6u < seen);
-          let score_8 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 7u] * factor) ^ group.z), first + 7u < seen);
+          let score = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score] * factor) ^ hidden_zero), first < seen);
+          let score_2 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 1u] * factor) ^ hidden_zero), first + 1u < seen);
+          let score_3 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 2u] * factor) ^ hidden_zero), first + 2u < seen);
+          let score_4 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 3u] * factor) ^ hidden_zero), first + 3u < seen);
+          let score_5 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 4u] * factor) ^ hidden_zero), first + 4u < seen);
+          let score_6 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 5u] * factor) ^ hidden_zero), first + 5u < seen);
+          let score_7 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 6u] * factor) ^ hidden_zero), first + 6u < seen);
+          let score_8 = select(-2e38f, bitcast<f32>(bitcast<u32>(floats[from_score + 7u] * factor) ^ hidden_zero), first + 7u < seen);
           let top = max(max(max(max(max(max(max(score, score_2), score_3), score_4), score_5), score_6), score_7), score_8);
           let other = subgroupShuffleXor(top, 1u);
           let both = max(top, other);
@@ -480,9 +487,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
           total = total + weight_7;
           let weight_8 = exp(score_8 - both_3);
           total = total + weight_8;
-          let to = row_12 * 18u + s * 2u;
-          halves[to] = vec4<f16>(vec4<f32>(unpack2x16float(pack2x16float(vec2<f32>(weight, weight_2))), unpack2x16float(pack2x16float(vec2<f32>(weight_3, weight_4)))));
-          halves[to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(pack2x16float(vec2<f32>(weight_5, weight_6))), unpack2x16float(pack2x16float(vec2<f32>(weight_7, weight_8)))));
+          let to_11 = row_10 * 18u + s * 2u;
+          halves[to_11] = vec4<f16>(vec4<f32>(unpack2x16float(pack2x16float(vec2<f32>(weight, weight_2))), unpack2x16float(pack2x16float(vec2<f32>(weight_3, weight_4)))));
+          halves[to_11 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(pack2x16float(vec2<f32>(weight_5, weight_6))), unpack2x16float(pack2x16float(vec2<f32>(weight_7, weight_8)))));
           let other_4 = subgroupShuffleXor(total, 1u);
           let both_4 = total + other_4;
           let other_5 = subgroupShuffleXor(both_4, 2u);
@@ -490,16 +497,16 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
           let other_6 = subgroupShuffleXor(both_5, 4u);
           let both_6 = both_5 + other_6;
           if (s == 0u) {
-            let joins = pool[row_12 + 568u] == run && chunk_start < seen;
-            let old_top = bitcast<f32>(pool[row_12 + 144u]);
-            let old_total = bitcast<f32>(pool[row_12 + 224u]);
+            let joins = pool[row_10 + 568u] == run && chunk_start < seen;
+            let old_top = bitcast<f32>(pool[row_10 + 144u]);
+            let old_total = bitcast<f32>(pool[row_10 + 224u]);
             let new_top = max(old_top, both_3);
             let shrink = exp(old_top - new_top);
             let shrink_2 = exp(both_3 - new_top);
-            pool[row_12 + 224u] = bitcast<u32>(select(old_total, fma(both_6, shrink_2, old_total * shrink), joins));
-            pool[row_12 + 144u] = bitcast<u32>(select(old_top, new_top, joins));
-            pool[row_12 + 304u] = bitcast<u32>(select(-1.0f, shrink, joins));
-            pool[row_12 + 384u] = bitcast<u32>(shrink_2);
+            pool[row_10 + 224u] = bitcast<u32>(select(old_total, fma(both_6, shrink_2, old_total * shrink), joins));
+            pool[row_10 + 144u] = bitcast<u32>(select(old_top, new_top, joins));
+            pool[row_10 + 304u] = bitcast<u32>(select(-1.0f, shrink, joins));
+            pool[row_10 + 384u] = bitcast<u32>(shrink_2);
           }
         }
       }
@@ -510,9 +517,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       var sums_6 = coop_mat16x16<f32, C>();
       var sums_7 = coop_mat16x16<f32, C>();
       var sums_8 = coop_mat16x16<f32, C>();
-      let to_2 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
-      halves[to_2] = vec4<f16>(vec4<f32>(unpack2x16float(value.x), unpack2x16float(value.y)));
-      halves[to_2 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value.z), unpack2x16float(value.w)));
+      let to_12 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
+      halves[to_12] = vec4<f16>(vec4<f32>(unpack2x16float(value.x), unpack2x16float(value.y)));
+      halves[to_12 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value.z), unpack2x16float(value.w)));
       workgroupBarrier();
       let value_from_3 = pool[(lane / 16u) + 32u] * 80u + (state_at_2 + (((lane % 16u) / 2u) * 2u + ((lane % 16u) % 2u)) * 4u);
       let value_3 = b1[value_from_3 / 4u];
@@ -527,9 +534,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       sums_7 = coopMultiplyAdd(p_5, v, sums_7);
       let p_6 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1152u], 18u);
       sums_8 = coopMultiplyAdd(p_6, v, sums_8);
-      let to_3 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
-      halves[to_3] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.x), unpack2x16float(value_2.y)));
-      halves[to_3 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.z), unpack2x16float(value_2.w)));
+      let to_13 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
+      halves[to_13] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.x), unpack2x16float(value_2.y)));
+      halves[to_13 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.z), unpack2x16float(value_2.w)));
       workgroupBarrier();
       let value_from_4 = pool[(lane / 16u) + 48u] * 80u + (state_at_2 + (((lane % 16u) / 2u) * 2u + ((lane % 16u) % 2u)) * 4u);
       let value_4 = b1[value_from_4 / 4u];
@@ -544,9 +551,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       sums_7 = coopMultiplyAdd(p_10, v_2, sums_7);
       let p_11 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1156u], 18u);
       sums_8 = coopMultiplyAdd(p_11, v_2, sums_8);
-      let to_4 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
-      halves[to_4] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.x), unpack2x16float(value_3.y)));
-      halves[to_4 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.z), unpack2x16float(value_3.w)));
+      let to_14 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
+      halves[to_14] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.x), unpack2x16float(value_3.y)));
+      halves[to_14 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.z), unpack2x16float(value_3.w)));
       workgroupBarrier();
       let v_3 = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values], 34u);
       let p_12 = coopLoadT<coop_mat16x16<f16, A>>(&halves[8u], 18u);
@@ -559,9 +566,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       sums_7 = coopMultiplyAdd(p_15, v_3, sums_7);
       let p_16 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1160u], 18u);
       sums_8 = coopMultiplyAdd(p_16, v_3, sums_8);
-      let to_5 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
-      halves[to_5] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.x), unpack2x16float(value_4.y)));
-      halves[to_5 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.z), unpack2x16float(value_4.w)));
+      let to_15 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
+      halves[to_15] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.x), unpack2x16float(value_4.y)));
+      halves[to_15 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.z), unpack2x16float(value_4.w)));
       workgroupBarrier();
       let v_4 = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values + 544u], 34u);
       let p_17 = coopLoadT<coop_mat16x16<f16, A>>(&halves[12u], 18u);
@@ -955,9 +962,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let own_column_80 = own_warp * 16u + (own_lane % 16u);
   b6[(put_at + own_row_89 * 132u + own_column_80 + 10296u) / 4u][(put_at + own_row_89 * 132u + own_column_80 + 10296u) % 4u] = bitcast<u32>(joined_40);
   if (lane < 80u) {
-    let to_6 = lane * 132u + put_at + 128u;
-    b6[to_6 / 4u][to_6 % 4u] = pool[lane + 224u];
-    b6[(to_6 + 1u) / 4u][(to_6 + 1u) % 4u] = pool[lane + 144u];
+    let to_16 = lane * 132u + put_at + 128u;
+    b6[to_16 / 4u][to_16 % 4u] = pool[lane + 224u];
+    b6[(to_16 + 1u) / 4u][(to_16 + 1u) % 4u] = pool[lane + 144u];
   }
 }
 

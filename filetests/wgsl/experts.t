@@ -89,6 +89,7 @@ var<workgroup> pool: array<u32, 512>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
+  let hidden_zero = group.z;
   let p0 = args[0].x;
   let p1 = args[0].z;
   let p2 = args[1].x;
@@ -321,7 +322,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let v = bitcast<f32>(pool[lane]);
     let v_2 = (v / (exp(min(-(v), 80.0f)) + 1.0f));
     let v_3 = bitcast<f32>(pool[lane + 256u]);
-    let v_4 = bitcast<f32>(bitcast<u32>(v_2 * v_3) ^ group.z);
+    let v_4 = bitcast<f32>(bitcast<u32>(v_2 * v_3) ^ hidden_zero);
     b4[p4 + (i_3 * 6144u + i_4 * 1536u + column_3)] = bitcast<u32>(v_4);
   }
 }

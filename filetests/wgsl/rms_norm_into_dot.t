@@ -29,6 +29,7 @@ var<workgroup> pool: array<u32, 5064>;
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
+  let hidden_zero = group.z;
   let p0 = args[0].x;
   let p1 = args[0].z;
   let p2 = args[1].x;
@@ -48,7 +49,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   var total = 0.0f;
   for (var time_2 = 0u; time_2 < 8u; time_2 += 1u) {
     let c_2 = time_2 * 256u + lane;
-    let v_3 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[c_2 + 704u]) * bitcast<f32>(pool[c_2 + 704u])) ^ group.z);
+    let v_3 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[c_2 + 704u]) * bitcast<f32>(pool[c_2 + 704u])) ^ hidden_zero);
     total = total + v_3;
   }
   let other = subgroupShuffleXor(total, 1u);
@@ -74,14 +75,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let v_6 = inverseSqrt(v_5);
   for (var time_3 = 0u; time_3 < 2u; time_3 += 1u) {
     let word = time_3 * 256u + lane;
-    let v_7 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 704u]) * v_6) ^ group.z);
-    let v_8 = bitcast<f32>(bitcast<u32>(v_7 * bitcast<f32>(pool[word * 4u + 2752u])) ^ group.z);
-    let v_9 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 705u]) * v_6) ^ group.z);
-    let v_10 = bitcast<f32>(bitcast<u32>(v_9 * bitcast<f32>(pool[word * 4u + 2753u])) ^ group.z);
-    let v_11 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 706u]) * v_6) ^ group.z);
-    let v_12 = bitcast<f32>(bitcast<u32>(v_11 * bitcast<f32>(pool[word * 4u + 2754u])) ^ group.z);
-    let v_13 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 707u]) * v_6) ^ group.z);
-    let v_14 = bitcast<f32>(bitcast<u32>(v_13 * bitcast<f32>(pool[word * 4u + 2755u])) ^ group.z);
+    let v_7 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 704u]) * v_6) ^ hidden_zero);
+    let v_8 = bitcast<f32>(bitcast<u32>(v_7 * bitcast<f32>(pool[word * 4u + 2752u])) ^ hidden_zero);
+    let v_9 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 705u]) * v_6) ^ hidden_zero);
+    let v_10 = bitcast<f32>(bitcast<u32>(v_9 * bitcast<f32>(pool[word * 4u + 2753u])) ^ hidden_zero);
+    let v_11 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 706u]) * v_6) ^ hidden_zero);
+    let v_12 = bitcast<f32>(bitcast<u32>(v_11 * bitcast<f32>(pool[word * 4u + 2754u])) ^ hidden_zero);
+    let v_13 = bitcast<f32>(bitcast<u32>(bitcast<f32>(pool[word * 4u + 707u]) * v_6) ^ hidden_zero);
+    let v_14 = bitcast<f32>(bitcast<u32>(v_13 * bitcast<f32>(pool[word * 4u + 2755u])) ^ hidden_zero);
     let mine = max(max(max(bitcast<u32>(v_8) & 0x7fffffffu, bitcast<u32>(v_10) & 0x7fffffffu), bitcast<u32>(v_12) & 0x7fffffffu), bitcast<u32>(v_14) & 0x7fffffffu);
     let other_6 = subgroupShuffleXor(mine, 1u);
     let both_6 = max(mine, other_6);

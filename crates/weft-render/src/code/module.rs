@@ -85,9 +85,14 @@ impl Module {
 
     /// Whether lanes exchange values within subgroups.
     pub(crate) fn shuffles(&self) -> bool {
-        let mut shuffles = false;
-        visit(&self.body, &mut |_| {}, &mut |e| shuffles |= matches!(e, Expr::Call(Fun::Shuffle, _)));
-        shuffles
+        self.calls(Fun::Shuffle)
+    }
+
+    /// Whether its body calls a function.
+    pub(crate) fn calls(&self, fun: Fun) -> bool {
+        let mut calls = false;
+        visit(&self.body, &mut |_| {}, &mut |e| calls |= matches!(e, Expr::Call(other, _) if *other == fun));
+        calls
     }
 }
 

@@ -67,12 +67,12 @@ impl Cooperating<'_> {
         let Some(queries) = self.queries else { return Ok(Vec::new()) };
         let words = word(self.attend.k_len)? / 2;
         let units = self.units(self.tile.rows).map(|(row, unit, exists)| {
-            let row = w.code.set("row", row);
             let axes = members::axes(w, self.place, &row);
             let from = self.place.row_number(&axes) * words + &unit * UNIT_WORDS + queries.at;
             let from = w.code.set("query_from", from);
+            // Computed where it is used, since sums take most registers.
             let to = row * self.tile.piece_stride() + unit * 2u32 + self.tile.queries();
-            Unit { slot: queries.slot, from, to: w.code.set("query_to", to), exists }
+            Unit { slot: queries.slot, from, to, exists }
         });
         Ok(units.collect())
     }
@@ -95,7 +95,7 @@ impl Cooperating<'_> {
         let row_words = word(self.attend.k.row_stride / 2)?;
         let from = state_from(w, (self.attend, self.place), &self.attend.k)?;
         let slot = w.slot(self.attend.k.param);
-        let mut units = queries.to_vec();
+        let mut units = Vec::new();
         for (b, unit, exists) in self.units(CHUNK) {
             let b = w.code.set("b", b);
             let row = Expr::Shared((&b + self.positions).into());
@@ -103,6 +103,7 @@ impl Cooperating<'_> {
             let to = w.code.set("key_to", b * stride + unit * 2u32 + tile.keys());
             units.push(Unit { slot, from, to, exists });
         }
+        units.extend_from_slice(queries);
         let mut keys = Keys { units, loaded: VecDeque::new() };
         let ahead = if tile.is_large() { AHEAD.min(tile.pieces()) } else { tile.pieces() };
         (0..ahead).for_each(|number| keys.load(w, number * tile.piece / 2));
