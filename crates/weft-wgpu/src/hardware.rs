@@ -5,6 +5,7 @@
 
 use weft_device::{DeviceKind, Hardware};
 use weft_kern::Machine;
+use weft_render::STEPS_OF_WAVES;
 
 use crate::adapter::Adapter;
 
@@ -26,7 +27,8 @@ pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
         // Software computes in the host's memory.
         distant: !matches!(adapter.kind(), DeviceKind::Software | DeviceKind::Processor),
         batch: if has_time_limit(adapter.kind()) { SHORT_BATCH } else { Hardware::BATCH },
-        steps: Hardware::STEPS,
+        // Where schedules fill the GPU exactly, those for many tokens are bad for a few.
+        steps: if adapter.limits().processors > 0 { &STEPS_OF_WAVES } else { Hardware::STEPS },
     }
 }
 

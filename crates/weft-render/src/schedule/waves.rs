@@ -29,6 +29,9 @@ use crate::shader::COUNTER_BYTES;
 /// The tokens of the longest step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
 
+/// The same where longer steps have no matrix units.
+const FEW_WITHOUT_MATRIX: usize = 16;
+
 /// The most tokens of short steps that should have programs of their own: in steps of one wave, two tokens take half of the
 /// time of eight.
 pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
@@ -78,7 +81,12 @@ const MOST_SUMS: usize = 32;
 /// with so many workgroups for each.
 const WAVES: usize = 8;
 
-/// Such products of at least so many rows have so many columns for each lane, at most.
+/// Without matrix units, rows that pick their matrices have at most so many workgroups for each multiprocessor, unless that
+/// takes more passes.
+const PICKED_WAVES: usize = 4;
+const PICKED_PASSES: usize = 4;
+
+/// Products in several passes, of at least so many rows, have so many columns for each lane, at most.
 const SEVERAL_ROWS: u32 = 4;
 const MOST_COLUMNS: usize = 4;
 
@@ -98,7 +106,8 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
         return heuristic::choose(kernel, max, limits, tuned);
     }
     let reduce = |part: &Part| Some(tuned(part).unwrap_or_else(|| shares(kernel, part.products(), limits)));
-    if max.tokens > FEW_TOKENS {
+    let few = if limits.matrix { FEW_TOKENS } else { FEW_WITHOUT_MATRIX };
+    if max.tokens > few {
         let mut schedule = heuristic::choose(kernel, max, limits, reduce);
         if let Some(narrow) = narrow(kernel, max, limits, &schedule) {
             return narrow;
@@ -110,6 +119,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             }
             if let Some(matrix) = on_units(kernel, part, max, (schedule.lanes, limits), *split) {
                 *split = matrix;
+            }
+            if let Some(whole) = of_whole_rows(kernel, part, max, (schedule.lanes, limits), *split) {
+                *split = whole;
             }
             if let Some(spread) = spread_over(kernel, part, max, limits, schedule.lanes, *split) {
                 *split = spread;
@@ -302,6 +314,21 @@ pub(crate) fn without_sums(part: &Part, max: &Sizes, limits: &Limits, lanes: u32
     chosen
 }
 
+/// The split of a product whose row program needs whole rows, where there are no matrix units: as in short steps. The order
+/// of sums stays.
+fn of_whole_rows(
+    kernel: &Kernel,
+    part: &Part,
+    max: &Sizes,
+    (lanes, limits): (u32, &Limits),
+    split: Split,
+) -> Option<Split> {
+    let Anchor::Dot(products) = &part.anchor else { return None };
+    let columns = Columns::new(kernel, part, products, lanes as usize, split.reduce as usize, limits);
+    let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
+    (!limits.matrix && !columns.apart).then(|| columns.split(part, &rows, limits))
+}
+
 /// The split of a product whose row program needs whole rows, and whose weights are worth spreading over workgroups. The
 /// order of sums stays.
 fn spread_over(
@@ -441,7 +468,12 @@ impl Columns {
     fn split(&self, part: &Part, rows: &[usize], limits: &Limits) -> Split {
         let Columns { across, reduce, unit, .. } = *self;
         let products = part.products();
-        let rows_of = tile(products, rows);
+        let mut rows_of = tile(products, rows);
+        // Without matrix units, a lane has its rows one after another.
+        let all = rows.first().is_some_and(|first| *first == rows_of.rows as usize);
+        if !limits.matrix && all && rows_of.rows > SEVERAL_ROWS {
+            rows_of.rows /= 2;
+        }
         let sums = rows_of.rows as usize * products.len();
         let most = self.most.min(below((MOST_SUMS / sums).max(1)));
         let split = |width: usize, upcast: usize, spread: bool| Split {
@@ -473,6 +505,11 @@ impl Columns {
         }
         let mut width = across.max(unit).min(part.cols);
         while groups(width) > processors && 2 * width <= widest.min(part.cols) {
+            width *= 2;
+        }
+        // Each workgroup rounds its row for itself.
+        let passes = |width: usize| width <= PICKED_PASSES * widest && width <= part.cols;
+        while !one && !limits.matrix && groups(width) > PICKED_WAVES * processors && passes(2 * width) {
             width *= 2;
         }
         split(width, width.div_ceil(across).min(most), false)

@@ -93,6 +93,40 @@ fn prompts_multiply_from_panels() {
     assert_eq!([" panels", "; rows sorted"].map(|mark| parts(512, &card, mark)), [0, 0]);
 }
 
+/// The products of a few replies by a large GPU without matrix units: rows, and columns of a workgroup and of a lane.
+#[test]
+fn a_few_replies_have_schedules_of_their_own() {
+    let [_, large, ..] = adapters();
+    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let splits = |tokens: usize| {
+        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
+        let texts = plan.calls.iter().enumerate().flat_map(|(at, call)| {
+            render(&plan.kernels[call.kernel], &slots(&plan, at, false), &max, &large).unwrap()
+        });
+        let heads: Vec<String> =
+            texts.map(|shader| shader.source.lines().next().unwrap().to_string()).collect();
+        let of = |name: &str| {
+            let named = heads.iter().find_map(|head| head.strip_prefix("// ")?.strip_prefix(name));
+            named.unwrap_or_else(|| panic!("no {name} in {heads:#?}")).trim_start_matches(": ").to_string()
+        };
+        ["dot_2048x5120_q4_0", "dot_1536x2048_q4_0&dot_1536x2048_q4_0+1"].map(of)
+    };
+    // Eight rows, one after another in each lane, are fewer workgroups than are worth it if they are all there are. The router
+    // needs a whole row of 64 scores, so that its workgroups are as many as tiles of rows.
+    let expected = [
+        (1, "lanes 512; rows 1 width 16 reduce 32 upcast 1"),
+        (8, "lanes 512; rows 4 width 32 reduce 32 upcast 2"),
+        (16, "lanes 512; rows 8 width 32 reduce 32 upcast 2"),
+        (64, "lanes 256; rows 8 width 16 reduce 32 upcast 2"),
+    ];
+    for (tokens, of_output) in expected {
+        let [output, router] = splits(tokens);
+        assert_eq!(output, of_output, "{tokens} tokens");
+        assert!(router.contains("; rows 1 width 64 reduce 64 upcast 4; "), "{tokens} tokens: {router}");
+    }
+}
+
 /// Weights that are larger than a binding are several bindings, in all kernels that read weights.
 #[test]
 fn kernels_of_weights_in_pieces() {
