@@ -2,35 +2,47 @@
 
 /// Makes a test of every function in [`suite`](crate::suite), in modules of the same names. The argument is a function
 /// that opens a device. It gets the test's name, and returns `None` if the test is to be skipped.
+///
+/// Where there are two kinds of a slow device, `first` and `second` say which of them this is: each ignores some of the slow
+/// tests, and none is ignored by both. `.ci/run full` runs all.
 #[macro_export]
 macro_rules! device_tests {
     ($open:path) => {
+        $crate::device_tests! { $open, [] [] }
+    };
+    ($open:path, first) => {
+        $crate::device_tests! { $open, [#[ignore = "slow"]] [] }
+    };
+    ($open:path, second) => {
+        $crate::device_tests! { $open, [] [#[ignore = "slow"]] }
+    };
+    ($open:path, [$($of_second:tt)*] [$($of_first:tt)*]) => {
         $crate::device_tests! { $open:
             attend {
-                latent_and_grouped,
+                $($of_second)* latent_and_grouped,
                 tokens_have_the_bits_that_they_have_alone,
                 prompts_and_replies,
                 prompts_in_whole_blocks,
-                every_layout,
-                many_heads_together,
-                windows_and_sinks,
+                $($of_first)* every_layout,
+                $($of_second)* many_heads_together,
+                $($of_second)* windows_and_sinks,
                 wild_positions,
             }
             dot {
-                every_format,
+                $($of_second)* every_format,
                 transposed,
                 rows_have_the_bits_that_they_have_alone,
                 every_layout,
-                gate_and_up_of_picked_matrices,
-                sums_over_experts_beside_a_product_and_a_residual,
-                a_router_beside_a_rotated_projection_over_a_norm,
+                $($of_first)* gate_and_up_of_picked_matrices,
+                $($of_first)* sums_over_experts_beside_a_product_and_a_residual,
+                $($of_second)* a_router_beside_a_rotated_projection_over_a_norm,
                 parts_of_weights_and_rows,
                 wild_numbers,
             }
             many {
-                of_one_matrix_or_one_per_head,
-                of_picked_matrices,
-                of_sums_over_experts,
+                $($of_first)* of_one_matrix_or_one_per_head,
+                $($of_first)* of_picked_matrices,
+                $($of_first)* of_sums_over_experts,
             }
             promises {
                 memory_is_zero_and_keeps_what_is_written_at_any_offset,
@@ -40,7 +52,7 @@ macro_rules! device_tests {
                 a_rewound_device_has_forgotten,
             }
             random {
-                random_kernels,
+                $($of_first)* random_kernels,
             }
             rows {
                 every_function_and_format,
@@ -57,9 +69,10 @@ macro_rules! device_tests {
             }
         }
     };
-    ($open:path: $($module:ident { $($test:ident,)* })*) => {
+    ($open:path: $($module:ident { $($(#[$ignored:meta])* $test:ident,)* })*) => {
         $(mod $module {
             $(#[test]
+            $(#[$ignored])*
             fn $test() {
                 if let Some(mut device) = $open(concat!(stringify!($module), "::", stringify!($test))) {
                     $crate::suite::$module::$test(&mut device);

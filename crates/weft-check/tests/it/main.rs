@@ -9,6 +9,7 @@ use weft_check::Emulator;
 
 /// Workgroups share tiles of attention where there are more than multiprocessors: none begins or ends with a tile here.
 #[test]
+#[ignore = "slow"]
 fn few_processors_share_the_tiles_of_prompts() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
     for processors in [1, 3, 4] {
@@ -39,6 +40,7 @@ mod cooperative {
 
     /// How a tile's rows are chosen, and whether chunks are spread, changes no bit.
     #[test]
+    #[ignore = "slow"]
     fn layouts_of_attention() {
         super::units::layouts_of_cooperative_matrices(device("layouts of cooperative matrices"));
     }

@@ -10,6 +10,7 @@ use crate::device;
 
 /// How a tile's rows are chosen, how many warps it has and whether chunks are spread changes no bit.
 #[test]
+#[ignore = "slow"]
 fn layouts_of_attention_on_matrix_units() {
     let Some(mut device) = device("layouts_of_attention_on_matrix_units") else { return };
     let mut random = Random::new(1);

@@ -29,6 +29,7 @@ fn threads_and_chunks_change_nothing() {
 
 /// While other programs want the cores, steps are computed on fewer threads than a moment ago.
 #[test]
+#[ignore = "slow"]
 fn steps_on_different_numbers_of_threads_change_nothing() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);

@@ -175,6 +175,7 @@ fn printed_wgsl_can_be_given() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn printed_cuda_can_be_given() {
     printed_texts_give_the_same_bits(On::Emulator);
 }

@@ -62,6 +62,7 @@ fn an_8_bit_cache_at_most_doubles_the_loss() {
 }
 
 #[test]
+#[ignore = "slow"]
 fn switching_any_decision_keeps_the_accuracy() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);

@@ -368,6 +368,7 @@ fn predictions_on_a_gpu() {
 
 /// CUDA texts, on the CPU.
 #[test]
+#[ignore = "slow"]
 fn predictions_of_emulated_cuda() {
     let model = Predicting::new("emulator");
     let emulator = || Emulator::for_test("mtp", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator"));

@@ -123,6 +123,7 @@ fn bits_on_cuda(fixture: &Fixture, folder: &Folder) -> Option<Vec<u32>> {
 }
 
 #[test]
+#[ignore = "slow"]
 fn cuda_texts_read_packed_models() {
     let folder = Folder::new("packed-cuda");
     let name = "glm-tiny-q4_k_m";

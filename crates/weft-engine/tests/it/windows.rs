@@ -263,6 +263,7 @@ fn sequences_by_hand_are_refused_when_pages_run_out() {
 
 /// The same on a GPU.
 #[test]
+#[ignore = "slow"]
 fn bits_on_a_gpu_are_those_of_a_whole_cache() {
     for name in FIXTURES {
         let fixture = Fixture::load(name);

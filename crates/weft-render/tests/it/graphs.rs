@@ -35,8 +35,21 @@ pub(super) fn file_tests() -> Vec<Arc<Graph>> {
     graphs
 }
 
-/// The distinct graphs of all fixtures, each fixture with a KV cache of another format, and that of candidates.
+/// Fixtures that between them have each kind of attention and of experts.
+const SOME: [&str; 5] =
+    ["ds2-tiny-q4_0", "gemma3-odd-q8_0", "glm-tiny-q4_k_m", "gpt-oss-tiny-mxfp4", "qwen3moe-tiny-q4_k_m"];
+
+/// The distinct graphs of some fixtures, each fixture with a KV cache of another format, and that of candidates.
+pub(super) fn some_fixtures() -> Vec<Arc<Graph>> {
+    graphs_of(|name| SOME.contains(&name))
+}
+
+/// Those of all fixtures.
 pub(super) fn fixtures() -> Vec<Arc<Graph>> {
+    graphs_of(|_| true)
+}
+
+fn graphs_of(is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<Graph>> {
     let types = [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0];
     let entries = std::fs::read_dir(root("fixtures")).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<PathBuf> =
@@ -45,6 +58,9 @@ pub(super) fn fixtures() -> Vec<Arc<Graph>> {
     assert!(paths.len() >= types.len(), "{paths:?}");
     let mut graphs: Vec<Arc<Graph>> = Vec::new();
     for (path, kv) in paths.iter().zip(types.into_iter().cycle()) {
+        if !is_wanted(path.file_stem().and_then(|stem| stem.to_str()).unwrap()) {
+            continue;
+        }
         let gguf = Gguf::open(path).unwrap();
         let model = build(&gguf, &BuildOptions { kv, ..BuildOptions::default() }).unwrap();
         for segment in model.segments {

@@ -1,8 +1,9 @@
 //! Every kernel of every test graph, as WGSL.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
+use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots, some_fixtures};
 use crate::valid::{adapters, metal_bytes, validate};
 use weft_fuse::{Options, fuse_with};
 use weft_ir::{Graph, Sizes};
@@ -43,9 +44,19 @@ fn kernels_of_the_file_tests() {
 }
 
 #[test]
+fn kernels_of_some_fixtures() {
+    kernels_of(&some_fixtures());
+}
+
+#[test]
+#[ignore = "slow"]
 fn kernels_of_the_fixtures() {
+    kernels_of(&fixtures());
+}
+
+fn kernels_of(graphs: &[Arc<Graph>]) {
     let (mut seen, mut refused) = (BTreeSet::new(), Vec::new());
-    let rendered: usize = fixtures().iter().map(|graph| all_ways(graph, &mut seen, &mut refused)).sum();
+    let rendered: usize = graphs.iter().map(|graph| all_ways(graph, &mut seen, &mut refused)).sum();
     assert!(rendered > 100, "{rendered} shaders");
     assert_eq!(refused, Vec::<String>::new());
 }

@@ -4,9 +4,9 @@ mod kept;
 mod pieces;
 mod support;
 
-weft_check::device_tests!(crate::support::device);
+weft_check::device_tests!(crate::support::device, first);
 
 /// The same with the texts of a large GPU.
 mod large {
-    weft_check::device_tests!(crate::support::large_device);
+    weft_check::device_tests!(crate::support::large_device, second);
 }

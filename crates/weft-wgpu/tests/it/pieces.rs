@@ -22,6 +22,7 @@ const KERNELS: [(Kernels, u64); 5] = [
 ];
 
 #[test]
+#[ignore = "slow"]
 fn kernels_read_all_pieces() {
     for (kernels, bytes) in KERNELS {
         let Some(adapter) = adapter("weights in pieces") else { return };
