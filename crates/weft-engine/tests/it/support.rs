@@ -83,8 +83,8 @@ pub(crate) fn relative_l2(a: &[f32], b: &[f32]) -> f64 {
     (error / norm).sqrt()
 }
 
-/// KL(softmax(golden) ‖ softmax(found)) of each row.
-pub(crate) fn row_kls(found: &[f32], golden: &[f32], vocab: usize) -> Vec<f64> {
+/// Mean over rows of KL(softmax(golden) ‖ softmax(found)).
+pub(crate) fn mean_kl(found: &[f32], golden: &[f32], vocab: usize) -> f64 {
     let log_softmax = |row: &[f32]| -> Vec<f64> {
         let top = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let sum: f64 = row.iter().map(|l| f64::from(l - top).exp()).sum();
@@ -95,10 +95,5 @@ pub(crate) fn row_kls(found: &[f32], golden: &[f32], vocab: usize) -> Vec<f64> {
         let (f, g) = (log_softmax(f), log_softmax(g));
         f.iter().zip(&g).map(|(f, g)| g.exp() * (g - f)).sum::<f64>()
     });
-    kl.collect()
-}
-
-/// The mean of [`row_kls`].
-pub(crate) fn mean_kl(found: &[f32], golden: &[f32], vocab: usize) -> f64 {
-    row_kls(found, golden, vocab).iter().sum::<f64>() / (golden.len() / vocab) as f64
+    kl.sum::<f64>() / (golden.len() / vocab) as f64
 }
