@@ -123,9 +123,6 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             if let Some(whole) = of_whole_rows(kernel, part, max, (schedule.lanes, limits), *split) {
                 *split = whole;
             }
-            if let Some(spread) = spread_over(kernel, part, max, limits, schedule.lanes, *split) {
-                *split = spread;
-            }
             if let Some(matrix) = on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
                 *split = matrix;
             }
@@ -314,8 +311,8 @@ pub(crate) fn without_sums(part: &Part, max: &Sizes, limits: &Limits, lanes: u32
     chosen
 }
 
-/// The split of a product whose row program needs whole rows, where there are no matrix units: as in short steps. The order
-/// of sums stays.
+/// The split of a product whose row program needs whole rows: where workgroups can gather them, spread over several, if its
+/// weights are worth that, and else as in short steps. The order of sums stays.
 fn of_whole_rows(
     kernel: &Kernel,
     part: &Part,
@@ -326,22 +323,10 @@ fn of_whole_rows(
     let Anchor::Dot(products) = &part.anchor else { return None };
     let columns = Columns::new(kernel, part, products, lanes as usize, split.reduce as usize, limits);
     let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
-    (!limits.matrix && !columns.apart).then(|| columns.split(part, &rows, limits))
-}
-
-/// The split of a product whose row program needs whole rows, and whose weights are worth spreading over workgroups. The
-/// order of sums stays.
-fn spread_over(
-    kernel: &Kernel,
-    part: &Part,
-    max: &Sizes,
-    limits: &Limits,
-    lanes: u32,
-    split: Split,
-) -> Option<Split> {
-    let Anchor::Dot(products) = &part.anchor else { return None };
-    let columns = Columns::new(kernel, part, products, lanes as usize, split.reduce as usize, limits);
-    let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    if !limits.gathers {
+        return (!columns.apart).then(|| columns.split(part, &rows, limits));
+    }
+    let rows: usize = rows.iter().product();
     let few = columns.gathered(part.cols, limits)?;
     // Each tile of rows has a counter; others of the kernel may have some, too.
     let counters = COUNTER_BYTES as usize / 4 / 2;

@@ -138,6 +138,21 @@ fn a_few_replies_have_schedules_of_their_own() {
     }
 }
 
+/// Workgroups that gather a row count themselves, and there are so many counters: cards with them and without matrix units render
+/// the routers of the longest steps, too.
+#[test]
+fn the_longest_steps_have_counters_enough() {
+    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let card = Target { language: Language::Cuda, limits: Limits::of_cuda((7, 5), 40) };
+    for tokens in [16, 512, 8192] {
+        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
+        for (at, call) in plan.calls.iter().enumerate() {
+            render(&plan.kernels[call.kernel], &slots(&plan, at, true), &max, &card).unwrap();
+        }
+    }
+}
+
 /// Weights that are larger than a binding are several bindings, in all kernels that read weights.
 #[test]
 fn kernels_of_weights_in_pieces() {
