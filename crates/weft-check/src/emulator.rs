@@ -267,7 +267,7 @@ impl Device for Emulator {
             let dispatch = |shader: &Shader| {
                 let (slots, bound) = slots(program, index, |id| Some(layout(id)?.pieces), Binds::EARLY_CUDA);
                 let args = launch.args.iter().map(|region| (region.offset, region.values));
-                let args = shader.args(args).ok_or_else(|| DeviceError::Program {
+                let args = Shader::args(args).ok_or_else(|| DeviceError::Program {
                     launch: index,
                     kernel: shader.name.clone(),
                     why: "lies beyond what 32 bits can count".into(),

@@ -82,7 +82,7 @@ pub(crate) fn compile(
             };
             let function = cubins.get(shader).ok_or_else(|| fail("is not compiled"))?.clone();
             let regions = launch.args.iter().map(|region| (region.offset, region.values));
-            let args = shader.args(regions).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
+            let args = Shader::args(regions).ok_or_else(|| fail("lies beyond what 32 bits can count"))?;
             let (_, bound) = slots(program, index, |id| Some(layout(id)?.pieces), binds);
             let bound = bound.iter().map(|id| &buffers[*id].memory);
             let scratch = scratch.get(&ScratchBytes::of(launch.kernel, shader));

@@ -64,6 +64,7 @@ pub(crate) fn shader() -> Shader {
         scratch_bytes: 0,
         own_architecture: false,
         sizes_read: [false; 4],
+        memory: weft_render::Memory::default(),
         grid: Grid { wide: 1, parts: Vec::new() },
         dependent: false,
         hands_over: false,

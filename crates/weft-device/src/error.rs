@@ -64,6 +64,15 @@ pub enum DeviceError {
         /// Submissions that should have, modulo 2³².
         submitted: u32,
     },
+    /// Workgroups of a launch wait for each other, and did not all run at once.
+    #[error(
+        "a workgroup of {device} waited in vain for others of its launch: fewer run at once than did when the program was \
+         compiled, so results are not valid; start again, with nothing else on the GPU"
+    )]
+    InVain {
+        /// The device.
+        device: String,
+    },
     /// The driver rejected something that should be valid.
     #[error("{device} rejected {what}: {why}; this is a bug in Weft or in the driver, please report it")]
     Refused {

@@ -116,7 +116,7 @@ fn as_in_text(
 }
 
 /// A launch's kernel, and where its arguments are.
-fn bound(program: &Program, launch: usize) -> (&Kernel, Vec<Bound<BufferId>>) {
+pub(crate) fn bound(program: &Program, launch: usize) -> (&Kernel, Vec<Bound<BufferId>>) {
     let KernelLaunch { kernel, args } = &program.launches[launch];
     let kernel = &program.kernels[*kernel];
     let bytes = |(region, param): (&Region, &Param)| {

@@ -19,6 +19,7 @@
 
 mod buffers;
 mod cache_folder;
+mod chains;
 mod cuda;
 mod launches;
 mod schedule_file;
@@ -30,6 +31,7 @@ mod weights;
 
 pub use buffers::{Buffer, Buffers};
 pub use cache_folder::{CUBINS, PIPELINES, clear};
+pub use chains::{Unit, UnitText, apart, chains};
 pub use cuda::cuda_hardware;
 pub use launches::{Begins, Binds, Render, Rendered, render, slots};
 pub use scheduler::{Scheduler, departures};

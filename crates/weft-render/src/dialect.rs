@@ -160,6 +160,27 @@ pub(crate) trait Dialect {
         None
     }
 
+    /// The number of workgroups along the first axis of the grid.
+    fn launched(&self) -> &'static str {
+        "gridDim.x"
+    }
+
+    /// [`Stmt::Ended`](crate::code::stmt::Stmt::Ended), as lines; only rendered where [`Limits::chains`](crate::Limits::chains)
+    /// says so, as are the next two.
+    fn ended(&self, _stage: u32) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// [`Stmt::Meet`](crate::code::stmt::Stmt::Meet), as lines.
+    fn meet(&self, _stage: &str, _count: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// [`Stmt::Leave`](crate::code::stmt::Stmt::Leave), as lines.
+    fn leave(&self, _stages: u32) -> Vec<String> {
+        Vec::new()
+    }
+
     /// [`Stmt::Store`](crate::code::stmt::Stmt::Store).
     fn store(&self, slot: usize, at: &str, word: &str, _halves: bool) -> String {
         format!("b{slot}[{at}] = {word};")

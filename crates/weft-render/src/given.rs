@@ -11,7 +11,7 @@ use crate::grid::{Grid, Groups};
 use crate::limits::{Language, Limits, Target};
 use crate::lower::held_slots;
 use crate::refused::{Refused, Why};
-use crate::shader::{STATIC_SHARED_BYTES, Shader, Slots, args_words};
+use crate::shader::{Memory, STATIC_SHARED_BYTES, Shader, Slots, args_words};
 
 /// The slots of a kernel's parameters, if it comes with texts in this language for programs up to `max`. Then those run.
 pub fn given_slots<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> Option<&'k [usize]> {
@@ -99,7 +99,7 @@ fn shader(
             list(&slots.of)
         )));
     }
-    let held = held_slots(kernel, slots)?;
+    let held = held_slots(kernel, slots, false)?;
     let scratch = (*scratch_bytes > 0).then_some(true);
     let bound: Vec<bool> =
         held.iter().flat_map(|slot| iter::repeat_n(slot.written, slot.pieces as usize)).collect();
@@ -154,6 +154,7 @@ fn shader(
         hands_over: false,
         own_architecture: *own_architecture,
         sizes_read: [true; 4],
+        memory: Memory::default(),
         given: Some(text.place.clone()),
     })
 }

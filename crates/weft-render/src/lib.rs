@@ -28,6 +28,7 @@
 //! GPU's [`Limits`]: this crate does no IO and knows no driver.
 #![forbid(unsafe_code)]
 
+mod chain;
 mod checksum;
 mod code;
 mod dialect;
@@ -43,11 +44,12 @@ mod search;
 mod settled;
 mod shader;
 
+pub use chain::{CENSUS, CENSUS_GROUPS, CHAIN_WORDS, COUNTED, Chain, Chained, IN_VAIN, Joined, MOST_STAGES};
 pub use checksum::checksum;
 pub use dialect::cuda::{BLOCKS_POOL, CUDA_OPTIONS, DYNAMIC_POOL};
 pub use given::{as_given, given_slots};
 pub use grid::{Chunks, Grid, Groups};
-pub use limits::{Language, Limits, Target};
+pub use limits::{Language, Limits, MOST_CHAINED, Target};
 pub use refused::{Refused, Why};
 pub use render::{render, render_with};
 pub use schedule::order::SumOrder;
@@ -57,4 +59,4 @@ pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
 pub use settled::{Bound, hands_over, settled};
-pub use shader::{COUNTER_BYTES, Content, STATIC_SHARED_BYTES, Shader, Slots, args_words};
+pub use shader::{COUNTER_BYTES, Content, Memory, STATIC_SHARED_BYTES, Shader, Slots, args_words};

@@ -7,7 +7,7 @@ mod attend;
 mod blocks;
 mod dot;
 mod factors;
-mod functions;
+pub(crate) mod functions;
 mod gather;
 mod lanes;
 mod loads;
@@ -51,6 +51,7 @@ use crate::lower::prologue::PrologueValues;
 use crate::lower::router::Router;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Space;
+pub(crate) use crate::lower::space::length;
 use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::{Why, too_much, word};
 use crate::schedule::check::check;
@@ -70,6 +71,17 @@ pub(crate) struct Job<'a> {
     schedule: &'a Schedule,
     max: &'a Sizes,
     limits: &'a Limits,
+    /// If it is part of a chain, where in it.
+    pub(crate) link: Option<Link>,
+}
+
+/// A place in a [chain](crate::chain).
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// The name of the workgroup's number.
+    pub(crate) group: String,
+    /// The first word of the kernel's own arguments.
+    pub(crate) args: usize,
 }
 
 impl<'a> Job<'a> {
@@ -82,7 +94,7 @@ impl<'a> Job<'a> {
         limits: &'a Limits,
     ) -> Result<Job<'a>, (Option<usize>, Why)> {
         check(kernel, schedule, limits).map_err(|(part, why)| (part, Why::Schedule(why)))?;
-        Ok(Job { kernel, slots, schedule, max, limits })
+        Ok(Job { kernel, slots, schedule, max, limits, link: None })
     }
 
     /// Parts with their schedules.
@@ -113,17 +125,23 @@ impl<'a> Job<'a> {
 
     /// A shader, its grid, and the bytes of scratch memory that all of them share.
     pub(crate) fn module(&self, step: Step) -> Result<(Module, Grid, u64), (Option<usize>, Why)> {
-        let Job { kernel, slots, schedule, max, limits } = *self;
-        let mut held = held_slots(kernel, slots).map_err(|why| (None, why))?;
+        let Job { kernel, slots, schedule, max, limits, ref link } = *self;
+        let mut held = held_slots(kernel, slots, link.is_some()).map_err(|why| (None, why))?;
         let scratch = held.len();
         let spread = self.parts().any(|(part, split)| {
             let sorted = split.sorts() && Picks::of(part).is_some();
             let cooperates = cooperates(part, split, limits);
             split.spread || sorted || cooperates || shares::tiles(part, split, max, limits).is_some()
         });
-        held.extend(spread.then_some(Slot { written: true, content: Content::Open, pieces: 1 }));
+        held.extend(spread.then_some(Slot {
+            written: true,
+            content: Content::Open,
+            pieces: 1,
+            coherent: false,
+            same_as: None,
+        }));
         let needed = held.iter().map(|slot| slot.pieces as usize).sum();
-        if needed > limits.storage_buffers as usize {
+        if link.is_none() && needed > limits.storage_buffers as usize {
             let limit = limits.storage_buffers;
             return Err((None, Why::Buffers { needed, limit }));
         }
@@ -240,8 +258,11 @@ impl<'a> Job<'a> {
         w.holds = max.tokens <= FEW_TOKENS;
         // Each workgroup has one part, unless the grid's last row is not full.
         // The kernels of long steps fill the GPU: those that begin early only take their places.
-        let dependent = limits.dependent_launch && max.tokens <= EARLY_TOKENS;
+        let dependent = link.is_some() || limits.dependent_launch && max.tokens <= EARLY_TOKENS;
         let one_row = needed <= u64::from(grid.wide);
+        if link.is_some() && !one_row {
+            return Err((None, Why::Groups { needed, limit: grid.wide }));
+        }
         w.waits = dependent;
         if dependent && limits.matrix_whole {
             w.whole_words = whole_words(needed, limits);
@@ -258,7 +279,7 @@ impl<'a> Job<'a> {
             w.wait();
         }
         let waits = w.waits;
-        let mut group = Expr::Group(0);
+        let mut group = link.as_ref().map_or(Expr::Group(0), |link| Expr::name(&*link.group));
         if !one_row {
             group = w.code.set("group_number", Expr::Group(1) * grid.wide + group);
         }
@@ -310,8 +331,9 @@ impl<'a> Job<'a> {
             kept = kept.max(limits.most_shared_bytes / 4 * 2 / 5);
         }
         let Writer { code, starts, counts, .. } = w;
+        let first = link.as_ref().map_or(0, |link| link.args);
         let define = |name: char, param: &usize, word: usize| {
-            Stmt::Let(format!("{name}{param}"), Expr::Arg(2 * param + word))
+            Stmt::Let(format!("{name}{param}"), Expr::Arg(first + 2 * param + word))
         };
         let mut body: Vec<Stmt> = starts.iter().map(|p| define('p', p, 0)).collect();
         body.extend(counts.iter().map(|p| define('n', p, 1)));
@@ -334,6 +356,7 @@ impl<'a> Job<'a> {
             arrays,
             functions: functions::called(&body),
             body,
+            chain: false,
         };
         if dependent {
             debug_assert_eq!(waits::check(&module), Ok(()), "{}", module.title);
@@ -368,18 +391,24 @@ const METAL_ARRAY: u64 = 16;
 /// Words of scratch memory that count arrivals.
 const COUNTERS: u64 = COUNTER_BYTES / 4;
 
-/// What each slot holds; slots are numbered without a gap.
-pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots) -> Result<Vec<Slot>, Why> {
+/// What each slot holds; slots are numbered without a gap. In a `chain` others have slots, too.
+pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots, chain: bool) -> Result<Vec<Slot>, Why> {
     let Slots { of, contents, pieces, hands_over: _ } = slots;
     let count = of.iter().map(|s| s + 1).max().unwrap_or(0);
-    if of.len() != kernel.params.len() || count != contents.len() || count != pieces.len() {
+    let all = if chain { count.max(contents.len()) } else { count };
+    if of.len() != kernel.params.len() || all != contents.len() || all != pieces.len() {
         let (bound, params) = (of.len(), kernel.params.len());
         return Err(Why::Form(format!(
             "has {params} parameters, of which {bound} are bound to {count} slots"
         )));
     }
-    let slot =
-        |(content, pieces): (&Content, &u32)| Slot { written: false, content: *content, pieces: *pieces };
+    let slot = |(content, pieces): (&Content, &u32)| Slot {
+        written: false,
+        content: *content,
+        pieces: *pieces,
+        coherent: false,
+        same_as: None,
+    };
     let mut held: Vec<Slot> = contents.iter().zip(pieces).map(slot).collect();
     for (slot, param) in of.iter().zip(&kernel.params) {
         held[*slot].written |= param.access == Access::Write;

@@ -4,11 +4,13 @@ use std::iter;
 
 use weft_kern::{Kernel, Sizes};
 
+use crate::code::module::Module;
 use crate::dialect::Dialect;
 use crate::dialect::cuda::{Cuda, WARP};
 use crate::dialect::print::print;
 use crate::dialect::wgsl::Wgsl;
 use crate::given;
+use crate::grid::Grid;
 use crate::limits::{Language, Limits, Target};
 use crate::lower::{Job, Step};
 use crate::refused::{Refused, Why};
@@ -50,33 +52,41 @@ pub fn render_with(
         return Err(refused((None, Why::Subgroup { found })));
     }
     let job = Job::new(kernel, slots, schedule, max, &target.limits).map_err(refused)?;
-    let dialect: &dyn Dialect = match target.language {
-        Language::Wgsl => &Wgsl { dot4: target.limits.dot4 },
-        Language::Cuda => &Cuda,
-    };
     let shader = |step: &Step| {
         let (module, grid, scratch_bytes) = job.module(*step).map_err(refused)?;
-        Ok(Shader {
-            name: kernel.name.clone(),
-            source: print(dialect, &module),
-            entry: dialect.entry_name(&kernel.name),
-            shared_bytes: 4 * module.shared_words + module.arrays.bytes(),
-            scratch_bytes,
-            lanes: module.lanes,
-            own_architecture: module.uses_warpgroups(),
-            sizes_read: module.sizes_read(),
-            dependent: module.dependent,
-            hands_over: module.hands_over,
-            given: None,
-            slots: module
-                .slots
-                .iter()
-                .flat_map(|slot| iter::repeat_n(slot.written, slot.pieces as usize))
-                .collect(),
-            grid,
-        })
+        Ok(shader(dialect(target), &module, grid, scratch_bytes))
     };
     job.steps().iter().map(shader).collect()
+}
+
+/// How the target's language spells a module.
+pub(crate) fn dialect(target: &Target) -> &'static dyn Dialect {
+    match target.language {
+        Language::Wgsl if target.limits.dot4 => &Wgsl { dot4: true },
+        Language::Wgsl => &Wgsl { dot4: false },
+        Language::Cuda => &Cuda,
+    }
+}
+
+/// A module as a text.
+pub(crate) fn shader(dialect: &dyn Dialect, module: &Module, grid: Grid, scratch_bytes: u64) -> Shader {
+    let slots = module.bound().flat_map(|(_, slot)| iter::repeat_n(slot.written, slot.pieces as usize));
+    Shader {
+        name: module.name.clone(),
+        source: print(dialect, module),
+        entry: dialect.entry_name(&module.name),
+        shared_bytes: 4 * module.shared_words + module.arrays.bytes(),
+        scratch_bytes,
+        lanes: module.lanes,
+        own_architecture: module.uses_warpgroups(),
+        sizes_read: module.sizes_read(),
+        dependent: module.dependent,
+        hands_over: module.hands_over,
+        given: None,
+        slots: slots.chain(module.chain.then_some(true)).collect(),
+        memory: module.memory(),
+        grid,
+    }
 }
 
 /// The schedule, made smaller until it fits a workgroup's memory.

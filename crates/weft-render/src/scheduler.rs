@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_kern::{Kernel, Sizes};
 
+use crate::chain::{Chain, Chained, render_chain};
 use crate::given;
 use crate::limits::{Limits, Target};
 use crate::refused::Refused;
@@ -68,6 +69,27 @@ impl Scheduler {
         if let Some(given) = given::shaders(kernel, slots, max, &self.target)? {
             return Ok(given);
         }
+        let (schedule, target) = self.scheduled(kernel, max)?;
+        render_with(kernel, slots, &schedule, max, &target)
+    }
+
+    /// Renders kernels that [`Joined`](crate::Joined) took as a chain, with their slots in it and their chosen schedules.
+    ///
+    /// # Errors
+    /// As for `render`.
+    pub fn chain(&self, kernels: &[Chained<'_>], max: &Sizes) -> Result<Chain, Refused> {
+        let mut target = self.target.clone();
+        let mut scheduled = Vec::with_capacity(kernels.len());
+        for chained in kernels {
+            let schedule;
+            (schedule, target) = self.scheduled(chained.kernel, max)?;
+            scheduled.push((*chained, schedule));
+        }
+        render_chain(&scheduled, max, &target)
+    }
+
+    /// The schedule of a kernel in programs for steps up to `max`, and the target that it is rendered for.
+    fn scheduled(&self, kernel: &Kernel, max: &Sizes) -> Result<(Schedule, Target), Refused> {
         let tried = match &self.trial {
             Trial::Schedules(tried) => tried.get(&Key::new(kernel, max)).cloned(),
             Trial::Nothing | Trial::Departures(_) => None,
@@ -82,8 +104,12 @@ impl Scheduler {
                 schedule = depart(departure, kernel, max, &schedule, &limits);
             }
         }
-        let target = Target { limits: rendered, ..self.target.clone() };
-        render_with(kernel, slots, &schedule, max, &target)
+        Ok((schedule, Target { limits: rendered, ..self.target.clone() }))
+    }
+
+    /// The limits that texts are rendered for now.
+    pub fn limits_now(&self) -> Limits {
+        self.departed_limits().1
     }
 
     /// The limits with which schedules are chosen now, and those that texts are rendered for.

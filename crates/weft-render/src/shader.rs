@@ -14,6 +14,8 @@
 //! `r` is row `r % 16` of tile `r / 16`, and the last tile is padded to sixteen rows. Everything
 //! else is laid out as its [`Format`](weft_kern::Format) says. Buffers are padded to whole words.
 
+use std::collections::BTreeSet;
+
 use weft_kern::{Sizes, Sym, TextPlace};
 
 use crate::grid::Grid;
@@ -59,16 +61,29 @@ pub struct Shader {
     pub own_architecture: bool,
     /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.
     pub sizes_read: [bool; 4],
+    /// How it uses memory, as far as it matters to a [chain](crate::Chain).
+    pub memory: Memory,
     /// Where the text was read, if a person gave it: then nothing is known of what it does, and it is compiled with all checks that
     /// its compiler has.
     pub given: Option<TextPlace>,
+}
+
+/// How a text uses memory, as far as it matters to a [chain](crate::Chain).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// The slots to which it stores halves of words.
+    pub halves: BTreeSet<usize>,
+    /// The slots of which it loads four words at once.
+    pub fours: BTreeSet<usize>,
+    /// Whether it has cooperative matrices, in workgroup memory of their own.
+    pub cooperates: bool,
 }
 
 impl Shader {
     /// The words of `args` for a launch with these regions (byte offset within the slot, number of
     /// values), one for each parameter of the kernel; there are [`args_words`] of them. `None` if a
     /// region is beyond the range of 32 bits.
-    pub fn args(&self, regions: impl IntoIterator<Item = (usize, usize)>) -> Option<Vec<u32>> {
+    pub fn args(regions: impl IntoIterator<Item = (usize, usize)>) -> Option<Vec<u32>> {
         let mut words = Vec::new();
         let mut params = 0;
         for (offset, values) in regions {

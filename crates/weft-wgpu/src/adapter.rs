@@ -90,7 +90,8 @@ impl Adapter {
         Adapter { pieces: Some(bytes), ..self }
     }
 
-    /// The same adapter, with texts that load 16 bytes at a time and schedules of a large GPU ([`Limits::with_tiles`]).
+    /// The same adapter, with texts that load 16 bytes at a time, schedules of a large GPU ([`Limits::with_tiles`]), and chains of
+    /// launches ([`Limits::chains`]) if it can have them.
     #[must_use]
     pub fn as_large(self) -> Adapter {
         Adapter { large: true, ..self }
@@ -99,7 +100,10 @@ impl Adapter {
     /// The limits that kernels are rendered for.
     pub fn limits(&self) -> Limits {
         let limits = limits::of(&self.info, &self.raw.limits(), self.features());
-        let limits = if self.large { limits.with_tiles() } else { limits };
+        let limits = match self.large {
+            true => Limits { chains: limits::can_chain(&self.info, self.features()), ..limits.with_tiles() },
+            false => limits,
+        };
         let pieces = self.pieces.map_or(limits.piece_bytes, limits::piece_bytes);
         Limits { piece_bytes: limits.piece_bytes.min(pieces), ..limits }
     }

@@ -7,12 +7,16 @@
 use std::cell::Cell;
 
 use weft_device::DeviceError;
+use weft_render::{CHAIN_WORDS, IN_VAIN};
 use wgpu::{BindGroup, Buffer, BufferUsages, ComputePass, ComputePipeline};
 
 use crate::context::Context;
 
-/// Bytes of the count.
-pub(crate) const BYTES: u64 = 4;
+/// Bytes of the count, and of [`IN_VAIN`].
+pub(crate) const BYTES: u64 = 4 * (IN_VAIN as u64 + 1);
+
+/// Bytes of these and all other words of chains.
+const ALL_BYTES: u64 = 4 * CHAIN_WORDS as u64;
 
 /// Adds one to the count.
 const TEXT: &str = "
@@ -51,8 +55,8 @@ impl Canary {
             });
             let count = device.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
-                size: BYTES,
-                usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+                size: ALL_BYTES,
+                usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             });
             let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -77,17 +81,52 @@ impl Canary {
         self.submitted.set(self.submitted.get().wrapping_add(1));
     }
 
-    /// The count, for a copy of it.
+    /// The count, and the words of chains after it.
     pub(crate) fn buffer(&self) -> &Buffer {
         &self.count
+    }
+
+    /// Sets words to 0.
+    pub(crate) fn reset(&self, context: &Context, words: &[usize]) -> Result<(), DeviceError> {
+        context.checked("counts", 0, || {
+            words.iter().for_each(|word| context.queue.write_buffer(&self.count, 4 * *word as u64, &[0; 4]));
+        })
+    }
+
+    /// Reads a word.
+    pub(crate) fn word(&self, context: &Context, word: usize) -> Result<u32, DeviceError> {
+        let described = wgpu::BufferDescriptor {
+            label: None,
+            size: 4,
+            usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        };
+        let staging = context.checked("counts", 4, || context.device.create_buffer(&described))?;
+        let submitted = context.checked("counts", 4, || {
+            let mut encoder = context.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(&self.count, 4 * word as u64, &staging, 0, 4);
+            let submitted = context.queue.submit([encoder.finish()]);
+            staging.map_async(wgpu::MapMode::Read, .., |_| ());
+            submitted
+        })?;
+        context.wait(submitted)?;
+        let mapped = staging.get_mapped_range(..);
+        let mapped = mapped.map_err(|error| context.refused("to read a count", &error.to_string()))?;
+        Ok(u32::from_le_bytes(mapped.first_chunk().copied().unwrap_or_default()))
     }
 
     /// Compares a copy of the count with the number of submissions.
     ///
     /// # Errors
-    /// [`DeviceError::Incomplete`] if they differ, from then on at each call.
+    /// [`DeviceError::Incomplete`] if they differ, and [`DeviceError::InVain`] if a workgroup of a chain waited in vain, from then on
+    /// at each call.
     pub(crate) fn check(&self, context: &Context, count: [u8; BYTES as usize]) -> Result<(), DeviceError> {
-        let (completed, submitted) = (u32::from_le_bytes(count), self.submitted.get());
+        let word = |i: usize| count.as_chunks::<4>().0.get(i).map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let (completed, in_vain) = (word(0), word(IN_VAIN));
+        let submitted = self.submitted.get();
+        if in_vain > 0 {
+            return Err(DeviceError::InVain { device: context.name.clone() });
+        }
         if completed == submitted {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use weft_device::{DeviceError, OpenError};
+use weft_device::{DeviceError, DeviceKind, OpenError};
 use weft_kern::Machine;
 use wgpu::{ErrorFilter, PollType, SubmissionIndex};
 
@@ -19,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) name: String,
     /// What long steps are cut into submissions for, if the device ends long ones.
     pub(crate) limited: Option<Machine>,
+    /// Whether chains are launched with one workgroup: software can put off a thread for longer than others wait for it.
+    pub(crate) one_group: bool,
     trouble: Arc<Trouble>,
 }
 
@@ -60,7 +62,8 @@ impl Context {
         device.on_uncaptured_error(Arc::new(move |error| {
             seen.error.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
         }));
-        Ok(Context { device, queue, name, limited, trouble })
+        let one_group = adapter.kind() == DeviceKind::Software;
+        Ok(Context { device, queue, name, limited, one_group, trouble })
     }
 
     /// Calls `f` and returns the errors that the device reports. `what` describes the call and

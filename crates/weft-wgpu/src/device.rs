@@ -6,13 +6,12 @@ use weft_device::{
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
-use weft_render::Slots;
 
 use crate::adapter::Adapter;
 use crate::buffers::{self, Buffers, Staging};
 use crate::canary::Canary;
 use crate::clock::Clock;
-use crate::compile::{Compiled, compile};
+use crate::compile::{Apart, Compiled, compile};
 use crate::context::Context;
 use crate::hardware::{hardware, has_time_limit};
 use crate::pipelines::Pipelines;
@@ -75,10 +74,30 @@ impl GpuDevice {
         sizes: &Sizes,
         timings: Option<&mut Timings>,
     ) -> Result<(), DeviceError> {
+        let id = program.0 as usize;
+        if timings.is_some() {
+            self.compile_apart(id)?;
+        }
         let GpuDevice { context, canary, programs, in_flight, .. } = self;
-        let found = programs.get_mut(program.0 as usize);
-        let program = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
-        replay((context, canary), program, sizes, timings, in_flight)
+        let found = programs.get_mut(id);
+        let mut found = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
+        if timings.is_some() && found.apart.is_some() {
+            let apart = found.apart.as_mut().and_then(|apart| apart.compiled.as_mut());
+            found = apart.ok_or_else(|| DeviceError::Usage(format!("{program:?} is not compiled")))?;
+        }
+        replay((context, canary), found, sizes, timings, in_flight)
+    }
+
+    /// Compiles a program with chains without them, unless that has been done: launches of a chain can only be timed together.
+    fn compile_apart(&mut self, id: usize) -> Result<(), DeviceError> {
+        let GpuDevice { context, canary, buffers, pipelines, programs, caps, .. } = self;
+        let apart = programs.get_mut(id).and_then(|program| program.apart.as_mut());
+        if let Some(Apart { program, scheduler, compiled: compiled @ None }) = apart.map(|apart| &mut **apart)
+        {
+            let with = (&*program, &*scheduler);
+            *compiled = Some(compile((context, canary), with, buffers, false, pipelines, caps.threads)?);
+        }
+        Ok(())
     }
 }
 
@@ -109,11 +128,10 @@ impl Device for GpuDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let GpuDevice { context, scheduler, buffers, pipelines, caps, .. } = self;
+        let GpuDevice { context, canary, scheduler, buffers, pipelines, caps, .. } = self;
         pipelines.keep(!scheduler.renderer.is_trying());
-        let shaders =
-            |kernel: usize, slots: &Slots| scheduler.shaders(&program.kernels[kernel], slots, &program.max);
-        let compiled = compile(context, program, buffers, &shaders, pipelines, caps.threads)?;
+        let with = (program, &*scheduler);
+        let compiled = compile((context, canary), with, buffers, true, pipelines, caps.threads)?;
         let id =
             u32::try_from(self.programs.len()).map_err(|_| DeviceError::Usage("too many programs".into()))?;
         self.programs.push(compiled);

@@ -7,7 +7,8 @@ const WANTED: Features = Features::SUBGROUP
     .union(Features::SHADER_F16)
     .union(Features::TIMESTAMP_QUERY)
     .union(Features::TIMESTAMP_QUERY_INSIDE_PASSES)
-    .union(Features::PIPELINE_CACHE);
+    .union(Features::PIPELINE_CACHE)
+    .union(Features::MEMORY_DECORATION_COHERENT);
 
 /// What cooperative matrices need: halves in workgroup memory, and lanes of a subgroup that meet.
 pub(crate) const COOPERATIVE: Features = Features::EXPERIMENTAL_COOPERATIVE_MATRIX

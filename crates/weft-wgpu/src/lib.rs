@@ -27,6 +27,7 @@ mod adapter;
 mod backend;
 mod buffers;
 mod canary;
+mod census;
 mod clock;
 mod compile;
 mod context;

@@ -16,6 +16,9 @@ const LEAST_LANES: u32 = 8;
 /// Storage buffers that `args` and `sizes` take the place of: Metal has the same slots for all buffers.
 const UNIFORMS: u32 = 2;
 
+/// NVIDIA's vendor number.
+const NVIDIA: u32 = 0x10de;
+
 /// What the bytes of a piece of a weight are a multiple of.
 const PIECE: u64 = 256;
 
@@ -47,11 +50,18 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         // Metal does not, and software is faster with floats.
         dot4: info.backend == Backend::Vulkan && kind(info) != DeviceKind::Software,
         word_stores: info.backend == Backend::Vulkan,
+        // Not measured on others.
+        chains: info.vendor == NVIDIA && can_chain(info, features),
         cooperative: info.backend == Backend::Vulkan && features.contains(COOPERATIVE),
         ..Limits::webgpu()
     };
     // Measured on an NVIDIA H200, not on integrated GPUs.
     if info.backend == Backend::Vulkan && kind(info) == DeviceKind::Discrete { of.with_tiles() } else { of }
+}
+
+/// Whether workgroups of a launch can wait for each other, and see what others stored.
+pub(crate) fn can_chain(info: &AdapterInfo, features: Features) -> bool {
+    info.backend == Backend::Vulkan && features.contains(Features::MEMORY_DECORATION_COHERENT)
 }
 
 /// Bytes of the largest buffer that a kernel can bind, a whole number of vectors of four words.

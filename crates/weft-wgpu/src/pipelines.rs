@@ -1,6 +1,7 @@
 //! Compiles shaders. Each text is compiled once, several of them in parallel.
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use weft_device::DeviceError;
 use weft_gpu::CompiledTexts;
@@ -17,6 +18,24 @@ use crate::pipeline_cache::CacheFile;
 pub(crate) struct Pipeline {
     pub(crate) raw: ComputePipeline,
     pub(crate) layout: BindGroupLayout,
+    /// If it is a chain, the workgroups that run at once, once they have been counted.
+    at_once: Arc<OnceLock<u32>>,
+}
+
+impl Pipeline {
+    /// The workgroups of a chain that run at once, counted by `census` when they are first asked for.
+    pub(crate) fn at_once(
+        &self,
+        census: impl FnOnce() -> Result<u32, DeviceError>,
+    ) -> Result<u32, DeviceError> {
+        match self.at_once.get() {
+            Some(known) => Ok(*known),
+            None => {
+                let counted = census()?;
+                Ok(*self.at_once.get_or_init(|| counted))
+            }
+        }
+    }
 }
 
 /// All shaders compiled so far.
@@ -108,7 +127,7 @@ fn build(
             compilation_options: options,
             cache,
         });
-        Pipeline { raw, layout }
+        Pipeline { raw, layout, at_once: Arc::default() }
     });
     match (built, given) {
         // What a person wrote and wgpu does not take is no bug of ours.

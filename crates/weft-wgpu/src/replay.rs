@@ -88,7 +88,7 @@ pub(crate) fn replay(
 impl Dispatch {
     /// Whether there is something to do in a step of these sizes.
     fn runs(&self, sizes: &Sizes) -> bool {
-        self.grid.groups(sizes) != [0; 3]
+        self.groups.of(sizes) != [0; 3]
     }
 }
 
@@ -96,11 +96,7 @@ impl Compiled {
     /// Whether steps of these sizes have the same workgroups.
     fn same_groups(&self, a: &Sizes, b: &Sizes) -> bool {
         a == b
-            || self
-                .launches
-                .iter()
-                .flatten()
-                .all(|dispatch| dispatch.grid.groups(a) == dispatch.grid.groups(b))
+            || self.launches.iter().flatten().all(|dispatch| dispatch.groups.of(a) == dispatch.groups.of(b))
     }
 }
 
@@ -123,7 +119,7 @@ fn encode(
                 let first = launch.iter().position(|dispatch| dispatch.runs(sizes));
                 let last = launch.iter().rposition(|dispatch| dispatch.runs(sizes));
                 for (p, dispatch) in launch.iter().enumerate() {
-                    let [x, y, z] = dispatch.grid.groups(sizes);
+                    let [x, y, z] = dispatch.groups.of(sizes);
                     if x == 0 {
                         continue;
                     }

@@ -124,7 +124,10 @@ impl Search<'_, '_> {
         };
         match done {
             Err(Error::Engine(weft_engine::Error::Device(error)))
-                if !matches!(error, DeviceError::Lost { .. } | DeviceError::Incomplete { .. }) =>
+                if !matches!(
+                    error,
+                    DeviceError::Lost { .. } | DeviceError::Incomplete { .. } | DeviceError::InVain { .. }
+                ) =>
             {
                 Ok(None)
             }

@@ -80,6 +80,8 @@ pub(crate) enum Expr {
     Lane,
     /// The workgroup's index along one of the two axes of the grid.
     Group(usize),
+    /// The number of workgroups along the first axis of the grid.
+    Launched,
     /// A word of `args`.
     Arg(usize),
     /// A word of `sizes`.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::code::cooperative::Arrays;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::{Stmt, visit};
-use crate::shader::Content;
+use crate::shader::{Content, Memory};
 
 /// The type of a function's parameter or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,10 @@ pub(crate) struct Slot {
     pub(crate) content: Content,
     /// The storage buffers that it is bound as, one after another.
     pub(crate) pieces: u32,
+    /// Whether workgroups read what others of the same launch stored.
+    pub(crate) coherent: bool,
+    /// The slot that it is another name of, if it is.
+    pub(crate) same_as: Option<usize>,
 }
 
 /// A shader before a dialect spells it.
@@ -55,9 +59,44 @@ pub(crate) struct Module {
     pub(crate) arrays: Arrays,
     pub(crate) functions: Vec<Function>,
     pub(crate) body: Vec<Stmt>,
+    /// Whether it is a [chain](crate::chain), which binds the counts of its stages after the slots.
+    pub(crate) chain: bool,
 }
 
 impl Module {
+    /// The slots that are bound.
+    pub(crate) fn bound(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        self.slots.iter().enumerate().filter(|(_, slot)| slot.same_as.is_none())
+    }
+
+    /// The slot that one is a name of.
+    pub(crate) fn real(&self, slot: usize) -> usize {
+        self.slots.get(slot).and_then(|slot| slot.same_as).unwrap_or(slot)
+    }
+
+    /// The slots that [`Stmt::StoreHalf`] stores to.
+    pub(crate) fn slots_of_halves(&self) -> BTreeSet<usize> {
+        let mut slots = BTreeSet::new();
+        let mut see = |stmt: &Stmt| {
+            if let Stmt::StoreHalf { slot, .. } = stmt {
+                slots.insert(self.real(*slot));
+            }
+        };
+        visit(&self.body, &mut see, &mut |_| {});
+        slots
+    }
+
+    /// The slots of which four words are loaded at once.
+    pub(crate) fn slots_of_fours(&self) -> BTreeSet<usize> {
+        let mut slots = BTreeSet::new();
+        visit(&self.body, &mut |_| {}, &mut |e| {
+            if let Expr::Four(Some(slot), _) = e {
+                slots.insert(self.real(*slot));
+            }
+        });
+        slots
+    }
+
     /// Which words of `sizes` it reads.
     pub(crate) fn sizes_read(&self) -> [bool; 4] {
         let mut read = [false; 4];
@@ -88,33 +127,19 @@ impl Module {
         self.calls(Fun::Shuffle)
     }
 
+    /// How it uses memory, as far as it matters to a chain.
+    pub(crate) fn memory(&self) -> Memory {
+        Memory {
+            halves: self.slots_of_halves(),
+            fours: self.slots_of_fours(),
+            cooperates: self.arrays != Arrays::default(),
+        }
+    }
+
     /// Whether its body calls a function.
     pub(crate) fn calls(&self, fun: Fun) -> bool {
         let mut calls = false;
         visit(&self.body, &mut |_| {}, &mut |e| calls |= matches!(e, Expr::Call(other, _) if *other == fun));
         calls
     }
-}
-
-/// The slots that `StoreHalf` statements store to.
-pub(crate) fn slots_of_halves(body: &[Stmt]) -> Vec<usize> {
-    let mut slots = Vec::new();
-    let mut see = |stmt: &Stmt| {
-        if let Stmt::StoreHalf { slot, .. } = stmt {
-            slots.push(*slot);
-        }
-    };
-    visit(body, &mut see, &mut |_| {});
-    slots
-}
-
-/// The slots of which four words are loaded at once.
-pub(crate) fn slots_of_fours(body: &[Stmt]) -> BTreeSet<usize> {
-    let mut slots = BTreeSet::new();
-    visit(body, &mut |_| {}, &mut |e| {
-        if let Expr::Four(Some(slot), _) = e {
-            slots.insert(*slot);
-        }
-    });
-    slots
 }

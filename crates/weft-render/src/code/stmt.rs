@@ -75,6 +75,15 @@ pub(crate) enum Stmt {
     /// Waits for the [`Signal`](Stmt::Signal) of another workgroup of the launch, which runs by then, and makes what it stored
     /// visible. The word is 0 afterwards. All lanes must get here.
     Await { slot: usize, at: Expr },
+    /// In a chain, counts the workgroup as one that has ended a stage, and makes what it stored visible to those that [`Meet`] it.
+    /// All lanes must get here.
+    ///
+    /// [`Meet`]: Stmt::Meet
+    Ended(u32),
+    /// In a chain, waits until so many workgroups have ended a stage, and makes what they stored visible. All lanes must get here.
+    Meet { stage: Expr, count: Expr },
+    /// Ends a chain of so many stages: the last workgroup to get here resets their counts.
+    Leave(u32),
     /// Names a word that is the same in all lanes. Languages that require uniform control flow
     /// learn here that it is uniform. All lanes must get here.
     Uniform(String, Expr),
@@ -128,12 +137,15 @@ pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut imp
                 at.visit(expr);
                 words.iter().for_each(|e| e.visit(expr));
             }
+            Stmt::Meet { stage, count } => [stage, count].into_iter().for_each(|e| e.visit(expr)),
             Stmt::Copy { to, from } => [to, from].into_iter().for_each(|e| e.visit(expr)),
             Stmt::Note(_)
             | Stmt::Barrier
             | Stmt::LaunchNext
             | Stmt::Wait
             | Stmt::HoldLoads
+            | Stmt::Ended(_)
+            | Stmt::Leave(_)
             | Stmt::EndCopies
             | Stmt::WaitCopies(_) => {}
         }

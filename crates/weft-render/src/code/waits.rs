@@ -124,7 +124,13 @@ mod tests {
     use crate::code::cooperative::Arrays;
 
     fn module(body: Vec<Stmt>) -> Module {
-        let slot = |content| Slot { written: content == Content::Open, content, pieces: 1 };
+        let slot = |content| Slot {
+            written: content == Content::Open,
+            content,
+            pieces: 1,
+            coherent: false,
+            same_as: None,
+        };
         Module {
             name: String::new(),
             title: String::new(),
@@ -138,6 +144,7 @@ mod tests {
             arrays: Arrays::default(),
             functions: Vec::new(),
             body,
+            chain: false,
         }
     }
 

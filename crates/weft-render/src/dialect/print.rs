@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::code::expr::{Expr, Fun, Op};
-use crate::code::module::{Module, slots_of_fours, slots_of_halves};
+use crate::code::module::{Module, Slot};
 use crate::code::stmt::Stmt;
 use crate::dialect::{Dialect, Words, component};
 
 /// The whole text of a shader.
 pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
-    let halves = slots_of_halves(&module.body);
-    let pieces = module.slots.iter().map(|slot| slot.pieces > 1).collect();
-    let fours = if dialect.declares_fours() { slots_of_fours(&module.body) } else { BTreeSet::new() };
-    let mut printer = Printer { dialect, halves, pieces, fours, out: String::new(), depth: 0 };
+    let halves = module.slots_of_halves();
+    let fours = if dialect.declares_fours() { module.slots_of_fours() } else { BTreeSet::new() };
+    let mut printer = Printer { dialect, module, halves, fours, out: String::new(), depth: 0 };
     printer.line(&format!("// {}", module.title));
     printer.out.push_str(&dialect.globals(module));
     for function in &module.functions {
@@ -38,10 +37,9 @@ pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
 
 struct Printer<'a> {
     dialect: &'a dyn Dialect,
+    module: &'a Module,
     /// The slots that halves of words are stored to.
-    halves: Vec<usize>,
-    /// Whether each slot is in several pieces.
-    pieces: Vec<bool>,
+    halves: BTreeSet<usize>,
     /// The slots that are declared as vectors of four words.
     fours: BTreeSet<usize>,
     out: String,
@@ -80,13 +78,18 @@ impl Printer<'_> {
                 let word = self.expr(word);
                 let text = match self.words(*slot) {
                     Words::Fours => format!("{} = {word};", self.word(*slot, at)),
-                    words => self.dialect.store(*slot, &self.expr(at), &word, words == Words::Halves),
+                    words => self.dialect.store(
+                        self.module.real(*slot),
+                        &self.expr(at),
+                        &word,
+                        words == Words::Halves,
+                    ),
                 };
                 self.line(&text);
             }
             Stmt::StoreHalf { slot, at, upper, half } => {
                 let (at, half) = (self.expr(at), self.expr(half));
-                let lines = self.dialect.store_half(*slot, &at, *upper, &half);
+                let lines = self.dialect.store_half(self.module.real(*slot), &at, *upper, &half);
                 lines.iter().for_each(|line| self.line(line));
             }
             Stmt::StoreShared(at, word) => {
@@ -171,6 +174,12 @@ impl Printer<'_> {
                 let text = self.dialect.wait_for_signal(&self.place(Some(*slot), at));
                 text.iter().for_each(|line| self.line(line));
             }
+            Stmt::Ended(stage) => self.dialect.ended(*stage).iter().for_each(|line| self.line(line)),
+            Stmt::Meet { stage, count } => {
+                let (stage, count) = (self.expr(stage), self.expr(count));
+                self.dialect.meet(&stage, &count).iter().for_each(|line| self.line(line));
+            }
+            Stmt::Leave(stages) => self.dialect.leave(*stages).iter().for_each(|line| self.line(line)),
             Stmt::Uniform(name, value) => {
                 let value = self.expr(value);
                 self.dialect.uniform(name, &value).iter().for_each(|line| self.line(line));
@@ -220,6 +229,7 @@ impl Printer<'_> {
             Expr::True => "true".into(),
             Expr::Lane => "lane".into(),
             Expr::Group(axis) => self.dialect.group(*axis),
+            Expr::Launched => self.dialect.launched().into(),
             Expr::Arg(i) => self.dialect.arg(*i),
             Expr::Size(i) => self.dialect.size(*i),
         }
@@ -235,8 +245,9 @@ impl Printer<'_> {
 
     /// What the words of a slot are.
     fn words(&self, slot: usize) -> Words {
-        match self.pieces.get(slot) {
-            Some(true) => Words::Pieces,
+        let slot = self.module.real(slot);
+        match self.module.slots.get(slot) {
+            Some(Slot { pieces: 2.., .. }) => Words::Pieces,
             _ if self.halves.contains(&slot) => Words::Halves,
             _ if self.fours.contains(&slot) => Words::Fours,
             _ => Words::Plain,
@@ -245,6 +256,7 @@ impl Printer<'_> {
 
     /// A word of a slot.
     fn word(&self, slot: usize, at: &Expr) -> String {
+        let slot = self.module.real(slot);
         let words = self.words(slot);
         if words == Words::Fours {
             return self.dialect.word(slot, &self.in_vectors(at), words);
@@ -270,7 +282,7 @@ impl Printer<'_> {
         }
         match slot {
             Some(slot) if self.words(slot) == Words::Fours => {
-                self.dialect.word(slot, &self.expr(&(at / 4u32)), Words::Fours)
+                self.dialect.word(self.module.real(slot), &self.expr(&(at / 4u32)), Words::Fours)
             }
             // What is not declared as vectors is loaded word by word.
             slot => {

@@ -1,10 +1,12 @@
 //! WGSL, for wgpu: naga translates it to SPIR-V and MSL.
 
+mod chain;
+
 use std::fmt::Write as _;
 
 use crate::code::cooperative::{Arrays, Cooperative, Operand, SIDE};
 use crate::code::expr::{Expr, Fun, Op};
-use crate::code::module::{Function, Module, Slot, Type, slots_of_fours, slots_of_halves};
+use crate::code::module::{Function, Module, Slot, Type};
 use crate::code::stmt::{Stmt, visit};
 use crate::dialect::{Dialect, Words, component};
 
@@ -55,10 +57,11 @@ impl Dialect for Wgsl {
         let vectors = module.args_words / 4;
         let _ = writeln!(out, "@group(0) @binding(0) var<uniform> args: array<vec4<u32>, {vectors}>;");
         let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
-        let (halves, fours) = (slots_of_halves(&module.body), slots_of_fours(&module.body));
+        let (halves, fours) = (module.slots_of_halves(), module.slots_of_fours());
         let mut binding = 2;
-        for (slot, Slot { written, pieces, .. }) in module.slots.iter().enumerate() {
+        for (slot, Slot { written, pieces, coherent, .. }) in module.bound() {
             let access = if *written { "read_write" } else { "read" };
+            let coherent = if *coherent { "@coherent " } else { "" };
             let word = match fours.contains(&slot) && *pieces == 1 {
                 _ if halves.contains(&slot) => "atomic<u32>",
                 true => "vec4<u32>",
@@ -68,10 +71,16 @@ impl Dialect for Wgsl {
                 let name = if *pieces > 1 { piece_name(slot, piece) } else { format!("b{slot}") };
                 let _ = writeln!(
                     out,
-                    "@group(0) @binding({binding}) var<storage, {access}> {name}: array<{word}>;"
+                    "@group(0) @binding({binding}) {coherent}var<storage, {access}> {name}: array<{word}>;"
                 );
                 binding += 1;
             }
+        }
+        if module.chain {
+            let _ = writeln!(
+                out,
+                "@group(0) @binding({binding}) var<storage, read_write> counts: array<atomic<u32>>;"
+            );
         }
         if module.shared_words > 0 {
             // Not vectors: on an NVIDIA GPU words of workgroup memory are loaded faster, also four of them one by one.
@@ -91,6 +100,9 @@ impl Dialect for Wgsl {
             // driver can't load four of its words at once.
             out.push_str("var<workgroup> agreed: vec4<u32>;\n");
         }
+        if module.chain {
+            let _ = write!(out, "\n{}", chain::TEXT);
+        }
         if multiplies && !self.dot4 {
             let _ = write!(out, "\n{DOT4}");
         }
@@ -109,7 +121,10 @@ impl Dialect for Wgsl {
                 "@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32"
             }
         };
-        format!("@compute @workgroup_size({lanes})\nfn main({lane}, @builtin(workgroup_id) group: vec3<u32>)")
+        let launched = if module.chain { ", @builtin(num_workgroups) launched: vec3<u32>" } else { "" };
+        format!(
+            "@compute @workgroup_size({lanes})\nfn main({lane}, @builtin(workgroup_id) group: vec3<u32>{launched})"
+        )
     }
 
     fn prelude(&self, module: &Module) -> Vec<String> {
@@ -118,7 +133,8 @@ impl Dialect for Wgsl {
         let lane = module.shuffles().then(|| "let lane = subgroup * size + member;".to_string());
         // The group's number along the third axis is 0, which no compiler knows. Read at each use, it costs replies 5 %.
         let zero = module.calls(Fun::Rounded).then(|| format!("let hidden_zero = {};", self.group(2)));
-        lane.into_iter().chain(zero).collect()
+        let census = module.chain.then(|| chain::CENSUS.to_string());
+        lane.into_iter().chain(census).chain(zero).collect()
     }
 
     fn type_name(&self, ty: Type) -> &'static str {
@@ -169,6 +185,23 @@ impl Dialect for Wgsl {
         // A concurrent store of the other half leaves the bits of this one alone.
         let others = if upper { "0xffffu" } else { "0xffff0000u" };
         vec![format!("atomicAnd(&b{slot}[{at}], {others});"), format!("atomicOr(&b{slot}[{at}], {half});")]
+    }
+
+    fn launched(&self) -> &'static str {
+        "launched.x"
+    }
+
+    fn ended(&self, stage: u32) -> Vec<String> {
+        // The scope of the barrier's memory is the device.
+        vec!["storageBarrier();".into(), format!("if (lane == 0u) {{ count({stage}u); }}")]
+    }
+
+    fn meet(&self, stage: &str, count: &str) -> Vec<String> {
+        vec![format!("if (lane == 0u) {{ meet({stage}, {count}); }}"), "storageBarrier();".into()]
+    }
+
+    fn leave(&self, stages: u32) -> Vec<String> {
+        vec![format!("if (lane == 0u) {{ leave({stages}u, launched.x); }}")]
     }
 
     fn fuses(&self) -> bool {

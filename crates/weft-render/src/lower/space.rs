@@ -179,18 +179,13 @@ impl Space {
     pub(crate) fn count(&self, code: &mut Builder) -> Expr {
         let mut tiles = self.tiles(&self.first_axis());
         if let Some(chunks) = self.chunks.filter(|_| self.spread) {
-            tiles =
-                tiles * chunks.shared_by.map_or_else(|| chunks.written(), |most| chunks.written().min(most));
+            tiles = tiles * chunks.shared_by.map_or_else(|| chunks.now(), |most| chunks.now().min(most));
         }
         code.set("count", tiles * self.blocks())
     }
 
     fn first_axis(&self) -> Expr {
-        match self.axes.first() {
-            None => Expr::U32(1),
-            Some(Dim::Const(n)) => Expr::U32(u32::try_from(*n).unwrap_or(u32::MAX)),
-            Some(Dim::Sym(sym)) => size(*sym),
-        }
+        self.axes.first().map_or(Expr::U32(1), |axis| length(*axis))
     }
 
     fn tiles(&self, first_axis: &Expr) -> Expr {
@@ -226,6 +221,14 @@ impl Space {
     }
 }
 
+/// The length of an axis in this step.
+pub(crate) fn length(axis: Dim) -> Expr {
+    match axis {
+        Dim::Const(n) => Expr::U32(u32::try_from(n).unwrap_or(u32::MAX)),
+        Dim::Sym(sym) => size(sym),
+    }
+}
+
 /// A size of the step.
 pub(crate) fn size(sym: Sym) -> Expr {
     Expr::Size(Sym::ALL.into_iter().position(|s| s == sym).unwrap_or(0))
@@ -233,7 +236,7 @@ pub(crate) fn size(sym: Sym) -> Expr {
 
 impl Chunks {
     /// The number of chunks in this step.
-    fn written(self) -> Expr {
+    pub(crate) fn now(self) -> Expr {
         let pages = match self.most_pages {
             None => size(Sym::Pages),
             Some(most) => size(Sym::Pages).min(most),
@@ -337,7 +340,7 @@ impl Place {
     /// The row of chunk results for row `h` of the tile, where they are kept for tiles of `rows`
     /// rows: as many as this tile has, or else this one has a single row.
     pub(crate) fn chunk_row(&self, chunk: &Expr, h: &Expr, rows: u32) -> Expr {
-        let chunks = self.space.chunks.map_or(Expr::U32(1), Chunks::written);
+        let chunks = self.space.chunks.map_or(Expr::U32(1), Chunks::now);
         if rows == self.space.tile {
             return (&self.tile * chunks + chunk) * rows + h;
         }

@@ -11,7 +11,7 @@ use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
 use weft_quant::packed::{Layout, Scales};
 
-use crate::limits::Limits;
+use crate::limits::{Limits, MOST_CHAINED};
 use crate::schedule::check::{self, WARP, suit_matrix};
 use crate::schedule::heuristic::{
     self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
@@ -49,7 +49,7 @@ const BLOCK: usize = 32;
 /// Lanes across columns that read whole tiles.
 const ACROSS: usize = 16;
 
-/// Most lanes of a workgroup, where the number changes no bit.
+/// Most lanes of a workgroup, where the number changes no bit and it is in no chain, whose workgroups all have the usual number.
 const MOST_LANES: usize = 512;
 
 /// Most rows of a workgroup that uses matrix units: lanes have sums for all of them.
@@ -129,7 +129,8 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
         }
         return with_panels(kernel, max, limits, schedule);
     }
-    let lanes = lanes(kernel, limits, reduce);
+    let chained = limits.chains && max.tokens <= MOST_CHAINED;
+    let lanes = lanes(kernel, limits, reduce, if chained { LANES as usize } else { MOST_LANES });
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
@@ -360,14 +361,19 @@ fn scored(kernel: &Kernel, attend: &Attend, limits: &Limits, lanes: u32, split: 
 }
 
 /// Lanes of a workgroup: enough for a tile's columns where the number changes no bit.
-fn lanes(kernel: &Kernel, limits: &Limits, reduce: impl Fn(&Part) -> Option<usize>) -> usize {
+fn lanes(
+    kernel: &Kernel,
+    limits: &Limits,
+    reduce: impl Fn(&Part) -> Option<usize>,
+    most_lanes: usize,
+) -> usize {
     let usual = LANES as usize;
     let dots = kernel.parts.iter().all(|part| matches!(part.anchor, Anchor::Dot(_)));
     let wanted = if lanes_matter(kernel) || !dots {
         usual
     } else {
         let most = kernel.parts.iter().filter_map(reduce).max().unwrap_or(1);
-        (most * ACROSS).clamp(usual, MOST_LANES)
+        (most * ACROSS).clamp(usual, most_lanes)
     };
     below(wanted.min(limits.invocations as usize))
 }

@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 29] = [
+static ALL: [(Departure, Choice); 30] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -44,6 +44,10 @@ static ALL: [(Departure, Choice); 29] = [
     (
         named("launch.handed=off", "No kernel lets the next one begin before it has waited itself."),
         Choice::Text(|limits| limits.hands_over = false),
+    ),
+    (
+        named("launch.chains=off", "No launches become one whose workgroups wait for each other."),
+        Choice::Text(|limits| limits.chains = false),
     ),
     (
         named("loads.early=off", "No weights are loaded before a workgroup waits, or ahead of a norm."),

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use crate::chains::chain_of;
 use crate::cuda;
 use crate::graphs::{root, slots};
-use crate::valid::{adapters, validate};
+use crate::valid::{adapters, validate, with_chains};
 use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
 use weft_kern::Machine;
@@ -17,12 +18,15 @@ fn run(input: &str) -> String {
     let (header, text): (Vec<&str>, Vec<&str>) = input.lines().partition(|l| l.starts_with("test "));
     let words: Vec<&str> = header
         .first()
-        .expect("a line `test wgsl`, `test large`, `test apple`, `test cooperative` or `test cuda`")
+        .expect(
+            "a line `test wgsl`, `test large`, `test chain`, `test apple`, `test cooperative` or `test cuda`",
+        )
         .split_whitespace()
         .collect();
     let target = match words[..2] {
         ["test", "wgsl"] => adapters()[0].clone(),
         ["test", "large"] => adapters()[1].clone(),
+        ["test", "chain"] => with_chains(),
         ["test", "apple"] => adapters()[3].clone(),
         ["test", "cooperative"] => adapters()[4].clone(),
         ["test", "cuda"] => cuda::target(),
@@ -37,6 +41,11 @@ fn run(input: &str) -> String {
     let machine = Machine { workers: size("workers") as u64, ..Machine::default() };
     let fusion =
         fuse_with(&graph, &Options { max, costs: CostModel::fixed(machine), ..Options::default() }).unwrap();
+    if target.limits.chains {
+        let chain = chain_of(&fusion.plan, &max, &target);
+        validate(&chain.shader, &target);
+        return format!("{}\n", chain.shader.source);
+    }
     let mut out = String::new();
     for (at, call) in fusion.plan.calls.iter().enumerate() {
         let mut slots = slots(&fusion.plan, at, target.language == Language::Cuda);

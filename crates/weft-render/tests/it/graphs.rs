@@ -115,6 +115,11 @@ pub(super) fn plans(graph: &Graph) -> Plans {
 /// The slots of a call: arguments in the arena share a buffer. `early` says whether
 /// launches begin before those before them have ended.
 pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
+    bound_slots(plan, call, early).0
+}
+
+/// The same, with the buffer of each slot, and whether each argument is settled.
+pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<Option<usize>>, Vec<bool>) {
     // The number of a buffer outside of the arena.
     let place = |arg: usize| match plan.buffers[arg].source {
         Source::Arena(at) => (None, at),
@@ -129,7 +134,8 @@ pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
         let call = &plan.calls[call];
         (&plan.kernels[call.kernel], call.args.iter().map(bound).collect())
     };
-    let args = plan.calls[call].args.iter().zip(settled(launch, call));
+    let settled = settled(launch, call);
+    let args = plan.calls[call].args.iter().zip(settled.iter().copied());
     let content = |(arg, settled): (&usize, bool)| {
         let content = match plan.buffers[*arg].source {
             Source::Weight(_) => Content::Weight,
@@ -139,5 +145,6 @@ pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
         (place(*arg).0, content)
     };
     let hands_over = early && hands_over(launch, call, plan.calls.len());
-    Slots { hands_over, ..Slots::new(args.map(content)).0 }
+    let (slots, buffers) = Slots::new(args.map(content));
+    (Slots { hands_over, ..slots }, buffers, settled)
 }

@@ -1,5 +1,6 @@
 //! Rendered texts against the expected ones, naga and NVRTC.
 
+mod chains;
 mod cooperative;
 mod cuda;
 mod files;

@@ -26,6 +26,12 @@ pub(super) fn adapters() -> [Target; 5] {
     all.map(|limits| Target { language: Language::Wgsl, limits })
 }
 
+/// The large card, if workgroups can wait for each other there.
+pub(super) fn with_chains() -> Target {
+    let [_, large, ..] = adapters();
+    Target { limits: Limits { chains: true, ..large.limits }, ..large }
+}
+
 /// Parses, validates and translates a shader, as wgpu does for Metal.
 pub(super) fn validate(shader: &Shader, target: &Target) {
     let fail = |what: &str, why: String| panic!("{}: {what}: {why}\n{}", shader.name, shader.source);
@@ -40,14 +46,15 @@ pub(super) fn validate(shader: &Shader, target: &Target) {
         .union(Capabilities::SHADER_FLOAT16)
         .union(Capabilities::SUBGROUP_BARRIER);
     capabilities.set(cooperates, target.limits.cooperative);
+    capabilities.set(Capabilities::MEMORY_DECORATION_COHERENT, target.limits.chains);
     let info = match Validator::new(ValidationFlags::all(), capabilities).validate(&module) {
         Ok(info) => info,
         Err(error) => return fail("validation", error.emit_to_string(&shader.source)),
     };
     let shared = metal_shared_bytes(&module);
     assert!(shared <= target.limits.shared_bytes, "{}: {shared} bytes of memory in Metal", shader.name);
-    // Metal's matrices are smaller.
-    if shader.source.contains("coopLoad") {
+    // Metal's matrices are smaller, and it has no chains.
+    if shader.source.contains("coopLoad") || target.limits.chains {
         return;
     }
     // The language of macOS 12 and 26.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use weft_device::{KernelLaunch, Region};
-use weft_gpu::{Binds, slots};
+use weft_gpu::{Binds, apart, slots};
 use weft_kern::{Dim, Machine, parse_plan};
-use weft_render::{Grid, Groups, Shader};
+use weft_render::{Grid, Groups, Memory, Shader};
 
 use super::*;
 use crate::compile::prepare;
 
+mod chains;
 mod dots;
 
 /// `p1[i] = p0[i] + tokens`; both are in one buffer.
@@ -70,6 +71,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
         scratch_bytes: 0,
         own_architecture: false,
         sizes_read: [true; 4],
+        memory: Memory::default(),
         dependent: false,
         hands_over: false,
         given: None,
@@ -78,11 +80,13 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
             parts: vec![Groups { axis: Dim::T, inner: 4, tile: 4, more: 0, times: 1, chunks: None }],
         },
     };
-    let GpuDevice { context, buffers, pipelines, programs, .. } = device;
+    let GpuDevice { context, canary, scheduler, buffers, pipelines, programs, .. } = device;
     pipelines.make(context, [&shader].into_iter(), 2).unwrap();
     let rendered: Arc<[Shader]> = Arc::new([shader]);
     let shaders = vec![rendered; program.launches.len()];
-    programs.push(prepare(context, &program, &shaders, buffers, pipelines).unwrap());
+    programs.push(
+        prepare((context, canary), (&program, scheduler), &apart(&shaders), buffers, pipelines).unwrap(),
+    );
     arena
 }
 
@@ -193,6 +197,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         scratch_bytes: 0,
         own_architecture: false,
         sizes_read: [true; 4],
+        memory: Memory::default(),
         dependent: false,
         hands_over: false,
         given: None,

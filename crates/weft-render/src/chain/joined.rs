@@ -1,0 +1,141 @@
+//! Which kernels can follow each other in a chain.
+
+use std::iter;
+
+use weft_kern::Sizes;
+
+use crate::chain::MOST_STAGES;
+use crate::limits::Limits;
+use crate::shader::{Content, Memory, Shader, Slots, args_words};
+
+/// The most workgroups of a stage for each multiprocessor. With the head of 154,880 columns, which has eight, and the search for
+/// candidates after it in one, a step of 8 layers of GLM-4.7-Flash took 6 % less through Vulkan on an H100. More was not measured.
+const MOST_WAVES: u64 = 16;
+
+/// Most words of arguments of a chain: with those of the chain itself, less than the smallest limit of a uniform buffer in WebGPU.
+const MOST_ARGS: usize = 4000;
+
+/// Kernels that can become a chain, one after another.
+#[derive(Clone, Debug)]
+pub struct Joined<B> {
+    /// The buffer of each slot.
+    buffers: Vec<B>,
+    /// What each slot holds, and its pieces.
+    slots: Vec<(Content, u32)>,
+    /// The slot of each argument of each kernel, and whether that is settled.
+    of: Vec<Vec<(usize, bool)>>,
+    stages: usize,
+    lanes: Option<u32>,
+    memory: Memory,
+    /// Whether a stage has scratch memory.
+    scratch: bool,
+}
+
+impl<B> Default for Joined<B> {
+    fn default() -> Joined<B> {
+        Joined {
+            buffers: Vec::new(),
+            slots: Vec::new(),
+            of: Vec::new(),
+            stages: 0,
+            lanes: None,
+            memory: Memory::default(),
+            scratch: false,
+        }
+    }
+}
+
+impl<B: PartialEq + Clone> Joined<B> {
+    /// Adds a kernel whose launch would have these `shaders`, or whose last ones would; `false` if a chain has to end before it.
+    /// The first argument has its own slots, the buffer of each slot, and whether each of its arguments is [settled](crate::settled()).
+    pub fn add(
+        &mut self,
+        (slots, bound, settled): (&Slots, &[B], &[bool]),
+        shaders: &[Shader],
+        max: &Sizes,
+        limits: &Limits,
+    ) -> bool {
+        let most = u64::from(limits.processors) * MOST_WAVES;
+        let suits = |shader: &Shader| {
+            shader.given.is_none()
+                && !shader.memory.cooperates
+                && shader.grid.all(max) <= most
+                && self.lanes.or(shaders.first().map(|first| first.lanes)) == Some(shader.lanes)
+        };
+        let args = self.of.iter().map(Vec::len).chain([slots.of.len()]);
+        let args = args.fold(0, |all: usize, params| all.saturating_add(args_words(params)));
+        let stages = self.stages + shaders.len();
+        if shaders.is_empty() || !shaders.iter().all(suits) || stages > MOST_STAGES || args > MOST_ARGS {
+            return false;
+        }
+        let mut grown = self.clone();
+        let contents = slots.contents.iter().zip(&slots.pieces);
+        let places: Vec<usize> = bound
+            .iter()
+            .zip(contents)
+            .map(|(buffer, (content, pieces))| grown.place(buffer, *content, *pieces))
+            .collect();
+        // Of several shaders, one begins when the one before it has not ended.
+        let alone = shaders.len() == 1;
+        let arg = |(slot, settled): (&usize, &bool)| {
+            (places[*slot], *settled && alone && slots.contents[*slot] != Content::Weight)
+        };
+        grown.of.push(slots.of.iter().zip(settled).map(arg).collect());
+        for shader in shaders {
+            // Slots after the kernel's own are scratch memory.
+            let place = |slot: &usize| places.get(*slot).copied();
+            grown.memory.halves.extend(shader.memory.halves.iter().filter_map(place));
+            grown.memory.fours.extend(shader.memory.fours.iter().filter_map(place));
+            grown.scratch |= shader.scratch_bytes > 0;
+            grown.lanes = Some(shader.lanes);
+        }
+        grown.stages = stages;
+        let bindings: usize = grown.slots.iter().map(|(_, pieces)| *pieces as usize).sum();
+        // One more has the counts.
+        let fits = bindings + usize::from(grown.scratch) < limits.storage_buffers as usize;
+        let possible = fits && grown.memory.halves.is_disjoint(&grown.memory.fours);
+        if possible {
+            *self = grown;
+        }
+        possible
+    }
+
+    /// The slot of a buffer, a new one if it is new.
+    fn place(&mut self, buffer: &B, content: Content, pieces: u32) -> usize {
+        // What is settled for one kernel may not be for the next.
+        let content = if content == Content::Weight { content } else { Content::Open };
+        let known = self.buffers.iter().position(|known| known == buffer);
+        let slot = known.unwrap_or_else(|| {
+            self.buffers.push(buffer.clone());
+            self.slots.push((content, pieces));
+            self.buffers.len() - 1
+        });
+        self.slots[slot].0 = self.slots[slot].0.max(content);
+        slot
+    }
+
+    /// The number of kernels.
+    pub fn kernels(&self) -> usize {
+        self.of.len()
+    }
+
+    /// The buffer of each slot.
+    pub fn into_buffers(self) -> Vec<B> {
+        self.buffers
+    }
+
+    /// The slots of each kernel in the chain. Each slot has a second name, half of the slots further on, by which a kernel reads what is
+    /// settled.
+    pub fn slots(&self) -> Vec<Slots> {
+        let names = self.slots.len();
+        let contents = self.slots.iter().map(|(content, _)| *content);
+        let pieces = self.slots.iter().map(|(_, pieces)| *pieces);
+        let of = |of: &Vec<(usize, bool)>| Slots {
+            of: of.iter().map(|(slot, settled)| if *settled { slot + names } else { *slot }).collect(),
+            contents: contents.clone().chain(iter::repeat_n(Content::Settled, names)).collect(),
+            pieces: pieces.clone().chain(iter::repeat_n(1, names)).collect(),
+            hands_over: false,
+        };
+        self.of.iter().map(of).collect()
+    }
+}

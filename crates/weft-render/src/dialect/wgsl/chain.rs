@@ -1,0 +1,53 @@
+//! How the workgroups of a [chain](crate::chain) meet. The words that count are those of [`CHAIN_WORDS`](crate::CHAIN_WORDS).
+
+/// The functions of a chain. A lane that has waited in vain says so and goes on, and so do all others, also of later launches: the
+/// runtime drops what they compute. A look at a count takes about a microsecond, so that this takes about one second, less than systems give to
+/// a launch.
+pub(super) const TEXT: &str = "fn count(stage: u32) {
+  atomicAdd(&counts[32u * (stage + 1u)], 1u);
+}
+
+fn meet(stage: u32, working: u32) {
+  for (var looks = 1u; looks < 0x100000u; looks += 1u) {
+    if (atomicLoad(&counts[32u * (stage + 1u)]) >= working) { return; }
+    if (looks % 1024u == 0u && atomicLoad(&counts[1u]) > 0u) { break; }
+  }
+  atomicStore(&counts[1u], 1u);
+}
+
+fn leave(stages: u32, launched: u32) {
+  if (atomicAdd(&counts[2u], 1u) + 1u == launched) {
+    for (var stage = 0u; stage < stages; stage += 1u) { atomicStore(&counts[32u * (stage + 1u)], 0u); }
+    atomicStore(&counts[2u], 0u);
+  }
+}
+
+fn census() {
+  if (atomicAdd(&counts[2u], 1u) < 0x80000000u) {
+    for (var i = 0u; i < 100u; i += 1u) {
+      if (atomicAdd(&counts[3u], 1u) == 0xffffffffu) { break; }
+    }
+    let begun = atomicOr(&counts[2u], 0x80000000u);
+    if (begun < 0x80000000u) { atomicStore(&counts[32u], begun); }
+  }
+}
+";
+
+/// The beginning of a chain. In a census, workgroups stay for as long as it takes all that run at once to begin; the first that ends
+/// says how many did. All their lanes wait for the one that counts, since a GPU can give the places of lanes that have ended to others.
+pub(super) const CENSUS: &str =
+    "if (args[0].x > 0u) { if (lane == 0u) { census(); } workgroupBarrier(); return; }";
+
+#[cfg(test)]
+mod tests {
+    use super::TEXT;
+    use crate::chain::{CENSUS, COUNTED, IN_VAIN, LINE};
+
+    #[test]
+    fn its_words_are_those_that_runtimes_know() {
+        assert_eq!((LINE, IN_VAIN, CENSUS, COUNTED), (32, 1, [2, 3, 32], 32));
+        for word in ["counts[1u]", "counts[2u]", "counts[3u]", "counts[32u]", "counts[32u * (stage + 1u)]"] {
+            assert!(TEXT.contains(word), "{word}");
+        }
+    }
+}
