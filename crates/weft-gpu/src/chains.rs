@@ -83,7 +83,7 @@ pub fn chains(
                     slots,
                     first_shader: if i == 0 { *before } else { 0 },
                 });
-                scheduler.chain(&links.collect::<Vec<_>>(), &program.max).ok().map(Arc::new)
+                scheduler.renderer.chain(&links.collect::<Vec<_>>(), &program.max).ok().map(Arc::new)
             });
             Some((before, rendered.clone()?))
         });

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use weft_device::{BufferId, Departure, DeviceError, Order, Program, Scheduled, SourceText, Tuning};
 use weft_kern::{Kernel, Sizes};
-use weft_render::{Chain, Chained, Refused, Shader, Slots, Target, as_given, given_slots};
+use weft_render::{Refused, Shader, Slots, Target, as_given, given_slots};
 
 use crate::launches::{Begins, Binds, slots};
 use crate::schedule_file::ScheduleFile;
@@ -34,14 +34,6 @@ impl Scheduler {
     /// Those of `render`.
     pub fn shaders(&self, kernel: &Kernel, slots: &Slots, max: &Sizes) -> Result<Vec<Shader>, Refused> {
         self.renderer.render(kernel, slots, max)
-    }
-
-    /// Renders kernels that [`chains`](crate::chains()) joined, with their current schedules.
-    ///
-    /// # Errors
-    /// Those of [`weft_render::Scheduler::chain`].
-    pub fn chain(&self, kernels: &[Chained<'_>], max: &Sizes) -> Result<Chain, Refused> {
-        self.renderer.chain(kernels, max)
     }
 
     /// How its target binds the launches of a program, and when it begins them.

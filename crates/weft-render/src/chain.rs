@@ -26,9 +26,9 @@ use crate::code::cooperative::Arrays;
 use crate::code::expr::Expr;
 use crate::code::module::{Module, Slot};
 use crate::code::stmt::{Stmt, visit};
-use crate::grid::{Chunks, Grid, Groups};
+use crate::grid::Grid;
 use crate::limits::{Language, Limits, Target};
-use crate::lower::{Job, Link, functions, length};
+use crate::lower::{Job, Link, functions, groups_now};
 use crate::refused::{Refused, Why};
 use crate::render::{dialect, shader};
 use crate::schedule::Schedule;
@@ -225,7 +225,7 @@ fn count_of(stage: usize) -> String {
 fn staged(stage: usize, module: &Module, grid: &Grid, slots: &[Slot]) -> Vec<Stmt> {
     let (group, count) = (group_of(stage), Expr::name(count_of(stage)));
     let meet = |stage: &str, count: &str| Stmt::Meet { stage: Expr::name(stage), count: Expr::name(count) };
-    let mut out = vec![Stmt::Let(count_of(stage), now(grid))];
+    let mut out = vec![Stmt::Let(count_of(stage), groups_now(grid))];
     let settled = |slot: usize| slots.get(slot).is_some_and(|slot| slot.same_as.is_some());
     if stage > 1 && reads(&module.body, settled) {
         // A workgroup without work in the stage before has not waited for the one before that.
@@ -287,18 +287,4 @@ fn replaced(stmts: &[Stmt], wait: Option<&Stmt>) -> Vec<Stmt> {
         stmt => Some(stmt.clone()),
     };
     stmts.iter().filter_map(replace).collect()
-}
-
-/// The workgroups of a grid in this step.
-fn now(grid: &Grid) -> Expr {
-    let of = |part: &Groups| {
-        let Groups { axis, inner, tile, more, times, chunks } = *part;
-        let all = ((length(axis) * inner + (tile - 1)) / tile + more) * times;
-        match chunks {
-            None => all,
-            Some(chunks @ Chunks { shared_by: Some(most), .. }) => all * chunks.now().min(most),
-            Some(chunks) => all * chunks.now(),
-        }
-    };
-    grid.parts.iter().fold(Expr::U32(0), |all, part| all + of(part))
 }

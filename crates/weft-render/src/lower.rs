@@ -51,7 +51,7 @@ use crate::lower::prologue::PrologueValues;
 use crate::lower::router::Router;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Space;
-pub(crate) use crate::lower::space::length;
+pub(crate) use crate::lower::space::groups_now;
 use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::{Why, too_much, word};
 use crate::schedule::check::check;

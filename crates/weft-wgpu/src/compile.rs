@@ -92,6 +92,7 @@ pub(crate) fn compile(
     pipelines: &mut Pipelines,
     threads: usize,
 ) -> Result<Compiled, DeviceError> {
+    pipelines.keep(!scheduler.renderer.is_trying());
     program.verify(|id| buffers.get(id).map(|buffer| buffer.bytes))?;
     let layout = |id: BufferId| buffers[id].weight;
     let one = |kernel: usize, slots: &Slots| scheduler.shaders(&program.kernels[kernel], slots, &program.max);

@@ -129,7 +129,6 @@ impl Device for GpuDevice {
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
         let GpuDevice { context, canary, scheduler, buffers, pipelines, caps, .. } = self;
-        pipelines.keep(!scheduler.renderer.is_trying());
         let with = (program, &*scheduler);
         let compiled = compile((context, canary), with, buffers, true, pipelines, caps.threads)?;
         let id =

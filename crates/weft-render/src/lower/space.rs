@@ -4,7 +4,7 @@ use weft_kern::{Anchor, Dim, Part, Sizes, Sym};
 
 use crate::code::builder::Builder;
 use crate::code::expr::Expr;
-use crate::grid::{Chunks, Groups};
+use crate::grid::{Chunks, Grid, Groups};
 use crate::refused::{Why, word};
 use crate::schedule::Split;
 
@@ -177,11 +177,7 @@ impl Space {
 
     /// The number of its workgroups in this step.
     pub(crate) fn count(&self, code: &mut Builder) -> Expr {
-        let mut tiles = self.tiles(&self.first_axis());
-        if let Some(chunks) = self.chunks.filter(|_| self.spread) {
-            tiles = tiles * chunks.shared_by.map_or_else(|| chunks.now(), |most| chunks.now().min(most));
-        }
-        code.set("count", tiles * self.blocks())
+        code.set("count", now(&self.groups()))
     }
 
     fn first_axis(&self) -> Expr {
@@ -221,8 +217,24 @@ impl Space {
     }
 }
 
+/// The workgroups of all parts in this step.
+pub(crate) fn groups_now(grid: &Grid) -> Expr {
+    grid.parts.iter().fold(Expr::U32(0), |all, part| all + now(part))
+}
+
+/// The workgroups of a part in this step.
+fn now(groups: &Groups) -> Expr {
+    let Groups { axis, inner, tile, more, times, chunks } = *groups;
+    let mut all = (length(axis) * inner + (tile - 1)) / tile + more;
+    if let Some(chunks) = chunks {
+        let count = chunks.now();
+        all = all * chunks.shared_by.map_or_else(|| count.clone(), |most| count.clone().min(most));
+    }
+    all * times
+}
+
 /// The length of an axis in this step.
-pub(crate) fn length(axis: Dim) -> Expr {
+fn length(axis: Dim) -> Expr {
     match axis {
         Dim::Const(n) => Expr::U32(u32::try_from(n).unwrap_or(u32::MAX)),
         Dim::Sym(sym) => size(sym),
@@ -236,7 +248,7 @@ pub(crate) fn size(sym: Sym) -> Expr {
 
 impl Chunks {
     /// The number of chunks in this step.
-    pub(crate) fn now(self) -> Expr {
+    fn now(self) -> Expr {
         let pages = match self.most_pages {
             None => size(Sym::Pages),
             Some(most) => size(Sym::Pages).min(most),
