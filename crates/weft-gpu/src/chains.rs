@@ -7,7 +7,7 @@ use std::sync::Arc;
 use weft_device::{BufferId, Program};
 use weft_render::{Chain, Chained, Joined, MOST_CHAINED, Shader, Slots};
 
-use crate::launches::{Rendered, bound};
+use crate::launches::Rendered;
 use crate::scheduler::Scheduler;
 
 /// The chains rendered so far, by the shaders before them, and by their kernels with their slots; `None` for what can't be one.
@@ -59,8 +59,7 @@ pub fn chains(
     let mut units = Vec::new();
     let add = |joined: &mut Joined<BufferId>, at: usize, first_shader: usize| {
         let (slots, buffers) = slots(at);
-        let settled = weft_render::settled(|at| bound(program, at), at);
-        joined.add((&slots, &buffers, &settled), &rendered[at][first_shader..], &program.max, &limits)
+        joined.add((&slots, &buffers), &rendered[at][first_shader..], &program.max, &limits)
     };
     let mut first = 0;
     while first < rendered.len() {

@@ -116,7 +116,7 @@ fn as_in_text(
 }
 
 /// A launch's kernel, and where its arguments are.
-pub(crate) fn bound(program: &Program, launch: usize) -> (&Kernel, Vec<Bound<BufferId>>) {
+fn bound(program: &Program, launch: usize) -> (&Kernel, Vec<Bound<BufferId>>) {
     let KernelLaunch { kernel, args } = &program.launches[launch];
     let kernel = &program.kernels[*kernel];
     let bytes = |(region, param): (&Region, &Param)| {

@@ -4,8 +4,7 @@
 //! token take hardly more. So where all workgroups of a launch run at once, kernels that follow each other become the *stages* of
 //! one launch, a chain, whose workgroups wait for each other. If `n` workgroups are launched, each has every `n`-th group of each
 //! stage. It counts itself when it has ended a stage. Before it first needs what other kernels wrote, it waits until all
-//! workgroups with work in the stage before have counted themselves. What it loads of weights until then is hidden by the
-//! wait, as where launches begin early ([`Limits::dependent_launch`](crate::Limits::dependent_launch)).
+//! workgroups with work in the stage before have counted themselves.
 //!
 //! Nothing else changes: a stage does what the kernel's own launch does, in the same order, so that no bit differs.
 //!
@@ -25,7 +24,7 @@ use weft_kern::{Kernel, Sizes};
 use crate::code::cooperative::Arrays;
 use crate::code::expr::Expr;
 use crate::code::module::{Module, Slot};
-use crate::code::stmt::{Stmt, visit};
+use crate::code::stmt::{MET, Stmt};
 use crate::grid::Grid;
 use crate::limits::{Language, Limits, Target};
 use crate::lower::{Job, Link, functions, groups_now};
@@ -120,7 +119,7 @@ pub(crate) fn render_chain(
         let refused = |(part, why)| Refused { kernel: kernel.name.clone(), part, why };
         let mut job = Job::new(kernel, slots, schedule, max, &target.limits).map_err(refused)?;
         for step in job.steps().into_iter().skip(*first_shader) {
-            job.link = Some(Link { group: group_of(stages.len()), args });
+            job.link = Some(Link { group: group_of(stages.len()), args, taken: VARIABLES });
             let (module, grid, scratch) = job.module(step).map_err(refused)?;
             stages.push((module, grid));
             scratch_bytes = scratch.max(scratch_bytes);
@@ -128,8 +127,7 @@ pub(crate) fn render_chain(
         args += args_words(kernel.params.len());
     }
     let name = || kernels.iter().map(|(of, _)| &*of.kernel.name).collect::<Vec<_>>().join(", ");
-    let slots = kernels.first().map_or(0, |(of, _)| of.slots.contents.len());
-    let module = chained(&stages, slots, args, &target.limits);
+    let module = chained(&stages, args, &target.limits);
     let module = module.map_err(|why| Refused { kernel: name(), part: None, why })?;
     let grid = Grid { wide: Grid::wide(&target.limits), parts: Vec::new() };
     let shader = shader(dialect(target), &module, grid, scratch_bytes);
@@ -138,40 +136,34 @@ pub(crate) fn render_chain(
 
 /// The name of a workgroup's group of a stage.
 fn group_of(stage: usize) -> String {
-    format!("group_of_{stage}")
+    format!("group_of_stage_{stage}")
 }
 
-/// Variables: the last two stages that had work, and the numbers of workgroups that had it.
+/// Variables: the last stage that had work, and the number of workgroups that had it.
 const ENDED: &str = "ended";
 const WORKING: &str = "working";
-const ENDED_BEFORE: &str = "ended_before";
-const WORKING_BEFORE: &str = "working_before";
 
-/// The chain of these stages, whose kernels have so many `slots`, those of scratch memory aside. The second half of them are other
-/// names of the first, by which kernels read what is settled.
-fn chained(
-    stages: &[(Module, Grid)],
-    slots: usize,
-    args_words: usize,
-    limits: &Limits,
-) -> Result<Module, Why> {
+/// The variables of a chain. No value of a kernel has one of these names.
+const VARIABLES: &[&str] = &[ENDED, WORKING, MET];
+
+/// The chain of these stages.
+fn chained(stages: &[(Module, Grid)], args_words: usize, limits: &Limits) -> Result<Module, Why> {
     let lanes: BTreeSet<u32> = stages.iter().map(|(module, _)| module.lanes).collect();
     let (Some(lanes), 1, 1..=MOST_STAGES) = (lanes.first().copied(), lanes.len(), stages.len()) else {
         let count = stages.len();
         return Err(Why::Form(format!("cannot be a chain of {count} stages with {lanes:?} lanes")));
     };
-    let slots = bound(stages, slots);
-    let needed = slots.iter().filter(|slot| slot.same_as.is_none()).map(|slot| slot.pieces as usize);
-    let needed = needed.sum::<usize>() + 1;
+    let slots = bound(stages);
+    let needed = slots.iter().map(|slot| slot.pieces as usize).sum::<usize>() + 1;
     if needed > limits.storage_buffers as usize {
         return Err(Why::Buffers { needed, limit: limits.storage_buffers });
     }
     let zero = |name: &str| Stmt::Var(name.into(), Expr::U32(0));
-    let mut body: Vec<Stmt> = [ENDED, WORKING, ENDED_BEFORE, WORKING_BEFORE].map(zero).into();
+    let mut body: Vec<Stmt> = [ENDED, WORKING].map(zero).into();
     let last = stages.len() - 1;
     for (stage, (module, grid)) in stages.iter().enumerate() {
         body.push(Stmt::Note(format!("stage {stage}: {}", module.title)));
-        body.extend(staged(stage, module, grid, &slots));
+        body.extend(staged(stage, module, grid));
         if stage < last {
             body.extend(counted(stage));
         }
@@ -196,17 +188,13 @@ fn chained(
 }
 
 /// The slots of a chain: written if any of its stages writes them.
-fn bound(stages: &[(Module, Grid)], slots: usize) -> Vec<Slot> {
-    let real = slots / 2;
+fn bound(stages: &[(Module, Grid)]) -> Vec<Slot> {
     let mut bound: Vec<Slot> = Vec::new();
     for (module, _) in stages {
         for (i, slot) in module.slots.iter().enumerate() {
             match bound.get_mut(i) {
                 Some(known) => known.written |= slot.written,
-                None => {
-                    let same_as = (real..slots).contains(&i).then(|| i - real);
-                    bound.push(Slot { same_as, ..*slot });
-                }
+                None => bound.push(*slot),
             }
         }
     }
@@ -218,26 +206,19 @@ fn bound(stages: &[(Module, Grid)], slots: usize) -> Vec<Slot> {
 
 /// The number of a stage's groups in this step.
 fn count_of(stage: usize) -> String {
-    format!("groups_of_{stage}")
+    format!("groups_of_stage_{stage}")
 }
 
 /// A stage's groups, one after another.
-fn staged(stage: usize, module: &Module, grid: &Grid, slots: &[Slot]) -> Vec<Stmt> {
+fn staged(stage: usize, module: &Module, grid: &Grid) -> Vec<Stmt> {
     let (group, count) = (group_of(stage), Expr::name(count_of(stage)));
-    let meet = |stage: &str, count: &str| Stmt::Meet { stage: Expr::name(stage), count: Expr::name(count) };
+    let meet = Stmt::Meet { stage: Expr::name(ENDED), count: Expr::name(WORKING) };
     let mut out = vec![Stmt::Let(count_of(stage), groups_now(grid))];
-    let settled = |slot: usize| slots.get(slot).is_some_and(|slot| slot.same_as.is_some());
-    if stage > 1 && reads(&module.body, settled) {
-        // A workgroup without work in the stage before has not waited for the one before that.
-        let was_idle = Expr::name(WORKING).less(Expr::Group(0) + 1u32);
-        let condition = Expr::Group(0).less(&count).both(&was_idle);
-        out.push(Stmt::If { condition, then: vec![meet(ENDED_BEFORE, WORKING_BEFORE)] });
-    }
     // The first of a workgroup's groups waits for all.
     let is_first = Expr::name(&*group).equal(Expr::Group(0));
     let wait = match stage {
         0 => None,
-        _ => Some(Stmt::If { condition: is_first, then: vec![meet(ENDED, WORKING)] }),
+        _ => Some(Stmt::If { condition: is_first, then: vec![meet] }),
     };
     let mut body = replaced(&module.body, wait.as_ref());
     // The next group begins when no lane needs what this one has in workgroup memory.
@@ -255,25 +236,9 @@ fn counted(stage: usize) -> [Stmt; 2] {
         Stmt::If { condition: Expr::Group(0).less(&count), then: vec![Stmt::Ended(number)] },
         Stmt::If {
             condition: count.greater(0u32),
-            then: vec![
-                set(ENDED_BEFORE, Expr::name(ENDED)),
-                set(WORKING_BEFORE, Expr::name(WORKING)),
-                set(ENDED, number.into()),
-                set(WORKING, count.min(Expr::Launched)),
-            ],
+            then: vec![set(ENDED, number.into()), set(WORKING, count.min(Expr::Launched))],
         },
     ]
-}
-
-/// Whether statements read any of these slots.
-fn reads(stmts: &[Stmt], slots: impl Fn(usize) -> bool) -> bool {
-    let mut reads = false;
-    visit(stmts, &mut |_| {}, &mut |e| {
-        if let Expr::Word(slot, _) | Expr::Four(Some(slot), _) = e {
-            reads |= slots(*slot);
-        }
-    });
-    reads
 }
 
 /// The statements, with another one where they wait for the launch before.

@@ -181,6 +181,11 @@ pub(crate) trait Dialect {
         Vec::new()
     }
 
+    /// What is added to the address of a load of coherent memory, if that is how it is kept behind [`meet`](Dialect::meet).
+    fn after_meeting(&self) -> Option<&'static str> {
+        None
+    }
+
     /// [`Stmt::Store`](crate::code::stmt::Stmt::Store).
     fn store(&self, slot: usize, at: &str, word: &str, _halves: bool) -> String {
         format!("b{slot}[{at}] = {word};")

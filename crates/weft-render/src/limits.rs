@@ -80,7 +80,7 @@ pub struct Limits {
     /// Whether lanes load the next stage of panels before they multiply the one that is there: that takes registers.
     pub panels_ahead: bool,
     /// Most words of weights that a lane loads ahead of all that it does with them, each into a
-    /// register: before it waits for the launch before it, if it knows which; 0 for none.
+    /// register: before it waits for the launch before it, if it knows which; 0 for none. [Chains](crate::Chain) load none.
     pub early_words: u32,
     /// Matrix units for signed bytes: 16 rows of 32 times 8 columns in one instruction of a subgroup.
     pub matrix: bool,

@@ -70,7 +70,7 @@ pub(crate) fn dialect(target: &Target) -> &'static dyn Dialect {
 
 /// A module as a text.
 pub(crate) fn shader(dialect: &dyn Dialect, module: &Module, grid: Grid, scratch_bytes: u64) -> Shader {
-    let slots = module.bound().flat_map(|(_, slot)| iter::repeat_n(slot.written, slot.pieces as usize));
+    let slots = module.slots.iter().flat_map(|slot| iter::repeat_n(slot.written, slot.pieces as usize));
     Shader {
         name: module.name.clone(),
         source: print(dialect, module),

@@ -1,7 +1,5 @@
 //! Which kernels can follow each other in a chain.
 
-use std::iter;
-
 use weft_kern::Sizes;
 
 use crate::chain::MOST_STAGES;
@@ -22,8 +20,8 @@ pub struct Joined<B> {
     buffers: Vec<B>,
     /// What each slot holds, and its pieces.
     slots: Vec<(Content, u32)>,
-    /// The slot of each argument of each kernel, and whether that is settled.
-    of: Vec<Vec<(usize, bool)>>,
+    /// The slot of each argument of each kernel.
+    of: Vec<Vec<usize>>,
     stages: usize,
     lanes: Option<u32>,
     memory: Memory,
@@ -47,10 +45,10 @@ impl<B> Default for Joined<B> {
 
 impl<B: PartialEq + Clone> Joined<B> {
     /// Adds a kernel whose launch would have these `shaders`, or whose last ones would; `false` if a chain has to end before it.
-    /// The first argument has its own slots, the buffer of each slot, and whether each of its arguments is [settled](crate::settled()).
+    /// The first argument has its own slots, and the buffer of each.
     pub fn add(
         &mut self,
-        (slots, bound, settled): (&Slots, &[B], &[bool]),
+        (slots, bound): (&Slots, &[B]),
         shaders: &[Shader],
         max: &Sizes,
         limits: &Limits,
@@ -75,12 +73,7 @@ impl<B: PartialEq + Clone> Joined<B> {
             .zip(contents)
             .map(|(buffer, (content, pieces))| grown.place(buffer, *content, *pieces))
             .collect();
-        // Of several shaders, one begins when the one before it has not ended.
-        let alone = shaders.len() == 1;
-        let arg = |(slot, settled): (&usize, &bool)| {
-            (places[*slot], *settled && alone && slots.contents[*slot] != Content::Weight)
-        };
-        grown.of.push(slots.of.iter().zip(settled).map(arg).collect());
+        grown.of.push(slots.of.iter().map(|slot| places[*slot]).collect());
         for shader in shaders {
             // Slots after the kernel's own are scratch memory.
             let place = |slot: &usize| places.get(*slot).copied();
@@ -102,7 +95,7 @@ impl<B: PartialEq + Clone> Joined<B> {
 
     /// The slot of a buffer, a new one if it is new.
     fn place(&mut self, buffer: &B, content: Content, pieces: u32) -> usize {
-        // What is settled for one kernel may not be for the next.
+        // Nothing but weights is read before a wait.
         let content = if content == Content::Weight { content } else { Content::Open };
         let known = self.buffers.iter().position(|known| known == buffer);
         let slot = known.unwrap_or_else(|| {
@@ -124,16 +117,12 @@ impl<B: PartialEq + Clone> Joined<B> {
         self.buffers
     }
 
-    /// The slots of each kernel in the chain. Each slot has a second name, half of the slots further on, by which a kernel reads what is
-    /// settled.
+    /// The slots of each kernel in the chain.
     pub fn slots(&self) -> Vec<Slots> {
-        let names = self.slots.len();
-        let contents = self.slots.iter().map(|(content, _)| *content);
-        let pieces = self.slots.iter().map(|(_, pieces)| *pieces);
-        let of = |of: &Vec<(usize, bool)>| Slots {
-            of: of.iter().map(|(slot, settled)| if *settled { slot + names } else { *slot }).collect(),
-            contents: contents.clone().chain(iter::repeat_n(Content::Settled, names)).collect(),
-            pieces: pieces.clone().chain(iter::repeat_n(1, names)).collect(),
+        let of = |of: &Vec<usize>| Slots {
+            of: of.clone(),
+            contents: self.slots.iter().map(|(content, _)| *content).collect(),
+            pieces: self.slots.iter().map(|(_, pieces)| *pieces).collect(),
             hands_over: false,
         };
         self.of.iter().map(of).collect()

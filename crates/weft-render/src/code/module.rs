@@ -33,8 +33,6 @@ pub(crate) struct Slot {
     pub(crate) pieces: u32,
     /// Whether workgroups read what others of the same launch stored.
     pub(crate) coherent: bool,
-    /// The slot that it is another name of, if it is.
-    pub(crate) same_as: Option<usize>,
 }
 
 /// A shader before a dialect spells it.
@@ -64,22 +62,12 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// The slots that are bound.
-    pub(crate) fn bound(&self) -> impl Iterator<Item = (usize, &Slot)> {
-        self.slots.iter().enumerate().filter(|(_, slot)| slot.same_as.is_none())
-    }
-
-    /// The slot that one is a name of.
-    pub(crate) fn real(&self, slot: usize) -> usize {
-        self.slots.get(slot).and_then(|slot| slot.same_as).unwrap_or(slot)
-    }
-
     /// The slots that [`Stmt::StoreHalf`] stores to.
     pub(crate) fn slots_of_halves(&self) -> BTreeSet<usize> {
         let mut slots = BTreeSet::new();
         let mut see = |stmt: &Stmt| {
             if let Stmt::StoreHalf { slot, .. } = stmt {
-                slots.insert(self.real(*slot));
+                slots.insert(*slot);
             }
         };
         visit(&self.body, &mut see, &mut |_| {});
@@ -91,7 +79,7 @@ impl Module {
         let mut slots = BTreeSet::new();
         visit(&self.body, &mut |_| {}, &mut |e| {
             if let Expr::Four(Some(slot), _) = e {
-                slots.insert(self.real(*slot));
+                slots.insert(*slot);
             }
         });
         slots

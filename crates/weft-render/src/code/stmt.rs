@@ -4,6 +4,10 @@ use crate::code::cooperative::Cooperative;
 use crate::code::expr::Expr;
 use crate::code::warpgroup::Warpgroup;
 
+/// A variable that is always 0. [`Stmt::Meet`] sets it to a 0 that compilers cannot know, and loads of coherent slots add it to their
+/// address.
+pub(crate) const MET: &str = "met";
+
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Stmt {
@@ -80,7 +84,8 @@ pub(crate) enum Stmt {
     ///
     /// [`Meet`]: Stmt::Meet
     Ended(u32),
-    /// In a chain, waits until so many workgroups have ended a stage, and makes what they stored visible. All lanes must get here.
+    /// In a chain, waits until so many workgroups have ended a stage, and makes what they stored visible to loads that add [`MET`] to their
+    /// address. All lanes must get here.
     Meet { stage: Expr, count: Expr },
     /// Ends a chain of so many stages: the last workgroup to get here resets their counts.
     Leave(u32),

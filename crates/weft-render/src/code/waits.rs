@@ -124,13 +124,7 @@ mod tests {
     use crate::code::cooperative::Arrays;
 
     fn module(body: Vec<Stmt>) -> Module {
-        let slot = |content| Slot {
-            written: content == Content::Open,
-            content,
-            pieces: 1,
-            coherent: false,
-            same_as: None,
-        };
+        let slot = |content| Slot { written: content == Content::Open, content, pieces: 1, coherent: false };
         Module {
             name: String::new(),
             title: String::new(),

@@ -1,5 +1,6 @@
 //! Prints the structured program in a dialect: all that C-like languages have in common.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -78,18 +79,13 @@ impl Printer<'_> {
                 let word = self.expr(word);
                 let text = match self.words(*slot) {
                     Words::Fours => format!("{} = {word};", self.word(*slot, at)),
-                    words => self.dialect.store(
-                        self.module.real(*slot),
-                        &self.expr(at),
-                        &word,
-                        words == Words::Halves,
-                    ),
+                    words => self.dialect.store(*slot, &self.expr(at), &word, words == Words::Halves),
                 };
                 self.line(&text);
             }
             Stmt::StoreHalf { slot, at, upper, half } => {
                 let (at, half) = (self.expr(at), self.expr(half));
-                let lines = self.dialect.store_half(self.module.real(*slot), &at, *upper, &half);
+                let lines = self.dialect.store_half(*slot, &at, *upper, &half);
                 lines.iter().for_each(|line| self.line(line));
             }
             Stmt::StoreShared(at, word) => {
@@ -199,10 +195,11 @@ impl Printer<'_> {
         let e = self.said(e);
         match e {
             Expr::Name(name) => name.to_string(),
-            Expr::Word(slot, at) => self.word(*slot, at),
+            Expr::Word(slot, at) => self.word(*slot, &self.after_wait(*slot, at)),
             Expr::Shared(at) => self.place(None, at),
             Expr::Summed(at) => format!("floats[{}]", self.expr(at)),
-            Expr::Four(slot, at) => self.four(*slot, at),
+            Expr::Four(Some(slot), at) => self.four(Some(*slot), &self.after_wait(*slot, at)),
+            Expr::Four(None, at) => self.four(None, at),
             Expr::Part(name, i) => format!("{name}.{}", component(*i)),
             Expr::Early(from) if !self.dialect.keeps_loads() => self.expr(from),
             Expr::Early(from) => match &**from {
@@ -235,6 +232,15 @@ impl Printer<'_> {
         }
     }
 
+    /// Where to load from. In a coherent slot this depends on the last wait, so that the load cannot go before it.
+    fn after_wait<'e>(&self, slot: usize, at: &'e Expr) -> Cow<'e, Expr> {
+        let coherent = self.module.slots.get(slot).is_some_and(|slot| slot.coherent);
+        match self.dialect.after_meeting().filter(|_| coherent) {
+            Some(met) => Cow::Owned(at + Expr::name(met)),
+            None => Cow::Borrowed(at),
+        }
+    }
+
     /// A word of a slot or of workgroup memory.
     fn place(&self, slot: Option<usize>, at: &Expr) -> String {
         match slot {
@@ -245,7 +251,6 @@ impl Printer<'_> {
 
     /// What the words of a slot are.
     fn words(&self, slot: usize) -> Words {
-        let slot = self.module.real(slot);
         match self.module.slots.get(slot) {
             Some(Slot { pieces: 2.., .. }) => Words::Pieces,
             _ if self.halves.contains(&slot) => Words::Halves,
@@ -256,7 +261,6 @@ impl Printer<'_> {
 
     /// A word of a slot.
     fn word(&self, slot: usize, at: &Expr) -> String {
-        let slot = self.module.real(slot);
         let words = self.words(slot);
         if words == Words::Fours {
             return self.dialect.word(slot, &self.in_vectors(at), words);
@@ -282,7 +286,7 @@ impl Printer<'_> {
         }
         match slot {
             Some(slot) if self.words(slot) == Words::Fours => {
-                self.dialect.word(self.module.real(slot), &self.expr(&(at / 4u32)), Words::Fours)
+                self.dialect.word(slot, &self.expr(&(at / 4u32)), Words::Fours)
             }
             // What is not declared as vectors is loaded word by word.
             slot => {

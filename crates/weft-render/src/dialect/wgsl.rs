@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use crate::code::cooperative::{Arrays, Cooperative, Operand, SIDE};
 use crate::code::expr::{Expr, Fun, Op};
 use crate::code::module::{Function, Module, Slot, Type};
-use crate::code::stmt::{Stmt, visit};
+use crate::code::stmt::{MET, Stmt, visit};
 use crate::dialect::{Dialect, Words, component};
 
 /// WGSL for one GPU.
@@ -59,7 +59,7 @@ impl Dialect for Wgsl {
         let _ = writeln!(out, "@group(0) @binding(1) var<uniform> sizes: vec4<u32>;");
         let (halves, fours) = (module.slots_of_halves(), module.slots_of_fours());
         let mut binding = 2;
-        for (slot, Slot { written, pieces, coherent, .. }) in module.bound() {
+        for (slot, Slot { written, pieces, coherent, .. }) in module.slots.iter().enumerate() {
             let access = if *written { "read_write" } else { "read" };
             let coherent = if *coherent { "@coherent " } else { "" };
             let word = match fours.contains(&slot) && *pieces == 1 {
@@ -91,7 +91,7 @@ impl Dialect for Wgsl {
             let _ = writeln!(out, "var<workgroup> halves: array<vec4<f16>, {fours}>;");
             let _ = writeln!(out, "var<workgroup> floats: array<f32, {floats}>;");
         }
-        let (mut agrees, mut multiplies) = (false, false);
+        let (mut agrees, mut multiplies) = (module.chain, false);
         visit(&module.body, &mut |stmt| agrees |= matches!(stmt, Stmt::Uniform(..)), &mut |e| {
             multiplies |= matches!(e, Expr::Call(Fun::Dot4, _))
         });
@@ -134,7 +134,8 @@ impl Dialect for Wgsl {
         // The group's number along the third axis is 0, which no compiler knows. Read at each use, it costs replies 5 %.
         let zero = module.calls(Fun::Rounded).then(|| format!("let hidden_zero = {};", self.group(2)));
         let census = module.chain.then(|| chain::CENSUS.to_string());
-        lane.into_iter().chain(census).chain(zero).collect()
+        let met = module.chain.then(|| format!("var {MET} = 0u;"));
+        lane.into_iter().chain(census).chain(zero).chain(met).collect()
     }
 
     fn type_name(&self, ty: Type) -> &'static str {
@@ -197,7 +198,14 @@ impl Dialect for Wgsl {
     }
 
     fn meet(&self, stage: &str, count: &str) -> Vec<String> {
-        vec![format!("if (lane == 0u) {{ meet({stage}, {count}); }}"), "storageBarrier();".into()]
+        vec![
+            format!("if (lane == 0u) {{ agreed.x = meet({stage}, {count}); }}"),
+            format!("{MET} = workgroupUniformLoad(&agreed).x;"),
+        ]
+    }
+
+    fn after_meeting(&self) -> Option<&'static str> {
+        Some(MET)
     }
 
     fn leave(&self, stages: u32) -> Vec<String> {

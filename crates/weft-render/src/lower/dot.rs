@@ -214,7 +214,7 @@ impl<'a> Dot<'a> {
 
     /// Loads what lanes need of the weights of those products, as much as fits.
     fn load(&mut self, w: &mut Writer<'_>, these: impl Fn(&Writer<'_>, &Product) -> bool) -> Result<(), Why> {
-        if self.place.width() > self.pass_width(w) {
+        if self.room == 0 || self.place.width() > self.pass_width(w) {
             return Ok(());
         }
         let reduce = self.split.reduce;

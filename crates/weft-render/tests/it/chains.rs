@@ -13,9 +13,9 @@ type Buffer = Option<usize>;
 fn joined(plan: &Plan, first: usize, target: &Target) -> Joined<Buffer> {
     let mut joined = Joined::default();
     for at in first..plan.calls.len() {
-        let (slots, buffers, settled) = bound_slots(plan, at, false);
+        let (slots, buffers) = bound_slots(plan, at, false);
         let shaders = shaders(plan, at, &slots, target);
-        if !joined.add((&slots, &buffers, &settled), &shaders, &plan.max, &target.limits) {
+        if !joined.add((&slots, &buffers), &shaders, &plan.max, &target.limits) {
             break;
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn chain_of(plan: &Plan, max: &Sizes, target: &Target) -> Chain {
 #[test]
 fn steps_of_one_token_are_a_few_chains() {
     let target = with_chains();
-    let mut longest = 0;
+    let (mut longest, mut loads) = (0, 0);
     for graph in some_fixtures() {
         for plan in plans(&graph).usual().filter(|plan| plan.max.tokens == 1) {
             let mut first = 0;
@@ -58,6 +58,17 @@ fn steps_of_one_token_are_a_few_chains() {
                 if joined.kernels() > 1 {
                     let chain = rendered(plan, first, &joined, &target);
                     validate(&chain.shader, &target);
+                    let text = &chain.shader.source;
+                    for own in ["met", "ended", "working"] {
+                        let named = |kind: &str| text.matches(&format!("{kind} {own} =")).count();
+                        assert_eq!((named("let"), named("var")), (0, 1), "{own}");
+                    }
+                    loads += loads_behind_waits(text);
+                    for own in ["met", "ended", "working"] {
+                        let named =
+                            |kind: &str| chain.shader.source.matches(&format!("{kind} {own} =")).count();
+                        assert_eq!((named("let"), named("var")), (0, 1), "{own}");
+                    }
                     let apart = (first..first + joined.kernels())
                         .flat_map(|at| shaders(plan, at, &bound_slots(plan, at, false).0, &target));
                     let (grids, lanes): (Vec<_>, Vec<_>) =
@@ -71,6 +82,29 @@ fn steps_of_one_token_are_a_few_chains() {
         }
     }
     assert!(longest >= 8, "the longest chain has {longest} stages");
+    assert!(loads >= 100, "{loads} loads of what stages store");
+}
+
+/// Checks that all loads of what stages store depend on the wait before them. Returns their number.
+fn loads_behind_waits(text: &str) -> usize {
+    let names = text.lines().filter(|line| line.contains("@coherent"));
+    let names: Vec<&str> = names.filter_map(|line| line.rsplit_once("> ")?.1.split(':').next()).collect();
+    let mut loads = 0;
+    for line in text.lines().map(str::trim).filter(|line| !line.contains("@coherent")) {
+        for name in &names {
+            for (at, place) in line.match_indices(&format!("{name}[")) {
+                let before = &line[..at];
+                let other = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+                let stores = ["", "atomicStore(&", "atomicAnd(&", "atomicOr(&"].contains(&before);
+                if !other && !stores {
+                    let index = line[at + place.len()..].split(']').next().unwrap_or_default();
+                    assert!(index.split([' ', '(', ')']).any(|word| word == "met"), "{line}");
+                    loads += 1;
+                }
+            }
+        }
+    }
+    loads
 }
 
 /// A launch has as many workgroups as its largest stage, but no more than run at once.
@@ -99,10 +133,10 @@ fn a_chain_ends_where_memory_is_used_in_two_ways() {
     let all = plans(&graph);
     let plan = all.usual().find(|plan| plan.max.tokens == 1).unwrap();
     let add = |joined: &mut Joined<Buffer>, at: usize, limits: &Limits, change: &dyn Fn(&mut Shader)| {
-        let (slots, buffers, settled) = bound_slots(plan, at, false);
+        let (slots, buffers) = bound_slots(plan, at, false);
         let mut shaders = shaders(plan, at, &slots, &target);
         change(&mut shaders[0]);
-        joined.add((&slots, &buffers, &settled), &shaders, &plan.max, limits)
+        joined.add((&slots, &buffers), &shaders, &plan.max, limits)
     };
     let begun = |change: &dyn Fn(&mut Shader)| {
         let mut joined = Joined::default();

@@ -118,8 +118,8 @@ pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
     bound_slots(plan, call, early).0
 }
 
-/// The same, with the buffer of each slot, and whether each argument is settled.
-pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<Option<usize>>, Vec<bool>) {
+/// The same, with the buffer of each slot.
+pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<Option<usize>>) {
     // The number of a buffer outside of the arena.
     let place = |arg: usize| match plan.buffers[arg].source {
         Source::Arena(at) => (None, at),
@@ -134,8 +134,7 @@ pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<
         let call = &plan.calls[call];
         (&plan.kernels[call.kernel], call.args.iter().map(bound).collect())
     };
-    let settled = settled(launch, call);
-    let args = plan.calls[call].args.iter().zip(settled.iter().copied());
+    let args = plan.calls[call].args.iter().zip(settled(launch, call));
     let content = |(arg, settled): (&usize, bool)| {
         let content = match plan.buffers[*arg].source {
             Source::Weight(_) => Content::Weight,
@@ -146,5 +145,5 @@ pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<
     };
     let hands_over = early && hands_over(launch, call, plan.calls.len());
     let (slots, buffers) = Slots::new(args.map(content));
-    (Slots { hands_over, ..slots }, buffers, settled)
+    (Slots { hands_over, ..slots }, buffers)
 }
