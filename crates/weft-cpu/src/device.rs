@@ -232,7 +232,10 @@ impl Device for CpuDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let compiled = compile(program, &mut self.buffers, self.team.threads())?;
+        let mut compiled = compile(program, &mut self.buffers, self.team.threads())?;
+        if !self.arch.has_tiles() {
+            compiled.needs.tiles = 0;
+        }
         for scratch in &mut self.scratch {
             if scratch.grow(&compiled.needs).is_none() {
                 return Err(self.out_of_memory(compiled.needs.bytes()));

@@ -4,7 +4,7 @@
 //! Within a pair (`multiply`), each product of the part unpacks each weight row once and multiplies it with every row of
 //! the chunk that needs it, then the row program runs over the results while they are in the cache. How work is divided
 //! changes no bit: each output is computed separately, in the order that `packed`, `float`, `transposed` and, for
-//! weighted sums of products, `sum` define.
+//! weighted sums of products, `sum` define. With many rows, `tiled` computes what `packed` defines on a CPU's tile unit.
 //!
 //! If all products pick their matrices in the same way, the rows of the step are first sorted by matrix, and a chunk has
 //! one matrix. Otherwise a chunk is consecutive rows, as many as the second-level cache holds results of, and each
@@ -19,6 +19,7 @@ mod packed;
 mod product;
 mod schedule;
 mod sum;
+mod tiled;
 mod transposed;
 
 use weft_kern::{Kernel, Part, Product};
@@ -121,8 +122,9 @@ impl Dot {
         let floats = self.products.iter().map(|p| p.floats(width)).max().unwrap_or(0);
         let starts = self.groups() + 1;
         let entries = chunk.saturating_mul(terms);
-        let blocks = self.laid_out(chunk).fold(0, usize::saturating_add);
-        let needs = Needs { acc, floats, rows, starts, entries, blocks, ..Needs::default() };
+        let blocks = self.laid_out(chunk).fold(blocks::SPARE, usize::saturating_add);
+        let tiles = self.products.iter().map(Multiplied::unpacked).max().unwrap_or(0);
+        let needs = Needs { acc, floats, rows, starts, entries, blocks, tiles, ..Needs::default() };
         match &self.prologue {
             Some(prologue) => needs.max(prologue.needs(space.axes()[0])),
             None => needs,

@@ -4,7 +4,8 @@
 //! [`Arch::dispatch`] calls it inside a function that enables the instruction set; everything is inlined into that
 //! function, so the compiler vectorises the loops for it. Only code that the compiler does not vectorise well (products
 //! of packed weights, attention and rounding) uses intrinsics: the methods of [`Lanes`], [`Pieces`],
-//! [`Pairs`](pairs::Pairs) and [`Rounding`].
+//! [`Pairs`](pairs::Pairs) and [`Rounding`]. Some machines have a unit beside the vectors that multiplies [`Tiles`]:
+//! [`Arch::dispatch_tiles`] calls [`TileWork`] with both.
 //!
 //! Rust never contracts a multiplication and an addition, and vectorises floating-point code only when the result is
 //! the same, so all instruction sets give the same bits.
@@ -17,6 +18,7 @@ mod pieces;
 mod portable;
 mod rounding;
 mod simd;
+mod tiles;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -26,20 +28,24 @@ pub(crate) use pieces::Pieces;
 pub(crate) use rounding::Rounding;
 pub use simd::Isa;
 pub(crate) use simd::{Arch, Simd, Work};
+pub(crate) use tiles::{Quants, Sums, TILE, TileWork, Tiles};
 
 use portable::Portable;
+use tiles::Emulated;
 
 impl Isa {
     /// Whether this machine supports it.
     pub fn is_available(self) -> bool {
         match self {
-            Isa::Portable => true,
+            Isa::Portable | Isa::PortableTiles => true,
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => x86::has_avx2(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2Vnni => x86::has_avx2_vnni(),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => x86::has_avx512(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx => x86::has_amx(),
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => aarch64::has_neon(),
             // Instruction sets of other architectures; every target has some.
@@ -70,7 +76,7 @@ impl Arch {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: an `Arch` is only made if the machine has the instruction set.
-            Isa::Avx512 => unsafe { x86::run_avx512(work) },
+            Isa::Avx512 | Isa::Amx => unsafe { x86::run_avx512(work) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Isa::Avx2Vnni => unsafe { x86::run_avx2_vnni(work) },
@@ -81,6 +87,23 @@ impl Arch {
             // SAFETY: as above.
             Isa::Neon => unsafe { aarch64::run_neon(work) },
             _ => work.run(Portable),
+        }
+    }
+
+    /// Whether there is a unit that multiplies tiles.
+    #[inline]
+    pub(crate) fn has_tiles(self) -> bool {
+        matches!(self.0, Isa::Amx | Isa::PortableTiles)
+    }
+
+    /// Runs work with the unit that multiplies tiles, or its emulation, set for `quads` times four columns.
+    #[inline]
+    pub(crate) fn dispatch_tiles<W: TileWork>(self, quads: usize, work: W) -> W::Output {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: an `Arch` is only made if the machine has the instruction set, and `TileWork` does not start other such work.
+            Isa::Amx => unsafe { x86::run_amx(quads, work) },
+            _ => work.run(Portable, Emulated::new(quads)),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use weft_device::{DeviceError, Probe, Roof};
 
-use crate::isa::{Arch, Isa, Simd, Work};
+use crate::isa::{Arch, Isa, Numbers, Quants, Simd, Sums, TILE, TileWork, Tiles, Work};
 use crate::memory::Memory;
 
 /// Time before a measurement in which threads start, the CPU reaches its clock rate, and the thread pool falls asleep.
@@ -70,10 +70,13 @@ impl Probe for CpuProbe {
             Roof::ReadInOrder => {
                 pace(begin, end, blocks(part, from, |block| arch.dispatch(Read::<1>(block))))
             }
+            Roof::Dot if arch.has_tiles() => pace(begin, end, || arch.dispatch_tiles(QUADS, TileDots)),
             // As many sums at once as keep the units busy, and as the registers hold.
             Roof::Dot if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(Dots::<4, 4>)),
             Roof::Dot => pace(begin, end, || arch.dispatch(Dots::<1, 5>)),
-            Roof::MulAdd if isa == Isa::Avx512 => pace(begin, end, || arch.dispatch(MulAdds::<16>)),
+            Roof::MulAdd if matches!(isa, Isa::Avx512 | Isa::Amx) => {
+                pace(begin, end, || arch.dispatch(MulAdds::<16>))
+            }
             Roof::MulAdd => pace(begin, end, || arch.dispatch(MulAdds::<6>)),
         })?;
         if matches!(roof, Roof::Read | Roof::ReadInOrder) {
@@ -202,6 +205,32 @@ impl<const W: usize, const M: usize> Work for Dots<W, M> {
             black_box(&out);
         }
         ROUNDS * (WEIGHTS / W) * W * M * 64
+    }
+}
+
+/// Products of tiles, of as many columns as have a scale of their own in most formats. Returns the number of multiplications.
+struct TileDots;
+
+/// Vectors of the columns of such a product.
+const QUADS: usize = 8;
+
+impl TileWork for TileDots {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd, U: Tiles>(self, _: S, mut unit: U) -> usize {
+        let x: [Quants; TILE] = black_box([Quants([3; 32]); TILE]);
+        let weights: [Numbers; QUADS] = black_box([Numbers([0x0503; 32]); QUADS]);
+        for _ in 0..ROUNDS {
+            unit.multiply::<0>(&x, 0, &weights);
+            unit.multiply::<1>(&x, 0, &weights);
+        }
+        let mut sums = Sums::default();
+        unit.store::<0>(&mut sums);
+        black_box(&sums);
+        unit.store::<1>(&mut sums);
+        black_box(&sums);
+        ROUNDS * 2 * TILE * TILE * 4 * QUADS
     }
 }
 

@@ -7,6 +7,7 @@ use weft_kern::q8;
 use crate::attend::room::{Room, RoomSize};
 use crate::dot::blocks::{Blocks, Entry};
 use crate::grow::grow;
+use crate::isa::Numbers;
 use crate::made::Made;
 use crate::rowprog::Registers;
 
@@ -20,6 +21,8 @@ pub(crate) struct Scratch {
     pub(crate) floats: Vec<f32>,
     /// The rows that packed weights are multiplied with.
     pub(crate) blocks: Blocks,
+    /// Unpacked tiles of weights.
+    pub(crate) tiles: Vec<Numbers>,
     /// Row numbers, in the order an anchor takes them.
     pub(crate) rows: Vec<usize>,
     /// Where each group of these begins.
@@ -48,6 +51,8 @@ pub(crate) struct Needs {
     pub(crate) entries: usize,
     /// Laid-out blocks of 32 values.
     pub(crate) blocks: usize,
+    /// Vectors of unpacked tiles.
+    pub(crate) tiles: usize,
     /// Rows of a prologue, their values together, and the number of rounded values.
     pub(crate) made: (usize, usize, usize),
     pub(crate) attend: RoomSize,
@@ -64,6 +69,7 @@ impl Needs {
             starts: self.starts.max(other.starts),
             entries: self.entries.max(other.entries),
             blocks: self.blocks.max(other.blocks),
+            tiles: self.tiles.max(other.tiles),
             made: (
                 self.made.0.max(other.made.0),
                 self.made.1.max(other.made.1),
@@ -88,6 +94,7 @@ impl Needs {
             .saturating_add(made_rows)
             // Quants, a scale, two sums and two starts.
             .saturating_add(self.blocks.saturating_mul(32 + 4 + 8 + 8))
+            .saturating_add(self.tiles.saturating_mul(size_of::<Numbers>()))
             .saturating_add(rounded)
             .saturating_add(self.attend.bytes())
     }
@@ -111,6 +118,7 @@ impl Scratch {
         grow(&mut self.blocks.scales, needs.blocks)?;
         grow(&mut self.blocks.sums, needs.blocks)?;
         grow(&mut self.blocks.starts, needs.blocks)?;
+        grow(&mut self.tiles, needs.tiles)?;
         let (rows, made, rounded) = needs.made;
         grow(&mut self.made.ready, rows)?;
         grow(&mut self.made.floats, made)?;

@@ -1,12 +1,10 @@
 //! Blocks of rows in the layout that the leaf for packed weights reads.
 //!
-//! Up to six rows form a block that is multiplied with a tile of weights together. For every 32
-//! columns, a block holds the quants of its rows one after another, and likewise their scales, the sums for minima, and the integers that
+//! Up to six rows form a block that is multiplied with a tile of weights together, or up to sixteen where a unit multiplies tiles. For every
+//! 32 columns, a block holds the quants of its rows one after another, and likewise their scales, the sums for minima, and the integers that
 //! products start from: with weights stored as unsigned numbers, `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
 
-use weft_quant::packed::COLUMNS;
-
-use crate::isa::Simd;
+use crate::isa::{Arch, Quants, Simd, TILE};
 
 /// A row of x and the matrix it is multiplied by.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +19,7 @@ pub(crate) struct Entry {
 /// Blocks, one after another. All parts are indexed by groups of 32 values: for a block at `b`, index `b + column / 32 · rows + row`.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    pub(crate) quants: Vec<[i8; COLUMNS]>,
+    pub(crate) quants: Vec<Quants>,
     pub(crate) scales: Vec<f32>,
     /// For each half of 32 columns, if the format has minima; if a group has 32, the first half holds the sum of the whole group.
     pub(crate) sums: Vec<[f32; 2]>,
@@ -31,17 +29,37 @@ pub(crate) struct Blocks {
 /// A block of rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block<'a> {
-    pub(super) quants: &'a [[i8; COLUMNS]],
+    pub(super) quants: &'a [Quants],
     pub(super) scales: &'a [f32],
     pub(super) sums: &'a [[f32; 2]],
     pub(super) starts: &'a [[i32; 2]],
 }
 
-/// The most rows of a block.
-pub(super) const MOST: usize = 6;
+/// The most rows of a block that vectors multiply.
+const MOST: usize = 6;
 
-/// The number of rows in the next block of these `rows`: at most as many as there are registers for their sums. With many registers, blocks
-/// are equally long, because short ones use a tile's numbers less often.
+/// The fewest rows of a matrix that a tile unit multiplies: with fewer, vectors are as fast, as measured.
+const LEAST: usize = 13;
+
+/// The most rows left over from blocks of [`TILE`] that vectors multiply sooner than the unit, which takes as long for one row as for eight.
+const REST: usize = 4;
+
+/// Groups of 32 values that must follow the last block: a tile is sixteen rows, however many the block has.
+pub(super) const SPARE: usize = TILE - 1;
+
+/// How many of these rows, which are multiplied by one matrix, a tile unit multiplies, if there is one: the first ones, in blocks of [`TILE`]
+/// and perhaps a shorter one. Vectors multiply the others.
+#[inline]
+pub(super) fn tiled_rows(arch: Arch, rows: usize) -> usize {
+    match rows % TILE {
+        _ if !arch.has_tiles() || rows < LEAST => 0,
+        rest @ ..=REST => rows - rest,
+        _ => rows,
+    }
+}
+
+/// The number of rows in the next block of these `rows` for vectors: at most as many as there are registers for their sums. With many
+/// registers, blocks are equally long, because short ones use a tile's numbers less often.
 #[inline(always)]
 pub(super) fn block_rows<S: Simd>(rows: usize) -> usize {
     match rows {
@@ -64,10 +82,10 @@ pub(super) fn row_blocks<S: Simd>(rows: usize) -> usize {
 }
 
 impl Blocks {
-    /// The block at `base` of `count` rows of `groups` times 32 values.
+    /// The block at `base` of `count` rows of `groups` times 32 values, and the `spare` groups after it.
     #[inline(always)]
-    pub(super) fn block(&self, base: usize, count: usize, groups: usize) -> Option<Block<'_>> {
-        let range = base..base + count * groups;
+    pub(super) fn block(&self, base: usize, count: usize, groups: usize, spare: usize) -> Option<Block<'_>> {
+        let range = base..base + count * groups + spare;
         Some(Block {
             quants: self.quants.get(range.clone())?,
             scales: self.scales.get(range.clone())?,

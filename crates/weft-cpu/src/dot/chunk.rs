@@ -26,3 +26,10 @@ pub(super) struct Chunk<'a> {
     pub(super) acc: &'a mut [f32],
     pub(super) stride: usize,
 }
+
+impl Chunk<'_> {
+    /// The same for some of the rows.
+    pub(super) fn part<'a>(&'a mut self, entries: &'a [Entry]) -> Chunk<'a> {
+        Chunk { entries, cols: self.cols.clone(), acc: &mut *self.acc, ..*self }
+    }
+}

@@ -2,8 +2,8 @@
 
 use weft_quant::packed::{COLUMNS, Layout};
 
-use super::blocks::{Blocks, Entry, MOST, block_rows};
-use crate::isa::{Simd, Work};
+use super::blocks::{Blocks, Entry, block_rows, tiled_rows};
+use crate::isa::{Arch, Quants, Simd, TILE, Work};
 use crate::made::Factor;
 use crate::rows::Fault;
 
@@ -15,6 +15,8 @@ pub(super) struct LayOut<'a> {
     pub(super) base: usize,
     pub(super) k: usize,
     pub(super) layout: Layout,
+    /// What the rows are laid out for.
+    pub(super) arch: Arch,
     pub(super) blocks: &'a mut Blocks,
 }
 
@@ -23,7 +25,7 @@ impl Work for LayOut<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Result<(), Fault> {
-        let LayOut { x, entries, base, k, layout, blocks } = self;
+        let LayOut { x, entries, base, k, layout, arch, blocks } = self;
         let groups = k / COLUMNS;
         let whole = layout.group == COLUMNS;
         let offset = i32::from(layout.offset);
@@ -31,8 +33,12 @@ impl Work for LayOut<'_> {
         let mut base = base;
         for run in entries.chunk_by(|a, b| a.matrix == b.matrix) {
             let mut run = run;
+            let mut tiled = tiled_rows(arch, run.len());
             while !run.is_empty() {
-                let (block, rest) = run.split_at(block_rows::<S>(run.len()));
+                let by_tiles = tiled > 0;
+                let rows = if by_tiles { tiled.min(TILE) } else { block_rows::<S>(run.len()) };
+                tiled -= if by_tiles { rows } else { 0 };
+                let (block, rest) = run.split_at(rows);
                 run = rest;
                 let own = base..base + block.len() * groups;
                 let quants = blocks.quants.get_mut(own.clone()).ok_or(Fault)?;
@@ -40,7 +46,7 @@ impl Work for LayOut<'_> {
                 let sums = blocks.sums.get_mut(own.clone()).ok_or(Fault)?;
                 let starts = blocks.starts.get_mut(own).ok_or(Fault)?;
                 // Group by group and row by row within it, so that memory is written in order.
-                let mut rows = [None; MOST];
+                let mut rows = [None; TILE];
                 for (row, entry) in rows.iter_mut().zip(block) {
                     *row = Some(x.rounded(entry.x_at, k).ok_or(Fault)?);
                 }
@@ -49,13 +55,13 @@ impl Work for LayOut<'_> {
                     for row in rows.iter().flatten() {
                         let Some((((quants, scale), sums), starts)) = to.next() else { return Err(Fault) };
                         let from = row.quants.as_chunks::<COLUMNS>().0.get(g).ok_or(Fault)?;
-                        *quants = *from;
+                        *quants = Quants(*from);
                         *scale = *row.scales.get(g).ok_or(Fault)?;
                         if has_min {
                             let [a, b] = *row.sums.as_chunks().0.get(g).ok_or(Fault)?;
                             *sums = if whole { [a + b, 0.0] } else { [a, b] };
                         }
-                        if offset > 0 {
+                        if offset > 0 && !by_tiles {
                             let [a, b] = simd.sum_halves(from);
                             *starts = if whole { [-(a + b) * offset, 0] } else { [-a * offset, -b * offset] };
                         } else {

@@ -5,11 +5,13 @@ use std::ops::Range;
 use weft_quant::packed::{COLUMNS, Layout, ROWS};
 use weft_quant::with_int_format;
 
-use super::blocks::{Blocks, Entry};
+use super::blocks::{Blocks, Entry, tiled_rows};
 use super::chunk::Chunk;
+use super::packed::{Packed, code_of};
 use super::product::{BlockSource, Multiplied, Picked};
 use super::sum::AddTerms;
-use super::{Dot, factor, float, packed, transposed};
+use super::tiled::Tiled;
+use super::{Dot, factor, float, transposed};
 use crate::made::{Factor, Made};
 use crate::rowprog::{Acc, BLOCK};
 use crate::rows::Fault;
@@ -33,12 +35,12 @@ impl Dot {
             self.lay_out(cx, matrix, rows.clone(), scratch)?;
             scratch.chunk = this;
         }
-        let Scratch { rows: sorted, entries, acc, floats, blocks, registers, made, .. } = scratch;
+        let Scratch { rows: sorted, entries, acc, floats, blocks, tiles, registers, made, .. } = scratch;
         let rows = &sorted[rows];
         let tile = self.tile.next_multiple_of(ROWS);
-        let tiles = (BLOCK / tile).min(self.results / (tile * rows.len() * self.vectors)).max(1);
-        for start in cols.clone().step_by(self.tile * tiles) {
-            let cols = start..cols.end.min(start + self.tile * tiles);
+        let at_once = (BLOCK / tile).min(self.results / (tile * rows.len() * self.vectors)).max(1);
+        for start in cols.clone().step_by(self.tile * at_once) {
+            let cols = start..cols.end.min(start + self.tile * at_once);
             let stride = cols.len().next_multiple_of(ROWS);
             // A vector for each row: results first, then terms.
             let apart = rows.len() * stride;
@@ -57,7 +59,7 @@ impl Dot {
                 let mut base: usize = self.laid_out(rows.len()).take(source).sum();
                 let mut runs = own.chunk_by(|a, b| a.matrix == b.matrix).peekable();
                 while let Some(own) = runs.next() {
-                    let chunk = Chunk {
+                    let mut chunk = Chunk {
                         x,
                         entries: own,
                         weight: &cx.args[product.w.param],
@@ -75,10 +77,21 @@ impl Dot {
                     } else {
                         // Code for each layout of tiles, not for each type.
                         with_int_format!(
-                            packed::code_of(product.w.ty),
+                            code_of(product.w.ty),
                             of Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ2_XXS IQ2_XS IQ4_NL IQ4_XS
                                 TQ2_0 MXFP4 NVFP4,
-                            F => cx.arch.dispatch(packed::Packed::<F>::new(chunk, blocks, base))?,
+                            F => {
+                                let (tiled, others) = own.split_at(tiled_rows(cx.arch, own.len()));
+                                if !tiled.is_empty() {
+                                    let packed = Packed::<F>::new(chunk.part(tiled), blocks, base);
+                                    let tiled = Tiled { packed, unpacked: tiles };
+                                    cx.arch.dispatch_tiles(Tiled::<F>::QUADS, tiled)?;
+                                }
+                                if !others.is_empty() {
+                                    let base = base + tiled.len() * groups;
+                                    cx.arch.dispatch(Packed::<F>::new(chunk.part(others), blocks, base))?;
+                                }
+                            },
                             else cx.arch.dispatch(float::Float { chunk, floats })?
                         );
                     }
@@ -135,7 +148,8 @@ impl Multiplied {
     ) -> Result<(), Fault> {
         let layout = Layout::of(self.w.ty).ok_or(Fault)?;
         let x = self.x.map_or(Factor::Made(made), |x| Factor::Memory(&cx.args[x.param]));
-        cx.arch.dispatch(factor::LayOut { x, entries, base, k: self.len(), layout, blocks })
+        let arch = cx.arch;
+        arch.dispatch(factor::LayOut { x, entries, base, k: self.len(), layout, arch, blocks })
     }
 
     /// Lists the rows to multiply, sorted by matrix.

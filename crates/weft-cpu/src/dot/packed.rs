@@ -33,7 +33,7 @@ const FAR_AHEAD: usize = 8192;
 const SPAN: usize = 4;
 
 /// Vectors of 32 columns.
-const QUADS: usize = 8;
+pub(super) const QUADS: usize = 8;
 
 /// What is prefetched while tiles are multiplied.
 struct Ahead<'a, const W: usize> {
@@ -80,15 +80,15 @@ pub(super) const fn code_of(ty: GgmlType) -> GgmlType {
 
 /// What types with the same code differ in.
 #[derive(Clone, Copy)]
-struct Values {
+pub(super) struct Values {
     /// The values of numbers, as they are multiplied; unused in formats without a table.
     table: [u8; 16],
     /// What the scales of super-blocks are multiplied by, in formats with a table.
-    power: f32,
+    pub(super) power: f32,
 }
 
 impl Values {
-    fn of(ty: GgmlType, signed: bool) -> Option<Values> {
+    pub(super) fn of(ty: GgmlType, signed: bool) -> Option<Values> {
         let layout = Layout::of(ty)?;
         let mut table = layout.table.unwrap_or_default();
         if signed {
@@ -102,15 +102,15 @@ impl Values {
 
 /// Multiplies a chunk.
 pub(super) struct Packed<'a, F> {
-    chunk: Chunk<'a>,
+    pub(super) chunk: Chunk<'a>,
     /// The chunk's rows, laid out from `base` on.
-    blocks: &'a Blocks,
-    base: usize,
+    pub(super) blocks: &'a Blocks,
+    pub(super) base: usize,
     format: PhantomData<F>,
 }
 
 impl<'a, F: IntFormat> Packed<'a, F> {
-    const LAYOUT: Layout = match Layout::of(F::TYPE) {
+    pub(super) const LAYOUT: Layout = match Layout::of(F::TYPE) {
         Some(layout) => layout,
         None => panic!("integer formats have a layout"),
     };
@@ -123,7 +123,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     }
 
     /// Whether 128 has already been subtracted from the multiplied numbers.
-    const fn signed<S: Simd>() -> bool {
+    pub(super) const fn signed<S: Simd>() -> bool {
         S::SIGNED && Self::LARGE
     }
 
@@ -131,7 +131,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
     ///
     /// Written without closures: a closure is a separate function, compiled without the instruction set.
     #[inline(always)]
-    fn unpack<S: Simd>(simd: S, values: &Values, from: &[[u8; 64]], quad: usize) -> S::Bytes {
+    pub(super) fn unpack<S: Simd>(simd: S, values: &Values, from: &[[u8; 64]], quad: usize) -> S::Bytes {
         let layout = Self::LAYOUT;
         let (nibble, pair, bit) = (quad as i32 / 4 * 4, quad as i32 % 4 * 2, quad as i32);
         let mut numbers = match layout.bits {
@@ -227,7 +227,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                             w[t] = Self::unpack(simd, values, own, quad);
                         }
                         for m in 0..M {
-                            let x = &quants[g * M + m].as_chunks::<4>().0[quad];
+                            let x = &quants[g * M + m].0.as_chunks::<4>().0[quad];
                             for t in pass * together..(pass + 1) * together {
                                 sum[t][chain][m] = if Self::LARGE {
                                     simd.dot_large(sum[t][chain][m], w[t], x)
@@ -275,7 +275,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         while !entries.is_empty() {
             let (own, rest) = entries.split_at(block_rows::<S>(entries.len()));
             entries = rest;
-            let block = self.blocks.block(base, own.len(), groups)?;
+            let block = self.blocks.block(base, own.len(), groups, 0)?;
             base += own.len() * groups;
             let turn = Turn { number, blocks, later };
             // Tiles at once, as measured: four for one row, which is bound by memory; with more rows as many as there are registers for.
@@ -372,7 +372,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
 }
 
 /// The scales of a tile.
-struct GroupScales<'a, F> {
+pub(super) struct GroupScales<'a, F> {
     supers: &'a [[u8; 32]],
     groups: &'a [u8],
     format: PhantomData<F>,
@@ -388,7 +388,7 @@ impl<F> Copy for GroupScales<'_, F> {}
 
 impl<'a, F: IntFormat> GroupScales<'a, F> {
     #[inline(always)]
-    fn new(scales: &'a [u8], k: usize) -> GroupScales<'a, F> {
+    pub(super) fn new(scales: &'a [u8], k: usize) -> GroupScales<'a, F> {
         let at = Packed::<F>::LAYOUT.groups_at(k).min(scales.len());
         let (supers, groups) = scales.split_at(at);
         GroupScales { supers: supers.as_chunks().0, groups, format: PhantomData }
@@ -397,7 +397,7 @@ impl<'a, F: IntFormat> GroupScales<'a, F> {
     /// Scale and minimum of group `g` of each row, for `M` rows of activations. `supers` keeps the super-block's scales between
     /// its groups.
     #[inline(always)]
-    fn group<S: Simd, const M: usize>(
+    pub(super) fn group<S: Simd, const M: usize>(
         &self,
         simd: S,
         power: f32,

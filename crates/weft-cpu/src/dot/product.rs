@@ -4,7 +4,7 @@ use weft_kern::{Factor, Format, Matrices, Param, Pick, Product};
 use weft_quant::GgmlType;
 use weft_quant::packed::Layout;
 
-use super::{float, transposed};
+use super::{float, tiled, transposed};
 use crate::memory::Arg;
 use crate::rows::{Coords, Fault, RowView};
 
@@ -133,6 +133,14 @@ impl Multiplied {
             (true, _) => transposed::ROWS.saturating_mul(width),
             (false, None) => float::FLOATS,
             (false, Some(_)) => 0,
+        }
+    }
+
+    /// Vectors of unpacked tiles, if a unit multiplies them.
+    pub(super) fn unpacked(&self) -> usize {
+        match self.blocks {
+            BlockSource::None => 0,
+            BlockSource::Own | BlockSource::Of(_) => tiled::unpacked(self.len()),
         }
     }
 

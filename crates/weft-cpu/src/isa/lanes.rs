@@ -30,6 +30,12 @@ pub(crate) trait Lanes: Copy {
     /// Flips the upper bit of each byte: turns an unsigned byte into a signed one that is 128 less.
     fn flip(self, x: Self::Bytes) -> Self::Bytes;
 
+    /// Subtracts a number from each byte; what is below zero wraps around, and so is a signed byte.
+    fn less(self, x: Self::Bytes, by: u8) -> Self::Bytes;
+
+    /// Loads integers.
+    fn ints(self, from: &[i32; 16]) -> Self::Ints;
+
     /// An integer in all lanes.
     fn int(self, x: i32) -> Self::Ints;
 
@@ -53,6 +59,22 @@ pub(crate) trait Lanes: Copy {
 
     /// `a · b + c`, rounded once.
     fn mul_add(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
+
+    /// Adds to each of eight rows `sums · (scale · by)`, rounded as the operations above do. Sums are below 2²² in size.
+    #[inline(always)]
+    fn add_scaled(
+        self,
+        acc: &mut [Self::Floats; 8],
+        sums: &[[i32; 16]; 8],
+        scale: Self::Floats,
+        by: &[f32; 8],
+    ) {
+        // Not iterators with closures: these would be compiled without the instruction set.
+        for ((acc, sums), by) in acc.iter_mut().zip(sums).zip(by) {
+            let scale = self.mul(scale, self.float(*by));
+            *acc = self.mul_add(self.to_floats(self.ints(sums)), scale, *acc);
+        }
+    }
 
     /// Loads `f16` numbers.
     fn halves(self, from: &[u8; 32]) -> Self::Floats;

@@ -1,4 +1,4 @@
-//! Vectors of sixteen pairs of 16-bit numbers: the operations that attention uses, beyond [`Lanes`].
+//! Vectors of sixteen pairs of 16-bit numbers: the operations that attention uses, beyond [`Lanes`]; and lines, which others use, too.
 //!
 //! Here a vector of 64 bytes holds 32 numbers. Two vectors are multiplied pair by pair into sixteen exact sums: twice as many products per
 //! instruction as with floats.

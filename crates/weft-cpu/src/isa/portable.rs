@@ -45,6 +45,16 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn less(self, x: [u8; 64], by: u8) -> [u8; 64] {
+        x.map(|x| x.wrapping_sub(by))
+    }
+
+    #[inline(always)]
+    fn ints(self, from: &[i32; 16]) -> [i32; 16] {
+        *from
+    }
+
+    #[inline(always)]
     fn int(self, x: i32) -> [i32; 16] {
         [x; 16]
     }

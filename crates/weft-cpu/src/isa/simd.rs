@@ -12,6 +12,9 @@ use super::rounding::Rounding;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Isa {
+    /// The same as `Portable`, but products with many rows are those of an emulated tile unit: for tests of the code for tiles where there
+    /// is no such unit.
+    PortableTiles,
     /// The baseline of the target.
     Portable,
     /// x86-64 with AVX2, FMA and F16C.
@@ -20,21 +23,26 @@ pub enum Isa {
     Avx2Vnni,
     /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
     Avx512,
+    /// The same with AMX, whose unit multiplies tiles of 8-bit integers: products with many rows use it.
+    Amx,
     /// AArch64 with NEON and its dot products.
     Neon,
 }
 
 impl Isa {
     /// Every instruction set, slowest first.
-    pub const ALL: [Isa; 5] = [Isa::Portable, Isa::Avx2, Isa::Avx2Vnni, Isa::Avx512, Isa::Neon];
+    pub const ALL: [Isa; 7] =
+        [Isa::PortableTiles, Isa::Portable, Isa::Avx2, Isa::Avx2Vnni, Isa::Avx512, Isa::Amx, Isa::Neon];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
+            Isa::PortableTiles => "portable-tiles",
             Isa::Portable => "portable",
             Isa::Avx2 => "avx2",
             Isa::Avx2Vnni => "avx2-vnni",
             Isa::Avx512 => "avx512-vnni",
+            Isa::Amx => "avx512-amx",
             Isa::Neon => "neon-dotprod",
         }
     }

@@ -40,6 +40,7 @@ impl Work for Operations<'_> {
         }
         see(simd.or(x, y));
         see(simd.flip(x));
+        see(simd.less(x, b[0]));
         let table = std::array::from_fn(|i| b[i]);
         see(simd.look_up(&table, simd.field(x, 0, 15)));
         for (i, w) in [x, y].into_iter().enumerate() {
@@ -52,6 +53,13 @@ impl Work for Operations<'_> {
             keep(simd.to_floats(simd.dot_large(simd.int(start), w, &factors)));
         }
         keep(simd.to_floats(simd.add_ints(simd.int(1 << 20), simd.int(-3))));
+        let ints = std::array::from_fn(|i| i32::from(a[i]) - 100 * i32::from(b[i]));
+        keep(simd.to_floats(simd.ints(&ints)));
+        let sums = std::array::from_fn(|row| ints.map(|x| x * (row as i32 - 7)));
+        let mut rows: [_; 8] = std::array::from_fn(|row| simd.float(row as f32));
+        let by = std::array::from_fn(|row| 0.7 - f32::from(b[row]));
+        simd.add_scaled(&mut rows, &sums, simd.unsigned(a.first_chunk().unwrap()), &by);
+        rows.into_iter().for_each(&mut keep);
         let halves = simd.halves(a.first_chunk().unwrap());
         keep(halves);
         let upper = simd.upper_halves(b.first_chunk().unwrap());

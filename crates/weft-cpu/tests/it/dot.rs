@@ -42,6 +42,24 @@ fn every_format_and_odd_sizes() {
     }
 }
 
+/// Sixteen rows at once where a unit multiplies tiles: whole blocks and shorter ones, alone and after others, few and many of them, and with
+/// rows left over for vectors.
+#[test]
+fn rows_enough_for_tiles() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(4));
+    for ty in weight_types().filter(|ty| ty.is_quantised()) {
+        let block = ty.block_len();
+        let long = (352 / block).max(1) * block;
+        for (tokens, n, k) in [(13, 150, long), (21, 41, 3 * block), (36, 20, block)] {
+            devices.check(&plain(&mut random, ty, tokens, n, k));
+        }
+    }
+    for ty in [GgmlType::Q4_0, GgmlType::Q4_K, GgmlType::Q6_K] {
+        devices.check(&plain(&mut random, ty, 90, 170, 512));
+        devices.check(&plain(&mut random, ty, 20, 41, 768));
+    }
+}
+
 #[test]
 fn more_rows_than_a_chunk_and_more_columns_than_a_strip() {
     let (mut devices, mut random) = (Devices::all(), Random::new(2));

@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 Takes some seconds and up to 4 GiB of memory. The CPU is measured with 1 to --threads threads (above 4, only powers of \
 two). READ reads memory at several places at once; IN ORDER reads it from one end to the other; DOT multiplies 8-bit integers, \
-as products with quantised weights do; FMA multiplies f32, as products with float weights do. (Attention multiplies 16-bit \
+as products with quantised weights do (on a CPU with AMX, by tiles); FMA multiplies f32, as products with float weights do. (Attention multiplies 16-bit \
 integers, two in the time of one f32.) Each multiplication includes its addition. Figures are medians, with the minimum and \
 maximum of the samples. On a GPU, only READ is measured; with CUDA, \
 DOT too, on the matrix units.

@@ -96,6 +96,18 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn less(self, x: [uint8x16_t; 4], by: u8) -> [uint8x16_t; 4] {
+        // SAFETY: see above the impl.
+        unsafe { each!(i => vsubq_u8(x[i], vdupq_n_u8(by))) }
+    }
+
+    #[inline(always)]
+    fn ints(self, from: &[i32; 16]) -> [int32x4_t; 4] {
+        // SAFETY: see above the impl.
+        unsafe { each!(i => vld1q_s32(from[4 * i..][..4].as_ptr())) }
+    }
+
+    #[inline(always)]
     fn int(self, x: i32) -> [int32x4_t; 4] {
         // SAFETY: see above the impl.
         [unsafe { vdupq_n_s32(x) }; 4]

@@ -113,6 +113,22 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn less(self, x: [__m256i; 2], by: u8) -> [__m256i; 2] {
+        // SAFETY: see above the impl.
+        unsafe {
+            let by = _mm256_set1_epi8(by as i8);
+            [_mm256_sub_epi8(x[0], by), _mm256_sub_epi8(x[1], by)]
+        }
+    }
+
+    #[inline(always)]
+    fn ints(self, from: &[i32; 16]) -> [__m256i; 2] {
+        let at = from.as_ptr();
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(8).cast())] }
+    }
+
+    #[inline(always)]
     fn int(self, x: i32) -> [__m256i; 2] {
         // SAFETY: see above the impl.
         [unsafe { _mm256_set1_epi32(x) }; 2]

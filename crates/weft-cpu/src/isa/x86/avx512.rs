@@ -52,6 +52,18 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn less(self, x: __m512i, by: u8) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_sub_epi8(x, _mm512_set1_epi8(by as i8)) }
+    }
+
+    #[inline(always)]
+    fn ints(self, from: &[i32; 16]) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
     fn int(self, x: i32) -> __m512i {
         // SAFETY: see above the impl.
         unsafe { _mm512_set1_epi32(x) }
@@ -100,6 +112,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn add_scaled(self, acc: &mut [__m512; 8], sums: &[[i32; 16]; 8], scale: __m512, by: &[f32; 8]) {
+        // SAFETY: see above the impl.
+        *acc = unsafe { add_scaled(*acc, sums, scale, by) };
+    }
+
+    #[inline(always)]
     fn halves(self, from: &[u8; 32]) -> __m512 {
         // SAFETY: see above the impl.
         unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.as_ptr().cast())) }
@@ -131,4 +149,62 @@ impl Lanes for Avx512 {
         // SAFETY: see above the impl.
         unsafe { _mm512_storeu_ps(to.as_mut_ptr(), x) }
     }
+}
+
+/// [`Lanes::add_scaled`] for eight rows, one by one: the compiler would start with the products of scales of all of them, for which there are
+/// not enough registers.
+///
+/// Integers become floats by two additions, the first of them to the bits of a float whose last place is 1, as large as they are: next to a
+/// tile unit, conversions share one of the two units for vectors with multiplications.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add_scaled(mut acc: [__m512; 8], sums: &[[i32; 16]; 8], scale: __m512, by: &[f32; 8]) -> [__m512; 8] {
+    /// The instructions for a row, by the number of its register.
+    macro_rules! row {
+        ($row:literal) => {
+            concat!(
+                "vpaddd {sum}, {shift}, zmmword ptr [{sums} + 64 * ",
+                $row,
+                "]\n",
+                "vmulps {by}, {scale}, dword ptr [{at} + 4 * ",
+                $row,
+                "]{{1to16}}\n",
+                "vsubps {sum}, {sum}, {shift}\n",
+                "vfmadd231ps {a",
+                $row,
+                "}, {sum}, {by}",
+            )
+        };
+    }
+    let (_sum, _by): (__m512, __m512);
+    let shift = _mm512_set1_ps(1.5 * (1 << 23) as f32);
+    // SAFETY: the instructions are part of AVX-512 F, which is enabled, and read what the references refer to.
+    unsafe {
+        std::arch::asm!(
+            row!(0),
+            row!(1),
+            row!(2),
+            row!(3),
+            row!(4),
+            row!(5),
+            row!(6),
+            row!(7),
+            scale = in(zmm_reg) scale,
+            shift = in(zmm_reg) shift,
+            sums = in(reg) sums,
+            at = in(reg) by,
+            sum = out(zmm_reg) _sum,
+            by = out(zmm_reg) _by,
+            a0 = inout(zmm_reg) acc[0],
+            a1 = inout(zmm_reg) acc[1],
+            a2 = inout(zmm_reg) acc[2],
+            a3 = inout(zmm_reg) acc[3],
+            a4 = inout(zmm_reg) acc[4],
+            a5 = inout(zmm_reg) acc[5],
+            a6 = inout(zmm_reg) acc[6],
+            a7 = inout(zmm_reg) acc[7],
+            options(pure, readonly, nostack),
+        );
+    }
+    acc
 }
