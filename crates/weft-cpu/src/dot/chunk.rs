@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use weft_quant::GgmlType;
+use weft_quant::packed::ROWS;
 
 use super::blocks::Entry;
 use crate::made::Factor;
@@ -28,6 +29,14 @@ pub(super) struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
+    /// Which rows of a tile belong to the chunk's columns, and the first of these among the columns.
+    #[inline(always)]
+    pub(super) fn lanes(&self, tile: usize) -> (Range<usize>, usize) {
+        let (from, to) = (self.row + self.cols.start, self.row + self.cols.end);
+        let rows = from.max(tile * ROWS)..to.min((tile + 1) * ROWS);
+        (rows.start - tile * ROWS..rows.end - tile * ROWS, rows.start - from)
+    }
+
     /// The same for some of the rows.
     pub(super) fn part<'a>(&'a mut self, entries: &'a [Entry]) -> Chunk<'a> {
         Chunk { entries, cols: self.cols.clone(), acc: &mut *self.acc, ..*self }

@@ -353,12 +353,9 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         entries: &[Entry],
         results: &[S::Floats; M],
     ) -> Option<()> {
-        let Chunk { row, ref cols, stride, .. } = self.chunk;
-        let (from, to) = (row + cols.start, row + cols.end);
-        let rows = from.max(tile * ROWS)..to.min((tile + 1) * ROWS);
-        let lanes = rows.start - tile * ROWS..rows.end - tile * ROWS;
+        let (lanes, first) = self.chunk.lanes(tile);
         for (entry, result) in entries.iter().zip(results) {
-            let to = self.chunk.acc.get_mut(entry.slot * stride + rows.start - from..)?;
+            let to = self.chunk.acc.get_mut(entry.slot * self.chunk.stride + first..)?;
             if lanes.len() == ROWS {
                 simd.store(*result, to.first_chunk_mut()?);
             } else {
