@@ -126,34 +126,28 @@ impl<F: IntFormat> Ends<'_, F> {
         let (scale, min) = self.scales.group::<S, TILE>(simd, self.power, self.group, supers)?;
         self.group += 1;
         let (low, high) = acc.split_first_chunk_mut::<8>()?;
-        self.add_eight::<S, PARITY>(simd, low, (scale, min), sums, 0)?;
+        let (low_sums, high_sums) = sums.0.split_first_chunk::<8>()?;
+        let (low_d, high_d) = self.d.first_chunk::<TILE>()?.split_first_chunk::<8>()?;
+        let (low_mins, high_mins) = self.mins.first_chunk::<TILE>()?.split_first_chunk::<8>()?;
+        let half = if Tiled::<F>::PARTS == 2 { PARITY } else { 0 };
+        simd.add_scaled(low, low_sums, scale, low_d);
+        if F::LAYOUT.has_min {
+            for (acc, mins) in low.iter_mut().zip(low_mins) {
+                *acc = simd.mul_add(min, simd.float(mins[half]), *acc);
+            }
+        }
         if self.rows > 8 {
-            self.add_eight::<S, PARITY>(simd, high.first_chunk_mut()?, (scale, min), sums, 8)?;
+            let high = high.first_chunk_mut::<8>()?;
+            simd.add_scaled(high, high_sums.first_chunk()?, scale, high_d.first_chunk()?);
+            if F::LAYOUT.has_min {
+                for (acc, mins) in high.iter_mut().zip(high_mins) {
+                    *acc = simd.mul_add(min, simd.float(mins[half]), *acc);
+                }
+            }
         }
         if Tiled::<F>::PARTS == 1 || PARITY == 1 {
             self.d = self.d.get(self.rows..)?;
             self.mins = self.mins.get(self.rows..)?;
-        }
-        Some(())
-    }
-
-    /// Scales and adds the sums of eight rows, from `row` on.
-    #[inline(always)]
-    fn add_eight<S: Simd, const PARITY: usize>(
-        &self,
-        simd: S,
-        acc: &mut [S::Floats; 8],
-        (scale, min): (S::Floats, S::Floats),
-        sums: &Sums,
-        row: usize,
-    ) -> Option<()> {
-        simd.add_scaled(acc, sums.0[row..].first_chunk()?, scale, self.d.get(row..)?.first_chunk()?);
-        if F::LAYOUT.has_min {
-            let half = if Tiled::<F>::PARTS == 2 { PARITY } else { 0 };
-            let mins: &[[f32; 2]; 8] = self.mins.get(row..)?.first_chunk()?;
-            for (acc, mins) in acc.iter_mut().zip(mins) {
-                *acc = simd.mul_add(min, simd.float(mins[half]), *acc);
-            }
         }
         Some(())
     }
