@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::packed_models::{Folder, packed};
 use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
+use crate::ties::{MOST_TURNED, either_side, mean_kl_of_nearest};
 use weft_device::Scheduled;
 use weft_engine::inspect::{ExplainOptions, Runner, StepShape, cost_model, explain};
 use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, PackCache, Switches};
@@ -58,20 +59,21 @@ fn a_gpu_is_as_accurate_as_the_cpu_with_all_fixtures() {
     accurate(all.iter().map(|(name, _)| name.as_str()).filter(|name| !SOME.contains(name)));
 }
 
-/// Compares a GPU's logits with the golden ones.
+/// Compares a GPU's logits with the golden ones; where that fails, with those of ties decided either way.
 fn accurate<'a>(names: impl Iterator<Item = &'a str>) {
     for name in names {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().context(128).batch(128);
         let Some(mut runner) = runner(&fixture, options) else { return };
         let logits = all_logits(&mut runner, &fixture.tokens, 128);
-        let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
-        println!(
-            "{name} on {}: mean KL {kl:.2e}, llama.cpp's int8 path {:.2e}",
-            runner.device().name,
-            fixture.int8_mean_kl
-        );
-        assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}: {kl}");
+        let (bound, vocab) = (1.2 * fixture.int8_mean_kl, fixture.vocab);
+        let kl = mean_kl(&logits, &fixture.golden, vocab);
+        println!("{name} on {}: mean KL {kl:.2e}, at most {bound:.2e}", runner.device().name);
+        if kl > bound {
+            let (kl, turned) = mean_kl_of_nearest(&logits, &either_side(&fixture), vocab);
+            println!("{name}: mean KL {kl:.2e} with ties decided either way, for {turned} tokens");
+            assert!(kl <= bound && turned <= MOST_TURNED, "{name}: {kl}, {turned} tokens");
+        }
     }
 }
 

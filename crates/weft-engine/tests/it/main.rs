@@ -21,5 +21,6 @@ mod requests;
 mod scheduling;
 mod speculation;
 mod support;
+mod ties;
 mod variants;
 mod windows;
