@@ -183,6 +183,7 @@ fn chained(stages: &[(Module, Grid)], args_words: usize, limits: &Limits) -> Res
         arrays: Arrays::default(),
         functions: functions::called(&body),
         body,
+        together: 0,
         chain: true,
     })
 }

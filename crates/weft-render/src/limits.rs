@@ -88,6 +88,9 @@ pub struct Limits {
     pub matrix_stages_ahead: bool,
     /// Whether they have all that they multiply in workgroup memory at once, in short steps and where it fits.
     pub matrix_whole: bool,
+    /// Whether lanes multiply rows that pick their matrices in steps in which few rows pick the same one, and matrix units
+    /// those of longer steps. This changes no bit.
+    pub picked_by_lanes: bool,
     /// Matrix units for halves: 16 rows of 16 times 8 columns, added to floats, in one instruction of a
     /// subgroup.
     pub matrix_halves: bool,
@@ -146,6 +149,7 @@ impl Limits {
             matrix: false,
             matrix_stages_ahead: false,
             matrix_whole: false,
+            picked_by_lanes: false,
             matrix_halves: false,
             cooperative: false,
             warpgroups: false,
@@ -180,6 +184,7 @@ impl Limits {
             matrix: false,
             matrix_stages_ahead: false,
             matrix_whole: false,
+            picked_by_lanes: false,
             matrix_halves: false,
             cooperative: false,
             warpgroups: false,
@@ -244,6 +249,7 @@ impl Limits {
             matrix: major >= 8,
             matrix_stages_ahead: true,
             matrix_whole: true,
+            picked_by_lanes: true,
             matrix_halves: true,
             warpgroups: major == 9,
             shares_tiles: major >= 7,

@@ -14,6 +14,7 @@ mod loads;
 mod matrix;
 mod panels;
 mod pass;
+mod picked;
 mod points;
 mod prologue;
 mod quads;
@@ -59,6 +60,7 @@ use crate::schedule::cooperative::{cooperates, is_large};
 use crate::schedule::heuristic::below;
 use crate::schedule::joining::joining;
 use crate::schedule::panels::beside_sums;
+use crate::schedule::picked::tile_by_lanes;
 use crate::schedule::picks::Picks;
 use crate::schedule::waves::{FEW_TOKENS, without_sums};
 use crate::schedule::{Schedule, Split};
@@ -155,21 +157,23 @@ impl<'a> Job<'a> {
             let fail = |why| (Some(i), why);
             if let Some(picks) = Picks::of(part).filter(|_| split.sorts()) {
                 let count = word(picks.count).map_err(fail)?;
-                let all = Space::sorted(part, split, picks.terms, count, max).map_err(fail)?;
+                let tile = tile_by_lanes(kernel, part, (schedule.lanes, limits), *split).unwrap_or(*split);
+                let all = Space::sorted(part, &tile, picks.terms, count, max).map_err(fail)?;
                 let rows = all.rows(max);
                 let placed = Sorted::new(scratch, scratch_words, (&all, &picks), rows);
                 let (sorted, words) = placed.ok_or_else(|| fail(too_much()))?;
                 scratch_words = scratch_words.saturating_add(words);
                 let workgroups = sorted::workgroups(&picks);
                 let own = match (step, picks.terms) {
-                    (Step::Sort, _) => Some((*split, all, Pass::Sort(sorted))),
-                    (Step::Terms, Some(_)) => Some((*split, all, Pass::Terms(sorted))),
-                    (Step::Main, None) => Some((*split, all, Pass::Sorted(sorted))),
+                    (Step::Sort, _) => Some((tile, all, Pass::Sort(sorted))),
+                    (Step::Terms, Some(_)) => Some((tile, all, Pass::Terms(sorted))),
+                    (Step::Main, None) => Some((tile, all, Pass::Sorted(sorted))),
                     (Step::Main, Some(_)) => {
                         let split = match split.panels {
                             true => beside_sums(*split),
                             false => without_sums(part, max, limits, schedule.lanes, *split),
                         };
+                        let split = Split { picked: 0, ..split };
                         let space = Space::new(part, &split, false, max).map_err(fail)?;
                         Some((split, space, Pass::Weighted(sorted)))
                     }
@@ -337,7 +341,7 @@ impl<'a> Job<'a> {
         if joins && dependent && needed <= 2 * u64::from(limits.processors) {
             kept = kept.max(limits.most_shared_bytes / 4 * 2 / 5);
         }
-        let Writer { code, starts, counts, .. } = w;
+        let Writer { code, starts, counts, together, .. } = w;
         let first = link.as_ref().map_or(0, |link| link.args);
         let define = |name: char, param: &usize, word: usize| {
             Stmt::Let(format!("{name}{param}"), Expr::Arg(first + 2 * param + word))
@@ -363,6 +367,7 @@ impl<'a> Job<'a> {
             arrays,
             functions: functions::called(&body),
             body,
+            together,
             chain: false,
         };
         if dependent {

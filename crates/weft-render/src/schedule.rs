@@ -15,7 +15,9 @@ pub(crate) mod heuristic;
 pub(crate) mod joining;
 pub(crate) mod order;
 pub(crate) mod panels;
+pub(crate) mod picked;
 pub(crate) mod picks;
+pub(crate) mod registers;
 pub(crate) mod tiles;
 pub(crate) mod top;
 pub(crate) mod tuned;
@@ -64,6 +66,9 @@ pub struct Split {
     /// Whether lanes compute products from panels in workgroup memory: then each has [`PANEL_ROWS`] rows, and `upcast` columns of
     /// each product.
     pub panels: bool,
+    /// The rows of a tile of rows that pick the same matrix, if lanes multiply these and matrix units all else; else 0. Then how
+    /// `rows`, `width` and `upcast` split products with picked matrices follows from it.
+    pub picked: u32,
 }
 
 /// Lanes of a warp.
@@ -95,7 +100,7 @@ impl Split {
 
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix, panels } = self;
+        let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix, panels, picked } = self;
         let apart = if *along_first { " apart" } else { "" };
         write!(f, "rows {rows}{apart} width {width} reduce {reduce} upcast {upcast}")?;
         if *chunk > 0 {
@@ -103,7 +108,11 @@ impl fmt::Display for Split {
         }
         f.write_str(if *spread { " spread" } else { "" })?;
         f.write_str(if *matrix { " matrix" } else { "" })?;
-        f.write_str(if *panels { " panels" } else { "" })
+        f.write_str(if *panels { " panels" } else { "" })?;
+        if *picked > 0 {
+            write!(f, " picked {picked}")?;
+        }
+        Ok(())
     }
 }
 
@@ -117,7 +126,7 @@ impl fmt::Display for Schedule {
 /// A text that is not a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread] [matrix | panels]; …`"
+    "`{0}` is not a schedule: expected `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread] [matrix | panels] [picked N]; …`"
 )]
 pub struct NoSchedule(String);
 
@@ -133,7 +142,11 @@ impl FromStr for Schedule {
             _ => return Err(fail()),
         };
         let split = |words: Vec<&str>| {
-            let (words, matrix, panels) = match &words[..] {
+            let (words, picked) = match &words[..] {
+                [words @ .., "picked", picked] => (words, number(picked)?),
+                words => (words, 0),
+            };
+            let (words, matrix, panels) = match words {
                 [words @ .., "matrix"] => (words, true, false),
                 [words @ .., "panels"] => (words, false, true),
                 words => (words, false, false),
@@ -162,6 +175,7 @@ impl FromStr for Schedule {
                 spread,
                 matrix,
                 panels,
+                picked,
             })
         };
         Ok(Schedule { lanes, parts: pieces.map(split).collect::<Result<_, _>>()? })
@@ -176,13 +190,15 @@ mod tests {
     fn a_schedule_prints_and_parses_back() {
         let text = "lanes 256; rows 8 apart width 32 reduce 8 upcast 2; rows 1 width 64 reduce 1 upcast 1; \
                     rows 2 width 64 reduce 16 upcast 4 chunk 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread; \
-                    rows 1 width 4 reduce 16 upcast 1 spread; rows 32 width 64 reduce 16 upcast 4 panels";
+                    rows 1 width 4 reduce 16 upcast 1 spread; rows 32 width 64 reduce 16 upcast 4 panels; \
+                    rows 16 width 128 reduce 16 upcast 1 matrix picked 4";
         let schedule: Schedule = text.parse().unwrap();
-        assert_eq!(schedule.parts.len(), 6);
+        assert_eq!(schedule.parts.len(), 7);
         assert_eq!(
             schedule.parts.iter().map(|s| (s.chunk, s.spread)).collect::<Vec<_>>(),
-            [(0, false), (0, false), (64, false), (128, true), (0, true), (0, false)]
+            [(0, false), (0, false), (64, false), (128, true), (0, true), (0, false), (0, false)]
         );
+        assert_eq!(schedule.parts[6].picked, 4);
         assert!(schedule.parts[0].along_first && !schedule.parts[1].along_first);
         assert_eq!(schedule.to_string(), text);
         for wrong in [

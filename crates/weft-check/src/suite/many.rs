@@ -51,11 +51,12 @@ fn uneven(random: &mut Random, rows: usize, count: usize) -> Vec<i32> {
     (0..rows).map(&mut number).collect()
 }
 
-/// Two products with one epilogue, with matrices picked by number.
+/// Two products with one epilogue, with matrices picked by number; the last as long as those of GLM-4.7-Flash.
 pub fn of_picked_matrices(device: &mut dyn Device) {
     let mut random = Random::new(32);
     for ty in TYPES {
-        for (count, chosen, n, k, tokens) in [(5, 3, 64, 256, 9), (9, 4, 32, 768, 70), (20, 2, 192, 512, 33)]
+        for (count, chosen, n, k, tokens) in
+            [(5, 3, 64, 256, 9), (9, 4, 32, 768, 70), (20, 2, 192, 512, 33), (16, 2, 64, 2048, 12)]
         {
             let rows = tokens * chosen;
             let ids = uneven(&mut random, rows, count);
@@ -104,7 +105,8 @@ pub fn of_picked_matrices(device: &mut dyn Device) {
 pub fn of_sums_over_experts(device: &mut dyn Device) {
     let mut random = Random::new(33);
     for ty in TYPES {
-        for (count, terms, n, k, tokens) in [(7, 4, 64, 256, 9), (6, 2, 128, 1536, 35), (16, 4, 32, 512, 66)]
+        for (count, terms, n, k, tokens) in
+            [(7, 4, 64, 256, 9), (6, 2, 128, 1536, 35), (16, 4, 32, 512, 66), (16, 2, 128, 1536, 20)]
         {
             let ids = uneven(&mut random, tokens * terms, count);
             let (x, shared) = (random.floats(tokens * terms * k), random.floats(tokens * 256));

@@ -21,7 +21,7 @@ fn check(name: &str, kv: GgmlType) {
     // As many as the largest step, of which the first have golden logits.
     let tokens: Vec<u32> = fixture.tokens.iter().copied().cycle().take(64).collect();
     let mut first = None;
-    for (chunk, count) in [(64, 64), (7, 64), (3, 36), (2, 32), (1, 32)] {
+    for (chunk, count) in [(64, 64), (11, 33), (7, 64), (3, 36), (2, 32), (1, 32)] {
         let logits = all_logits(&mut runner, &tokens[..count], chunk);
         let known = logits.len().min(fixture.golden.len());
         let kl = mean_kl(&logits[..known], &fixture.golden[..known], fixture.vocab);

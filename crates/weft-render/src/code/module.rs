@@ -57,6 +57,8 @@ pub(crate) struct Module {
     pub(crate) arrays: Arrays,
     pub(crate) functions: Vec<Function>,
     pub(crate) body: Vec<Stmt>,
+    /// How many of its workgroups a multiprocessor should have room for, which limits their registers; 0 if that does not matter.
+    pub(crate) together: u32,
     /// Whether it is a [chain](crate::chain), which binds the counts of its stages after the slots.
     pub(crate) chain: bool,
 }

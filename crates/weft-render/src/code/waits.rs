@@ -138,6 +138,7 @@ mod tests {
             arrays: Arrays::default(),
             functions: Vec::new(),
             body,
+            together: 0,
             chain: false,
         }
     }

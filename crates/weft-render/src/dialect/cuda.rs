@@ -354,10 +354,11 @@ impl Dialect for Cuda {
             format!("{}unsigned int*{restrict} b{slot}", if *written { "" } else { "const " })
         }));
         // Workgroups of a multiprocessor hide each other's latencies, if registers do not keep them apart.
-        let together = match module.multiplies_matrices() {
-            true if module.lanes <= 128 => ", 3",
-            true => ", 2",
-            false => "",
+        let together = match module.together {
+            0 if !module.multiplies_matrices() => String::new(),
+            0 if module.lanes <= 128 => ", 3".into(),
+            0 => ", 2".into(),
+            together => format!(", {together}"),
         };
         format!(
             "extern \"C\" __global__ void __launch_bounds__({}{together}) {}(\n  {}\n)",

@@ -1,4 +1,5 @@
-//! Products of many rows on matrix units, or [from panels](super::panels) where there are none.
+//! Products of many rows on matrix units, or [from panels](super::panels) where there are none; those of
+//! [few rows with the same matrix](super::picked) by lanes.
 //!
 //! A warp multiplies 16 rows of activations by 8 columns of a weight at a time, 32 values deep: exactly one block, whose
 //! integer sum is exact. The block is then scaled and added to a float, block by block in the order in which lanes add
@@ -22,6 +23,7 @@ use crate::lower::matrix::multiply::Multiply;
 use crate::lower::matrix::shape::{Shape, Task, alike, form};
 use crate::lower::panels;
 use crate::lower::pass::Pass;
+use crate::lower::picked;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::sorted::{self, Sorted};
 use crate::lower::space::{Place, Space};
@@ -135,6 +137,9 @@ fn multiply_all(
         |task: &Task<'_>| begins.iter().find(|(of, _)| *of == task.view).map_or(0, |(_, begin)| *begin);
     if split.panels {
         return panels::multiply_all(w, tasks, place, split, begin_of);
+    }
+    if split.picked > 0 {
+        return picked::multiply_all(w, tasks, place, split, begin_of);
     }
     let room = place.tile() * place.width();
     // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.

@@ -57,6 +57,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) stages_ahead: bool,
     /// Words of workgroup memory in which products on matrix units may have all that they multiply at once.
     pub(crate) whole_words: u32,
+    /// How many workgroups a multiprocessor should have room for; 0 if that does not matter.
+    pub(crate) together: u32,
     /// Whether each part waits for the launch before this one.
     pub(crate) waits: bool,
     /// Whether the next launch may have begun already.
@@ -151,6 +153,7 @@ impl<'k> Writer<'k> {
             early_words: limits.early_words,
             stages_ahead: limits.matrix_stages_ahead,
             whole_words: 0,
+            together: 0,
             waits: false,
             handed_over: false,
             holds: true,

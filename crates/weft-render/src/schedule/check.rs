@@ -7,7 +7,8 @@ use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
 use crate::limits::Limits;
 use crate::schedule::{
-    MATRIX_COLUMNS, MATRIX_ROWS, PANEL_COLUMNS, PANEL_ROWS, Schedule, Split, attention, cooperative, top,
+    MATRIX_COLUMNS, MATRIX_ROWS, PANEL_COLUMNS, PANEL_ROWS, Schedule, Split, attention, cooperative, picked,
+    top,
 };
 
 pub(crate) use crate::schedule::WARP;
@@ -46,12 +47,26 @@ fn part_of(
     split: &Split,
     (lanes, limits): (u32, &Limits),
 ) -> Result<(), String> {
-    let Split { rows, along_first, width, reduce, upcast, chunk, spread, matrix, panels: from_panels } =
-        *split;
+    let Split {
+        rows,
+        along_first,
+        width,
+        reduce,
+        upcast,
+        chunk,
+        spread,
+        matrix,
+        panels: from_panels,
+        picked,
+    } = *split;
     if [rows, width, reduce, upcast].contains(&0) || !reduce.is_power_of_two() || reduce > lanes {
         return Err(format!(
             "`{split}`: all numbers must be positive, and reduce a power of two up to {lanes}"
         ));
+    }
+    let by_lanes = matrix && picked::tile_by_lanes(kernel, part, (lanes, limits), *split).is_some();
+    if picked > 0 && !by_lanes {
+        return Err(format!("`{split}`: lanes do not multiply these rows in tiles of {picked}"));
     }
     let variables = match part.anchor {
         Anchor::Map | Anchor::Reduce => 1,

@@ -104,6 +104,8 @@ fn longest(kernel: &Kernel, products: &[Product]) -> usize {
 pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
     let cut = !part.products().is_empty() && part.columns_independent();
     match split {
+        // Tiles of lanes take memory for their rows and for shares of sums.
+        Split { picked: 1.., .. } => Some(Split { picked: 0, ..*split }),
         // Rows for matrix units come in sixteens.
         Split { matrix: true, rows: ..=16, .. } if !part.products().is_empty() => {
             Some(Split { rows: 1, along_first: false, upcast: 1, matrix: false, ..*split })
@@ -141,6 +143,7 @@ pub(crate) const PLAIN: Split = Split {
     spread: false,
     matrix: false,
     panels: false,
+    picked: 0,
 };
 
 pub(crate) fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {

@@ -41,6 +41,7 @@ pub(crate) fn split(part: &Part) -> Option<Split> {
         spread: true,
         matrix: false,
         panels: false,
+        picked: 0,
     })
 }
 

@@ -9,7 +9,6 @@
 
 use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
-use weft_quant::packed::{Layout, Scales};
 
 use crate::limits::{Limits, MOST_CHAINED};
 use crate::schedule::check::{self, WARP, suit_matrix};
@@ -18,7 +17,9 @@ use crate::schedule::heuristic::{
 };
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::panels::with_panels;
+use crate::schedule::picked;
 use crate::schedule::picks::Picks;
+use crate::schedule::registers::registers;
 use crate::schedule::tiles::tiled;
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{
@@ -124,7 +125,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
                 *split = whole;
             }
             if let Some(matrix) = on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
-                *split = matrix;
+                *split = picked::by_lanes(kernel, part, max, (schedule.lanes, limits), matrix);
             }
         }
         return with_panels(kernel, max, limits, schedule);
@@ -515,23 +516,6 @@ fn fewer_rows(split: Split, all: usize, limits: &Limits) -> Split {
         rows /= 2;
     }
     Split { rows, along_first: split.along_first && rows > 1, ..split }
-}
-
-/// Registers that a piece of a row takes.
-fn registers(kernel: &Kernel, product: &Product, limits: &Limits) -> usize {
-    match kernel.params[product.w.param].format {
-        Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).map_or(8, |layout| {
-            let words = match layout.scales {
-                Scales::Half | Scales::Power => 1,
-                Scales::HalfMin => 2,
-                Scales::Super => 2,
-                Scales::SuperMin => 4,
-            };
-            layout.bits + words * (BLOCK / layout.group)
-        }),
-        Format::Ggml(GgmlType::F32) if limits.quads && product.w.k.is_multiple_of(4) => 4,
-        _ => 1,
-    }
 }
 
 /// Doubles widths until all workgroups of a kernel are one wave, where registers allow it.

@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 30] = [
+static ALL: [(Departure, Choice); 31] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -78,6 +78,13 @@ static ALL: [(Departure, Choice); 30] = [
             "Products on matrix units have no more than some stages of what they multiply in workgroup memory.",
         ),
         Choice::Text(|limits| limits.matrix_whole = false),
+    ),
+    (
+        named(
+            "products.picked=off",
+            "Where few rows pick the same matrix, matrix units multiply them as in longer steps, which changes no bit.",
+        ),
+        Choice::Gpu(|limits| limits.picked_by_lanes = false),
     ),
     (
         named("attention.matrix=off", "No attention is computed by matrix units."),

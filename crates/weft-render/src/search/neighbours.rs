@@ -57,6 +57,10 @@ fn splits(part: &Part, max: &Sizes, from: &Split) -> Vec<Split> {
     let all = part.rows.iter().fold(1usize, |n, d| n.saturating_mul(d.eval(max)));
     let attends = matches!(part.anchor, Anchor::Attend(_));
     let mut splits = Vec::new();
+    if from.picked > 0 {
+        // What lanes multiply has a split of its own.
+        return vec![Split { picked: 0, ..*from }];
+    }
     for rows in steps(from.rows).filter(|rows| *rows as usize <= all.next_power_of_two()) {
         splits.push(Split { rows, along_first: from.along_first && rows > 1, ..*from });
         if rows > 1 && part.rows.len() > 1 && !attends {

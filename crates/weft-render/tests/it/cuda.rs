@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots, some_fixtures};
+use crate::graphs::{file_tests, fixtures, graph_in, graph_of, plans, root, slots, some_fixtures};
 use weft_ir::Graph;
 use weft_kern::Plan;
 use weft_nvrtc::{Nvrtc, REPORT, Usage, usage};
@@ -141,6 +141,44 @@ fn attention_by_warpgroups_keeps_its_registers() {
         assert!(!log.contains("serialized"), "{log}");
         let used = usage(&log);
         assert!(used.iter().all(|kernel| kernel.spill_load_bytes == 0 && kernel.stack_bytes == 0), "{log}");
+    }
+}
+
+/// Where few rows pick the same expert, lanes multiply them, and two workgroups share a multiprocessor's registers.
+#[test]
+fn few_rows_of_an_expert_keep_their_registers() {
+    let Some(nvrtc) = Nvrtc::for_test("few rows of an expert") else { return };
+    let file = std::fs::read_to_string(root("filetests/cuda/glm_moe_layer.t")).unwrap();
+    let limits = Limits::of_cuda((9, 0), 132);
+    for ty in ["q4_0", "q4_k", "q5_k", "q8_0"] {
+        let changed =
+            |line: &str| if line.contains("_exps ") { line.replace("q4_0", ty) } else { line.into() };
+        let lines: Vec<String> = file.lines().map(changed).collect();
+        let layer = plans(&graph_in(&lines.join("\n")));
+        let mut steps = BTreeSet::new();
+        for plan in layer.usual() {
+            let by_lanes = |shader: &Shader| {
+                let part = shader.source.lines().find(|line| line.contains("// part 0:")).unwrap_or_default();
+                part.contains(" picked 4; of sorted rows") || part.contains(" picked 4; terms of sorted rows")
+            };
+            let all = texts([plan].into_iter(), &limits).into_values();
+            let picked: Vec<Shader> = all.filter(by_lanes).collect();
+            if picked.is_empty() {
+                continue;
+            }
+            steps.insert(plan.max.tokens);
+            assert_eq!(picked.len(), 2, "{ty}");
+            assert!(picked.iter().all(|shader| shader.source.contains("__launch_bounds__(256, 2)")));
+            let options: Vec<&str> =
+                CUDA_OPTIONS.into_iter().chain(["--gpu-architecture=sm_90", REPORT]).collect();
+            let log = nvrtc.compile(&joined(&picked), &options).unwrap_or_else(|log| panic!("{log}")).log;
+            let used = usage(&log);
+            assert_eq!(used.len(), picked.len(), "{log}");
+            let kept = used.iter().all(|kernel| kernel.spill_load_bytes == 0 && kernel.stack_bytes == 0);
+            assert!(kept, "{ty}: {log}");
+        }
+        // Not in steps of one token, nor of many.
+        assert_eq!(steps, BTreeSet::from([16]), "{ty}");
     }
 }
 

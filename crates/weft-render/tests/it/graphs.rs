@@ -18,7 +18,11 @@ pub(super) fn root(path: &str) -> PathBuf {
 
 /// The graph of a file test.
 pub(super) fn graph_of(path: &Path) -> Graph {
-    let content = std::fs::read_to_string(path).unwrap();
+    graph_in(&std::fs::read_to_string(path).unwrap())
+}
+
+/// The graph of a file's text.
+pub(super) fn graph_in(content: &str) -> Graph {
     let input = content.split("\n---\n").next().unwrap();
     let graph: Vec<&str> = input.lines().filter(|l| !l.starts_with("test ")).collect();
     weft_ir::parse(&graph.join("\n")).unwrap()

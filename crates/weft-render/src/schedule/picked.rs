@@ -1,0 +1,82 @@
+//! Products of rows that pick their matrices by number, in steps in which few rows pick the same one: lanes multiply them, since
+//! matrix units would multiply sixteen.
+//!
+//! Rows are sorted as for matrix units, in smaller tiles. A lane has a part of the matrix in registers, as in steps of a few
+//! tokens, and multiplies all rows of the tile by it.
+
+use weft_kern::{Kernel, Part, Pick, Sizes};
+
+use crate::limits::Limits;
+use crate::schedule::Split;
+use crate::schedule::heuristic::rounds;
+use crate::schedule::picks::Picks;
+use crate::schedule::registers::registers;
+
+/// Rows of a tile: an even number, since lanes multiply two at a time.
+const ROWS: u32 = 4;
+
+/// Most rows of a tile: lanes have sums for all of them.
+const MOST_ROWS: u32 = 8;
+
+/// The tokens of the longest step in which lanes multiply.
+const MOST_TOKENS: usize = 64;
+
+/// Most words of a block of all columns of a lane. It has two such blocks in registers or on their way, or more, and with sums and
+/// what is unpacked two workgroups of 256 lanes have room on a multiprocessor.
+const MOST_WORDS: usize = 32;
+
+/// Columns of a lane, the best first: a load has a word of each of four.
+const COLUMNS: [u32; 3] = [4, 2, 1];
+
+/// Values of a block, and the columns of a tile of a weight.
+const BLOCK: usize = 32;
+const TILE: u32 = 16;
+
+/// The split of a part on matrix units, with sorted rows multiplied by lanes if that suits the step.
+pub(crate) fn by_lanes(
+    kernel: &Kernel,
+    part: &Part,
+    max: &Sizes,
+    (lanes, limits): (u32, &Limits),
+    split: Split,
+) -> Split {
+    let split_by_lanes = Split { picked: ROWS, ..split };
+    let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    // With more rows than a tile has, on average, lanes gain nothing.
+    let are_few = |picks: Picks<'_>| rows * picks.terms.unwrap_or(1) <= ROWS as usize * picks.count;
+    let suits = max.tokens <= MOST_TOKENS
+        && Picks::of(part).is_some_and(are_few)
+        && tile_by_lanes(kernel, part, (lanes, limits), split_by_lanes).is_some();
+    if suits { split_by_lanes } else { split }
+}
+
+/// How lanes multiply tiles of sorted rows, if they do and can.
+pub(crate) fn tile_by_lanes(
+    kernel: &Kernel,
+    part: &Part,
+    (lanes, limits): (u32, &Limits),
+    split: Split,
+) -> Option<Split> {
+    let rows = 1..=MOST_ROWS;
+    if !rows.contains(&split.picked)
+        || !split.picked.is_multiple_of(2)
+        || !limits.picked_by_lanes
+        || !limits.quads
+    {
+        return None;
+    }
+    let picks = Picks::of(part)?;
+    let products = part.products().iter();
+    // Weighted sums are multiplied by themselves.
+    let own = products.filter(|product| picks.terms.is_none() || matches!(product.w.pick, Pick::Sum(_)));
+    let block = own.map(|product| registers(kernel, product, limits)).max()?;
+    COLUMNS.into_iter().find_map(|upcast| {
+        let width = split.across(lanes) * upcast;
+        let whole = (part.cols as u32).is_multiple_of(width)
+            && width.is_multiple_of(TILE)
+            && (!rounds(kernel, part) || (width as usize).is_multiple_of(BLOCK))
+            && (part.cols == width as usize || part.columns_independent());
+        let fits = block * upcast as usize <= MOST_WORDS;
+        (whole && fits).then_some(Split { rows: split.picked, along_first: false, width, upcast, ..split })
+    })
+}

@@ -1,0 +1,24 @@
+//! What weights take of a lane's registers.
+
+use weft_kern::{Format, Kernel, Product};
+use weft_quant::GgmlType;
+use weft_quant::packed::{COLUMNS, Layout, Scales};
+
+use crate::limits::Limits;
+
+/// Registers that a piece of a row takes.
+pub(crate) fn registers(kernel: &Kernel, product: &Product, limits: &Limits) -> usize {
+    match kernel.params[product.w.param].format {
+        Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).map_or(8, |layout| {
+            let words = match layout.scales {
+                Scales::Half | Scales::Power => 1,
+                Scales::HalfMin => 2,
+                Scales::Super => 2,
+                Scales::SuperMin => 4,
+            };
+            layout.bits + words * (COLUMNS / layout.group)
+        }),
+        Format::Ggml(GgmlType::F32) if limits.quads && product.w.k.is_multiple_of(4) => 4,
+        _ => 1,
+    }
+}
