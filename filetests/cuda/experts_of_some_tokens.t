@@ -290,20 +290,19 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
       const auto i_2 = (row % 2u) % 2u;
       pool[lane + 4u] = i * 512u;
     }
-    const auto first_own = lane % 16u;
     const auto share = lane / 16u;
-    const auto own = first_own * 4u;
-    const auto own_2 = first_own * 4u + 1u;
-    const auto own_3 = first_own * 4u + 2u;
-    const auto own_4 = first_own * 4u + 3u;
+    const auto first_own = (lane % 16u) * 4u;
+    const auto own = first_own + 1u;
+    const auto own_2 = first_own + 2u;
+    const auto own_3 = first_own + 3u;
     __syncthreads();
     if (lane < 128u) {
       copy_4(&pool[lane * 4u + 4104u], &b0[p0 + (pool[((lane * 4u) / 128u) + 4u] / 4u) + ((lane * 4u) % 128u)]);
     }
     const auto x = b0[p0 + (n0 / 4u) + (pool[(min(lane, 63u) / 16u) + 4u] / 32u) + (min(lane, 63u) % 16u)];
     end_copies();
-    const auto tile = p2 + ((number * 64u + own) / 16u) * 1152u;
-    const auto lane_row = (number * 64u + own) % 16u;
+    const auto tile = p2 + ((number * 64u + first_own) / 16u) * 1152u;
+    const auto lane_row = (number * 64u + first_own) % 16u;
     const auto at = tile + lane_row + share * 64u;
     const auto w = load_early_4(&b2[at]);
     const auto w_2 = load_early_4(&(b2 + (at))[16u]);
@@ -368,11 +367,11 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
       sum_12 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_2) * d_4, sum_12);
       sum_16 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_2 >> 16u) * d_4, sum_16);
     }
-    store_four(&pool[share * 256u + own + 8u], __float_as_uint(sum), __float_as_uint(sum_5), __float_as_uint(sum_9), __float_as_uint(sum_13));
-    store_four(&pool[share * 256u + own + 72u], __float_as_uint(sum_2), __float_as_uint(sum_6), __float_as_uint(sum_10), __float_as_uint(sum_14));
+    store_four(&pool[share * 256u + first_own + 8u], __float_as_uint(sum), __float_as_uint(sum_5), __float_as_uint(sum_9), __float_as_uint(sum_13));
+    store_four(&pool[share * 256u + first_own + 72u], __float_as_uint(sum_2), __float_as_uint(sum_6), __float_as_uint(sum_10), __float_as_uint(sum_14));
     if (rows_here > 2u) {
-      store_four(&pool[share * 256u + own + 136u], __float_as_uint(sum_3), __float_as_uint(sum_7), __float_as_uint(sum_11), __float_as_uint(sum_15));
-      store_four(&pool[share * 256u + own + 200u], __float_as_uint(sum_4), __float_as_uint(sum_8), __float_as_uint(sum_12), __float_as_uint(sum_16));
+      store_four(&pool[share * 256u + first_own + 136u], __float_as_uint(sum_3), __float_as_uint(sum_7), __float_as_uint(sum_11), __float_as_uint(sum_15));
+      store_four(&pool[share * 256u + first_own + 200u], __float_as_uint(sum_4), __float_as_uint(sum_8), __float_as_uint(sum_12), __float_as_uint(sum_16));
     }
     __syncthreads();
     if ((lane / 64u) < rows_here) {
@@ -384,13 +383,13 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
     }
     __syncthreads();
     const auto r = lane / 64u;
-    const auto own_5 = lane % 64u;
+    const auto own_4 = lane % 64u;
     const auto row_2 = pool[r];
     const auto i_3 = row_2 / 2u;
     const auto i_4 = (row_2 % 2u) % 2u;
     if (r < rows_here) {
-      const auto v = __uint_as_float(pool[r * 64u + own_5 + 8u]);
-      b3[p3 + (i_3 * 128u + i_4 * 64u + own_5)] = __float_as_uint(v);
+      const auto v = __uint_as_float(pool[r * 64u + own_4 + 8u]);
+      b3[p3 + (i_3 * 128u + i_4 * 64u + own_4)] = __float_as_uint(v);
     }
   }
 }

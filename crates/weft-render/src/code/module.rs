@@ -98,13 +98,6 @@ impl Module {
         read
     }
 
-    /// Whether it uses matrix units.
-    pub(crate) fn multiplies_matrices(&self) -> bool {
-        let mut multiplies = false;
-        visit(&self.body, &mut |stmt| multiplies |= matches!(stmt, Stmt::Matrix { .. }), &mut |_| {});
-        multiplies
-    }
-
     /// Whether warpgroups multiply matrices.
     pub(crate) fn uses_warpgroups(&self) -> bool {
         let mut uses = false;

@@ -355,9 +355,7 @@ impl Dialect for Cuda {
         }));
         // Workgroups of a multiprocessor hide each other's latencies, if registers do not keep them apart.
         let together = match module.together {
-            0 if !module.multiplies_matrices() => String::new(),
-            0 if module.lanes <= 128 => ", 3".into(),
-            0 => ", 2".into(),
+            0 => String::new(),
             together => format!(", {together}"),
         };
         format!(

@@ -10,7 +10,7 @@ use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
 use crate::code::expr::Expr;
 use crate::lower::dot::join::{Joined, Sharing};
 use crate::lower::factors::Factors;
-use crate::lower::loads::{Piece, Rows, Share};
+use crate::lower::loads::{Piece, Rows, Share, own_columns};
 use crate::lower::prologue::PrologueValues;
 use crate::lower::quads;
 use crate::lower::round::{self, Rounded};
@@ -407,12 +407,7 @@ impl<'a> Dot<'a> {
         // A pass may have more columns than the block; those are computed and not stored.
         let within = self.place.width().is_multiple_of(self.pass_width(w));
         let fours = within && self.reads_fours(w, product);
-        let first = if fours { w.code.set("first_own", first * 4u32) } else { first };
-        let own = (0..self.split.upcast).map(|u| match fours {
-            true => w.code.set("own", &first + (u / 4 * 4 * across + u % 4)),
-            false => w.code.set("own", &first + u * across),
-        });
-        let own: Vec<Expr> = own.collect();
+        let own = own_columns(w, first, (across, self.split.upcast), fours);
         let columns = own.iter().map(|own| self.place.column_to_read(&mut w.code, &(at + own), within));
         Lane { share, columns: columns.collect(), own, fours }
     }

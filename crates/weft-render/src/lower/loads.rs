@@ -10,6 +10,22 @@ use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
+/// The columns of a lane that is number `first` of those `across`, within their pass. `fours` says whether each four of them are
+/// neighbours.
+pub(crate) fn own_columns(
+    w: &mut Writer<'_>,
+    first: Expr,
+    (across, columns): (u32, u32),
+    fours: bool,
+) -> Vec<Expr> {
+    let first = if fours { w.code.set("first_own", first * 4u32) } else { first };
+    let own = (0..columns).map(|u| match fours {
+        true => w.code.set("own", &first + (u / 4 * 4 * across + u % 4)),
+        false => w.code.set("own", &first + u * across),
+    });
+    own.collect()
+}
+
 /// The rows of a weight that a lane multiplies by, one for each of its columns.
 pub(crate) struct Rows {
     rows: Kind,

@@ -12,7 +12,7 @@ use weft_quant::packed::COLUMNS as BLOCK;
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::factors::Factors;
-use crate::lower::loads::{Piece, Rows, Share};
+use crate::lower::loads::{Piece, Rows, Share, own_columns};
 use crate::lower::matrix::shape::{Task, form};
 use crate::lower::reduce::{self, Fold};
 use crate::lower::round::{self, Rounded};
@@ -52,14 +52,10 @@ struct Lane {
 impl Lane {
     fn new(w: &mut Writer<'_>, split: &Split) -> Lane {
         let across = split.across(w.code.lanes);
-        let first = w.code.set("first_own", Expr::Lane % across);
         let share = if split.reduce == 1 { Expr::U32(0) } else { w.code.set("share", Expr::Lane / across) };
         let fours = split.upcast.is_multiple_of(4);
-        let own = (0..split.upcast).map(|u| match fours {
-            true => w.code.set("own", &first * 4u32 + (u / 4 * 4 * across + u % 4)),
-            false => w.code.set("own", &first + u * across),
-        });
-        Lane { share, own: own.collect(), fours }
+        let own = own_columns(w, Expr::Lane % across, (across, split.upcast), fours);
+        Lane { share, own, fours }
     }
 }
 

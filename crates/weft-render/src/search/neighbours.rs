@@ -58,8 +58,8 @@ fn splits(part: &Part, max: &Sizes, from: &Split) -> Vec<Split> {
     let attends = matches!(part.anchor, Anchor::Attend(_));
     let mut splits = Vec::new();
     if from.picked > 0 {
-        // What lanes multiply has a split of its own.
-        return vec![Split { picked: 0, ..*from }];
+        // All else of the split follows from it.
+        return [0, from.picked / 2, from.picked * 2].map(|picked| Split { picked, ..*from }).into();
     }
     for rows in steps(from.rows).filter(|rows| *rows as usize <= all.next_power_of_two()) {
         splits.push(Split { rows, along_first: from.along_first && rows > 1, ..*from });

@@ -144,6 +144,21 @@ fn attention_by_warpgroups_keeps_its_registers() {
     }
 }
 
+/// Workgroups that multiply on matrix units have registers for two or three on a multiprocessor, and others as many as they like.
+#[test]
+fn workgroups_on_matrix_units_share_a_multiprocessor() {
+    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    let mut found = BTreeSet::new();
+    for shader in texts(layer.usual(), &Limits::of_cuda((9, 0), 132)).into_values() {
+        let bounds = shader.source.split_once("__launch_bounds__(").unwrap().1.split_once(')').unwrap().0;
+        let multiplies =
+            shader.source.split_once("__launch_bounds__").unwrap().1.contains("multiply_matrices(");
+        assert!(!multiplies || ["128, 3", "256, 2"].contains(&bounds), "{bounds}: {}", shader.name);
+        found.insert((multiplies, bounds.to_string()));
+    }
+    assert!(found.len() > 2, "{found:?}");
+}
+
 /// Where few rows pick the same expert, lanes multiply them, and two workgroups share a multiprocessor's registers.
 #[test]
 fn few_rows_of_an_expert_keep_their_registers() {

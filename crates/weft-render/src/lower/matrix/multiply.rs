@@ -79,6 +79,8 @@ impl<'a> Multiply<'a> {
     /// memory on; else returns the sums.
     pub(crate) fn write(&self, w: &mut Writer<'_>, shared: &[u32]) -> Result<Totals, Why> {
         let Multiply { shape, stages, .. } = self;
+        // They hide each other's latencies.
+        w.together = if w.code.lanes <= 128 { 3 } else { 2 };
         let groups = shape.rows / shape.down / MATRIX_ROWS;
         let count = shape.stages();
         let n = shape.tiles.len() as u32 * shape.wide * 2 * groups * 4;
