@@ -55,15 +55,16 @@
 //! # How it is computed
 //!
 //! A unit of work is some heads that share a key head, for some tokens of one sequence (`plan`): every block of cached rows is rounded once
-//! for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`) in tiles that stay in registers
-//! (`tiles`). If there are too few units, they are divided between blocks: the tree (`nodes`) lets every thread compute whole branches,
+//! for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`): by vectors, in tiles that stay in
+//! registers (`vectors`), or by a unit that multiplies tiles of bytes (`tiled`), with the same sums. If there are too few units, they are divided between blocks: the tree (`nodes`) lets every thread compute whole branches,
 //! and the last thread to finish joins them (`exchange`).
 //!
 //! # Memory
 //!
 //! A thread has room for a rounded block, for the queries and weights of a unit, and for two more partial results of all its rows than the
-//! tree has levels: about 2.2 MB with 20 heads on keys of 576 values, 512 of which are the values, and 32768 positions. Threads exchange
-//! at most three partial results for each level, of smaller units: in this example another 1.1 MB per thread for each kernel of a program.
+//! tree has levels: about 2.2 MB with 20 heads on keys of 576 values, 512 of which are the values, and 32768 positions; or 4.6 MB for the
+//! larger units of work where there is a unit for tiles. Threads exchange at most three partial results for each level, of smaller units: in
+//! this example another 1.1 MB per thread for each kernel of a program.
 
 mod ahead;
 mod block;
@@ -74,7 +75,8 @@ mod plan;
 mod prepared;
 pub(crate) mod room;
 mod round;
-mod tiles;
+mod tiled;
+mod vectors;
 mod weights;
 
 use std::ops::Range;
@@ -82,7 +84,7 @@ use std::ops::Range;
 use weft_kern::{Attend as Operands, Param};
 
 use crate::cost;
-use crate::isa::Line;
+use crate::isa::{Arch, Line, WHOLE};
 use crate::memory::Arg;
 use crate::rowprog::Acc;
 use crate::rows::{Fault, RowView, Space};
@@ -92,7 +94,7 @@ use block::Stretch;
 use cached::Rows;
 use exchange::{Exchange, Gather, Place};
 use nodes::Finish;
-use plan::{BLOCK, CUT_ROWS, Layout, ROWS, Unit, tokens_of};
+use plan::{BLOCK, CUT_ROWS, LEAST_TILED, Layout, Unit, most_rows, tokens_of};
 use room::{RoomSize, block_lines};
 use round::Limits;
 
@@ -113,7 +115,7 @@ impl Attend {
         a: &Operands,
         space: &Space,
         values: &[usize],
-        threads: usize,
+        (arch, threads): (Arch, usize),
     ) -> Result<Attend, String> {
         let (k, v) = (Rows::new(params, a.k, a.k_len)?, Rows::new(params, a.v, cols)?);
         if k.len > round::LONGEST {
@@ -146,6 +148,7 @@ impl Attend {
             heads: a.heads,
             group,
             page: a.page,
+            tiled: arch.has_tiles(),
             levels,
             exchange: Exchange::default(),
         };
@@ -175,10 +178,17 @@ impl Attend {
 
     /// Scratch memory.
     pub(crate) fn needs(&self, space: &Space) -> Needs {
-        let (whole, cut) = (self.rows(ROWS, space), self.rows(CUT_ROWS, space));
+        let (whole, cut) = (self.rows(most_rows(self.tiled)[0], space), self.rows(CUT_ROWS, space));
         // One more for a block that has not joined the others.
         let nodes = whole.saturating_mul(self.levels + 2).max(cut.saturating_mul(self.stretch_nodes() + 1));
-        let quads = whole.div_ceil(4);
+        // Large units are multiplied by tiles where these are, small ones by vectors.
+        let (most, rows) = if self.tiled {
+            (whole.min(LEAST_TILED), tiled::padded(whole))
+        } else {
+            (whole, whole.div_ceil(4).saturating_mul(4))
+        };
+        let quads = most.div_ceil(4);
+        let of_tiles = |lines| if self.tiled { lines } else { 0 };
         Needs {
             attend: RoomSize {
                 queries: quads.saturating_mul(self.q_lines),
@@ -186,7 +196,12 @@ impl Attend {
                 keys: block_lines(self.k.stride),
                 values: if self.v_in_k.is_some() { 0 } else { block_lines(self.v.stride) },
                 pairs: self.pairs_stride.saturating_mul(BLOCK / 2),
-                rows: quads.saturating_mul(4),
+                query_bytes: of_tiles(tiled::query_lines(self, whole)),
+                key_bytes: of_tiles(tiled::key_lines(self)),
+                value_bytes: of_tiles(tiled::value_lines(self)),
+                weight_bytes: of_tiles(tiled::WEIGHT_LINES),
+                squares: of_tiles(tiled::squares(whole)),
+                rows,
                 nodes: nodes.saturating_mul(self.v_lines),
                 sums: nodes,
             },
@@ -210,7 +225,8 @@ impl Attend {
         let first = args[self.first].i32s(0, pos.len()).ok_or(Fault)?;
         // Checked by `run`, which then does nothing.
         let sound = pos.iter().chain(first).all(|i| *i >= 0);
-        Ok(sound && !Layout::new((pos, first), (self.heads, self.group), self.window, threads).cut)
+        Ok(sound
+            && !Layout::new((pos, first), (self.heads, self.group), (self.window, self.tiled), threads).cut)
     }
 
     /// Each token's position.
@@ -230,7 +246,8 @@ impl Attend {
         if pos.iter().chain(first).any(|i| *i < 0) {
             return Err(Fault);
         }
-        let layout = Layout::new((pos, first), (self.heads, self.group), self.window, cx.threads);
+        let limits = (self.window, self.tiled);
+        let layout = Layout::new((pos, first), (self.heads, self.group), limits, cx.threads);
         let share = cx.share(layout.units().map(|unit| unit.cost()).sum());
         let (mut before, mut place) = (0, Place { thread: cx.index, piece: 0, node: 0 });
         for (number, unit) in layout.units().enumerate() {
@@ -247,7 +264,12 @@ impl Attend {
             }
             let (unit, space, room) = (&unit, &cx.space, &mut scratch.attend);
             let own = blocks.clone();
-            cx.arch.dispatch(Stretch { attend: self, args: cx.args, space, unit, blocks: own, room })?;
+            let stretch = Stretch { attend: self, args: cx.args, space, unit, blocks: own, room };
+            if self.tiled && unit.rows() >= LEAST_TILED {
+                cx.arch.dispatch_tiles(WHOLE, stretch)?;
+            } else {
+                cx.arch.dispatch(stretch)?;
+            }
             if blocks.len() == all || self.gather(cx, unit, number, blocks, &mut place, scratch)? {
                 self.finish(cx, unit, scratch)?;
             }

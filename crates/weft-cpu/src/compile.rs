@@ -58,7 +58,7 @@ pub(crate) struct Prepared {
 pub(crate) fn compile(
     program: &Program,
     buffers: &mut [Buffer],
-    threads: usize,
+    (arch, threads): (Arch, usize),
 ) -> Result<Compiled, DeviceError> {
     program.verify(|b| buffers.get(b.0 as usize).map(Buffer::len))?;
     let mut prepared: Vec<Option<Arc<Prepared>>> = vec![None; program.kernels.len()];
@@ -72,7 +72,8 @@ pub(crate) fn compile(
             Some(ready) => Arc::clone(ready),
             None => {
                 let values = most_values(program, launch.kernel);
-                let ready = Arc::new(Prepared::new(kernel, &program.max, &values, threads).map_err(fail)?);
+                let ready =
+                    Arc::new(Prepared::new(kernel, &program.max, &values, (arch, threads)).map_err(fail)?);
                 needs = needs.max(ready.needs);
                 Arc::clone(slot.insert(ready))
             }
@@ -164,12 +165,18 @@ fn bind_tiles(
 
 impl Prepared {
     /// Prepares a verified kernel.
-    fn new(kernel: &Kernel, max: &Sizes, values: &[usize], threads: usize) -> Result<Prepared, String> {
+    fn new(
+        kernel: &Kernel,
+        max: &Sizes,
+        values: &[usize],
+        (arch, threads): (Arch, usize),
+    ) -> Result<Prepared, String> {
         stores::owned(kernel)?;
         let mut parts = Vec::with_capacity(kernel.parts.len());
         for part in &kernel.parts {
             parts.extend(
-                part::Prepared::new(kernel, part, max, values, threads)?.map(|prepared| (prepared, part)),
+                part::Prepared::new(kernel, part, max, values, (arch, threads))?
+                    .map(|prepared| (prepared, part)),
             );
         }
         parts.sort_by_key(|(part, _)| Reverse(part.least_cost()));

@@ -232,8 +232,8 @@ impl Device for CpuDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let mut compiled = compile(program, &mut self.buffers, self.team.threads())?;
-        // What kernels need does not depend on the instruction set but for this: some hundred kilobytes.
+        let mut compiled = compile(program, &mut self.buffers, (self.arch, self.team.threads()))?;
+        // Attention knows of the unit; what products need for it is left out here: some hundred kilobytes.
         if !self.arch.has_tiles() {
             compiled.needs.tiles = 0;
         }

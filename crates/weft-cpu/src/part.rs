@@ -4,6 +4,7 @@ use weft_kern::{Anchor, Dim, Kernel, Part, Sizes};
 
 use crate::attend::Attend;
 use crate::dot::Dot;
+use crate::isa::Arch;
 use crate::memory::Arg;
 use crate::rowprog::{Acc, RowProgram};
 use crate::rows::{Fault, MAX_AXES, Space};
@@ -43,7 +44,7 @@ impl Prepared {
         part: &Part,
         max: &Sizes,
         values: &[usize],
-        threads: usize,
+        (arch, threads): (Arch, usize),
     ) -> Result<Option<Prepared>, String> {
         if part.rows.len() > MAX_AXES {
             return Err(format!("{} axes of rows; this device supports {MAX_AXES}", part.rows.len()));
@@ -64,7 +65,7 @@ impl Prepared {
                 (PreparedAnchor::Dot(dot), needs)
             }
             Anchor::Attend(attend) => {
-                let attend = Attend::new(params, part.cols, attend, &space, values, threads)?;
+                let attend = Attend::new(params, part.cols, attend, &space, values, (arch, threads))?;
                 let needs = attend.needs(&space);
                 (PreparedAnchor::Attend(attend), needs)
             }

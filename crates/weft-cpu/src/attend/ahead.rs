@@ -14,6 +14,8 @@ pub(super) struct Ahead<'a> {
     /// Bytes of a row of keys and of values.
     rows: [&'a [u8]; 2 * BLOCK],
     len: usize,
+    /// Lines of these that are not prefetched yet.
+    left: usize,
     /// The current row, and the bytes of it already prefetched.
     row: usize,
     at: usize,
@@ -28,7 +30,7 @@ impl<'a> Ahead<'a> {
         unit: &Unit<'_>,
         start: usize,
     ) -> Result<Ahead<'a>, Fault> {
-        let mut ahead = Ahead { rows: [&[]; 2 * BLOCK], len: 0, row: 0, at: 0 };
+        let mut ahead = Ahead { rows: [&[]; 2 * BLOCK], len: 0, left: 0, row: 0, at: 0 };
         let states = [Some(&attend.k), attend.v_in_k.is_none().then_some(&attend.v)];
         let mut stretches = attend.stretches(args, unit, start);
         while let Some((_, row, n)) = stretches.next()? {
@@ -37,10 +39,17 @@ impl<'a> Ahead<'a> {
                 for i in 0..n {
                     ahead.rows[ahead.len] = &bytes[i * between..][..len];
                     ahead.len += 1;
+                    ahead.left += len.div_ceil(64);
                 }
             }
         }
         Ok(ahead)
+    }
+
+    /// The lines to prefetch at each of so many places, for all to be prefetched in the end.
+    #[inline(always)]
+    pub(super) fn each(&self, places: usize) -> usize {
+        self.left.div_ceil(places.max(1))
     }
 
     /// Prefetches a line.
@@ -49,6 +58,7 @@ impl<'a> Ahead<'a> {
         if self.row < self.len {
             let row = self.rows[self.row % (2 * BLOCK)];
             simd.fetch(row, self.at);
+            self.left = self.left.saturating_sub(1);
             self.at += 64;
             if self.at >= row.len() {
                 (self.row, self.at) = (self.row + 1, 0);

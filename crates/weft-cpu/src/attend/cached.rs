@@ -91,7 +91,7 @@ impl Rows {
     }
 }
 
-/// Lays out numbers of two rows for [`super::tiles::join`]: in pairs, sixteen of them to a line.
+/// Lays out numbers of two rows for [`super::vectors`]: in pairs, sixteen of them to a line.
 #[inline(always)]
 pub(super) fn interleave<S: Simd>(simd: S, a: &[i16], b: &[i16], out: &mut [Numbers]) {
     let rows = a.as_chunks::<32>().0.iter().zip(b.as_chunks::<32>().0);

@@ -9,6 +9,15 @@ pub(super) const BLOCK: usize = 128;
 /// block cheap in comparison with multiplying it, and few enough for queries and results to stay in the second-level cache.
 pub(super) const ROWS: usize = 80;
 
+/// The fewest rows that a unit for tiles multiplies.
+pub(super) const LEAST_TILED: usize = 32;
+
+/// The most rows of a unit that is not divided, in the order tried: with tiles more, since multiplying takes less time, or fewer, since units
+/// that are divided are too small for tiles.
+pub(super) fn most_rows(tiled: bool) -> &'static [usize] {
+    if tiled { &[2 * ROWS, ROWS, ROWS / 2] } else { &[ROWS] }
+}
+
 /// The same if units may be divided: threads then exchange results of all these rows.
 pub(super) const CUT_ROWS: usize = 32;
 
@@ -60,17 +69,20 @@ pub(super) struct Unit<'a> {
 
 impl<'a> Layout<'a> {
     /// Divides the work for tokens at these positions (not negative) of sequences that begin at these pages. `group` of all `heads`
-    /// share a key head, and each sees the last `window` positions.
+    /// share a key head, and each sees the last `window` positions. `tiled` says whether there is a unit for tiles.
     pub(super) fn new(
         (pos, first): (&'a [i32], &'a [i32]),
         (heads, group): (usize, usize),
-        window: usize,
+        (window, tiled): (usize, bool),
         threads: usize,
     ) -> Layout<'a> {
         let tokens = tokens_of(group, ROWS);
         let whole = Layout { pos, first, heads, group, window, tokens, parts: 1, cut: false };
-        if threads == 1 || whole.units().nth(MANY_UNITS * threads - 1).is_some() {
-            return whole;
+        for most in most_rows(tiled) {
+            let whole = Layout { tokens: tokens_of(group, *most), ..whole };
+            if threads == 1 || whole.units().nth(MANY_UNITS * threads - 1).is_some() {
+                return whole;
+            }
         }
         let cut = Layout { tokens: tokens_of(group, CUT_ROWS), cut: true, ..whole };
         let blocks: usize = cut.units().map(|unit| unit.blocks.len()).sum();
@@ -181,4 +193,26 @@ pub(super) fn runs<T: PartialEq>(n: usize, value: impl Fn(usize) -> T) -> impl I
         }
         Some(start..from)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tokens of a unit, and whether it is divided, for prompts of 512 tokens of 20 heads.
+    #[test]
+    fn units_are_as_large_as_the_number_of_threads_allows() {
+        let (pos, first): (Vec<i32>, _) = ((0..512).collect(), [0; 512]);
+        let of = |tiled, threads| {
+            let layout = Layout::new((&pos, &first), (20, 20), (usize::MAX, tiled), threads);
+            (layout.tokens, layout.cut)
+        };
+        assert_eq!(
+            [1, 2, 16, 17].map(|threads| of(false, threads)),
+            [(4, false), (4, false), (4, false), (1, true)]
+        );
+        assert_eq!([1, 2, 8].map(|threads| of(true, threads)), [(8, false); 3]);
+        assert_eq!([9, 16].map(|threads| of(true, threads)), [(4, false); 2]);
+        assert_eq!([17, 32, 33].map(|threads| of(true, threads)), [(2, false), (2, false), (1, true)]);
+    }
 }

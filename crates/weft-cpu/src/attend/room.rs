@@ -4,7 +4,7 @@ use super::nodes::{Node, Stack};
 use super::plan::{BLOCK, Unit};
 use super::weights::{Scales, Scores, Weights};
 use crate::grow::grow;
-use crate::isa::{Line, Numbers};
+use crate::isa::{Line, Numbers, Sums};
 
 /// Memory of a thread, allocated when programs are compiled.
 #[derive(Debug, Default)]
@@ -16,12 +16,16 @@ pub(crate) struct Room {
     /// A row of floats, and of numbers.
     pub(super) row: Vec<Line>,
     pub(super) row_numbers: Vec<Numbers>,
-    /// A block of keys, and one of values if these are not part of the keys; the scales of their numbers; and the values of every two
-    /// positions in pairs.
+    /// A block of keys, and one of values if these are not part of the keys; and the scales of their numbers.
     pub(super) keys: Vec<Numbers>,
     pub(super) values: Vec<Numbers>,
     pub(super) scales: Scales,
-    pub(super) pairs: Vec<Numbers>,
+    pub(super) laid_out: Values,
+    /// Queries, and a block of keys, as bytes: see [`super::tiled`].
+    pub(super) query_bytes: Vec<Numbers>,
+    pub(super) key_bytes: Vec<Numbers>,
+    /// Sums for squares of positions and rows.
+    pub(super) squares: Vec<[[Sums; 2]; 2]>,
     /// For every row.
     pub(super) scores: Vec<Scores>,
     pub(super) weights: Vec<Weights>,
@@ -29,6 +33,16 @@ pub(crate) struct Room {
     ids: Vec<Node>,
     nodes: Vec<Line>,
     sums: Vec<(f32, f32)>,
+}
+
+/// A block of values as they are multiplied.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    /// The values of every two positions in pairs.
+    pub(super) pairs: Vec<Numbers>,
+    /// The same as bytes, and those of weights: see [`super::tiled`].
+    pub(super) bytes: Vec<Numbers>,
+    pub(super) weight_bytes: Vec<Numbers>,
 }
 
 /// Its size: lengths of its parts.
@@ -40,7 +54,12 @@ pub(crate) struct RoomSize {
     pub(super) keys: usize,
     pub(super) values: usize,
     pub(super) pairs: usize,
-    /// Rows; four are computed together.
+    pub(super) query_bytes: usize,
+    pub(super) key_bytes: usize,
+    pub(super) value_bytes: usize,
+    pub(super) weight_bytes: usize,
+    pub(super) squares: usize,
+    /// Rows, and those that are computed with them.
     pub(super) rows: usize,
     pub(super) nodes: usize,
     pub(super) sums: usize,
@@ -58,6 +77,11 @@ impl RoomSize {
             keys: self.keys.max(other.keys),
             values: self.values.max(other.values),
             pairs: self.pairs.max(other.pairs),
+            query_bytes: self.query_bytes.max(other.query_bytes),
+            key_bytes: self.key_bytes.max(other.key_bytes),
+            value_bytes: self.value_bytes.max(other.value_bytes),
+            weight_bytes: self.weight_bytes.max(other.weight_bytes),
+            squares: self.squares.max(other.squares),
             rows: self.rows.max(other.rows),
             nodes: self.nodes.max(other.nodes),
             sums: self.sums.max(other.sums),
@@ -66,12 +90,13 @@ impl RoomSize {
 
     /// Bytes, about.
     pub(crate) fn bytes(&self) -> usize {
-        let lines =
-            [self.queries, self.row, self.row, self.row, self.keys, self.values, self.pairs, self.nodes];
-        let lines = lines.into_iter().fold(0, usize::saturating_add);
+        let rounded = [self.queries, self.row, self.row, self.row, self.keys, self.values, self.pairs];
+        let bytes = [self.query_bytes, self.key_bytes, self.value_bytes, self.weight_bytes];
+        let lines = rounded.into_iter().chain(bytes).chain([self.nodes]).fold(0, usize::saturating_add);
         lines
             .saturating_mul(size_of::<Line>())
             .saturating_add(self.rows.saturating_mul(size_of::<Scores>() + size_of::<Weights>() + 4))
+            .saturating_add(self.squares.saturating_mul(size_of::<[[Sums; 2]; 2]>()))
             .saturating_add(self.sums.saturating_mul(8))
             .saturating_add(size_of::<Scales>())
     }
@@ -89,7 +114,12 @@ impl Room {
         grow(&mut self.row_numbers, size.row)?;
         grow(&mut self.keys, size.keys)?;
         grow(&mut self.values, size.values)?;
-        grow(&mut self.pairs, size.pairs)?;
+        grow(&mut self.laid_out.pairs, size.pairs)?;
+        grow(&mut self.query_bytes, size.query_bytes)?;
+        grow(&mut self.key_bytes, size.key_bytes)?;
+        grow(&mut self.laid_out.bytes, size.value_bytes)?;
+        grow(&mut self.laid_out.weight_bytes, size.weight_bytes)?;
+        grow(&mut self.squares, size.squares)?;
         grow(&mut self.scores, size.rows)?;
         grow(&mut self.weights, size.rows)?;
         grow(&mut self.nodes, size.nodes)?;

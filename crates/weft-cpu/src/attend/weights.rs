@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::plan::BLOCK;
 use super::round::{self, Limits};
+use crate::isa::{Line, Simd};
 use crate::math;
 
 /// The weights of a block's positions, in pairs, and their scale.
@@ -50,12 +51,12 @@ impl Default for Scales {
 
 /// Turns the scores of `seen` positions into weights, and the others into 0. Returns the largest score and the sum of the weights.
 #[inline(always)]
-pub(super) fn weigh(
+pub(super) fn weigh<S: Simd>(
+    simd: S,
     scores: &Scores,
     scales: &Scales,
     seen: Range<usize>,
-    query_scale: f32,
-    limits: Limits,
+    (query_scale, limits): (f32, Limits),
     weights: &mut Weights,
 ) -> (f32, f32) {
     let mut p = [0.0; BLOCK];
@@ -66,7 +67,7 @@ pub(super) fn weigh(
         p[..seen.start].fill(f32::NEG_INFINITY);
         p[seen.end..].fill(f32::NEG_INFINITY);
     }
-    let top = largest(&p);
+    let top = largest(simd, &p);
     for p in &mut p {
         *p = math::exp(*p - top);
     }
@@ -78,7 +79,7 @@ pub(super) fn weigh(
         p[..seen.start].fill(0.0);
         p[seen.end..].fill(0.0);
     }
-    let (of_one, of_all) = (largest(&p) / 32767.0, math::sum(&p) / limits.weights);
+    let (of_one, of_all) = (largest(simd, &p) / 32767.0, math::sum(&p) / limits.weights);
     // The second is NaN if any weight is NaN.
     let unit = larger(of_one, of_all);
     let Some((inverse, unit)) = round::scales(unit, 1.0) else {
@@ -94,16 +95,16 @@ pub(super) fn weigh(
 
 /// The largest value, ignoring NaN.
 #[inline(always)]
-fn largest(x: &[f32; BLOCK]) -> f32 {
-    let mut lanes = [f32::NEG_INFINITY; 16];
+fn largest<S: Simd>(simd: S, x: &[f32; BLOCK]) -> f32 {
+    let mut lanes = simd.float(f32::NEG_INFINITY);
     for x in x.as_chunks::<16>().0 {
-        for j in 0..16 {
-            lanes[j] = larger(x[j], lanes[j]);
-        }
+        lanes = simd.larger(simd.load(&Line(*x)), lanes);
     }
+    let mut all = [0.0; 16];
+    simd.store(lanes, &mut all);
     let (mut eight, mut four) = ([0.0; 8], [0.0; 4]);
     for j in 0..8 {
-        eight[j] = larger(lanes[j], lanes[j + 8]);
+        eight[j] = larger(all[j], all[j + 8]);
     }
     for j in 0..4 {
         four[j] = larger(eight[j], eight[j + 4]);

@@ -45,7 +45,7 @@ pub(crate) trait Lanes: Copy {
     /// The same for full-range bytes, signed if [`SIGNED`](Self::SIGNED), otherwise unsigned.
     fn dot_large(self, acc: Self::Ints, w: Self::Bytes, x: &[i8; 4]) -> Self::Ints;
 
-    /// Sums.
+    /// Sums, in 32 bits.
     fn add_ints(self, a: Self::Ints, b: Self::Ints) -> Self::Ints;
 
     /// Integers as floats, rounded to nearest, ties to even.
@@ -56,6 +56,9 @@ pub(crate) trait Lanes: Copy {
 
     /// Products.
     fn mul(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+
+    /// The larger of two floats; that of `b` if one is NaN.
+    fn larger(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
 
     /// `a · b + c`, rounded once.
     fn mul_add(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;

@@ -38,6 +38,13 @@ impl Numbers {
         // SAFETY: a line is 32 numbers and nothing else, as its size of 64 bytes is theirs.
         unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), 32 * lines.len()) }
     }
+
+    /// The bytes of several lines, mutable.
+    #[inline(always)]
+    pub(crate) fn bytes_mut(lines: &mut [Numbers]) -> &mut [i8] {
+        // SAFETY: as in `flat`, and a number is two bytes, any of which are one; the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), 64 * lines.len()) }
+    }
 }
 
 /// More operations on vectors. Operations on numbers take [`Lanes::Bytes`] as 32 numbers.
@@ -77,6 +84,40 @@ pub(crate) trait Pairs: Lanes {
 
     /// Stores integers.
     fn store_ints(self, x: Self::Ints, to: &mut [i32; 16]);
+
+    /// `128 · a + b`, in 32 bits.
+    #[inline(always)]
+    fn append(self, a: Self::Ints, b: Self::Ints) -> Self::Ints {
+        let (mut x, mut y) = ([0; 16], [0; 16]);
+        self.store_ints(a, &mut x);
+        self.store_ints(b, &mut y);
+        for i in 0..16 {
+            y[i] = (x[i] << 7).wrapping_add(y[i]);
+        }
+        self.ints(&y)
+    }
+
+    /// Differences, in 32 bits.
+    #[inline(always)]
+    fn sub_ints(self, a: Self::Ints, b: Self::Ints) -> Self::Ints {
+        let (mut x, mut y) = ([0; 16], [0; 16]);
+        self.store_ints(a, &mut x);
+        self.store_ints(b, &mut y);
+        for i in 0..16 {
+            y[i] = x[i].wrapping_sub(y[i]);
+        }
+        self.ints(&y)
+    }
+
+    /// Makes columns of rows.
+    #[inline(always)]
+    fn transpose(self, x: &[[i32; 16]; 16], to: &mut [[i32; 16]; 16]) {
+        for (i, to) in to.iter_mut().enumerate() {
+            for (to, x) in to.iter_mut().zip(x) {
+                *to = x[i];
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -88,7 +129,7 @@ mod tests {
     struct All<'a>([&'a [i16; 32]; 3]);
 
     impl Work for All<'_> {
-        type Output = (Vec<[i16; 32]>, Vec<[i32; 16]>, [f32; 16]);
+        type Output = (Vec<[i16; 32]>, Vec<[i32; 16]>, [f32; 16], [[i32; 16]; 16]);
 
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) -> Self::Output {
@@ -112,15 +153,27 @@ mod tests {
                 numbers.push(out.0);
             }
             let dot = |a, b| simd.dot_pairs(simd.int(-9), simd.numbers(a), simd.numbers(b));
-            for x in [dot(a, b), simd.sum_quarters([dot(a, b), dot(b, c), dot(c, a), dot(a, a)])] {
+            for x in [
+                dot(a, b),
+                simd.sum_quarters([dot(a, b), dot(b, c), dot(c, a), dot(a, a)]),
+                simd.append(dot(a, b), dot(b, c)),
+                simd.sub_ints(dot(a, b), dot(b, c)),
+            ] {
                 let mut out = [0; 16];
                 simd.store_ints(x, &mut out);
                 ints.push(out);
             }
             let mut floats = [0.0; 16];
             simd.store(simd.load(&line), &mut floats);
-            (numbers, ints, floats)
+            let mut turned = [[0; 16]; 16];
+            simd.transpose(&rows(a), &mut turned);
+            (numbers, ints, floats, turned)
         }
+    }
+
+    /// Rows of different numbers.
+    fn rows(a: &[i16; 32]) -> [[i32; 16]; 16] {
+        std::array::from_fn(|row| std::array::from_fn(|i| i32::from(a[i]) * 1000 + row as i32))
     }
 
     #[test]
@@ -160,7 +213,14 @@ mod tests {
             let all = [dot(&a, &b), dot(&b, &c), dot(&c, &a), dot(&a, &a)];
             let quarter =
                 |i: usize| all[i % 4][i / 4 * 4..][..4].iter().fold(0, |a: i32, b| a.wrapping_add(*b));
-            let expected = (numbers, vec![all[0], std::array::from_fn(quarter)], line);
+            let ints = vec![
+                all[0],
+                std::array::from_fn(quarter),
+                std::array::from_fn(|i| all[0][i].wrapping_mul(128).wrapping_add(all[1][i])),
+                std::array::from_fn(|i| all[0][i].wrapping_sub(all[1][i])),
+            ];
+            let turned = std::array::from_fn(|i| rows(&a).map(|row| row[i]));
+            let expected = (numbers, ints, line, turned);
             for arch in Isa::ALL.into_iter().filter_map(Arch::new) {
                 assert_eq!(arch.dispatch(All([&a, &b, &c])), expected, "{arch:?}, round {round}");
             }

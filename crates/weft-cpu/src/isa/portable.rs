@@ -73,7 +73,7 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn add_ints(self, a: [i32; 16], b: [i32; 16]) -> [i32; 16] {
-        std::array::from_fn(|i| a[i] + b[i])
+        std::array::from_fn(|i| a[i].wrapping_add(b[i]))
     }
 
     #[inline(always)]
@@ -89,6 +89,11 @@ impl Lanes for Portable {
     #[inline(always)]
     fn mul(self, a: [f32; 16], b: [f32; 16]) -> [f32; 16] {
         std::array::from_fn(|i| a[i] * b[i])
+    }
+
+    #[inline(always)]
+    fn larger(self, a: [f32; 16], b: [f32; 16]) -> [f32; 16] {
+        std::array::from_fn(|i| if a[i] > b[i] { a[i] } else { b[i] })
     }
 
     #[inline(always)]

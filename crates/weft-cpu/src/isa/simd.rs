@@ -12,8 +12,8 @@ use super::rounding::Rounding;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Isa {
-    /// The same as `Portable`, but products with many rows are those of an emulated tile unit: for tests of the code for tiles where there
-    /// is no such unit.
+    /// The same as `Portable`, but products with many rows and attention of many rows are those of an emulated tile unit: for tests of the code
+    /// for tiles where there is no such unit.
     PortableTiles,
     /// The baseline of the target.
     Portable,
@@ -23,7 +23,7 @@ pub enum Isa {
     Avx2Vnni,
     /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
     Avx512,
-    /// The same with AMX, whose unit multiplies tiles of 8-bit integers: products with many rows use it.
+    /// The same with AMX, whose unit multiplies tiles of 8-bit integers: products with many rows use it, and attention of many rows.
     Amx,
     /// AArch64 with NEON and its dot products.
     Neon,

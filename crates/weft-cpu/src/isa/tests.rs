@@ -68,6 +68,10 @@ impl Work for Operations<'_> {
             (simd.unsigned(a.first_chunk().unwrap()), simd.signed(b.first_chunk().unwrap()));
         keep(unsigned);
         keep(signed);
+        keep(simd.larger(unsigned, signed));
+        keep(simd.larger(simd.float(f32::NAN), signed));
+        keep(simd.larger(signed, simd.float(f32::NAN)));
+        keep(simd.larger(simd.float(0.0), simd.float(-0.0)));
         keep(simd.mul(unsigned, simd.float(0.1)));
         keep(simd.mul_add(unsigned, signed, simd.float(1e-3)));
         keep(simd.mul_add(
@@ -127,5 +131,85 @@ fn all_instruction_sets_compute_the_same() {
             let found = arch.dispatch(Operations { a: &a, b: &b });
             assert_eq!(found, expected, "{arch:?}, round {round}");
         }
+    }
+}
+
+/// Whole tiles of bytes, in rows that are some lines apart, and of columns.
+struct WholeTiles<'a> {
+    x: [&'a [Numbers]; 2],
+    w: [&'a [Numbers]; 2],
+}
+
+const STEPS: usize = 3;
+const STRIDE: usize = 5;
+
+impl TileWork for WholeTiles<'_> {
+    type Output = [Sums; 7];
+
+    #[inline(always)]
+    fn run<S: Simd, U: Tiles>(self, _: S, mut unit: U) -> [Sums; 7] {
+        let (mut rows, mut parts) = ([[Sums([[-1; 16]; 16]); 2]; 2], [Sums([[-1; 16]; 16]); 3]);
+        unit.multiply_rows(self.x, STRIDE, self.w, STEPS, &mut rows);
+        unit.multiply_parts(self.x, STRIDE, self.w, STEPS, &mut parts);
+        let [[a, b], [c, d]] = rows;
+        let [e, f, g] = parts;
+        [a, b, c, d, e, f, g]
+    }
+}
+
+#[test]
+fn units_multiply_whole_tiles() {
+    let mut seed = 5u32;
+    let mut lines = |n: usize| -> Vec<Numbers> {
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as i16
+        };
+        (0..n).map(|_| Numbers(std::array::from_fn(|_| next()))).collect()
+    };
+    let x: [_; 2] = std::array::from_fn(|_| lines(15 * STRIDE + STEPS));
+    let w: [_; 2] = std::array::from_fn(|_| lines(WHOLE * STEPS));
+    let byte = |line: &Numbers, at: usize| line.0[at / 2].to_le_bytes()[at % 2];
+    let sum = |signed: bool, a: usize, b: usize, row: usize, column: usize| -> i32 {
+        let terms = (0..64 * STEPS).map(|k| {
+            let x = byte(&x[a][row * STRIDE + k / 64], k % 64);
+            let x = if signed { i32::from(x as i8) } else { i32::from(x) };
+            x * i32::from(byte(&w[b][k / 4], 4 * column + k % 4) as i8)
+        });
+        terms.sum()
+    };
+    let square = |of: &dyn Fn(usize, usize) -> i32| -> [[i32; 16]; 16] {
+        std::array::from_fn(|row| std::array::from_fn(|column| of(row, column)))
+    };
+    let mut expected = Vec::new();
+    for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        expected.push(square(&|row, column| sum(true, a, b, row, column)));
+    }
+    expected.push(square(&|row, column| sum(false, 0, 0, row, column)));
+    expected.push(square(&|row, column| sum(false, 0, 1, row, column) + sum(false, 1, 0, row, column)));
+    expected.push(square(&|row, column| sum(false, 1, 1, row, column)));
+    for arch in Isa::ALL.into_iter().filter_map(Arch::new).filter(|arch| arch.has_tiles()) {
+        let found = arch
+            .dispatch_tiles(WHOLE, WholeTiles { x: [&x[0], &x[1]], w: [&w[0], &w[1]] })
+            .map(|sums| sums.0);
+        assert_eq!(found.as_slice(), expected, "{arch:?}");
+    }
+}
+
+/// One line too few is refused, whichever operand lacks it: the instructions of a unit check nothing.
+#[test]
+fn too_few_lines_are_refused() {
+    let x = vec![Numbers::default(); 15 * STRIDE + STEPS];
+    let w = vec![Numbers::default(); WHOLE * STEPS];
+    let run = |x: [&[Numbers]; 2], w: [&[Numbers]; 2]| {
+        std::panic::catch_unwind(|| {
+            Arch(Isa::best()).dispatch_tiles(WHOLE, WholeTiles { x, w });
+        })
+    };
+    assert!(run([&x, &x], [&w, &w]).is_ok());
+    for short in 0..4 {
+        let lines = |of: &'_ [Numbers], number: usize| of[..of.len() - usize::from(number == short)].to_vec();
+        let (x, w) = ([lines(&x, 0), lines(&x, 1)], [lines(&w, 2), lines(&w, 3)]);
+        assert!(run([&x[0], &x[1]], [&w[0], &w[1]]).is_err(), "operand {short}");
     }
 }

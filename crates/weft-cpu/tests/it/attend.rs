@@ -181,6 +181,42 @@ fn many_tokens_and_odd_pages() {
     devices.check(&case(&mut random, GgmlType::BF16, WIDE, 16, &[&chunk]));
 }
 
+/// Enough rows for a unit that multiplies tiles: in one unit, divided inside a sequence, in several, and the keys of GLM-4.7-Flash.
+#[test]
+fn many_rows() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(10));
+    let eight = Heads { heads: 8, ..LATENT };
+    let chunk: Vec<i32> = (695..703).collect();
+    devices.check(&case(&mut random, GgmlType::F16, eight, 16, &[&chunk]));
+    devices.check(&windowed(&mut random, GgmlType::F16, eight, (16, Some(300)), &[&chunk]));
+    devices.check(&case(&mut random, GgmlType::BF16, Heads { heads: 40, ..LATENT }, 16, &[&[900]]));
+    let chunk: Vec<i32> = (240..280).collect();
+    devices.check(&case(&mut random, GgmlType::Q8_0, BLOCKS, 16, &[&chunk, &[5]]));
+    devices.check(&case(&mut random, GgmlType::F32, Heads { heads: 12, ..GROUPED }, 16, &[&chunk]));
+    let glm = Heads { heads: 20, kv_heads: 1, k_len: 576, v_len: 512, latent: Some(0) };
+    devices.check(&case(&mut random, GgmlType::F16, glm, 64, &[&[126, 127, 128]]));
+}
+
+/// Numbers for which parts of a score leave 32 bits before the score is whole: with 40 rows, so that a tile unit computes it.
+#[test]
+fn parts_of_a_score_leave_32_bits() {
+    let mut random = Random::new(11);
+    let heads = Heads { heads: 40, kv_heads: 1, k_len: 576, v_len: 512, latent: Some(0) };
+    let mut case = case(&mut random, GgmlType::F32, heads, 16, &[&[140]]);
+    // Queries of 1856 = 15 · 128 − 64 but for one of 1930, which is the largest; keys of 1930.
+    let mut q = vec![1856.0 / 1930.0; 40 * 576];
+    q.iter_mut().step_by(576).for_each(|q| *q = 1.0);
+    case.args[0] = Arg::f32(&q).per_token(40 * 576);
+    let keys: Vec<f32> = case.args[1]
+        .floats(&case.args[1].bytes)
+        .into_iter()
+        .map(|k| if k.is_nan() { k } else { 1.0 })
+        .collect();
+    case.args[1] = Arg::f32(&keys);
+    attention::round(&mut case);
+    Devices::all().check(&case);
+}
+
 #[test]
 fn sequences_of_different_lengths() {
     let (mut devices, mut random) = (Devices::all(), Random::new(5));

@@ -153,6 +153,12 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn larger(self, a: [float32x4_t; 4], b: [float32x4_t; 4]) -> [float32x4_t; 4] {
+        // SAFETY: see above the impl.
+        unsafe { each!(i => vbslq_f32(vcgtq_f32(a[i], b[i]), a[i], b[i])) }
+    }
+
+    #[inline(always)]
     fn mul_add(self, a: [float32x4_t; 4], b: [float32x4_t; 4], c: [float32x4_t; 4]) -> [float32x4_t; 4] {
         // SAFETY: see above the impl.
         unsafe { each!(i => vfmaq_f32(c[i], a[i], b[i])) }

@@ -1,7 +1,8 @@
 //! The tile unit of x86-64, AMX: its registers are tiles of up to sixteen rows of 64 bytes.
 //!
-//! The system must be asked for its registers, once for a process. Of the eight, 0 and 1 are the slots' sums, 4 and 5 hold rows of x, 6 and 7
-//! the weight's. The unit computes while other instructions run, but what is stored must be done: products alternate between the slots.
+//! The system must be asked for its registers, once for a process. Of the eight, 0 to 3 hold sums (0 and 1 those of the slots), 4 and 5 rows of
+//! x, 6 and 7 the weight's. The unit computes while other instructions run, but what is stored must be done: products alternate between the
+//! slots.
 //!
 //! The intrinsics are unstable in Rust, so the instructions are written as such. Intel, "Intel 64 and IA-32 Architectures Software Developer's
 //! Manual", volume 1, chapter 18.
@@ -12,7 +13,7 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::isa::pairs::Numbers;
-use crate::isa::tiles::{Quants, Sums, TILE, Tiles};
+use crate::isa::tiles::{Quants, Sums, TILE, Tiles, WHOLE, check};
 
 /// Whether the machine has the unit, and the system lets this process use it.
 pub(super) fn is_usable() -> bool {
@@ -75,16 +76,17 @@ pub(super) struct Amx {
 }
 
 impl Amx {
-    /// Sets the unit for `quads` times four columns, at most 32.
+    /// Sets the unit for `quads` times four columns: at most 32, or 64 for whole tiles.
     ///
     /// # Safety
     /// [`is_usable`] must have returned true, and this thread must have no other `Amx`.
     pub(super) unsafe fn new(quads: usize) -> Amx {
-        assert!((1..=8).contains(&quads), "{quads} vectors of columns");
+        assert!((1..=8).contains(&quads) || quads == WHOLE, "{quads} vectors of columns");
         let mut shapes =
             Shapes { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
+        shapes.row_bytes[..4].fill(4 * TILE as u16);
+        shapes.rows[..4].fill(TILE as u8);
         for slot in 0..2 {
-            (shapes.row_bytes[slot], shapes.rows[slot]) = (4 * TILE as u16, TILE as u8);
             (shapes.row_bytes[4 + slot], shapes.rows[4 + slot]) = (4 * quads as u16, TILE as u8);
             (shapes.row_bytes[6 + slot], shapes.rows[6 + slot]) = (4 * TILE as u16, quads as u8);
         }
@@ -131,10 +133,33 @@ macro_rules! store {
     };
 }
 
+/// Adds the products of whole tiles in registers to sums.
+macro_rules! add {
+    ($($product:literal),+) => {
+        asm!($($product),+, options(nostack, nomem, preserves_flags))
+    };
+}
+
+/// Loads a whole tile of lines, some lines apart.
+macro_rules! load {
+    ($tile:literal, $from:expr, $apart:expr) => {
+        asm!(
+            concat!("tileloadd ", $tile, ", [{from} + {apart}]"),
+            from = in(reg) $from,
+            apart = in(reg) $apart,
+            options(nostack, readonly, preserves_flags),
+        )
+    };
+}
+
 impl Tiles for Amx {
     #[inline(always)]
     fn multiply<const SLOT: usize>(&mut self, x: &[Quants; TILE], from: usize, w: &[Numbers]) {
-        assert!(w.len() == self.quads && from + 4 * self.quads <= 32, "{} vectors from {from}", w.len());
+        assert!(
+            self.quads <= 8 && w.len() == self.quads && from + 4 * self.quads <= 32,
+            "{} vectors from {from}",
+            w.len()
+        );
         let (x, w) = (x.as_ptr().cast::<i8>().wrapping_add(from), w.as_ptr());
         // SAFETY: there is an `Amx`, so the unit is this thread's and has the shapes that `new` has set: sixteen rows of x are read, 32 bytes
         // apart and of as many columns as were just checked, and as many vectors of the weight as `w` has.
@@ -155,6 +180,76 @@ impl Tiles for Amx {
                 0 => store!("tmm0", to),
                 _ => store!("tmm1", to),
             }
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_rows(
+        &mut self,
+        x: [&[Numbers]; 2],
+        stride: usize,
+        w: [&[Numbers]; 2],
+        steps: usize,
+        to: &mut [[Sums; 2]; 2],
+    ) {
+        assert!(self.quads == WHOLE);
+        check(&x, stride, &w, steps);
+        let (x, w, line) = (x.map(<[_]>::as_ptr), w.map(<[_]>::as_ptr), size_of::<Numbers>());
+        let apart = stride * line;
+        // SAFETY: there is an `Amx`, so the unit is this thread's, and its registers have sixteen rows of 64 bytes; `check` found that each x
+        // has as many lines for every step, `stride` lines apart, and each w sixteen lines.
+        unsafe {
+            add!("tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3");
+            for step in 0..steps {
+                load!("tmm4", x[0].wrapping_add(step), apart);
+                load!("tmm6", w[0].wrapping_add(WHOLE * step), line);
+                load!("tmm5", x[1].wrapping_add(step), apart);
+                load!("tmm7", w[1].wrapping_add(WHOLE * step), line);
+                add!(
+                    "tdpbssd tmm0, tmm4, tmm6",
+                    "tdpbssd tmm2, tmm5, tmm6",
+                    "tdpbssd tmm1, tmm4, tmm7",
+                    "tdpbssd tmm3, tmm5, tmm7"
+                );
+            }
+            store!("tmm0", to[0][0].0.as_mut_ptr());
+            store!("tmm1", to[0][1].0.as_mut_ptr());
+            store!("tmm2", to[1][0].0.as_mut_ptr());
+            store!("tmm3", to[1][1].0.as_mut_ptr());
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_parts(
+        &mut self,
+        x: [&[Numbers]; 2],
+        stride: usize,
+        w: [&[Numbers]; 2],
+        steps: usize,
+        to: &mut [Sums; 3],
+    ) {
+        assert!(self.quads == WHOLE);
+        check(&x, stride, &w, steps);
+        let (x, w, line) = (x.map(<[_]>::as_ptr), w.map(<[_]>::as_ptr), size_of::<Numbers>());
+        let apart = stride * line;
+        // SAFETY: as above.
+        unsafe {
+            add!("tilezero tmm0", "tilezero tmm1", "tilezero tmm2");
+            for step in 0..steps {
+                load!("tmm4", x[0].wrapping_add(step), apart);
+                load!("tmm6", w[0].wrapping_add(WHOLE * step), line);
+                load!("tmm5", x[1].wrapping_add(step), apart);
+                load!("tmm7", w[1].wrapping_add(WHOLE * step), line);
+                add!(
+                    "tdpbusd tmm0, tmm4, tmm6",
+                    "tdpbusd tmm1, tmm5, tmm6",
+                    "tdpbusd tmm2, tmm5, tmm7",
+                    "tdpbusd tmm1, tmm4, tmm7"
+                );
+            }
+            store!("tmm0", to[0].0.as_mut_ptr());
+            store!("tmm1", to[1].0.as_mut_ptr());
+            store!("tmm2", to[2].0.as_mut_ptr());
         }
     }
 }

@@ -177,6 +177,12 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn larger(self, a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_max_ps(a[0], b[0]), _mm256_max_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
     fn mul_add(self, a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
         // SAFETY: see above the impl.
         unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }

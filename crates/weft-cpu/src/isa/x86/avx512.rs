@@ -106,6 +106,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn larger(self, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_max_ps(a, b) }
+    }
+
+    #[inline(always)]
     fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
         // SAFETY: see above the impl.
         unsafe { _mm512_fmadd_ps(a, b, c) }

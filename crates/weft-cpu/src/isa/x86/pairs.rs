@@ -113,6 +113,51 @@ impl Pairs for Avx512 {
         // SAFETY: see above the impl.
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), x) }
     }
+
+    #[inline(always)]
+    fn append(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_add_epi32(_mm512_slli_epi32::<7>(a), b) }
+    }
+
+    #[inline(always)]
+    fn sub_ints(self, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_sub_epi32(a, b) }
+    }
+
+    // (No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.)
+    #[inline(always)]
+    fn transpose(self, x: &[[i32; 16]; 16], to: &mut [[i32; 16]; 16]) {
+        // SAFETY: see above the impl.
+        unsafe {
+            // Of rows 4i to 4i + 3, columns j, 4 + j, 8 + j and 12 + j, four rows of each.
+            let mut fours = [[_mm512_setzero_si512(); 4]; 4];
+            for i in 0..4 {
+                let mut rows = [_mm512_setzero_si512(); 4];
+                for j in 0..4 {
+                    rows[j] = _mm512_loadu_si512(x[4 * i + j].as_ptr().cast());
+                }
+                let [a, b, c, d] = rows;
+                let (ab, cd) = (_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d));
+                fours[0][i] = _mm512_unpacklo_epi64(ab, cd);
+                fours[1][i] = _mm512_unpackhi_epi64(ab, cd);
+                let (ab, cd) = (_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d));
+                fours[2][i] = _mm512_unpacklo_epi64(ab, cd);
+                fours[3][i] = _mm512_unpackhi_epi64(ab, cd);
+            }
+            for j in 0..4 {
+                let [a, b, c, d] = fours[j];
+                // Quarters 0 and 2 of two vectors; 1 and 3.
+                let (ab, cd) = (_mm512_shuffle_i32x4::<0x88>(a, b), _mm512_shuffle_i32x4::<0x88>(c, d));
+                _mm512_storeu_si512(to[j].as_mut_ptr().cast(), _mm512_shuffle_i32x4::<0x88>(ab, cd));
+                _mm512_storeu_si512(to[8 + j].as_mut_ptr().cast(), _mm512_shuffle_i32x4::<0xdd>(ab, cd));
+                let (ab, cd) = (_mm512_shuffle_i32x4::<0xdd>(a, b), _mm512_shuffle_i32x4::<0xdd>(c, d));
+                _mm512_storeu_si512(to[4 + j].as_mut_ptr().cast(), _mm512_shuffle_i32x4::<0x88>(ab, cd));
+                _mm512_storeu_si512(to[12 + j].as_mut_ptr().cast(), _mm512_shuffle_i32x4::<0xdd>(ab, cd));
+            }
+        }
+    }
 }
 
 /// `_mm512_dpwssd_epi32`, as one instruction: the compiler splits the intrinsic into a multiplication and an addition where it expects

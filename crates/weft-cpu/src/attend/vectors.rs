@@ -1,4 +1,4 @@
-//! Products in tiles that stay in registers.
+//! Products by vectors, in tiles that stay in registers.
 //!
 //! A vector of partial scores has, for each of four rows, four sums at one position: queries are laid out for this, and a key is read eight
 //! numbers at a time, repeated. A vector of weighted values has sixteen columns of one row: the values of two positions are adjacent, and
@@ -10,35 +10,125 @@
 use std::ops::Range;
 
 use super::ahead::Ahead;
-use super::plan::BLOCK;
+use super::block::Products;
+use super::cached;
+use super::plan::{BLOCK, Unit, runs};
+use super::prepared::Attend;
+use super::room::{Room, Values};
 use super::weights::{Scores, Weights};
 use crate::isa::{Line, Numbers, Simd};
+
+/// Products by vectors.
+pub(super) struct Vectors;
+
+impl Products for Vectors {
+    const KEPT: usize = BLOCK;
+
+    #[inline(always)]
+    fn clear(&self, attend: &Attend, rows: usize, room: &mut Room) {
+        room.queries[..rows.div_ceil(4) * attend.q_lines].fill(Numbers::default());
+    }
+
+    #[inline(always)]
+    fn place<S: Simd>(&self, attend: &Attend, (rows, row): (usize, usize), room: &mut Room) {
+        let (quads, lines) = (rows.div_ceil(4), attend.q_lines);
+        let step = even(quads, most::<S>());
+        let eights = Numbers::flat(&room.row_numbers).as_chunks::<8>().0;
+        // Lines of rows that are multiplied together are adjacent.
+        let (first, own) = (row / 4 / step * step, row / 4 % step);
+        let beside = step.min(quads - first);
+        let to = room.queries[first * lines + own..].iter_mut().step_by(beside);
+        for (eight, line) in eights.iter().zip(to.take(lines)) {
+            line.0[row % 4 * 8..][..8].copy_from_slice(eight);
+        }
+    }
+
+    #[inline(always)]
+    fn rounded<S: Simd>(&self, simd: S, attend: &Attend, i: usize, last: usize, room: &mut Room) {
+        // The last position may be half of a pair: the other half has weight 0.
+        if i % 2 == 1 || i + 1 == last {
+            let Room { keys, values, laid_out: Values { pairs, .. }, .. } = room;
+            let (rows, stride, start) = match attend.v_in_k {
+                Some(start) => (keys, attend.k.stride, start),
+                None => (values, attend.v.stride, 0),
+            };
+            let even = &Numbers::flat(&rows[i / 2 * 2 * stride..])[start..];
+            // Numbers after the end of a row are multiplied, but the results are discarded.
+            let numbers = attend.v.len.next_multiple_of(32);
+            let odd = &even[32 * stride..][..numbers];
+            cached::interleave(simd, &even[..numbers], odd, &mut pairs[i / 2 * attend.pairs_stride..]);
+        }
+    }
+
+    #[inline(always)]
+    fn scores<S: Simd>(
+        &mut self,
+        simd: S,
+        (attend, unit, start): (&Attend, &Unit<'_>, usize),
+        ahead: &mut Ahead<'_>,
+        room: &mut Room,
+    ) {
+        let (heads, lines) = (unit.heads.len(), attend.q_lines);
+        let quads = unit.rows().div_ceil(4);
+        let step = even(quads, most::<S>());
+        for from in (0..quads).step_by(step) {
+            let n = step.min(quads - from);
+            let last_row = (4 * (from + n)).min(unit.rows()) - 1;
+            let tokens = 4 * from / heads..=last_row / heads;
+            let seen = tokens.map(|token| unit.seen(token, start)).max().unwrap_or(0);
+            let queries = &room.queries[from * lines..][..n * lines];
+            let keys = Rows { lines: &room.keys, stride: attend.k.stride };
+            scores(simd, (queries, n), keys, seen, ahead, &mut room.scores[4 * from..][..4 * n]);
+        }
+    }
+
+    #[inline(always)]
+    fn join<S: Simd>(
+        &mut self,
+        simd: S,
+        (attend, unit, start): (&Attend, &Unit<'_>, usize),
+        (weights, values): (&[Weights], &mut Values),
+        ahead: &mut Ahead<'_>,
+        y: &mut [Line],
+    ) {
+        let (heads, lines) = (unit.heads.len(), attend.v_lines);
+        for tokens in runs(unit.tokens.len(), |token| unit.seen(token, start)) {
+            let seen = unit.seen(tokens.start, start);
+            let rows = tokens.start * heads..tokens.end * heads;
+            if seen > 0 {
+                let y = &mut y[rows.start * lines..rows.end * lines];
+                let values = Rows { lines: &values.pairs, stride: attend.pairs_stride };
+                join(simd, &weights[rows], values, seen, lines, ahead, y);
+            }
+        }
+    }
+}
 
 /// Columns, in lines of pairs, that are computed for all rows before the next ones: their values of a block stay in the first-level cache.
 const COLUMNS: usize = 4;
 
 /// Rounded rows, or the rows of every two positions in pairs.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
-    pub(super) lines: &'a [Numbers],
+struct Rows<'a> {
+    lines: &'a [Numbers],
     /// Lines between two rows.
-    pub(super) stride: usize,
+    stride: usize,
 }
 
 /// The most groups of four rows whose scores are computed together, and the most rows whose values are.
-pub(super) const fn most<S: Simd>() -> usize {
+const fn most<S: Simd>() -> usize {
     if S::WIDE { 5 } else { 1 }
 }
 
 /// The size of the most even parts of `n` that are no larger than `most`.
-pub(super) fn even(n: usize, most: usize) -> usize {
+fn even(n: usize, most: usize) -> usize {
     n.div_ceil(n.div_ceil(most).max(1)).max(1)
 }
 
 /// Computes the scores of `4 · quads` rows for the first `seen` positions of a block, and perhaps a few more. `quads` lines of the queries
 /// are adjacent.
 #[inline(always)]
-pub(super) fn scores<S: Simd>(
+fn scores<S: Simd>(
     simd: S,
     (queries, quads): (&[Numbers], usize),
     keys: Rows<'_>,
@@ -103,7 +193,7 @@ fn score_quads<S: Simd, const M: usize, const N: usize>(
 
 /// Sums the weighted values for each row of weights, over the first `seen` positions of a block; a row has `lines` lines.
 #[inline(always)]
-pub(super) fn join<S: Simd>(
+fn join<S: Simd>(
     simd: S,
     weights: &[Weights],
     values: Rows<'_>,
