@@ -73,6 +73,7 @@ mod exchange;
 mod nodes;
 mod plan;
 mod prepared;
+mod products;
 pub(crate) mod room;
 mod round;
 mod tiled;

@@ -19,9 +19,9 @@
 #![expect(clippy::needless_range_loop)]
 
 use super::ahead::Ahead;
-use super::block::Products;
 use super::plan::{BLOCK, Unit};
 use super::prepared::Attend;
+use super::products::Products;
 use super::room::{Room, Values};
 use super::weights::{Scores, Weights};
 use crate::isa::{Line, Numbers, Simd, Sums, TILE, Tiles, WHOLE};

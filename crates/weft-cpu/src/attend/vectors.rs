@@ -10,10 +10,10 @@
 use std::ops::Range;
 
 use super::ahead::Ahead;
-use super::block::Products;
 use super::cached;
 use super::plan::{BLOCK, Unit, runs};
 use super::prepared::Attend;
+use super::products::Products;
 use super::room::{Room, Values};
 use super::weights::{Scores, Weights};
 use crate::isa::{Line, Numbers, Simd};
