@@ -56,14 +56,14 @@
 //!
 //! A unit of work is some heads that share a key head, for some tokens of one sequence (`plan`): every block of cached rows is rounded once
 //! for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`): by vectors, in tiles that stay in
-//! registers (`vectors`), or by a unit that multiplies tiles of bytes (`tiled`), with the same sums. If there are too few units, they are divided between blocks: the tree (`nodes`) lets every thread compute whole branches,
+//! registers (`vectors`), or by a tile unit, as bytes (`tiled`), with the same sums. If there are too few units, they are divided between blocks: the tree (`nodes`) lets every thread compute whole branches,
 //! and the last thread to finish joins them (`exchange`).
 //!
 //! # Memory
 //!
 //! A thread has room for a rounded block, for the queries and weights of a unit, and for two more partial results of all its rows than the
 //! tree has levels: about 2.2 MB with 20 heads on keys of 576 values, 512 of which are the values, and 32768 positions; or 4.6 MB for the
-//! larger units of work where there is a unit for tiles. Threads exchange at most three partial results for each level, of smaller units: in
+//! larger units of work where there is a tile unit. Threads exchange at most three partial results for each level, of smaller units: in
 //! this example another 1.1 MB per thread for each kernel of a program.
 
 mod ahead;

@@ -232,11 +232,7 @@ impl Device for CpuDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let mut compiled = compile(program, &mut self.buffers, (self.arch, self.team.threads()))?;
-        // Attention knows of the unit; what products need for it is left out here: some hundred kilobytes.
-        if !self.arch.has_tiles() {
-            compiled.needs.tiles = 0;
-        }
+        let compiled = compile(program, &mut self.buffers, (self.arch, self.team.threads()))?;
         for scratch in &mut self.scratch {
             if scratch.grow(&compiled.needs).is_none() {
                 return Err(self.out_of_memory(compiled.needs.bytes()));

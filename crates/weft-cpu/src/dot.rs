@@ -110,8 +110,8 @@ impl Dot {
         Ok(Dot { products, prologue, common, tile, most, results, vectors, finish })
     }
 
-    /// Scratch memory for these rows.
-    pub(crate) fn needs(&self, space: &Space) -> Needs {
+    /// Scratch memory for these rows, on a device with a tile unit if `tiled`.
+    pub(crate) fn needs(&self, space: &Space, tiled: bool) -> Needs {
         let rows = space.count();
         let chunk = self.most.min(rows);
         // Columns computed at a time are a tile, or several tiles up to a block of the row program and `RESULTS` results.
@@ -123,7 +123,8 @@ impl Dot {
         let starts = self.groups() + 1;
         let entries = chunk.saturating_mul(terms);
         let blocks = self.laid_out(chunk).fold(blocks::SPARE, usize::saturating_add);
-        let tiles = self.products.iter().map(Multiplied::unpacked).max().unwrap_or(0);
+        let unpacked = self.products.iter().map(Multiplied::unpacked).max().unwrap_or(0);
+        let tiles = if tiled { unpacked } else { 0 };
         let needs = Needs { acc, floats, rows, starts, entries, blocks, tiles, ..Needs::default() };
         match &self.prologue {
             Some(prologue) => needs.max(prologue.needs(space.axes()[0])),
@@ -190,7 +191,7 @@ mod tests {
             let program = RowProgram::new(&kernel.params, part, apart).unwrap();
             let dot = Dot::new(&kernel, part, &program, &products).unwrap();
             let sizes = Sizes { tokens: 300, ..Sizes::default() };
-            let needs = dot.needs(&Space::new(&part.rows, &sizes));
+            let needs = dot.needs(&Space::new(&part.rows, &sizes), false);
             assert_eq!(needs.floats, transposed::ROWS * expected);
         }
     }

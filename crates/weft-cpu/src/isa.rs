@@ -28,7 +28,7 @@ pub(crate) use pieces::Pieces;
 pub(crate) use rounding::Rounding;
 pub use simd::Isa;
 pub(crate) use simd::{Arch, Simd, Work};
-pub(crate) use tiles::{Quants, Sums, TILE, TileWork, Tiles, WHOLE};
+pub(crate) use tiles::{Quants, Sums, TILE, TileWork, Tiles, WHOLE, Whole};
 
 use portable::Portable;
 use tiles::Emulated;

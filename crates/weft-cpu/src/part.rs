@@ -61,7 +61,7 @@ impl Prepared {
             Anchor::Map | Anchor::Reduce => (PreparedAnchor::Rows, Needs::default()),
             Anchor::Dot(products) => {
                 let dot = Dot::new(kernel, part, &program, products)?;
-                let needs = dot.needs(&space);
+                let needs = dot.needs(&space, arch.has_tiles());
                 (PreparedAnchor::Dot(dot), needs)
             }
             Anchor::Attend(attend) => {

@@ -9,7 +9,7 @@ pub(super) const BLOCK: usize = 128;
 /// block cheap in comparison with multiplying it, and few enough for queries and results to stay in the second-level cache.
 pub(super) const ROWS: usize = 80;
 
-/// The fewest rows that a unit for tiles multiplies.
+/// The fewest rows that a tile unit multiplies.
 pub(super) const LEAST_TILED: usize = 32;
 
 /// The most rows of a unit that is not divided, in the order tried: with tiles more, since multiplying takes less time, or fewer, since units
@@ -69,7 +69,7 @@ pub(super) struct Unit<'a> {
 
 impl<'a> Layout<'a> {
     /// Divides the work for tokens at these positions (not negative) of sequences that begin at these pages. `group` of all `heads`
-    /// share a key head, and each sees the last `window` positions. `tiled` says whether there is a unit for tiles.
+    /// share a key head, and each sees the last `window` positions. `tiled` says whether there is a tile unit.
     pub(super) fn new(
         (pos, first): (&'a [i32], &'a [i32]),
         (heads, group): (usize, usize),

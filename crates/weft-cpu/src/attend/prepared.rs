@@ -34,7 +34,7 @@ pub(crate) struct Attend {
     /// Query heads on a key head.
     pub(super) group: usize,
     pub(super) page: usize,
-    /// Whether a unit for tiles multiplies large ones.
+    /// Whether a tile unit multiplies large ones.
     pub(super) tiled: bool,
     /// Levels of the tree in which blocks are joined.
     pub(super) levels: usize,

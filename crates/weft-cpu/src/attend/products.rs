@@ -1,4 +1,4 @@
-//! What multiplies rounded rows: vectors, or a unit for tiles.
+//! What multiplies rounded rows: vectors, or a tile unit.
 
 use super::ahead::Ahead;
 use super::plan::Unit;

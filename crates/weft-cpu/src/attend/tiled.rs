@@ -1,4 +1,4 @@
-//! Products by a unit that multiplies tiles of bytes.
+//! Products by a tile unit, as bytes.
 //!
 //! A number is 128 times an upper byte, and a lower one: of those of rows, whose magnitudes are at most 4095, both are signed and so is their
 //! sum, which fits a byte, too; of weights, which are not negative, both are unsigned. Three products of bytes make a score,
@@ -24,7 +24,7 @@ use super::prepared::Attend;
 use super::products::Products;
 use super::room::{Room, Values};
 use super::weights::{Scores, Weights};
-use crate::isa::{Line, Numbers, Simd, Sums, TILE, Tiles, WHOLE};
+use crate::isa::{Line, Numbers, Simd, Sums, TILE, Tiles, WHOLE, Whole};
 
 /// Bits of a lower byte, as [`Pairs::append`](crate::isa) has them.
 const BITS: u32 = 7;
@@ -188,9 +188,9 @@ impl<U: Tiles> Products for Tiled<U> {
                 let (byte, p, row) = (number / count, first + number % count / rows, number % rows);
                 let keys = &key_bytes[(byte * BLOCK + p * ROWS) * stride..];
                 let queries = &query_bytes[(2 * row * BYTES + byte) * lines..];
-                let keys = [keys, &keys[TILE * stride..]];
-                let queries = [queries, &queries[BYTES * lines..]];
-                self.0.multiply_rows(keys, stride, queries, steps, &mut sums[number % 2]);
+                let x = [keys, &keys[TILE * stride..]];
+                let w = [queries, &queries[BYTES * lines..]];
+                self.0.multiply_rows(Whole { x, stride, w, steps }, &mut sums[number % 2]);
                 for _ in 0..fetched {
                     ahead.line(simd);
                 }
@@ -227,8 +227,8 @@ impl<U: Tiles> Products for Tiled<U> {
                 }
                 let (upper, lower) = weight_bytes.split_at(TILE * BLOCK / 64);
                 let own = &values[line * VALUES..][..VALUES];
-                let w = [own, &own[BLOCK / 4..]];
-                self.0.multiply_parts([upper, lower], BLOCK / 64, w, steps, &mut sums[number % 2]);
+                let (x, w) = ([upper, lower], [own, &own[BLOCK / 4..]]);
+                self.0.multiply_parts(Whole { x, stride: BLOCK / 64, w, steps }, &mut sums[number % 2]);
                 for _ in 0..fetched {
                     ahead.line(simd);
                 }

@@ -88,25 +88,13 @@ pub(crate) trait Pairs: Lanes {
     /// `128 · a + b`, in 32 bits.
     #[inline(always)]
     fn append(self, a: Self::Ints, b: Self::Ints) -> Self::Ints {
-        let (mut x, mut y) = ([0; 16], [0; 16]);
-        self.store_ints(a, &mut x);
-        self.store_ints(b, &mut y);
-        for i in 0..16 {
-            y[i] = (x[i] << 7).wrapping_add(y[i]);
-        }
-        self.ints(&y)
+        each(self, a, b, |a, b| (a << 7).wrapping_add(b))
     }
 
     /// Differences, in 32 bits.
     #[inline(always)]
     fn sub_ints(self, a: Self::Ints, b: Self::Ints) -> Self::Ints {
-        let (mut x, mut y) = ([0; 16], [0; 16]);
-        self.store_ints(a, &mut x);
-        self.store_ints(b, &mut y);
-        for i in 0..16 {
-            y[i] = x[i].wrapping_sub(y[i]);
-        }
-        self.ints(&y)
+        each(self, a, b, i32::wrapping_sub)
     }
 
     /// Makes columns of rows.
@@ -118,6 +106,18 @@ pub(crate) trait Pairs: Lanes {
             }
         }
     }
+}
+
+/// An operation of two lanes in plain Rust, where only an emulated tile unit needs it.
+#[inline(always)]
+fn each<P: Pairs>(simd: P, a: P::Ints, b: P::Ints, op: fn(i32, i32) -> i32) -> P::Ints {
+    let (mut x, mut y) = ([0; 16], [0; 16]);
+    simd.store_ints(a, &mut x);
+    simd.store_ints(b, &mut y);
+    for i in 0..16 {
+        y[i] = op(x[i], y[i]);
+    }
+    simd.ints(&y)
 }
 
 #[cfg(test)]

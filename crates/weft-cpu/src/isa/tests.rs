@@ -134,14 +134,15 @@ fn all_instruction_sets_compute_the_same() {
     }
 }
 
-/// Whole tiles of bytes, in rows that are some lines apart, and of columns.
-struct WholeTiles<'a> {
-    x: [&'a [Numbers]; 2],
-    w: [&'a [Numbers]; 2],
-}
+/// Both kinds of products of whole tiles.
+struct WholeTiles<'a>(Whole<'a>);
 
 const STEPS: usize = 3;
 const STRIDE: usize = 5;
+
+fn whole<'a>(x: [&'a [Numbers]; 2], w: [&'a [Numbers]; 2]) -> Whole<'a> {
+    Whole { x, stride: STRIDE, w, steps: STEPS }
+}
 
 impl TileWork for WholeTiles<'_> {
     type Output = [Sums; 7];
@@ -149,8 +150,8 @@ impl TileWork for WholeTiles<'_> {
     #[inline(always)]
     fn run<S: Simd, U: Tiles>(self, _: S, mut unit: U) -> [Sums; 7] {
         let (mut rows, mut parts) = ([[Sums([[-1; 16]; 16]); 2]; 2], [Sums([[-1; 16]; 16]); 3]);
-        unit.multiply_rows(self.x, STRIDE, self.w, STEPS, &mut rows);
-        unit.multiply_parts(self.x, STRIDE, self.w, STEPS, &mut parts);
+        unit.multiply_rows(self.0, &mut rows);
+        unit.multiply_parts(self.0, &mut parts);
         let [[a, b], [c, d]] = rows;
         let [e, f, g] = parts;
         [a, b, c, d, e, f, g]
@@ -189,9 +190,8 @@ fn units_multiply_whole_tiles() {
     expected.push(square(&|row, column| sum(false, 0, 1, row, column) + sum(false, 1, 0, row, column)));
     expected.push(square(&|row, column| sum(false, 1, 1, row, column)));
     for arch in Isa::ALL.into_iter().filter_map(Arch::new).filter(|arch| arch.has_tiles()) {
-        let found = arch
-            .dispatch_tiles(WHOLE, WholeTiles { x: [&x[0], &x[1]], w: [&w[0], &w[1]] })
-            .map(|sums| sums.0);
+        let found =
+            arch.dispatch_tiles(WHOLE, WholeTiles(whole([&x[0], &x[1]], [&w[0], &w[1]]))).map(|sums| sums.0);
         assert_eq!(found.as_slice(), expected, "{arch:?}");
     }
 }
@@ -203,7 +203,7 @@ fn too_few_lines_are_refused() {
     let w = vec![Numbers::default(); WHOLE * STEPS];
     let run = |x: [&[Numbers]; 2], w: [&[Numbers]; 2]| {
         std::panic::catch_unwind(|| {
-            Arch(Isa::best()).dispatch_tiles(WHOLE, WholeTiles { x, w });
+            Arch(Isa::best()).dispatch_tiles(WHOLE, WholeTiles(whole(x, w)));
         })
     };
     assert!(run([&x, &x], [&w, &w]).is_ok());

@@ -32,45 +32,65 @@ pub(crate) trait Tiles {
     /// Stores the sums that the last product with this slot, 0 or 1, has computed.
     fn store<const SLOT: usize>(&mut self, to: &mut Sums);
 
-    /// Multiplies both of `x` by both of `w`, over `steps` times 64 columns of signed bytes. An `x` is sixteen rows of as many lines, from one
-    /// to the next `stride` lines; a `w` has for each step sixteen lines, of four columns of sixteen rows.
+    /// Multiplies both of `x` by both of `w`, as signed bytes.
     ///
     /// # Panics
-    /// If a slice is too short, or the unit is not set for [`WHOLE`].
-    fn multiply_rows(
-        &mut self,
-        x: [&[Numbers]; 2],
-        stride: usize,
-        w: [&[Numbers]; 2],
-        steps: usize,
-        to: &mut [[Sums; 2]; 2],
-    );
+    /// If there are too few lines, or the unit is not set for [`WHOLE`].
+    fn multiply_rows(&mut self, of: Whole<'_>, to: &mut [[Sums; 2]; 2]);
 
     /// Multiplies numbers that are given as upper and lower bytes: the upper bytes' products, the sum of those of an upper and a lower, and the
-    /// lower ones'. The bytes of `x` are unsigned, those of `w` signed; otherwise as [`multiply_rows`](Self::multiply_rows), once.
+    /// lower ones'. The bytes of `x` are unsigned, those of `w` signed.
     ///
     /// # Panics
     /// As there.
-    fn multiply_parts(
-        &mut self,
-        x: [&[Numbers]; 2],
-        stride: usize,
-        w: [&[Numbers]; 2],
-        steps: usize,
-        to: &mut [Sums; 3],
-    );
+    fn multiply_parts(&mut self, of: Whole<'_>, to: &mut [Sums; 3]);
 }
 
 /// What a unit is set for to multiply tiles of 64 columns.
 pub(crate) const WHOLE: usize = 16;
 
-/// Panics unless these are enough lines for products of whole tiles.
-#[inline(always)]
-pub(super) fn check(x: &[&[Numbers]; 2], stride: usize, w: &[&[Numbers]; 2], steps: usize) {
-    let rows = (TILE - 1).checked_mul(stride).and_then(|lines| lines.checked_add(steps));
-    let enough = |lines: &&[Numbers]| rows.is_some_and(|rows| lines.len() >= rows);
-    let columns = |lines: &&[Numbers]| lines.len() / WHOLE >= steps;
-    assert!(x.iter().all(enough) && w.iter().all(columns), "{steps} steps of rows {stride} lines apart");
+/// Whole tiles of bytes, in pairs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole<'a> {
+    /// Sixteen rows of `steps` lines each.
+    pub(crate) x: [&'a [Numbers]; 2],
+    /// Lines from one row of an `x` to the next.
+    pub(crate) stride: usize,
+    /// For each step sixteen lines, of four columns of sixteen rows.
+    pub(crate) w: [&'a [Numbers]; 2],
+    /// Steps of 64 columns.
+    pub(crate) steps: usize,
+}
+
+impl Whole<'_> {
+    /// Panics unless there are enough lines.
+    #[inline(always)]
+    pub(super) fn check(&self) {
+        let Whole { x, stride, w, steps } = self;
+        let rows = (TILE - 1).checked_mul(*stride).and_then(|lines| lines.checked_add(*steps));
+        let enough = |lines: &&[Numbers]| rows.is_some_and(|rows| lines.len() >= rows);
+        let columns = |lines: &&[Numbers]| lines.len() / WHOLE >= *steps;
+        assert!(x.iter().all(enough) && w.iter().all(columns), "{steps} steps of rows {stride} lines apart");
+    }
+
+    /// The sums of the products of each `x` by each `w`, in plain Rust, with the bytes of `x` as `number` reads them.
+    fn sums(&self, number: fn(u8) -> i32) -> [[Sums; 2]; 2] {
+        let byte = |line: &Numbers, at: usize| line.0[at / 2].to_le_bytes()[at % 2];
+        let product = |x: &[Numbers], w: &[Numbers]| {
+            let mut sums = Sums::default();
+            for (row, sums) in sums.0.iter_mut().enumerate() {
+                for column in 0..64 * self.steps {
+                    let x = number(byte(&x[row * self.stride + column / 64], column % 64));
+                    for (i, sum) in sums.iter_mut().enumerate() {
+                        let w = byte(&w[column / 4], 4 * i + column % 4);
+                        *sum = sum.wrapping_add(x * i32::from(w as i8));
+                    }
+                }
+            }
+            sums
+        };
+        self.x.map(|x| self.w.map(|w| product(x, w)))
+    }
 }
 
 /// Work to compile for an instruction set that has such a unit; as [`Work`](super::Work). It must not start other work with a unit: a thread has
@@ -96,22 +116,6 @@ impl Emulated {
     }
 }
 
-/// The sums of products of whole tiles, with the bytes of `x` as `number` reads them.
-fn whole(x: &[Numbers], stride: usize, w: &[Numbers], steps: usize, number: fn(u8) -> i32) -> Sums {
-    let byte = |line: &Numbers, at: usize| line.0[at / 2].to_le_bytes()[at % 2];
-    let mut sums = Sums::default();
-    for (row, sums) in sums.0.iter_mut().enumerate() {
-        for column in 0..64 * steps {
-            let x = number(byte(&x[row * stride + column / 64], column % 64));
-            let w = &w[column / 4];
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.wrapping_add(x * i32::from(byte(w, 4 * i + column % 4) as i8));
-            }
-        }
-    }
-    sums
-}
-
 impl Tiles for Emulated {
     fn multiply<const SLOT: usize>(&mut self, x: &[Quants; TILE], from: usize, w: &[Numbers]) {
         assert!(w.len() == self.quads && from + 4 * self.quads <= 32, "{} vectors from {from}", w.len());
@@ -132,31 +136,16 @@ impl Tiles for Emulated {
         *to = self.slots[SLOT];
     }
 
-    fn multiply_rows(
-        &mut self,
-        x: [&[Numbers]; 2],
-        stride: usize,
-        w: [&[Numbers]; 2],
-        steps: usize,
-        to: &mut [[Sums; 2]; 2],
-    ) {
+    fn multiply_rows(&mut self, of: Whole<'_>, to: &mut [[Sums; 2]; 2]) {
         assert_eq!(self.quads, WHOLE);
-        check(&x, stride, &w, steps);
-        *to = x.map(|x| w.map(|w| whole(x, stride, w, steps, |byte| i32::from(byte as i8))));
+        of.check();
+        *to = of.sums(|byte| i32::from(byte as i8));
     }
 
-    fn multiply_parts(
-        &mut self,
-        x: [&[Numbers]; 2],
-        stride: usize,
-        w: [&[Numbers]; 2],
-        steps: usize,
-        to: &mut [Sums; 3],
-    ) {
+    fn multiply_parts(&mut self, of: Whole<'_>, to: &mut [Sums; 3]) {
         assert_eq!(self.quads, WHOLE);
-        check(&x, stride, &w, steps);
-        let [[upper, mut middle], [other, lower]] =
-            x.map(|x| w.map(|w| whole(x, stride, w, steps, i32::from)));
+        of.check();
+        let [[upper, mut middle], [other, lower]] = of.sums(i32::from);
         for (sum, other) in middle.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
             *sum = sum.wrapping_add(*other);
         }

@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::isa::pairs::Numbers;
-use crate::isa::tiles::{Quants, Sums, TILE, Tiles, WHOLE, check};
+use crate::isa::tiles::{Quants, Sums, TILE, Tiles, WHOLE, Whole};
 
 /// Whether the machine has the unit, and the system lets this process use it.
 pub(super) fn is_usable() -> bool {
@@ -152,6 +152,22 @@ macro_rules! load {
     };
 }
 
+/// Loads the tiles of a step: those of `x` into 4 and 5, those of `w` into 6 and 7.
+///
+/// # Safety
+/// The unit is this thread's and set for [`WHOLE`], [`Whole::check`] has found enough lines, and there are more steps than `step`.
+#[inline(always)]
+unsafe fn load_step(of: &Whole<'_>, step: usize) {
+    let (line, stride) = (size_of::<Numbers>(), of.stride * size_of::<Numbers>());
+    // SAFETY: the caller's promise: sixteen rows of a line each are read of every operand.
+    unsafe {
+        load!("tmm4", of.x[0].as_ptr().wrapping_add(step), stride);
+        load!("tmm6", of.w[0].as_ptr().wrapping_add(WHOLE * step), line);
+        load!("tmm5", of.x[1].as_ptr().wrapping_add(step), stride);
+        load!("tmm7", of.w[1].as_ptr().wrapping_add(WHOLE * step), line);
+    }
+}
+
 impl Tiles for Amx {
     #[inline(always)]
     fn multiply<const SLOT: usize>(&mut self, x: &[Quants; TILE], from: usize, w: &[Numbers]) {
@@ -184,27 +200,15 @@ impl Tiles for Amx {
     }
 
     #[inline(always)]
-    fn multiply_rows(
-        &mut self,
-        x: [&[Numbers]; 2],
-        stride: usize,
-        w: [&[Numbers]; 2],
-        steps: usize,
-        to: &mut [[Sums; 2]; 2],
-    ) {
+    fn multiply_rows(&mut self, of: Whole<'_>, to: &mut [[Sums; 2]; 2]) {
         assert!(self.quads == WHOLE);
-        check(&x, stride, &w, steps);
-        let (x, w, line) = (x.map(<[_]>::as_ptr), w.map(<[_]>::as_ptr), size_of::<Numbers>());
-        let apart = stride * line;
+        of.check();
         // SAFETY: there is an `Amx`, so the unit is this thread's, and its registers have sixteen rows of 64 bytes; `check` found that each x
         // has as many lines for every step, `stride` lines apart, and each w sixteen lines.
         unsafe {
             add!("tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3");
-            for step in 0..steps {
-                load!("tmm4", x[0].wrapping_add(step), apart);
-                load!("tmm6", w[0].wrapping_add(WHOLE * step), line);
-                load!("tmm5", x[1].wrapping_add(step), apart);
-                load!("tmm7", w[1].wrapping_add(WHOLE * step), line);
+            for step in 0..of.steps {
+                load_step(&of, step);
                 add!(
                     "tdpbssd tmm0, tmm4, tmm6",
                     "tdpbssd tmm2, tmm5, tmm6",
@@ -220,26 +224,14 @@ impl Tiles for Amx {
     }
 
     #[inline(always)]
-    fn multiply_parts(
-        &mut self,
-        x: [&[Numbers]; 2],
-        stride: usize,
-        w: [&[Numbers]; 2],
-        steps: usize,
-        to: &mut [Sums; 3],
-    ) {
+    fn multiply_parts(&mut self, of: Whole<'_>, to: &mut [Sums; 3]) {
         assert!(self.quads == WHOLE);
-        check(&x, stride, &w, steps);
-        let (x, w, line) = (x.map(<[_]>::as_ptr), w.map(<[_]>::as_ptr), size_of::<Numbers>());
-        let apart = stride * line;
+        of.check();
         // SAFETY: as above.
         unsafe {
             add!("tilezero tmm0", "tilezero tmm1", "tilezero tmm2");
-            for step in 0..steps {
-                load!("tmm4", x[0].wrapping_add(step), apart);
-                load!("tmm6", w[0].wrapping_add(WHOLE * step), line);
-                load!("tmm5", x[1].wrapping_add(step), apart);
-                load!("tmm7", w[1].wrapping_add(WHOLE * step), line);
+            for step in 0..of.steps {
+                load_step(&of, step);
                 add!(
                     "tdpbusd tmm0, tmm4, tmm6",
                     "tdpbusd tmm1, tmm5, tmm6",
