@@ -111,10 +111,12 @@ fn is_plausible(machine: &Machine) -> bool {
         worker_float_multiplications,
         worker_values,
         row_workers,
+        columns,
     } = *machine;
     let rates = [worker_bytes, bytes, worker_multiplications, worker_float_multiplications, worker_values];
     (1..=MOST_WORKERS).contains(&workers)
         && (1..=MOST_WORKERS).contains(&row_workers)
+        && (1..=MOST_WORKERS).contains(&columns)
         && (1..=MOST_LAUNCH_NS).contains(&launch_ns)
         && rates.iter().all(|rate| RATES.contains(rate))
         && worker_bytes <= bytes
@@ -220,6 +222,7 @@ mod tests {
             let (least, most) = (*RATES.start(), *RATES.end());
             for machine in [
                 Machine { workers: 0, ..fine },
+                Machine { columns: 0, ..fine },
                 Machine { workers: 1_000_001, ..fine },
                 Machine { launch_ns: 0, ..fine },
                 Machine { launch_ns: 1_000_000_001, ..fine },
@@ -243,6 +246,7 @@ mod tests {
                 worker_float_multiplications: least,
                 worker_values: most,
                 row_workers: MOST_WORKERS,
+                columns: MOST_WORKERS,
             };
             assert_eq!(parse(&own, &text(&own, &extreme)), Some(extreme));
         });

@@ -25,6 +25,7 @@ pub static MACHINES: [Named; 2] = [
             worker_float_multiplications: 12_000_000_000,
             worker_values: 4_000_000_000,
             row_workers: 1,
+            columns: 32,
         },
     },
     // A large GPU: 132 multiprocessors with four workgroups each, and 4 TB/s. The rest is assumed: a single workgroup reads at
@@ -41,6 +42,7 @@ pub static MACHINES: [Named; 2] = [
             worker_float_multiplications: 63_000_000_000,
             worker_values: 10_000_000_000,
             row_workers: 1,
+            columns: 32,
         },
     },
 ];

@@ -141,4 +141,35 @@ mod tests {
             assert!(of("fuse.norm_into_dot") && !of("fold.query"), "products of weights are rounded again");
         }
     }
+
+    /// Experts of GLM-4.7-Flash on an H100. Where 32 columns are the fewest, their sum is 64 pieces for 132 workers, each four
+    /// products long, which takes longer than the launch that it saves.
+    #[test]
+    fn a_sum_of_experts_pays_where_its_columns_are_divided_among_all_workers() {
+        let text = EXPERTS
+            .replace("[8, 256, 64]", "[64, 2048, 1536]")
+            .replace("[T, 6, 64]", "[T, 4, 1536]")
+            .replace("[T, 6, 256]", "[T, 4, 2048]")
+            .replace("[T, 1, 256]", "[T, 1, 2048]")
+            .replace("[T, 6", "[T, 4")
+            .replace("q8_0", "q4_0");
+        let graph = weft_ir::parse(&text).unwrap();
+        for (columns, expected) in [(16, true), (32, false)] {
+            let (workers, bytes) = (132, 3_350_000_000_000);
+            let machine = Machine {
+                workers,
+                bytes,
+                worker_bytes: bytes / workers,
+                worker_multiplications: 435_000_000_000,
+                columns,
+                ..Machine::default()
+            };
+            let costs = CostModel { rules_keep_bits: false, ..CostModel::fixed(machine) };
+            let max = weft_ir::Sizes { tokens: 1, ..Options::default().max };
+            let fusion = crate::fuse_with(&graph, &Options { max, costs, ..Options::default() }).unwrap();
+            let rule = crate::decision("moe.sum_in_down").unwrap();
+            let taken = fusion.choices.iter().any(|c| c.decision == rule && c.taken());
+            assert_eq!(taken, expected, "{columns} columns");
+        }
+    }
 }

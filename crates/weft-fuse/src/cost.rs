@@ -10,9 +10,6 @@ use std::fmt;
 
 use weft_kern::{Amounts, Anchor, Counted, Kernel, Machine, Part, Plan, Seen, Sizes};
 
-/// The fewest columns that a device computes together.
-const TILE: u64 = 32;
-
 /// The cost of a plan in its largest step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
@@ -85,7 +82,7 @@ fn pieces(part: &Part, sizes: &Sizes, machine: &Machine) -> u64 {
     let divides = part.columns_independent() || matches!(part.anchor, Anchor::Attend(_));
     let cols = part.cols as u64;
     rows.saturating_mul(match &part.anchor {
-        _ if divides => cols.div_ceil(TILE),
+        _ if divides => cols.div_ceil(machine.columns.max(1)),
         Anchor::Dot(_) => machine.row_workers.min(cols),
         _ => 1,
     })
@@ -141,6 +138,7 @@ call dot b0 b1 b2
             worker_float_multiplications: u64::MAX,
             worker_values: u64::MAX,
             row_workers: 1,
+            columns: 32,
         }
     }
 
@@ -170,6 +168,7 @@ call dot b0 b1 b2
             ("a worker's bandwidth", machine(), bytes),
             ("four workers", Machine { workers: 4, ..machine() }, bytes / 4),
             ("pieces of at least 32 columns", Machine { workers: 4096, ..machine() }, bytes / 128),
+            ("of 16", Machine { workers: 4096, columns: 16, ..machine() }, bytes / 256),
             ("the machine's bandwidth", Machine { workers: 4096, bytes: rate / 2, ..machine() }, 2 * bytes),
             ("a launch", Machine { launch_ns: 7, ..machine() }, bytes + 7),
             (

@@ -25,6 +25,8 @@ pub fn cuda_hardware(key: String, numbers: String, processors: u32, bandwidth: u
             worker_values: 20_000_000_000,
             // The last workgroup to arrive has the row.
             row_workers: 16,
+            // A workgroup has the fewest with which all run at once: 2,048 columns are 128 workgroups.
+            columns: 16,
         },
         // Lanes that share a sum add it up in another order.
         rules_keep_bits: false,

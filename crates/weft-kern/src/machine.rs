@@ -23,11 +23,13 @@ pub struct Machine {
     /// The number of workers that share the products of a row whose program needs all of its columns: 1 where a single worker
     /// computes them.
     pub row_workers: u64,
+    /// The fewest columns of a product that a worker computes: work is not divided further.
+    pub columns: u64,
 }
 
 impl Machine {
     /// All numbers with their names.
-    pub fn numbers(&self) -> [(&'static str, u64); 8] {
+    pub fn numbers(&self) -> [(&'static str, u64); 9] {
         let Machine {
             workers,
             launch_ns,
@@ -37,6 +39,7 @@ impl Machine {
             worker_float_multiplications,
             worker_values,
             row_workers,
+            columns,
         } = *self;
         [
             ("workers", workers),
@@ -47,6 +50,7 @@ impl Machine {
             ("worker_float_multiplications", worker_float_multiplications),
             ("worker_values", worker_values),
             ("row_workers", row_workers),
+            ("columns", columns),
         ]
     }
 
@@ -61,6 +65,7 @@ impl Machine {
             worker_float_multiplications: number("worker_float_multiplications")?,
             worker_values: number("worker_values")?,
             row_workers: number("row_workers")?,
+            columns: number("columns")?,
         })
     }
 }
@@ -77,6 +82,7 @@ impl Default for Machine {
             worker_float_multiplications: 12_000_000_000,
             worker_values: 12_000_000_000,
             row_workers: 1,
+            columns: 32,
         }
     }
 }

@@ -276,7 +276,7 @@ mod tests {
         let cpu = CpuDevice::new(CpuOptions { threads: Some(2), ..CpuOptions::default() }).unwrap();
         let mut caps = cpu.caps().clone();
         const TABLE: u64 = u64::MAX / 3;
-        let workers = |name: &str| name == "workers" || name == "row_workers";
+        let workers = |name: &str| ["workers", "row_workers", "columns"].contains(&name);
         caps.hardware.machine =
             Machine::from_numbers(|name| Some(if workers(name) { 2 } else { TABLE })).unwrap();
         let mut device = Unknown { cpu, caps };
@@ -284,9 +284,9 @@ mod tests {
         let before = Mark::of(&mut device);
         let found = measure(&mut device, &mut meter, &go_on()).unwrap().unwrap();
         assert_eq!(Mark::of(&mut device), before);
-        // How workers share a row is a property of the device.
-        let [(_, workers), measured @ .., (_, row_workers)] = found.numbers();
-        assert_eq!((workers, row_workers), (2, 2));
+        // How workers share a row, and what is not divided further, are properties of the device.
+        let [(_, workers), measured @ .., (_, row_workers), (_, columns)] = found.numbers();
+        assert_eq!((workers, row_workers, columns), (2, 2, 2));
         assert!(measured.iter().all(|(_, number)| *number != TABLE), "{found:?}");
     }
 

@@ -52,6 +52,7 @@ pub(crate) fn machine(kind: DeviceKind, threads: usize) -> Machine {
         worker_float_multiplications: 250_000_000_000,
         worker_values: 20_000_000_000,
         row_workers: 1,
+        columns: 32,
     };
     match kind {
         DeviceKind::Discrete | DeviceKind::Virtual => card(40, 500),
@@ -65,6 +66,7 @@ pub(crate) fn machine(kind: DeviceKind, threads: usize) -> Machine {
             worker_float_multiplications: 2_000_000_000,
             worker_values: 1_000_000_000,
             row_workers: 1,
+            columns: 32,
         },
     }
 }

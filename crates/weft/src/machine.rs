@@ -37,6 +37,7 @@ pub(crate) fn words(machine: &Machine) -> String {
         worker_float_multiplications,
         worker_values,
         row_workers: _,
+        columns: _,
     } = *machine;
     let giga = |rate: u64| rate as f64 / 1e9;
     format!(
