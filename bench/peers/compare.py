@@ -28,6 +28,7 @@ def command(engine, arguments, depth):
         line += [part for decision in arguments.set for part in ("--set", decision)]
     else:
         line = [arguments.python, HERE / "run_llama_cpp.py", arguments.model, *measured, *common]
+        line += ["--copy"] if arguments.copy else []
     return [str(part) for part in line]
 
 
@@ -129,6 +130,7 @@ def main():
     parser.add_argument("--kv", choices=["f16", "bf16", "f32"], default="f16")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=MODE", help="a decision of Weft's compiler")
     parser.add_argument("--python", default=sys.executable, help="the Python that has llama-cpp-python; this one if not given")
+    parser.add_argument("--copy", action="store_true", help="have llama.cpp fill contexts with copies of its first step")
     parser.add_argument("--out", required=True, type=pathlib.Path, help="where every sample goes, as JSON")
     arguments = parser.parse_args()
 

@@ -54,6 +54,9 @@ class Engine:
         parameters.n_batch = parameters.n_ubatch = self.batch_size = min(arguments.batch, context)
         parameters.n_threads = parameters.n_threads_batch = arguments.threads
         parameters.type_k = parameters.type_v = KV_TYPES[arguments.kv]
+        if arguments.copy:
+            # A second sequence, in the same cells, to copy through.
+            parameters.n_seq_max, parameters.kv_unified = 2, True
         self.context = L.llama_init_from_model(self.model, parameters)
         if not self.context:
             raise SystemExit(f"llama.cpp has no room for {context} tokens")
@@ -80,6 +83,22 @@ class Engine:
             L.llama_synchronize(self.context)
             self.length += len(part)
 
+    def copy(self, length):
+        """Lengthens the sequence by copies of itself, at later positions."""
+        size = L.llama_state_seq_get_size(self.context, 0)
+        state = (ctypes.c_uint8 * size)()
+        if L.llama_state_seq_get_data(self.context, state, size, 0) != size:
+            raise SystemExit("llama.cpp does not give its cache")
+        own = self.length
+        for begin in range(own, length, own):
+            if L.llama_state_seq_set_data(self.context, state, size, 1) != size:
+                raise SystemExit("llama.cpp does not take its cache back")
+            L.llama_memory_seq_rm(self.memory, 1, min(own, length - begin), -1)
+            L.llama_memory_seq_add(self.memory, 1, 0, -1, begin)
+            L.llama_memory_seq_cp(self.memory, 1, 0, -1, -1)
+            L.llama_memory_seq_rm(self.memory, 1, -1, -1)
+        self.length = length
+
     def truncate(self, length):
         """Forgets all but the first tokens of the sequence."""
         L.llama_memory_seq_rm(self.memory, 0, length, -1)
@@ -96,13 +115,19 @@ def main():
     parser.add_argument("-r", "--repeat", type=int, default=5)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--kv", choices=KV_TYPES, default="f16")
+    parser.add_argument("--copy", action="store_true", help="fill the context with copies of its first step")
     arguments = parser.parse_args()
 
     started = time.perf_counter()
     engine = Engine(arguments, arguments.depth + max(arguments.prefill, arguments.decode))
     load_seconds = time.perf_counter() - started
     tokens = Tokens(engine.vocabulary())
-    engine.compute(tokens.draw(arguments.depth), engine.batch_size, False)
+    first = tokens.draw(arguments.depth)
+    if arguments.copy and arguments.depth > engine.batch_size:
+        engine.compute(first[: engine.batch_size], engine.batch_size, False)
+        engine.copy(arguments.depth)
+    else:
+        engine.compute(first, engine.batch_size, False)
 
     phases = [("prefill", arguments.prefill, engine.batch_size), ("decode", arguments.decode, 1)]
     settings = [
