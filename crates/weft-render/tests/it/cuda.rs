@@ -159,6 +159,25 @@ fn workgroups_on_matrix_units_share_a_multiprocessor() {
     assert!(found.len() > 2, "{found:?}");
 }
 
+/// However few chunks a reply has room for: with one head a tile, replies were 10 to 14 % slower.
+#[test]
+fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
+    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    let mut plan = layer.usual().find(|plan| plan.max.tokens == 1).unwrap().clone();
+    let mut found = BTreeSet::new();
+    for pages in 1..=32 {
+        plan.max.pages = pages;
+        for shader in texts([&plan].into_iter(), &Limits::of_cuda((9, 0), 132)).into_values() {
+            let part = shader.source.lines().find(|line| line.contains("// part 0:")).unwrap_or_default();
+            if part.contains(" chunk 64 spread matrix; chunks") {
+                let rows = part.split_once("rows ").unwrap().1.split_once(' ').unwrap().0;
+                found.insert(rows.parse::<u32>().unwrap());
+            }
+        }
+    }
+    assert!(found.len() > 1 && found.first() >= Some(&2), "{found:?}");
+}
+
 /// Where few rows pick the same expert, lanes multiply them, and two workgroups share a multiprocessor's registers.
 #[test]
 fn few_rows_of_an_expert_keep_their_registers() {
