@@ -55,8 +55,9 @@ class Engine:
         parameters.n_threads = parameters.n_threads_batch = arguments.threads
         parameters.type_k = parameters.type_v = KV_TYPES[arguments.kv]
         if arguments.copy:
-            # A second sequence, in the same cells, to copy through.
+            # A second sequence, in the same cells, to copy through: it needs room for a step, even if less of it is kept.
             parameters.n_seq_max, parameters.kv_unified = 2, True
+            parameters.n_ctx += self.batch_size
         self.context = L.llama_init_from_model(self.model, parameters)
         if not self.context:
             raise SystemExit(f"llama.cpp has no room for {context} tokens")
@@ -122,12 +123,12 @@ def main():
     engine = Engine(arguments, arguments.depth + max(arguments.prefill, arguments.decode))
     load_seconds = time.perf_counter() - started
     tokens = Tokens(engine.vocabulary())
-    first = tokens.draw(arguments.depth)
+    before = tokens.draw(arguments.depth)
     if arguments.copy and arguments.depth > engine.batch_size:
-        engine.compute(first[: engine.batch_size], engine.batch_size, False)
+        engine.compute(before[: engine.batch_size], engine.batch_size, False)
         engine.copy(arguments.depth)
     else:
-        engine.compute(first, engine.batch_size, False)
+        engine.compute(before, engine.batch_size, False)
 
     phases = [("prefill", arguments.prefill, engine.batch_size), ("decode", arguments.decode, 1)]
     settings = [
