@@ -4,7 +4,7 @@
 
 use weft_device::Hardware;
 use weft_kern::Machine;
-use weft_render::STEPS_OF_WAVES;
+use weft_render::{LEAST_COLUMNS, STEPS_OF_WAVES};
 
 /// Returns the hardware of a card with so many multiprocessors, and memory of so many bytes per second. `key` identifies it
 /// with its driver, and `numbers` what its bits depend on.
@@ -25,8 +25,7 @@ pub fn cuda_hardware(key: String, numbers: String, processors: u32, bandwidth: u
             worker_values: 20_000_000_000,
             // The last workgroup to arrive has the row.
             row_workers: 16,
-            // A workgroup has the fewest with which all run at once: 2,048 columns are 128 workgroups.
-            columns: 16,
+            columns: LEAST_COLUMNS,
         },
         // Lanes that share a sum add it up in another order.
         rules_keep_bits: false,

@@ -231,7 +231,8 @@ pub(crate) fn on_matrix(
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(*rows as usize);
         tiles.saturating_mul(times) <= limits.processors as usize
     };
-    let fewest = (if least.spread { LEAST_SPREAD } else { 1 }..=MATRIX_ROWS).filter(can).find(one_wave);
+    let least_rows = if least.spread { LEAST_SPREAD } else { 1 };
+    let fewest = (least_rows..=MATRIX_ROWS).filter(can).find(one_wave);
     if let Some(rows) = fewest {
         return Some(Split { rows, ..least });
     }

@@ -37,6 +37,9 @@ const FEW_WITHOUT_MATRIX: usize = 16;
 /// time of eight.
 pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
 
+/// The fewest columns of a product that a workgroup has: for the cost of plans.
+pub const LEAST_COLUMNS: u64 = TILE as u64;
+
 /// Most lanes that share a sum of floats.
 const MOST_FLOAT_SHARES: usize = 64;
 
