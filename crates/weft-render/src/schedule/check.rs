@@ -231,7 +231,8 @@ pub(crate) fn panels_of(
     if split.spread || split.chunk > 0 || split.matrix {
         return Err(format!("`{split}`: products from panels are not spread, and have no chunks"));
     }
-    if !suit_matrix(kernel, part, split.along_first || part.rows.len() < 2) {
+    let whole = part.products().iter().all(|product| group_of(kernel, product) == Some(COLUMNS));
+    if !whole || !suit_matrix(kernel, part, split.along_first || part.rows.len() < 2) {
         return Err(format!("`{split}`: rows with matrices of their own, or weights that have no panels"));
     }
     Ok(())
@@ -256,7 +257,15 @@ pub(crate) fn suit_matrix(kernel: &Kernel, part: &Part, along: bool) -> bool {
     alike && !products.is_empty() && products.iter().all(|product| suits_matrix(kernel, product, along))
 }
 
-/// Whether matrix units can multiply by this weight: quantised, with one scale for 32 values, in whole tiles.
+/// The values of a weight that share a scale, unless blocks of 32 have several minima; `None` if it is not quantised.
+fn group_of(kernel: &Kernel, product: &Product) -> Option<usize> {
+    let Format::Ggml(ty) = kernel.params[product.w.param].format else { return None };
+    let layout = Layout::of(ty).filter(|_| ty.is_quantised())?;
+    (layout.group == COLUMNS || !layout.has_min()).then_some(layout.group)
+}
+
+/// Whether matrix units can multiply by this weight: quantised, with one scale for 32 values, or several and no minima, in whole
+/// tiles.
 fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
     let shared = match product.w.pick {
         Pick::Axis(axis) => axis > 0 && along,
@@ -265,12 +274,8 @@ fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
     let m = &product.w;
     let whole = |n: usize| n.is_multiple_of(ROWS);
     let shared = shared && whole(m.first) && whole(m.n) && (m.count == 1 || whole(m.stride));
-    let tiles = match kernel.params[product.w.param].format {
-        Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).is_some_and(|layout| layout.group == COLUMNS),
-        _ => false,
-    };
     shared
-        && tiles
+        && group_of(kernel, product).is_some()
         && !product.transposed
         && product.rounds(&kernel.params)
         && matches!(product.x, Factor::View(_))

@@ -159,6 +159,45 @@ fn workgroups_on_matrix_units_share_a_multiprocessor() {
     assert!(found.len() > 2, "{found:?}");
 }
 
+/// Matrix units multiply by weights with several scales in 32 values as well, if these have no minima, and their texts keep their registers.
+#[test]
+fn weights_with_scales_for_16_values_are_on_matrix_units() {
+    let Some(nvrtc) = Nvrtc::for_test("scales for 16 values") else { return };
+    let file = std::fs::read_to_string(root("filetests/cuda/glm_moe_layer.t")).unwrap();
+    let limits = Limits::of_cuda((9, 0), 132);
+    for (ty, on_units) in [("q6_k", true), ("q3_k", true), ("q2_k", false)] {
+        // Rows of 192 values are not whole blocks of these.
+        let changed = |line: &str| match line.contains("attn_k_b") {
+            true => line.into(),
+            false => line.replace("q4_0", ty),
+        };
+        let lines: Vec<String> = file.lines().map(changed).collect();
+        let layer = plans(&graph_in(&lines.join("\n")));
+        let longest = layer.usual().map(|plan| plan.max.tokens).max().unwrap();
+        let longest = layer.usual().filter(|plan| plan.max.tokens == longest);
+        let all = texts(longest, &limits).into_values();
+        let multiplies = |shader: &Shader| {
+            let kernel = shader.source.split_once("__global__").unwrap().1;
+            kernel.contains(&format!("times {ty}"))
+        };
+        let products: Vec<Shader> = all.filter(multiplies).collect();
+        assert!(products.len() > 4, "{ty}: {}", products.len());
+        for shader in &products {
+            assert_eq!(shader.source.contains("multiply_short_matrices("), on_units, "{}", shader.name);
+        }
+        if !on_units {
+            continue;
+        }
+        let options: Vec<&str> =
+            CUDA_OPTIONS.into_iter().chain(["--gpu-architecture=sm_90", REPORT]).collect();
+        let log = nvrtc.compile(&joined(&products), &options).unwrap_or_else(|log| panic!("{log}")).log;
+        let used = usage(&log);
+        assert_eq!(used.len(), products.len(), "{log}");
+        let kept = used.iter().all(|kernel| kernel.spill_load_bytes == 0 && kernel.stack_bytes == 0);
+        assert!(kept, "{ty}: {log}");
+    }
+}
+
 /// However few chunks a reply has room for: with one head a tile, replies were 10 to 14 % slower.
 #[test]
 fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
@@ -184,7 +223,7 @@ fn few_rows_of_an_expert_keep_their_registers() {
     let Some(nvrtc) = Nvrtc::for_test("few rows of an expert") else { return };
     let file = std::fs::read_to_string(root("filetests/cuda/glm_moe_layer.t")).unwrap();
     let limits = Limits::of_cuda((9, 0), 132);
-    for ty in ["q4_0", "q4_k", "q5_k", "q8_0"] {
+    for ty in ["q4_0", "q4_k", "q5_k", "q6_k", "q8_0"] {
         let changed =
             |line: &str| if line.contains("_exps ") { line.replace("q4_0", ty) } else { line.into() };
         let lines: Vec<String> = file.lines().map(changed).collect();
