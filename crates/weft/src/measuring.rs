@@ -57,7 +57,8 @@ pub(crate) struct Prepared {
 }
 
 /// Opens the model of argument `name`, to measure steps of `tokens` tokens after `depth` others. Without --context, it gets
-/// as much context as they need.
+/// as much context as they need, and for steps of prompts at least as much as a batch: programs are compiled for steps of some sizes up to
+/// that, and with less, one for steps of just these tokens would be measured, which nobody else runs.
 ///
 /// # Errors
 /// If there is no such model, or the step does not fit into the model's limit, the context or a batch.
@@ -67,9 +68,11 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     let own = args.engine();
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     check_step(depth, tokens, &own, &model)?;
-    let context = own.context.or(Some(depth.saturating_add(tokens)));
     // A long step is measured as a whole, also where steps are shorter by default.
     let batch = own.batch.or((tokens > 1).then_some(MEASURED_BATCH));
+    let room = if tokens > 1 { batch.unwrap_or(0).max(tokens) } else { tokens };
+    let needed = depth.saturating_add(tokens);
+    let context = own.context.or(Some(depth.saturating_add(room).min(model.config.context).max(needed)));
     Ok(Prepared { path, gguf, options: own.context(context).batch(batch) })
 }
 

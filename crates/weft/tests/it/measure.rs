@@ -124,6 +124,17 @@ fn a_profile_agrees_with_inspect() {
     assert_eq!((json["step"]["depth"].as_u64(), json["context"].as_u64()), (Some(5), Some(6)));
 }
 
+/// With room for its tokens alone, a step would have a program of its own, which is for no other step.
+#[test]
+fn steps_of_prompts_have_room_for_a_batch() {
+    let context = |args: &[&str]| {
+        let json = profile(&[&["-p", "4", "-d", "5", "--batch", "16", "--json"], args].concat()).json();
+        assert_eq!(json["step"]["tokens"], 4);
+        json["context"].as_u64()
+    };
+    assert_eq!((context(&[]), context(&["-c", "9"])), (Some(21), Some(9)));
+}
+
 #[test]
 fn a_trace_is_in_the_format_of_viewers() {
     let folder = Folder::new();
