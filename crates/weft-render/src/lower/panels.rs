@@ -21,7 +21,7 @@ use crate::schedule::{PANEL_COLUMNS as FOUR, PANEL_ROWS, Split};
 /// shaders of a multiprocessor, no matter how much it has, so that two workgroups share it. Results can need more.
 const MOST_WORDS: u32 = (48 << 10) / 4 / 2;
 
-/// Products of the same rows by weights that lie alike.
+/// Products of the same rows by weights that lie alike. Those with minima have one scale for a block.
 struct Multiply {
     stages: Stages,
     /// Blocks of a row, of a stage, and of a share.
@@ -48,7 +48,7 @@ pub(crate) fn multiply_all(
     split: &Split,
     begins: impl Fn(&Task<'_>) -> u32,
 ) -> Result<Vec<u32>, Why> {
-    let layout = |tiles: &Tiles| (tiles.has_min(), tiles.unpacked_factor().to_bits());
+    let layout = |tiles: &Tiles| (tiles.scales(), tiles.has_min(), tiles.unpacked_factor().to_bits());
     let together: Vec<&[Task<'_>]> =
         if alike(w, tasks, layout)? { vec![tasks] } else { tasks.chunks(1).collect() };
     w.wait();
@@ -92,7 +92,8 @@ impl Multiply {
         let share = blocks / split.reduce;
         let (rows, width) = (place.tile(), place.width());
         let most = w.pool.left(MOST_WORDS);
-        let of = |each: u32| Stage::new(rows, width * tasks.len() as u32, each, tiles[0].has_min());
+        let scales = (tiles[0].scales(), tiles[0].has_min());
+        let of = |each: u32| Stage::new(rows, width * tasks.len() as u32, each, scales);
         let fits = |each: &u32| blocks.is_multiple_of(*each) && of(*each).words() <= most;
         let each = (1..=blocks).rev().find(fits).unwrap_or(1);
         let stage = of(each);
@@ -202,25 +203,33 @@ impl Multiply {
         let d = w.shared_words("d", &scales, PANEL_ROWS);
         let all = stage.has_min.then(|| w.shared_words("s", &(scales + stage.left_scales()), PANEL_ROWS));
         let right = w.code.set("right", b * (QUADS as u32 * stage.column_fours()) + beside);
-        let right_scales = w.code.set("right_scales", b * stage.column_fours() + beside);
+        let right_scales = w.code.set("right_scales", b * (stage.scales * stage.column_fours()) + beside);
         let products = stages.products();
         let mut sums = sums.chunks((PANEL_ROWS * FOUR) as usize);
         for at in (0..products).flat_map(|n| (0..*fours).map(move |k| n * (width / FOUR) + k * across)) {
             let quads: Vec<[Expr; 4]> = (0..QUADS as u32)
                 .map(|q| w.code.four("wq", panel(&right + (stage.right() + q * stage.column_fours() + at))))
                 .collect();
-            let scale = w.code.four("scale", panel(&right_scales + (stage.right_scales() + at)));
+            let scales: Vec<[Expr; 4]> = (0..stage.scales)
+                .map(|half| {
+                    let at = stage.right_scales() + half * stage.column_fours() + at;
+                    w.code.four("scale", panel(&right_scales + at))
+                })
+                .collect();
+            let per = QUADS / scales.len();
             let least =
                 stage.has_min.then(|| w.code.four("least", panel(&right_scales + (stage.right_mins() + at))));
             let Some(sums) = sums.next() else { return };
             for (i, row) in rows.iter().enumerate() {
                 for u in 0..FOUR as usize {
                     let sum = &sums[i * FOUR as usize + u];
-                    let pairs = quads.iter().zip(row);
-                    let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q[u].clone(), x.clone()]));
-                    let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
-                    let number = w.float_of_dots(dots);
-                    w.code.add_product(sum, number, scale[u].clone().float() * d[i].clone().float());
+                    for (half, scale) in scales.iter().enumerate() {
+                        let pairs = quads.iter().zip(row).skip(half * per).take(per);
+                        let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q[u].clone(), x.clone()]));
+                        let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
+                        let number = w.float_of_dots(dots);
+                        w.code.add_product(sum, number, scale[u].clone().float() * d[i].clone().float());
+                    }
                     if let (Some(least), Some(all)) = (&least, &all) {
                         w.code.add_product(sum, least[u].clone().float(), all[i].clone().float());
                     }

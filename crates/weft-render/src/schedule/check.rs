@@ -231,8 +231,7 @@ pub(crate) fn panels_of(
     if split.spread || split.chunk > 0 || split.matrix {
         return Err(format!("`{split}`: products from panels are not spread, and have no chunks"));
     }
-    let whole = part.products().iter().all(|product| group_of(kernel, product) == Some(COLUMNS));
-    if !whole || !suit_matrix(kernel, part, split.along_first || part.rows.len() < 2) {
+    if !suit_matrix(kernel, part, split.along_first || part.rows.len() < 2) {
         return Err(format!("`{split}`: rows with matrices of their own, or weights that have no panels"));
     }
     Ok(())
@@ -257,13 +256,6 @@ pub(crate) fn suit_matrix(kernel: &Kernel, part: &Part, along: bool) -> bool {
     alike && !products.is_empty() && products.iter().all(|product| suits_matrix(kernel, product, along))
 }
 
-/// The values of a weight that share a scale, unless blocks of 32 have several minima; `None` if it is not quantised.
-fn group_of(kernel: &Kernel, product: &Product) -> Option<usize> {
-    let Format::Ggml(ty) = kernel.params[product.w.param].format else { return None };
-    let layout = Layout::of(ty).filter(|_| ty.is_quantised())?;
-    (layout.group == COLUMNS || !layout.has_min()).then_some(layout.group)
-}
-
 /// Whether matrix units can multiply by this weight: quantised, with one scale for 32 values, or several and no minima, in whole
 /// tiles.
 fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
@@ -273,9 +265,15 @@ fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
     };
     let m = &product.w;
     let whole = |n: usize| n.is_multiple_of(ROWS);
+    let tiles = match kernel.params[product.w.param].format {
+        Format::Ggml(ty) if ty.is_quantised() => {
+            Layout::of(ty).is_some_and(|layout| layout.group == COLUMNS || !layout.has_min())
+        }
+        _ => false,
+    };
     let shared = shared && whole(m.first) && whole(m.n) && (m.count == 1 || whole(m.stride));
     shared
-        && group_of(kernel, product).is_some()
+        && tiles
         && !product.transposed
         && product.rounds(&kernel.params)
         && matches!(product.x, Factor::View(_))

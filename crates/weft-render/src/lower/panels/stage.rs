@@ -20,12 +20,14 @@ pub(super) struct Stage {
     columns: u32,
     /// Blocks.
     each: u32,
+    /// Scales of a block of a column, one after another.
+    pub(super) scales: u32,
     pub(super) has_min: bool,
 }
 
 impl Stage {
-    pub(super) fn new(rows: u32, columns: u32, each: u32, has_min: bool) -> Stage {
-        Stage { rows, columns, each, has_min }
+    pub(super) fn new(rows: u32, columns: u32, each: u32, (scales, has_min): (u32, bool)) -> Stage {
+        Stage { rows, columns, each, scales, has_min }
     }
 
     /// From a row's numbers to the next row's; one more than it has, so that rows are in different banks.
@@ -49,12 +51,12 @@ impl Stage {
     }
 
     pub(super) fn right_mins(&self) -> u32 {
-        self.right_scales() + self.each * self.column_fours()
+        self.right_scales() + self.each * self.scales * self.column_fours()
     }
 
     /// All fours of its panels.
     pub(super) fn fours(&self) -> u32 {
-        self.right_scales() + self.each * self.column_fours() * if self.has_min { 2 } else { 1 }
+        self.right_mins() + if self.has_min { self.each * self.column_fours() } else { 0 }
     }
 
     /// Scales of rows, which are words beside the panels, by block; and from them to the rows' sums.
@@ -165,7 +167,8 @@ impl Stages {
                 let at = four + product as u32 * own;
                 let to = &block * (QUADS as u32 * all) + &at + stage.right();
                 let to = w.code.set("to", to);
-                let scales = w.code.set("to", &block * all + at + stage.right_scales());
+                let scales = &block * (stage.scales * all) + at + stage.right_scales();
+                let scales = w.code.set("to", scales);
                 columns.push(Columns { exists, product, row, block, to, scales });
             }
         }
@@ -223,9 +226,12 @@ impl Stages {
                     self.put(&to, each(&|block| block.quads[q].clone()))
                 })
                 .collect();
-            stores.push(self.put(scales, each(&|block| block.scales[0].clone().bits())));
+            for half in 0..self.stage.scales {
+                let to = scales + half * self.stage.column_fours();
+                stores.push(self.put(&to, each(&|block| block.scales[half as usize].clone().bits())));
+            }
             if self.stage.has_min {
-                let to = scales + self.stage.each * self.stage.column_fours();
+                let to = scales + (self.stage.right_mins() - self.stage.right_scales());
                 stores.push(self.put(&to, each(&|block| block.mins[0].clone().bits())));
             }
             loaded.push(Loaded { exists: exists.clone(), stores });
