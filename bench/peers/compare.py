@@ -26,9 +26,11 @@ def command(engine, arguments, depth):
     if engine == "weft":
         line = [arguments.weft, "bench", arguments.model, "--json", *measured, *common]
         line += [part for decision in arguments.set for part in ("--set", decision)]
+        line += ["--device", arguments.device] if arguments.device else []
     else:
         line = [arguments.python, HERE / "run_llama_cpp.py", arguments.model, *measured, *common]
         line += ["--copy"] if arguments.copy else []
+        line += ["--gpu"] if arguments.device else []
     return [str(part) for part in line]
 
 
@@ -48,12 +50,16 @@ def prepare(arguments):
     """Has Weft pack the weights, so that no sample is taken while they are written."""
     line = [arguments.weft, "bench", arguments.model, "-p", 1, "-n", 0, "-d", 0, "-r", 1, "--threads", arguments.threads]
     line += [part for decision in arguments.set for part in ("--set", decision)]
+    line += ["--device", arguments.device] if arguments.device else []
     run([str(part) for part in line])
 
 
 def run(line):
     """Runs a program, and returns its standard output."""
-    done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    except OSError as error:
+        raise SystemExit(f"cannot run {line[0]}: {error.strerror}") from error
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(line)}\nended with {done.returncode}:\n{done.stderr[-2000:]}")
     return done.stdout
@@ -117,7 +123,7 @@ def depths(text):
     return [int(part) for part in text.split(",")]
 
 
-def main():
+def parser():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weft", required=True, type=pathlib.Path, help="the program")
     parser.add_argument("--model", required=True, help="a GGUF file")
@@ -129,11 +135,15 @@ def main():
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--kv", choices=["f16", "bf16", "f32"], default="f16")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=MODE", help="a decision of Weft's compiler")
+    parser.add_argument("--device", help="Weft's device, such as cuda, if not the CPU; llama.cpp has all layers on its GPU then")
     parser.add_argument("--python", default=sys.executable, help="the Python that has llama-cpp-python; this one if not given")
     parser.add_argument("--copy", action="store_true", help="have llama.cpp fill contexts with copies of its first step")
     parser.add_argument("--out", required=True, type=pathlib.Path, help="where every sample goes, as JSON")
-    arguments = parser.parse_args()
+    return parser
 
+
+def main():
+    arguments = parser().parse_args()
     options = {name: str(value) if isinstance(value, pathlib.Path) else value for name, value in vars(arguments).items()}
     report = {"options": options, "turns": [], "results": []}
     prepare(arguments)

@@ -44,8 +44,10 @@ class Engine:
         # Kept, since llama.cpp calls it as long as it lives.
         self.quiet = L.llama_log_callback(lambda level, text, data: None)
         L.llama_log_set(self.quiet, ctypes.c_void_p(0))
+        if arguments.gpu and not L.llama_supports_gpu_offload():
+            raise SystemExit("llama.cpp was built without a GPU; CMAKE_ARGS=-DGGML_CUDA=on builds it for CUDA")
         parameters = L.llama_model_default_params()
-        parameters.n_gpu_layers = 0
+        parameters.n_gpu_layers = 999 if arguments.gpu else 0
         self.model = L.llama_model_load_from_file(arguments.model.encode(), parameters)
         if not self.model:
             raise SystemExit(f"llama.cpp cannot load {arguments.model}")
@@ -116,6 +118,7 @@ def main():
     parser.add_argument("-r", "--repeat", type=int, default=5)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--kv", choices=KV_TYPES, default="f16")
+    parser.add_argument("--gpu", action="store_true", help="all layers on the GPU that llama.cpp was built for")
     parser.add_argument("--copy", action="store_true", help="fill the context with copies of its first step")
     arguments = parser.parse_args()
 

@@ -50,5 +50,22 @@ class Save(unittest.TestCase):
             self.assertEqual([entry.name for entry in pathlib.Path(folder).iterdir()], ["out.json"])
 
 
+class Commands(unittest.TestCase):
+    def arguments(self, *more):
+        line = ["--weft", "weft", "--model", "m.gguf", "--threads", "2", "--out", "out.json", *more]
+        return compare.parser().parse_args(line)
+
+    def test_a_device_is_for_both_engines(self):
+        lines = [compare.command(engine, self.arguments("--device", "cuda"), 0) for engine in compare.ENGINES]
+        self.assertEqual(lines[0][-2:], ["--device", "cuda"])
+        self.assertEqual(lines[1][-1], "--gpu")
+        for engine in compare.ENGINES:
+            self.assertFalse({"--device", "--gpu"} & set(compare.command(engine, self.arguments(), 0)))
+
+    def test_a_program_that_does_not_exist_is_named(self):
+        with self.assertRaisesRegex(SystemExit, "cannot run /nowhere/weft: No such file"):
+            compare.run(["/nowhere/weft"])
+
+
 if __name__ == "__main__":
     unittest.main()
