@@ -21,7 +21,7 @@ use crate::schedule::{PANEL_COLUMNS as FOUR, PANEL_ROWS, Split};
 /// shaders of a multiprocessor, no matter how much it has, so that two workgroups share it. Results can need more.
 const MOST_WORDS: u32 = (48 << 10) / 4 / 2;
 
-/// Products of the same rows by weights that lie alike. Those with minima have one scale for a block.
+/// Products of the same rows by weights that lie alike.
 struct Multiply {
     stages: Stages,
     /// Blocks of a row, of a stage, and of a share.
@@ -201,7 +201,9 @@ impl Multiply {
             .collect();
         let scales = w.code.set("scales", b * stage.rows + below * PANEL_ROWS + stages.scales);
         let d = w.shared_words("d", &scales, PANEL_ROWS);
-        let all = stage.has_min.then(|| w.shared_words("s", &(scales + stage.left_scales()), PANEL_ROWS));
+        let all: Vec<Vec<Expr>> = (1..=stage.mins())
+            .map(|n| w.shared_words("s", &(&scales + n * stage.left_scales()), PANEL_ROWS))
+            .collect();
         let right = w.code.set("right", b * (QUADS as u32 * stage.column_fours()) + beside);
         let right_scales = w.code.set("right_scales", b * (stage.scales * stage.column_fours()) + beside);
         let products = stages.products();
@@ -217,8 +219,12 @@ impl Multiply {
                 })
                 .collect();
             let per = QUADS / scales.len();
-            let least =
-                stage.has_min.then(|| w.code.four("least", panel(&right_scales + (stage.right_mins() + at))));
+            let least: Vec<[Expr; 4]> = (0..stage.mins())
+                .map(|half| {
+                    let at = stage.right_mins() + half * stage.column_fours() + at;
+                    w.code.four("least", panel(&right_scales + at))
+                })
+                .collect();
             let Some(sums) = sums.next() else { return };
             for (i, row) in rows.iter().enumerate() {
                 for u in 0..FOUR as usize {
@@ -230,7 +236,7 @@ impl Multiply {
                         let number = w.float_of_dots(dots);
                         w.code.add_product(sum, number, scale[u].clone().float() * d[i].clone().float());
                     }
-                    if let (Some(least), Some(all)) = (&least, &all) {
+                    for (least, all) in least.iter().zip(&all) {
                         w.code.add_product(sum, least[u].clone().float(), all[i].clone().float());
                     }
                 }

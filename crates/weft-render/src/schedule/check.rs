@@ -256,8 +256,7 @@ pub(crate) fn suit_matrix(kernel: &Kernel, part: &Part, along: bool) -> bool {
     alike && !products.is_empty() && products.iter().all(|product| suits_matrix(kernel, product, along))
 }
 
-/// Whether matrix units can multiply by this weight: quantised, with one scale for 32 values, or several and no minima, in whole
-/// tiles.
+/// Whether matrix units can multiply by this weight: quantised, in whole tiles.
 fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
     let shared = match product.w.pick {
         Pick::Axis(axis) => axis > 0 && along,
@@ -266,9 +265,7 @@ fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
     let m = &product.w;
     let whole = |n: usize| n.is_multiple_of(ROWS);
     let tiles = match kernel.params[product.w.param].format {
-        Format::Ggml(ty) if ty.is_quantised() => {
-            Layout::of(ty).is_some_and(|layout| layout.group == COLUMNS || !layout.has_min())
-        }
+        Format::Ggml(ty) => ty.is_quantised() && Layout::of(ty).is_some(),
         _ => false,
     };
     let shared = shared && whole(m.first) && whole(m.n) && (m.count == 1 || whole(m.stride));

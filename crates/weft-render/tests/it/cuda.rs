@@ -159,13 +159,13 @@ fn workgroups_on_matrix_units_share_a_multiprocessor() {
     assert!(found.len() > 2, "{found:?}");
 }
 
-/// Matrix units multiply by weights with several scales in 32 values as well, if these have no minima, and their texts keep their registers.
+/// Matrix units multiply by weights with two scales in 32 values as well, with minima and without, and their texts keep their registers.
 #[test]
 fn weights_with_scales_for_16_values_are_on_matrix_units() {
     let Some(nvrtc) = Nvrtc::for_test("scales for 16 values") else { return };
     let file = std::fs::read_to_string(root("filetests/cuda/glm_moe_layer.t")).unwrap();
     let limits = Limits::of_cuda((9, 0), 132);
-    for (ty, on_units) in [("q6_k", true), ("q3_k", true), ("q2_k", false)] {
+    for (ty, spilled) in [("q6_k", 0), ("q3_k", 0), ("q2_k", MOST_SPILLED)] {
         // Rows of 192 values are not whole blocks of these.
         let changed = |line: &str| match line.contains("attn_k_b") {
             true => line.into(),
@@ -183,17 +183,14 @@ fn weights_with_scales_for_16_values_are_on_matrix_units() {
         let products: Vec<Shader> = all.filter(multiplies).collect();
         assert!(products.len() > 4, "{ty}: {}", products.len());
         for shader in &products {
-            assert_eq!(shader.source.contains("multiply_short_matrices("), on_units, "{}", shader.name);
-        }
-        if !on_units {
-            continue;
+            assert!(shader.source.contains("multiply_short_matrices("), "{}", shader.name);
         }
         let options: Vec<&str> =
             CUDA_OPTIONS.into_iter().chain(["--gpu-architecture=sm_90", REPORT]).collect();
         let log = nvrtc.compile(&joined(&products), &options).unwrap_or_else(|log| panic!("{log}")).log;
         let used = usage(&log);
         assert_eq!(used.len(), products.len(), "{log}");
-        let kept = used.iter().all(|kernel| kernel.spill_load_bytes == 0 && kernel.stack_bytes == 0);
+        let kept = used.iter().all(|kernel| kernel.spill_load_bytes <= spilled);
         assert!(kept, "{ty}: {log}");
     }
 }

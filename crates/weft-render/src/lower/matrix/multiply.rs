@@ -219,9 +219,12 @@ impl<'a> Multiply<'a> {
                                 [0, 1].map(|j| w.code.set("scale", float(&at + (part * columns + j))))
                             })
                             .collect();
-                        let least = [0, 1].map(|j| {
-                            mins.then(|| w.code.set("least", float(&at + (j + shape.right_mins_at()))))
-                        });
+                        let least: Vec<[Expr; 2]> = (0..if mins { parts } else { 0 })
+                            .map(|part| {
+                                let at = &at + (part * columns + shape.right_mins_at());
+                                [0, 1].map(|j| w.code.set("least", float(&at + j)))
+                            })
+                            .collect();
                         operands.push((words, scales, least));
                     }
                 }
@@ -237,7 +240,9 @@ impl<'a> Multiply<'a> {
                     let of_row = |w: &mut Writer<'_>, below: u32| {
                         let at = &left_scale + (b * shape.left_scales() + group * MATRIX_ROWS + below);
                         let scale = w.code.set("d", float(at.clone()));
-                        (scale, mins.then(|| w.code.set("s", float(at + shape.left_sums_at()))))
+                        let sums = 1..if mins { 1 + parts } else { 1 };
+                        let sums = sums.map(|n| w.code.set("s", float(&at + n * shape.left_sums_at())));
+                        (scale, sums.collect::<Vec<_>>())
                     };
                     let upper = of_row(w, 0);
                     let lower = if halves > 1 { of_row(w, HALF) } else { upper.clone() };
@@ -263,8 +268,8 @@ impl<'a> Multiply<'a> {
                                 for (dots, scales) in dots.iter().zip(scales) {
                                     w.code.add_product(sum, dots[j].clone(), &scales[j % 2] * scale);
                                 }
-                                if let (Some(min), Some(all)) = (&least[j % 2], all) {
-                                    w.code.add_product(sum, min.clone(), all.clone());
+                                for (least, all) in least.iter().zip(all) {
+                                    w.code.add_product(sum, least[j % 2].clone(), all.clone());
                                 }
                             }
                         }

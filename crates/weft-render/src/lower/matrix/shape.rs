@@ -88,10 +88,8 @@ impl Shape {
     ) -> Result<Shape, Why> {
         let mut tiles = Vec::new();
         for Task { product, .. } in tasks {
-            let own = w
-                .tiles(product.w.param, product.w.k)?
-                .filter(|tiles| tiles.scales() == 1 || !tiles.has_min());
-            tiles.push(own.ok_or_else(|| form("a weight with several minima for 32 values"))?);
+            let own = w.tiles(product.w.param, product.w.k)?;
+            tiles.push(own.ok_or_else(|| form("a weight that is not quantised"))?);
         }
         let (Some(first), Some(task)) = (tiles.first(), tasks.first()) else {
             return Err(form("no product"));
@@ -176,7 +174,8 @@ impl Shape {
         self.ring * self.stage_words()
     }
 
-    /// Where the planes of a stage's scales begin, after those of rows: sums of rows, scales of columns, minima of columns.
+    /// Where the planes of a stage's scales begin, after those of rows: sums of rows, one plane for each minimum of a block, scales of
+    /// columns, minima of columns.
     pub(crate) fn left_sums_at(&self) -> u32 {
         (self.left_scales() * self.deep * self.each).next_multiple_of(2)
     }
@@ -188,7 +187,8 @@ impl Shape {
     }
 
     pub(crate) fn right_scales_at(&self) -> u32 {
-        self.left_sums_at() * if self.layout().has_min() { 2 } else { 1 }
+        let sums = if self.layout().has_min() { self.layout().scales() } else { 0 };
+        self.left_sums_at() * (1 + sums)
     }
 
     /// From a column's scale to its minimum.

@@ -210,8 +210,14 @@ impl<'a> Stages<'a> {
             }
             loaded.push(Loaded::new(exists, &into + to, scale));
             if mins {
-                let [a, b] = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
-                loaded.push(Loaded::new(exists, &into + (to + self.shape.left_sums_at()), a + b));
+                let halves = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
+                let sums = match (layout.scales(), halves) {
+                    (1, [a, b]) => vec![a + b],
+                    (_, halves) => halves.into(),
+                };
+                for (half, sum) in (1..).zip(sums) {
+                    loaded.push(Loaded::new(exists, &into + (to + half * self.shape.left_sums_at()), sum));
+                }
             }
         }
         loaded

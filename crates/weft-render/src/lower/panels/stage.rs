@@ -30,6 +30,11 @@ impl Stage {
         Stage { rows, columns, each, scales, has_min }
     }
 
+    /// Minima of a block of a column.
+    pub(super) fn mins(&self) -> u32 {
+        if self.has_min { self.scales } else { 0 }
+    }
+
     /// From a row's numbers to the next row's; one more than it has, so that rows are in different banks.
     pub(super) fn row(&self) -> u32 {
         self.each * ROW + 1
@@ -56,7 +61,7 @@ impl Stage {
 
     /// All fours of its panels.
     pub(super) fn fours(&self) -> u32 {
-        self.right_mins() + if self.has_min { self.each * self.column_fours() } else { 0 }
+        self.right_mins() + self.mins() * self.each * self.column_fours()
     }
 
     /// Scales of rows, which are words beside the panels, by block; and from them to the rows' sums.
@@ -65,7 +70,7 @@ impl Stage {
     }
 
     fn scale_words(&self) -> u32 {
-        self.left_scales() * if self.has_min { 2 } else { 1 }
+        self.left_scales() * (1 + self.mins())
     }
 
     pub(super) fn words(&self) -> u32 {
@@ -211,8 +216,14 @@ impl Stages {
             let scale = if factor == 1.0 { scale } else { scale * factor };
             let mut stores = vec![Stmt::StoreShared(to.clone(), scale.bits())];
             if self.stage.has_min {
-                let [a, b] = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
-                stores.push(Stmt::StoreShared(to + self.stage.left_scales(), (a + b).bits()));
+                let halves = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
+                let sums = match (self.stage.scales, halves) {
+                    (1, [a, b]) => vec![a + b],
+                    (_, halves) => halves.into(),
+                };
+                for (half, sum) in (1..).zip(sums) {
+                    stores.push(Stmt::StoreShared(to + half * self.stage.left_scales(), sum.bits()));
+                }
             }
             loaded.push(Loaded { exists: exists.clone(), stores });
         }
@@ -230,9 +241,11 @@ impl Stages {
                 let to = scales + half * self.stage.column_fours();
                 stores.push(self.put(&to, each(&|block| block.scales[half as usize].clone().bits())));
             }
-            if self.stage.has_min {
-                let to = scales + (self.stage.right_mins() - self.stage.right_scales());
-                stores.push(self.put(&to, each(&|block| block.mins[0].clone().bits())));
+            for half in 0..self.stage.mins() {
+                let to =
+                    self.stage.right_mins() - self.stage.right_scales() + half * self.stage.column_fours();
+                stores
+                    .push(self.put(&(scales + to), each(&|block| block.mins[half as usize].clone().bits())));
             }
             loaded.push(Loaded { exists: exists.clone(), stores });
         }
