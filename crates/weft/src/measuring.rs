@@ -57,8 +57,7 @@ pub(crate) struct Prepared {
 }
 
 /// Opens the model of argument `name`, to measure steps of `tokens` tokens after `depth` others. Without --context, it gets
-/// as much context as they need, and for steps of prompts at least as much as a batch: programs are compiled for steps of some sizes up to
-/// that, and with less, one for steps of just these tokens would be measured, which nobody else runs.
+/// as much context as [`context_for`] says.
 ///
 /// # Errors
 /// If there is no such model, or the step does not fit into the model's limit, the context or a batch.
@@ -70,10 +69,22 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     check_step(depth, tokens, &own, &model)?;
     // A long step is measured as a whole, also where steps are shorter by default.
     let batch = own.batch.or((tokens > 1).then_some(MEASURED_BATCH));
-    let room = if tokens > 1 { batch.unwrap_or(0).max(tokens) } else { tokens };
-    let needed = depth.saturating_add(tokens);
-    let context = own.context.or(Some(depth.saturating_add(room).min(model.config.context).max(needed)));
+    let context = context_for(depth.saturating_add(tokens), tokens, &own, &model);
     Ok(Prepared { path, gguf, options: own.context(context).batch(batch) })
+}
+
+/// The context to measure with that needs so many tokens, and steps of prompts of `tokens` tokens: unless an option says it, as many as needed,
+/// and where there are prompts, at least a batch. Programs are compiled for steps of some sizes up to a batch; in less context,
+/// there is one for steps of just as many tokens, which nobody else runs.
+pub(crate) fn context_for(
+    needed: usize,
+    tokens: usize,
+    options: &EngineOptions,
+    model: &ModelGraph,
+) -> Option<usize> {
+    let batch =
+        if tokens > 1 { options.batch.unwrap_or(MEASURED_BATCH).min(model.config.context) } else { 0 };
+    options.context.or(Some(needed.max(batch)))
 }
 
 /// Runs `work` on a loaded model with a meter of its device, and shows the progress; `None` after Ctrl-C. If the speed of the

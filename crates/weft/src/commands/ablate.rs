@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
-use crate::measuring::alone;
+use crate::measuring::{alone, context_for};
 use crate::model_ref;
 use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};
@@ -91,7 +91,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let own = args.engine();
     check_room(&wanted, own.context.unwrap_or(model.config.context), &model)?;
-    let options = own.clone().context(own.context.or(Some(wanted.context()))).sequences(2);
+    let options =
+        own.clone().context(context_for(wanted.context(), wanted.prefill, &own, &model)).sequences(2);
     tell_tried(args, &changes);
     let _alone = alone(args, COMMAND.name)?;
     let (mut engine, _) = load(&path, &options)?;

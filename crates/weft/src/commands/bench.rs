@@ -15,7 +15,7 @@ use crate::args::Args;
 use crate::journal;
 use crate::load::load;
 use crate::measured::{Measured, known, meanwhile, percent};
-use crate::measuring::{alone, measure};
+use crate::measuring::{alone, context_for, measure};
 use crate::model_ref;
 use crate::out::{Out, note};
 use crate::progress::Unit;
@@ -71,12 +71,13 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = open_adapted(&path, &args.adapters())?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
-    check_room(&wanted, args, &weft_models::build(&gguf, &build)?)?;
+    let model = weft_models::build(&gguf, &build)?;
+    check_room(&wanted, args, &model)?;
     if wanted.guesses.last() > Some(&0) && own.speculate == Speculate::Off {
         // As many logits in a step as speculation takes.
         own = own.speculate(Speculate::Lookup);
     }
-    let context = own.context.or(Some(wanted.context()));
+    let context = context_for(wanted.context(), wanted.prefill, &own, &model);
     let options = own.context(context).sequences(wanted.parallel.last().copied().unwrap_or(1));
     let _alone = alone(args, COMMAND.name)?;
     let (mut engine, loaded) = load(&path, &options)?;

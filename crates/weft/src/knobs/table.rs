@@ -142,7 +142,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Number of CPU threads"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
         .help("Context size: maximum number of tokens of prompt and reply together"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate", "optimize"]).short('c').unset("as many as needed")
+    knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate", "optimize"]).short('c').unset("as many as needed, with prompts at least a batch")
         .help("Context size in tokens"),
     knob(MODEL, "context", Kind::Count(3, 1 << 20), &["perplexity", "kl"]).short('c').default("512")
         .help("Tokens per window; predictions in its second half are scored"),

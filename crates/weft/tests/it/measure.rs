@@ -25,7 +25,7 @@ fn a_model_is_measured_at_every_depth() {
         .collect();
     let expected = [r#""prefill" 5 at 0"#, r#""prefill" 5 at 7"#, r#""decode" 3 at 0"#, r#""decode" 3 at 7"#];
     assert_eq!(settings, expected);
-    assert_eq!((json["threads"].as_u64(), json["context"].as_u64()), (Some(2), Some(12)));
+    assert_eq!((json["threads"].as_u64(), json["context"].as_u64()), (Some(2), Some(512)));
     assert_eq!(json["roofs"]["read_bytes_per_second"]["samples"].as_array().unwrap().len(), 4);
 }
 
@@ -128,11 +128,11 @@ fn a_profile_agrees_with_inspect() {
 #[test]
 fn steps_of_prompts_have_room_for_a_batch() {
     let context = |args: &[&str]| {
-        let json = profile(&[&["-p", "4", "-d", "5", "--batch", "16", "--json"], args].concat()).json();
+        let json = profile(&[&["-p", "4", "--batch", "16", "--json"], args].concat()).json();
         assert_eq!(json["step"]["tokens"], 4);
         json["context"].as_u64()
     };
-    assert_eq!((context(&[]), context(&["-c", "9"])), (Some(21), Some(9)));
+    assert_eq!((context(&[]), context(&["-c", "9"]), context(&["-d", "13"])), (Some(16), Some(9), Some(17)));
 }
 
 #[test]
