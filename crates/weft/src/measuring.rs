@@ -73,9 +73,9 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     Ok(Prepared { path, gguf, options: own.context(context).batch(batch) })
 }
 
-/// The context to measure with that needs so many tokens, and steps of prompts of `tokens` tokens: unless an option says it, as many as needed,
-/// and where there are prompts, at least a batch. Programs are compiled for steps of some sizes up to a batch; in less context,
-/// there is one for steps of just as many tokens, which nobody else runs.
+/// The context for a measurement that needs `needed` tokens, with prompts of `tokens` tokens if these are several. Unless --context says it,
+/// that is as many as needed, and with prompts at least a batch: with less, the longest steps would have a program for just so many
+/// tokens, which no other command runs.
 pub(crate) fn context_for(
     needed: usize,
     tokens: usize,

@@ -41,9 +41,9 @@ pub fn of_one_matrix_or_one_per_head(device: &mut dyn Device) {
     }
 }
 
-/// Formats with one scale for 32 values, with and without minima, and one with two.
-const TYPES: [GgmlType; 5] =
-    [GgmlType::Q4_0, GgmlType::Q8_0, GgmlType::Q5_K, GgmlType::MXFP4, GgmlType::Q6_K];
+/// Formats with one scale for 32 values and with two, with and without minima.
+const TYPES: [GgmlType; 6] =
+    [GgmlType::Q4_0, GgmlType::Q8_0, GgmlType::Q5_K, GgmlType::MXFP4, GgmlType::Q6_K, GgmlType::Q2_K];
 
 /// Numbers of matrices for so many rows: half of them have the same, and some matrices have none.
 fn uneven(random: &mut Random, rows: usize, count: usize) -> Vec<i32> {

@@ -24,6 +24,16 @@ impl Factors {
         Factors { slot, values, scales, sums }
     }
 
+    /// The sums of block `b` that its minima are multiplied by: that of each half, or of both if there is one minimum.
+    pub(crate) fn sums(&self, w: &mut Writer<'_>, stem: &str, b: &Expr, mins: u32) -> Vec<Expr> {
+        let halves = (0..mins.min(1) * 2).map(|h| w.code.set(stem, self.float(&self.sums + b * 2u32 + h)));
+        let halves: Vec<Expr> = halves.collect();
+        match (mins, &halves[..]) {
+            (1, [a, b]) => vec![a + b],
+            _ => halves,
+        }
+    }
+
     /// The word at `at`.
     pub(crate) fn at(&self, at: Expr) -> Expr {
         match self.slot {

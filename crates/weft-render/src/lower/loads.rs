@@ -195,10 +195,8 @@ fn times_block<'e>(
         scale = scale * block.factor;
     }
     let scale = w.code.set("d", scale);
-    let halves: Vec<Expr> = match blocks.iter().any(|b| !b.mins.is_empty()) {
-        true => (0..2u32).map(|h| w.code.set("s", x.float(&x.sums + b * 2u32 + h))).collect(),
-        false => Vec::new(),
-    };
+    let mins = blocks.first().map_or(0, |block| block.mins.len());
+    let all = x.sums(w, "s", b, mins as u32);
     for (block, sum) in blocks.iter().zip(sums) {
         let per = QUADS / block.scales.len();
         for (g, own) in block.scales.iter().enumerate() {
@@ -208,13 +206,8 @@ fn times_block<'e>(
             let number = w.float_of_dots(dots);
             w.code.add_product(sum, number, own * &scale);
         }
-        match (&block.mins[..], &halves[..]) {
-            ([all], [a, b]) => w.code.add_product(sum, all.clone(), a + b),
-            ([one, other], [a, b]) => {
-                w.code.add_product(sum, one.clone(), a.clone());
-                w.code.add_product(sum, other.clone(), b.clone());
-            }
-            _ => {}
+        for (min, all) in block.mins.iter().zip(&all) {
+            w.code.add_product(sum, min.clone(), all.clone());
         }
     }
 }

@@ -144,7 +144,7 @@ fn multiply_all(
     let room = place.tile() * place.width();
     // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.
     let together: Vec<Vec<&Task<'_>>> = if alike(w, tasks, |tiles| {
-        (tiles.vectors(), tiles.scales(), tiles.has_min(), tiles.factor().to_bits())
+        (tiles.vectors(), tiles.scales(), tiles.mins(), tiles.factor().to_bits())
     })? {
         vec![tasks.iter().collect()]
     } else {

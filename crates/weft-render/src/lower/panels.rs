@@ -48,7 +48,7 @@ pub(crate) fn multiply_all(
     split: &Split,
     begins: impl Fn(&Task<'_>) -> u32,
 ) -> Result<Vec<u32>, Why> {
-    let layout = |tiles: &Tiles| (tiles.scales(), tiles.has_min(), tiles.unpacked_factor().to_bits());
+    let layout = |tiles: &Tiles| (tiles.scales(), tiles.mins(), tiles.unpacked_factor().to_bits());
     let together: Vec<&[Task<'_>]> =
         if alike(w, tasks, layout)? { vec![tasks] } else { tasks.chunks(1).collect() };
     w.wait();
@@ -92,7 +92,7 @@ impl Multiply {
         let share = blocks / split.reduce;
         let (rows, width) = (place.tile(), place.width());
         let most = w.pool.left(MOST_WORDS);
-        let scales = (tiles[0].scales(), tiles[0].has_min());
+        let scales = (tiles[0].scales(), tiles[0].mins());
         let of = |each: u32| Stage::new(rows, width * tasks.len() as u32, each, scales);
         let fits = |each: &u32| blocks.is_multiple_of(*each) && of(*each).words() <= most;
         let each = (1..=blocks).rev().find(fits).unwrap_or(1);
@@ -201,7 +201,7 @@ impl Multiply {
             .collect();
         let scales = w.code.set("scales", b * stage.rows + below * PANEL_ROWS + stages.scales);
         let d = w.shared_words("d", &scales, PANEL_ROWS);
-        let all: Vec<Vec<Expr>> = (1..=stage.mins())
+        let all: Vec<Vec<Expr>> = (1..=stage.mins)
             .map(|n| w.shared_words("s", &(&scales + n * stage.left_scales()), PANEL_ROWS))
             .collect();
         let right = w.code.set("right", b * (QUADS as u32 * stage.column_fours()) + beside);
@@ -219,7 +219,7 @@ impl Multiply {
                 })
                 .collect();
             let per = QUADS / scales.len();
-            let least: Vec<[Expr; 4]> = (0..stage.mins())
+            let least: Vec<[Expr; 4]> = (0..stage.mins)
                 .map(|half| {
                     let at = stage.right_mins() + half * stage.column_fours() + at;
                     w.code.four("least", panel(&right_scales + at))

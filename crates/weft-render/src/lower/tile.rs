@@ -191,9 +191,9 @@ impl Tiles {
         (COLUMNS / self.layout.group) as u32
     }
 
-    /// Whether the format has minima.
-    pub(crate) fn has_min(&self) -> bool {
-        matches!(self.layout.scales, Scales::HalfMin | Scales::SuperMin)
+    /// Minima of 32 columns: as many as scales, or none.
+    pub(crate) fn mins(&self) -> u32 {
+        if self.layout.has_min() { self.scales() } else { 0 }
     }
 
     /// What [operands](Tiles::operand) must be multiplied by: a power of two.

@@ -264,10 +264,7 @@ fn suits_matrix(kernel: &Kernel, product: &Product, along: bool) -> bool {
     };
     let m = &product.w;
     let whole = |n: usize| n.is_multiple_of(ROWS);
-    let tiles = match kernel.params[product.w.param].format {
-        Format::Ggml(ty) => ty.is_quantised() && Layout::of(ty).is_some(),
-        _ => false,
-    };
+    let tiles = matches!(kernel.params[product.w.param].format, Format::Ggml(ty) if Layout::of(ty).is_some());
     let shared = shared && whole(m.first) && whole(m.n) && (m.count == 1 || whole(m.stride));
     shared
         && tiles

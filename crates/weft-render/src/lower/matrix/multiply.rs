@@ -199,7 +199,7 @@ impl<'a> Multiply<'a> {
         let right_scale = &scales + &first * (parts * columns) + column + t * 2u32;
         let right_scale = w.code.set("right_scale", right_scale + shape.right_scales_at());
         let float = |at: Expr| Expr::Shared(at.into()).float();
-        let mins = shape.layout().has_min();
+        let mins = shape.layout().mins();
         for b in 0..round {
             let mut operands = Vec::new();
             for (n, tiles) in shape.tiles.iter().enumerate() {
@@ -219,7 +219,7 @@ impl<'a> Multiply<'a> {
                                 [0, 1].map(|j| w.code.set("scale", float(&at + (part * columns + j))))
                             })
                             .collect();
-                        let least: Vec<[Expr; 2]> = (0..if mins { parts } else { 0 })
+                        let least: Vec<[Expr; 2]> = (0..mins)
                             .map(|part| {
                                 let at = &at + (part * columns + shape.right_mins_at());
                                 [0, 1].map(|j| w.code.set("least", float(&at + j)))
@@ -240,8 +240,7 @@ impl<'a> Multiply<'a> {
                     let of_row = |w: &mut Writer<'_>, below: u32| {
                         let at = &left_scale + (b * shape.left_scales() + group * MATRIX_ROWS + below);
                         let scale = w.code.set("d", float(at.clone()));
-                        let sums = 1..if mins { 1 + parts } else { 1 };
-                        let sums = sums.map(|n| w.code.set("s", float(&at + n * shape.left_sums_at())));
+                        let sums = (1..=mins).map(|n| w.code.set("s", float(&at + n * shape.left_sums_at())));
                         (scale, sums.collect::<Vec<_>>())
                     };
                     let upper = of_row(w, 0);

@@ -187,8 +187,7 @@ impl Shape {
     }
 
     pub(crate) fn right_scales_at(&self) -> u32 {
-        let sums = if self.layout().has_min() { self.layout().scales() } else { 0 };
-        self.left_sums_at() * (1 + sums)
+        self.left_sums_at() * (1 + self.layout().mins())
     }
 
     /// From a column's scale to its minimum.
@@ -197,8 +196,8 @@ impl Shape {
     }
 
     pub(crate) fn scale_words(&self) -> u32 {
-        let both = if self.layout().has_min() { 2 } else { 1 };
-        self.right_scales_at() + both * self.right_mins_at()
+        let planes = if self.layout().mins() > 0 { 2 } else { 1 };
+        self.right_scales_at() + planes * self.right_mins_at()
     }
 
     /// Words of the scales of two stages, or of the only one.

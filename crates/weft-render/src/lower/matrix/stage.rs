@@ -201,7 +201,7 @@ impl<'a> Stages<'a> {
         let into = w.code.set("into", self.scales_of(stage));
         let ahead = w.code.set("ahead", stage * self.shape.each);
         let layout = self.shape.layout();
-        let (mut loaded, factor, mins) = (Vec::new(), layout.factor(), layout.has_min());
+        let (mut loaded, factor) = (Vec::new(), layout.factor());
         for Left { exists, x, block, to } in &self.lefts {
             let block = w.code.set("block", block + &ahead);
             let mut scale = w.code.set("kept", x.at(&x.scales + &block)).float();
@@ -209,15 +209,8 @@ impl<'a> Stages<'a> {
                 scale = scale * factor;
             }
             loaded.push(Loaded::new(exists, &into + to, scale));
-            if mins {
-                let halves = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
-                let sums = match (layout.scales(), halves) {
-                    (1, [a, b]) => vec![a + b],
-                    (_, halves) => halves.into(),
-                };
-                for (half, sum) in (1..).zip(sums) {
-                    loaded.push(Loaded::new(exists, &into + (to + half * self.shape.left_sums_at()), sum));
-                }
+            for (n, sum) in (1..).zip(x.sums(w, "kept", &block, layout.mins())) {
+                loaded.push(Loaded::new(exists, &into + (to + n * self.shape.left_sums_at()), sum));
             }
         }
         loaded

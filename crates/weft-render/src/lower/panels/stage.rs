@@ -20,19 +20,14 @@ pub(super) struct Stage {
     columns: u32,
     /// Blocks.
     each: u32,
-    /// Scales of a block of a column, one after another.
+    /// Scales and minima of a block of a column.
     pub(super) scales: u32,
-    pub(super) has_min: bool,
+    pub(super) mins: u32,
 }
 
 impl Stage {
-    pub(super) fn new(rows: u32, columns: u32, each: u32, (scales, has_min): (u32, bool)) -> Stage {
-        Stage { rows, columns, each, scales, has_min }
-    }
-
-    /// Minima of a block of a column.
-    pub(super) fn mins(&self) -> u32 {
-        if self.has_min { self.scales } else { 0 }
+    pub(super) fn new(rows: u32, columns: u32, each: u32, (scales, mins): (u32, u32)) -> Stage {
+        Stage { rows, columns, each, scales, mins }
     }
 
     /// From a row's numbers to the next row's; one more than it has, so that rows are in different banks.
@@ -61,7 +56,7 @@ impl Stage {
 
     /// All fours of its panels.
     pub(super) fn fours(&self) -> u32 {
-        self.right_mins() + self.mins() * self.each * self.column_fours()
+        self.right_mins() + self.mins * self.each * self.column_fours()
     }
 
     /// Scales of rows, which are words beside the panels, by block; and from them to the rows' sums.
@@ -70,7 +65,7 @@ impl Stage {
     }
 
     fn scale_words(&self) -> u32 {
-        self.left_scales() * (1 + self.mins())
+        self.left_scales() * (1 + self.mins)
     }
 
     pub(super) fn words(&self) -> u32 {
@@ -215,15 +210,8 @@ impl Stages {
             let scale = w.code.set("kept", x.at(&x.scales + &block)).float();
             let scale = if factor == 1.0 { scale } else { scale * factor };
             let mut stores = vec![Stmt::StoreShared(to.clone(), scale.bits())];
-            if self.stage.has_min {
-                let halves = [0u32, 1].map(|h| w.code.set("kept", x.at(&x.sums + &block * 2u32 + h)).float());
-                let sums = match (self.stage.scales, halves) {
-                    (1, [a, b]) => vec![a + b],
-                    (_, halves) => halves.into(),
-                };
-                for (half, sum) in (1..).zip(sums) {
-                    stores.push(Stmt::StoreShared(to + half * self.stage.left_scales(), sum.bits()));
-                }
+            for (n, sum) in (1..).zip(x.sums(w, "kept", &block, self.stage.mins)) {
+                stores.push(Stmt::StoreShared(to + n * self.stage.left_scales(), sum.bits()));
             }
             loaded.push(Loaded { exists: exists.clone(), stores });
         }
@@ -241,7 +229,7 @@ impl Stages {
                 let to = scales + half * self.stage.column_fours();
                 stores.push(self.put(&to, each(&|block| block.scales[half as usize].clone().bits())));
             }
-            for half in 0..self.stage.mins() {
+            for half in 0..self.stage.mins {
                 let to =
                     self.stage.right_mins() - self.stage.right_scales() + half * self.stage.column_fours();
                 stores
