@@ -38,6 +38,11 @@ pub trait Tuning {
     /// [`DeviceError::Usage`] if it cannot be written.
     fn save(&mut self) -> Result<Option<PathBuf>, DeviceError>;
 
+    /// Whether launches begin while those before them still run. Then the time of a launch by itself does not tell what a step gains.
+    fn overlaps(&self) -> bool {
+        false
+    }
+
     /// Changes the schedules of programs compiled from now on in these ways, wherever that is legal; an empty list ends it.
     fn depart(&mut self, departures: &[&'static Departure]);
 }

@@ -90,6 +90,10 @@ impl Tuning for Scheduler {
         Ok(Some(path.to_path_buf()))
     }
 
+    fn overlaps(&self) -> bool {
+        self.renderer.target().limits.dependent_launch
+    }
+
     fn depart(&mut self, departures: &[&'static Departure]) {
         self.renderer.depart(departures.iter().map(|departure| departure.name));
     }

@@ -5,6 +5,9 @@
 //! for one kernel. Apparent winners are timed again, all together, and must be faster by more than the [`MARGIN`](crate::MARGIN)
 //! beyond their confidence interval; then the interpreter checks each, as [`Verifier`] does. Only the device knows what a schedule is.
 //!
+//! Where launches overlap, the time of one by itself does not tell what a step gains: a kernel that is faster alone may leave less room
+//! for the next one to begin early. There the launches' times only propose schedules, and [whole steps](steps) decide.
+//!
 //! Steps of one token come first, and may change the order of sums; larger steps follow that order, since results must be
 //! batch-invariant. An order that several kernels share is not changed: it may gain for one and lose for another.
 
@@ -13,6 +16,7 @@ mod measure;
 mod report;
 mod search;
 mod site;
+mod steps;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +32,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::schedules::schedules_of;
 use crate::verify::{Verifier, VerifyOptions};
-use measure::Sampler;
+use measure::{Sampler, TOKENS};
 use search::{PAIRS, Search};
 use site::Site;
 
@@ -42,9 +46,6 @@ const VERIFIED: usize = 33;
 
 /// Columns of each product that are compared.
 const COLUMNS: usize = 256;
-
-/// Tokens of a reply in a sample of whole steps.
-const REPLY: usize = 4;
 
 /// Options of tuning.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,7 +63,7 @@ pub struct TuneOptions {
 impl TuneOptions {
     /// The context that the runner must have room for, in tokens.
     pub fn context(&self) -> usize {
-        self.depth.saturating_add(self.prefill.max(FEW).max(REPLY)).max(VERIFIED)
+        self.depth.saturating_add(self.prefill.max(FEW).max(TOKENS)).max(VERIFIED)
     }
 }
 
@@ -73,7 +74,7 @@ pub enum TuneProgress {
     Searching(u64, u64),
     /// Comparing kernels with the interpreter: kernels so far, of how many.
     Verifying(u64, u64),
-    /// Timing whole steps: samples so far, of at most how many.
+    /// Timing whole steps: samples or schedules so far, of at most how many.
     Measuring(u64, u64),
 }
 
@@ -188,17 +189,19 @@ impl Tuner<'_> {
         let (before, time, began) = (self.searched, self.options.time, Instant::now());
         let deadline = began + time.mul_f64(until).saturating_sub(before);
         let on = &mut *self.on;
-        let mut tell = || {
-            let searched = (before + began.elapsed()).min(time);
-            on(TuneProgress::Searching(searched.as_secs(), time.as_secs()));
-        };
-        let (base, beam) = (self.base, self.options.beam);
+        let (base, beam, now) = (self.base, self.options.beam, self.now);
+        let overlaps = schedules_of(sampler.runner)?.overlaps();
         // However slow the machine is, something is tried.
         let least = u64::from(self.rounds == 0 && !time.is_zero());
         let mut search = Search { sampler: &mut sampler, base, beam, deadline, least, rounds: 0 };
-        let found = search.run(&mut own, &mut tell).and_then(|()| {
-            self.searched += began.elapsed();
-            search.confirm(&mut own)
+        let searched = search.run(&mut own, &mut || {
+            let searched = (before + began.elapsed()).min(time);
+            on(TuneProgress::Searching(searched.as_secs(), time.as_secs()));
+        });
+        self.searched += began.elapsed();
+        let found = searched.and_then(|()| {
+            let mut tell = |done, of| on(TuneProgress::Measuring(done, of));
+            if overlaps { search.decide(&mut own, now, &mut tell) } else { search.confirm(&mut own) }
         });
         self.rounds += search.rounds;
         sampler.end();
@@ -306,7 +309,7 @@ impl Tuner<'_> {
     fn whole(&mut self) -> Result<Vec<Measured>, Error> {
         let TuneOptions { depth, prefill, .. } = *self.options;
         let at_once = self.runner().batch();
-        let phases = [(Phase::Decode, REPLY), (Phase::Prefill, prefill)];
+        let phases = [(Phase::Decode, TOKENS), (Phase::Prefill, prefill)];
         let phases: Vec<(Phase, usize)> = phases.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
         let rule = Rule::new(phases.len(), PAIRS);
         let samples = 2 * (PAIRS * phases.len()) as u64;

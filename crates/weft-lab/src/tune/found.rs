@@ -57,7 +57,7 @@ pub struct TunedKernel {
 pub struct Candidate {
     /// The schedule.
     pub schedule: String,
-    /// Seconds of a launch in each pair: with the old schedule, with this one.
+    /// Seconds of a launch in each pair, or of a whole step where launches overlap: with the old schedule, with this one.
     pub pairs: Vec<(f64, f64)>,
     /// The gain over all pairs.
     pub gain: Gain,

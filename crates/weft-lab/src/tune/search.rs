@@ -36,7 +36,7 @@ pub(super) struct Search<'a, 'e> {
 }
 
 /// A kernel, as its index among the sites, and a schedule to try for it.
-type Try = (usize, String);
+pub(super) type Try = (usize, String);
 
 /// The result of trying schedules.
 enum Taken {
@@ -99,14 +99,8 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Compiles the step with these schedules, and calls `act` with the plans. Returns `None` if the device refuses them or fails; a
-    /// lost device is an error.
-    fn beside<T>(
-        &mut self,
-        sites: &[&mut Site],
-        tries: &[Try],
-        act: &mut dyn FnMut(&mut Self, PlansId) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
+    /// Compiles the step with these schedules.
+    pub(super) fn compiled(&mut self, sites: &[&mut Site], tries: &[Try]) -> Result<PlansId, Error> {
         let tried: Vec<Scheduled> =
             tries.iter().map(|(site, schedule)| sites[*site].with(schedule)).collect();
         let tokens = self.sampler.shape.tokens;
@@ -114,8 +108,19 @@ impl Search<'_, '_> {
         schedules_of(runner)?.try_out(&tried);
         let plans = runner.add_recompiled(self.base, Some(tokens));
         schedules_of(runner)?.try_out(&[]);
-        let done = match plans {
-            Err(error) => Err(error.into()),
+        Ok(plans?)
+    }
+
+    /// Compiles the step with these schedules, and calls `act` with the plans. Returns `None` if the device refuses them or fails; a
+    /// lost device is an error.
+    pub(super) fn beside<T>(
+        &mut self,
+        sites: &[&mut Site],
+        tries: &[Try],
+        act: &mut dyn FnMut(&mut Self, PlansId) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let done = match self.compiled(sites, tries) {
+            Err(error) => Err(error),
             Ok(plans) => {
                 let done = act(self, plans);
                 self.sampler.runner.drop_plans();
@@ -217,6 +222,6 @@ impl Search<'_, '_> {
 }
 
 /// Turns times into rates, which the rule takes.
-fn rates(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
+pub(super) fn rates(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     pairs.iter().map(|(base, tried)| (1.0 / base, 1.0 / tried)).collect()
 }

@@ -13,6 +13,9 @@ use crate::samples::Samples;
 /// The smallest gain of a generation of schedules for the search to go on, as a fraction of the rate: less may be noise.
 const PROGRESS: f64 = 0.01;
 
+/// A kernel that is slower by itself than before by a larger fraction is not tried in whole steps.
+const NEAR: f64 = 0.15;
+
 /// A distinct kernel of steps of one size.
 pub(super) struct Site {
     kernel: Arc<Kernel>,
@@ -144,6 +147,12 @@ impl Site {
     pub(super) fn promising(&self) -> Option<(&str, f64)> {
         let first = self.beam.first().filter(|first| first.schedule != self.before)?;
         Some((&first.schedule, first.gain))
+    }
+
+    /// The schedules of the beam other than the old one that are not much slower by themselves, the best first.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = &str> {
+        let near = |scored: &&Scored| scored.schedule != self.before && scored.gain > -NEAR;
+        self.beam.iter().filter(near).map(|scored| scored.schedule.as_str())
     }
 
     /// The median time of the kernel's launches in a step; `None` if none ran.

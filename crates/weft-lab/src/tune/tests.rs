@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::{
-    Departure, Device, DeviceError, Forward, Order, Program, ProgramId, Span, Timing, Timings, Tuning,
+    Departure, Device, DeviceError, Forward, KernelLaunch, Order, Program, ProgramId, Span, Timing, Timings,
+    Tuning,
 };
 use weft_engine::{EngineOptions, Model};
 use weft_kern::{Access, Format, Kernel, Sizes};
@@ -55,9 +56,12 @@ struct Nature {
     /// Whether the device refuses a kernel with this schedule.
     is_refused: fn(&Kernel, Way) -> bool,
     has_clock: bool,
+    /// Nanoseconds by which a kernel with this schedule delays the next one in steps as they run; of a device whose launches overlap.
+    delays: Option<fn(&Kernel, Way) -> u64>,
 }
 
-const GOOD: Nature = Nature { is_wrong: |_, _| false, is_refused: |_, _| false, has_clock: true };
+const GOOD: Nature =
+    Nature { is_wrong: |_, _| false, is_refused: |_, _| false, has_clock: true, delays: None };
 
 /// What the device was told.
 #[derive(Default)]
@@ -139,6 +143,10 @@ impl Tuning for Fake {
         Ok(Some("here".into()))
     }
 
+    fn overlaps(&self) -> bool {
+        self.nature.delays.is_some()
+    }
+
     fn depart(&mut self, _: &[&'static Departure]) {}
 }
 
@@ -173,7 +181,11 @@ impl Forward for Fake {
     fn replay(&mut self, program: ProgramId, sizes: &Sizes) -> Result<(), DeviceError> {
         self.device.replay(program, sizes)?;
         let (program, ways) = &self.programs[&program];
-        self.log.lock().unwrap().clock += ways.iter().map(|way| way.nanoseconds()).sum::<u64>();
+        let delay = |(launch, way): (&KernelLaunch, &Way)| {
+            self.nature.delays.map_or(0, |delays| delays(&program.kernels[launch.kernel], *way))
+        };
+        let delayed: u64 = program.launches.iter().zip(ways).map(delay).sum();
+        self.log.lock().unwrap().clock += ways.iter().map(|way| way.nanoseconds()).sum::<u64>() + delayed;
         for (launch, way) in program.launches.iter().zip(ways) {
             let kernel = &program.kernels[launch.kernel];
             let written = |p: &&usize| {
@@ -307,14 +319,34 @@ fn wrong_schedules_are_caught_and_never_kept() {
 
 #[test]
 fn a_refused_schedule_costs_other_kernels_nothing() {
-    fn attends(kernel: &Kernel) -> bool {
-        kernel.parts.iter().any(|part| matches!(part.anchor, weft_kern::Anchor::Attend(_)))
-    }
     let (tuned, _) = run(Nature { is_refused: |kernel, way| attends(kernel) && way.length == 3, ..GOOD });
     let as_they_were = tuned.kernels.iter().filter(|kernel| kernel.outcome != TuneOutcome::Faster);
     // Attention, in steps of each size.
     assert!(as_they_were.clone().all(|kernel| kernel.kernel.starts_with("attend")), "{tuned:?}");
     assert_eq!(as_they_were.count(), 3);
+}
+
+fn attends(kernel: &Kernel) -> bool {
+    kernel.parts.iter().any(|part| matches!(part.anchor, weft_kern::Anchor::Attend(_)))
+}
+
+#[test]
+fn where_launches_overlap_whole_steps_decide() {
+    // By itself, attention is fastest with the shortest schedule; the kernel after it then begins late.
+    let delays = |kernel: &Kernel, way: Way| if attends(kernel) && way.length == LEAST { 50_000 } else { 0 };
+    let (tuned, log) = run(Nature { delays: Some(delays), ..GOOD });
+    let (attend, others): (Vec<&TunedKernel>, _) =
+        tuned.kernels.iter().partition(|kernel| kernel.kernel.starts_with("attend"));
+    assert_eq!((attend.len(), tuned.end), (3, TuneEnd::Kept(Some("here".into()))));
+    for (kernel, least) in
+        attend.iter().map(|kernel| (kernel, LEAST + 1)).chain(others.iter().map(|kernel| (kernel, LEAST)))
+    {
+        let best = Way::of(&kernel.best.as_ref().unwrap().schedule);
+        assert_eq!((kernel.verdict(), best.length), ("faster", least), "{kernel:?}");
+    }
+    let [saved] = &log.saved[..] else { panic!("saved {} times", log.saved.len()) };
+    let attention = saved.iter().filter(|(kernel, ..)| kernel.starts_with("attend"));
+    assert!(attention.clone().all(|(.., way)| way.length == LEAST + 1), "{saved:?}");
 }
 
 #[test]
