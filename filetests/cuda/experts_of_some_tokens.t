@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_512(
   }
 }
 
-// select_dot_64x512_q4_0: lanes 256; rows 16 width 16 reduce 16 upcast 1 matrix picked 4
+// select_dot_64x512_q4_0: lanes 256; rows 16 width 16 reduce 16 upcast 1 matrix picked 8
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_64x512_q4_0(
   __shared__ __align__(16) unsigned int pool[512];
   const unsigned int lane = threadIdx.x;
   const auto p1 = args.words[2];
-  // part 0: dot [T, 2] × 64; rows 4 width 64 reduce 16 upcast 4 matrix picked 4; rows sorted
+  // part 0: dot [T, 2] × 64; rows 8 width 64 reduce 16 upcast 4 matrix picked 8; rows sorted
   const auto own_group = blockIdx.x;
   const auto own = lane % 8u;
   const auto segment = lane / 8u;
@@ -175,11 +175,11 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_64x512_q4_0(
       }
     }
     const auto end = begin + has;
-    const auto first_tile = (begin / 4u) + matrix;
-    const auto next = (matrix == 15u ? ((rows + 3u) / 4u) + 16u : (end / 4u) + matrix + 1u);
+    const auto first_tile = (begin / 8u) + matrix;
+    const auto next = (matrix == 15u ? ((rows + 7u) / 8u) + 16u : (end / 8u) + matrix + 1u);
     for (auto t = first_tile + segment; t < next; t += 32u) {
-      const auto start_2 = begin + (t - first_tile) * 4u;
-      const auto to_2 = min(start_2 + 4u, end);
+      const auto start_2 = begin + (t - first_tile) * 8u;
+      const auto to_2 = min(start_2 + 8u, end);
       const auto at_2 = t * 3u + 320u;
       b4[at_2] = matrix;
       b4[at_2 + 1u] = start_2;
@@ -188,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_64x512_q4_0(
   }
 }
 
-// select_dot_64x512_q4_0: lanes 256; rows 16 width 16 reduce 16 upcast 1 matrix picked 4
+// select_dot_64x512_q4_0: lanes 256; rows 16 width 16 reduce 16 upcast 1 matrix picked 8
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -263,14 +263,14 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
   unsigned int* b3,
   unsigned int* b4
 ) {
-  __shared__ __align__(16) unsigned int pool[4808];
+  __shared__ __align__(16) unsigned int pool[9616];
   const unsigned int lane = threadIdx.x;
   const auto p0 = args.words[0];
   const auto p2 = args.words[4];
   const auto p3 = args.words[6];
   const auto n0 = args.words[1];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
-  // part 0: dot [T, 2] × 64; rows 4 width 64 reduce 16 upcast 4 matrix picked 4; of sorted rows
+  // part 0: dot [T, 2] × 64; rows 8 width 64 reduce 16 upcast 4 matrix picked 8; of sorted rows
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();
@@ -280,15 +280,15 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
   const auto end_row = (b4 + (tile_at))[322u];
   if (first_row < end_row) {
     const auto rows_here = end_row - first_row;
-    if (lane < 4u) {
+    if (lane < 8u) {
       pool[lane] = (b4 + (min(first_row + lane, end_row - 1u)))[256u];
     }
     __syncthreads();
-    if (lane < 4u) {
+    if (lane < 8u) {
       const auto row = pool[lane];
       const auto i = row / 2u;
       const auto i_2 = (row % 2u) % 2u;
-      pool[lane + 4u] = i * 512u;
+      pool[lane + 8u] = i * 512u;
     }
     const auto share = lane / 16u;
     const auto first_own = (lane % 16u) * 4u;
@@ -296,10 +296,8 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
     const auto own_2 = first_own + 2u;
     const auto own_3 = first_own + 3u;
     __syncthreads();
-    if (lane < 128u) {
-      copy_4(&pool[lane * 4u + 4104u], &b0[p0 + (pool[((lane * 4u) / 128u) + 4u] / 4u) + ((lane * 4u) % 128u)]);
-    }
-    const auto x = b0[p0 + (n0 / 4u) + (pool[(min(lane, 63u) / 16u) + 4u] / 32u) + (min(lane, 63u) % 16u)];
+    copy_4(&pool[lane * 4u + 8208u], &b0[p0 + (pool[((lane * 4u) / 128u) + 8u] / 4u) + ((lane * 4u) % 128u)]);
+    const auto x = b0[p0 + (n0 / 4u) + (pool[(min(lane, 127u) / 16u) + 8u] / 32u) + (min(lane, 127u) % 16u)];
     end_copies();
     const auto tile = p2 + ((number * 64u + first_own) / 16u) * 1152u;
     const auto lane_row = (number * 64u + first_own) % 16u;
@@ -311,8 +309,8 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
     const auto word = load_early(&(b2 + (tile + share * 8u + (lane_row / 2u)))[1024u]);
     const auto word_2 = load_early(&(b2 + (tile + share * 8u + (lane_row / 2u)))[1025u]);
     hold_loads();
-    if (lane < 64u) {
-      pool[lane + 4616u] = x;
+    if (lane < 128u) {
+      pool[lane + 9232u] = x;
     }
     wait_copies_0();
     __syncthreads();
@@ -333,63 +331,129 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
     auto sum_14 = 0.0f;
     auto sum_15 = 0.0f;
     auto sum_16 = 0.0f;
+    auto sum_17 = 0.0f;
+    auto sum_18 = 0.0f;
+    auto sum_19 = 0.0f;
+    auto sum_20 = 0.0f;
+    auto sum_21 = 0.0f;
+    auto sum_22 = 0.0f;
+    auto sum_23 = 0.0f;
+    auto sum_24 = 0.0f;
+    auto sum_25 = 0.0f;
+    auto sum_26 = 0.0f;
+    auto sum_27 = 0.0f;
+    auto sum_28 = 0.0f;
+    auto sum_29 = 0.0f;
+    auto sum_30 = 0.0f;
+    auto sum_31 = 0.0f;
+    auto sum_32 = 0.0f;
     const auto xw = share * 8u;
-    const auto xq = *(const uint4*)&pool[xw + 4104u];
-    const auto xq_2 = *(const uint4*)&pool[xw + 4108u];
-    const auto d = __uint_as_float(pool[share + 4616u]) * 0.0625f;
+    const auto xq = *(const uint4*)&pool[xw + 8208u];
+    const auto xq_2 = *(const uint4*)&pool[xw + 8212u];
+    const auto d = __uint_as_float(pool[share + 9232u]) * 0.0625f;
     sum = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word) * d, sum);
-    sum_5 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> 16u) * d, sum_5);
-    sum_9 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2) * d, sum_9);
-    sum_13 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> 16u) * d, sum_13);
+    sum_9 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word >> 16u) * d, sum_9);
+    sum_17 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2) * d, sum_17);
+    sum_25 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> 16u) * d, sum_25);
     const auto xw_2 = share * 8u;
-    const auto xq_3 = *(const uint4*)&pool[xw_2 + 4232u];
-    const auto xq_4 = *(const uint4*)&pool[xw_2 + 4236u];
-    const auto d_2 = __uint_as_float(pool[share + 4632u]) * 0.0625f;
+    const auto xq_3 = *(const uint4*)&pool[xw_2 + 8336u];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 8340u];
+    const auto d_2 = __uint_as_float(pool[share + 9248u]) * 0.0625f;
     sum_2 = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word) * d_2, sum_2);
-    sum_6 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word >> 16u) * d_2, sum_6);
-    sum_10 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2) * d_2, sum_10);
-    sum_14 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> 16u) * d_2, sum_14);
+    sum_10 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word >> 16u) * d_2, sum_10);
+    sum_18 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2) * d_2, sum_18);
+    sum_26 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_2 >> 16u) * d_2, sum_26);
     if (rows_here > 2u) {
       const auto xw_3 = share * 8u;
-      const auto xq_5 = *(const uint4*)&pool[xw_3 + 4360u];
-      const auto xq_6 = *(const uint4*)&pool[xw_3 + 4364u];
-      const auto d_3 = __uint_as_float(pool[share + 4648u]) * 0.0625f;
+      const auto xq_5 = *(const uint4*)&pool[xw_3 + 8464u];
+      const auto xq_6 = *(const uint4*)&pool[xw_3 + 8468u];
+      const auto d_3 = __uint_as_float(pool[share + 9264u]) * 0.0625f;
       sum_3 = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word) * d_3, sum_3);
-      sum_7 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word >> 16u) * d_3, sum_7);
-      sum_11 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_2) * d_3, sum_11);
-      sum_15 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_2 >> 16u) * d_3, sum_15);
+      sum_11 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word >> 16u) * d_3, sum_11);
+      sum_19 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_2) * d_3, sum_19);
+      sum_27 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_2 >> 16u) * d_3, sum_27);
       const auto xw_4 = share * 8u;
-      const auto xq_7 = *(const uint4*)&pool[xw_4 + 4488u];
-      const auto xq_8 = *(const uint4*)&pool[xw_4 + 4492u];
-      const auto d_4 = __uint_as_float(pool[share + 4664u]) * 0.0625f;
+      const auto xq_7 = *(const uint4*)&pool[xw_4 + 8592u];
+      const auto xq_8 = *(const uint4*)&pool[xw_4 + 8596u];
+      const auto d_4 = __uint_as_float(pool[share + 9280u]) * 0.0625f;
       sum_4 = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word) * d_4, sum_4);
-      sum_8 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word >> 16u) * d_4, sum_8);
-      sum_12 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_2) * d_4, sum_12);
-      sum_16 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_2 >> 16u) * d_4, sum_16);
+      sum_12 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word >> 16u) * d_4, sum_12);
+      sum_20 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_2) * d_4, sum_20);
+      sum_28 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_2 >> 16u) * d_4, sum_28);
     }
-    store_four(&pool[share * 256u + first_own + 8u], __float_as_uint(sum), __float_as_uint(sum_5), __float_as_uint(sum_9), __float_as_uint(sum_13));
-    store_four(&pool[share * 256u + first_own + 72u], __float_as_uint(sum_2), __float_as_uint(sum_6), __float_as_uint(sum_10), __float_as_uint(sum_14));
+    if (rows_here > 4u) {
+      const auto xw_5 = share * 8u;
+      const auto xq_9 = *(const uint4*)&pool[xw_5 + 8720u];
+      const auto xq_10 = *(const uint4*)&pool[xw_5 + 8724u];
+      const auto d_5 = __uint_as_float(pool[share + 9296u]) * 0.0625f;
+      sum_5 = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word) * d_5, sum_5);
+      sum_13 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word >> 16u) * d_5, sum_13);
+      sum_21 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_2) * d_5, sum_21);
+      sum_29 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_2 >> 16u) * d_5, sum_29);
+      const auto xw_6 = share * 8u;
+      const auto xq_11 = *(const uint4*)&pool[xw_6 + 8848u];
+      const auto xq_12 = *(const uint4*)&pool[xw_6 + 8852u];
+      const auto d_6 = __uint_as_float(pool[share + 9312u]) * 0.0625f;
+      sum_6 = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word) * d_6, sum_6);
+      sum_14 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word >> 16u) * d_6, sum_14);
+      sum_22 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_2) * d_6, sum_22);
+      sum_30 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_2 >> 16u) * d_6, sum_30);
+    }
+    if (rows_here > 6u) {
+      const auto xw_7 = share * 8u;
+      const auto xq_13 = *(const uint4*)&pool[xw_7 + 8976u];
+      const auto xq_14 = *(const uint4*)&pool[xw_7 + 8980u];
+      const auto d_7 = __uint_as_float(pool[share + 9328u]) * 0.0625f;
+      sum_7 = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word) * d_7, sum_7);
+      sum_15 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word >> 16u) * d_7, sum_15);
+      sum_23 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_2) * d_7, sum_23);
+      sum_31 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_2 >> 16u) * d_7, sum_31);
+      const auto xw_8 = share * 8u;
+      const auto xq_15 = *(const uint4*)&pool[xw_8 + 9104u];
+      const auto xq_16 = *(const uint4*)&pool[xw_8 + 9108u];
+      const auto d_8 = __uint_as_float(pool[share + 9344u]) * 0.0625f;
+      sum_8 = fmaf((float)(__dp4a((int)((w_4.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_3.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_2.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w.x & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_4.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_3.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_2.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w.x << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word) * d_8, sum_8);
+      sum_16 = fmaf((float)(__dp4a((int)((w_4.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_3.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_2.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w.y & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_4.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_3.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_2.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w.y << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word >> 16u) * d_8, sum_16);
+      sum_24 = fmaf((float)(__dp4a((int)((w_4.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_3.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_2.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w.z & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_4.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_3.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_2.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w.z << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_2) * d_8, sum_24);
+      sum_32 = fmaf((float)(__dp4a((int)((w_4.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_3.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_2.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w.w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_4.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_3.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_2.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w.w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_2 >> 16u) * d_8, sum_32);
+    }
+    store_four(&pool[share * 512u + first_own + 16u], __float_as_uint(sum), __float_as_uint(sum_9), __float_as_uint(sum_17), __float_as_uint(sum_25));
+    store_four(&pool[share * 512u + first_own + 80u], __float_as_uint(sum_2), __float_as_uint(sum_10), __float_as_uint(sum_18), __float_as_uint(sum_26));
     if (rows_here > 2u) {
-      store_four(&pool[share * 256u + first_own + 136u], __float_as_uint(sum_3), __float_as_uint(sum_7), __float_as_uint(sum_11), __float_as_uint(sum_15));
-      store_four(&pool[share * 256u + first_own + 200u], __float_as_uint(sum_4), __float_as_uint(sum_8), __float_as_uint(sum_12), __float_as_uint(sum_16));
+      store_four(&pool[share * 512u + first_own + 144u], __float_as_uint(sum_3), __float_as_uint(sum_11), __float_as_uint(sum_19), __float_as_uint(sum_27));
+      store_four(&pool[share * 512u + first_own + 208u], __float_as_uint(sum_4), __float_as_uint(sum_12), __float_as_uint(sum_20), __float_as_uint(sum_28));
+    }
+    if (rows_here > 4u) {
+      store_four(&pool[share * 512u + first_own + 272u], __float_as_uint(sum_5), __float_as_uint(sum_13), __float_as_uint(sum_21), __float_as_uint(sum_29));
+      store_four(&pool[share * 512u + first_own + 336u], __float_as_uint(sum_6), __float_as_uint(sum_14), __float_as_uint(sum_22), __float_as_uint(sum_30));
+    }
+    if (rows_here > 6u) {
+      store_four(&pool[share * 512u + first_own + 400u], __float_as_uint(sum_7), __float_as_uint(sum_15), __float_as_uint(sum_23), __float_as_uint(sum_31));
+      store_four(&pool[share * 512u + first_own + 464u], __float_as_uint(sum_8), __float_as_uint(sum_16), __float_as_uint(sum_24), __float_as_uint(sum_32));
     }
     __syncthreads();
-    if ((lane / 64u) < rows_here) {
-      auto total = __uint_as_float(pool[lane + 8u]);
-      for (auto l = 1u; l < 16u; l += 1u) {
-        total = total + __uint_as_float(pool[lane + l * 256u + 8u]);
+    for (auto time = 0u; time < 2u; time += 1u) {
+      const auto c = time * 256u + lane;
+      if ((c / 64u) < rows_here) {
+        auto total = __uint_as_float(pool[c + 16u]);
+        for (auto l = 1u; l < 16u; l += 1u) {
+          total = total + __uint_as_float(pool[c + l * 512u + 16u]);
+        }
+        pool[c + 16u] = __float_as_uint(total);
       }
-      pool[lane + 8u] = __float_as_uint(total);
     }
     __syncthreads();
-    const auto r = lane / 64u;
-    const auto own_4 = lane % 64u;
-    const auto row_2 = pool[r];
-    const auto i_3 = row_2 / 2u;
-    const auto i_4 = (row_2 % 2u) % 2u;
-    if (r < rows_here) {
-      const auto v = __uint_as_float(pool[r * 64u + own_4 + 8u]);
-      b3[p3 + (i_3 * 128u + i_4 * 64u + own_4)] = __float_as_uint(v);
+    for (auto time_2 = 0u; time_2 < 2u; time_2 += 1u) {
+      const auto c_2 = time_2 * 256u + lane;
+      const auto r = c_2 / 64u;
+      const auto own_4 = c_2 % 64u;
+      const auto row_2 = pool[r];
+      const auto i_3 = row_2 / 2u;
+      const auto i_4 = (row_2 % 2u) % 2u;
+      if (r < rows_here) {
+        const auto v = __uint_as_float(pool[r * 64u + own_4 + 16u]);
+        b3[p3 + (i_3 * 128u + i_4 * 64u + own_4)] = __float_as_uint(v);
+      }
     }
   }
 }

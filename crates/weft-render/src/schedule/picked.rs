@@ -4,7 +4,7 @@
 //! Rows are sorted as for matrix units, in smaller tiles. A lane has a part of the matrix in registers, as in steps of a few
 //! tokens, and multiplies all rows of the tile by it.
 
-use weft_kern::{Kernel, Part, Pick, Sizes};
+use weft_kern::{Kernel, Part, Pick, Product, Sizes};
 
 use crate::limits::Limits;
 use crate::schedule::Split;
@@ -12,11 +12,11 @@ use crate::schedule::heuristic::rounds;
 use crate::schedule::picks::Picks;
 use crate::schedule::registers::registers;
 
-/// Rows of a tile: an even number, since lanes multiply two at a time.
-const ROWS: u32 = 4;
-
-/// Most rows of a tile: lanes have sums for all of them.
+/// Most rows of a tile, an even number, since lanes multiply two at a time: lanes have a sum of each product for all of them.
 const MOST_ROWS: u32 = 8;
+
+/// Rows that pick a matrix on average, where matrix units gain more.
+const MANY_ROWS: usize = 4;
 
 /// The tokens of the longest step in which lanes multiply.
 const MOST_TOKENS: usize = 64;
@@ -40,14 +40,20 @@ pub(crate) fn by_lanes(
     (lanes, limits): (u32, &Limits),
     split: Split,
 ) -> Split {
-    let split_by_lanes = Split { picked: ROWS, ..split };
+    let Some(picks) = Picks::of(part) else { return split };
+    let own = picked(part, picks).count() as u32;
+    let split_by_lanes = Split { picked: MOST_ROWS / own.next_power_of_two(), ..split };
     let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
-    // With more rows than a tile has, on average, lanes gain nothing.
-    let are_few = |picks: Picks<'_>| rows * picks.terms.unwrap_or(1) <= ROWS as usize * picks.count;
     let suits = max.tokens <= MOST_TOKENS
-        && Picks::of(part).is_some_and(are_few)
+        && rows * picks.terms.unwrap_or(1) <= MANY_ROWS * picks.count
         && tile_by_lanes(kernel, part, (lanes, limits), split_by_lanes).is_some();
     if suits { split_by_lanes } else { split }
+}
+
+/// The products that rows are sorted for: weighted sums are multiplied by themselves.
+fn picked<'a>(part: &'a Part, picks: Picks<'_>) -> impl Iterator<Item = &'a Product> {
+    let sums = picks.terms.is_some();
+    part.products().iter().filter(move |product| !sums || matches!(product.w.pick, Pick::Sum(_)))
 }
 
 /// How lanes multiply tiles of sorted rows, if they do and can.
@@ -66,10 +72,7 @@ pub(crate) fn tile_by_lanes(
         return None;
     }
     let picks = Picks::of(part)?;
-    let products = part.products().iter();
-    // Weighted sums are multiplied by themselves.
-    let own = products.filter(|product| picks.terms.is_none() || matches!(product.w.pick, Pick::Sum(_)));
-    let block = own.map(|product| registers(kernel, product, limits)).max()?;
+    let block = picked(part, picks).map(|product| registers(kernel, product, limits)).max()?;
     COLUMNS.into_iter().find_map(|upcast| {
         let width = split.across(lanes) * upcast;
         let whole = (part.cols as u32).is_multiple_of(width)

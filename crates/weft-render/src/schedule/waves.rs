@@ -37,6 +37,9 @@ const FEW_WITHOUT_MATRIX: usize = 16;
 /// time of eight.
 pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
 
+/// The same with matrix units: attention of up to 32 tokens is spread over more workgroups than that of 64.
+pub const STEPS_OF_WAVES_WITH_MATRIX: [usize; 7] = [1, 2, 4, FEW_TOKENS, 16, 32, 64];
+
 /// The fewest columns of a product that a workgroup has: for the cost of plans.
 pub const LEAST_COLUMNS: u64 = TILE as u64;
 
@@ -80,6 +83,9 @@ const CHUNK: u32 = 64;
 
 /// Most sums of a lane.
 const MOST_SUMS: usize = 32;
+
+/// The same where the next launch begins early, if workgroups can have fewer rows.
+const LIGHT_SUMS: usize = 16;
 
 /// Products that have more workgroups for each multiprocessor take their columns in several passes,
 /// with so many workgroups for each.
@@ -159,6 +165,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     });
     let mut schedule = Schedule { lanes: number(lanes), parts: parts.collect() };
     widen(kernel, max, limits, &mut schedule);
+    if limits.dependent_launch {
+        lighten(kernel, max, limits, &mut schedule);
+    }
     schedule
 }
 
@@ -235,6 +244,8 @@ fn on_matrix(
         Some((count, terms)) => (rows * terms).div_ceil(count) * 5 / 4,
         None => rows,
     };
+    // Steps of few rows have the same widths, those for the most of them.
+    let few = rows <= FEW_MATRIX_ROWS && tiles < MANY_TILES * limits.processors as usize;
     // A row program that needs whole rows has all columns: then warps that are not needed for these have rows. Few rows are
     // better off in small tiles, of which there are more, unless there are enough columns.
     let whole = !part.columns_independent();
@@ -242,12 +253,13 @@ fn on_matrix(
     let most = match picks {
         _ if whole && rows <= FEW_MATRIX_ROWS => MATRIX_ROWS,
         _ if whole => MATRIX_ROWS * (warps / widest).min(MOST_MATRIX_ROWS / MATRIX_ROWS),
-        None if rows <= FEW_MATRIX_ROWS && tiles < MANY_TILES * limits.processors as usize => MATRIX_ROWS,
+        None if few => MATRIX_ROWS,
         _ => MOST_MATRIX_ROWS,
     };
     let tile = number(each.next_power_of_two()).clamp(MATRIX_ROWS, most);
     let many = match picks {
         Some((count, terms)) => count.min(rows * terms),
+        None if few => FEW_MATRIX_ROWS / MATRIX_ROWS as usize * if along { inner } else { 1 },
         None => rows.div_ceil(tile as usize) * if along { inner } else { 1 },
     };
     // Warps side by side, unless there are too few workgroups: then they share rows, and sums if there are very few.
@@ -294,7 +306,11 @@ fn on_matrix(
             break;
         }
     }
-    chosen.map(|(split, _)| split)
+    let (split, groups) = chosen?;
+    // If there is more than a wave of small tiles, larger ones read weights less often; but they should be full.
+    let large = few && !whole && picks.is_none() && rows > tile as usize * 2;
+    let rows = if large && 4 * groups > 5 * limits.processors as usize { 2 * tile } else { tile };
+    Some(Split { rows, ..split })
 }
 
 /// The split of a part whose weighted sums have been multiplied already: its workgroups do less, so that there are more of
@@ -511,6 +527,37 @@ impl Columns {
     }
 }
 
+/// Halves the rows of workgroups with more than [`SEVERAL_ROWS`] where lanes have many sums, or where few multiprocessors have a
+/// workgroup. Weights are then read more often, from the L2 cache; but the launch after it begins while this one still runs, and finds
+/// room beside smaller workgroups.
+fn lighten(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Schedule) {
+    let can = |part: &Part, split: &Split| {
+        let divides = matches!(part.anchor, Anchor::Dot(_)) && part.columns_together().is_some();
+        divides && split.rows > SEVERAL_ROWS
+    };
+    for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
+        let sums = |split: &Split| (split.rows * split.upcast) as usize * part.products().len();
+        while can(part, split) && sums(split) > LIGHT_SUMS {
+            split.rows /= 2;
+        }
+    }
+    let parts = kernel.parts.iter().zip(&schedule.parts);
+    let all: usize = parts.map(|(part, split)| groups(part, split, max)).sum();
+    if 3 * all <= 2 * limits.processors as usize {
+        for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
+            if can(part, split) {
+                split.rows /= 2;
+            }
+        }
+    }
+}
+
+/// The workgroups of a part.
+fn groups(part: &Part, split: &Split, max: &Sizes) -> usize {
+    let rows = part.rows.iter().map(|d| d.eval(max)).product::<usize>();
+    part.cols.div_ceil(split.width.max(1) as usize) * rows.div_ceil(split.rows.max(1) as usize)
+}
+
 /// The split with fewer rows for a workgroup, as long as there are not too many workgroups: a program that needs whole rows
 /// runs for one row after another. `all` are the workgroups with one row each.
 fn fewer_rows(split: Split, all: usize, limits: &Limits) -> Split {
@@ -523,12 +570,8 @@ fn fewer_rows(split: Split, all: usize, limits: &Limits) -> Split {
 
 /// Doubles widths until all workgroups of a kernel are one wave, where registers allow it.
 fn widen(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Schedule) {
-    let groups = |part: &Part, split: &Split| {
-        let rows = part.rows.iter().map(|d| d.eval(max)).product::<usize>();
-        part.cols.div_ceil(split.width.max(1) as usize) * rows.div_ceil(split.rows.max(1) as usize)
-    };
     loop {
-        let each = kernel.parts.iter().zip(&schedule.parts).map(|(part, split)| groups(part, split));
+        let each = kernel.parts.iter().zip(&schedule.parts).map(|(part, split)| groups(part, split, max));
         let each: Vec<usize> = each.collect();
         let all: usize = each.iter().sum();
         let processors = limits.processors as usize;

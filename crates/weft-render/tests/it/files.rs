@@ -1,4 +1,5 @@
-//! Runs the files of `filetests/wgsl` and `filetests/cuda`: a graph, and the text that its kernels become for a large GPU, or Apple's.
+//! Runs the files of `filetests/wgsl` and `filetests/cuda`: a graph, and the text that its kernels become for a large GPU, or Apple's;
+//! or the schedules of its kernels in steps of several sizes.
 
 use std::fmt::Write as _;
 
@@ -8,8 +9,8 @@ use crate::graphs::{root, slots};
 use crate::valid::{adapters, validate, with_chains};
 use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
-use weft_kern::Machine;
-use weft_render::{Content, Language, render};
+use weft_kern::{Machine, Plan};
+use weft_render::{Content, Language, Scheduler, Target, TunedSchedules, render};
 
 /// What separates the input from the expected output.
 const SEPARATOR: &str = "\n---\n";
@@ -19,7 +20,7 @@ fn run(input: &str) -> String {
     let words: Vec<&str> = header
         .first()
         .expect(
-            "a line `test wgsl`, `test large`, `test chain`, `test apple`, `test cooperative` or `test cuda`",
+            "a line `test wgsl`, `test large`, `test chain`, `test apple`, `test cooperative`, `test cuda` or `test schedules`",
         )
         .split_whitespace()
         .collect();
@@ -29,18 +30,25 @@ fn run(input: &str) -> String {
         ["test", "chain"] => with_chains(),
         ["test", "apple"] => adapters()[3].clone(),
         ["test", "cooperative"] => adapters()[4].clone(),
-        ["test", "cuda"] => cuda::target(),
+        ["test", "cuda" | "schedules"] => cuda::target(),
         _ => panic!("{words:?}"),
     };
-    let size = |key: &str| {
+    let sizes = |key: &str| -> Vec<usize> {
         let found = words.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
-        found.map_or(1, |n| n.parse().unwrap())
+        found.map_or(vec![1], |n| n.split(',').map(|n| n.parse().unwrap()).collect())
     };
-    let max = Sizes { tokens: size("T"), rows: size("R"), slots: size("S"), pages: size("P") };
+    let size = |key: &str| sizes(key)[0];
     let graph = weft_ir::parse(&text.join("\n")).unwrap();
     let machine = Machine { workers: size("workers") as u64, ..Machine::default() };
-    let fusion =
-        fuse_with(&graph, &Options { max, costs: CostModel::fixed(machine), ..Options::default() }).unwrap();
+    let of = |tokens| Sizes { tokens, rows: size("R"), slots: size("S"), pages: size("P") };
+    let fused = |max| {
+        fuse_with(&graph, &Options { max, costs: CostModel::fixed(machine), ..Options::default() }).unwrap()
+    };
+    if words[1] == "schedules" {
+        return sizes("T").into_iter().map(|tokens| schedules(&fused(of(tokens)).plan, &target)).collect();
+    }
+    let max = of(size("T"));
+    let fusion = fused(max);
     if target.limits.chains {
         let chain = chain_of(&fusion.plan, &max, &target);
         validate(&chain.shader, &target);
@@ -58,6 +66,18 @@ fn run(input: &str) -> String {
             }
             let _ = writeln!(out, "{}", shader.source);
         }
+    }
+    out
+}
+
+/// The schedules of a plan's kernels.
+fn schedules(plan: &Plan, target: &Target) -> String {
+    let scheduler = Scheduler::new(target.clone(), TunedSchedules::default());
+    let mut out = format!("steps of {}\n", plan.max.tokens);
+    for call in &plan.calls {
+        let kernel = &plan.kernels[call.kernel];
+        let schedule = scheduler.schedule(kernel, &plan.max).unwrap();
+        let _ = writeln!(out, "  {}\n    {}", kernel.name, schedule.replace("; ", "\n    "));
     }
     out
 }
