@@ -90,8 +90,9 @@ impl Tuning for Scheduler {
         Ok(Some(path.to_path_buf()))
     }
 
-    fn overlaps(&self) -> bool {
-        self.renderer.target().limits.dependent_launch
+    fn judged_by_steps(&self) -> bool {
+        let limits = &self.renderer.target().limits;
+        limits.dependent_launch || limits.chains
     }
 
     fn depart(&mut self, departures: &[&'static Departure]) {

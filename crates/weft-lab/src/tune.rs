@@ -5,8 +5,8 @@
 //! for one kernel. Apparent winners are timed again, all together, and must be faster by more than the [`MARGIN`](crate::MARGIN)
 //! beyond their confidence interval; then the interpreter checks each, as [`Verifier`] does. Only the device knows what a schedule is.
 //!
-//! Where launches overlap, the time of one by itself does not tell what a step gains: a kernel that is faster alone may leave less room
-//! for the next one to begin early. There the launches' times only propose schedules, and [whole steps](steps) decide.
+//! Where launches overlap or run as one, the time of one by itself does not tell what a step gains: a kernel that is faster alone may
+//! leave less room for the next one to begin early. There the launches' times only propose schedules, and [whole steps](steps) decide.
 //!
 //! Steps of one token come first, and may change the order of sums; larger steps follow that order, since results must be
 //! batch-invariant. An order that several kernels share is not changed: it may gain for one and lose for another.
@@ -190,7 +190,7 @@ impl Tuner<'_> {
         let deadline = began + time.mul_f64(until).saturating_sub(before);
         let on = &mut *self.on;
         let (base, beam, now) = (self.base, self.options.beam, self.now);
-        let overlaps = schedules_of(sampler.runner)?.overlaps();
+        let by_steps = schedules_of(sampler.runner)?.judged_by_steps();
         // However slow the machine is, something is tried.
         let least = u64::from(self.rounds == 0 && !time.is_zero());
         let mut search = Search { sampler: &mut sampler, base, beam, deadline, least, rounds: 0 };
@@ -201,7 +201,7 @@ impl Tuner<'_> {
         self.searched += began.elapsed();
         let found = searched.and_then(|()| {
             let mut tell = |done, of| on(TuneProgress::Measuring(done, of));
-            if overlaps { search.decide(&mut own, now, &mut tell) } else { search.confirm(&mut own) }
+            if by_steps { search.decide(&mut own, now, &mut tell) } else { search.confirm(&mut own) }
         });
         self.rounds += search.rounds;
         sampler.end();

@@ -1,4 +1,4 @@
-//! Whole steps decide, on devices whose launches overlap.
+//! Whole steps decide, on devices whose launches overlap or run as one.
 //!
 //! What the search found is tried in steps as they run, one kernel after another. A schedule that makes steps faster stays, and the next
 //! one is compared with steps that have it. So no kernel gains at the cost of another.
@@ -67,7 +67,7 @@ impl Search<'_, '_> {
         let mut with: Vec<Try> = kept.iter().filter(|(site, _)| *site != tried.0).cloned().collect();
         with.push(tried.clone());
         self.rounds += 1;
-        let pairs = self.beside(sites, &with, &mut |search, plans| search.steps(plans, now))?;
+        let pairs = self.beside(sites, &with, &mut |search, plans| search.steps(plans, rule, now))?;
         // The device refuses it.
         let Some(pairs) = pairs else { return Ok(false) };
         let gain = rule.gain(&rates(&pairs));
@@ -96,15 +96,21 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// The seconds of whole steps in each pair: with the base's plans, and with these.
-    fn steps(&mut self, plans: PlansId, now: Now<'_>) -> Result<Vec<(f64, f64)>, Error> {
+    /// The seconds of whole steps in each pair: with the base's plans, and with these. Ends early if the rule is sure already.
+    fn steps(&mut self, plans: PlansId, rule: &Rule, now: Now<'_>) -> Result<Vec<(f64, f64)>, Error> {
         // A warm-up that does not count.
         self.sampler.whole([self.base, plans], 0, now)?;
-        let mut pairs = Vec::with_capacity(PAIRS);
+        let mut pairs: Vec<(f64, f64)> = Vec::with_capacity(PAIRS);
         for number in 0..PAIRS {
             if number == FIRST_LOOK {
-                let ratios: Samples = pairs.iter().map(|(base, tried): &(f64, f64)| base / tried).collect();
+                let ratios: Samples = pairs.iter().map(|(base, tried)| base / tried).collect();
                 if ratios.median() - 1.0 < LEAST_GAIN {
+                    break;
+                }
+            }
+            if rule.looks().contains(&number) {
+                let gain = rule.gain(&rates(&pairs));
+                if gain.low > LEAST_GAIN || gain.high < LEAST_GAIN {
                     break;
                 }
             }

@@ -143,7 +143,7 @@ impl Tuning for Fake {
         Ok(Some("here".into()))
     }
 
-    fn overlaps(&self) -> bool {
+    fn judged_by_steps(&self) -> bool {
         self.nature.delays.is_some()
     }
 
@@ -331,7 +331,7 @@ fn attends(kernel: &Kernel) -> bool {
 }
 
 #[test]
-fn where_launches_overlap_whole_steps_decide() {
+fn whole_steps_decide_where_launches_overlap() {
     // By itself, attention is fastest with the shortest schedule; the kernel after it then begins late.
     let delays = |kernel: &Kernel, way: Way| if attends(kernel) && way.length == LEAST { 50_000 } else { 0 };
     let (tuned, log) = run(Nature { delays: Some(delays), ..GOOD });
