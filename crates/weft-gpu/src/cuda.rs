@@ -4,7 +4,7 @@
 
 use weft_device::Hardware;
 use weft_kern::Machine;
-use weft_render::{LEAST_COLUMNS, STEPS_OF_WAVES_WITH_MATRIX};
+use weft_render::{LEAST_COLUMNS, STEPS_WITH_CUDA};
 
 /// Returns the hardware of a card with so many multiprocessors, and memory of so many bytes per second. `key` identifies it
 /// with its driver, and `numbers` what its bits depend on.
@@ -31,6 +31,6 @@ pub fn cuda_hardware(key: String, numbers: String, processors: u32, bandwidth: u
         rules_keep_bits: false,
         distant: true,
         batch: Hardware::BATCH,
-        steps: &STEPS_OF_WAVES_WITH_MATRIX,
+        steps: &STEPS_WITH_CUDA,
     }
 }

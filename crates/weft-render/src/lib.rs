@@ -54,7 +54,7 @@ pub use refused::{Refused, Why};
 pub use render::{render, render_with};
 pub use schedule::order::SumOrder;
 pub use schedule::tuned::TunedSchedules;
-pub use schedule::waves::{LEAST_COLUMNS, STEPS_OF_WAVES, STEPS_OF_WAVES_WITH_MATRIX};
+pub use schedule::waves::{LEAST_COLUMNS, STEPS_OF_WAVES, STEPS_WITH_CUDA};
 pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};

@@ -105,6 +105,7 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
     let cut = !part.products().is_empty() && part.columns_independent();
     match split {
         // Tiles of lanes take memory for their rows and for shares of sums.
+        Split { picked: 8.., .. } => Some(Split { picked: split.picked / 2, ..*split }),
         Split { picked: 1.., .. } => Some(Split { picked: 0, ..*split }),
         // Rows for matrix units come in sixteens.
         Split { matrix: true, rows: ..=16, .. } if !part.products().is_empty() => {

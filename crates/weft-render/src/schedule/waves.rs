@@ -37,8 +37,8 @@ const FEW_WITHOUT_MATRIX: usize = 16;
 /// time of eight.
 pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
 
-/// The same with matrix units: attention of up to 32 tokens is spread over more workgroups than that of 64.
-pub const STEPS_OF_WAVES_WITH_MATRIX: [usize; 7] = [1, 2, 4, FEW_TOKENS, 16, 32, 64];
+/// The same through CUDA: attention of up to 32 tokens is spread over more workgroups than that of 64.
+pub const STEPS_WITH_CUDA: [usize; 7] = [1, 2, 4, FEW_TOKENS, 16, 32, 64];
 
 /// The fewest columns of a product that a workgroup has: for the cost of plans.
 pub const LEAST_COLUMNS: u64 = TILE as u64;
