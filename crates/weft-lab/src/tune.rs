@@ -32,7 +32,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::schedules::schedules_of;
 use crate::verify::{Verifier, VerifyOptions};
-use measure::{Sampler, TOKENS};
+use measure::Sampler;
 use search::{PAIRS, Search};
 use site::Site;
 
@@ -46,6 +46,9 @@ const VERIFIED: usize = 33;
 
 /// Columns of each product that are compared.
 const COLUMNS: usize = 256;
+
+/// Tokens of a reply in a sample of whole steps.
+const REPLY: usize = 4;
 
 /// Options of tuning.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,7 +66,7 @@ pub struct TuneOptions {
 impl TuneOptions {
     /// The context that the runner must have room for, in tokens.
     pub fn context(&self) -> usize {
-        self.depth.saturating_add(self.prefill.max(FEW).max(TOKENS)).max(VERIFIED)
+        self.depth.saturating_add(self.prefill.max(FEW).max(REPLY)).max(VERIFIED)
     }
 }
 
@@ -189,7 +192,7 @@ impl Tuner<'_> {
         let (before, time, began) = (self.searched, self.options.time, Instant::now());
         let deadline = began + time.mul_f64(until).saturating_sub(before);
         let on = &mut *self.on;
-        let (base, beam, now) = (self.base, self.options.beam, self.now);
+        let (base, beam) = (self.base, self.options.beam);
         let by_steps = schedules_of(sampler.runner)?.judged_by_steps();
         // However slow the machine is, something is tried.
         let least = u64::from(self.rounds == 0 && !time.is_zero());
@@ -199,13 +202,16 @@ impl Tuner<'_> {
             on(TuneProgress::Searching(searched.as_secs(), time.as_secs()));
         });
         self.searched += began.elapsed();
-        let found = searched.and_then(|()| {
-            let mut tell = |done, of| on(TuneProgress::Measuring(done, of));
-            if by_steps { search.decide(&mut own, now, &mut tell) } else { search.confirm(&mut own) }
-        });
+        let confirmed = match searched {
+            Ok(()) if !by_steps => search.confirm(&mut own).map(Some),
+            searched => searched.map(|()| None),
+        };
         self.rounds += search.rounds;
         sampler.end();
-        let found = found?;
+        let found = match confirmed? {
+            Some(found) => found,
+            None => self.decide(shape, &mut own)?,
+        };
         self.keep(&found)
     }
 
@@ -309,7 +315,7 @@ impl Tuner<'_> {
     fn whole(&mut self) -> Result<Vec<Measured>, Error> {
         let TuneOptions { depth, prefill, .. } = *self.options;
         let at_once = self.runner().batch();
-        let phases = [(Phase::Decode, TOKENS), (Phase::Prefill, prefill)];
+        let phases = [(Phase::Decode, REPLY), (Phase::Prefill, prefill)];
         let phases: Vec<(Phase, usize)> = phases.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
         let rule = Rule::new(phases.len(), PAIRS);
         let samples = 2 * (PAIRS * phases.len()) as u64;

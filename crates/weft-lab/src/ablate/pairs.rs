@@ -147,7 +147,7 @@ impl<'a> Rig<'a> {
 
     /// Measures tokens per second both ways. Every other pair begins with the change, so that a machine that slows down favours
     /// neither.
-    fn pair(
+    pub(crate) fn pair(
         &mut self,
         base: Way,
         change: Way,

@@ -5,11 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weft_engine::inspect::{Batch, PlansId, Runner, SeqId, StepShape, StepTimings};
 use weft_random::Random;
 
-use crate::ablate::Now;
 use crate::error::Error;
-
-/// Tokens of a sample of whole steps: [`TuneOptions::context`](super::TuneOptions::context) has room for them.
-pub(super) const TOKENS: usize = 4;
 
 /// Times steps of one size of a model, always after the same tokens.
 pub(super) struct Sampler<'a> {
@@ -75,36 +71,6 @@ impl<'a> Sampler<'a> {
             taken[which] = self.step(ways[which], number as u64)?;
         }
         Ok(taken)
-    }
-
-    /// Times whole steps with each of the plans in `ways`, in seconds of one step, as [`pair`](Self::pair) times launches.
-    pub(super) fn whole(
-        &mut self,
-        ways: [PlansId; 2],
-        number: usize,
-        now: Now<'_>,
-    ) -> Result<(f64, f64), Error> {
-        let mut taken = [0.0; 2];
-        for turn in 0..2 {
-            let which = (turn + number) % 2;
-            taken[which] = self.steps(ways[which], number as u64, now)?;
-        }
-        Ok(taken.into())
-    }
-
-    /// Computes steps one after another, at least as many as give [`TOKENS`], and removes their tokens again. Returns the seconds of one.
-    fn steps(&mut self, plans: PlansId, seed: u64, now: Now<'_>) -> Result<f64, Error> {
-        self.runner.use_plans(plans)?;
-        let mut random = Random::new(seed);
-        let (before, count) = (self.runner.len(self.seq), TOKENS.div_ceil(self.shape.tokens));
-        let began = now();
-        for _ in 0..count {
-            self.draw(self.shape.tokens, &mut random)?;
-            self.runner.advance(&self.batch)?;
-        }
-        let seconds = (now() - began).as_secs_f64();
-        self.runner.truncate(self.seq, before);
-        Ok(seconds / count as f64)
     }
 
     /// Computes a step and removes its tokens again. Returns the seconds of each launch.

@@ -99,45 +99,21 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Compiles the step with these schedules.
-    pub(super) fn compiled(&mut self, sites: &[&mut Site], tries: &[Try]) -> Result<PlansId, Error> {
-        let tried: Vec<Scheduled> =
-            tries.iter().map(|(site, schedule)| sites[*site].with(schedule)).collect();
-        let tokens = self.sampler.shape.tokens;
-        let runner: &mut Runner = self.sampler.runner;
-        schedules_of(runner)?.try_out(&tried);
-        let plans = runner.add_recompiled(self.base, Some(tokens));
-        schedules_of(runner)?.try_out(&[]);
-        Ok(plans?)
-    }
-
     /// Compiles the step with these schedules, and calls `act` with the plans. Returns `None` if the device refuses them or fails; a
     /// lost device is an error.
-    pub(super) fn beside<T>(
+    fn beside<T>(
         &mut self,
         sites: &[&mut Site],
         tries: &[Try],
         act: &mut dyn FnMut(&mut Self, PlansId) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        let done = match self.compiled(sites, tries) {
-            Err(error) => Err(error),
-            Ok(plans) => {
-                let done = act(self, plans);
-                self.sampler.runner.drop_plans();
-                done
-            }
-        };
-        match done {
-            Err(Error::Engine(weft_engine::Error::Device(error)))
-                if !matches!(
-                    error,
-                    DeviceError::Lost { .. } | DeviceError::Incomplete { .. } | DeviceError::InVain { .. }
-                ) =>
-            {
-                Ok(None)
-            }
-            done => done.map(Some),
-        }
+        let tokens = self.sampler.shape.tokens;
+        let plans = compiled(self.sampler.runner, self.base, tokens, &scheduled(sites, tries));
+        unless_refused(plans.and_then(|plans| {
+            let done = act(self, plans);
+            self.sampler.runner.drop_plans();
+            done
+        }))
     }
 
     /// Times the base and other plans in turns.
@@ -221,7 +197,40 @@ impl Search<'_, '_> {
     }
 }
 
+/// The kernels with the schedules to try.
+pub(super) fn scheduled(sites: &[&mut Site], tries: &[Try]) -> Vec<Scheduled> {
+    tries.iter().map(|(site, schedule)| sites[*site].with(schedule)).collect()
+}
+
+/// Compiles steps of so many tokens like those of `base`, but with these schedules.
+pub(super) fn compiled(
+    runner: &mut Runner,
+    base: PlansId,
+    tokens: usize,
+    tried: &[Scheduled],
+) -> Result<PlansId, Error> {
+    schedules_of(runner)?.try_out(tried);
+    let plans = runner.add_recompiled(base, Some(tokens));
+    schedules_of(runner)?.try_out(&[]);
+    Ok(plans?)
+}
+
+/// Returns `None` if the device refused schedules or failed with them; a lost device is an error.
+pub(super) fn unless_refused<T>(done: Result<T, Error>) -> Result<Option<T>, Error> {
+    match done {
+        Err(Error::Engine(weft_engine::Error::Device(error)))
+            if !matches!(
+                error,
+                DeviceError::Lost { .. } | DeviceError::Incomplete { .. } | DeviceError::InVain { .. }
+            ) =>
+        {
+            Ok(None)
+        }
+        done => done.map(Some),
+    }
+}
+
 /// Turns times into rates, which the rule takes.
-pub(super) fn rates(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
+fn rates(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     pairs.iter().map(|(base, tried)| (1.0 / base, 1.0 / tried)).collect()
 }

@@ -15,8 +15,8 @@ use crate::schedule::registers::registers;
 /// Most rows of a tile, an even number, since lanes multiply two at a time: lanes have a sum of each product for all of them.
 const MOST_ROWS: u32 = 8;
 
-/// Rows that pick a matrix on average, where matrix units gain more.
-const MANY_ROWS: usize = 4;
+/// Most rows that pick a matrix, on average: of more, lanes gain nothing.
+const FEW_ROWS: usize = 4;
 
 /// The tokens of the longest step in which lanes multiply.
 const MOST_TOKENS: usize = 64;
@@ -45,7 +45,7 @@ pub(crate) fn by_lanes(
     let split_by_lanes = Split { picked: MOST_ROWS / own.next_power_of_two(), ..split };
     let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
     let suits = max.tokens <= MOST_TOKENS
-        && rows * picks.terms.unwrap_or(1) <= MANY_ROWS * picks.count
+        && rows * picks.terms.unwrap_or(1) <= FEW_ROWS * picks.count
         && tile_by_lanes(kernel, part, (lanes, limits), split_by_lanes).is_some();
     if suits { split_by_lanes } else { split }
 }

@@ -24,10 +24,9 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 A schedule maps a kernel to workgroups and threads. The search tries the neighbours of each kernel's schedule, all \
 kernels at once: it compiles a step with a new schedule for every kernel, and runs it in turns with the unchanged step \
-while timing each kernel. Winners are timed again, and must be faster by more than 2 % beyond their confidence interval. Where kernels \
-overlap (CUDA) or several run as one (NVIDIA GPUs through Vulkan), these times only propose schedules: each is then tried \
-in whole steps, and kept if they are certainly faster. \
-The interpreter then checks their results, as `weft verify` does; wrong schedules are dropped and reported. Half of \
+while timing each kernel. Winners are timed again, and must be faster by more than 2 % beyond their confidence interval. \
+Where kernels overlap (CUDA) or several run as one (NVIDIA GPUs through Vulkan), these times only propose schedules: \
+each is then tried in whole steps, and kept if they are certainly faster. The interpreter then checks their results, as `weft verify` does; wrong schedules are dropped and reported. Half of \
 --seconds goes to steps of one token. Confirming and verifying come on top.
 
 The result is stored beside the packed weights, for this GPU and driver, and every command that runs or explains a model \
