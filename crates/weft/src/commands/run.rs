@@ -56,17 +56,21 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let useless = ["system", "think", "no-think", "chat-template"];
         args.refuse_with("--raw, which skips the chat template", &useless)?;
     }
-    let prompt = match prompt {
+    let (prompt, from) = match prompt {
         Prompt::Many(file) => return prompts::run(args, model, file),
-        Prompt::Text(prompt) => prompt.to_string(),
+        Prompt::Text(prompt) => (prompt.to_string(), "PROMPT".to_string()),
         Prompt::File(file) => {
-            fs::read_to_string(file).with_context(|| format!("cannot read the prompt {}", file.display()))?
+            let from = file.display().to_string();
+            (fs::read_to_string(file).with_context(|| format!("cannot read the prompt {from}"))?, from)
         }
-        Prompt::StandardInput => standard_input()?,
+        Prompt::StandardInput => (standard_input()?, "standard input".to_string()),
     };
     // The last line end belongs to the shell or the editor, not to the prompt.
     let prompt = prompt.trim_end_matches(['\r', '\n']).to_string();
-    ensure!(!prompt.trim().is_empty(), "the prompt is empty");
+    ensure!(
+        !prompt.trim().is_empty(),
+        "the prompt is empty: {from} has no text; give it as PROMPT, with --prompt-file, or on standard input"
+    );
     let path = model_ref::find(args, model)?;
     let engine = model_ref::answering(args)?;
     let context = context_for(&path, &prompt, args, &engine)?;

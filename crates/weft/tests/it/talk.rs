@@ -39,10 +39,10 @@ fn prompts_are_arguments_or_standard_input() {
     let error = weft(greedy).input(b"\xFF").run().failed(1);
     assert!(error.contains("UTF-8"), "{error}");
     let error = weft(greedy).input(" \n").run().failed(1);
-    assert!(error.contains("the prompt is empty"), "{error}");
+    assert!(error.contains("the prompt is empty: standard input has no text"), "{error}");
     for args in [&["run", ""][..], &["run", path.to_str().unwrap(), ""]] {
         let error = weft(args).run().failed(1);
-        assert!(error.contains("the prompt is empty"), "{error}");
+        assert!(error.contains("the prompt is empty: PROMPT has no text"), "{error}");
     }
 }
 
