@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_device::{BufferId, Device, Instance, Program, ProgramId, Region, link};
+use weft_device::{BufferId, Device, DeviceError, Instance, Program, ProgramId, Region, link};
 use weft_fuse::{CostModel, Fusion, Options};
 use weft_gguf::Gguf;
 use weft_ir::{Dim, Op, Sizes};
@@ -79,8 +79,53 @@ pub(crate) struct Class {
     pub(crate) plans: Vec<Arc<Plan>>,
     /// The programs of body and head, to compile parts of them.
     pub(crate) programs: [Program; 2],
+    /// The body for a short context, if that is another program.
+    pub(crate) near: Option<Near>,
     /// The layer that predicts one token more.
     pub(crate) predictor: Option<Predictor>,
+}
+
+impl Class {
+    /// The body for a step that reads so many pages, and its program.
+    pub(crate) fn body(&self, pages: usize) -> (ProgramId, &Program) {
+        match &self.near {
+            Some(near) if pages <= near.program.max.pages => (near.id, &near.program),
+            _ => (self.body, &self.programs[0]),
+        }
+    }
+
+    /// All programs of body and head.
+    pub(crate) fn all_programs(&self) -> impl Iterator<Item = &Program> {
+        self.programs.iter().chain(self.near.as_ref().map(|near| &near.program))
+    }
+
+    /// Compiles its programs again.
+    pub(crate) fn compile_again(&mut self, device: &mut dyn Device) -> Result<(), DeviceError> {
+        let [body, head] = &self.programs;
+        (self.body, self.head) = (device.compile(body)?, device.compile(head)?);
+        if let Some(near) = &mut self.near {
+            near.id = device.compile(&near.program)?;
+        }
+        Ok(())
+    }
+}
+
+/// A body for steps that read no more than some pages: the same launches as in any other step.
+#[derive(Clone, Debug)]
+pub(crate) struct Near {
+    pub(crate) id: ProgramId,
+    pub(crate) program: Program,
+}
+
+impl Near {
+    /// For a class whose program reads more pages.
+    fn new(device: &mut dyn Device, body: &Program, pages: usize) -> Result<Option<Near>, DeviceError> {
+        if body.max.tokens != 1 || pages >= body.max.pages {
+            return Ok(None);
+        }
+        let program = Program { max: Sizes { pages, ..body.max }, ..body.clone() };
+        Ok(Some(Near { id: device.compile(&program)?, program }))
+    }
 }
 
 /// The program that predicts one token more.
@@ -107,6 +152,8 @@ pub(crate) struct Planned {
     pub(crate) second: usize,
     /// The pages of layers with a sliding window, if they have pages of their own.
     pub(crate) window: Option<Window>,
+    /// The pages up to which steps of one token have a program of their own.
+    pub(crate) near: Option<usize>,
     /// The most tokens of each class.
     pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
@@ -195,7 +242,9 @@ impl Planned {
         options: &Options,
         room: &Room,
     ) -> Result<Planned, Error> {
-        Planned::new(model, mtp, options, (room.context, room.beside, room.window), room.classes())
+        let sizes = (room.context, room.beside, room.window);
+        let planned = Planned::new(model, mtp, options, sizes, room.classes())?;
+        Ok(Planned { near: room.near, ..planned })
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
@@ -227,7 +276,7 @@ impl Planned {
             planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, second, window, steps, fusions })
+        Ok(Planned { segments, sections, second, window, near: None, steps, fusions })
     }
 }
 
@@ -260,17 +309,17 @@ fn bind(
             states: states.clone(),
         });
         let instances: Vec<Instance> = instances.collect();
-        classes.push(class(device, tokens, &instances, *sections, &shared.inputs)?);
+        classes.push(class(device, (tokens, planned.near), &instances, *sections, &shared.inputs)?);
     }
     let named = segments.iter().zip(&fusions[0]).take(sections.of_model());
     let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
     Ok(Compiled { classes, segments })
 }
 
-/// Links a model's plans into body and head, and those that predict one token more.
+/// Links a model's plans into body and head, and those that predict one token more. `near` pages may be enough for a program of its own.
 pub(crate) fn class(
     device: &mut dyn Device,
-    tokens: usize,
+    (tokens, near): (usize, Option<usize>),
     instances: &[Instance],
     sections: Sections,
     inputs: &BTreeMap<String, Region>,
@@ -293,6 +342,7 @@ pub(crate) fn class(
         heads: sections.head,
         kernels: body.program.launches.len() + head.program.launches.len(),
         plans,
+        near: near.map(|pages| Near::new(device, &body.program, pages)).transpose()?.flatten(),
         programs: [body.program, head.program],
         predictor: if mtp.is_empty() { None } else { Some(predictor(device, mtp, sections, inputs)?) },
     })
@@ -363,6 +413,7 @@ mod tests {
         window: None,
         max: Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 },
         steps: Hardware::STEPS,
+        near: None,
         beside: None,
     };
 

@@ -77,7 +77,7 @@ impl Dry {
                 states: states.clone(),
             });
             let instances: Vec<Instance> = instances.collect();
-            classes.push(class(&mut device, tokens, &instances, planned.sections, &inputs)?);
+            classes.push(class(&mut device, (tokens, planned.near), &instances, planned.sections, &inputs)?);
         }
         let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
         let weight_bytes = weights.values().sum();

@@ -40,7 +40,7 @@ fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed,
 fn of_all(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<(MemoryNeed, Dry), Error> {
     let dry = Dry::new(planned, max, device.caps().packing)?;
     let programs = dry.classes.iter().flat_map(|class| {
-        class.programs.iter().chain(class.predictor.as_ref().map(|predictor| &predictor.program))
+        class.all_programs().chain(class.predictor.as_ref().map(|predictor| &predictor.program))
     });
     let weights = |id| dry.weights.get(&id).copied();
     let scratch = device.text().map(|text| programs.map(|program| text.scratch_bytes(program, &weights)));

@@ -379,7 +379,7 @@ impl Runner {
         write(&mut **device, shared, &inputs, bytes)?;
         let class = class(variants, &sizes)?;
         let timed = timings.as_deref_mut().map(|timings| (timings, 0));
-        clock::replay(&mut **device, class.body, &sizes, timed)?;
+        clock::replay(&mut **device, class.body(sizes.pages).0, &sizes, timed)?;
         if wanted.is_empty() { Ok(()) } else { self.compute_window(0, timings) }
     }
 

@@ -4,7 +4,7 @@
 
 use weft_device::Hardware;
 use weft_kern::Machine;
-use weft_render::{LEAST_COLUMNS, STEPS_WITH_CUDA};
+use weft_render::{LEAST_COLUMNS, STEPS_WITH_CUDA, near_positions};
 
 /// Returns the hardware of a card with so many multiprocessors, and memory of so many bytes per second. `key` identifies it
 /// with its driver, and `numbers` what its bits depend on.
@@ -32,5 +32,6 @@ pub fn cuda_hardware(key: String, numbers: String, processors: u32, bandwidth: u
         distant: true,
         batch: Hardware::BATCH,
         steps: &STEPS_WITH_CUDA,
+        near: Some(near_positions(processors)),
     }
 }

@@ -150,7 +150,7 @@ fn measure(
         begin = end;
     }
     let empty = runner.empty_part(tokens, 1)?;
-    let parts = blocks.iter().map(|(_, launches)| runner.part(tokens, launches.clone()));
+    let parts = blocks.iter().map(|(_, launches)| runner.part(&shape, launches.clone()));
     let parts = parts.collect::<Result<Vec<PartId>, _>>()?;
     let mut done = 0;
     for round in 0..=repeat {

@@ -52,6 +52,7 @@ pub use grid::{Chunks, Grid, Groups};
 pub use limits::{Language, Limits, MOST_CHAINED, Target};
 pub use refused::{Refused, Why};
 pub use render::{render, render_with};
+pub use schedule::attention::near_positions;
 pub use schedule::order::SumOrder;
 pub use schedule::tuned::TunedSchedules;
 pub use schedule::waves::{LEAST_COLUMNS, STEPS_OF_WAVES, STEPS_WITH_CUDA};

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use weft_device::Order;
 
 use super::Runner;
+use crate::compile::Class;
 use crate::error::Error;
 use crate::model::PAGE;
 
@@ -64,7 +65,7 @@ impl Runner {
         // In what order texts that a person gave add up is known to nobody.
         let mut texts: BTreeSet<&str> = BTreeSet::new();
         if let Some(tuning) = device.tuning() {
-            for program in variants.used().classes.iter().flat_map(|class| &class.programs) {
+            for program in variants.used().classes.iter().flat_map(Class::all_programs) {
                 for kernel in &program.kernels {
                     texts.extend(kernel.texts.iter().map(|text| text.source.as_str()));
                     let schedule = tuning.schedule(kernel, &program.max);

@@ -51,8 +51,7 @@ impl Runner {
         let compile = |device: &mut dyn Device| -> Result<(), DeviceError> {
             let wanted = |class: &&mut Class| only.is_none_or(|only| class.tokens == only);
             for class in compiled.classes.iter_mut().filter(wanted) {
-                let [body, head] = &class.programs;
-                (class.body, class.head) = (device.compile(body)?, device.compile(head)?);
+                class.compile_again(device)?;
             }
             Ok(())
         };

@@ -79,7 +79,8 @@ impl Runner {
     pub fn text(&self, shape: &StepShape, launch: usize) -> Option<Result<String, String>> {
         let text = self.device.text()?;
         let class = self.variants.used().class(shape.tokens)?;
-        let [body, head] = &class.programs;
+        let (_, body) = class.body((shape.depth + shape.tokens).div_ceil(PAGE));
+        let head = &class.programs[1];
         let (program, at) = match launch.checked_sub(body.launches.len()) {
             Some(at) => (head, at),
             None => (body, launch),
@@ -105,13 +106,14 @@ impl Runner {
         self.variants.used().class(tokens).map_or_else(Vec::new, |class| made_twice(&class.plans))
     }
 
-    /// Compiles a range of the [launches](Runner::launches) of steps of `tokens` tokens, without those of the head, to be
-    /// replayed alone.
+    /// Compiles a range of the [launches](Runner::launches) of a step, without those of the head, to be replayed alone.
     ///
     /// # Errors
     /// If the range is out of bounds, or the device has not enough memory.
-    pub fn part(&mut self, tokens: usize, launches: Range<usize>) -> Result<PartId, Error> {
-        let body = self.variants.used().class(tokens).map(|class| &class.programs[0]);
+    pub fn part(&mut self, shape: &StepShape, launches: Range<usize>) -> Result<PartId, Error> {
+        let StepShape { tokens, depth, .. } = *shape;
+        let body =
+            self.variants.used().class(tokens).map(|class| class.body((depth + tokens).div_ceil(PAGE)).1);
         let part = body.and_then(|body| Some((body, body.launches.get(launches.clone())?)));
         let (body, part) = part.ok_or_else(|| {
             DeviceError::Usage(format!("a step of {tokens} tokens does not have launches {launches:?}"))

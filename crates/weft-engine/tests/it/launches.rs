@@ -145,11 +145,11 @@ fn a_part_is_replayed_after_a_step() {
     let mut runner = runner("glm-tiny-q4_0", Switches::default());
     let launches = runner.launches(&DECODE);
     let own: Vec<usize> = (0..launches.len()).filter(|i| launches[*i].layer == Some(1)).collect();
-    let part = runner.part(1, own[0]..own[0] + own.len()).unwrap();
+    let part = runner.part(&DECODE, own[0]..own[0] + own.len()).unwrap();
     let empty = runner.empty_part(1, 3).unwrap();
     let refused = runner.replay_part(part).unwrap_err().to_string();
     assert!(refused.contains("a part of a step of 1 tokens after one of 0"), "{refused}");
-    assert!(runner.part(1, 0..launches.len() + 1).is_err());
+    assert!(runner.part(&DECODE, 0..launches.len() + 1).is_err());
 
     let seq = runner.new_sequence();
     let mut batch = Batch::new();

@@ -17,6 +17,12 @@ pub(crate) const STEP: u32 = 16;
 /// Positions of a chunk.
 const CHUNK: u32 = 64;
 
+/// The positions whose chunks can each have two workgroups of so many multiprocessors. In a longer context, where workgroups have all heads of
+/// GLM-4.7-Flash and several chunks, a token at 4096 takes 4 to 6 % longer on an H100.
+pub const fn near_positions(processors: u32) -> usize {
+    CHUNK as usize * (processors as usize / 2)
+}
+
 /// Most warps that share a score.
 const MOST_SHARES: u32 = 4;
 
