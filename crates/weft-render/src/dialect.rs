@@ -144,6 +144,11 @@ pub(crate) trait Dialect {
         format!("load_early{}(&{place})", if four { "_4" } else { "" })
     }
 
+    /// Loads four words of a slot from a place on that caches need not keep, where a language can say so.
+    fn once(&self) -> Option<fn(&str) -> String> {
+        None
+    }
+
     /// [`Stmt::Arrive`](crate::code::stmt::Stmt::Arrive), as a condition; `place` is the word.
     fn arrive(&self, place: &str, count: u32) -> String {
         format!("is_last(&{place}, {count}u)")

@@ -265,10 +265,18 @@ impl<'a> Job<'a> {
         // The kernels of long steps fill the GPU: those that begin early only take their places.
         let dependent = link.is_some() || limits.dependent_launch && max.tokens <= EARLY_TOKENS;
         let one_row = needed <= u64::from(grid.wide);
+        // Workgroups that join chunks begin early, where the chunks' own leave them places. Two on a multiprocessor take as
+        // long as one, four do not.
+        let joins = step == Step::Join
+            && dependent
+            && needed <= 2 * u64::from(limits.processors)
+            && spaces.iter().any(|(i, ..)| is_attention(&kernel.parts[*i]));
         if link.is_some() && !one_row {
             return Err((None, Why::Groups { needed, limit: grid.wide }));
         }
         w.waits = dependent;
+        let most_chunks = spaces.iter().map(|(_, _, space, ..)| space.most_chunks(max)).max();
+        w.joins_many = joins && limits.dependent_launch && most_chunks > Some(u64::from(limits.processors));
         if let Some(link) = link {
             link.taken.iter().for_each(|name| drop(w.code.fresh(name)));
             // Compilers move loads from buffers that are only read past the wait, to where their values are used. Loading weights of
@@ -335,10 +343,7 @@ impl<'a> Job<'a> {
                 return Err(fail(Why::Shared { needed, limit }));
             }
         }
-        // Workgroups that join chunks begin early, where the chunks' own leave them places. Two on a multiprocessor take as
-        // long as one, four do not.
-        let joins = step == Step::Join && spaces.iter().any(|(i, ..)| is_attention(&kernel.parts[*i]));
-        if joins && dependent && needed <= 2 * u64::from(limits.processors) {
+        if joins {
             kept = kept.max(limits.most_shared_bytes / 4 * 2 / 5);
         }
         let Writer { code, starts, counts, together, .. } = w;

@@ -159,6 +159,7 @@ static inline void __nanosleep(unsigned int) {}
 static inline void fetch(const unsigned int*) {}
 static inline unsigned int load_early(const unsigned int* from) { return *from; }
 #define load_early_4(from) (weft_quad << (from))
+#define load_once_4(from) (weft_quad << (from))
 
 // What the lanes of a warp bring to an instruction of all of them.
 extern unsigned int weft_operands[1024][6];

@@ -90,3 +90,20 @@ pub(super) fn layouts_of_cooperative_matrices(device: Option<Emulator>) {
         }
     }
 }
+
+/// A token in a long context, whose chunks are joined in large batches: 531 and 576 of them are two of these with a small one,
+/// and 577 three. The bits are those of one workgroup.
+#[test]
+fn large_batches_of_chunks() {
+    let Some(mut device) = device("large batches of chunks") else { return };
+    let mut random = Random::new(3);
+    let shape = Shape { heads: 2, kv_heads: 1, k_len: 80, v_len: 64, latent: true };
+    let order = "lanes 256; rows 2 width 64 reduce 1 upcast 1 chunk 32";
+    for chunks in [531, 576, 577] {
+        let last = 32 * chunks - 7;
+        let case = case_of(&mut random, GgmlType::F16, shape, std::slice::from_ref(&(last..last + 1)));
+        let whole = case.check_with(&mut device, &format!("{order} matrix"));
+        let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
+        assert!(whole[6] == spread[6], "other bits when {chunks} chunks are spread");
+    }
+}

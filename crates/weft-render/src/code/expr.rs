@@ -99,6 +99,9 @@ pub(crate) enum Expr {
     Part(Rc<str>, usize),
     /// A word or four words of a weight, loaded here and not later. Only a `Let` has such a value.
     Early(Rc<Expr>),
+    /// Four words of a slot that no other workgroup reads soon, so that caches need not keep them. Only a `Let` has such a
+    /// value.
+    Once(Rc<Expr>),
     Binary(Op, Rc<Expr>, Rc<Expr>),
     Call(Fun, Vec<Expr>),
     /// A call of one of the shader's own functions.
@@ -198,9 +201,8 @@ impl Expr {
     pub(crate) fn visit(&self, see: &mut impl FnMut(&Expr)) {
         see(self);
         match self {
-            Expr::Word(_, at) | Expr::Shared(at) | Expr::Summed(at) | Expr::Four(_, at) | Expr::Early(at) => {
-                at.visit(see)
-            }
+            Expr::Word(_, at) | Expr::Shared(at) | Expr::Summed(at) | Expr::Four(_, at) => at.visit(see),
+            Expr::Early(from) | Expr::Once(from) => from.visit(see),
             Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|e| e.visit(see)),
             Expr::Call(_, args) | Expr::Own(_, args) => args.iter().for_each(|e| e.visit(see)),
             _ => {}

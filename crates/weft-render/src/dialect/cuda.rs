@@ -96,6 +96,21 @@ const LOAD_EARLY_4: &str = "static __device__ __forceinline__ uint4 load_early_4
 }
 ";
 
+/// Loads four words that leave the L2 cache before others.
+const LOAD_ONCE_4: &str = "static __device__ __forceinline__ uint4 load_once_4(const unsigned int* from) {
+#if __CUDA_ARCH__ >= 800
+  unsigned long long once;
+  uint4 words;
+  asm(\"createpolicy.fractional.L2::evict_first.b64 %0, 1.0;\" : \"=l\"(once));
+  asm volatile(\"ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;\"
+    : \"=r\"(words.x), \"=r\"(words.y), \"=r\"(words.z), \"=r\"(words.w) : \"l\"(__cvta_generic_to_global(from)), \"l\"(once));
+  return words;
+#else
+  return *(const uint4*)from;
+#endif
+}
+";
+
 /// The assembler would use each value as soon as it can, with few registers and few loads in flight.
 /// It moves no load over this, and removes it.
 const HOLD_LOADS: &str = "static __device__ __forceinline__ void hold_loads() {
@@ -265,7 +280,7 @@ impl Dialect for Cuda {
         let (mut widens, mut packs, mut divides) = (false, false, false);
         let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
         let (mut fetches, mut signals, mut awaits) = (false, false, false);
-        let (mut early, mut early_4) = (false, false);
+        let (mut early, mut early_4, mut once) = (false, false, false);
         let (mut multiplies, mut multiplies_short) = (false, false);
         let (mut multiplies_halves, mut loads, mut turns) = (false, false, false);
         let (mut twos, mut fours) = (false, false);
@@ -302,6 +317,7 @@ impl Dialect for Cuda {
             widens |= matches!(e, Expr::Call(Fun::Half, _));
             packs |= matches!(e, Expr::Call(Fun::PackHalves, _));
             divides |= matches!(e, Expr::Call(Fun::Quotient, _));
+            once |= matches!(e, Expr::Once(_));
             if let Expr::Early(from) = e {
                 *(if matches!(**from, Expr::Four(..)) { &mut early_4 } else { &mut early }) = true;
             }
@@ -320,6 +336,7 @@ impl Dialect for Cuda {
             (ends, END_COPIES),
             (early, LOAD_EARLY),
             (early_4, LOAD_EARLY_4),
+            (once, LOAD_ONCE_4),
             (holds, HOLD_LOADS),
             (fetches, FETCH),
             (arrives, COUNT_ARRIVAL),
@@ -436,6 +453,10 @@ impl Dialect for Cuda {
 
     fn end_copies(&self) -> Option<String> {
         Some("end_copies();".into())
+    }
+
+    fn once(&self) -> Option<fn(&str) -> String> {
+        Some(|place| format!("load_once_4(&{place})"))
     }
 
     fn wait_copies(&self, groups: u32) -> Option<String> {

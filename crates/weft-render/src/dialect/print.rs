@@ -206,6 +206,10 @@ impl Printer<'_> {
                 Expr::Four(slot, at) => self.dialect.early(&self.place(*slot, at), true),
                 other => self.dialect.early(&self.expr(other), false),
             },
+            Expr::Once(from) => match (&**from, self.dialect.once()) {
+                (Expr::Four(slot, at), Some(once)) => once(&self.place(*slot, at)),
+                (other, _) => self.expr(other),
+            },
             Expr::Binary(op, a, b) => {
                 // Asked first: to print `a` here and again below would double the work with each term of a long sum.
                 if let (Op::Add, Expr::Call(Fun::Dot4, args)) = (*op, &**b)

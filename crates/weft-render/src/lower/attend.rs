@@ -7,6 +7,7 @@
 pub(crate) mod context;
 pub(crate) mod cooperative;
 mod join;
+mod many;
 mod matrix;
 mod members;
 mod scores;
@@ -81,7 +82,12 @@ pub(crate) fn attend(
     let context = Context::new(w, attend, token, split.chunk)?;
     if let Pass::Join { slot, at, rows } = pass {
         w.wait();
-        return join::join(w, attend, place, &context, (slot, at, rows)).map(|at| Some((at, place.width())));
+        let results = (slot, at, rows);
+        let joined = match many::fits(w, place, at) {
+            true => many::join(w, attend, place, &context, results),
+            false => join::join(w, attend, place, &context, results),
+        };
+        return joined.map(|at| Some((at, place.width())));
     }
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
     let keys = State::new(w, &attend.k, &group, (k_len, false))?;

@@ -22,8 +22,9 @@ pub(crate) struct Space {
     pub(crate) width: u32,
     /// In attention, how positions are split.
     chunks: Option<Chunks>,
-    /// Whether each chunk has its own workgroups.
+    /// Whether each chunk has its own workgroups, and whether some of these may have several, of one token.
     spread: bool,
+    several: bool,
     /// If rows are sorted by the matrix that they are multiplied by, the number of matrices.
     matrices: Option<u32>,
     /// Whether the first axis has one index in every step in which there are rows.
@@ -78,6 +79,7 @@ impl Space {
                 _ => None,
             },
             spread,
+            several: false,
             matrices: None,
             single: part.rows.first().is_none_or(|axis| axis.eval(max) == 1),
         })
@@ -94,7 +96,13 @@ impl Space {
             true => Chunks { shared_by: Some(most as u32), ..chunks },
             false => chunks,
         };
-        Space { chunks: self.chunks.map(limited), ..self }
+        let several = self.single && self.most_chunks(sizes) > most;
+        Space { chunks: self.chunks.map(limited), several, ..self }
+    }
+
+    /// The most chunks of a tile in a step of these sizes.
+    pub(crate) fn most_chunks(&self, sizes: &Sizes) -> u64 {
+        self.chunks.map_or(0, |chunks| chunks.count(sizes))
     }
 
     /// The same, with one result for each row, whatever its positions.
@@ -157,7 +165,7 @@ impl Space {
     /// The most rows of chunk results in a step of these sizes: one per head and chunk.
     pub(crate) fn chunk_rows(&self, sizes: &Sizes) -> u64 {
         let tiles = Groups { chunks: None, ..self.groups() }.count(sizes);
-        let chunks = self.chunks.map_or(0, |chunks| chunks.count(sizes));
+        let chunks = self.most_chunks(sizes);
         tiles.saturating_mul(u64::from(self.tile)).saturating_mul(chunks)
     }
 
@@ -362,6 +370,11 @@ impl Place {
     /// The most workgroups that share the chunks of a tile, if it can have several chunks.
     pub(crate) fn chunks_shared_by(&self) -> Option<u32> {
         self.space.chunks.and_then(|chunks| chunks.shared_by)
+    }
+
+    /// Whether the chunks of a token have workgroups, which may have several each.
+    pub(crate) fn has_several_chunks(&self) -> bool {
+        self.space.spread && self.space.several
     }
 
     /// The most indices of the first axis (tokens) that the rows of a tile have.

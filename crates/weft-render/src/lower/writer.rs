@@ -63,6 +63,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) waits: bool,
     /// Whether the next launch may have begun already.
     pub(crate) handed_over: bool,
+    /// Whether results of chunks are joined by few workgroups, for which there may be more than there are multiprocessors.
+    pub(crate) joins_many: bool,
     /// Whether loads are kept in flight at the cost of registers: worth it where few workgroups run at once.
     pub(crate) holds: bool,
 }
@@ -156,6 +158,7 @@ impl<'k> Writer<'k> {
             together: 0,
             waits: false,
             handed_over: false,
+            joins_many: false,
             holds: true,
         }
     }

@@ -15,10 +15,10 @@ use crate::refused::Why;
 const AHEAD: u32 = 8;
 
 /// Chunks that lanes load together, one for each lane of two warps, and the most columns that they load of each.
-const BATCH: u32 = 2 * WARP;
+pub(super) const BATCH: u32 = 2 * WARP;
 
 /// Words that are loaded at once.
-const FOUR: u32 = 4;
+pub(super) const FOUR: u32 = 4;
 
 /// The weight of an old result that stays as it is.
 pub(super) const STAYS: f32 = -1.0;
@@ -158,11 +158,7 @@ pub(super) fn join(
     (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
     let (heads, width, cols) = (place.tile(), place.width(), place.cols());
-    let fits = w.code.lanes.is_multiple_of(width / FOUR)
-        && BATCH.is_multiple_of(w.code.lanes / (width / FOUR).max(1));
-    let fours = width.is_multiple_of(FOUR) && cols.is_multiple_of(width) && at.is_multiple_of(FOUR);
-    if w.quads && w.subgroup == WARP && heads == 1 && width <= BATCH && w.code.lanes > BATCH && fours && fits
-    {
+    if fits_batches(w, place, at) {
         return batches(w, attend, place, context, (slot, at, rows));
     }
     let words = chunk_words(cols);
@@ -201,6 +197,14 @@ pub(super) fn join(
     })?;
     w.code.barrier();
     Ok(results)
+}
+
+/// Whether results that are stored from word `at` on can be joined in batches.
+pub(super) fn fits_batches(w: &Writer<'_>, place: &Place, at: u32) -> bool {
+    let (width, lanes) = (place.width(), w.code.lanes);
+    let fits = lanes.is_multiple_of(width / FOUR) && BATCH.is_multiple_of(lanes / (width / FOUR).max(1));
+    let fours = [width, at].iter().all(|n| n.is_multiple_of(FOUR)) && place.cols().is_multiple_of(width);
+    w.quads && w.subgroup == WARP && place.tile() == 1 && width <= BATCH && lanes > BATCH && fours && fits
 }
 
 /// Divides results that were joined by the sums of their weights.
