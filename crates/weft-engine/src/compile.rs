@@ -110,7 +110,7 @@ impl Class {
     }
 }
 
-/// A body for steps that read no more than some pages: the same launches as in any other step.
+/// A body for steps of one token that read no more than some pages. It has the launches of the other one.
 #[derive(Clone, Debug)]
 pub(crate) struct Near {
     pub(crate) id: ProgramId,
@@ -120,7 +120,7 @@ pub(crate) struct Near {
 impl Near {
     /// For a class whose program reads more pages.
     fn new(device: &mut dyn Device, body: &Program, pages: usize) -> Result<Option<Near>, DeviceError> {
-        if body.max.tokens != 1 || pages >= body.max.pages {
+        if body.max.tokens != 1 || pages == 0 || pages >= body.max.pages {
             return Ok(None);
         }
         let program = Program { max: Sizes { pages, ..body.max }, ..body.clone() };

@@ -72,6 +72,7 @@ impl Explained {
     /// There are several where segments that share the plan follow different ones, and so find other arguments settled.
     pub fn sources(&self, target: &Target) -> Option<Vec<Result<Vec<String>, String>>> {
         let text = target.text.as_deref()?;
+        // The default context is short, so one token has one body.
         let programs = &self.linked.classes.last()?.programs;
         let weights = |id| self.linked.weights.get(&id).copied();
         let of_call = |call: usize| {

@@ -42,6 +42,7 @@ use crate::grid::{Grid, Groups};
 use crate::limits::Limits;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::attend::cooperative;
+use crate::lower::attend::many;
 use crate::lower::attend::shares::{self, Shares};
 use crate::lower::attend::warpgroups;
 use crate::lower::dot::{Dot, Results};
@@ -276,7 +277,10 @@ impl<'a> Job<'a> {
         }
         w.waits = dependent;
         let most_chunks = spaces.iter().map(|(_, _, space, ..)| space.most_chunks(max)).max();
-        w.joins_many = joins && limits.dependent_launch && most_chunks > Some(u64::from(limits.processors));
+        w.joins_many = joins
+            && limits.dependent_launch
+            && 2 * many::MOST_BYTES <= limits.most_shared_bytes
+            && most_chunks > Some(u64::from(limits.processors));
         if let Some(link) = link {
             link.taken.iter().for_each(|name| drop(w.code.fresh(name)));
             // Compilers move loads from buffers that are only read past the wait, to where their values are used. Loading weights of

@@ -106,7 +106,8 @@ impl Runner {
         self.variants.used().class(tokens).map_or_else(Vec::new, |class| made_twice(&class.plans))
     }
 
-    /// Compiles a range of the [launches](Runner::launches) of a step, without those of the head, to be replayed alone.
+    /// Compiles a range of the [launches](Runner::launches) of a step, without those of the head, to be replayed alone, after a step of
+    /// the same shape.
     ///
     /// # Errors
     /// If the range is out of bounds, or the device has not enough memory.

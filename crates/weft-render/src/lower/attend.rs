@@ -7,7 +7,7 @@
 pub(crate) mod context;
 pub(crate) mod cooperative;
 mod join;
-mod many;
+pub(crate) mod many;
 mod matrix;
 mod members;
 mod scores;

@@ -22,9 +22,10 @@ pub(crate) struct Space {
     pub(crate) width: u32,
     /// In attention, how positions are split.
     chunks: Option<Chunks>,
-    /// Whether each chunk has its own workgroups, and whether some of these may have several, of one token.
+    /// Whether each chunk has its own workgroups.
     spread: bool,
-    several: bool,
+    /// Whether one token may have more chunks than there are multiprocessors.
+    is_long: bool,
     /// If rows are sorted by the matrix that they are multiplied by, the number of matrices.
     matrices: Option<u32>,
     /// Whether the first axis has one index in every step in which there are rows.
@@ -79,7 +80,7 @@ impl Space {
                 _ => None,
             },
             spread,
-            several: false,
+            is_long: false,
             matrices: None,
             single: part.rows.first().is_none_or(|axis| axis.eval(max) == 1),
         })
@@ -96,8 +97,8 @@ impl Space {
             true => Chunks { shared_by: Some(most as u32), ..chunks },
             false => chunks,
         };
-        let several = self.single && self.most_chunks(sizes) > most;
-        Space { chunks: self.chunks.map(limited), several, ..self }
+        let is_long = self.single && self.most_chunks(sizes) > u64::from(processors);
+        Space { chunks: self.chunks.map(limited), is_long, ..self }
     }
 
     /// The most chunks of a tile in a step of these sizes.
@@ -372,9 +373,9 @@ impl Place {
         self.space.chunks.and_then(|chunks| chunks.shared_by)
     }
 
-    /// Whether the chunks of a token have workgroups, which may have several each.
-    pub(crate) fn has_several_chunks(&self) -> bool {
-        self.space.spread && self.space.several
+    /// Whether the chunks of one token, which may be more than there are multiprocessors, have workgroups of their own.
+    pub(crate) fn is_long(&self) -> bool {
+        self.space.spread && self.space.is_long
     }
 
     /// The most indices of the first axis (tokens) that the rows of a tile have.

@@ -63,7 +63,7 @@ pub(crate) struct Writer<'k> {
     pub(crate) waits: bool,
     /// Whether the next launch may have begun already.
     pub(crate) handed_over: bool,
-    /// Whether results of chunks are joined by few workgroups, for which there may be more than there are multiprocessors.
+    /// Whether few workgroups join results, and there may be more chunks than multiprocessors.
     pub(crate) joins_many: bool,
     /// Whether loads are kept in flight at the cost of registers: worth it where few workgroups run at once.
     pub(crate) holds: bool,

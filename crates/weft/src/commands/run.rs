@@ -58,19 +58,19 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let (prompt, from) = match prompt {
         Prompt::Many(file) => return prompts::run(args, model, file),
-        Prompt::Text(prompt) => (prompt.to_string(), "PROMPT".to_string()),
+        Prompt::Text(prompt) => (prompt.to_string(), "PROMPT has no text".to_string()),
         Prompt::File(file) => {
-            let from = file.display().to_string();
-            (fs::read_to_string(file).with_context(|| format!("cannot read the prompt {from}"))?, from)
+            let (prompt, file) = (fs::read_to_string(file), file.display());
+            (prompt.with_context(|| format!("cannot read the prompt {file}"))?, format!("{file} has no text"))
         }
-        Prompt::StandardInput => (standard_input()?, "standard input".to_string()),
+        Prompt::StandardInput => {
+            let other = "give a prompt there, as PROMPT or with --prompt-file";
+            (standard_input()?, format!("standard input has no text; {other}"))
+        }
     };
     // The last line end belongs to the shell or the editor, not to the prompt.
     let prompt = prompt.trim_end_matches(['\r', '\n']).to_string();
-    ensure!(
-        !prompt.trim().is_empty(),
-        "the prompt is empty: {from} has no text; give it as PROMPT, with --prompt-file, or on standard input"
-    );
+    ensure!(!prompt.trim().is_empty(), "the prompt is empty: {from}");
     let path = model_ref::find(args, model)?;
     let engine = model_ref::answering(args)?;
     let context = context_for(&path, &prompt, args, &engine)?;

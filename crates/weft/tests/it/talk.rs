@@ -44,6 +44,10 @@ fn prompts_are_arguments_or_standard_input() {
         let error = weft(args).run().failed(1);
         assert!(error.contains("the prompt is empty: PROMPT has no text"), "{error}");
     }
+    let folder = Folder::new();
+    std::fs::write(folder.join("nothing"), " \n").unwrap();
+    let error = weft(["run", "--prompt-file", folder.join("nothing").to_str().unwrap()]).run().failed(1);
+    assert!(error.contains("nothing has no text"), "{error}");
 }
 
 #[test]

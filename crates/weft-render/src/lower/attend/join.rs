@@ -325,7 +325,7 @@ fn batches(
 }
 
 /// The largest value of a warp, and of the lanes below this one.
-fn before(w: &mut Writer<'_>, own: &Expr) -> (Expr, Expr) {
+pub(super) fn before(w: &mut Writer<'_>, own: &Expr) -> (Expr, Expr) {
     let (mut all, mut before) = (own.clone(), Expr::F32(LOWEST));
     for mask in (0..WARP.ilog2()).map(|log| 1 << log) {
         let other = w.shuffled(&all, mask);

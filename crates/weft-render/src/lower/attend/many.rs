@@ -8,7 +8,9 @@ use weft_kern::Attend;
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words, initial};
-use crate::lower::attend::join::{BATCH, FOUR, Scaled, fits_batches, head, inverse, scaled, together};
+use crate::lower::attend::join::{
+    BATCH, FOUR, Scaled, before, fits_batches, head, inverse, scaled, together,
+};
 use crate::lower::space::Place;
 use crate::lower::writer::{WARP, Writer};
 use crate::refused::Why;
@@ -16,6 +18,9 @@ use crate::refused::Why;
 /// Chunks of a batch, each of which has a lane: each batch waits for its loads, so they are few. The last ones are those of a small
 /// batch, or none.
 const LARGE: u32 = 4 * BATCH;
+
+/// Bytes of workgroup memory, at most. Two workgroups of a multiprocessor take as long as one, so both need room.
+pub(crate) const MOST_BYTES: u32 = 4 * LARGE * (BATCH + 2 * FOUR) + 1024;
 
 /// Chunks that a column's lane loads before it uses the first.
 const AHEAD: u32 = 8;
@@ -124,7 +129,7 @@ impl Row<'_> {
         let has_chunk = if batch.chunks == w.code.lanes { Expr::True } else { Expr::Lane.less(batch.chunks) };
         w.count("batch", (begin, end, batch.chunks), |w, first| {
             let loaded = self.load(w, batch, &first);
-            let [top, total, before] = [LOWEST, 0.0, LOWEST].map(|none| w.code.var("own", none));
+            let [top, total, lower] = [LOWEST, 0.0, LOWEST].map(|none| w.code.var("own", none));
             w.when(has_chunk.clone(), |w| {
                 let chunk = w.code.set("chunk", &first + Expr::Lane);
                 let from = w.code.set("put_down", self.result(chunk.clone()) + self.place.cols());
@@ -133,8 +138,8 @@ impl Row<'_> {
                 w.code.assign(&total, its_total);
                 // A chunk that does not exist gets no weight.
                 w.code.assign(&top, Expr::F32(LOWEST).unless(&chunk.less(self.chunks), its_top));
-                let (all, lower) = all_and_before(w, &top);
-                w.code.assign(&before, lower);
+                let (all, own_lower) = before(w, &top);
+                w.code.assign(&lower, own_lower);
                 w.when((Expr::Lane % WARP).equal(0u32), |w| {
                     w.code.store_shared(Expr::Lane / WARP + self.tops, all.bits());
                     Ok(())
@@ -146,7 +151,7 @@ impl Row<'_> {
                 w.code.push(Stmt::StoreFour(to, words));
             }
             w.when(has_chunk, |w| {
-                self.weigh(w, batch, [top, total, before]);
+                self.weigh(w, batch, [top, total, lower]);
                 Ok(())
             })?;
             w.code.barrier();
@@ -226,16 +231,4 @@ impl Row<'_> {
             Ok(())
         })
     }
-}
-
-/// The largest value of a warp, and of the lanes below this one.
-fn all_and_before(w: &mut Writer<'_>, own: &Expr) -> (Expr, Expr) {
-    let (mut all, mut before) = (own.clone(), Expr::F32(LOWEST));
-    for mask in (0..WARP.ilog2()).map(|log| 1 << log) {
-        let other = w.shuffled(&all, mask);
-        let upper = (Expr::Lane & mask).greater(0u32);
-        before = w.code.set("before", before.clone().unless(&upper, before.max(&other)));
-        all = w.code.set("all", all.max(other));
-    }
-    (all, before)
 }

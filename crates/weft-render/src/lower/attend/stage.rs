@@ -162,7 +162,7 @@ impl Units<'_> {
     /// 2 % (H100, 4,096 positions each).
     fn reads_alone(&self) -> bool {
         let group = self.attend.heads / self.attend.kv_heads.max(1);
-        self.place.has_several_chunks() && self.place.tile() as usize == group
+        self.place.is_long() && self.place.tile() as usize == group
     }
 
     /// The first word of the tile's row 0 of the state.
