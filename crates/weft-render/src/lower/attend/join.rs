@@ -226,6 +226,73 @@ pub(super) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)
     Ok(results)
 }
 
+/// The results of a row's chunks in a scratch slot.
+pub(super) struct Stored<'a> {
+    place: &'a Place,
+    slot: usize,
+    /// The number of chunks, the word at which the first one's result begins, and the words from one to the next.
+    chunks: Expr,
+    first: Expr,
+    words: u32,
+}
+
+impl<'a> Stored<'a> {
+    /// Those from word `at` on, which were computed for tiles of `rows` rows.
+    pub(super) fn new(
+        w: &mut Writer<'_>,
+        place: &'a Place,
+        chunks: &Expr,
+        (slot, at, rows): (usize, u32, u32),
+    ) -> Stored<'a> {
+        let words = chunk_words(place.cols());
+        let first = place.chunk_row(&Expr::U32(0), &Expr::U32(0), rows) * words + at;
+        Stored {
+            place,
+            slot,
+            chunks: chunks.clone(),
+            first: w.code.set("put_at", first),
+            words: rows * words,
+        }
+    }
+
+    /// The word at which the result of a chunk begins; one beyond the last is read as the last.
+    fn at(&self, chunk: Expr) -> Expr {
+        chunk.min(&self.chunks - 1u32) * self.words + &self.first
+    }
+
+    /// Loads the values of a batch of chunks: where they go in workgroup memory, from word `to` on, and what they are. Lanes side by
+    /// side have four columns of a chunk each.
+    pub(super) fn load(
+        &self,
+        w: &mut Writer<'_>,
+        first: &Expr,
+        chunks: u32,
+        to: u32,
+    ) -> Vec<(Expr, [Expr; 4])> {
+        let beside = self.place.width() / FOUR;
+        let at_once = w.code.lanes / beside;
+        let column = w.code.set("column", (Expr::Lane % beside) * FOUR);
+        let own = w.code.set("own_chunk", Expr::Lane / beside);
+        (0..chunks / at_once)
+            .map(|time| {
+                let chunk = w.code.set("chunk", &own + time * at_once);
+                let from = self.at(first + &chunk) + &self.place.column + &column;
+                let words = w.code.four("values", Expr::Four(Some(self.slot), from.into()));
+                (chunk * (self.place.width() + FOUR) + &column + to, words)
+            })
+            .collect()
+    }
+
+    /// Loads a chunk's sum of weights and its largest score. A chunk that does not exist gets no weight.
+    pub(super) fn weights(&self, w: &mut Writer<'_>, chunk: Expr) -> (Expr, Expr) {
+        let chunk = w.code.set("chunk", chunk);
+        let from = w.code.set("put_down", self.at(chunk.clone()) + self.place.cols());
+        let [total, top] =
+            [0, 1].map(|i| w.code.set("put_down", Expr::Word(self.slot, (&from + i).into()).float()));
+        (total, Expr::F32(LOWEST).unless(&chunk.less(&self.chunks), top))
+    }
+}
+
 /// The same for one row, many chunks at a time: all lanes load values, two warps compute the weights of one chunk each lane,
 /// and then each column has a lane that adds up, and adds up the sum of weights beside.
 fn batches(
@@ -235,8 +302,8 @@ fn batches(
     context: &Context,
     (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
-    let (width, cols, lanes) = (place.width(), place.cols(), w.code.lanes);
-    let (words, stride) = (chunk_words(cols), width + FOUR);
+    let width = place.width();
+    let stride = width + FOUR;
     // For each chunk: the weights of the old and the new result, and its sum of weights.
     let (values, weights) = (w.pool.room(BATCH * stride), w.pool.room(BATCH * FOUR));
     let results = w.pool.room(width);
@@ -244,33 +311,15 @@ fn batches(
     let (first_top, first_total) = initial(w, attend, |w| head(w, place, &0u32.into()))?;
     let [sum, total] = [0.0, first_total].map(|first| w.code.var("sum", first));
     let carried = w.code.var("carried", first_top);
-    let first_chunk = place.chunk_row(&Expr::U32(0), &Expr::U32(0), rows) * words + at;
-    let first_chunk = w.code.set("put_at", first_chunk);
-    let result = |chunk: Expr| chunk.min(&chunks - 1u32) * (rows * words) + &first_chunk;
-    // Lanes side by side have four columns of a chunk each.
-    let beside = width / FOUR;
-    let at_once = lanes / beside;
+    let stored = Stored::new(w, place, &chunks, (slot, at, rows));
     w.count("batch", (0u32.into(), chunks.clone(), BATCH), |w, first| {
-        let column = w.code.set("column", (Expr::Lane % beside) * FOUR);
-        let own = w.code.set("own_chunk", Expr::Lane / beside);
-        let loaded: Vec<_> = (0..BATCH / at_once)
-            .map(|time| {
-                let chunk = w.code.set("chunk", &own + time * at_once);
-                let from = result(&first + &chunk) + &place.column + &column;
-                let words = w.code.four("values", Expr::Four(Some(slot), from.into()));
-                (chunk * stride + &column + values, words)
-            })
-            .collect();
+        let loaded = stored.load(w, &first, BATCH, values);
         let four = [(); FOUR as usize - 1].map(|()| w.code.var("weight", 0u32));
         w.when(Expr::Lane.less(BATCH), |w| {
             // The chunk of this lane, and that of the lane beside in the other warp.
             let [(own_weights, own_top), (_, other_top)] = [Expr::Lane, Expr::Lane ^ WARP].map(|lane| {
-                let chunk = w.code.set("chunk", &first + lane);
-                let from = w.code.set("put_down", result(chunk.clone()) + cols);
-                let two =
-                    [0, 1].map(|i| w.code.set("put_down", Expr::Word(slot, (&from + i).into()).float()));
-                let [weights, top] = two;
-                (weights, w.code.set("its_top", Expr::F32(LOWEST).unless(&chunk.less(&chunks), top)))
+                let (weights, top) = stored.weights(w, &first + lane);
+                (weights, w.code.set("its_top", top))
             });
             // The largest score of the chunks before this one: those of this warp in a butterfly, and all of the first warp's.
             let (own_all, before) = before(w, &own_top);

@@ -7,9 +7,9 @@ use weft_kern::Attend;
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
-use crate::lower::attend::context::{Context, LOWEST, chunk_words, initial};
+use crate::lower::attend::context::{Context, LOWEST, initial};
 use crate::lower::attend::join::{
-    BATCH, FOUR, Scaled, before, fits_batches, head, inverse, scaled, together,
+    BATCH, FOUR, Scaled, Stored, before, fits_batches, head, inverse, scaled, together,
 };
 use crate::lower::space::Place;
 use crate::lower::writer::{WARP, Writer};
@@ -25,48 +25,28 @@ pub(crate) const MOST_BYTES: u32 = 4 * LARGE * (BATCH + 2 * FOUR) + 1024;
 /// Chunks that a column's lane loads before it uses the first.
 const AHEAD: u32 = 8;
 
-/// The shape of batches.
+/// The sizes of batches.
 #[derive(Clone, Copy)]
 struct Batch {
     chunks: u32,
-    /// Lanes that load four columns each of a chunk, and chunks that all lanes load at once.
-    beside: u32,
-    at_once: u32,
     /// Chunks that a column's lane loads before it uses the first.
     ahead: u32,
-}
-
-impl Batch {
-    /// A large batch.
-    fn large(w: &Writer<'_>, place: &Place) -> Batch {
-        let beside = (place.width() / FOUR).max(1);
-        Batch { chunks: LARGE, beside, at_once: w.code.lanes / beside, ahead: 2 * AHEAD }
-    }
-
-    fn small(self) -> Batch {
-        Batch { chunks: BATCH, ahead: AHEAD, ..self }
-    }
 }
 
 /// Whether there may be many chunks, and a workgroup that can join small batches of results, stored from word `at` on, has the lanes
 /// for large ones.
 pub(super) fn fits(w: &Writer<'_>, place: &Place, at: u32) -> bool {
-    let batch = Batch::large(w, place);
     w.joins_many
         && fits_batches(w, place, at)
         && LARGE <= w.code.lanes
-        && LARGE.is_multiple_of(batch.at_once)
         && place.width() + WARP <= w.code.lanes
 }
 
 /// What is known of a row while its chunks are joined.
 struct Row<'a> {
     place: &'a Place,
-    slot: usize,
-    /// The number of its chunks, the word at which the first one's result begins, and the words from one to the next.
+    stored: Stored<'a>,
     chunks: &'a Expr,
-    first: &'a Expr,
-    words: u32,
     /// The largest score so far, and the sums of a column's values and of weights.
     carried: Expr,
     sum: Expr,
@@ -86,22 +66,19 @@ pub(super) fn join(
     context: &Context,
     (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
-    let (width, words) = (place.width(), chunk_words(place.cols()));
-    let large = Batch::large(w, place);
+    let width = place.width();
     let (values, weights) = (w.pool.room(LARGE * (width + FOUR)), w.pool.room(LARGE * FOUR));
     let (tops, results) = (w.pool.room(LARGE / WARP), w.pool.room(width + 1));
     let chunks = &context.chunks(w);
     let (first_top, first_total) = initial(w, attend, |w| head(w, place, &0u32.into()))?;
     let [sum, total] = [0.0, first_total].map(|first| w.code.var("sum", first));
     let carried = w.code.var("carried", first_top);
-    let first = place.chunk_row(&Expr::U32(0), &Expr::U32(0), rows) * words + at;
-    let first = &w.code.set("put_at", first);
-    let words = rows * words;
-    let row = Row { place, slot, chunks, first, words, carried, sum, total, values, weights, tops };
+    let stored = Stored::new(w, place, chunks, (slot, at, rows));
+    let row = Row { place, stored, chunks, carried, sum, total, values, weights, tops };
     let end = w.code.set("many", chunks.clone().max(BATCH) - BATCH);
-    row.add(w, large, (0u32.into(), end.clone()))?;
+    row.add(w, Batch { chunks: LARGE, ahead: 2 * AHEAD }, (0u32.into(), end.clone()))?;
     let rest = w.code.set("rest", (end + (LARGE - 1)) / LARGE * LARGE);
-    row.add(w, large.small(), (rest, chunks.clone()))?;
+    row.add(w, Batch { chunks: BATCH, ahead: AHEAD }, (rest, chunks.clone()))?;
     let Row { sum, total, .. } = row;
     w.when(Expr::Lane.equal(width), |w| {
         w.code.store_shared((results + width).into(), total.bits());
@@ -119,25 +96,16 @@ pub(super) fn join(
 }
 
 impl Row<'_> {
-    /// The word at which the result of a chunk begins; one beyond the last is read as the last.
-    fn result(&self, chunk: Expr) -> Expr {
-        chunk.min(self.chunks - 1u32) * self.words + self.first
-    }
-
     /// Adds batches of chunks that begin from one chunk on, and before another.
     fn add(&self, w: &mut Writer<'_>, batch: Batch, (begin, end): (Expr, Expr)) -> Result<(), Why> {
         let has_chunk = if batch.chunks == w.code.lanes { Expr::True } else { Expr::Lane.less(batch.chunks) };
         w.count("batch", (begin, end, batch.chunks), |w, first| {
-            let loaded = self.load(w, batch, &first);
+            let loaded = self.stored.load(w, &first, batch.chunks, self.values);
             let [top, total, lower] = [LOWEST, 0.0, LOWEST].map(|none| w.code.var("own", none));
             w.when(has_chunk.clone(), |w| {
-                let chunk = w.code.set("chunk", &first + Expr::Lane);
-                let from = w.code.set("put_down", self.result(chunk.clone()) + self.place.cols());
-                let [its_total, its_top] =
-                    [0, 1].map(|i| w.code.set("put_down", Expr::Word(self.slot, (&from + i).into()).float()));
+                let (its_total, its_top) = self.stored.weights(w, &first + Expr::Lane);
                 w.code.assign(&total, its_total);
-                // A chunk that does not exist gets no weight.
-                w.code.assign(&top, Expr::F32(LOWEST).unless(&chunk.less(self.chunks), its_top));
+                w.code.assign(&top, its_top);
                 let (all, own_lower) = before(w, &top);
                 w.code.assign(&lower, own_lower);
                 w.when((Expr::Lane % WARP).equal(0u32), |w| {
@@ -158,20 +126,6 @@ impl Row<'_> {
             let here = w.code.set("here", (self.chunks - &first).min(batch.chunks));
             self.add_up(w, batch, &here)
         })
-    }
-
-    /// Loads the values of a batch: where they go, and what they are. Lanes side by side have four columns of a chunk each.
-    fn load(&self, w: &mut Writer<'_>, batch: Batch, first: &Expr) -> Vec<(Expr, [Expr; 4])> {
-        let column = w.code.set("column", (Expr::Lane % batch.beside) * FOUR);
-        let own = w.code.set("own_chunk", Expr::Lane / batch.beside);
-        (0..batch.chunks / batch.at_once)
-            .map(|time| {
-                let chunk = w.code.set("chunk", &own + time * batch.at_once);
-                let from = self.result(first + &chunk) + &self.place.column + &column;
-                let to = chunk * (self.place.width() + FOUR) + &column + self.values;
-                (to, w.code.four("values", Expr::Four(Some(self.slot), from.into())))
-            })
-            .collect()
     }
 
     /// Stores the weights of the lane's chunk and of all before it, relative to the largest score.
