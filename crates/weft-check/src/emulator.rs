@@ -180,7 +180,7 @@ impl Emulator {
     pub fn with_cooperative_matrices(self) -> Emulator {
         let usual = Limits::of_cuda((7, 5), PROCESSORS);
         let limits =
-            Limits { cooperative: true, panels: true, panels_ahead: true, matrix_halves: false, ..usual };
+            Limits { cooperative: true, cooperative_bytes: true, panels: true, panels_ahead: true, matrix_halves: false, ..usual };
         let target = Target { language: Language::Cuda, limits };
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }

@@ -152,6 +152,7 @@ fn shader(
         // Nothing proves that it waits where it must.
         dependent: false,
         hands_over: false,
+        multiplies_bytes: false,
         own_architecture: *own_architecture,
         sizes_read: [true; 4],
         memory: Memory::default(),

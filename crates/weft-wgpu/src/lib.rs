@@ -48,6 +48,7 @@ mod pipeline_cache;
 mod pipelines;
 mod replay;
 mod segments;
+mod spirv;
 
 pub use adapter::{Adapter, adapters};
 pub use backend::GpuBackend;

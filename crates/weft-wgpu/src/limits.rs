@@ -4,7 +4,7 @@ use weft_device::DeviceKind;
 use weft_render::Limits;
 use wgpu::{AdapterInfo, Backend, DeviceType, Features};
 
-use crate::features::COOPERATIVE;
+use crate::features::{BYTES, COOPERATIVE};
 
 /// Lanes of a subgroup of every Apple GPU.
 const APPLE_LANES: u32 = 32;
@@ -53,6 +53,10 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         // Not measured on others.
         chains: info.vendor == NVIDIA && can_chain(info, features),
         cooperative: info.backend == Backend::Vulkan && features.contains(COOPERATIVE),
+        // wgpu tells of no matrices of bytes; all of NVIDIA's GPUs that have others have them.
+        cooperative_bytes: info.backend == Backend::Vulkan
+            && info.vendor == NVIDIA
+            && features.contains(COOPERATIVE | BYTES),
         ..Limits::webgpu()
     };
     // Measured on an NVIDIA H200, not on integrated GPUs.

@@ -12,6 +12,7 @@ use crate::adapter::Adapter;
 use crate::context::Context;
 use crate::given;
 use crate::pipeline_cache::CacheFile;
+use crate::spirv;
 
 /// A compiled shader.
 #[derive(Clone, Debug)]
@@ -88,7 +89,7 @@ fn build(
     shader: &Shader,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Pipeline, DeviceError> {
-    let Shader { name, source, entry, slots, given, .. } = shader;
+    let Shader { name, source, entry, slots, given, multiplies_bytes, .. } = shader;
     let device = &context.device;
     let described =
         wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
@@ -100,6 +101,7 @@ fn build(
     };
     let module = match given {
         Some(place) => given::module(context, shader, place)?,
+        None if *multiplies_bytes => of_bytes(context, shader)?,
         None => context.checked(&format!("the kernel `{name}`"), 0, || {
             // SAFETY: this leaves out wgpu's checks of indices, loops and divisions. All shaders that nobody gave come
             // from the renderer. It never divides by 0; its loops are bounded by the kernel's constants
@@ -136,6 +138,29 @@ fn build(
         }
         (built, _) => built,
     }
+}
+
+/// The module of a text whose cooperative matrices are of bytes.
+fn of_bytes(context: &Context, shader: &Shader) -> Result<wgpu::ShaderModule, DeviceError> {
+    let Shader { name, source, entry, .. } = shader;
+    let what = format!("the kernel `{name}`");
+    let words = spirv::compile(source, entry).map_err(|why| context.refused(&what, &why))?;
+    let described = wgpu::ShaderModuleDescriptorPassthrough {
+        label: Some(name),
+        entry_points: vec![wgpu::PassthroughShaderEntryPoint {
+            name: entry.into(),
+            workgroup_size: (shader.lanes, 1, 1),
+        }]
+        .into(),
+        spirv: Some(words.into()),
+        ..Default::default()
+    };
+    context.checked(&what, 0, || {
+        // SAFETY: the words are naga's, of a text of the renderer's, which says nothing but what other texts say that are compiled
+        // without checks; but for matrices of bytes, whose operations name the same places of the pool as the text does, within its
+        // words. Its bindings are those that the layout has.
+        unsafe { context.device.create_shader_module_passthrough(described) }
+    })
 }
 
 /// The layout of the bindings: `args`, `sizes`, and then the slots.

@@ -24,7 +24,7 @@ fn device(test: &str) -> Option<Emulator> {
 
 weft_check::device_tests!(crate::device);
 
-/// Attention by cooperative matrices.
+/// Attention, and products from panels, by cooperative matrices.
 mod cooperative {
     fn device(test: &str) -> Option<weft_check::Emulator> {
         crate::device(test).map(weft_check::Emulator::with_cooperative_matrices)
@@ -35,6 +35,11 @@ mod cooperative {
             latent_and_grouped,
             prompts_in_whole_blocks,
             wild_positions,
+        }
+        many {
+            of_one_matrix_or_one_per_head,
+            of_picked_matrices,
+            of_sums_over_experts,
         }
     }
 

@@ -1,8 +1,11 @@
 //! Operations on cooperative matrices: 16 × 16 values that a warp holds together, whose place in its lanes is the driver's own
 //! (Vulkan's `VK_KHR_cooperative_matrix`).
 //!
-//! They are loaded from an array of halves in workgroup memory, and sums are stored to an array of floats there. Languages know
+//! Halves are loaded from an array of them in workgroup memory, and their sums are stored to an array of floats there. Languages know
 //! neither as words, so both are apart from the pool. Places among halves are counted in *fours*, which are the elements of that array.
+//!
+//! Signed bytes, factors and sums of bytes are words of the pool. WGSL has no matrices of bytes, and no products of sums by factors:
+//! what its texts say in their place is for a compiler that knows it (`weft-wgpu/src/spirv.rs`).
 
 use crate::code::expr::Expr;
 
@@ -28,6 +31,24 @@ pub(crate) enum Cooperative {
     /// Waits for all lanes of the warp. What they stored in workgroup memory is visible to each other then. naga names the memory of
     /// subgroups alone in this barrier, so that rests on drivers, which keep a store before a load that may be of the same place.
     SubgroupBarrier,
+    /// Loads 16 rows or columns of 32 signed bytes each, which begin `stride` words apart, a multiple of four, from a multiple of four
+    /// on.
+    LoadBytes { into: String, operand: Operand, at: Expr, stride: u32 },
+    /// Names the sums of the products of bytes, as floats: these are exact.
+    MultiplyBytes { into: String, rows: String, columns: String },
+    /// Names matrices of the same float for each value of a row, or of a column, from sixteen words.
+    LoadFactors { into: String, operand: Operand, at: Expr },
+    /// Declares sums of bytes, which are those named.
+    SumsOfBytes { name: String, from: String },
+    /// Sets sums of bytes to those named.
+    SetSums { sums: String, from: String },
+    /// Adds other sums to sums of bytes, value by value.
+    AddSums { sums: String, more: String },
+    /// Adds products to sums of bytes, value by value and each rounded once: of the first by the second, or by the rounded product of
+    /// the second and the third.
+    AddProducts { sums: String, factors: Vec<String> },
+    /// Stores sums of bytes row by row, `stride` words apart, a multiple of four.
+    StoreSums { sums: String, at: Expr, stride: u32 },
 }
 
 /// What is loaded of halves in memory.
@@ -46,8 +67,19 @@ impl Cooperative {
     pub(crate) fn operands(&self) -> impl Iterator<Item = &Expr> {
         let (at, words): (Option<&Expr>, &[Expr]) = match self {
             Cooperative::StoreHalves { at, words } => (Some(at), words),
-            Cooperative::Load { at, .. } | Cooperative::Store { at, .. } => (Some(at), &[]),
-            Cooperative::Sums(_) | Cooperative::Multiply { .. } | Cooperative::SubgroupBarrier => (None, &[]),
+            Cooperative::Load { at, .. }
+            | Cooperative::Store { at, .. }
+            | Cooperative::LoadBytes { at, .. }
+            | Cooperative::LoadFactors { at, .. }
+            | Cooperative::StoreSums { at, .. } => (Some(at), &[]),
+            Cooperative::Sums(_)
+            | Cooperative::Multiply { .. }
+            | Cooperative::SubgroupBarrier
+            | Cooperative::MultiplyBytes { .. }
+            | Cooperative::SumsOfBytes { .. }
+            | Cooperative::SetSums { .. }
+            | Cooperative::AddSums { .. }
+            | Cooperative::AddProducts { .. } => (None, &[]),
         };
         at.into_iter().chain(words)
     }

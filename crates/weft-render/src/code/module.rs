@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::code::cooperative::Arrays;
+use crate::code::cooperative::{Arrays, Cooperative};
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::{Stmt, visit};
 use crate::shader::{Content, Memory};
@@ -105,9 +105,17 @@ impl Module {
         uses
     }
 
-    /// Whether lanes exchange values within subgroups.
+    /// Whether lanes exchange values within subgroups, or multiply matrices of bytes together.
     pub(crate) fn shuffles(&self) -> bool {
-        self.calls(Fun::Shuffle)
+        self.calls(Fun::Shuffle) || self.multiplies_bytes()
+    }
+
+    /// Whether cooperative matrices multiply signed bytes.
+    pub(crate) fn multiplies_bytes(&self) -> bool {
+        let is = |stmt: &Stmt| matches!(stmt, Stmt::Cooperative(Cooperative::MultiplyBytes { .. }));
+        let mut found = false;
+        visit(&self.body, &mut |stmt| found |= is(stmt), &mut |_| {});
+        found
     }
 
     /// How it uses memory, as far as it matters to a chain.
@@ -115,7 +123,7 @@ impl Module {
         Memory {
             halves: self.slots_of_halves(),
             fours: self.slots_of_fours(),
-            cooperates: self.arrays != Arrays::default(),
+            cooperates: self.arrays != Arrays::default() || self.multiplies_bytes(),
         }
     }
 

@@ -301,6 +301,7 @@ impl Dialect for Cuda {
                 turns |= matches!(of, Cooperative::Load { operand: Operand::ColumnsBeside, .. });
                 loads |= matches!(of, Cooperative::Load { operand: Operand::Rows | Operand::Columns, .. });
                 fours |= matches!(of, Cooperative::StoreHalves { .. });
+                multiplies |= matches!(of, Cooperative::MultiplyBytes { .. });
             }
             copies |= matches!(stmt, Stmt::Copy { .. });
             ends |= matches!(stmt, Stmt::EndCopies);

@@ -25,6 +25,13 @@ const DOT4: &str = "fn dot4(a: u32, b: u32) -> f32 {
 }
 ";
 
+/// Matrices of factors and sums of bytes.
+const MATRIX: &str = "coop_mat16x16<f32, C>";
+
+/// The pool, under two other names: as what matrices of bytes are loaded from, and as floats.
+const BYTES: &str = "pool_of_bytes";
+const FLOATS: &str = "pool_of_floats";
+
 /// The name of the buffer that holds a piece of a slot.
 fn piece_name(slot: usize, piece: u32) -> String {
     format!("b{slot}_{piece}")
@@ -51,7 +58,7 @@ fn word_of_pieces(slot: usize, pieces: u32, piece_words: u32) -> String {
 impl Dialect for Wgsl {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
-        if module.arrays.fours > 0 {
+        if module.arrays.fours > 0 || module.multiplies_bytes() {
             out.push_str("enable f16;\nenable wgpu_cooperative_matrix;\n");
         }
         let vectors = module.args_words / 4;
@@ -85,6 +92,12 @@ impl Dialect for Wgsl {
         if module.shared_words > 0 {
             // Not vectors: on an NVIDIA GPU words of workgroup memory are loaded faster, also four of them one by one.
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
+        }
+        if module.multiplies_bytes() {
+            // `pool` by other names, and `-` is a product of matrices, value by value.
+            let words = module.shared_words;
+            let _ = writeln!(out, "var<workgroup> {BYTES}: array<vec4<f16>, {words}>;");
+            let _ = writeln!(out, "var<workgroup> {FLOATS}: array<f32, {words}>;");
         }
         let Arrays { fours, floats } = module.arrays;
         if fours > 0 {
@@ -293,6 +306,29 @@ impl Dialect for Wgsl {
                 vec![format!("coopStoreT({sums}, {}, {stride}u);", place("floats"))]
             }
             Cooperative::SubgroupBarrier => vec!["subgroupBarrier();".into()],
+            Cooperative::LoadBytes { into, operand, stride, .. } => {
+                let (turned, role) = if *operand == Operand::Rows { ("T", "A") } else { ("", "B") };
+                let matrix = format!("coop_mat{SIDE}x{SIDE}<f16, {role}>");
+                vec![format!("let {into} = coopLoad{turned}<{matrix}>({}, {stride}u);", place(BYTES))]
+            }
+            Cooperative::MultiplyBytes { into, rows, columns } => {
+                vec![format!("let {into} = coopMultiplyAdd({rows}, {columns}, {MATRIX}());")]
+            }
+            Cooperative::LoadFactors { into, operand, .. } => {
+                // Without a distance between them, all columns are the same, or all rows.
+                let turned = if *operand == Operand::Rows { "" } else { "T" };
+                vec![format!("let {into} = coopLoad{turned}<{MATRIX}>({}, 0u);", place(FLOATS))]
+            }
+            Cooperative::SumsOfBytes { name, from } => vec![format!("var {name} = {from};")],
+            Cooperative::SetSums { sums, from } => vec![format!("{sums} = {from};")],
+            Cooperative::AddSums { sums, more } => vec![format!("{sums} = {sums} + {more};")],
+            Cooperative::AddProducts { sums, factors } => {
+                let product = factors.iter().rev().cloned().reduce(|all, one| format!("({one} - {all})"));
+                vec![format!("{sums} = {sums} + {};", product.unwrap_or_default())]
+            }
+            Cooperative::StoreSums { sums, stride, .. } => {
+                vec![format!("coopStoreT({sums}, {}, {stride}u);", place(FLOATS))]
+            }
         }
     }
 

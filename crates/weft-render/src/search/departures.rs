@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 31] = [
+static ALL: [(Departure, Choice); 32] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -67,6 +67,13 @@ static ALL: [(Departure, Choice); 31] = [
             "No products are multiplied from panels in workgroup memory, nor rows sorted by their matrix for that, which changes no bit.",
         ),
         Choice::Gpu(|limits| limits.panels = false),
+    ),
+    (
+        named(
+            "products.cooperative=off",
+            "No products from panels are computed by cooperative matrices, which changes no bit.",
+        ),
+        Choice::Text(|limits| limits.cooperative_bytes = false),
     ),
     (
         named("products.stages=off", "Products on matrix units copy no weights before a workgroup waits."),

@@ -48,13 +48,73 @@ pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
                 format!("multiply_halves({}, {}, {columns});", sums.join(", "), names(rows))
             })
             .collect(),
-        Cooperative::Store { sums, stride, .. } => (0..SUMS)
-            .map(|i| {
-                let row = format!("(lane % 32u / 4u + {}u) * {stride}u", i / 2 % 2 * 8);
-                let column = format!("lane % 4u * 2u + {}u", i % 2 + i / 4 * 8);
-                format!("floats[{} + {row} + {column}] = {sums}[{i}];", operands[0])
-            })
-            .collect(),
+        Cooperative::Store { sums, stride, .. } => each(|i| {
+            let (row, column) = (row(i), column(i));
+            format!("floats[{} + ({row}) * {stride}u + {column}] = {sums}[{i}];", operands[0])
+        }),
         Cooperative::SubgroupBarrier => vec!["__syncwarp();".into()],
+        Cooperative::LoadBytes { into, operand, stride, .. } => {
+            let at = &operands[0];
+            // Of rows, the eight below each other come first; of columns, the words.
+            let word = |i: u32| match operand {
+                Operand::Rows => (i % 2, i / 2),
+                _ => (i / 2, i % 2),
+            };
+            let word = |i: u32| {
+                let (below, beside) = word(i);
+                let from = format!("{at} + (lane % 32u / 4u + {}u) * {stride}u + lane % 4u + {}u", below * 8, beside * 4);
+                format!("{into}_w{i} = pool[{from}]")
+            };
+            vec![format!("unsigned int {};", (0..4).map(word).collect::<Vec<_>>().join(", "))]
+        }
+        Cooperative::MultiplyBytes { into, rows, columns } => {
+            let multiply = |half: usize| {
+                let sums: Vec<String> = (0..4).map(|i| format!("{into}[{}]", 4 * half + i)).collect();
+                let columns = [0, 1].map(|i| format!("{columns}_w{}", 2 * half + i)).join(", ");
+                format!("multiply_matrices({}, {}, {columns});", sums.join(", "), names(rows))
+            };
+            vec![format!("float {into}[{SUMS}];"), multiply(0), multiply(1)]
+        }
+        Cooperative::LoadFactors { into, operand, .. } => {
+            let at = &operands[0];
+            let factor = |i: usize| {
+                let place = match operand {
+                    Operand::Rows => row(i),
+                    _ => column(i),
+                };
+                format!("__uint_as_float(pool[{at} + {place}])")
+            };
+            let factors: Vec<String> = (0..SUMS).map(factor).collect();
+            vec![format!("const float {into}[{SUMS}] = {{{}}};", factors.join(", "))]
+        }
+        Cooperative::SumsOfBytes { name, from } => {
+            let of = (0..SUMS).map(|i| format!("{from}[{i}]")).collect::<Vec<_>>().join(", ");
+            vec![format!("float {name}[{SUMS}] = {{{of}}};")]
+        }
+        Cooperative::SetSums { sums, from } => each(|i| format!("{sums}[{i}] = {from}[{i}];")),
+        Cooperative::AddSums { sums, more } => each(|i| format!("{sums}[{i}] += {more}[{i}];")),
+        Cooperative::AddProducts { sums, factors } => each(|i| {
+            let (first, others) = factors.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
+            let others: Vec<String> = others.iter().map(|factor| format!("{factor}[{i}]")).collect();
+            format!("{sums}[{i}] = fmaf({first}[{i}], {}, {sums}[{i}]);", others.join(" * "))
+        }),
+        Cooperative::StoreSums { sums, stride, .. } => each(|i| {
+            let at = &operands[0];
+            format!("pool[{at} + ({}) * {stride}u + {}] = __float_as_uint({sums}[{i}]);", row(i), column(i))
+        }),
     }
+}
+
+/// A line for each sum of a lane.
+fn each(line: impl Fn(usize) -> String) -> Vec<String> {
+    (0..SUMS).map(line).collect()
+}
+
+/// The row of one of a lane's sums, and its column.
+fn row(i: usize) -> String {
+    format!("lane % 32u / 4u + {}u", i / 2 % 2 * 8)
+}
+
+fn column(i: usize) -> String {
+    format!("lane % 4u * 2u + {}u", i % 2 + i / 4 * 8)
 }

@@ -16,18 +16,24 @@ const ROW: u32 = QUADS as u32 / FOUR;
 /// Where a stage has what.
 pub(super) struct Stage {
     pub(super) rows: u32,
-    /// Columns of all products.
     columns: u32,
     /// Blocks.
     each: u32,
     /// Scales and minima of a block of a column.
     pub(super) scales: u32,
     pub(super) mins: u32,
+    /// Whether each column's numbers lie as a row's do, as cooperative matrices load them; else by block, quad and column.
+    by_column: bool,
 }
 
 impl Stage {
-    pub(super) fn new(rows: u32, columns: u32, each: u32, (scales, mins): (u32, u32)) -> Stage {
-        Stage { rows, columns, each, scales, mins }
+    pub(super) fn new(
+        (rows, columns): (u32, u32),
+        each: u32,
+        (scales, mins): (u32, u32),
+        by_column: bool,
+    ) -> Stage {
+        Stage { rows, columns, each, scales, mins, by_column }
     }
 
     /// From a row's numbers to the next row's; one more than it has, so that rows are in different banks.
@@ -35,19 +41,45 @@ impl Stage {
         self.each * ROW + 1
     }
 
+    /// Columns of all products.
+    pub(super) fn columns(&self) -> u32 {
+        self.columns
+    }
+
     /// Fours of columns.
     pub(super) fn column_fours(&self) -> u32 {
         self.columns / FOUR
     }
 
-    /// Where the weights' numbers begin: after those of rows, by block, quad and column.
+    /// Where the weights' numbers begin: after those of rows.
     pub(super) fn right(&self) -> u32 {
         self.rows * self.row()
     }
 
     /// Where scales and minima of columns begin, by block.
     pub(super) fn right_scales(&self) -> u32 {
-        self.right() + self.each * QUADS as u32 * self.column_fours()
+        let numbers = match self.by_column {
+            true => self.columns * self.row(),
+            false => self.each * QUADS as u32 * self.column_fours(),
+        };
+        self.right() + numbers
+    }
+
+    /// Where the words of four columns of a block go, from the place of the first: which columns and quads of them are stored
+    /// together, and how far on.
+    fn numbers(&self) -> Vec<([(usize, usize); 4], u32)> {
+        if self.by_column {
+            let halves = (0..FOUR as usize).flat_map(|u| (0..ROW).map(move |half| (u, half)));
+            return halves
+                .map(|(u, half)| {
+                    let quads = std::array::from_fn(|q| (u, (half * FOUR) as usize + q));
+                    (quads, u as u32 * self.row() + half)
+                })
+                .collect();
+        }
+        (0..QUADS)
+            .map(|q| (std::array::from_fn(|u| (u, q)), q as u32 * self.column_fours()))
+            .collect()
     }
 
     pub(super) fn right_mins(&self) -> u32 {
@@ -160,13 +192,20 @@ impl Stages {
         for (product, (task, tiles)) in tasks.iter().zip(&tiles).enumerate() {
             let n = own * each;
             for (c, exists) in items(w, product as u32 * n, n) {
-                let four = w.code.set("four", &c % own);
-                let block = w.code.set("block", c / own);
+                // Where columns lie as rows do, lanes with blocks side by side store to more banks.
+                let (four, block) = match stage.by_column {
+                    true => (&c / each, &c % each),
+                    false => (&c % own, &c / own),
+                };
+                let (four, block) = (w.code.set("four", four), w.code.set("block", block));
                 let row = &task.matrix + &place.column + &four * FOUR;
                 let row = tiles.row(&mut w.code, &row);
                 let at = four + product as u32 * own;
-                let to = &block * (QUADS as u32 * all) + &at + stage.right();
-                let to = w.code.set("to", to);
+                let to = match stage.by_column {
+                    true => &at * (FOUR * stage.row()) + &block * ROW,
+                    false => &block * (QUADS as u32 * all) + &at,
+                };
+                let to = w.code.set("to", to + stage.right());
                 let scales = &block * (stage.scales * all) + at + stage.right_scales();
                 let scales = w.code.set("to", scales);
                 columns.push(Columns { exists, product, row, block, to, scales });
@@ -185,13 +224,14 @@ impl Stages {
         Expr::Four(None, self.word(&at).into())
     }
 
+    /// The first word of a four.
+    pub(super) fn word(&self, at: &Expr) -> Expr {
+        at * FOUR + self.panels
+    }
+
     /// Stores one.
     fn put(&self, at: &Expr, words: [Expr; 4]) -> Stmt {
         Stmt::StoreFour(self.word(at), words)
-    }
-
-    fn word(&self, at: &Expr) -> Expr {
-        at * FOUR + self.panels
     }
 
     /// Loads the blocks from `first` on, all at once.
@@ -219,11 +259,9 @@ impl Stages {
             let block = w.code.set("block", first + block);
             let blocks = self.tiles[*product].loaded(true).four_blocks(&mut w.code, row, &block);
             let each = |of: &dyn Fn(&Block) -> Expr| std::array::from_fn(|u| of(&blocks[u]));
-            let mut stores: Vec<Stmt> = (0..QUADS)
-                .map(|q| {
-                    let to = to + q as u32 * self.stage.column_fours();
-                    self.put(&to, each(&|block| block.quads[q].clone()))
-                })
+            let numbers = self.stage.numbers().into_iter();
+            let mut stores: Vec<Stmt> = numbers
+                .map(|(words, on)| self.put(&(to + on), words.map(|(u, q)| blocks[u].quads[q].clone())))
                 .collect();
             for half in 0..self.stage.scales {
                 let to = scales + half * self.stage.column_fours();

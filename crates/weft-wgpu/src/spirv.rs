@@ -1,0 +1,340 @@
+//! Cooperative matrices of signed bytes, which SPIR-V has and WGSL has not.
+//!
+//! naga translates a text to SPIR-V as it does for wgpu, and then the few things that the text had no words for are put in their
+//! place:
+//!
+//! | the text says | it means |
+//! |---|---|
+//! | arrays `pool_of_bytes` and `pool_of_floats` | the words of `pool` |
+//! | matrices `A` and `B` of 16 × 16 halves | those of 16 × 32 and 32 × 16 signed bytes |
+//! | the sums of their products, as floats | their exact sums, as floats |
+//! | `a - b`, of matrices of floats | `a * b`, value by value |
+//!
+//! Exact sums are added to the bits of 1.5 · 2²³ as integers, which are a float then from which that number is subtracted: so no
+//! instruction converts them. A sum of 32 products of bytes is far below 2²². That a product and a sum become one operation, with one
+//! rounding, is left to the driver, as on all of NVIDIA's: a test compares bits with those of lanes.
+//!
+//! Words are those of the SPIR-V specification and of `SPV_KHR_cooperative_matrix`.
+
+use wgpu::naga::back::spv;
+use wgpu::naga::front::wgsl;
+use wgpu::naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
+use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
+
+/// Names of the text.
+const POOL: &str = "pool";
+const ALIASES: [&str; 2] = ["pool_of_bytes", "pool_of_floats"];
+
+/// Values of a row of bytes.
+const DEPTH: u32 = 32;
+
+/// 1.5 · 2²³, as bits.
+const EXACT: u32 = 0x4b40_0000;
+
+/// Words before the first instruction, and which of them is the bound of all ids.
+const HEADER: usize = 5;
+const BOUND: usize = 3;
+
+const OP_NAME: u32 = 5;
+const OP_ENTRY_POINT: u32 = 15;
+const OP_CAPABILITY: u32 = 17;
+const OP_TYPE_INT: u32 = 21;
+const OP_TYPE_FLOAT: u32 = 22;
+const OP_TYPE_POINTER: u32 = 32;
+const OP_CONSTANT: u32 = 43;
+const OP_CONSTANT_COMPOSITE: u32 = 44;
+const OP_FUNCTION: u32 = 54;
+const OP_VARIABLE: u32 = 59;
+const OP_ACCESS_CHAIN: u32 = 65;
+const OP_IN_BOUNDS_ACCESS_CHAIN: u32 = 66;
+const OP_BITCAST: u32 = 124;
+const OP_F_SUB: u32 = 131;
+const OP_F_MUL: u32 = 133;
+const OP_TYPE_COOPERATIVE_MATRIX: u32 = 4456;
+const OP_COOPERATIVE_MATRIX_MUL_ADD: u32 = 4459;
+
+const CAPABILITY_INT8: u32 = 39;
+const STORAGE_WORKGROUP: u32 = 4;
+const USE_A: u32 = 0;
+const USE_B: u32 = 1;
+const USE_SUMS: u32 = 2;
+
+/// `MulAdd`'s operands, and its result, are signed.
+const ALL_SIGNED: u32 = 0xf;
+
+/// Compiles a text whose matrices are of bytes.
+///
+/// # Errors
+/// What naga says of it, or what it has not that such a text must have.
+pub(crate) fn compile(source: &str, entry: &str) -> Result<Vec<u32>, String> {
+    let module = wgsl::parse_str(source).map_err(|error| error.emit_to_string(source))?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::all())
+        .validate(&module)
+        .map_err(|error| error.emit_to_string(source))?;
+    let unchecked = BoundsCheckPolicy::Unchecked;
+    let options = spv::Options {
+        // That of Vulkan 1.3, which is older than any driver with cooperative matrices.
+        lang_version: (1, 6),
+        // Names tell which array is which.
+        flags: spv::WriterFlags::DEBUG,
+        // As wgpu compiles the renderer's other texts.
+        bounds_check_policies: BoundsCheckPolicies {
+            index: unchecked,
+            buffer: unchecked,
+            image_load: unchecked,
+            binding_array: unchecked,
+        },
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
+        force_loop_bounding: false,
+        emit_int_div_checks: false,
+        use_storage_input_output_16: false,
+        ..spv::Options::default()
+    };
+    let pipeline = spv::PipelineOptions {
+        shader_stage: wgpu::naga::ShaderStage::Compute,
+        entry_point: entry.to_string(),
+    };
+    let words = spv::write_vec(&module, &info, &options, Some(&pipeline)).map_err(|error| error.to_string())?;
+    with_bytes(&words).map_err(|missing| format!("its SPIR-V has no {missing}"))
+}
+
+/// An instruction: its code, and the words after the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Instruction {
+    op: u32,
+    words: Vec<u32>,
+}
+
+impl Instruction {
+    fn new(op: u32, words: impl Into<Vec<u32>>) -> Instruction {
+        Instruction { op, words: words.into() }
+    }
+
+    fn word(&self, i: usize) -> u32 {
+        self.words.get(i).copied().unwrap_or(0)
+    }
+}
+
+/// What the instructions of a module declare, as ids.
+struct Declared {
+    pool: u32,
+    aliases: Vec<u32>,
+    half: u32,
+    float: u32,
+    word: u32,
+    /// Signed, if there is such a type.
+    signed: Option<u32>,
+    pointer: u32,
+    /// Matrices of halves, with whether they are `A` or `B`; those of floats.
+    factors: Vec<(u32, u32)>,
+    sums: Instruction,
+}
+
+impl Declared {
+    /// # Errors
+    /// What is missing.
+    fn find(all: &[Instruction]) -> Result<Declared, String> {
+        let named = |name: &str| {
+            let is = |i: &&Instruction| i.op == OP_NAME && text(&i.words[1..]) == name;
+            all.iter().find(is).map(|i| i.word(0)).ok_or_else(|| format!("`{name}`"))
+        };
+        let of = |op: u32, words: &[u32], what: &str| {
+            let is = |i: &&Instruction| i.op == op && i.words.get(1..) == Some(words);
+            all.iter().find(is).map(|i| i.word(0)).ok_or_else(|| what.to_string())
+        };
+        let constant = |id: u32| all.iter().find(|i| i.op == OP_CONSTANT && i.word(1) == id).map(|i| i.word(2));
+        let [half, float] = [(16, "halves"), (32, "floats")].map(|(bits, what)| of(OP_TYPE_FLOAT, &[bits], what));
+        let (half, float) = (half?, float?);
+        let word = of(OP_TYPE_INT, &[32, 0], "words")?;
+        let matrices: Vec<&Instruction> =
+            all.iter().filter(|i| i.op == OP_TYPE_COOPERATIVE_MATRIX).collect();
+        let used = |i: &Instruction| constant(i.word(5));
+        let factors: Vec<(u32, u32)> = matrices
+            .iter()
+            .filter(|i| i.word(1) == half)
+            .filter_map(|i| used(i).map(|used| (i.word(0), used)))
+            .collect();
+        let has = |of: u32| factors.iter().any(|(_, used)| *used == of);
+        let sums = matrices.iter().find(|i| i.word(1) == float && used(i) == Some(USE_SUMS));
+        let Some(sums) = sums.filter(|_| has(USE_A) && has(USE_B)) else {
+            return Err("matrices of halves and their sums".into());
+        };
+        Ok(Declared {
+            pool: named(POOL)?,
+            aliases: ALIASES.into_iter().map(named).collect::<Result<_, _>>()?,
+            half,
+            float,
+            word,
+            signed: of(OP_TYPE_INT, &[32, 1], "").ok(),
+            pointer: of(OP_TYPE_POINTER, &[STORAGE_WORKGROUP, word], "pointer to a word of the pool")?,
+            factors,
+            sums: (*sums).clone(),
+        })
+    }
+}
+
+/// The module with matrices of bytes.
+///
+/// # Errors
+/// What it lacks.
+fn with_bytes(words: &[u32]) -> Result<Vec<u32>, String> {
+    let (header, all) = read(words).ok_or("whole instructions")?;
+    let declared = Declared::find(&all)?;
+    let mut bound = header[BOUND];
+    let mut fresh = || {
+        bound += 1;
+        bound - 1
+    };
+    let [byte, depth, matrix, exact, exact_sums, float_sums, float_exact] = std::array::from_fn(|_| fresh());
+    let (signed, new_signed) = match declared.signed {
+        Some(signed) => (signed, None),
+        None => {
+            let signed = fresh();
+            (signed, Some(Instruction::new(OP_TYPE_INT, [signed, 32, 1])))
+        }
+    };
+    let sums = declared.sums.word(0);
+    let is_alias = |id: u32| declared.aliases.contains(&id);
+    let mut out: Vec<Instruction> = Vec::with_capacity(all.len());
+    let (mut has_types, mut has_constants) = (false, false);
+    for mut each in all {
+        match each.op {
+            OP_NAME | OP_VARIABLE if is_alias(each.word(usize::from(each.op == OP_VARIABLE))) => continue,
+            OP_ENTRY_POINT => {
+                let variables = each.words.split_off(after_name(&each.words));
+                each.words.extend(variables.into_iter().filter(|id| !is_alias(*id)));
+            }
+            OP_TYPE_COOPERATIVE_MATRIX => {
+                if !std::mem::replace(&mut has_types, true) {
+                    out.push(Instruction::new(OP_TYPE_INT, [byte, 8, 1]));
+                    out.push(Instruction::new(OP_CONSTANT, [declared.word, depth, DEPTH]));
+                }
+                if each.word(1) == declared.half {
+                    let used = declared.factors.iter().find(|(id, _)| *id == each.word(0)).map(|(_, used)| *used);
+                    each.words[1] = byte;
+                    each.words[if used == Some(USE_A) { 4 } else { 3 }] = depth;
+                }
+            }
+            OP_FUNCTION if !std::mem::replace(&mut has_constants, true) => {
+                out.extend(new_signed.clone());
+                let mut of_integers = declared.sums.clone();
+                (of_integers.words[0], of_integers.words[1]) = (matrix, signed);
+                out.push(of_integers);
+                out.push(Instruction::new(OP_CONSTANT, [signed, exact, EXACT]));
+                out.push(Instruction::new(OP_CONSTANT_COMPOSITE, [matrix, exact_sums, exact]));
+                out.push(Instruction::new(OP_CONSTANT, [declared.float, float_exact, EXACT]));
+                out.push(Instruction::new(OP_CONSTANT_COMPOSITE, [sums, float_sums, float_exact]));
+            }
+            OP_ACCESS_CHAIN | OP_IN_BOUNDS_ACCESS_CHAIN if is_alias(each.word(2)) => {
+                (each.words[0], each.words[2]) = (declared.pointer, declared.pool);
+            }
+            OP_F_SUB if each.word(0) == sums => each.op = OP_F_MUL,
+            OP_COOPERATIVE_MATRIX_MUL_ADD => {
+                let (integers, floats) = (fresh(), fresh());
+                let [rows, columns] = [2, 3].map(|i| each.word(i));
+                let operands = [matrix, integers, rows, columns, exact_sums, ALL_SIGNED];
+                out.push(Instruction::new(OP_COOPERATIVE_MATRIX_MUL_ADD, operands));
+                out.push(Instruction::new(OP_BITCAST, [sums, floats, integers]));
+                each = Instruction::new(OP_F_SUB, [sums, each.word(1), floats, float_sums]);
+            }
+            _ => {}
+        }
+        let first_capability = each.op == OP_CAPABILITY && out.is_empty();
+        out.push(each);
+        if first_capability {
+            out.push(Instruction::new(OP_CAPABILITY, [CAPABILITY_INT8]));
+        }
+    }
+    let mut header = header.to_vec();
+    header[BOUND] = bound;
+    Ok(header.into_iter().chain(out.into_iter().flat_map(written)).collect())
+}
+
+/// Where the variables of an entry point begin: after the word with the end of its name.
+fn after_name(words: &[u32]) -> usize {
+    let has_end = |word: &u32| word.to_le_bytes().contains(&0);
+    words.iter().skip(2).position(has_end).map_or(words.len(), |end| end + 3)
+}
+
+/// The header of a module, and its instructions.
+fn read(words: &[u32]) -> Option<(&[u32], Vec<Instruction>)> {
+    let (header, mut rest) = words.split_at_checked(HEADER)?;
+    let mut all = Vec::new();
+    while let Some(first) = rest.first() {
+        let (each, others) = rest.split_at_checked((first >> 16).max(1) as usize)?;
+        all.push(Instruction::new(first & 0xffff, &each[1..]));
+        rest = others;
+    }
+    Some((header, all))
+}
+
+/// An instruction's words.
+fn written(of: Instruction) -> impl Iterator<Item = u32> {
+    let length = u32::try_from(of.words.len() + 1).unwrap_or(u32::MAX);
+    std::iter::once(length << 16 | of.op).chain(of.words)
+}
+
+/// The text in an instruction.
+fn text(words: &[u32]) -> String {
+    let bytes = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0);
+    String::from_utf8_lossy(&bytes.collect::<Vec<_>>()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text as the renderer writes it.
+    const TEXT: &str = "enable f16;
+enable wgpu_cooperative_matrix;
+@group(0) @binding(0) var<storage, read_write> b0: array<u32>;
+var<workgroup> pool_of_bytes: array<vec4<f16>, 4096>;
+var<workgroup> pool_of_floats: array<f32, 4096>;
+var<workgroup> pool: array<u32, 4096>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(local_invocation_index) lane: u32) {
+  pool[lane] = b0[lane];
+  workgroupBarrier();
+  let xq = coopLoadT<coop_mat16x16<f16, A>>(&pool_of_bytes[lane / 32u], 12u);
+  let wq = coopLoad<coop_mat16x16<f16, B>>(&pool_of_bytes[lane / 32u + 256u], 12u);
+  let d = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[lane / 32u + 512u], 0u);
+  var sums = d;
+  let dots = coopMultiplyAdd(xq, wq, coop_mat16x16<f32, C>());
+  sums = sums + (dots - (d - d));
+  coopStoreT(sums, &pool_of_floats[lane / 32u], 16u);
+  workgroupBarrier();
+  b0[lane] = pool[lane];
+}
+";
+
+    /// How often an instruction is there.
+    fn count(words: &[u32], op: u32) -> usize {
+        read(words).unwrap().1.iter().filter(|i| i.op == op).count()
+    }
+
+    #[test]
+    fn what_a_text_has_no_words_for_is_put_in_its_place() {
+        let words = compile(TEXT, "main").unwrap();
+        if let Some(file) = std::env::var_os("WEFT_SPIRV") {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            std::fs::write(file, bytes).unwrap();
+        }
+        assert_eq!(count(&words, OP_F_MUL), 2);
+        assert_eq!(count(&words, OP_F_SUB), 1);
+        assert_eq!(count(&words, OP_BITCAST), 1);
+        let (_, all) = read(&words).unwrap();
+        let arrays: Vec<String> = all.iter().filter(|i| i.op == OP_NAME).map(|i| text(&i.words[1..])).collect();
+        assert!(arrays.iter().any(|name| name == POOL));
+        assert!(!arrays.iter().any(|name| ALIASES.contains(&name.as_str())));
+        let bytes = all.iter().find(|i| i.op == OP_TYPE_INT && i.word(1) == 8).unwrap().word(0);
+        let matrices = all.iter().filter(|i| i.op == OP_TYPE_COOPERATIVE_MATRIX && i.word(1) == bytes);
+        assert_eq!(matrices.count(), 2);
+    }
+
+    #[test]
+    fn a_text_without_matrices_is_refused() {
+        let text = "@compute @workgroup_size(1) fn main() {}";
+        assert_eq!(compile(text, "main"), Err("its SPIR-V has no halves".into()));
+    }
+}
