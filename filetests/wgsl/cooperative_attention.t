@@ -488,8 +488,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       }
     }
     let put_at = (rows_at * ((sizes.w * 32u + 63u) / 64u) + chunk) * 5160u;
-    let own_values = own_warp * 8u + 2624u;
     let exchanged = own_warp * 256u;
+    let own_values = own_warp * 8u + 2624u;
     var sums_2 = coop_mat16x16<f32, C>();
     var sums_3 = coop_mat16x16<f32, C>();
     let to_7 = (lane / 32u) * 66u + (lane % 32u) * 2u + 2624u;

@@ -135,6 +135,9 @@ enable wgpu_cooperative_matrix;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<vec4<u32>>;
 var<workgroup> pool: array<u32, 648>;
+// `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
+// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves, and sums of them are exact.
+var<workgroup> pool_of_floats: array<f32, 648>;
 var<workgroup> halves: array<vec4<f16>, 2528>;
 var<workgroup> floats: array<f32, 5440>;
 var<workgroup> agreed: vec4<u32>;
@@ -204,46 +207,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     pool[lane + 224u] = 0u;
     pool[lane + 144u] = 0xff167699u;
   }
-  var joined = 0.0f;
-  var joined_2 = 0.0f;
-  var joined_3 = 0.0f;
-  var joined_4 = 0.0f;
-  var joined_5 = 0.0f;
-  var joined_6 = 0.0f;
-  var joined_7 = 0.0f;
-  var joined_8 = 0.0f;
-  var joined_9 = 0.0f;
-  var joined_10 = 0.0f;
-  var joined_11 = 0.0f;
-  var joined_12 = 0.0f;
-  var joined_13 = 0.0f;
-  var joined_14 = 0.0f;
-  var joined_15 = 0.0f;
-  var joined_16 = 0.0f;
-  var joined_17 = 0.0f;
-  var joined_18 = 0.0f;
-  var joined_19 = 0.0f;
-  var joined_20 = 0.0f;
-  var joined_21 = 0.0f;
-  var joined_22 = 0.0f;
-  var joined_23 = 0.0f;
-  var joined_24 = 0.0f;
-  var joined_25 = 0.0f;
-  var joined_26 = 0.0f;
-  var joined_27 = 0.0f;
-  var joined_28 = 0.0f;
-  var joined_29 = 0.0f;
-  var joined_30 = 0.0f;
-  var joined_31 = 0.0f;
-  var joined_32 = 0.0f;
-  var joined_33 = 0.0f;
-  var joined_34 = 0.0f;
-  var joined_35 = 0.0f;
-  var joined_36 = 0.0f;
-  var joined_37 = 0.0f;
-  var joined_38 = 0.0f;
-  var joined_39 = 0.0f;
-  var joined_40 = 0.0f;
+  let put_at = (count - 1u - own_group) * 10560u;
   let own_row_3 = min(lane / 4u, 79u);
   let row_6 = (count - 1u - own_group) * 80u + own_row_3;
   let i_16 = row_6 / 20u;
@@ -258,6 +222,11 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let query_from_2 = (i_21 * 20u + i_20) * 80u + (lane % 4u) * 4u + 0x14a000u;
   workgroupBarrier();
   for (var run = 0u; run < 5u; run += 1u) {
+    var sums = coop_mat16x16<f32, C>();
+    var sums_2 = coop_mat16x16<f32, C>();
+    var sums_3 = coop_mat16x16<f32, C>();
+    var sums_4 = coop_mat16x16<f32, C>();
+    var sums_5 = coop_mat16x16<f32, C>();
     var seen_by_run = 0u;
     seen_by_run = max(seen_by_run, select(0u, pool[472u], pool[480u] == run && 0u < pool[472u]));
     seen_by_run = max(seen_by_run, select(0u, pool[473u], pool[481u] == run && 0u < pool[473u]));
@@ -294,9 +263,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let first_position = (own_warp % 4u) * 16u;
       let key_at = first_position * 10u + 800u;
       let query_at = first_row * 10u;
-      var sums = coop_mat16x16<f32, C>();
-      var sums_2 = coop_mat16x16<f32, C>();
-      var sums_3 = coop_mat16x16<f32, C>();
+      var sums_6 = coop_mat16x16<f32, C>();
+      var sums_7 = coop_mat16x16<f32, C>();
+      var sums_8 = coop_mat16x16<f32, C>();
       halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece.x), unpack2x16float(piece.y)));
       halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece.z), unpack2x16float(piece.w)));
       let to = (lane / 4u) * 10u + (lane % 4u) * 2u;
@@ -313,18 +282,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let piece_12 = b6[(query_from_2 + 48u) / 4u];
       let k = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
-      sums = coopMultiplyAdd(q, k, sums);
+      sums_6 = coopMultiplyAdd(q, k, sums_6);
       let q_2 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 160u], 10u);
-      sums_2 = coopMultiplyAdd(q_2, k, sums_2);
+      sums_7 = coopMultiplyAdd(q_2, k, sums_7);
       let q_3 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 320u], 10u);
-      sums_3 = coopMultiplyAdd(q_3, k, sums_3);
+      sums_8 = coopMultiplyAdd(q_3, k, sums_8);
       let k_2 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at + 4u], 10u);
       let q_4 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 4u], 10u);
-      sums = coopMultiplyAdd(q_4, k_2, sums);
+      sums_6 = coopMultiplyAdd(q_4, k_2, sums_6);
       let q_5 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 164u], 10u);
-      sums_2 = coopMultiplyAdd(q_5, k_2, sums_2);
+      sums_7 = coopMultiplyAdd(q_5, k_2, sums_7);
       let q_6 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
-      sums_3 = coopMultiplyAdd(q_6, k_2, sums_3);
+      sums_8 = coopMultiplyAdd(q_6, k_2, sums_8);
       workgroupBarrier();
       halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.x), unpack2x16float(piece_4.y)));
       halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_4.z), unpack2x16float(piece_4.w)));
@@ -342,18 +311,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let piece_15 = b6[(query_from_2 + 64u) / 4u];
       let k_3 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_7 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
-      sums = coopMultiplyAdd(q_7, k_3, sums);
+      sums_6 = coopMultiplyAdd(q_7, k_3, sums_6);
       let q_8 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 160u], 10u);
-      sums_2 = coopMultiplyAdd(q_8, k_3, sums_2);
+      sums_7 = coopMultiplyAdd(q_8, k_3, sums_7);
       let q_9 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 320u], 10u);
-      sums_3 = coopMultiplyAdd(q_9, k_3, sums_3);
+      sums_8 = coopMultiplyAdd(q_9, k_3, sums_8);
       let k_4 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at + 4u], 10u);
       let q_10 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 4u], 10u);
-      sums = coopMultiplyAdd(q_10, k_4, sums);
+      sums_6 = coopMultiplyAdd(q_10, k_4, sums_6);
       let q_11 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 164u], 10u);
-      sums_2 = coopMultiplyAdd(q_11, k_4, sums_2);
+      sums_7 = coopMultiplyAdd(q_11, k_4, sums_7);
       let q_12 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
-      sums_3 = coopMultiplyAdd(q_12, k_4, sums_3);
+      sums_8 = coopMultiplyAdd(q_12, k_4, sums_8);
       workgroupBarrier();
       halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.x), unpack2x16float(piece_7.y)));
       halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_7.z), unpack2x16float(piece_7.w)));
@@ -368,18 +337,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       workgroupBarrier();
       let k_5 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_13 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
-      sums = coopMultiplyAdd(q_13, k_5, sums);
+      sums_6 = coopMultiplyAdd(q_13, k_5, sums_6);
       let q_14 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 160u], 10u);
-      sums_2 = coopMultiplyAdd(q_14, k_5, sums_2);
+      sums_7 = coopMultiplyAdd(q_14, k_5, sums_7);
       let q_15 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 320u], 10u);
-      sums_3 = coopMultiplyAdd(q_15, k_5, sums_3);
+      sums_8 = coopMultiplyAdd(q_15, k_5, sums_8);
       let k_6 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at + 4u], 10u);
       let q_16 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 4u], 10u);
-      sums = coopMultiplyAdd(q_16, k_6, sums);
+      sums_6 = coopMultiplyAdd(q_16, k_6, sums_6);
       let q_17 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 164u], 10u);
-      sums_2 = coopMultiplyAdd(q_17, k_6, sums_2);
+      sums_7 = coopMultiplyAdd(q_17, k_6, sums_7);
       let q_18 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
-      sums_3 = coopMultiplyAdd(q_18, k_6, sums_3);
+      sums_8 = coopMultiplyAdd(q_18, k_6, sums_8);
       workgroupBarrier();
       halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.x), unpack2x16float(piece_10.y)));
       halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_10.z), unpack2x16float(piece_10.w)));
@@ -394,18 +363,18 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       workgroupBarrier();
       let k_7 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_19 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
-      sums = coopMultiplyAdd(q_19, k_7, sums);
+      sums_6 = coopMultiplyAdd(q_19, k_7, sums_6);
       let q_20 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 160u], 10u);
-      sums_2 = coopMultiplyAdd(q_20, k_7, sums_2);
+      sums_7 = coopMultiplyAdd(q_20, k_7, sums_7);
       let q_21 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 320u], 10u);
-      sums_3 = coopMultiplyAdd(q_21, k_7, sums_3);
+      sums_8 = coopMultiplyAdd(q_21, k_7, sums_8);
       let k_8 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at + 4u], 10u);
       let q_22 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 4u], 10u);
-      sums = coopMultiplyAdd(q_22, k_8, sums);
+      sums_6 = coopMultiplyAdd(q_22, k_8, sums_6);
       let q_23 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 164u], 10u);
-      sums_2 = coopMultiplyAdd(q_23, k_8, sums_2);
+      sums_7 = coopMultiplyAdd(q_23, k_8, sums_7);
       let q_24 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
-      sums_3 = coopMultiplyAdd(q_24, k_8, sums_3);
+      sums_8 = coopMultiplyAdd(q_24, k_8, sums_8);
       workgroupBarrier();
       halves[key_to] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.x), unpack2x16float(piece_13.y)));
       halves[key_to + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(piece_13.z), unpack2x16float(piece_13.w)));
@@ -420,22 +389,22 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       workgroupBarrier();
       let k_9 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_25 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
-      sums = coopMultiplyAdd(q_25, k_9, sums);
+      sums_6 = coopMultiplyAdd(q_25, k_9, sums_6);
       let q_26 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 160u], 10u);
-      sums_2 = coopMultiplyAdd(q_26, k_9, sums_2);
+      sums_7 = coopMultiplyAdd(q_26, k_9, sums_7);
       let q_27 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 320u], 10u);
-      sums_3 = coopMultiplyAdd(q_27, k_9, sums_3);
+      sums_8 = coopMultiplyAdd(q_27, k_9, sums_8);
       let k_10 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at + 4u], 10u);
       let q_28 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 4u], 10u);
-      sums = coopMultiplyAdd(q_28, k_10, sums);
+      sums_6 = coopMultiplyAdd(q_28, k_10, sums_6);
       let q_29 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 164u], 10u);
-      sums_2 = coopMultiplyAdd(q_29, k_10, sums_2);
+      sums_7 = coopMultiplyAdd(q_29, k_10, sums_7);
       let q_30 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at + 324u], 10u);
-      sums_3 = coopMultiplyAdd(q_30, k_10, sums_3);
+      sums_8 = coopMultiplyAdd(q_30, k_10, sums_8);
       let score_at = first_row * 68u + first_position;
-      coopStoreT(sums, &floats[score_at], 68u);
-      coopStoreT(sums_2, &floats[score_at + 1088u], 68u);
-      coopStoreT(sums_3, &floats[score_at + 2176u], 68u);
+      coopStoreT(sums_6, &floats[score_at], 68u);
+      coopStoreT(sums_7, &floats[score_at + 1088u], 68u);
+      coopStoreT(sums_8, &floats[score_at + 2176u], 68u);
       workgroupBarrier();
       let row_9 = (count - 1u - own_group) * 80u;
       let i_25 = row_9 / 20u;
@@ -505,18 +474,17 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
             let shrink_2 = exp(both_3 - new_top);
             pool[row_10 + 224u] = bitcast<u32>(select(old_total, fma(both_6, shrink_2, old_total * shrink), joins));
             pool[row_10 + 144u] = bitcast<u32>(select(old_top, new_top, joins));
-            pool[row_10 + 304u] = bitcast<u32>(select(-1.0f, shrink, joins));
-            pool[row_10 + 384u] = bitcast<u32>(shrink_2);
+            pool[row_10 + 304u] = bitcast<u32>(select(1.0f, shrink, joins));
+            pool[row_10 + 384u] = bitcast<u32>(select(0.0f, shrink_2, joins));
           }
         }
       }
       let own_values = own_warp * 4u + 1440u;
-      let exchanged = own_warp * 512u;
-      var sums_4 = coop_mat16x16<f32, C>();
-      var sums_5 = coop_mat16x16<f32, C>();
-      var sums_6 = coop_mat16x16<f32, C>();
-      var sums_7 = coop_mat16x16<f32, C>();
-      var sums_8 = coop_mat16x16<f32, C>();
+      var sums_9 = coop_mat16x16<f32, C>();
+      var sums_10 = coop_mat16x16<f32, C>();
+      var sums_11 = coop_mat16x16<f32, C>();
+      var sums_12 = coop_mat16x16<f32, C>();
+      var sums_13 = coop_mat16x16<f32, C>();
       let to_12 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
       halves[to_12] = vec4<f16>(vec4<f32>(unpack2x16float(value.x), unpack2x16float(value.y)));
       halves[to_12 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value.z), unpack2x16float(value.w)));
@@ -525,15 +493,15 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_3 = b1[value_from_3 / 4u];
       let v = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values], 34u);
       let p_2 = coopLoadT<coop_mat16x16<f16, A>>(&halves[0u], 18u);
-      sums_4 = coopMultiplyAdd(p_2, v, sums_4);
+      sums_9 = coopMultiplyAdd(p_2, v, sums_9);
       let p_3 = coopLoadT<coop_mat16x16<f16, A>>(&halves[288u], 18u);
-      sums_5 = coopMultiplyAdd(p_3, v, sums_5);
+      sums_10 = coopMultiplyAdd(p_3, v, sums_10);
       let p_4 = coopLoadT<coop_mat16x16<f16, A>>(&halves[576u], 18u);
-      sums_6 = coopMultiplyAdd(p_4, v, sums_6);
+      sums_11 = coopMultiplyAdd(p_4, v, sums_11);
       let p_5 = coopLoadT<coop_mat16x16<f16, A>>(&halves[864u], 18u);
-      sums_7 = coopMultiplyAdd(p_5, v, sums_7);
+      sums_12 = coopMultiplyAdd(p_5, v, sums_12);
       let p_6 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1152u], 18u);
-      sums_8 = coopMultiplyAdd(p_6, v, sums_8);
+      sums_13 = coopMultiplyAdd(p_6, v, sums_13);
       let to_13 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
       halves[to_13] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.x), unpack2x16float(value_2.y)));
       halves[to_13 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_2.z), unpack2x16float(value_2.w)));
@@ -542,425 +510,315 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let value_4 = b1[value_from_4 / 4u];
       let v_2 = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values + 544u], 34u);
       let p_7 = coopLoadT<coop_mat16x16<f16, A>>(&halves[4u], 18u);
-      sums_4 = coopMultiplyAdd(p_7, v_2, sums_4);
+      sums_9 = coopMultiplyAdd(p_7, v_2, sums_9);
       let p_8 = coopLoadT<coop_mat16x16<f16, A>>(&halves[292u], 18u);
-      sums_5 = coopMultiplyAdd(p_8, v_2, sums_5);
+      sums_10 = coopMultiplyAdd(p_8, v_2, sums_10);
       let p_9 = coopLoadT<coop_mat16x16<f16, A>>(&halves[580u], 18u);
-      sums_6 = coopMultiplyAdd(p_9, v_2, sums_6);
+      sums_11 = coopMultiplyAdd(p_9, v_2, sums_11);
       let p_10 = coopLoadT<coop_mat16x16<f16, A>>(&halves[868u], 18u);
-      sums_7 = coopMultiplyAdd(p_10, v_2, sums_7);
+      sums_12 = coopMultiplyAdd(p_10, v_2, sums_12);
       let p_11 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1156u], 18u);
-      sums_8 = coopMultiplyAdd(p_11, v_2, sums_8);
+      sums_13 = coopMultiplyAdd(p_11, v_2, sums_13);
       let to_14 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1440u;
       halves[to_14] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.x), unpack2x16float(value_3.y)));
       halves[to_14 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_3.z), unpack2x16float(value_3.w)));
       workgroupBarrier();
       let v_3 = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values], 34u);
       let p_12 = coopLoadT<coop_mat16x16<f16, A>>(&halves[8u], 18u);
-      sums_4 = coopMultiplyAdd(p_12, v_3, sums_4);
+      sums_9 = coopMultiplyAdd(p_12, v_3, sums_9);
       let p_13 = coopLoadT<coop_mat16x16<f16, A>>(&halves[296u], 18u);
-      sums_5 = coopMultiplyAdd(p_13, v_3, sums_5);
+      sums_10 = coopMultiplyAdd(p_13, v_3, sums_10);
       let p_14 = coopLoadT<coop_mat16x16<f16, A>>(&halves[584u], 18u);
-      sums_6 = coopMultiplyAdd(p_14, v_3, sums_6);
+      sums_11 = coopMultiplyAdd(p_14, v_3, sums_11);
       let p_15 = coopLoadT<coop_mat16x16<f16, A>>(&halves[872u], 18u);
-      sums_7 = coopMultiplyAdd(p_15, v_3, sums_7);
+      sums_12 = coopMultiplyAdd(p_15, v_3, sums_12);
       let p_16 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1160u], 18u);
-      sums_8 = coopMultiplyAdd(p_16, v_3, sums_8);
+      sums_13 = coopMultiplyAdd(p_16, v_3, sums_13);
       let to_15 = (lane / 16u) * 34u + (lane % 16u) * 2u + 1984u;
       halves[to_15] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.x), unpack2x16float(value_4.y)));
       halves[to_15 + 1u] = vec4<f16>(vec4<f32>(unpack2x16float(value_4.z), unpack2x16float(value_4.w)));
       workgroupBarrier();
       let v_4 = coopLoadT<coop_mat16x16<f16, B>>(&halves[own_values + 544u], 34u);
       let p_17 = coopLoadT<coop_mat16x16<f16, A>>(&halves[12u], 18u);
-      sums_4 = coopMultiplyAdd(p_17, v_4, sums_4);
+      sums_9 = coopMultiplyAdd(p_17, v_4, sums_9);
       let p_18 = coopLoadT<coop_mat16x16<f16, A>>(&halves[300u], 18u);
-      sums_5 = coopMultiplyAdd(p_18, v_4, sums_5);
+      sums_10 = coopMultiplyAdd(p_18, v_4, sums_10);
       let p_19 = coopLoadT<coop_mat16x16<f16, A>>(&halves[588u], 18u);
-      sums_6 = coopMultiplyAdd(p_19, v_4, sums_6);
+      sums_11 = coopMultiplyAdd(p_19, v_4, sums_11);
       let p_20 = coopLoadT<coop_mat16x16<f16, A>>(&halves[876u], 18u);
-      sums_7 = coopMultiplyAdd(p_20, v_4, sums_7);
+      sums_12 = coopMultiplyAdd(p_20, v_4, sums_12);
       let p_21 = coopLoadT<coop_mat16x16<f16, A>>(&halves[1164u], 18u);
-      sums_8 = coopMultiplyAdd(p_21, v_4, sums_8);
-      subgroupBarrier();
-      coopStoreT(sums_4, &floats[exchanged], 16u);
-      coopStoreT(sums_5, &floats[exchanged + 256u], 16u);
-      subgroupBarrier();
-      let own_row_5 = own_lane / 16u;
-      let own_column = own_warp * 16u + (own_lane % 16u);
-      let y = floats[exchanged + own_lane];
-      let own_row_6 = own_lane / 16u;
-      let by_old = bitcast<f32>(pool[own_row_6 + 304u]);
-      let by_new = bitcast<f32>(pool[own_row_6 + 384u]);
-      let by_old_2 = bitcast<f32>(pool[own_row_6 + 306u]);
-      let by_new_2 = bitcast<f32>(pool[own_row_6 + 386u]);
-      let by_old_3 = bitcast<f32>(pool[own_row_6 + 308u]);
-      let by_new_3 = bitcast<f32>(pool[own_row_6 + 388u]);
-      let by_old_4 = bitcast<f32>(pool[own_row_6 + 310u]);
-      let by_new_4 = bitcast<f32>(pool[own_row_6 + 390u]);
-      let by_old_5 = bitcast<f32>(pool[own_row_6 + 312u]);
-      let by_new_5 = bitcast<f32>(pool[own_row_6 + 392u]);
-      let by_old_6 = bitcast<f32>(pool[own_row_6 + 314u]);
-      let by_new_6 = bitcast<f32>(pool[own_row_6 + 394u]);
-      let by_old_7 = bitcast<f32>(pool[own_row_6 + 316u]);
-      let by_new_7 = bitcast<f32>(pool[own_row_6 + 396u]);
-      let by_old_8 = bitcast<f32>(pool[own_row_6 + 318u]);
-      let by_new_8 = bitcast<f32>(pool[own_row_6 + 398u]);
-      joined = select(joined, fma(y, by_new, joined * by_old), -1.0f < by_old);
-      let own_row_7 = own_lane / 16u;
-      let own_column_2 = own_warp * 16u + (own_lane % 16u);
-      let y_2 = floats[exchanged + own_lane + 32u];
-      joined_2 = select(joined_2, fma(y_2, by_new_2, joined_2 * by_old_2), -1.0f < by_old_2);
-      let own_row_8 = own_lane / 16u;
-      let own_column_3 = own_warp * 16u + (own_lane % 16u);
-      let y_3 = floats[exchanged + own_lane + 64u];
-      joined_3 = select(joined_3, fma(y_3, by_new_3, joined_3 * by_old_3), -1.0f < by_old_3);
-      let own_row_9 = own_lane / 16u;
-      let own_column_4 = own_warp * 16u + (own_lane % 16u);
-      let y_4 = floats[exchanged + own_lane + 96u];
-      joined_4 = select(joined_4, fma(y_4, by_new_4, joined_4 * by_old_4), -1.0f < by_old_4);
-      let own_row_10 = own_lane / 16u;
-      let own_column_5 = own_warp * 16u + (own_lane % 16u);
-      let y_5 = floats[exchanged + own_lane + 128u];
-      joined_5 = select(joined_5, fma(y_5, by_new_5, joined_5 * by_old_5), -1.0f < by_old_5);
-      let own_row_11 = own_lane / 16u;
-      let own_column_6 = own_warp * 16u + (own_lane % 16u);
-      let y_6 = floats[exchanged + own_lane + 160u];
-      joined_6 = select(joined_6, fma(y_6, by_new_6, joined_6 * by_old_6), -1.0f < by_old_6);
-      let own_row_12 = own_lane / 16u;
-      let own_column_7 = own_warp * 16u + (own_lane % 16u);
-      let y_7 = floats[exchanged + own_lane + 192u];
-      joined_7 = select(joined_7, fma(y_7, by_new_7, joined_7 * by_old_7), -1.0f < by_old_7);
-      let own_row_13 = own_lane / 16u;
-      let own_column_8 = own_warp * 16u + (own_lane % 16u);
-      let y_8 = floats[exchanged + own_lane + 224u];
-      joined_8 = select(joined_8, fma(y_8, by_new_8, joined_8 * by_old_8), -1.0f < by_old_8);
-      let own_row_14 = own_lane / 16u;
-      let own_column_9 = own_warp * 16u + (own_lane % 16u);
-      let y_9 = floats[exchanged + own_lane + 256u];
-      let own_row_15 = own_lane / 16u;
-      let by_old_9 = bitcast<f32>(pool[own_row_15 + 320u]);
-      let by_new_9 = bitcast<f32>(pool[own_row_15 + 400u]);
-      let by_old_10 = bitcast<f32>(pool[own_row_15 + 322u]);
-      let by_new_10 = bitcast<f32>(pool[own_row_15 + 402u]);
-      let by_old_11 = bitcast<f32>(pool[own_row_15 + 324u]);
-      let by_new_11 = bitcast<f32>(pool[own_row_15 + 404u]);
-      let by_old_12 = bitcast<f32>(pool[own_row_15 + 326u]);
-      let by_new_12 = bitcast<f32>(pool[own_row_15 + 406u]);
-      let by_old_13 = bitcast<f32>(pool[own_row_15 + 328u]);
-      let by_new_13 = bitcast<f32>(pool[own_row_15 + 408u]);
-      let by_old_14 = bitcast<f32>(pool[own_row_15 + 330u]);
-      let by_new_14 = bitcast<f32>(pool[own_row_15 + 410u]);
-      let by_old_15 = bitcast<f32>(pool[own_row_15 + 332u]);
-      let by_new_15 = bitcast<f32>(pool[own_row_15 + 412u]);
-      let by_old_16 = bitcast<f32>(pool[own_row_15 + 334u]);
-      let by_new_16 = bitcast<f32>(pool[own_row_15 + 414u]);
-      joined_9 = select(joined_9, fma(y_9, by_new_9, joined_9 * by_old_9), -1.0f < by_old_9);
-      let own_row_16 = own_lane / 16u;
-      let own_column_10 = own_warp * 16u + (own_lane % 16u);
-      let y_10 = floats[exchanged + own_lane + 288u];
-      joined_10 = select(joined_10, fma(y_10, by_new_10, joined_10 * by_old_10), -1.0f < by_old_10);
-      let own_row_17 = own_lane / 16u;
-      let own_column_11 = own_warp * 16u + (own_lane % 16u);
-      let y_11 = floats[exchanged + own_lane + 320u];
-      joined_11 = select(joined_11, fma(y_11, by_new_11, joined_11 * by_old_11), -1.0f < by_old_11);
-      let own_row_18 = own_lane / 16u;
-      let own_column_12 = own_warp * 16u + (own_lane % 16u);
-      let y_12 = floats[exchanged + own_lane + 352u];
-      joined_12 = select(joined_12, fma(y_12, by_new_12, joined_12 * by_old_12), -1.0f < by_old_12);
-      let own_row_19 = own_lane / 16u;
-      let own_column_13 = own_warp * 16u + (own_lane % 16u);
-      let y_13 = floats[exchanged + own_lane + 384u];
-      joined_13 = select(joined_13, fma(y_13, by_new_13, joined_13 * by_old_13), -1.0f < by_old_13);
-      let own_row_20 = own_lane / 16u;
-      let own_column_14 = own_warp * 16u + (own_lane % 16u);
-      let y_14 = floats[exchanged + own_lane + 416u];
-      joined_14 = select(joined_14, fma(y_14, by_new_14, joined_14 * by_old_14), -1.0f < by_old_14);
-      let own_row_21 = own_lane / 16u;
-      let own_column_15 = own_warp * 16u + (own_lane % 16u);
-      let y_15 = floats[exchanged + own_lane + 448u];
-      joined_15 = select(joined_15, fma(y_15, by_new_15, joined_15 * by_old_15), -1.0f < by_old_15);
-      let own_row_22 = own_lane / 16u;
-      let own_column_16 = own_warp * 16u + (own_lane % 16u);
-      let y_16 = floats[exchanged + own_lane + 480u];
-      joined_16 = select(joined_16, fma(y_16, by_new_16, joined_16 * by_old_16), -1.0f < by_old_16);
-      subgroupBarrier();
-      coopStoreT(sums_6, &floats[exchanged], 16u);
-      coopStoreT(sums_7, &floats[exchanged + 256u], 16u);
-      subgroupBarrier();
-      let own_row_23 = own_lane / 16u;
-      let own_column_17 = own_warp * 16u + (own_lane % 16u);
-      let y_17 = floats[exchanged + own_lane];
-      let own_row_24 = own_lane / 16u;
-      let by_old_17 = bitcast<f32>(pool[own_row_24 + 336u]);
-      let by_new_17 = bitcast<f32>(pool[own_row_24 + 416u]);
-      let by_old_18 = bitcast<f32>(pool[own_row_24 + 338u]);
-      let by_new_18 = bitcast<f32>(pool[own_row_24 + 418u]);
-      let by_old_19 = bitcast<f32>(pool[own_row_24 + 340u]);
-      let by_new_19 = bitcast<f32>(pool[own_row_24 + 420u]);
-      let by_old_20 = bitcast<f32>(pool[own_row_24 + 342u]);
-      let by_new_20 = bitcast<f32>(pool[own_row_24 + 422u]);
-      let by_old_21 = bitcast<f32>(pool[own_row_24 + 344u]);
-      let by_new_21 = bitcast<f32>(pool[own_row_24 + 424u]);
-      let by_old_22 = bitcast<f32>(pool[own_row_24 + 346u]);
-      let by_new_22 = bitcast<f32>(pool[own_row_24 + 426u]);
-      let by_old_23 = bitcast<f32>(pool[own_row_24 + 348u]);
-      let by_new_23 = bitcast<f32>(pool[own_row_24 + 428u]);
-      let by_old_24 = bitcast<f32>(pool[own_row_24 + 350u]);
-      let by_new_24 = bitcast<f32>(pool[own_row_24 + 430u]);
-      joined_17 = select(joined_17, fma(y_17, by_new_17, joined_17 * by_old_17), -1.0f < by_old_17);
-      let own_row_25 = own_lane / 16u;
-      let own_column_18 = own_warp * 16u + (own_lane % 16u);
-      let y_18 = floats[exchanged + own_lane + 32u];
-      joined_18 = select(joined_18, fma(y_18, by_new_18, joined_18 * by_old_18), -1.0f < by_old_18);
-      let own_row_26 = own_lane / 16u;
-      let own_column_19 = own_warp * 16u + (own_lane % 16u);
-      let y_19 = floats[exchanged + own_lane + 64u];
-      joined_19 = select(joined_19, fma(y_19, by_new_19, joined_19 * by_old_19), -1.0f < by_old_19);
-      let own_row_27 = own_lane / 16u;
-      let own_column_20 = own_warp * 16u + (own_lane % 16u);
-      let y_20 = floats[exchanged + own_lane + 96u];
-      joined_20 = select(joined_20, fma(y_20, by_new_20, joined_20 * by_old_20), -1.0f < by_old_20);
-      let own_row_28 = own_lane / 16u;
-      let own_column_21 = own_warp * 16u + (own_lane % 16u);
-      let y_21 = floats[exchanged + own_lane + 128u];
-      joined_21 = select(joined_21, fma(y_21, by_new_21, joined_21 * by_old_21), -1.0f < by_old_21);
-      let own_row_29 = own_lane / 16u;
-      let own_column_22 = own_warp * 16u + (own_lane % 16u);
-      let y_22 = floats[exchanged + own_lane + 160u];
-      joined_22 = select(joined_22, fma(y_22, by_new_22, joined_22 * by_old_22), -1.0f < by_old_22);
-      let own_row_30 = own_lane / 16u;
-      let own_column_23 = own_warp * 16u + (own_lane % 16u);
-      let y_23 = floats[exchanged + own_lane + 192u];
-      joined_23 = select(joined_23, fma(y_23, by_new_23, joined_23 * by_old_23), -1.0f < by_old_23);
-      let own_row_31 = own_lane / 16u;
-      let own_column_24 = own_warp * 16u + (own_lane % 16u);
-      let y_24 = floats[exchanged + own_lane + 224u];
-      joined_24 = select(joined_24, fma(y_24, by_new_24, joined_24 * by_old_24), -1.0f < by_old_24);
-      let own_row_32 = own_lane / 16u;
-      let own_column_25 = own_warp * 16u + (own_lane % 16u);
-      let y_25 = floats[exchanged + own_lane + 256u];
-      let own_row_33 = own_lane / 16u;
-      let by_old_25 = bitcast<f32>(pool[own_row_33 + 352u]);
-      let by_new_25 = bitcast<f32>(pool[own_row_33 + 432u]);
-      let by_old_26 = bitcast<f32>(pool[own_row_33 + 354u]);
-      let by_new_26 = bitcast<f32>(pool[own_row_33 + 434u]);
-      let by_old_27 = bitcast<f32>(pool[own_row_33 + 356u]);
-      let by_new_27 = bitcast<f32>(pool[own_row_33 + 436u]);
-      let by_old_28 = bitcast<f32>(pool[own_row_33 + 358u]);
-      let by_new_28 = bitcast<f32>(pool[own_row_33 + 438u]);
-      let by_old_29 = bitcast<f32>(pool[own_row_33 + 360u]);
-      let by_new_29 = bitcast<f32>(pool[own_row_33 + 440u]);
-      let by_old_30 = bitcast<f32>(pool[own_row_33 + 362u]);
-      let by_new_30 = bitcast<f32>(pool[own_row_33 + 442u]);
-      let by_old_31 = bitcast<f32>(pool[own_row_33 + 364u]);
-      let by_new_31 = bitcast<f32>(pool[own_row_33 + 444u]);
-      let by_old_32 = bitcast<f32>(pool[own_row_33 + 366u]);
-      let by_new_32 = bitcast<f32>(pool[own_row_33 + 446u]);
-      joined_25 = select(joined_25, fma(y_25, by_new_25, joined_25 * by_old_25), -1.0f < by_old_25);
-      let own_row_34 = own_lane / 16u;
-      let own_column_26 = own_warp * 16u + (own_lane % 16u);
-      let y_26 = floats[exchanged + own_lane + 288u];
-      joined_26 = select(joined_26, fma(y_26, by_new_26, joined_26 * by_old_26), -1.0f < by_old_26);
-      let own_row_35 = own_lane / 16u;
-      let own_column_27 = own_warp * 16u + (own_lane % 16u);
-      let y_27 = floats[exchanged + own_lane + 320u];
-      joined_27 = select(joined_27, fma(y_27, by_new_27, joined_27 * by_old_27), -1.0f < by_old_27);
-      let own_row_36 = own_lane / 16u;
-      let own_column_28 = own_warp * 16u + (own_lane % 16u);
-      let y_28 = floats[exchanged + own_lane + 352u];
-      joined_28 = select(joined_28, fma(y_28, by_new_28, joined_28 * by_old_28), -1.0f < by_old_28);
-      let own_row_37 = own_lane / 16u;
-      let own_column_29 = own_warp * 16u + (own_lane % 16u);
-      let y_29 = floats[exchanged + own_lane + 384u];
-      joined_29 = select(joined_29, fma(y_29, by_new_29, joined_29 * by_old_29), -1.0f < by_old_29);
-      let own_row_38 = own_lane / 16u;
-      let own_column_30 = own_warp * 16u + (own_lane % 16u);
-      let y_30 = floats[exchanged + own_lane + 416u];
-      joined_30 = select(joined_30, fma(y_30, by_new_30, joined_30 * by_old_30), -1.0f < by_old_30);
-      let own_row_39 = own_lane / 16u;
-      let own_column_31 = own_warp * 16u + (own_lane % 16u);
-      let y_31 = floats[exchanged + own_lane + 448u];
-      joined_31 = select(joined_31, fma(y_31, by_new_31, joined_31 * by_old_31), -1.0f < by_old_31);
-      let own_row_40 = own_lane / 16u;
-      let own_column_32 = own_warp * 16u + (own_lane % 16u);
-      let y_32 = floats[exchanged + own_lane + 480u];
-      joined_32 = select(joined_32, fma(y_32, by_new_32, joined_32 * by_old_32), -1.0f < by_old_32);
-      subgroupBarrier();
-      coopStoreT(sums_8, &floats[exchanged], 16u);
-      subgroupBarrier();
-      let own_row_41 = own_lane / 16u;
-      let own_column_33 = own_warp * 16u + (own_lane % 16u);
-      let y_33 = floats[exchanged + own_lane];
-      let own_row_42 = own_lane / 16u;
-      let by_old_33 = bitcast<f32>(pool[own_row_42 + 368u]);
-      let by_new_33 = bitcast<f32>(pool[own_row_42 + 448u]);
-      let by_old_34 = bitcast<f32>(pool[own_row_42 + 370u]);
-      let by_new_34 = bitcast<f32>(pool[own_row_42 + 450u]);
-      let by_old_35 = bitcast<f32>(pool[own_row_42 + 372u]);
-      let by_new_35 = bitcast<f32>(pool[own_row_42 + 452u]);
-      let by_old_36 = bitcast<f32>(pool[own_row_42 + 374u]);
-      let by_new_36 = bitcast<f32>(pool[own_row_42 + 454u]);
-      let by_old_37 = bitcast<f32>(pool[own_row_42 + 376u]);
-      let by_new_37 = bitcast<f32>(pool[own_row_42 + 456u]);
-      let by_old_38 = bitcast<f32>(pool[own_row_42 + 378u]);
-      let by_new_38 = bitcast<f32>(pool[own_row_42 + 458u]);
-      let by_old_39 = bitcast<f32>(pool[own_row_42 + 380u]);
-      let by_new_39 = bitcast<f32>(pool[own_row_42 + 460u]);
-      let by_old_40 = bitcast<f32>(pool[own_row_42 + 382u]);
-      let by_new_40 = bitcast<f32>(pool[own_row_42 + 462u]);
-      joined_33 = select(joined_33, fma(y_33, by_new_33, joined_33 * by_old_33), -1.0f < by_old_33);
-      let own_row_43 = own_lane / 16u;
-      let own_column_34 = own_warp * 16u + (own_lane % 16u);
-      let y_34 = floats[exchanged + own_lane + 32u];
-      joined_34 = select(joined_34, fma(y_34, by_new_34, joined_34 * by_old_34), -1.0f < by_old_34);
-      let own_row_44 = own_lane / 16u;
-      let own_column_35 = own_warp * 16u + (own_lane % 16u);
-      let y_35 = floats[exchanged + own_lane + 64u];
-      joined_35 = select(joined_35, fma(y_35, by_new_35, joined_35 * by_old_35), -1.0f < by_old_35);
-      let own_row_45 = own_lane / 16u;
-      let own_column_36 = own_warp * 16u + (own_lane % 16u);
-      let y_36 = floats[exchanged + own_lane + 96u];
-      joined_36 = select(joined_36, fma(y_36, by_new_36, joined_36 * by_old_36), -1.0f < by_old_36);
-      let own_row_46 = own_lane / 16u;
-      let own_column_37 = own_warp * 16u + (own_lane % 16u);
-      let y_37 = floats[exchanged + own_lane + 128u];
-      joined_37 = select(joined_37, fma(y_37, by_new_37, joined_37 * by_old_37), -1.0f < by_old_37);
-      let own_row_47 = own_lane / 16u;
-      let own_column_38 = own_warp * 16u + (own_lane % 16u);
-      let y_38 = floats[exchanged + own_lane + 160u];
-      joined_38 = select(joined_38, fma(y_38, by_new_38, joined_38 * by_old_38), -1.0f < by_old_38);
-      let own_row_48 = own_lane / 16u;
-      let own_column_39 = own_warp * 16u + (own_lane % 16u);
-      let y_39 = floats[exchanged + own_lane + 192u];
-      joined_39 = select(joined_39, fma(y_39, by_new_39, joined_39 * by_old_39), -1.0f < by_old_39);
-      let own_row_49 = own_lane / 16u;
-      let own_column_40 = own_warp * 16u + (own_lane % 16u);
-      let y_40 = floats[exchanged + own_lane + 224u];
-      joined_40 = select(joined_40, fma(y_40, by_new_40, joined_40 * by_old_40), -1.0f < by_old_40);
+      sums_13 = coopMultiplyAdd(p_21, v_4, sums_13);
+      let by = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[304u], 0u);
+      let by_2 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[384u], 0u);
+      sums = 1.0f * (sums - by) + (sums_9 - by_2);
+      let by_3 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[320u], 0u);
+      let by_4 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[400u], 0u);
+      sums_2 = 1.0f * (sums_2 - by_3) + (sums_10 - by_4);
+      let by_5 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[336u], 0u);
+      let by_6 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[416u], 0u);
+      sums_3 = 1.0f * (sums_3 - by_5) + (sums_11 - by_6);
+      let by_7 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[352u], 0u);
+      let by_8 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[432u], 0u);
+      sums_4 = 1.0f * (sums_4 - by_7) + (sums_12 - by_8);
+      let by_9 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[368u], 0u);
+      let by_10 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[448u], 0u);
+      sums_5 = 1.0f * (sums_5 - by_9) + (sums_13 - by_10);
+    }
+    let exchanged = own_warp * 512u;
+    subgroupBarrier();
+    coopStoreT(sums, &floats[exchanged], 16u);
+    coopStoreT(sums_2, &floats[exchanged + 256u], 16u);
+    subgroupBarrier();
+    let own_row_5 = own_lane / 16u;
+    let own_column = own_warp * 16u + (own_lane % 16u);
+    let y = floats[exchanged + own_lane];
+    if (pool[own_row_5 + 568u] == run) {
+      b6[(put_at + own_row_5 * 132u + own_column) / 4u][(put_at + own_row_5 * 132u + own_column) % 4u] = bitcast<u32>(y);
+    }
+    let own_row_6 = own_lane / 16u;
+    let own_column_2 = own_warp * 16u + (own_lane % 16u);
+    let y_2 = floats[exchanged + own_lane + 32u];
+    if (pool[own_row_6 + 570u] == run) {
+      b6[(put_at + own_row_6 * 132u + own_column_2 + 264u) / 4u][(put_at + own_row_6 * 132u + own_column_2 + 264u) % 4u] = bitcast<u32>(y_2);
+    }
+    let own_row_7 = own_lane / 16u;
+    let own_column_3 = own_warp * 16u + (own_lane % 16u);
+    let y_3 = floats[exchanged + own_lane + 64u];
+    if (pool[own_row_7 + 572u] == run) {
+      b6[(put_at + own_row_7 * 132u + own_column_3 + 528u) / 4u][(put_at + own_row_7 * 132u + own_column_3 + 528u) % 4u] = bitcast<u32>(y_3);
+    }
+    let own_row_8 = own_lane / 16u;
+    let own_column_4 = own_warp * 16u + (own_lane % 16u);
+    let y_4 = floats[exchanged + own_lane + 96u];
+    if (pool[own_row_8 + 574u] == run) {
+      b6[(put_at + own_row_8 * 132u + own_column_4 + 792u) / 4u][(put_at + own_row_8 * 132u + own_column_4 + 792u) % 4u] = bitcast<u32>(y_4);
+    }
+    let own_row_9 = own_lane / 16u;
+    let own_column_5 = own_warp * 16u + (own_lane % 16u);
+    let y_5 = floats[exchanged + own_lane + 128u];
+    if (pool[own_row_9 + 576u] == run) {
+      b6[(put_at + own_row_9 * 132u + own_column_5 + 1056u) / 4u][(put_at + own_row_9 * 132u + own_column_5 + 1056u) % 4u] = bitcast<u32>(y_5);
+    }
+    let own_row_10 = own_lane / 16u;
+    let own_column_6 = own_warp * 16u + (own_lane % 16u);
+    let y_6 = floats[exchanged + own_lane + 160u];
+    if (pool[own_row_10 + 578u] == run) {
+      b6[(put_at + own_row_10 * 132u + own_column_6 + 1320u) / 4u][(put_at + own_row_10 * 132u + own_column_6 + 1320u) % 4u] = bitcast<u32>(y_6);
+    }
+    let own_row_11 = own_lane / 16u;
+    let own_column_7 = own_warp * 16u + (own_lane % 16u);
+    let y_7 = floats[exchanged + own_lane + 192u];
+    if (pool[own_row_11 + 580u] == run) {
+      b6[(put_at + own_row_11 * 132u + own_column_7 + 1584u) / 4u][(put_at + own_row_11 * 132u + own_column_7 + 1584u) % 4u] = bitcast<u32>(y_7);
+    }
+    let own_row_12 = own_lane / 16u;
+    let own_column_8 = own_warp * 16u + (own_lane % 16u);
+    let y_8 = floats[exchanged + own_lane + 224u];
+    if (pool[own_row_12 + 582u] == run) {
+      b6[(put_at + own_row_12 * 132u + own_column_8 + 1848u) / 4u][(put_at + own_row_12 * 132u + own_column_8 + 1848u) % 4u] = bitcast<u32>(y_8);
+    }
+    let own_row_13 = own_lane / 16u;
+    let own_column_9 = own_warp * 16u + (own_lane % 16u);
+    let y_9 = floats[exchanged + own_lane + 256u];
+    if (pool[own_row_13 + 584u] == run) {
+      b6[(put_at + own_row_13 * 132u + own_column_9 + 2112u) / 4u][(put_at + own_row_13 * 132u + own_column_9 + 2112u) % 4u] = bitcast<u32>(y_9);
+    }
+    let own_row_14 = own_lane / 16u;
+    let own_column_10 = own_warp * 16u + (own_lane % 16u);
+    let y_10 = floats[exchanged + own_lane + 288u];
+    if (pool[own_row_14 + 586u] == run) {
+      b6[(put_at + own_row_14 * 132u + own_column_10 + 2376u) / 4u][(put_at + own_row_14 * 132u + own_column_10 + 2376u) % 4u] = bitcast<u32>(y_10);
+    }
+    let own_row_15 = own_lane / 16u;
+    let own_column_11 = own_warp * 16u + (own_lane % 16u);
+    let y_11 = floats[exchanged + own_lane + 320u];
+    if (pool[own_row_15 + 588u] == run) {
+      b6[(put_at + own_row_15 * 132u + own_column_11 + 2640u) / 4u][(put_at + own_row_15 * 132u + own_column_11 + 2640u) % 4u] = bitcast<u32>(y_11);
+    }
+    let own_row_16 = own_lane / 16u;
+    let own_column_12 = own_warp * 16u + (own_lane % 16u);
+    let y_12 = floats[exchanged + own_lane + 352u];
+    if (pool[own_row_16 + 590u] == run) {
+      b6[(put_at + own_row_16 * 132u + own_column_12 + 2904u) / 4u][(put_at + own_row_16 * 132u + own_column_12 + 2904u) % 4u] = bitcast<u32>(y_12);
+    }
+    let own_row_17 = own_lane / 16u;
+    let own_column_13 = own_warp * 16u + (own_lane % 16u);
+    let y_13 = floats[exchanged + own_lane + 384u];
+    if (pool[own_row_17 + 592u] == run) {
+      b6[(put_at + own_row_17 * 132u + own_column_13 + 3168u) / 4u][(put_at + own_row_17 * 132u + own_column_13 + 3168u) % 4u] = bitcast<u32>(y_13);
+    }
+    let own_row_18 = own_lane / 16u;
+    let own_column_14 = own_warp * 16u + (own_lane % 16u);
+    let y_14 = floats[exchanged + own_lane + 416u];
+    if (pool[own_row_18 + 594u] == run) {
+      b6[(put_at + own_row_18 * 132u + own_column_14 + 3432u) / 4u][(put_at + own_row_18 * 132u + own_column_14 + 3432u) % 4u] = bitcast<u32>(y_14);
+    }
+    let own_row_19 = own_lane / 16u;
+    let own_column_15 = own_warp * 16u + (own_lane % 16u);
+    let y_15 = floats[exchanged + own_lane + 448u];
+    if (pool[own_row_19 + 596u] == run) {
+      b6[(put_at + own_row_19 * 132u + own_column_15 + 3696u) / 4u][(put_at + own_row_19 * 132u + own_column_15 + 3696u) % 4u] = bitcast<u32>(y_15);
+    }
+    let own_row_20 = own_lane / 16u;
+    let own_column_16 = own_warp * 16u + (own_lane % 16u);
+    let y_16 = floats[exchanged + own_lane + 480u];
+    if (pool[own_row_20 + 598u] == run) {
+      b6[(put_at + own_row_20 * 132u + own_column_16 + 3960u) / 4u][(put_at + own_row_20 * 132u + own_column_16 + 3960u) % 4u] = bitcast<u32>(y_16);
+    }
+    subgroupBarrier();
+    coopStoreT(sums_3, &floats[exchanged], 16u);
+    coopStoreT(sums_4, &floats[exchanged + 256u], 16u);
+    subgroupBarrier();
+    let own_row_21 = own_lane / 16u;
+    let own_column_17 = own_warp * 16u + (own_lane % 16u);
+    let y_17 = floats[exchanged + own_lane];
+    if (pool[own_row_21 + 600u] == run) {
+      b6[(put_at + own_row_21 * 132u + own_column_17 + 4224u) / 4u][(put_at + own_row_21 * 132u + own_column_17 + 4224u) % 4u] = bitcast<u32>(y_17);
+    }
+    let own_row_22 = own_lane / 16u;
+    let own_column_18 = own_warp * 16u + (own_lane % 16u);
+    let y_18 = floats[exchanged + own_lane + 32u];
+    if (pool[own_row_22 + 602u] == run) {
+      b6[(put_at + own_row_22 * 132u + own_column_18 + 4488u) / 4u][(put_at + own_row_22 * 132u + own_column_18 + 4488u) % 4u] = bitcast<u32>(y_18);
+    }
+    let own_row_23 = own_lane / 16u;
+    let own_column_19 = own_warp * 16u + (own_lane % 16u);
+    let y_19 = floats[exchanged + own_lane + 64u];
+    if (pool[own_row_23 + 604u] == run) {
+      b6[(put_at + own_row_23 * 132u + own_column_19 + 4752u) / 4u][(put_at + own_row_23 * 132u + own_column_19 + 4752u) % 4u] = bitcast<u32>(y_19);
+    }
+    let own_row_24 = own_lane / 16u;
+    let own_column_20 = own_warp * 16u + (own_lane % 16u);
+    let y_20 = floats[exchanged + own_lane + 96u];
+    if (pool[own_row_24 + 606u] == run) {
+      b6[(put_at + own_row_24 * 132u + own_column_20 + 5016u) / 4u][(put_at + own_row_24 * 132u + own_column_20 + 5016u) % 4u] = bitcast<u32>(y_20);
+    }
+    let own_row_25 = own_lane / 16u;
+    let own_column_21 = own_warp * 16u + (own_lane % 16u);
+    let y_21 = floats[exchanged + own_lane + 128u];
+    if (pool[own_row_25 + 608u] == run) {
+      b6[(put_at + own_row_25 * 132u + own_column_21 + 5280u) / 4u][(put_at + own_row_25 * 132u + own_column_21 + 5280u) % 4u] = bitcast<u32>(y_21);
+    }
+    let own_row_26 = own_lane / 16u;
+    let own_column_22 = own_warp * 16u + (own_lane % 16u);
+    let y_22 = floats[exchanged + own_lane + 160u];
+    if (pool[own_row_26 + 610u] == run) {
+      b6[(put_at + own_row_26 * 132u + own_column_22 + 5544u) / 4u][(put_at + own_row_26 * 132u + own_column_22 + 5544u) % 4u] = bitcast<u32>(y_22);
+    }
+    let own_row_27 = own_lane / 16u;
+    let own_column_23 = own_warp * 16u + (own_lane % 16u);
+    let y_23 = floats[exchanged + own_lane + 192u];
+    if (pool[own_row_27 + 612u] == run) {
+      b6[(put_at + own_row_27 * 132u + own_column_23 + 5808u) / 4u][(put_at + own_row_27 * 132u + own_column_23 + 5808u) % 4u] = bitcast<u32>(y_23);
+    }
+    let own_row_28 = own_lane / 16u;
+    let own_column_24 = own_warp * 16u + (own_lane % 16u);
+    let y_24 = floats[exchanged + own_lane + 224u];
+    if (pool[own_row_28 + 614u] == run) {
+      b6[(put_at + own_row_28 * 132u + own_column_24 + 6072u) / 4u][(put_at + own_row_28 * 132u + own_column_24 + 6072u) % 4u] = bitcast<u32>(y_24);
+    }
+    let own_row_29 = own_lane / 16u;
+    let own_column_25 = own_warp * 16u + (own_lane % 16u);
+    let y_25 = floats[exchanged + own_lane + 256u];
+    if (pool[own_row_29 + 616u] == run) {
+      b6[(put_at + own_row_29 * 132u + own_column_25 + 6336u) / 4u][(put_at + own_row_29 * 132u + own_column_25 + 6336u) % 4u] = bitcast<u32>(y_25);
+    }
+    let own_row_30 = own_lane / 16u;
+    let own_column_26 = own_warp * 16u + (own_lane % 16u);
+    let y_26 = floats[exchanged + own_lane + 288u];
+    if (pool[own_row_30 + 618u] == run) {
+      b6[(put_at + own_row_30 * 132u + own_column_26 + 6600u) / 4u][(put_at + own_row_30 * 132u + own_column_26 + 6600u) % 4u] = bitcast<u32>(y_26);
+    }
+    let own_row_31 = own_lane / 16u;
+    let own_column_27 = own_warp * 16u + (own_lane % 16u);
+    let y_27 = floats[exchanged + own_lane + 320u];
+    if (pool[own_row_31 + 620u] == run) {
+      b6[(put_at + own_row_31 * 132u + own_column_27 + 6864u) / 4u][(put_at + own_row_31 * 132u + own_column_27 + 6864u) % 4u] = bitcast<u32>(y_27);
+    }
+    let own_row_32 = own_lane / 16u;
+    let own_column_28 = own_warp * 16u + (own_lane % 16u);
+    let y_28 = floats[exchanged + own_lane + 352u];
+    if (pool[own_row_32 + 622u] == run) {
+      b6[(put_at + own_row_32 * 132u + own_column_28 + 7128u) / 4u][(put_at + own_row_32 * 132u + own_column_28 + 7128u) % 4u] = bitcast<u32>(y_28);
+    }
+    let own_row_33 = own_lane / 16u;
+    let own_column_29 = own_warp * 16u + (own_lane % 16u);
+    let y_29 = floats[exchanged + own_lane + 384u];
+    if (pool[own_row_33 + 624u] == run) {
+      b6[(put_at + own_row_33 * 132u + own_column_29 + 7392u) / 4u][(put_at + own_row_33 * 132u + own_column_29 + 7392u) % 4u] = bitcast<u32>(y_29);
+    }
+    let own_row_34 = own_lane / 16u;
+    let own_column_30 = own_warp * 16u + (own_lane % 16u);
+    let y_30 = floats[exchanged + own_lane + 416u];
+    if (pool[own_row_34 + 626u] == run) {
+      b6[(put_at + own_row_34 * 132u + own_column_30 + 7656u) / 4u][(put_at + own_row_34 * 132u + own_column_30 + 7656u) % 4u] = bitcast<u32>(y_30);
+    }
+    let own_row_35 = own_lane / 16u;
+    let own_column_31 = own_warp * 16u + (own_lane % 16u);
+    let y_31 = floats[exchanged + own_lane + 448u];
+    if (pool[own_row_35 + 628u] == run) {
+      b6[(put_at + own_row_35 * 132u + own_column_31 + 7920u) / 4u][(put_at + own_row_35 * 132u + own_column_31 + 7920u) % 4u] = bitcast<u32>(y_31);
+    }
+    let own_row_36 = own_lane / 16u;
+    let own_column_32 = own_warp * 16u + (own_lane % 16u);
+    let y_32 = floats[exchanged + own_lane + 480u];
+    if (pool[own_row_36 + 630u] == run) {
+      b6[(put_at + own_row_36 * 132u + own_column_32 + 8184u) / 4u][(put_at + own_row_36 * 132u + own_column_32 + 8184u) % 4u] = bitcast<u32>(y_32);
+    }
+    subgroupBarrier();
+    coopStoreT(sums_5, &floats[exchanged], 16u);
+    subgroupBarrier();
+    let own_row_37 = own_lane / 16u;
+    let own_column_33 = own_warp * 16u + (own_lane % 16u);
+    let y_33 = floats[exchanged + own_lane];
+    if (pool[own_row_37 + 632u] == run) {
+      b6[(put_at + own_row_37 * 132u + own_column_33 + 8448u) / 4u][(put_at + own_row_37 * 132u + own_column_33 + 8448u) % 4u] = bitcast<u32>(y_33);
+    }
+    let own_row_38 = own_lane / 16u;
+    let own_column_34 = own_warp * 16u + (own_lane % 16u);
+    let y_34 = floats[exchanged + own_lane + 32u];
+    if (pool[own_row_38 + 634u] == run) {
+      b6[(put_at + own_row_38 * 132u + own_column_34 + 8712u) / 4u][(put_at + own_row_38 * 132u + own_column_34 + 8712u) % 4u] = bitcast<u32>(y_34);
+    }
+    let own_row_39 = own_lane / 16u;
+    let own_column_35 = own_warp * 16u + (own_lane % 16u);
+    let y_35 = floats[exchanged + own_lane + 64u];
+    if (pool[own_row_39 + 636u] == run) {
+      b6[(put_at + own_row_39 * 132u + own_column_35 + 8976u) / 4u][(put_at + own_row_39 * 132u + own_column_35 + 8976u) % 4u] = bitcast<u32>(y_35);
+    }
+    let own_row_40 = own_lane / 16u;
+    let own_column_36 = own_warp * 16u + (own_lane % 16u);
+    let y_36 = floats[exchanged + own_lane + 96u];
+    if (pool[own_row_40 + 638u] == run) {
+      b6[(put_at + own_row_40 * 132u + own_column_36 + 9240u) / 4u][(put_at + own_row_40 * 132u + own_column_36 + 9240u) % 4u] = bitcast<u32>(y_36);
+    }
+    let own_row_41 = own_lane / 16u;
+    let own_column_37 = own_warp * 16u + (own_lane % 16u);
+    let y_37 = floats[exchanged + own_lane + 128u];
+    if (pool[own_row_41 + 640u] == run) {
+      b6[(put_at + own_row_41 * 132u + own_column_37 + 9504u) / 4u][(put_at + own_row_41 * 132u + own_column_37 + 9504u) % 4u] = bitcast<u32>(y_37);
+    }
+    let own_row_42 = own_lane / 16u;
+    let own_column_38 = own_warp * 16u + (own_lane % 16u);
+    let y_38 = floats[exchanged + own_lane + 160u];
+    if (pool[own_row_42 + 642u] == run) {
+      b6[(put_at + own_row_42 * 132u + own_column_38 + 9768u) / 4u][(put_at + own_row_42 * 132u + own_column_38 + 9768u) % 4u] = bitcast<u32>(y_38);
+    }
+    let own_row_43 = own_lane / 16u;
+    let own_column_39 = own_warp * 16u + (own_lane % 16u);
+    let y_39 = floats[exchanged + own_lane + 192u];
+    if (pool[own_row_43 + 644u] == run) {
+      b6[(put_at + own_row_43 * 132u + own_column_39 + 10032u) / 4u][(put_at + own_row_43 * 132u + own_column_39 + 10032u) % 4u] = bitcast<u32>(y_39);
+    }
+    let own_row_44 = own_lane / 16u;
+    let own_column_40 = own_warp * 16u + (own_lane % 16u);
+    let y_40 = floats[exchanged + own_lane + 224u];
+    if (pool[own_row_44 + 646u] == run) {
+      b6[(put_at + own_row_44 * 132u + own_column_40 + 10296u) / 4u][(put_at + own_row_44 * 132u + own_column_40 + 10296u) % 4u] = bitcast<u32>(y_40);
     }
   }
   workgroupBarrier();
-  let put_at = (count - 1u - own_group) * 10560u;
-  let own_row_50 = own_lane / 16u;
-  let own_column_41 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_50 * 132u + own_column_41) / 4u][(put_at + own_row_50 * 132u + own_column_41) % 4u] = bitcast<u32>(joined);
-  let own_row_51 = own_lane / 16u;
-  let own_column_42 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_51 * 132u + own_column_42 + 264u) / 4u][(put_at + own_row_51 * 132u + own_column_42 + 264u) % 4u] = bitcast<u32>(joined_2);
-  let own_row_52 = own_lane / 16u;
-  let own_column_43 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_52 * 132u + own_column_43 + 528u) / 4u][(put_at + own_row_52 * 132u + own_column_43 + 528u) % 4u] = bitcast<u32>(joined_3);
-  let own_row_53 = own_lane / 16u;
-  let own_column_44 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_53 * 132u + own_column_44 + 792u) / 4u][(put_at + own_row_53 * 132u + own_column_44 + 792u) % 4u] = bitcast<u32>(joined_4);
-  let own_row_54 = own_lane / 16u;
-  let own_column_45 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_54 * 132u + own_column_45 + 1056u) / 4u][(put_at + own_row_54 * 132u + own_column_45 + 1056u) % 4u] = bitcast<u32>(joined_5);
-  let own_row_55 = own_lane / 16u;
-  let own_column_46 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_55 * 132u + own_column_46 + 1320u) / 4u][(put_at + own_row_55 * 132u + own_column_46 + 1320u) % 4u] = bitcast<u32>(joined_6);
-  let own_row_56 = own_lane / 16u;
-  let own_column_47 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_56 * 132u + own_column_47 + 1584u) / 4u][(put_at + own_row_56 * 132u + own_column_47 + 1584u) % 4u] = bitcast<u32>(joined_7);
-  let own_row_57 = own_lane / 16u;
-  let own_column_48 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_57 * 132u + own_column_48 + 1848u) / 4u][(put_at + own_row_57 * 132u + own_column_48 + 1848u) % 4u] = bitcast<u32>(joined_8);
-  let own_row_58 = own_lane / 16u;
-  let own_column_49 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_58 * 132u + own_column_49 + 2112u) / 4u][(put_at + own_row_58 * 132u + own_column_49 + 2112u) % 4u] = bitcast<u32>(joined_9);
-  let own_row_59 = own_lane / 16u;
-  let own_column_50 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_59 * 132u + own_column_50 + 2376u) / 4u][(put_at + own_row_59 * 132u + own_column_50 + 2376u) % 4u] = bitcast<u32>(joined_10);
-  let own_row_60 = own_lane / 16u;
-  let own_column_51 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_60 * 132u + own_column_51 + 2640u) / 4u][(put_at + own_row_60 * 132u + own_column_51 + 2640u) % 4u] = bitcast<u32>(joined_11);
-  let own_row_61 = own_lane / 16u;
-  let own_column_52 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_61 * 132u + own_column_52 + 2904u) / 4u][(put_at + own_row_61 * 132u + own_column_52 + 2904u) % 4u] = bitcast<u32>(joined_12);
-  let own_row_62 = own_lane / 16u;
-  let own_column_53 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_62 * 132u + own_column_53 + 3168u) / 4u][(put_at + own_row_62 * 132u + own_column_53 + 3168u) % 4u] = bitcast<u32>(joined_13);
-  let own_row_63 = own_lane / 16u;
-  let own_column_54 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_63 * 132u + own_column_54 + 3432u) / 4u][(put_at + own_row_63 * 132u + own_column_54 + 3432u) % 4u] = bitcast<u32>(joined_14);
-  let own_row_64 = own_lane / 16u;
-  let own_column_55 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_64 * 132u + own_column_55 + 3696u) / 4u][(put_at + own_row_64 * 132u + own_column_55 + 3696u) % 4u] = bitcast<u32>(joined_15);
-  let own_row_65 = own_lane / 16u;
-  let own_column_56 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_65 * 132u + own_column_56 + 3960u) / 4u][(put_at + own_row_65 * 132u + own_column_56 + 3960u) % 4u] = bitcast<u32>(joined_16);
-  let own_row_66 = own_lane / 16u;
-  let own_column_57 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_66 * 132u + own_column_57 + 4224u) / 4u][(put_at + own_row_66 * 132u + own_column_57 + 4224u) % 4u] = bitcast<u32>(joined_17);
-  let own_row_67 = own_lane / 16u;
-  let own_column_58 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_67 * 132u + own_column_58 + 4488u) / 4u][(put_at + own_row_67 * 132u + own_column_58 + 4488u) % 4u] = bitcast<u32>(joined_18);
-  let own_row_68 = own_lane / 16u;
-  let own_column_59 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_68 * 132u + own_column_59 + 4752u) / 4u][(put_at + own_row_68 * 132u + own_column_59 + 4752u) % 4u] = bitcast<u32>(joined_19);
-  let own_row_69 = own_lane / 16u;
-  let own_column_60 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_69 * 132u + own_column_60 + 5016u) / 4u][(put_at + own_row_69 * 132u + own_column_60 + 5016u) % 4u] = bitcast<u32>(joined_20);
-  let own_row_70 = own_lane / 16u;
-  let own_column_61 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_70 * 132u + own_column_61 + 5280u) / 4u][(put_at + own_row_70 * 132u + own_column_61 + 5280u) % 4u] = bitcast<u32>(joined_21);
-  let own_row_71 = own_lane / 16u;
-  let own_column_62 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_71 * 132u + own_column_62 + 5544u) / 4u][(put_at + own_row_71 * 132u + own_column_62 + 5544u) % 4u] = bitcast<u32>(joined_22);
-  let own_row_72 = own_lane / 16u;
-  let own_column_63 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_72 * 132u + own_column_63 + 5808u) / 4u][(put_at + own_row_72 * 132u + own_column_63 + 5808u) % 4u] = bitcast<u32>(joined_23);
-  let own_row_73 = own_lane / 16u;
-  let own_column_64 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_73 * 132u + own_column_64 + 6072u) / 4u][(put_at + own_row_73 * 132u + own_column_64 + 6072u) % 4u] = bitcast<u32>(joined_24);
-  let own_row_74 = own_lane / 16u;
-  let own_column_65 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_74 * 132u + own_column_65 + 6336u) / 4u][(put_at + own_row_74 * 132u + own_column_65 + 6336u) % 4u] = bitcast<u32>(joined_25);
-  let own_row_75 = own_lane / 16u;
-  let own_column_66 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_75 * 132u + own_column_66 + 6600u) / 4u][(put_at + own_row_75 * 132u + own_column_66 + 6600u) % 4u] = bitcast<u32>(joined_26);
-  let own_row_76 = own_lane / 16u;
-  let own_column_67 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_76 * 132u + own_column_67 + 6864u) / 4u][(put_at + own_row_76 * 132u + own_column_67 + 6864u) % 4u] = bitcast<u32>(joined_27);
-  let own_row_77 = own_lane / 16u;
-  let own_column_68 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_77 * 132u + own_column_68 + 7128u) / 4u][(put_at + own_row_77 * 132u + own_column_68 + 7128u) % 4u] = bitcast<u32>(joined_28);
-  let own_row_78 = own_lane / 16u;
-  let own_column_69 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_78 * 132u + own_column_69 + 7392u) / 4u][(put_at + own_row_78 * 132u + own_column_69 + 7392u) % 4u] = bitcast<u32>(joined_29);
-  let own_row_79 = own_lane / 16u;
-  let own_column_70 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_79 * 132u + own_column_70 + 7656u) / 4u][(put_at + own_row_79 * 132u + own_column_70 + 7656u) % 4u] = bitcast<u32>(joined_30);
-  let own_row_80 = own_lane / 16u;
-  let own_column_71 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_80 * 132u + own_column_71 + 7920u) / 4u][(put_at + own_row_80 * 132u + own_column_71 + 7920u) % 4u] = bitcast<u32>(joined_31);
-  let own_row_81 = own_lane / 16u;
-  let own_column_72 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_81 * 132u + own_column_72 + 8184u) / 4u][(put_at + own_row_81 * 132u + own_column_72 + 8184u) % 4u] = bitcast<u32>(joined_32);
-  let own_row_82 = own_lane / 16u;
-  let own_column_73 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_82 * 132u + own_column_73 + 8448u) / 4u][(put_at + own_row_82 * 132u + own_column_73 + 8448u) % 4u] = bitcast<u32>(joined_33);
-  let own_row_83 = own_lane / 16u;
-  let own_column_74 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_83 * 132u + own_column_74 + 8712u) / 4u][(put_at + own_row_83 * 132u + own_column_74 + 8712u) % 4u] = bitcast<u32>(joined_34);
-  let own_row_84 = own_lane / 16u;
-  let own_column_75 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_84 * 132u + own_column_75 + 8976u) / 4u][(put_at + own_row_84 * 132u + own_column_75 + 8976u) % 4u] = bitcast<u32>(joined_35);
-  let own_row_85 = own_lane / 16u;
-  let own_column_76 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_85 * 132u + own_column_76 + 9240u) / 4u][(put_at + own_row_85 * 132u + own_column_76 + 9240u) % 4u] = bitcast<u32>(joined_36);
-  let own_row_86 = own_lane / 16u;
-  let own_column_77 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_86 * 132u + own_column_77 + 9504u) / 4u][(put_at + own_row_86 * 132u + own_column_77 + 9504u) % 4u] = bitcast<u32>(joined_37);
-  let own_row_87 = own_lane / 16u;
-  let own_column_78 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_87 * 132u + own_column_78 + 9768u) / 4u][(put_at + own_row_87 * 132u + own_column_78 + 9768u) % 4u] = bitcast<u32>(joined_38);
-  let own_row_88 = own_lane / 16u;
-  let own_column_79 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_88 * 132u + own_column_79 + 10032u) / 4u][(put_at + own_row_88 * 132u + own_column_79 + 10032u) % 4u] = bitcast<u32>(joined_39);
-  let own_row_89 = own_lane / 16u;
-  let own_column_80 = own_warp * 16u + (own_lane % 16u);
-  b6[(put_at + own_row_89 * 132u + own_column_80 + 10296u) / 4u][(put_at + own_row_89 * 132u + own_column_80 + 10296u) % 4u] = bitcast<u32>(joined_40);
   if (lane < 80u) {
     let to_16 = lane * 132u + put_at + 128u;
     b6[to_16 / 4u][to_16 % 4u] = pool[lane + 224u];

@@ -175,12 +175,19 @@ impl Emulator {
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }
 
-    /// The same with the texts of a GPU whose matrix units are cooperative matrices.
+    /// The same with the texts of a GPU whose matrix units are cooperative matrices, which multiply bytes and value by value, or
+    /// halves alone.
     #[must_use]
-    pub fn with_cooperative_matrices(self) -> Emulator {
+    pub fn with_cooperative_matrices(self, cooperative_values: bool) -> Emulator {
         let usual = Limits::of_cuda((7, 5), PROCESSORS);
-        let limits =
-            Limits { cooperative: true, cooperative_bytes: true, panels: true, panels_ahead: true, matrix_halves: false, ..usual };
+        let limits = Limits {
+            cooperative: true,
+            cooperative_values,
+            panels: true,
+            panels_ahead: true,
+            matrix_halves: false,
+            ..usual
+        };
         let target = Target { language: Language::Cuda, limits };
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }

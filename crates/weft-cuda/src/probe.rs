@@ -62,7 +62,7 @@ pub(crate) fn shader() -> Shader {
         lanes: LANES,
         shared_bytes: 0,
         scratch_bytes: 0,
-        multiplies_bytes: false,
+        needs_spirv: false,
         own_architecture: false,
         sizes_read: [false; 4],
         memory: weft_render::Memory::default(),

@@ -30,7 +30,7 @@ pub fn as_given(
     if let Some(place) = &shader.given {
         return kernel.texts.iter().find(|text| text.place == *place).map(|text| GivenText::clone(text));
     }
-    if kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_))) {
+    if kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_))) || shader.needs_spirv {
         return None;
     }
     let groups = |of: &Groups| {
@@ -152,7 +152,7 @@ fn shader(
         // Nothing proves that it waits where it must.
         dependent: false,
         hands_over: false,
-        multiplies_bytes: false,
+        needs_spirv: false,
         own_architecture: *own_architecture,
         sizes_read: [true; 4],
         memory: Memory::default(),

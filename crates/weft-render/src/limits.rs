@@ -98,10 +98,10 @@ pub struct Limits {
     /// how matrices lie in its lanes. They compute latent attention, where there are also `quads`, `word_stores`, subgroups of 32, a
     /// known number of `processors`, and 48 KiB of workgroup memory.
     pub cooperative: bool,
-    /// Whether a warp can so multiply matrices of signed bytes, too, 32 values deep, and sums by factors of their rows and columns.
-    /// Products from [`panels`](Limits::panels) are computed by them then, which changes no bit. WGSL has no words for that, so texts
-    /// are for a compiler that knows what they mean ([`Shader::multiplies_bytes`](crate::Shader::multiplies_bytes)).
-    pub cooperative_bytes: bool,
+    /// Whether a warp can multiply such matrices of signed bytes, too, 32 values deep, and sums by factors value by value. Then products
+    /// from [`panels`](Limits::panels) are computed by them, and chunks of attention joined, which changes no bit. WGSL has no words
+    /// for either: texts are for a compiler that knows what they mean ([`Shader::needs_spirv`](crate::Shader::needs_spirv)).
+    pub cooperative_values: bool,
     /// Whether four warps multiply halves together, with operands in workgroup memory (Hopper's `wgmma`). Texts that use it are
     /// for that very architecture.
     pub warpgroups: bool,
@@ -156,7 +156,7 @@ impl Limits {
             picked_by_lanes: false,
             matrix_halves: false,
             cooperative: false,
-            cooperative_bytes: false,
+            cooperative_values: false,
             warpgroups: false,
             shares_tiles: false,
             most_shared_bytes: 48 << 10,
@@ -192,7 +192,7 @@ impl Limits {
             picked_by_lanes: false,
             matrix_halves: false,
             cooperative: false,
-            cooperative_bytes: false,
+            cooperative_values: false,
             warpgroups: false,
             shares_tiles: false,
             most_shared_bytes: 0,

@@ -78,7 +78,7 @@ pub(crate) fn shader(dialect: &dyn Dialect, module: &Module, grid: Grid, scratch
         shared_bytes: 4 * module.shared_words + module.arrays.bytes(),
         scratch_bytes,
         lanes: module.lanes,
-        multiplies_bytes: module.multiplies_bytes(),
+        needs_spirv: module.needs_spirv(),
         own_architecture: module.uses_warpgroups(),
         sizes_read: module.sizes_read(),
         dependent: module.dependent,

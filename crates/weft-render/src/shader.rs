@@ -57,9 +57,9 @@ pub struct Shader {
     pub dependent: bool,
     /// Whether it lets the next launch begin before it has waited itself.
     pub hands_over: bool,
-    /// Whether its text says of cooperative matrices of bytes what WGSL has no words for: it needs
-    /// [`Limits::cooperative_bytes`](crate::Limits::cooperative_bytes).
-    pub multiplies_bytes: bool,
+    /// Whether its text says of cooperative matrices what WGSL has no words for: see
+    /// [`Limits::cooperative_values`](crate::Limits::cooperative_values).
+    pub needs_spirv: bool,
     /// Whether its text uses instructions that only one architecture has, whose name then ends with an `a` for CUDA's compiler.
     pub own_architecture: bool,
     /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.

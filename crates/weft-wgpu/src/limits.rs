@@ -54,7 +54,7 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         chains: info.vendor == NVIDIA && can_chain(info, features),
         cooperative: info.backend == Backend::Vulkan && features.contains(COOPERATIVE),
         // wgpu tells of no matrices of bytes; all of NVIDIA's GPUs that have others have them.
-        cooperative_bytes: info.backend == Backend::Vulkan
+        cooperative_values: info.backend == Backend::Vulkan
             && info.vendor == NVIDIA
             && features.contains(COOPERATIVE | BYTES),
         ..Limits::webgpu()

@@ -89,7 +89,7 @@ fn build(
     shader: &Shader,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Result<Pipeline, DeviceError> {
-    let Shader { name, source, entry, slots, given, multiplies_bytes, .. } = shader;
+    let Shader { name, source, entry, slots, given, needs_spirv, .. } = shader;
     let device = &context.device;
     let described =
         wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
@@ -101,7 +101,7 @@ fn build(
     };
     let module = match given {
         Some(place) => given::module(context, shader, place)?,
-        None if *multiplies_bytes => of_bytes(context, shader)?,
+        None if *needs_spirv => of_bytes(context, shader)?,
         None => context.checked(&format!("the kernel `{name}`"), 0, || {
             // SAFETY: this leaves out wgpu's checks of indices, loops and divisions. All shaders that nobody gave come
             // from the renderer. It never divides by 0; its loops are bounded by the kernel's constants

@@ -1,18 +1,21 @@
-//! Cooperative matrices of signed bytes, which SPIR-V has and WGSL has not.
+//! What SPIR-V says of cooperative matrices, and WGSL has no words for: signed bytes, and products value by value.
 //!
-//! naga translates a text to SPIR-V as it does for wgpu, and then the few things that the text had no words for are put in their
-//! place:
+//! naga translates a text to SPIR-V as it does for wgpu, and then what the text had no words for is put in its place:
 //!
 //! | the text says | it means |
 //! |---|---|
 //! | arrays `pool_of_bytes` and `pool_of_floats` | the words of `pool` |
-//! | matrices `A` and `B` of 16 × 16 halves | those of 16 × 32 and 32 × 16 signed bytes |
+//! | matrices `A` and `B` of 16 × 16 halves, if there is `pool_of_bytes` | those of 16 × 32 and 32 × 16 signed bytes |
 //! | the sums of their products, as floats | their exact sums, as floats |
 //! | `a - b`, of matrices of floats | `a * b`, value by value |
+//! | `1.0f * m`, where `m` is such a product | `m`, rounded by itself |
 //!
 //! Exact sums are added to the bits of 1.5 · 2²³ as integers, which are a float then from which that number is subtracted: so no
-//! instruction converts them. A sum of 32 products of bytes is far below 2²². That a product and a sum become one operation, with one
-//! rounding, is left to the driver, as on all of NVIDIA's: a test compares bits with those of lanes.
+//! instruction converts them. A sum of 32 products of bytes is far below 2²². That other products and the sums that they are added to
+//! become one operation, with one rounding, is left to the driver: NVIDIA's does so, and tests compare bits with those of lanes.
+//!
+//! Buffers that are only read are declared as if they were written: else NVIDIA's compiler moves their loads behind barriers, to where
+//! values are used, which costs prompts 2 %.
 //!
 //! Words are those of the SPIR-V specification and of `SPV_KHR_cooperative_matrix`.
 
@@ -23,7 +26,8 @@ use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// Names of the text.
 const POOL: &str = "pool";
-const ALIASES: [&str; 2] = ["pool_of_bytes", "pool_of_floats"];
+const BYTES: &str = "pool_of_bytes";
+const FLOATS: &str = "pool_of_floats";
 
 /// Values of a row of bytes.
 const DEPTH: u32 = 32;
@@ -47,13 +51,19 @@ const OP_FUNCTION: u32 = 54;
 const OP_VARIABLE: u32 = 59;
 const OP_ACCESS_CHAIN: u32 = 65;
 const OP_IN_BOUNDS_ACCESS_CHAIN: u32 = 66;
+const OP_DECORATE: u32 = 71;
+const OP_MEMBER_DECORATE: u32 = 72;
+const OP_COPY_OBJECT: u32 = 83;
 const OP_BITCAST: u32 = 124;
 const OP_F_SUB: u32 = 131;
 const OP_F_MUL: u32 = 133;
+const OP_MATRIX_TIMES_SCALAR: u32 = 143;
 const OP_TYPE_COOPERATIVE_MATRIX: u32 = 4456;
 const OP_COOPERATIVE_MATRIX_MUL_ADD: u32 = 4459;
 
 const CAPABILITY_INT8: u32 = 39;
+const NON_WRITABLE: u32 = 24;
+const NO_CONTRACTION: u32 = 42;
 const STORAGE_WORKGROUP: u32 = 4;
 const USE_A: u32 = 0;
 const USE_B: u32 = 1;
@@ -62,7 +72,7 @@ const USE_SUMS: u32 = 2;
 /// `MulAdd`'s operands, and its result, are signed.
 const ALL_SIGNED: u32 = 0xf;
 
-/// Compiles a text whose matrices are of bytes.
+/// Compiles a text that says of cooperative matrices what WGSL has no words for.
 ///
 /// # Errors
 /// What naga says of it, or what it has not that such a text must have.
@@ -94,8 +104,9 @@ pub(crate) fn compile(source: &str, entry: &str) -> Result<Vec<u32>, String> {
         shader_stage: wgpu::naga::ShaderStage::Compute,
         entry_point: entry.to_string(),
     };
-    let words = spv::write_vec(&module, &info, &options, Some(&pipeline)).map_err(|error| error.to_string())?;
-    with_bytes(&words).map_err(|missing| format!("its SPIR-V has no {missing}"))
+    let words =
+        spv::write_vec(&module, &info, &options, Some(&pipeline)).map_err(|error| error.to_string())?;
+    meant(&words).map_err(|missing| format!("its SPIR-V has no {missing}"))
 }
 
 /// An instruction: its code, and the words after the first.
@@ -117,17 +128,19 @@ impl Instruction {
 
 /// What the instructions of a module declare, as ids.
 struct Declared {
+    /// The pool, and the arrays that are that, too.
     pool: u32,
     aliases: Vec<u32>,
-    half: u32,
-    float: u32,
+    /// The type of words, and that of pointers to those of the pool.
     word: u32,
-    /// Signed, if there is such a type.
-    signed: Option<u32>,
     pointer: u32,
-    /// Matrices of halves, with whether they are `A` or `B`; those of floats.
-    factors: Vec<(u32, u32)>,
+    float: u32,
+    /// The type of matrices of floats.
     sums: Instruction,
+    /// If there are bytes, the type of halves, and those of matrices of them with whether they are `A` or `B`.
+    bytes: Option<(u32, Vec<(u32, u32)>)>,
+    /// The type of signed integers, if there is one.
+    signed: Option<u32>,
 }
 
 impl Declared {
@@ -136,48 +149,70 @@ impl Declared {
     fn find(all: &[Instruction]) -> Result<Declared, String> {
         let named = |name: &str| {
             let is = |i: &&Instruction| i.op == OP_NAME && text(&i.words[1..]) == name;
-            all.iter().find(is).map(|i| i.word(0)).ok_or_else(|| format!("`{name}`"))
+            all.iter().find(is).map(|i| i.word(0))
         };
-        let of = |op: u32, words: &[u32], what: &str| {
+        let of = |op: u32, words: &[u32]| {
             let is = |i: &&Instruction| i.op == op && i.words.get(1..) == Some(words);
-            all.iter().find(is).map(|i| i.word(0)).ok_or_else(|| what.to_string())
+            all.iter().find(is).map(|i| i.word(0))
         };
-        let constant = |id: u32| all.iter().find(|i| i.op == OP_CONSTANT && i.word(1) == id).map(|i| i.word(2));
-        let [half, float] = [(16, "halves"), (32, "floats")].map(|(bits, what)| of(OP_TYPE_FLOAT, &[bits], what));
-        let (half, float) = (half?, float?);
-        let word = of(OP_TYPE_INT, &[32, 0], "words")?;
-        let matrices: Vec<&Instruction> =
-            all.iter().filter(|i| i.op == OP_TYPE_COOPERATIVE_MATRIX).collect();
+        let constant =
+            |id: u32| all.iter().find(|i| i.op == OP_CONSTANT && i.word(1) == id).map(|i| i.word(2));
+        let matrices = |component: u32| {
+            let is = move |i: &&Instruction| i.op == OP_TYPE_COOPERATIVE_MATRIX && i.word(1) == component;
+            all.iter().filter(is)
+        };
         let used = |i: &Instruction| constant(i.word(5));
-        let factors: Vec<(u32, u32)> = matrices
-            .iter()
-            .filter(|i| i.word(1) == half)
-            .filter_map(|i| used(i).map(|used| (i.word(0), used)))
-            .collect();
-        let has = |of: u32| factors.iter().any(|(_, used)| *used == of);
-        let sums = matrices.iter().find(|i| i.word(1) == float && used(i) == Some(USE_SUMS));
-        let Some(sums) = sums.filter(|_| has(USE_A) && has(USE_B)) else {
-            return Err("matrices of halves and their sums".into());
+        let pool = named(POOL).ok_or("`pool`")?;
+        let float = of(OP_TYPE_FLOAT, &[32]).ok_or("floats")?;
+        let word = of(OP_TYPE_INT, &[32, 0]).ok_or("words")?;
+        let pointer =
+            of(OP_TYPE_POINTER, &[STORAGE_WORKGROUP, word]).ok_or("pointer to a word of the pool")?;
+        let sums = matrices(float).find(|i| used(i) == Some(USE_SUMS)).ok_or("matrices of floats")?;
+        let bytes = match named(BYTES) {
+            None => None,
+            Some(_) => {
+                let half = of(OP_TYPE_FLOAT, &[16]).ok_or("halves")?;
+                let factors: Vec<(u32, u32)> =
+                    matrices(half).filter_map(|i| used(i).map(|used| (i.word(0), used))).collect();
+                let has = |of: u32| factors.iter().any(|(_, used)| *used == of);
+                Some((half, factors.clone()))
+                    .filter(|_| has(USE_A) && has(USE_B))
+                    .ok_or("matrices of halves")?
+                    .into()
+            }
         };
         Ok(Declared {
-            pool: named(POOL)?,
-            aliases: ALIASES.into_iter().map(named).collect::<Result<_, _>>()?,
-            half,
-            float,
+            pool,
+            aliases: [BYTES, FLOATS].into_iter().filter_map(named).collect(),
             word,
-            signed: of(OP_TYPE_INT, &[32, 1], "").ok(),
-            pointer: of(OP_TYPE_POINTER, &[STORAGE_WORKGROUP, word], "pointer to a word of the pool")?,
-            factors,
-            sums: (*sums).clone(),
+            pointer,
+            float,
+            sums: sums.clone(),
+            bytes,
+            signed: of(OP_TYPE_INT, &[32, 1]),
         })
     }
 }
 
-/// The module with matrices of bytes.
+/// Ids that are new.
+struct New {
+    byte: u32,
+    depth: u32,
+    /// The type of matrices of integers.
+    integers: u32,
+    /// The number that exact sums are added to, as an integer and a float, and matrices of them.
+    exact: u32,
+    exact_sums: u32,
+    float: u32,
+    float_sums: u32,
+    signed: u32,
+}
+
+/// The module that a translated text stands for.
 ///
 /// # Errors
 /// What it lacks.
-fn with_bytes(words: &[u32]) -> Result<Vec<u32>, String> {
+fn meant(words: &[u32]) -> Result<Vec<u32>, String> {
     let (header, all) = read(words).ok_or("whole instructions")?;
     let declared = Declared::find(&all)?;
     let mut bound = header[BOUND];
@@ -185,69 +220,95 @@ fn with_bytes(words: &[u32]) -> Result<Vec<u32>, String> {
         bound += 1;
         bound - 1
     };
-    let [byte, depth, matrix, exact, exact_sums, float_sums, float_exact] = std::array::from_fn(|_| fresh());
-    let (signed, new_signed) = match declared.signed {
-        Some(signed) => (signed, None),
-        None => {
-            let signed = fresh();
-            (signed, Some(Instruction::new(OP_TYPE_INT, [signed, 32, 1])))
-        }
-    };
+    let [byte, depth, integers, exact, exact_sums, float, float_sums, signed] =
+        std::array::from_fn(|_| fresh());
+    let new = New { byte, depth, integers, exact, exact_sums, float, float_sums, signed };
     let sums = declared.sums.word(0);
     let is_alias = |id: u32| declared.aliases.contains(&id);
+    let rounded: Vec<u32> = all
+        .iter()
+        .filter(|i| i.op == OP_MATRIX_TIMES_SCALAR && i.word(0) == sums)
+        .map(|i| i.word(2))
+        .collect();
     let mut out: Vec<Instruction> = Vec::with_capacity(all.len());
-    let (mut has_types, mut has_constants) = (false, false);
+    let (mut decorates, mut has_types, mut has_constants) = (false, false, false);
     for mut each in all {
         match each.op {
-            OP_NAME | OP_VARIABLE if is_alias(each.word(usize::from(each.op == OP_VARIABLE))) => continue,
+            OP_NAME if is_alias(each.word(0)) => continue,
+            OP_VARIABLE if is_alias(each.word(1)) => continue,
             OP_ENTRY_POINT => {
                 let variables = each.words.split_off(after_name(&each.words));
                 each.words.extend(variables.into_iter().filter(|id| !is_alias(*id)));
             }
-            OP_TYPE_COOPERATIVE_MATRIX => {
-                if !std::mem::replace(&mut has_types, true) {
-                    out.push(Instruction::new(OP_TYPE_INT, [byte, 8, 1]));
-                    out.push(Instruction::new(OP_CONSTANT, [declared.word, depth, DEPTH]));
+            OP_DECORATE | OP_MEMBER_DECORATE => {
+                if !std::mem::replace(&mut decorates, true) {
+                    let decorated = rounded.iter().map(|id| [*id, NO_CONTRACTION]);
+                    out.extend(decorated.map(|words| Instruction::new(OP_DECORATE, words)));
                 }
-                if each.word(1) == declared.half {
-                    let used = declared.factors.iter().find(|(id, _)| *id == each.word(0)).map(|(_, used)| *used);
-                    each.words[1] = byte;
-                    each.words[if used == Some(USE_A) { 4 } else { 3 }] = depth;
+                if each.words.last() == Some(&NON_WRITABLE) {
+                    continue;
                 }
             }
-            OP_FUNCTION if !std::mem::replace(&mut has_constants, true) => {
-                out.extend(new_signed.clone());
-                let mut of_integers = declared.sums.clone();
-                (of_integers.words[0], of_integers.words[1]) = (matrix, signed);
-                out.push(of_integers);
-                out.push(Instruction::new(OP_CONSTANT, [signed, exact, EXACT]));
-                out.push(Instruction::new(OP_CONSTANT_COMPOSITE, [matrix, exact_sums, exact]));
-                out.push(Instruction::new(OP_CONSTANT, [declared.float, float_exact, EXACT]));
-                out.push(Instruction::new(OP_CONSTANT_COMPOSITE, [sums, float_sums, float_exact]));
+            OP_TYPE_COOPERATIVE_MATRIX => {
+                let Some((half, factors)) = &declared.bytes else {
+                    out.push(each);
+                    continue;
+                };
+                if !std::mem::replace(&mut has_types, true) {
+                    out.push(Instruction::new(OP_TYPE_INT, [new.byte, 8, 1]));
+                    out.push(Instruction::new(OP_CONSTANT, [declared.word, new.depth, DEPTH]));
+                }
+                if each.word(1) == *half {
+                    let is_left = factors.contains(&(each.word(0), USE_A));
+                    each.words[1] = new.byte;
+                    each.words[if is_left { 4 } else { 3 }] = new.depth;
+                }
+            }
+            OP_FUNCTION if declared.bytes.is_some() && !std::mem::replace(&mut has_constants, true) => {
+                out.extend(constants(&declared, &new));
             }
             OP_ACCESS_CHAIN | OP_IN_BOUNDS_ACCESS_CHAIN if is_alias(each.word(2)) => {
                 (each.words[0], each.words[2]) = (declared.pointer, declared.pool);
             }
             OP_F_SUB if each.word(0) == sums => each.op = OP_F_MUL,
-            OP_COOPERATIVE_MATRIX_MUL_ADD => {
-                let (integers, floats) = (fresh(), fresh());
+            OP_MATRIX_TIMES_SCALAR if each.word(0) == sums => {
+                each = Instruction::new(OP_COPY_OBJECT, [sums, each.word(1), each.word(2)]);
+            }
+            OP_COOPERATIVE_MATRIX_MUL_ADD if declared.bytes.is_some() => {
+                let (products, floats) = (fresh(), fresh());
                 let [rows, columns] = [2, 3].map(|i| each.word(i));
-                let operands = [matrix, integers, rows, columns, exact_sums, ALL_SIGNED];
+                let operands = [new.integers, products, rows, columns, new.exact_sums, ALL_SIGNED];
                 out.push(Instruction::new(OP_COOPERATIVE_MATRIX_MUL_ADD, operands));
-                out.push(Instruction::new(OP_BITCAST, [sums, floats, integers]));
-                each = Instruction::new(OP_F_SUB, [sums, each.word(1), floats, float_sums]);
+                out.push(Instruction::new(OP_BITCAST, [sums, floats, products]));
+                each = Instruction::new(OP_F_SUB, [sums, each.word(1), floats, new.float_sums]);
             }
             _ => {}
         }
         let first_capability = each.op == OP_CAPABILITY && out.is_empty();
         out.push(each);
-        if first_capability {
+        if first_capability && declared.bytes.is_some() {
             out.push(Instruction::new(OP_CAPABILITY, [CAPABILITY_INT8]));
         }
     }
     let mut header = header.to_vec();
     header[BOUND] = bound;
     Ok(header.into_iter().chain(out.into_iter().flat_map(written)).collect())
+}
+
+/// The types and constants of exact sums.
+fn constants(declared: &Declared, new: &New) -> Vec<Instruction> {
+    let signed = declared.signed.unwrap_or(new.signed);
+    let mut integers = declared.sums.clone();
+    (integers.words[0], integers.words[1]) = (new.integers, signed);
+    let ty = declared.signed.is_none().then(|| Instruction::new(OP_TYPE_INT, [signed, 32, 1]));
+    let all = [
+        integers,
+        Instruction::new(OP_CONSTANT, [signed, new.exact, EXACT]),
+        Instruction::new(OP_CONSTANT_COMPOSITE, [new.integers, new.exact_sums, new.exact]),
+        Instruction::new(OP_CONSTANT, [declared.float, new.float, EXACT]),
+        Instruction::new(OP_CONSTANT_COMPOSITE, [declared.sums.word(0), new.float_sums, new.float]),
+    ];
+    ty.into_iter().chain(all).collect()
 }
 
 /// Where the variables of an entry point begin: after the word with the end of its name.
@@ -302,6 +363,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {
   var sums = d;
   let dots = coopMultiplyAdd(xq, wq, coop_mat16x16<f32, C>());
   sums = sums + (dots - (d - d));
+  sums = 1.0f * (sums - d) + (dots - d);
   coopStoreT(sums, &pool_of_floats[lane / 32u], 16u);
   workgroupBarrier();
   b0[lane] = pool[lane];
@@ -320,21 +382,51 @@ fn main(@builtin(local_invocation_index) lane: u32) {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             std::fs::write(file, bytes).unwrap();
         }
-        assert_eq!(count(&words, OP_F_MUL), 2);
+        assert_eq!(count(&words, OP_F_MUL), 4);
         assert_eq!(count(&words, OP_F_SUB), 1);
+        assert_eq!(count(&words, OP_MATRIX_TIMES_SCALAR), 0);
         assert_eq!(count(&words, OP_BITCAST), 1);
         let (_, all) = read(&words).unwrap();
-        let arrays: Vec<String> = all.iter().filter(|i| i.op == OP_NAME).map(|i| text(&i.words[1..])).collect();
+        let arrays: Vec<String> =
+            all.iter().filter(|i| i.op == OP_NAME).map(|i| text(&i.words[1..])).collect();
         assert!(arrays.iter().any(|name| name == POOL));
-        assert!(!arrays.iter().any(|name| ALIASES.contains(&name.as_str())));
+        assert!(!arrays.iter().any(|name| [BYTES, FLOATS].contains(&name.as_str())));
+        let alone: Vec<u32> = all
+            .iter()
+            .filter(|i| i.op == OP_DECORATE && i.word(1) == NO_CONTRACTION)
+            .map(|i| i.word(0))
+            .collect();
+        assert!(all.iter().any(|i| i.op == OP_F_MUL && alone == [i.word(1)]));
         let bytes = all.iter().find(|i| i.op == OP_TYPE_INT && i.word(1) == 8).unwrap().word(0);
         let matrices = all.iter().filter(|i| i.op == OP_TYPE_COOPERATIVE_MATRIX && i.word(1) == bytes);
         assert_eq!(matrices.count(), 2);
     }
 
+    /// The texts that the renderer's file tests say it writes.
+    #[test]
+    fn texts_of_the_renderer_are_compiled() {
+        let products = include_str!("../../../filetests/wgsl/cooperative_products.t");
+        let attention = include_str!("../../../filetests/wgsl/cooperative_attention_of_a_prompt.t");
+        for (file, title, bytes, rounded) in
+            [(products, "// dot_256x128_q4_0:", 2, 0), (attention, "// attend_20x160:", 0, 5)]
+        {
+            let text = file.split(title).find(|text| text.contains(FLOATS)).unwrap();
+            let words = compile(&format!("{title}{text}"), "main").unwrap();
+            let (_, all) = read(&words).unwrap();
+            let byte = all.iter().find(|i| i.op == OP_TYPE_INT && i.word(1) == 8).map(|i| i.word(0));
+            let is = |i: &&Instruction| i.op == OP_TYPE_COOPERATIVE_MATRIX && Some(i.word(1)) == byte;
+            assert_eq!(all.iter().filter(is).count(), bytes, "{title}");
+            assert_eq!(count(&words, OP_COPY_OBJECT), rounded, "{title}");
+            if bytes > 0 {
+                // Those that take from sums what was added to them.
+                assert_eq!(count(&words, OP_F_SUB), count(&words, OP_COOPERATIVE_MATRIX_MUL_ADD), "{title}");
+            }
+        }
+    }
+
     #[test]
     fn a_text_without_matrices_is_refused() {
         let text = "@compute @workgroup_size(1) fn main() {}";
-        assert_eq!(compile(text, "main"), Err("its SPIR-V has no halves".into()));
+        assert_eq!(compile(text, "main"), Err("its SPIR-V has no `pool`".into()));
     }
 }

@@ -27,7 +27,7 @@ weft_check::device_tests!(crate::device);
 /// Attention, and products from panels, by cooperative matrices.
 mod cooperative {
     fn device(test: &str) -> Option<weft_check::Emulator> {
-        crate::device(test).map(weft_check::Emulator::with_cooperative_matrices)
+        crate::device(test).map(|device| device.with_cooperative_matrices(true))
     }
 
     weft_check::device_tests! { crate::cooperative::device:
@@ -48,6 +48,20 @@ mod cooperative {
     #[ignore = "slow"]
     fn layouts_of_attention() {
         super::units::layouts_of_cooperative_matrices(device("layouts of cooperative matrices"));
+    }
+}
+
+/// Attention by cooperative matrices that multiply halves alone.
+mod cooperative_halves {
+    fn device(test: &str) -> Option<weft_check::Emulator> {
+        crate::device(test).map(|device| device.with_cooperative_matrices(false))
+    }
+
+    weft_check::device_tests! { crate::cooperative_halves::device:
+        attend {
+            latent_and_grouped,
+            prompts_in_whole_blocks,
+        }
     }
 }
 

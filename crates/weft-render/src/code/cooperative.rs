@@ -4,7 +4,7 @@
 //! Halves are loaded from an array of them in workgroup memory, and their sums are stored to an array of floats there. Languages know
 //! neither as words, so both are apart from the pool. Places among halves are counted in *fours*, which are the elements of that array.
 //!
-//! Signed bytes, factors and sums of bytes are words of the pool. WGSL has no matrices of bytes, and no products of sums by factors:
+//! Signed bytes, factors and sums of bytes are words of the pool. WGSL has no matrices of bytes, and no products value by value:
 //! what its texts say in their place is for a compiler that knows it (`weft-wgpu/src/spirv.rs`).
 
 use crate::code::expr::Expr;
@@ -47,6 +47,9 @@ pub(crate) enum Cooperative {
     /// Adds products to sums of bytes, value by value and each rounded once: of the first by the second, or by the rounded product of
     /// the second and the third.
     AddProducts { sums: String, factors: Vec<String> },
+    /// Multiplies sums by the first factors, rounds, and adds the products of others by the second factors, value by value and each
+    /// rounded once.
+    Rescale { sums: String, by: String, more: String, factor: String },
     /// Stores sums of bytes row by row, `stride` words apart, a multiple of four.
     StoreSums { sums: String, at: Expr, stride: u32 },
 }
@@ -79,9 +82,17 @@ impl Cooperative {
             | Cooperative::SumsOfBytes { .. }
             | Cooperative::SetSums { .. }
             | Cooperative::AddSums { .. }
-            | Cooperative::AddProducts { .. } => (None, &[]),
+            | Cooperative::AddProducts { .. }
+            | Cooperative::Rescale { .. } => (None, &[]),
         };
         at.into_iter().chain(words)
+    }
+}
+
+impl Cooperative {
+    /// Whether WGSL has no words for it.
+    pub(crate) const fn needs_spirv(&self) -> bool {
+        matches!(self, Cooperative::MultiplyBytes { .. } | Cooperative::LoadFactors { .. })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::code::cooperative::{Arrays, Cooperative};
+use crate::code::cooperative::Arrays;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::{Stmt, visit};
 use crate::shader::{Content, Memory};
@@ -107,12 +107,12 @@ impl Module {
 
     /// Whether lanes exchange values within subgroups, or multiply matrices of bytes together.
     pub(crate) fn shuffles(&self) -> bool {
-        self.calls(Fun::Shuffle) || self.multiplies_bytes()
+        self.calls(Fun::Shuffle) || self.needs_spirv()
     }
 
-    /// Whether cooperative matrices multiply signed bytes.
-    pub(crate) fn multiplies_bytes(&self) -> bool {
-        let is = |stmt: &Stmt| matches!(stmt, Stmt::Cooperative(Cooperative::MultiplyBytes { .. }));
+    /// Whether it says of cooperative matrices what WGSL has no words for.
+    pub(crate) fn needs_spirv(&self) -> bool {
+        let is = |stmt: &Stmt| matches!(stmt, Stmt::Cooperative(of) if of.needs_spirv());
         let mut found = false;
         visit(&self.body, &mut |stmt| found |= is(stmt), &mut |_| {});
         found
@@ -123,7 +123,7 @@ impl Module {
         Memory {
             halves: self.slots_of_halves(),
             fours: self.slots_of_fours(),
-            cooperates: self.arrays != Arrays::default() || self.multiplies_bytes(),
+            cooperates: self.arrays != Arrays::default() || self.needs_spirv(),
         }
     }
 

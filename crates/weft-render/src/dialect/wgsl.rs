@@ -28,6 +28,11 @@ const DOT4: &str = "fn dot4(a: u32, b: u32) -> f32 {
 /// Matrices of factors and sums of bytes.
 const MATRIX: &str = "coop_mat16x16<f32, C>";
 
+/// What a reader has to know of such a text.
+const NEEDS_SPIRV: &str = "// `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
+// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves, and sums of them are exact.
+";
+
 /// The pool, under two other names: as what matrices of bytes are loaded from, and as floats.
 const BYTES: &str = "pool_of_bytes";
 const FLOATS: &str = "pool_of_floats";
@@ -58,7 +63,7 @@ fn word_of_pieces(slot: usize, pieces: u32, piece_words: u32) -> String {
 impl Dialect for Wgsl {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
-        if module.arrays.fours > 0 || module.multiplies_bytes() {
+        if module.arrays.fours > 0 || module.needs_spirv() {
             out.push_str("enable f16;\nenable wgpu_cooperative_matrix;\n");
         }
         let vectors = module.args_words / 4;
@@ -93,10 +98,17 @@ impl Dialect for Wgsl {
             // Not vectors: on an NVIDIA GPU words of workgroup memory are loaded faster, also four of them one by one.
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
         }
-        if module.multiplies_bytes() {
-            // `pool` by other names, and `-` is a product of matrices, value by value.
+        if module.needs_spirv() {
             let words = module.shared_words;
-            let _ = writeln!(out, "var<workgroup> {BYTES}: array<vec4<f16>, {words}>;");
+            out.push_str(NEEDS_SPIRV);
+            let mut bytes = false;
+            let mut see = |stmt: &Stmt| {
+                bytes |= matches!(stmt, Stmt::Cooperative(Cooperative::LoadBytes { .. }));
+            };
+            visit(&module.body, &mut see, &mut |_| {});
+            if bytes {
+                let _ = writeln!(out, "var<workgroup> {BYTES}: array<vec4<f16>, {words}>;");
+            }
             let _ = writeln!(out, "var<workgroup> {FLOATS}: array<f32, {words}>;");
         }
         let Arrays { fours, floats } = module.arrays;
@@ -325,6 +337,9 @@ impl Dialect for Wgsl {
             Cooperative::AddProducts { sums, factors } => {
                 let product = factors.iter().rev().cloned().reduce(|all, one| format!("({one} - {all})"));
                 vec![format!("{sums} = {sums} + {};", product.unwrap_or_default())]
+            }
+            Cooperative::Rescale { sums, by, more, factor } => {
+                vec![format!("{sums} = 1.0f * ({sums} - {by}) + ({more} - {factor});")]
             }
             Cooperative::StoreSums { sums, stride, .. } => {
                 vec![format!("coopStoreT({sums}, {}, {stride}u);", place(FLOATS))]

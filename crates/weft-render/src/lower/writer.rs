@@ -38,8 +38,8 @@ pub(crate) struct Writer<'k> {
     pub(crate) arrays: Arrays,
     /// Whether cooperative matrices compute attention on matrix units.
     pub(crate) cooperative: bool,
-    /// Whether they multiply signed bytes.
-    pub(crate) cooperative_bytes: bool,
+    /// Whether they multiply signed bytes, and value by value.
+    pub(crate) cooperative_values: bool,
     /// Whether the next stage of panels is loaded before this one is multiplied.
     pub(crate) panels_ahead: bool,
     /// Lanes that can exchange values: a power of two; 1 if none can.
@@ -147,7 +147,7 @@ impl<'k> Writer<'k> {
             pool,
             arrays: Arrays::default(),
             cooperative: limits.cooperative,
-            cooperative_bytes: limits.cooperative_bytes,
+            cooperative_values: limits.cooperative_values,
             panels_ahead: limits.panels_ahead,
             subgroup,
             dot4: limits.dot4,

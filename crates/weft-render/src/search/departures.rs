@@ -70,10 +70,10 @@ static ALL: [(Departure, Choice); 32] = [
     ),
     (
         named(
-            "products.cooperative=off",
-            "No products from panels are computed by cooperative matrices, which changes no bit.",
+            "cooperative.values=off",
+            "Cooperative matrices multiply no bytes, and nothing value by value: products from panels and the joins of prompts' attention are left to lanes, which changes no bit.",
         ),
-        Choice::Text(|limits| limits.cooperative_bytes = false),
+        Choice::Text(|limits| limits.cooperative_values = false),
     ),
     (
         named("products.stages=off", "Products on matrix units copy no weights before a workgroup waits."),

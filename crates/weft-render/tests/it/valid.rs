@@ -21,7 +21,7 @@ pub(super) fn adapters() -> [Target; 5] {
         word_stores: true,
         ..Limits::webgpu()
     };
-    let cooperative = Limits { cooperative: true, ..card.clone().with_tiles() };
+    let cooperative = Limits { cooperative: true, cooperative_values: true, ..card.clone().with_tiles() };
     let all = [card.clone(), card.with_tiles(), Limits::webgpu(), Limits::apple(), cooperative];
     all.map(|limits| Target { language: Language::Wgsl, limits })
 }
@@ -123,6 +123,9 @@ fn metal_shared_bytes(module: &Module) -> u32 {
     let mut layouter = Layouter::default();
     layouter.update(module.to_ctx()).unwrap();
     let variables = module.global_variables.iter().map(|(_, variable)| variable);
-    let shared = variables.filter(|variable| variable.space == AddressSpace::WorkGroup);
+    // Other names of the pool take no memory.
+    let is_pool = |name: &Option<String>| name.as_ref().is_some_and(|name| name.starts_with("pool_of_"));
+    let shared =
+        variables.filter(|variable| variable.space == AddressSpace::WorkGroup && !is_pool(&variable.name));
     shared.map(|variable| layouter[variable.ty].size.next_multiple_of(16)).sum()
 }

@@ -62,7 +62,11 @@ pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
             };
             let word = |i: u32| {
                 let (below, beside) = word(i);
-                let from = format!("{at} + (lane % 32u / 4u + {}u) * {stride}u + lane % 4u + {}u", below * 8, beside * 4);
+                let from = format!(
+                    "{at} + (lane % 32u / 4u + {}u) * {stride}u + lane % 4u + {}u",
+                    below * 8,
+                    beside * 4
+                );
                 format!("{into}_w{i} = pool[{from}]")
             };
             vec![format!("unsigned int {};", (0..4).map(word).collect::<Vec<_>>().join(", "))]
@@ -94,10 +98,14 @@ pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
         Cooperative::SetSums { sums, from } => each(|i| format!("{sums}[{i}] = {from}[{i}];")),
         Cooperative::AddSums { sums, more } => each(|i| format!("{sums}[{i}] += {more}[{i}];")),
         Cooperative::AddProducts { sums, factors } => each(|i| {
-            let (first, others) = factors.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
+            let (first, others) =
+                factors.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
             let others: Vec<String> = others.iter().map(|factor| format!("{factor}[{i}]")).collect();
             format!("{sums}[{i}] = fmaf({first}[{i}], {}, {sums}[{i}]);", others.join(" * "))
         }),
+        Cooperative::Rescale { sums, by, more, factor } => {
+            each(|i| format!("{sums}[{i}] = fmaf({more}[{i}], {factor}[{i}], {sums}[{i}] * {by}[{i}]);"))
+        }
         Cooperative::StoreSums { sums, stride, .. } => each(|i| {
             let at = &operands[0];
             format!("pool[{at} + ({}) * {stride}u + {}] = __float_as_uint({sums}[{i}]);", row(i), column(i))

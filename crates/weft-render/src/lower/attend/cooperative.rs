@@ -19,6 +19,7 @@ use crate::code::cooperative::Cooperative;
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Bounds, Context, LOWEST, chunk_words};
+use crate::lower::attend::cooperative::values::Summed;
 use crate::lower::attend::members::{self, Members};
 use crate::lower::pass::{Pass, Queries};
 use crate::lower::space::Place;
@@ -124,10 +125,30 @@ impl Cooperating<'_> {
             w.code.store_shared(row + self.tops, LOWEST.to_bits().into());
             Ok(())
         })?;
-        let sums: Vec<Expr> = (0..self.sums()).map(|_| w.code.var("joined", 0.0f32)).collect();
+        let words = chunk_words(cols);
+        let begins = self.place.chunk_row(&Expr::U32(0), &Expr::U32(0), self.place.tile()) * words + at;
+        let begins = w.code.set("put_at", begins);
+        let store = |w: &mut Writer<'_>, place: &Summed, sum: Expr, condition: &Expr| {
+            let exists = self.exists(&place.row).both(condition);
+            w.when(exists, |w| {
+                let to = &begins + &place.row * words + &place.column;
+                w.code.push(Stmt::Store(slot, to, sum.bits()));
+                Ok(())
+            })
+        };
+        let by_value = w.cooperative_values;
+        let sums: Vec<Expr> = match by_value {
+            true => Vec::new(),
+            false => (0..self.sums()).map(|_| w.code.var("joined", 0.0f32)).collect(),
+        };
         let queries = self.query_units(w)?;
         w.code.barrier();
         let visit = |w: &mut Writer<'_>, run: &Expr| {
+            // Value by value all rows are joined, so that each run has sums of its own.
+            let matrices: Vec<String> = match by_value {
+                true => (0..self.matrices()).map(|_| self.zeros(w)).collect(),
+                false => Vec::new(),
+            };
             let most = members.most_seen(w, run);
             // Uniform, so that warps may meet in loops over it.
             let most = w.code.uniform("most_seen", most);
@@ -140,6 +161,12 @@ impl Cooperating<'_> {
                 let values = self.values_ahead(w)?;
                 let is_in = |row: &Expr| members.is_in(row, run);
                 self.weigh(w, &start, |w, row| members.seen(w, row), Some(&is_in))?;
+                if by_value {
+                    return self.matrices_of_values(w, values, |w, first, sums| {
+                        self.join_matrices(w, &matrices, (first, sums));
+                        Ok(())
+                    });
+                }
                 let mut weights = None;
                 self.multiply_values(w, values, |w, place, sum| {
                     // Matrices side by side have the same rows.
@@ -151,6 +178,11 @@ impl Cooperating<'_> {
                     weights = Some((place.rows, by));
                     Ok(())
                 })
+            })?;
+            let exchanged = self.exchanged(w);
+            self.exchange(w, &exchanged, (0, &matrices), |w, place, sum| {
+                let is_in = members.is_in(&place.row, run);
+                store(w, &place, sum, &is_in)
             })
         };
         match members.runs() {
@@ -158,17 +190,9 @@ impl Cooperating<'_> {
             runs => w.count("run", (0u32.into(), runs.into(), 1), |w, run| visit(w, &run))?,
         }
         w.code.barrier();
-        let words = chunk_words(cols);
-        let begins = self.place.chunk_row(&Expr::U32(0), &Expr::U32(0), self.place.tile()) * words + at;
-        let begins = w.code.set("put_at", begins);
-        for (number, sum) in (0..).zip(&sums) {
+        for (number, sum) in (0..).zip(sums) {
             let place = self.place_of(w, number);
-            let exists = self.exists(&place.row);
-            w.when(exists, |w| {
-                let to = &begins + place.row * words + place.column;
-                w.code.push(Stmt::Store(slot, to, sum.clone().bits()));
-                Ok(())
-            })?;
+            store(w, &place, sum, &Expr::True)?;
         }
         self.store_rows(w, slot, &(begins + cols))
     }

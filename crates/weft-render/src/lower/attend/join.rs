@@ -46,13 +46,14 @@ pub(super) fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
 }
 
 /// Joins a row's largest score and sum of weights to those before, and stores how to join its results: words of workgroup memory say
-/// where the largest scores, the sums of weights, and the weights of old and new results begin. A row that does not join stays.
+/// where the largest scores, the sums of weights, and the weights of old and new results begin. A row that does not join stays: its
+/// weights say so, `by_value` as 1 and 0.
 pub(super) fn join_row(
     w: &mut Writer<'_>,
     row: &Expr,
     [tops, totals, old, new]: [u32; 4],
     (top, total): (Expr, Expr),
-    joins: &Expr,
+    (joins, by_value): (&Expr, bool),
 ) {
     let [before, old_total] = [tops, totals].map(|at| w.load_shared(row + at));
     let before = w.code.set("old_top", before);
@@ -61,8 +62,10 @@ pub(super) fn join_row(
     let total = together(old_total.clone(), total, &by);
     w.code.store_shared(row + totals, old_total.unless(joins, total).bits());
     w.code.store_shared(row + tops, before.unless(joins, by.top).bits());
-    w.code.store_shared(row + old, Expr::F32(STAYS).unless(joins, by.old).bits());
-    w.code.store_shared(row + new, by.new.bits());
+    let stays = if by_value { 1.0 } else { STAYS };
+    w.code.store_shared(row + old, Expr::F32(stays).unless(joins, by.old).bits());
+    let weight = if by_value { Expr::F32(0.0).unless(joins, by.new) } else { by.new };
+    w.code.store_shared(row + new, weight.bits());
 }
 
 /// A sum of weights, inverted: each sum of values is multiplied by it. One division is enough for a row.

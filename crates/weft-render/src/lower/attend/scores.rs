@@ -201,7 +201,7 @@ impl Units<'_> {
                 }
                 let joins = w.code.set("joins", joins);
                 let kept = [self.tops, self.totals, self.old, self.new];
-                join_row(w, &row, kept, (top, total), &joins);
+                join_row(w, &row, kept, (top, total), (&joins, false));
                 Ok(())
             })
         })?;

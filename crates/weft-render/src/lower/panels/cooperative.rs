@@ -43,9 +43,10 @@ impl Matrices {
         scales: u32,
     ) -> Option<Matrices> {
         let (rows, warps) = (place.tile(), w.code.lanes / WARP);
-        let whole = rows.is_multiple_of(SIDE) && width.is_multiple_of(SIDE) && w.code.lanes.is_multiple_of(WARP);
+        let whole =
+            rows.is_multiple_of(SIDE) && width.is_multiple_of(SIDE) && w.code.lanes.is_multiple_of(WARP);
         // Half of a block has no matrices of its own.
-        if !w.cooperative_bytes || !whole || scales != 1 || warps == 0 {
+        if !w.cooperative_values || !whole || scales != 1 || warps == 0 {
             return None;
         }
         let across = (1..=warps).rev().find(|across| {
@@ -124,8 +125,11 @@ impl Matrices {
                     .then(|| factors(w, "all", Operand::Rows, &kept + (i * SIDE + stage.left_scales())));
                 for (sums, (columns, scale, least)) in sums.iter().zip(&columns) {
                     let into = w.code.fresh("dots");
-                    let multiply =
-                        Cooperative::MultiplyBytes { into: into.clone(), rows: rows.clone(), columns: columns.clone() };
+                    let multiply = Cooperative::MultiplyBytes {
+                        into: into.clone(),
+                        rows: rows.clone(),
+                        columns: columns.clone(),
+                    };
                     push(w, multiply);
                     add_products(w, sums, vec![into, scale.clone(), d.clone()]);
                     if let (Some(least), Some(all)) = (least, &all) {

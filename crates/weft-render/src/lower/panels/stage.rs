@@ -77,9 +77,7 @@ impl Stage {
                 })
                 .collect();
         }
-        (0..QUADS)
-            .map(|q| (std::array::from_fn(|u| (u, q)), q as u32 * self.column_fours()))
-            .collect()
+        (0..QUADS).map(|q| (std::array::from_fn(|u| (u, q)), q as u32 * self.column_fours())).collect()
     }
 
     pub(super) fn right_mins(&self) -> u32 {

@@ -227,7 +227,7 @@ impl Cooperating<'_> {
                 // Other rows stay as they are.
                 let joins = w.code.set("joins", is_in(&row).both(&start.less(&seen)));
                 let kept = [self.tops, self.totals, self.old, self.new];
-                join_row(w, &row, kept, (top, total), &joins);
+                join_row(w, &row, kept, (top, total), (&joins, w.cooperative_values));
                 Ok(())
             })
         })

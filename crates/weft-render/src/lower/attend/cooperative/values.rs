@@ -54,9 +54,13 @@ impl Cooperating<'_> {
         self.tile.warp_cols() / self.tile.passes() / SIDE
     }
 
-    /// The number of a lane's sums.
+    /// The number of a lane's sums, and of a warp's matrices of them.
     pub(super) fn sums(&self) -> u32 {
         self.tile.rows * self.tile.cols / (WARPS * WARP)
+    }
+
+    pub(super) fn matrices(&self) -> u32 {
+        self.sums() / EACH
     }
 
     /// Where one of the lane's sums is.
@@ -117,14 +121,26 @@ impl Cooperating<'_> {
     pub(super) fn multiply_values(
         &self,
         w: &mut Writer<'_>,
-        mut values: Values,
+        values: Values,
         mut done: impl FnMut(&mut Writer<'_>, Summed, Expr) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        let exchanged = self.exchanged(w);
+        self.matrices_of_values(w, values, |w, first, sums| {
+            self.exchange(w, &exchanged, (first, sums), &mut done)
+        })
+    }
+
+    /// Multiplies weights by values, and hands over each pass's matrices of sums, with the number of the first of them.
+    pub(super) fn matrices_of_values(
+        &self,
+        w: &mut Writer<'_>,
+        mut values: Values,
+        mut done: impl FnMut(&mut Writer<'_>, u32, &[String]) -> Result<(), Why>,
     ) -> Result<(), Why> {
         let tile = self.tile;
         let (beside, matrices, stride) = (self.beside(), tile.rows / SIDE, tile.value_stride());
         let all = tile.passes() * STEPS;
         let own = w.code.set("own_values", &self.warp * (beside * SIDE / 4) + tile.values());
-        let exchanged = w.code.set("exchanged", &self.warp * (SIDE * SIDE * tile.passed_on()));
         for pass in 0..tile.passes() {
             let sums: Vec<String> = (0..matrices * beside).map(|_| self.zeros(w)).collect();
             for step in 0..STEPS {
@@ -157,24 +173,64 @@ impl Cooperating<'_> {
                     }
                 }
             }
-            let first = pass * matrices * beside;
-            for (i, sums) in (0..).zip(sums.chunks(tile.passed_on() as usize)) {
-                w.code.push(Stmt::Cooperative(Cooperative::SubgroupBarrier));
-                for (j, sums) in (0u32..).zip(sums) {
-                    let (sums, at) = (sums.clone(), &exchanged + j * SIDE * SIDE);
-                    w.code.push(Stmt::Cooperative(Cooperative::Store { sums, at, stride: SIDE }));
-                }
-                w.code.push(Stmt::Cooperative(Cooperative::SubgroupBarrier));
-                for each in 0..EACH * sums.len() as u32 {
-                    let number = (first + i * tile.passed_on()) * EACH + each;
-                    let place = self.place_of(w, number);
-                    let sum = Expr::Summed((&exchanged + &self.own + each * WARP).into());
-                    let sum = w.code.set("y", sum);
-                    done(w, place, sum)?;
-                }
+            done(w, pass * matrices * beside, &sums)?;
+        }
+        Ok(())
+    }
+
+    /// Where a warp passes sums on to its lanes.
+    pub(super) fn exchanged(&self, w: &mut Writer<'_>) -> Expr {
+        w.code.set("exchanged", &self.warp * (SIDE * SIDE * self.tile.passed_on()))
+    }
+
+    /// Passes matrices of sums through workgroup memory, and hands over each of the lane's sums.
+    pub(super) fn exchange(
+        &self,
+        w: &mut Writer<'_>,
+        exchanged: &Expr,
+        (first, sums): (u32, &[String]),
+        mut done: impl FnMut(&mut Writer<'_>, Summed, Expr) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        let together = self.tile.passed_on();
+        for (i, sums) in (0..).zip(sums.chunks(together as usize)) {
+            w.code.push(Stmt::Cooperative(Cooperative::SubgroupBarrier));
+            for (j, sums) in (0u32..).zip(sums) {
+                let (sums, at) = (sums.clone(), exchanged + j * SIDE * SIDE);
+                w.code.push(Stmt::Cooperative(Cooperative::Store { sums, at, stride: SIDE }));
+            }
+            w.code.push(Stmt::Cooperative(Cooperative::SubgroupBarrier));
+            for each in 0..EACH * sums.len() as u32 {
+                let number = (first + i * together) * EACH + each;
+                let place = self.place_of(w, number);
+                let sum = Expr::Summed((exchanged + &self.own + each * WARP).into());
+                let sum = w.code.set("y", sum);
+                done(w, place, sum)?;
             }
         }
         Ok(())
+    }
+
+    /// Joins a pass's matrices of sums to those of the chunks before: the weights of both are factors of rows.
+    pub(super) fn join_matrices(
+        &self,
+        w: &mut Writer<'_>,
+        joined: &[String],
+        (first, sums): (u32, &[String]),
+    ) {
+        let beside = self.beside();
+        for (rows, sums) in (0..).zip(sums.chunks(beside as usize)) {
+            let [by, factor] = [self.old, self.new].map(|at| {
+                let into = w.code.fresh("by");
+                let (operand, at) = (Operand::Rows, (at + rows * SIDE).into());
+                w.code.push(Stmt::Cooperative(Cooperative::LoadFactors { into: into.clone(), operand, at }));
+                into
+            });
+            for (column, more) in (0..).zip(sums) {
+                let sums = joined[(first + rows * beside + column) as usize].clone();
+                let (by, more, factor) = (by.clone(), more.clone(), factor.clone());
+                w.code.push(Stmt::Cooperative(Cooperative::Rescale { sums, by, more, factor }));
+            }
+        }
     }
 
     /// The weights of old and new results of each row of a matrix that the lane has sums of.
