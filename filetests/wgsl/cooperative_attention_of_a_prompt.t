@@ -136,7 +136,6 @@ enable wgpu_cooperative_matrix;
 @group(0) @binding(8) var<storage, read_write> b6: array<vec4<u32>>;
 var<workgroup> pool: array<u32, 648>;
 // `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
-// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves, and sums of them are exact.
 var<workgroup> pool_of_floats: array<f32, 648>;
 var<workgroup> halves: array<vec4<f16>, 2528>;
 var<workgroup> floats: array<f32, 5440>;

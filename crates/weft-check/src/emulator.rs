@@ -175,10 +175,19 @@ impl Emulator {
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }
 
-    /// The same with the texts of a GPU whose matrix units are cooperative matrices, which multiply bytes and value by value, or
-    /// halves alone.
+    /// The same with the texts of a GPU whose matrix units are cooperative matrices, which multiply bytes, too, and value by value.
     #[must_use]
-    pub fn with_cooperative_matrices(self, cooperative_values: bool) -> Emulator {
+    pub fn with_cooperative_matrices(self) -> Emulator {
+        self.cooperating(true)
+    }
+
+    /// The same if they multiply halves alone.
+    #[must_use]
+    pub fn with_cooperative_halves(self) -> Emulator {
+        self.cooperating(false)
+    }
+
+    fn cooperating(self, cooperative_values: bool) -> Emulator {
         let usual = Limits::of_cuda((7, 5), PROCESSORS);
         let limits = Limits {
             cooperative: true,

@@ -99,7 +99,7 @@ pub struct Limits {
     /// known number of `processors`, and 48 KiB of workgroup memory.
     pub cooperative: bool,
     /// Whether a warp can multiply such matrices of signed bytes, too, 32 values deep, and sums by factors value by value. Then products
-    /// from [`panels`](Limits::panels) are computed by them, and chunks of attention joined, which changes no bit. WGSL has no words
+    /// from [`panels`](Limits::panels) are computed by them, and chunks of attention joined, which changes no bit of finite values. WGSL has no words
     /// for either: texts are for a compiler that knows what they mean ([`Shader::needs_spirv`](crate::Shader::needs_spirv)).
     pub cooperative_values: bool,
     /// Whether four warps multiply halves together, with operands in workgroup memory (Hopper's `wgmma`). Texts that use it are

@@ -108,9 +108,12 @@ impl Adapter {
         Limits { piece_bytes: limits.piece_bytes.min(pieces), ..limits }
     }
 
-    /// The schedules of its kernels, with those kept for it in a folder.
-    pub(crate) fn scheduler(&self, folder: Option<&Path>) -> Scheduler {
-        Scheduler::open(&self.key(), Target { language: Language::Wgsl, limits: self.limits() }, folder)
+    /// The schedules of its kernels, with those kept for it in a folder, and whether it multiplies
+    /// [value by value](crate::probe), if it should.
+    pub(crate) fn scheduler(&self, folder: Option<&Path>, by_value: bool) -> Scheduler {
+        let limits = self.limits();
+        let limits = Limits { cooperative_values: limits.cooperative_values && by_value, ..limits };
+        Scheduler::open(&self.key(), Target { language: Language::Wgsl, limits }, folder)
     }
 
     /// The shapes and types of the cooperative matrices that it reports: `16×16×16 f16 to f32` has 16 rows times 16 columns of

@@ -43,7 +43,8 @@ impl Backend for GpuBackend {
 
     fn target(&self, name: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
         let adapter = find(name)?;
-        let scheduler = adapter.scheduler(options.schedule_folder());
+        // The probe's answer is not known, since no device is opened.
+        let scheduler = adapter.scheduler(options.schedule_folder(), true);
         let hardware = hardware(&adapter, options.host_threads());
         Ok(Target { hardware, text: Some(Box::new(scheduler)) })
     }

@@ -95,24 +95,7 @@ impl Canary {
 
     /// Reads a word.
     pub(crate) fn word(&self, context: &Context, word: usize) -> Result<u32, DeviceError> {
-        let described = wgpu::BufferDescriptor {
-            label: None,
-            size: 4,
-            usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
-            mapped_at_creation: false,
-        };
-        let staging = context.checked("counts", 4, || context.device.create_buffer(&described))?;
-        let submitted = context.checked("counts", 4, || {
-            let mut encoder = context.device.create_command_encoder(&Default::default());
-            encoder.copy_buffer_to_buffer(&self.count, 4 * word as u64, &staging, 0, 4);
-            let submitted = context.queue.submit([encoder.finish()]);
-            staging.map_async(wgpu::MapMode::Read, .., |_| ());
-            submitted
-        })?;
-        context.wait(submitted)?;
-        let mapped = staging.get_mapped_range(..);
-        let mapped = mapped.map_err(|error| context.refused("to read a count", &error.to_string()))?;
-        Ok(u32::from_le_bytes(mapped.first_chunk().copied().unwrap_or_default()))
+        context.word(&self.count, word)
     }
 
     /// Compares a copy of the count with the number of submissions.

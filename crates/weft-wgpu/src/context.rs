@@ -92,6 +92,28 @@ impl Context {
         }
     }
 
+    /// Reads a word of a buffer, after all that was submitted.
+    pub(crate) fn word(&self, buffer: &wgpu::Buffer, word: usize) -> Result<u32, DeviceError> {
+        let described = wgpu::BufferDescriptor {
+            label: None,
+            size: 4,
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        };
+        let staging = self.checked("a word", 4, || self.device.create_buffer(&described))?;
+        let submitted = self.checked("a word", 4, || {
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(buffer, 4 * word as u64, &staging, 0, 4);
+            let submitted = self.queue.submit([encoder.finish()]);
+            staging.map_async(wgpu::MapMode::Read, .., |_| ());
+            submitted
+        })?;
+        self.wait(submitted)?;
+        let mapped = staging.get_mapped_range(..);
+        let mapped = mapped.map_err(|error| self.refused("to read a word", &error.to_string()))?;
+        Ok(u32::from_le_bytes(mapped.first_chunk().copied().unwrap_or_default()))
+    }
+
     /// Blocks until a submission has completed.
     pub(crate) fn wait(&self, submission: SubmissionIndex) -> Result<(), DeviceError> {
         let wait = PollType::Wait { submission_index: Some(submission), timeout: None };

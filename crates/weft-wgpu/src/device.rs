@@ -15,6 +15,7 @@ use crate::compile::{Apart, Compiled, compile};
 use crate::context::Context;
 use crate::hardware::{hardware, has_time_limit};
 use crate::pipelines::Pipelines;
+use crate::probe;
 use crate::replay::{InFlight, replay};
 
 /// A device that runs kernels on a GPU, through wgpu.
@@ -48,15 +49,18 @@ impl GpuDevice {
         let hardware = hardware(adapter, threads);
         let limited = has_time_limit(adapter.kind()).then_some(hardware.machine);
         let context = Context::open(adapter, name.clone(), limited)?;
-        let canary = Canary::new(&context)
-            .map_err(|error| OpenError::Failed { device: adapter.name().into(), why: error.to_string() })?;
+        let failed =
+            |error: DeviceError| OpenError::Failed { device: adapter.name().into(), why: error.to_string() };
+        let canary = Canary::new(&context).map_err(failed)?;
+        let by_value =
+            adapter.limits().cooperative_values && probe::multiplies_by_value(&context).map_err(failed)?;
         let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
         let largest_buffer = adapter.largest_buffer();
         let largest_weight = usize::try_from(adapter.limits().largest_weight()).unwrap_or(usize::MAX);
         Ok(GpuDevice {
             caps: Caps { name, threads, largest_buffer, largest_weight, hardware, packing: Some(&RowsOf16) },
             context,
-            scheduler: adapter.scheduler(options.schedule_folder()),
+            scheduler: adapter.scheduler(options.schedule_folder(), by_value),
             pipelines,
             buffers: Buffers::default(),
             programs: Vec::new(),

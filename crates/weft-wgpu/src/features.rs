@@ -16,8 +16,8 @@ pub(crate) const COOPERATIVE: Features = Features::EXPERIMENTAL_COOPERATIVE_MATR
     .union(Features::SUBGROUP)
     .union(Features::SHADER_F16);
 
-/// What matrices of bytes need besides: SPIR-V that is not naga's alone.
-pub(crate) const BYTES: Features = Features::PASSTHROUGH_SHADERS;
+/// What products of matrices value by value need besides: SPIR-V that is not naga's alone.
+pub(crate) const BY_VALUE: Features = Features::PASSTHROUGH_SHADERS;
 
 /// Lanes of a subgroup that has a cooperative matrix, and rows, columns and depth of that.
 const SUBGROUP: u32 = 32;
@@ -26,7 +26,7 @@ const SIDE: u32 = 16;
 /// Those of an adapter that are used.
 pub(crate) fn of(adapter: &Adapter, info: &AdapterInfo) -> Features {
     let cooperates = cooperates(adapter.features(), info, &adapter.cooperative_matrix_properties());
-    adapter.features() & if cooperates { WANTED | COOPERATIVE | BYTES } else { WANTED }
+    adapter.features() & if cooperates { WANTED | COOPERATIVE | BY_VALUE } else { WANTED }
 }
 
 /// Whether there are cooperative matrices of the shape that kernels use, in subgroups of the size that they know.

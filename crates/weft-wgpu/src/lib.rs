@@ -17,7 +17,8 @@
 //!
 //! # Where the unsafe code is
 //!
-//! - `pipelines`: shaders are compiled without the checks that wgpu would add, since the renderer's own suffice;
+//! - `pipelines`: shaders are compiled without the checks that wgpu would add, since the renderer's own suffice, some of them from
+//!   SPIR-V that naga alone does not write (`spirv`);
 //! - `pipeline_cache`: hands the driver its own compiled pipelines back;
 //! - `experimental`: tells wgpu that cooperative matrices are used on purpose;
 //! - `memory`: asks Vulkan and Metal for what wgpu does not report.
@@ -46,6 +47,7 @@ mod memory;
 mod pipeline_cache;
 #[allow(unsafe_code, reason = "compiles without the checks that the renderer makes itself")]
 mod pipelines;
+mod probe;
 mod replay;
 mod segments;
 mod spirv;

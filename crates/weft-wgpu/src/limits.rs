@@ -4,7 +4,7 @@ use weft_device::DeviceKind;
 use weft_render::Limits;
 use wgpu::{AdapterInfo, Backend, DeviceType, Features};
 
-use crate::features::{BYTES, COOPERATIVE};
+use crate::features::{BY_VALUE, COOPERATIVE};
 
 /// Lanes of a subgroup of every Apple GPU.
 const APPLE_LANES: u32 = 32;
@@ -18,6 +18,9 @@ const UNIFORMS: u32 = 2;
 
 /// NVIDIA's vendor number.
 const NVIDIA: u32 = 0x10de;
+
+/// Its PCI devices with a GV100, the only discrete GPU of that architecture.
+const VOLTA: std::ops::RangeInclusive<u32> = 0x1d80..=0x1dff;
 
 /// What the bytes of a piece of a weight are a multiple of.
 const PIECE: u64 = 256;
@@ -53,10 +56,11 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         // Not measured on others.
         chains: info.vendor == NVIDIA && can_chain(info, features),
         cooperative: info.backend == Backend::Vulkan && features.contains(COOPERATIVE),
-        // wgpu tells of no matrices of bytes; all of NVIDIA's GPUs that have others have them.
+        // wgpu tells of no matrices of bytes. NVIDIA's GPUs have them since Turing; before it, Volta has those of halves alone.
         cooperative_values: info.backend == Backend::Vulkan
             && info.vendor == NVIDIA
-            && features.contains(COOPERATIVE | BYTES),
+            && !VOLTA.contains(&info.device)
+            && features.contains(COOPERATIVE | BY_VALUE),
         ..Limits::webgpu()
     };
     // Measured on an NVIDIA H200, not on integrated GPUs.
@@ -159,7 +163,16 @@ mod tests {
             |backend, features| of(&AdapterInfo { backend, ..apple.clone() }, &limits, features).cooperative;
         assert!(found(Backend::Vulkan, COOPERATIVE));
         assert!(!found(Backend::Metal, COOPERATIVE));
+        let by_value = |vendor, device, features| {
+            let info = AdapterInfo { backend: Backend::Vulkan, vendor, device, ..apple.clone() };
+            of(&info, &limits, features).cooperative_values
+        };
+        let all = COOPERATIVE | BY_VALUE;
+        assert!(by_value(NVIDIA, 0x2330, all));
+        assert!(!by_value(NVIDIA, 0x1db1, all) && !by_value(0x1002, 0x744c, all));
+        assert!(!by_value(NVIDIA, 0x2330, COOPERATIVE));
         for needed in COOPERATIVE.iter() {
+            assert!(!by_value(NVIDIA, 0x2330, all - needed), "{needed:?}");
             assert!(!found(Backend::Vulkan, COOPERATIVE - needed), "{needed:?}");
         }
     }

@@ -101,7 +101,7 @@ fn build(
     };
     let module = match given {
         Some(place) => given::module(context, shader, place)?,
-        None if *needs_spirv => of_bytes(context, shader)?,
+        None if *needs_spirv => module_by_spirv(context, name, source, (entry, shader.lanes))?,
         None => context.checked(&format!("the kernel `{name}`"), 0, || {
             // SAFETY: this leaves out wgpu's checks of indices, loops and divisions. All shaders that nobody gave come
             // from the renderer. It never divides by 0; its loops are bounded by the kernel's constants
@@ -140,25 +140,29 @@ fn build(
     }
 }
 
-/// The module of a text whose cooperative matrices are of bytes.
-fn of_bytes(context: &Context, shader: &Shader) -> Result<wgpu::ShaderModule, DeviceError> {
-    let Shader { name, source, entry, .. } = shader;
+/// The module of a text that says of cooperative matrices what WGSL has no words for, with the name of its entry point and its lanes.
+pub(crate) fn module_by_spirv(
+    context: &Context,
+    name: &str,
+    source: &str,
+    (entry, lanes): (&str, u32),
+) -> Result<wgpu::ShaderModule, DeviceError> {
     let what = format!("the kernel `{name}`");
     let words = spirv::compile(source, entry).map_err(|why| context.refused(&what, &why))?;
     let described = wgpu::ShaderModuleDescriptorPassthrough {
         label: Some(name),
         entry_points: vec![wgpu::PassthroughShaderEntryPoint {
             name: entry.into(),
-            workgroup_size: (shader.lanes, 1, 1),
+            workgroup_size: (lanes, 1, 1),
         }]
         .into(),
         spirv: Some(words.into()),
         ..Default::default()
     };
     context.checked(&what, 0, || {
-        // SAFETY: the words are naga's, of a text of the renderer's, which says nothing but what other texts say that are compiled
-        // without checks; but for matrices of bytes, whose operations name the same places of the pool as the text does, within its
-        // words. Its bindings are those that the layout has.
+        // SAFETY: the words are naga's, of a text of the renderer's or the probe's, compiled without checks as other texts of the renderer
+        // are, for the same reasons. What was put in names the same places of the pool as the text does, within its words, at multiples of
+        // 16 bytes from its beginning, and all lanes of a subgroup get there. Its bindings are those that the layout has.
         unsafe { context.device.create_shader_module_passthrough(described) }
     })
 }

@@ -27,7 +27,7 @@ weft_check::device_tests!(crate::device);
 /// Attention, and products from panels, by cooperative matrices.
 mod cooperative {
     fn device(test: &str) -> Option<weft_check::Emulator> {
-        crate::device(test).map(|device| device.with_cooperative_matrices(true))
+        crate::device(test).map(weft_check::Emulator::with_cooperative_matrices)
     }
 
     weft_check::device_tests! { crate::cooperative::device:
@@ -54,7 +54,7 @@ mod cooperative {
 /// Attention by cooperative matrices that multiply halves alone.
 mod cooperative_halves {
     fn device(test: &str) -> Option<weft_check::Emulator> {
-        crate::device(test).map(|device| device.with_cooperative_matrices(false))
+        crate::device(test).map(weft_check::Emulator::with_cooperative_halves)
     }
 
     weft_check::device_tests! { crate::cooperative_halves::device:

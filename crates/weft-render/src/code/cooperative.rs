@@ -36,21 +36,21 @@ pub(crate) enum Cooperative {
     LoadBytes { into: String, operand: Operand, at: Expr, stride: u32 },
     /// Names the sums of the products of bytes, as floats: these are exact.
     MultiplyBytes { into: String, rows: String, columns: String },
-    /// Names matrices of the same float for each value of a row, or of a column, from sixteen words.
+    /// Names a matrix of the same float for each value of a row, or of a column, from sixteen words, the first one a multiple of four.
     LoadFactors { into: String, operand: Operand, at: Expr },
-    /// Declares sums of bytes, which are those named.
-    SumsOfBytes { name: String, from: String },
-    /// Sets sums of bytes to those named.
+    /// Declares sums, which are those named.
+    SumsFrom { name: String, from: String },
+    /// Sets sums to those named.
     SetSums { sums: String, from: String },
-    /// Adds other sums to sums of bytes, value by value.
+    /// Adds other sums, value by value.
     AddSums { sums: String, more: String },
-    /// Adds products to sums of bytes, value by value and each rounded once: of the first by the second, or by the rounded product of
+    /// Adds products to sums, value by value and each rounded once: of the first by the second, or by the rounded product of
     /// the second and the third.
     AddProducts { sums: String, factors: Vec<String> },
     /// Multiplies sums by the first factors, rounds, and adds the products of others by the second factors, value by value and each
     /// rounded once.
     Rescale { sums: String, by: String, more: String, factor: String },
-    /// Stores sums of bytes row by row, `stride` words apart, a multiple of four.
+    /// Stores sums in the pool row by row, `stride` words apart, from a word on; both are multiples of four.
     StoreSums { sums: String, at: Expr, stride: u32 },
 }
 
@@ -79,7 +79,7 @@ impl Cooperative {
             | Cooperative::Multiply { .. }
             | Cooperative::SubgroupBarrier
             | Cooperative::MultiplyBytes { .. }
-            | Cooperative::SumsOfBytes { .. }
+            | Cooperative::SumsFrom { .. }
             | Cooperative::SetSums { .. }
             | Cooperative::AddSums { .. }
             | Cooperative::AddProducts { .. }

@@ -28,9 +28,10 @@ const DOT4: &str = "fn dot4(a: u32, b: u32) -> f32 {
 /// Matrices of factors and sums of bytes.
 const MATRIX: &str = "coop_mat16x16<f32, C>";
 
-/// What a reader has to know of such a text.
-const NEEDS_SPIRV: &str = "// `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
-// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves, and sums of them are exact.
+/// What a reader has to know of a text that WGSL has no words for, and of one with matrices of bytes.
+const BY_VALUE: &str = "// `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
+";
+const OF_BYTES: &str = "// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves, and sums of them are exact.
 ";
 
 /// The pool, under two other names: as what matrices of bytes are loaded from, and as floats.
@@ -100,13 +101,14 @@ impl Dialect for Wgsl {
         }
         if module.needs_spirv() {
             let words = module.shared_words;
-            out.push_str(NEEDS_SPIRV);
             let mut bytes = false;
             let mut see = |stmt: &Stmt| {
                 bytes |= matches!(stmt, Stmt::Cooperative(Cooperative::LoadBytes { .. }));
             };
             visit(&module.body, &mut see, &mut |_| {});
+            out.push_str(BY_VALUE);
             if bytes {
+                out.push_str(OF_BYTES);
                 let _ = writeln!(out, "var<workgroup> {BYTES}: array<vec4<f16>, {words}>;");
             }
             let _ = writeln!(out, "var<workgroup> {FLOATS}: array<f32, {words}>;");
@@ -331,7 +333,7 @@ impl Dialect for Wgsl {
                 let turned = if *operand == Operand::Rows { "" } else { "T" };
                 vec![format!("let {into} = coopLoad{turned}<{MATRIX}>({}, 0u);", place(FLOATS))]
             }
-            Cooperative::SumsOfBytes { name, from } => vec![format!("var {name} = {from};")],
+            Cooperative::SumsFrom { name, from } => vec![format!("var {name} = {from};")],
             Cooperative::SetSums { sums, from } => vec![format!("{sums} = {from};")],
             Cooperative::AddSums { sums, more } => vec![format!("{sums} = {sums} + {more};")],
             Cooperative::AddProducts { sums, factors } => {

@@ -17,7 +17,7 @@ use crate::lower::space::Place;
 use crate::lower::tile::Tiles;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::Split;
+use crate::schedule::{PANEL_COLUMNS as FOUR, Split};
 
 /// Most words of workgroup memory that stages take, with what is there before them: half of the 48 KiB that NVIDIA's driver gives
 /// shaders of a multiprocessor, no matter how much it has, so that two workgroups share it. Results can need more.
@@ -65,7 +65,7 @@ pub(crate) fn multiply_all(
         // Results take the place of the last stage, which no lane reads any more.
         w.pool.free_from(staged);
         w.code.barrier();
-        let own: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
+        let own: Vec<u32> = tasks.iter().map(|_| w.pool.aligned_room(room, FOUR)).collect();
         match &multiply.sums {
             Sums::Lanes(lanes) => lanes.store(w, &own),
             Sums::Matrices(matrices) => matrices.store(w, own[0]),
@@ -95,7 +95,7 @@ impl Multiply {
         let share = blocks / split.reduce;
         let (rows, width) = (place.tile(), place.width());
         let columns = width * tasks.len() as u32;
-        let matrices = Matrices::new(w, place, (columns, width), tiles[0].scales());
+        let matrices = Matrices::new(w, place, (columns, width), tiles[0].scales())?;
         let most = w.pool.left(MOST_WORDS);
         let scales = (tiles[0].scales(), tiles[0].mins());
         let of = |each: u32| Stage::new((rows, columns), each, scales, matrices.is_some());

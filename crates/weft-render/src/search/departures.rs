@@ -71,7 +71,7 @@ static ALL: [(Departure, Choice); 32] = [
     (
         named(
             "cooperative.values=off",
-            "Cooperative matrices multiply no bytes, and nothing value by value: products from panels and the joins of prompts' attention are left to lanes, which changes no bit.",
+            "Cooperative matrices multiply no bytes, and nothing value by value: products from panels and the joins of prompts' attention are left to lanes, which changes no bit of finite values.",
         ),
         Choice::Text(|limits| limits.cooperative_values = false),
     ),

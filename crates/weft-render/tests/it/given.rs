@@ -114,6 +114,11 @@ fn a_rendered_text_can_be_given() {
     {
         let max = sizes(tokens);
         let rendered = render(&kernel, &slots(), &max, &target).unwrap();
+        // What a text says that WGSL has no words for, nobody else can say.
+        if let Some(shader) = rendered.iter().find(|shader| shader.needs_spirv) {
+            assert_eq!(as_given(&kernel, &slots(), &max, target.language, shader), None);
+            continue;
+        }
         let given = rendered.iter().map(|shader| as_given(&kernel, &slots(), &max, target.language, shader));
         let printed: String = given.map(|text| text.unwrap().to_string()).collect();
         let text = format!("replace\n{kernel}with\n{kernel}{printed}");

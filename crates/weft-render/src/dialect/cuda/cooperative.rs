@@ -91,7 +91,7 @@ pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
             let factors: Vec<String> = (0..SUMS).map(factor).collect();
             vec![format!("const float {into}[{SUMS}] = {{{}}};", factors.join(", "))]
         }
-        Cooperative::SumsOfBytes { name, from } => {
+        Cooperative::SumsFrom { name, from } => {
             let of = (0..SUMS).map(|i| format!("{from}[{i}]")).collect::<Vec<_>>().join(", ");
             vec![format!("float {name}[{SUMS}] = {{{of}}};")]
         }

@@ -3,7 +3,7 @@
 //! A tile's rows (tokens × heads) share a key head. Keys pass through workgroup memory in pieces, and values some positions at a time, since
 //! a workgroup has little of it. Matrices multiply halves and add up floats: queries and weights are rounded to halves, as keys and
 //! values were. Nobody knows which lanes have which sums, so these pass through workgroup memory, too: scores to become weights, and
-//! each chunk's sums of values to be joined to those before.
+//! each chunk's sums of values to be joined to those before, where that cannot be said value by value.
 //!
 //! What is computed for a row depends on that row alone, and chunks begin at fixed positions. So the bits are the same for a row by
 //! itself and among others, and whether one workgroup visits all chunks or each has its own. Another shader goes on with the results.
@@ -19,7 +19,6 @@ use crate::code::cooperative::Cooperative;
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Bounds, Context, LOWEST, chunk_words};
-use crate::lower::attend::cooperative::values::Summed;
 use crate::lower::attend::members::{self, Members};
 use crate::lower::pass::{Pass, Queries};
 use crate::lower::space::Place;
@@ -100,12 +99,7 @@ impl Cooperating<'_> {
             let begins = self.place.chunk_row(chunk, &Expr::U32(0), rows) * words + at;
             let begins = w.code.set("put_at", begins);
             self.multiply_values(w, values, |w, place, sum| {
-                let exists = self.exists(&place.row);
-                w.when(exists, |w| {
-                    let to = &begins + place.row * words + place.column;
-                    w.code.push(Stmt::Store(slot, to, sum.bits()));
-                    Ok(())
-                })
+                self.put(w, (slot, &begins), &place, (sum, &Expr::True))
             })?;
             self.store_rows(w, slot, &(begins + self.tile.cols))
         })
@@ -128,14 +122,6 @@ impl Cooperating<'_> {
         let words = chunk_words(cols);
         let begins = self.place.chunk_row(&Expr::U32(0), &Expr::U32(0), self.place.tile()) * words + at;
         let begins = w.code.set("put_at", begins);
-        let store = |w: &mut Writer<'_>, place: &Summed, sum: Expr, condition: &Expr| {
-            let exists = self.exists(&place.row).both(condition);
-            w.when(exists, |w| {
-                let to = &begins + &place.row * words + &place.column;
-                w.code.push(Stmt::Store(slot, to, sum.bits()));
-                Ok(())
-            })
-        };
         let by_value = w.cooperative_values;
         let sums: Vec<Expr> = match by_value {
             true => Vec::new(),
@@ -182,7 +168,7 @@ impl Cooperating<'_> {
             let exchanged = self.exchanged(w);
             self.exchange(w, &exchanged, (0, &matrices), |w, place, sum| {
                 let is_in = members.is_in(&place.row, run);
-                store(w, &place, sum, &is_in)
+                self.put(w, (slot, &begins), &place, (sum, &is_in))
             })
         };
         match members.runs() {
@@ -192,7 +178,7 @@ impl Cooperating<'_> {
         w.code.barrier();
         for (number, sum) in (0..).zip(sums) {
             let place = self.place_of(w, number);
-            store(w, &place, sum, &Expr::True)?;
+            self.put(w, (slot, &begins), &place, (sum, &Expr::True))?;
         }
         self.store_rows(w, slot, &(begins + cols))
     }

@@ -4,6 +4,8 @@
 //! The sums of a block are exact. They are multiplied by the scales of rows and columns, and added to those before, value by value as
 //! lanes do: nobody needs to know which lane has which.
 
+use weft_kern::Anchor;
+
 use crate::code::cooperative::{Cooperative, Operand, SIDE};
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
@@ -35,26 +37,29 @@ pub(super) struct Matrices {
 }
 
 impl Matrices {
-    /// `None` if the products of a tile with so many columns, of which each has `width`, are not suited.
+    /// `None` if the products of a tile with so many columns, of which each has `width`, are not suited, or the kernel may have other
+    /// matrices.
     pub(super) fn new(
         w: &mut Writer<'_>,
         place: &Place,
         (columns, width): (u32, u32),
         scales: u32,
-    ) -> Option<Matrices> {
+    ) -> Result<Option<Matrices>, Why> {
         let (rows, warps) = (place.tile(), w.code.lanes / WARP);
         let whole =
             rows.is_multiple_of(SIDE) && width.is_multiple_of(SIDE) && w.code.lanes.is_multiple_of(WARP);
         // Half of a block has no matrices of its own.
-        if !w.cooperative_values || !whole || scales != 1 || warps == 0 {
-            return None;
+        let attends = w.kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_)));
+        if !w.cooperative_values || attends || !whole || scales != 1 || warps == 0 {
+            return Ok(None);
         }
-        let across = (1..=warps).rev().find(|across| {
+        let suits = |across: &u32| {
             warps.is_multiple_of(*across) && (columns / SIDE).is_multiple_of(across * LEAST_BESIDE)
-        })?;
+        };
+        let Some(across) = (1..=warps).rev().find(suits) else { return Ok(None) };
         let groups = warps / across;
         if !(rows / SIDE).is_multiple_of(groups) {
-            return None;
+            return Ok(None);
         }
         let (down, beside) = (rows / SIDE / groups, columns / SIDE / across);
         let warp = w.code.set("own_warp", Expr::Lane / WARP);
@@ -62,19 +67,18 @@ impl Matrices {
         let first_column = w.code.set("first_column", warp % across * (beside * SIDE));
         // Sums begin with a zero that compilers do not know, so that none adds the product of a share of one block to the total in one
         // step; and totals with −0, to which the first share can be added without changing a bit.
-        let kept = w.pool.room(2 * SIDE);
+        let kept = w.pool.aligned_room(2 * SIDE, FOUR);
         w.share(2 * SIDE, |w, i| {
             let minus = Expr::U32(0x8000_0000).unless(&i.less(SIDE), 0u32);
             w.code.store_shared(i + kept, minus);
             Ok(())
-        })
-        .ok()?;
+        })?;
         w.code.barrier();
         let [zero, minus] = [kept, kept + SIDE].map(|at| factors(w, "zero", Operand::Rows, at.into()));
         let declared = |w: &mut Writer<'_>, stem: &str, from: &String| {
             let all = (0..down * beside).map(|_| {
                 let name = w.code.fresh(stem);
-                push(w, Cooperative::SumsOfBytes { name: name.clone(), from: from.clone() });
+                push(w, Cooperative::SumsFrom { name: name.clone(), from: from.clone() });
                 name
             });
             all.collect::<Vec<_>>()
@@ -82,7 +86,7 @@ impl Matrices {
         let sums = declared(w, "sums", &zero);
         let totals = declared(w, "totals", &minus);
         let count = place.sorted_rows().filter(|_| groups == 1).cloned();
-        Some(Matrices { beside, rows, width, first_row, first_column, count, sums, totals, zero })
+        Ok(Some(Matrices { beside, rows, width, first_row, first_column, count, sums, totals, zero }))
     }
 
     /// Adds the sums of a share to those before.

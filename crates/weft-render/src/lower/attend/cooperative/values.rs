@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use crate::code::cooperative::{Cooperative, Operand, SIDE};
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
+use crate::lower::attend::context::chunk_words;
 use crate::lower::attend::cooperative::Cooperating;
 use crate::lower::attend::join::{STAYS, Scaled, together};
 use crate::lower::attend::stage::state_from;
@@ -211,6 +212,9 @@ impl Cooperating<'_> {
     }
 
     /// Joins a pass's matrices of sums to those of the chunks before: the weights of both are factors of rows.
+    ///
+    /// All rows are joined, those that don't see the chunk with the weights 1 and 0. So a value that is infinite or not a number spoils all
+    /// rows of its sequence in the tile, also of tokens before it, as it does within a chunk.
     pub(super) fn join_matrices(
         &self,
         w: &mut Writer<'_>,
@@ -231,6 +235,22 @@ impl Cooperating<'_> {
                 w.code.push(Stmt::Cooperative(Cooperative::Rescale { sums, by, more, factor }));
             }
         }
+    }
+
+    /// Stores a sum in a slot, where rows begin at `begins`, if its row exists and a condition holds.
+    pub(super) fn put(
+        &self,
+        w: &mut Writer<'_>,
+        (slot, begins): (usize, &Expr),
+        place: &Summed,
+        (sum, condition): (Expr, &Expr),
+    ) -> Result<(), Why> {
+        let exists = self.exists(&place.row).both(condition);
+        w.when(exists, |w| {
+            let to = begins + &place.row * chunk_words(self.tile.cols) + &place.column;
+            w.code.push(Stmt::Store(slot, to, sum.bits()));
+            Ok(())
+        })
     }
 
     /// The weights of old and new results of each row of a matrix that the lane has sums of.
