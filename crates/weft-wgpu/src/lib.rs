@@ -50,7 +50,16 @@ mod pipelines;
 mod probe;
 mod replay;
 mod segments;
+#[cfg(not(target_vendor = "apple"))]
 mod spirv;
+#[cfg(target_vendor = "apple")]
+mod spirv {
+    //! Metal takes no SPIR-V, and naga is built without it there.
+
+    pub(crate) fn compile(_source: &str, _entry: &str) -> Result<Vec<u32>, String> {
+        Err("Metal takes no SPIR-V".into())
+    }
+}
 
 pub use adapter::{Adapter, adapters};
 pub use backend::GpuBackend;
