@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::code::cooperative::Cooperative;
+use crate::code::cooperative::{Cooperative, Operand};
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 
@@ -118,6 +118,13 @@ impl Builder {
     pub(crate) fn store_halves(&mut self, at: Expr, words: [Expr; 4]) {
         let at = self.set("to", at);
         self.push(Stmt::Cooperative(Cooperative::StoreHalves { at, words }));
+    }
+
+    /// Names a matrix of factors of rows or columns, from sixteen words of workgroup memory.
+    pub(crate) fn factors(&mut self, stem: &str, operand: Operand, at: Expr) -> String {
+        let into = self.fresh(stem);
+        self.push(Stmt::Cooperative(Cooperative::LoadFactors { into: into.clone(), operand, at }));
+        into
     }
 
     /// Names the lane's words of four matrices of halves in workgroup memory. All lanes of a warp must

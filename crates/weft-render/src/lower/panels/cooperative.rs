@@ -74,7 +74,7 @@ impl Matrices {
             Ok(())
         })?;
         w.code.barrier();
-        let [zero, minus] = [kept, kept + SIDE].map(|at| factors(w, "zero", Operand::Rows, at.into()));
+        let [zero, minus] = [kept, kept + SIDE].map(|at| w.code.factors("zero", Operand::Rows, at.into()));
         let declared = |w: &mut Writer<'_>, stem: &str, from: &String| {
             let all = (0..down * beside).map(|_| {
                 let name = w.code.fresh(stem);
@@ -102,7 +102,7 @@ impl Matrices {
         let stage = &stages.stage;
         let stride = stage.row() * FOUR;
         let column = w.code.set("column", &self.first_column * stage.row() + b * 2u32 + stage.right());
-        let scale = b * stage.columns() + &self.first_column;
+        let scale = b * stage.columns + &self.first_column;
         let scale = w.code.set("scale_at", scale);
         let panels = |of: u32| &scale + stages.word(&of.into());
         let (scales, least) = (panels(stage.right_scales()), panels(stage.right_mins()));
@@ -110,23 +110,23 @@ impl Matrices {
             .map(|j| {
                 let at = stages.word(&(&column + j * SIDE * stage.row()));
                 let numbers = bytes(w, "wq", Operand::Columns, at, stride);
-                let scales = factors(w, "scale", Operand::Columns, &scales + j * SIDE);
+                let scales = w.code.factors("scale", Operand::Columns, &scales + j * SIDE);
                 let least =
-                    (stage.mins > 0).then(|| factors(w, "least", Operand::Columns, &least + j * SIDE));
+                    (stage.mins > 0).then(|| w.code.factors("least", Operand::Columns, &least + j * SIDE));
                 (numbers, scales, least)
             })
             .collect();
         let row = w.code.set("row", &self.first_row * stage.row() + b * 2u32);
         let kept = w.code.set("kept_at", b * self.rows + &self.first_row + stages.scales);
         for (i, sums) in (0..).zip(self.sums.chunks(self.beside as usize)) {
-            // Matrices have all rows of the tile, or none of those that exist.
+            // Sorted rows may be fewer than the tile has: matrices of which none exists are left out.
             let exists = self.count.as_ref().map_or(Expr::True, |count| count.greater(i * SIDE));
             w.when(exists, |w| {
                 let at = stages.word(&(&row + i * SIDE * stage.row()));
                 let rows = bytes(w, "xq", Operand::Rows, at, stride);
-                let d = factors(w, "d", Operand::Rows, &kept + i * SIDE);
+                let d = w.code.factors("d", Operand::Rows, &kept + i * SIDE);
                 let all = (stage.mins > 0)
-                    .then(|| factors(w, "all", Operand::Rows, &kept + (i * SIDE + stage.left_scales())));
+                    .then(|| w.code.factors("all", Operand::Rows, &kept + (i * SIDE + stage.left_scales())));
                 for (sums, (columns, scale, least)) in sums.iter().zip(&columns) {
                     let into = w.code.fresh("dots");
                     let multiply = Cooperative::MultiplyBytes {
@@ -167,12 +167,6 @@ fn push(w: &mut Writer<'_>, of: Cooperative) {
 fn bytes(w: &mut Writer<'_>, stem: &str, operand: Operand, at: Expr, stride: u32) -> String {
     let into = w.code.fresh(stem);
     push(w, Cooperative::LoadBytes { into: into.clone(), operand, at, stride });
-    into
-}
-
-fn factors(w: &mut Writer<'_>, stem: &str, operand: Operand, at: Expr) -> String {
-    let into = w.code.fresh(stem);
-    push(w, Cooperative::LoadFactors { into: into.clone(), operand, at });
     into
 }
 

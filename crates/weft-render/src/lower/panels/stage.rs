@@ -16,7 +16,8 @@ const ROW: u32 = QUADS as u32 / FOUR;
 /// Where a stage has what.
 pub(super) struct Stage {
     pub(super) rows: u32,
-    columns: u32,
+    /// Columns of all products.
+    pub(super) columns: u32,
     /// Blocks.
     each: u32,
     /// Scales and minima of a block of a column.
@@ -39,11 +40,6 @@ impl Stage {
     /// From a row's numbers to the next row's; one more than it has, so that rows are in different banks.
     pub(super) fn row(&self) -> u32 {
         self.each * ROW + 1
-    }
-
-    /// Columns of all products.
-    pub(super) fn columns(&self) -> u32 {
-        self.columns
     }
 
     /// Fours of columns.

@@ -223,12 +223,8 @@ impl Cooperating<'_> {
     ) {
         let beside = self.beside();
         for (rows, sums) in (0..).zip(sums.chunks(beside as usize)) {
-            let [by, factor] = [self.old, self.new].map(|at| {
-                let into = w.code.fresh("by");
-                let (operand, at) = (Operand::Rows, (at + rows * SIDE).into());
-                w.code.push(Stmt::Cooperative(Cooperative::LoadFactors { into: into.clone(), operand, at }));
-                into
-            });
+            let [by, factor] =
+                [self.old, self.new].map(|at| w.code.factors("by", Operand::Rows, (at + rows * SIDE).into()));
             for (column, more) in (0..).zip(sums) {
                 let sums = joined[(first + rows * beside + column) as usize].clone();
                 let (by, more, factor) = (by.clone(), more.clone(), factor.clone());
