@@ -36,7 +36,7 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
         distant: false,
         batch: Hardware::BATCH,
         steps: Hardware::STEPS,
-        near: None,
+        near: [None; 2],
     }
 }
 

@@ -22,9 +22,9 @@ pub struct Hardware {
     /// The most tokens of short steps that have programs of their own, ascending and the first 1: to decode one sequence,
     /// and a few together. Bits do not depend on them.
     pub steps: &'static [usize],
-    /// The positions up to which steps of one token have a program of their own, where kernels for longer contexts are other ones and slower
-    /// in short contexts. Bits do not depend on it.
-    pub near: Option<usize>,
+    /// The positions up to which steps of one token have programs of their own, ascending, where kernels for longer contexts are other ones
+    /// and slower in short contexts. Bits do not depend on them.
+    pub near: [Option<usize>; 2],
 }
 
 impl Hardware {
@@ -40,6 +40,15 @@ impl Hardware {
         let (key, numbers) = (key.into(), key.into());
         let (machine, batch) = (Machine::default(), Hardware::BATCH);
         let steps = Hardware::STEPS;
-        Hardware { key, numbers, machine, rules_keep_bits: true, distant: false, batch, steps, near: None }
+        Hardware {
+            key,
+            numbers,
+            machine,
+            rules_keep_bits: true,
+            distant: false,
+            batch,
+            steps,
+            near: [None; 2],
+        }
     }
 }

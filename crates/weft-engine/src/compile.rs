@@ -79,8 +79,8 @@ pub(crate) struct Class {
     pub(crate) plans: Vec<Arc<Plan>>,
     /// The programs of body and head, to compile parts of them.
     pub(crate) programs: [Program; 2],
-    /// The body for a short context, if that is another program.
-    pub(crate) near: Option<Near>,
+    /// The bodies for short contexts, where these are other programs: for the shortest first.
+    pub(crate) near: Vec<Near>,
     /// The layer that predicts one token more.
     pub(crate) predictor: Option<Predictor>,
 }
@@ -88,29 +88,29 @@ pub(crate) struct Class {
 impl Class {
     /// The body for a step that reads so many pages, and its program.
     pub(crate) fn body(&self, pages: usize) -> (ProgramId, &Program) {
-        match &self.near {
-            Some(near) if pages <= near.program.max.pages => (near.id, &near.program),
-            _ => (self.body, &self.programs[0]),
+        match self.near.iter().find(|near| pages <= near.program.max.pages) {
+            Some(near) => (near.id, &near.program),
+            None => (self.body, &self.programs[0]),
         }
     }
 
     /// All programs of body and head.
     pub(crate) fn all_programs(&self) -> impl Iterator<Item = &Program> {
-        self.programs.iter().chain(self.near.as_ref().map(|near| &near.program))
+        self.programs.iter().chain(self.near.iter().map(|near| &near.program))
     }
 
     /// Compiles its programs again.
     pub(crate) fn compile_again(&mut self, device: &mut dyn Device) -> Result<(), DeviceError> {
         let [body, head] = &self.programs;
         (self.body, self.head) = (device.compile(body)?, device.compile(head)?);
-        if let Some(near) = &mut self.near {
+        for near in &mut self.near {
             near.id = device.compile(&near.program)?;
         }
         Ok(())
     }
 }
 
-/// A body for steps of one token that read no more than some pages. It has the launches of the other one.
+/// A body for steps of one token that read no more than some pages. It has the launches of the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Near {
     pub(crate) id: ProgramId,
@@ -119,12 +119,19 @@ pub(crate) struct Near {
 
 impl Near {
     /// For a class whose program reads more pages.
-    fn new(device: &mut dyn Device, body: &Program, pages: usize) -> Result<Option<Near>, DeviceError> {
-        if body.max.tokens != 1 || pages == 0 || pages >= body.max.pages {
-            return Ok(None);
-        }
-        let program = Program { max: Sizes { pages, ..body.max }, ..body.clone() };
-        Ok(Some(Near { id: device.compile(&program)?, program }))
+    fn all(
+        device: &mut dyn Device,
+        body: &Program,
+        pages: [Option<usize>; 2],
+    ) -> Result<Vec<Near>, DeviceError> {
+        let mut pages: Vec<usize> = pages.into_iter().flatten().collect();
+        pages.retain(|pages| body.max.tokens == 1 && (1..body.max.pages).contains(pages));
+        pages.dedup();
+        let compile = |pages| {
+            let program = Program { max: Sizes { pages, ..body.max }, ..body.clone() };
+            Ok(Near { id: device.compile(&program)?, program })
+        };
+        pages.into_iter().map(compile).collect()
     }
 }
 
@@ -152,8 +159,8 @@ pub(crate) struct Planned {
     pub(crate) second: usize,
     /// The pages of layers with a sliding window, if they have pages of their own.
     pub(crate) window: Option<Window>,
-    /// The pages up to which steps of one token have a program of their own.
-    pub(crate) near: Option<usize>,
+    /// The pages up to which steps of one token have programs of their own.
+    pub(crate) near: [Option<usize>; 2],
     /// The most tokens of each class.
     pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
@@ -276,7 +283,7 @@ impl Planned {
             planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, second, window, near: None, steps, fusions })
+        Ok(Planned { segments, sections, second, window, near: [None; 2], steps, fusions })
     }
 }
 
@@ -316,10 +323,10 @@ fn bind(
     Ok(Compiled { classes, segments })
 }
 
-/// Links a model's plans into body and head, and those that predict one token more. `near` pages may be enough for a program of its own.
+/// Links a model's plans into body and head, and those that predict one token more. `near` pages may be enough for programs of their own.
 pub(crate) fn class(
     device: &mut dyn Device,
-    (tokens, near): (usize, Option<usize>),
+    (tokens, near): (usize, [Option<usize>; 2]),
     instances: &[Instance],
     sections: Sections,
     inputs: &BTreeMap<String, Region>,
@@ -342,7 +349,7 @@ pub(crate) fn class(
         heads: sections.head,
         kernels: body.program.launches.len() + head.program.launches.len(),
         plans,
-        near: near.map(|pages| Near::new(device, &body.program, pages)).transpose()?.flatten(),
+        near: Near::all(device, &body.program, near)?,
         programs: [body.program, head.program],
         predictor: if mtp.is_empty() { None } else { Some(predictor(device, mtp, sections, inputs)?) },
     })
@@ -413,7 +420,7 @@ mod tests {
         window: None,
         max: Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 },
         steps: Hardware::STEPS,
-        near: None,
+        near: [None; 2],
         beside: None,
     };
 

@@ -40,8 +40,8 @@ pub(crate) struct Room {
     pub(crate) max: Sizes,
     /// The short steps that have programs of their own.
     pub(crate) steps: &'static [usize],
-    /// The pages up to which steps of one token have a program of their own.
-    pub(crate) near: Option<usize>,
+    /// The pages up to which steps of one token have programs of their own.
+    pub(crate) near: [Option<usize>; 2],
     /// What a second device computes, if there is one.
     pub(crate) beside: Option<Beside>,
 }
@@ -144,7 +144,7 @@ impl Room {
             window: None,
             max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed },
             steps: hardware.steps,
-            near: hardware.near.map(|positions| positions / PAGE),
+            near: hardware.near.map(|near| near.map(|positions| positions / PAGE)),
             beside: None,
         })
     }

@@ -32,6 +32,6 @@ pub fn cuda_hardware(key: String, numbers: String, processors: u32, bandwidth: u
         distant: true,
         batch: Hardware::BATCH,
         steps: &STEPS_WITH_CUDA,
-        near: Some(near_positions(processors)),
+        near: near_positions(processors).map(Some),
     }
 }

@@ -60,17 +60,19 @@ fn a_dense_model_with_an_8_bit_cache() {
     check("llama-tiny-q6_k", GgmlType::Q8_0);
 }
 
-/// A token in a short context has a program of its own, whose attention is another text. Bits are the same before, at and
-/// after its last position.
+/// A token in a short context has programs of its own, whose attention are other texts. Bits are the same before, at and after their
+/// last positions.
 #[test]
-fn a_program_for_short_contexts() {
-    // Four multiprocessors: two chunks of 64 positions for each of two.
-    const NEAR: usize = 128;
+fn programs_for_short_contexts() {
+    // One chunk of 64 positions; and of six multiprocessors, each two have a chunk.
+    const SHORT: usize = 64;
+    const NEAR: usize = 192;
+    const STEP: usize = 15;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
-    let Some(emulator) = Emulator::small_for_test("short contexts", &folder, 4) else { return };
+    let Some(emulator) = Emulator::small_for_test("short contexts", &folder, 6) else { return };
     let fixture = Fixture::load("glm-tiny-q4_0");
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
-    let options = EngineOptions::default().context(2 * NEAR).batch(15);
+    let options = EngineOptions::default().context(2 * NEAR).batch(STEP);
     let mut runner =
         Runner::new(model, Box::new(emulator), &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let texts_of = |runner: &Runner, depth: usize| -> Vec<String> {
@@ -78,20 +80,24 @@ fn a_program_for_short_contexts() {
         let launches = 0..runner.launches(&shape).len();
         launches.map(|launch| runner.text(&shape, launch).unwrap().unwrap()).collect()
     };
-    let [near, last, far] = [0, NEAR - 1, NEAR].map(|depth| texts_of(&runner, depth));
-    assert!(near == last && last.len() == far.len());
-    let differ = last.iter().zip(&far).filter(|(last, far)| last != far);
-    assert!(differ.clone().count() > 0 && differ.clone().all(|(last, _)| last.contains("attend")));
+    let depths = [0, SHORT - 1, SHORT, NEAR - 1, NEAR];
+    let [first, short, next, near, far] = depths.map(|depth| texts_of(&runner, depth));
+    assert!(first == short && next == near);
+    for (these, those) in [(&short, &near), (&near, &far)] {
+        assert_eq!(these.len(), those.len());
+        let differ = these.iter().zip(those).filter(|(one, other)| one != other);
+        assert!(differ.clone().count() > 0 && differ.clone().all(|(one, _)| one.contains("attend")));
+    }
 
     let tokens: Vec<u32> = fixture.tokens.iter().copied().cycle().take(NEAR + 5).collect();
-    let all = all_logits(&mut runner, &tokens, 15);
+    let all = all_logits(&mut runner, &tokens, STEP);
     let vocab = all.len() / tokens.len();
     let seq = runner.new_sequence();
-    for first in (0..tokens.len()).step_by(15) {
+    for first in (0..tokens.len()).step_by(STEP) {
         let mut batch = Batch::new();
-        let few: Vec<u32> = tokens[first..].iter().copied().take(15).collect();
-        // The last tokens come one by one.
-        let one_by_one = first == 120;
+        let few: Vec<u32> = tokens[first..].iter().copied().take(STEP).collect();
+        // Those around a program's last position come one by one.
+        let one_by_one = [SHORT, NEAR].iter().any(|last| (first..first + STEP).contains(last));
         if !one_by_one {
             few.iter().for_each(|token| batch.push(seq, *token, false));
             runner.step(&batch).unwrap();

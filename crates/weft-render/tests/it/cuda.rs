@@ -205,25 +205,37 @@ fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
     assert!(found.len() > 1 && found.first() >= Some(&2), "{found:?}");
 }
 
-/// One token in a long context joins more chunks at once, and reads keys that the L2 cache need not keep.
+/// One token in a long context joins more chunks at once, and reads keys that the L2 cache need not keep. One in a context of a single
+/// chunk joins none.
 #[test]
-fn a_long_context_has_texts_of_its_own() {
+fn contexts_of_three_lengths_have_texts_of_their_own() {
     let Some(nvrtc) = Nvrtc::for_test("long contexts") else { return };
     let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
     let mut plan = layer.usual().find(|plan| plan.max.tokens == 1).unwrap().clone();
     for (capability, processors) in CARDS.into_iter().chain(MORE_CARDS) {
         let limits = Limits::of_cuda(capability, processors);
         let (major, minor) = capability;
-        for is_long in [false, true] {
-            // Pages of 32 positions: as many as have a program of their own, or 33,024 positions.
-            plan.max.pages = if is_long { 1032 } else { near_positions(processors) / 32 };
+        let [short, near] = near_positions(processors);
+        for positions in [short, near, 33_024] {
+            let is_long = positions > near;
+            plan.max.pages = positions / 32;
             let all = texts([&plan].into_iter(), &limits).into_values();
             let attends: Vec<Shader> = all.filter(|shader| shader.name.starts_with("attend")).collect();
+            let joins = usize::from(positions > short);
+            assert_eq!(attends.len(), 1 + joins, "sm_{major}{minor}, {positions} positions");
             let says = |what: &str| attends.iter().any(|shader| shader.source.contains(what));
             // Cards that have room for all heads on matrix units, and for two joins that can begin early.
             let has_room = matches!(capability, (8, 0) | (9, 0));
-            assert_eq!(says("= load_once_4("), is_long && has_room, "sm_{major}{minor}, long: {is_long}");
-            assert_eq!(says("auto many = "), is_long && major == 9, "sm_{major}{minor}, long: {is_long}");
+            assert_eq!(
+                says("= load_once_4("),
+                is_long && has_room,
+                "sm_{major}{minor}, {positions} positions"
+            );
+            assert_eq!(
+                says("auto many = "),
+                is_long && major == 9,
+                "sm_{major}{minor}, {positions} positions"
+            );
             let log = compiled(&nvrtc, &attends, &format!("--gpu-architecture=sm_{major}{minor}"));
             assert_spills(&log, attends.len(), 0);
         }
