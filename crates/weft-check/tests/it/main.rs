@@ -3,7 +3,7 @@
 mod units;
 mod wrong;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use weft_check::Emulator;
 
@@ -18,8 +18,12 @@ fn few_processors_share_the_tiles_of_prompts() {
     }
 }
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator")
+}
+
 fn device(test: &str) -> Option<Emulator> {
-    Emulator::for_test(test, &Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator"))
+    Emulator::for_test(test, &folder())
 }
 
 weft_check::device_tests!(crate::device);

@@ -6,7 +6,7 @@ use weft_check::suite::attend::{Shape, case_of};
 use weft_kern::Anchor;
 use weft_quant::GgmlType;
 
-use crate::device;
+use crate::{device, folder};
 
 /// How a tile's rows are chosen, how many warps it has and whether chunks are spread changes no bit.
 #[test]
@@ -105,5 +105,24 @@ fn large_batches_of_chunks() {
         let whole = case.check_with(&mut device, &format!("{order} matrix"));
         let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
         assert!(whole[6] == spread[6], "other bits when {chunks} chunks are spread");
+    }
+}
+
+/// Results of a token in a long context are stored whole rows at a time. The bits are those of one workgroup, and of tiles that are stored
+/// as lanes have them.
+#[test]
+fn results_of_a_long_context() {
+    let small = Emulator::small_for_test("results of a long context", &folder(), 4);
+    let Some(mut device) = small else { return };
+    let mut random = Random::new(5);
+    // Columns of a warp: 64 as with GLM-4.7-Flash, 32, and 16, which are too few.
+    for (rows, v_len) in [(20, 512), (3, 256), (10, 128)] {
+        let shape = Shape { heads: rows, kv_heads: 1, k_len: v_len + 64, v_len, latent: true };
+        let last = 64 * 9 - 7;
+        let case = case_of(&mut random, GgmlType::F16, shape, std::slice::from_ref(&(last..last + 1)));
+        let order = format!("lanes 256; rows {rows} width {v_len} reduce 4 upcast 1 chunk 64");
+        let whole = case.check_with(&mut device, &format!("{order} matrix"));
+        let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
+        assert!(whole[6] == spread[6], "{rows} rows of {v_len} columns: other bits when chunks are spread");
     }
 }

@@ -9,6 +9,7 @@
 
 use weft_kern::{Attend, Part};
 
+use crate::code::cooperative::Cooperative;
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{chunk_words, chunks as chunks_of, initial, knows_positions, start_of};
@@ -18,7 +19,7 @@ use crate::lower::attend::stage::{AHEAD, Copy};
 use crate::lower::attend::units::{HALF, PAIR, Sums, Units, multiply};
 use crate::lower::attend::warpgroups;
 use crate::lower::space::Place;
-use crate::lower::writer::Writer;
+use crate::lower::writer::{WARP, Writer};
 use crate::refused::Why;
 use crate::schedule::attention::{STEP, Tile};
 use crate::schedule::{MATRIX_ROWS, Split};
@@ -212,7 +213,12 @@ impl Units<'_> {
                     next.load(w, self);
                     Ok(())
                 })?;
-                self.values(w, |w, pair, chunk| self.join(w, &sums[pair as usize], chunk))?;
+                self.values(w, |w, pairs, chunk| {
+                    pairs
+                        .iter()
+                        .zip(chunk)
+                        .try_for_each(|(pair, chunk)| self.join(w, &sums[*pair as usize], chunk))
+                })?;
                 w.code.barrier();
                 Ok(())
             })
@@ -238,11 +244,11 @@ impl Units<'_> {
         Ok(result)
     }
 
-    /// Multiplies the chunk's weights by its values, and hands over the sums of each of the warp's pairs of columns.
+    /// Multiplies the chunk's weights by its values, and hands over the sums of some of the warp's pairs of columns at a time.
     fn values(
         &self,
         w: &mut Writer<'_>,
-        mut done: impl FnMut(&mut Writer<'_>, u32, &Sums) -> Result<(), Why>,
+        mut done: impl FnMut(&mut Writer<'_>, &[u32], &[Sums]) -> Result<(), Why>,
     ) -> Result<(), Why> {
         let Tile { chunk, cols, .. } = self.tile;
         let (stride, value_stride) = (self.tile.weight_stride(), self.tile.value_stride());
@@ -276,9 +282,7 @@ impl Units<'_> {
                 }
                 Ok(())
             })?;
-            for (pair, sums) in some.iter().zip(&sums) {
-                done(w, *pair, sums)?;
-            }
+            done(w, some, &sums)?;
         }
         Ok(())
     }
@@ -340,11 +344,16 @@ impl Units<'_> {
         let words = chunk_words(cols);
         let begins = self.place.chunk_row(chunk, &Expr::U32(0), rows) * words + first;
         let begins = w.code.set("put_at", begins);
-        self.values(w, |w, pair, sums| {
-            self.each(w, pair, sums, |w, row, column, sums| {
-                let words_of = sums.map(Expr::bits);
-                w.code.push(Stmt::StoreTwo(slot, row * words + column + &begins, words_of));
-                Ok(())
+        self.values(w, |w, pairs, sums| {
+            if self.passes_on(pairs) {
+                return self.pass_on(w, pairs, sums, (slot, &begins));
+            }
+            pairs.iter().zip(sums).try_for_each(|(pair, sums)| {
+                self.each(w, *pair, sums, |w, row, column, sums| {
+                    let words_of = sums.map(Expr::bits);
+                    w.code.push(Stmt::StoreTwo(slot, row * words + column + &begins, words_of));
+                    Ok(())
+                })
             })
         })?;
         w.share(rows, |w, row| {
@@ -354,4 +363,58 @@ impl Units<'_> {
             Ok(())
         })
     }
+
+    /// Whether a warp's results of some pairs are stored by way of workgroup memory, where scores were: in a long context, if rows are long
+    /// enough, and there is room for eight. At 32,768 positions that is worth 2 % of a token; at 4,096, in the other text, it gave nothing.
+    fn passes_on(&self, pairs: &[u32]) -> bool {
+        let columns = pairs.len() as u32 * PAIR;
+        let whole = (self.tile.cols / PAIR).is_multiple_of(self.pairs() * self.warps);
+        let room = self.warps * HALF * passed_stride(columns);
+        self.place.is_long() && whole && columns.is_multiple_of(WARP) && room <= self.tile.score_words()
+    }
+
+    /// Stores a warp's results of some pairs of columns, eight rows at a time. Lanes have two columns of each row, so that an instruction
+    /// would store 32 bytes of each of eight rows; here it stores 128 bytes of one.
+    fn pass_on(
+        &self,
+        w: &mut Writer<'_>,
+        pairs: &[u32],
+        sums: &[Sums],
+        (slot, begins): (usize, &Expr),
+    ) -> Result<(), Why> {
+        let (rows, words) = (self.place.tile(), chunk_words(self.tile.cols));
+        let columns = pairs.len() as u32 * PAIR;
+        let stride = passed_stride(columns);
+        let first = w.code.set("first_column", (&self.warp * self.pairs() + pairs[0]) * PAIR);
+        let own = w.code.set("passed_at", &self.warp * (HALF * stride) + self.scores);
+        let to = w.code.set("to", &own + &self.g * stride + &self.t * 2u32);
+        let lane = w.code.set("own_lane", Expr::Lane % WARP);
+        let from = w.code.set("from", own + &lane);
+        let stored = w.code.set("stored_at", begins + first + lane);
+        for least in (0..rows).step_by(HALF as usize) {
+            let (group, below) = ((least / MATRIX_ROWS) as usize, (least % MATRIX_ROWS / HALF) as usize);
+            w.code.push(Stmt::Cooperative(Cooperative::SubgroupBarrier));
+            for (pair, sums) in (0..).zip(sums) {
+                for (half, sums) in (0..).zip(sums) {
+                    for beside in 0..2 {
+                        let sum = sums[group][2 * below + beside as usize].clone();
+                        w.code.store_shared(&to + (pair * PAIR + half * HALF + beside), sum.bits());
+                    }
+                }
+            }
+            w.code.push(Stmt::Cooperative(Cooperative::SubgroupBarrier));
+            for row in 0..HALF.min(rows - least) {
+                for column in (0..columns).step_by(WARP as usize) {
+                    let word = Expr::Shared((&from + (row * stride + column)).into());
+                    w.code.push(Stmt::Store(slot, &stored + ((least + row) * words + column), word));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Words from one row of passed results to the next: four rows are in different banks.
+const fn passed_stride(columns: u32) -> u32 {
+    columns + HALF
 }
