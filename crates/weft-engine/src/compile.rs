@@ -118,7 +118,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// For a class whose program reads more pages.
+    /// Those of a class that takes one token and reads more pages, for the fewest pages first.
     fn all(
         device: &mut dyn Device,
         body: &Program,
@@ -126,6 +126,7 @@ impl Near {
     ) -> Result<Vec<Near>, DeviceError> {
         let mut pages: Vec<usize> = pages.into_iter().flatten().collect();
         pages.retain(|pages| body.max.tokens == 1 && (1..body.max.pages).contains(pages));
+        pages.sort_unstable();
         pages.dedup();
         let compile = |pages| {
             let program = Program { max: Sizes { pages, ..body.max }, ..body.clone() };

@@ -108,8 +108,7 @@ fn large_batches_of_chunks() {
     }
 }
 
-/// Results of a token in a long context are stored whole rows at a time. The bits are those of one workgroup, and of tiles that are stored
-/// as lanes have them.
+/// Results of a token in a long context are stored whole rows at a time, where these are long enough. The bits are those of one workgroup.
 #[test]
 fn results_of_a_long_context() {
     let small = Emulator::small_for_test("results of a long context", &folder(), 4);

@@ -60,7 +60,7 @@ fn a_dense_model_with_an_8_bit_cache() {
     check("llama-tiny-q6_k", GgmlType::Q8_0);
 }
 
-/// A token in a short context has programs of its own, whose attention are other texts. Bits are the same before, at and after their
+/// A token in a short context has programs of its own, in which attention has other texts. Bits are the same before, at and after their
 /// last positions.
 #[test]
 fn programs_for_short_contexts() {
@@ -72,7 +72,7 @@ fn programs_for_short_contexts() {
     let Some(emulator) = Emulator::small_for_test("short contexts", &folder, 6) else { return };
     let fixture = Fixture::load("glm-tiny-q4_0");
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
-    let options = EngineOptions::default().context(2 * NEAR).batch(STEP);
+    let options = EngineOptions::default().context(3 * NEAR).batch(STEP);
     let mut runner =
         Runner::new(model, Box::new(emulator), &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let texts_of = |runner: &Runner, depth: usize| -> Vec<String> {

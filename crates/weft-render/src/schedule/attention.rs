@@ -17,9 +17,10 @@ pub(crate) const STEP: u32 = 16;
 /// Positions of a chunk.
 const CHUNK: u32 = 64;
 
-/// The positions up to which attention of a token is cut otherwise than in longer contexts: those of one chunk, which needs no launch that
-/// joins chunks (5 % of a token on an H100), and those whose chunks can each have two workgroups of so many multiprocessors. In a longer
-/// context, where workgroups have all heads of GLM-4.7-Flash and several chunks, a token at 4096 takes 4 to 6 % longer.
+/// The positions up to which attention of a token is cut otherwise than in longer contexts, ascending: those of one chunk, which needs no
+/// launch that joins chunks (5 % of a token on an H100; two chunks without one take as long as with it), and those whose chunks can each
+/// have two workgroups of so many multiprocessors. In the text for longer contexts, where workgroups have all heads of GLM-4.7-Flash and
+/// several chunks, a token at 4096 takes 4 to 6 % longer.
 pub const fn near_positions(processors: u32) -> [usize; 2] {
     let chunk = CHUNK as usize;
     [chunk, chunk * (processors as usize / 2)]

@@ -236,6 +236,11 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
                 is_long && major == 9,
                 "sm_{major}{minor}, {positions} positions"
             );
+            assert_eq!(
+                says("auto passed_at = "),
+                is_long && has_room,
+                "sm_{major}{minor}, {positions} positions"
+            );
             let log = compiled(&nvrtc, &attends, &format!("--gpu-architecture=sm_{major}{minor}"));
             assert_spills(&log, attends.len(), 0);
         }
