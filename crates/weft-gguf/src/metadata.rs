@@ -95,6 +95,43 @@ impl Metadata {
         values.ok_or_else(|| self.missing(key, "one u32 or an array with one for each layer"))
     }
 
+    /// One integer for all of `layers` layers: a single value, or an array of that length whose values are all equal.
+    pub fn u32_of_layers(&self, key: &str, layers: usize) -> Result<Option<u32>, KeyError> {
+        match self.get(key) {
+            Some(Value::Array(_)) => self.only(key, &self.require_u32s(key)?, layers, "u32").map(Some),
+            _ => self.u32(key),
+        }
+    }
+
+    /// One floating-point number for all of `layers` layers, as [`Metadata::u32_of_layers`].
+    pub fn f32_of_layers(&self, key: &str, layers: usize) -> Result<Option<f32>, KeyError> {
+        match self.get(key) {
+            Some(Value::Array(_)) => self.only(key, &self.require_f32s(key)?, layers, "f32").map(Some),
+            _ => self.f32(key),
+        }
+    }
+
+    /// The value of an array that has the same for each of `layers` layers.
+    fn only<T: Copy + PartialEq + Display>(
+        &self,
+        key: &str,
+        values: &[T],
+        layers: usize,
+        ty: &str,
+    ) -> Result<T, KeyError> {
+        let wrong = |found| {
+            let expected = format!("one {ty}, or an array with the same one for each of the {layers} layers");
+            self.mismatch(key, expected, found)
+        };
+        match values {
+            [first, rest @ ..] if values.len() == layers => match rest.iter().find(|other| *other != first) {
+                None => Ok(*first),
+                Some(other) => Err(wrong(format!("an array with {first} and {other}"))),
+            },
+            _ => Err(wrong(format!("an array of {}", values.len()))),
+        }
+    }
+
     fn read<'a, T: FromValue<'a>>(&'a self, key: &str) -> Result<Option<T>, KeyError> {
         let read = |value| T::from_value(value).map_err(|found| self.mismatch(key, T::EXPECTED, found));
         self.get(key).map(read).transpose()

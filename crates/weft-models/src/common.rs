@@ -71,7 +71,7 @@ fn refuse_two_way_attention(keys: &Keys<'_>) -> Result<(), Error> {
 /// Most families have no sliding window; one of the whole context changes nothing.
 fn refuse_window(keys: &Keys<'_>, context: usize) -> Result<(), Error> {
     const WINDOW: &str = "attention.sliding_window";
-    match keys.metadata.u32(&keys.name(WINDOW))? {
+    match keys.u32(WINDOW)? {
         Some(window) if window > 0 && (window as usize) < context => Err(keys.unsupported(
             WINDOW,
             window,

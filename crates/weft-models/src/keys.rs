@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use weft_gguf::Metadata;
+use weft_gguf::{Metadata, Value};
 
 use crate::error::Error;
 
@@ -35,15 +35,43 @@ impl Keys<'_> {
         format!("{}.{key}", self.architecture)
     }
 
+    /// Reads an optional number: a single one, or an array with the same for each layer, as converters write what could differ.
+    pub(crate) fn u32(&self, key: &str) -> Result<Option<u32>, Error> {
+        let name = self.name(key);
+        match self.metadata.get(&name) {
+            Some(Value::Array(_)) => Ok(self.metadata.u32_of_layers(&name, self.layers()?)?),
+            _ => Ok(self.metadata.u32(&name)?),
+        }
+    }
+
+    /// Reads an optional floating-point number, as [`u32`](Keys::u32).
+    pub(crate) fn f32(&self, key: &str) -> Result<Option<f32>, Error> {
+        let name = self.name(key);
+        match self.metadata.get(&name) {
+            Some(Value::Array(_)) => Ok(self.metadata.f32_of_layers(&name, self.layers()?)?),
+            _ => Ok(self.metadata.f32(&name)?),
+        }
+    }
+
+    /// The number of layers in the file, which can only be a single number.
+    fn layers(&self) -> Result<usize, Error> {
+        const KEY: &str = "block_count";
+        let layers = self.metadata.require_u32(&self.name(KEY))?;
+        self.within(KEY, layers, 1..=MAX_LAYERS)
+    }
+
     /// Reads a required number within `range`.
     pub(crate) fn number(&self, key: &str, range: RangeInclusive<usize>) -> Result<usize, Error> {
-        let value = self.metadata.require_u32(&self.name(key))?;
-        self.within(key, value, range)
+        match self.u32(key)? {
+            Some(value) => self.within(key, value, range),
+            // The error for a missing key.
+            None => self.within(key, self.metadata.require_u32(&self.name(key))?, range),
+        }
     }
 
     /// Reads an optional number within `range`.
     pub(crate) fn number_opt(&self, key: &str, range: RangeInclusive<usize>) -> Result<Option<usize>, Error> {
-        let value = self.metadata.u32(&self.name(key))?;
+        let value = self.u32(key)?;
         value.map(|value| self.within(key, value, range)).transpose()
     }
 
@@ -63,13 +91,15 @@ impl Keys<'_> {
 
     /// Reads a required number, finite and above zero.
     pub(crate) fn positive(&self, key: &str) -> Result<f32, Error> {
-        let value = self.metadata.require_f32(&self.name(key))?;
-        self.above_zero(key, value)
+        match self.f32(key)? {
+            Some(value) => self.above_zero(key, value),
+            None => self.above_zero(key, self.metadata.require_f32(&self.name(key))?),
+        }
     }
 
     /// Reads an optional number, finite and above zero. Zero means "not set", as some writers use it.
     pub(crate) fn positive_opt(&self, key: &str) -> Result<Option<f32>, Error> {
-        match self.metadata.f32(&self.name(key))? {
+        match self.f32(key)? {
             None | Some(0.0) => Ok(None),
             Some(value) => self.above_zero(key, value).map(Some),
         }
@@ -77,7 +107,7 @@ impl Keys<'_> {
 
     /// Returns an error if the file has a factor that is not built. Zero means "not set", and 1 changes nothing.
     pub(crate) fn refuse_factor(&self, key: &str) -> Result<(), Error> {
-        match self.metadata.f32(&self.name(key))? {
+        match self.f32(key)? {
             None | Some(0.0 | 1.0) => Ok(()),
             Some(factor) => Err(self.unsupported(key, factor, "it can only be 1")),
         }

@@ -165,10 +165,12 @@ fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
     })
 }
 
-/// How many query heads share a head of keys and values; 1 if the file does not say, or has a number for each layer.
+/// How many query heads share a head of keys and values; 1 if the file does not say, or has different numbers of layers.
 pub(crate) fn sharing(metadata: &Metadata) -> Result<u32> {
     let architecture = metadata.require_str("general.architecture")?;
-    let count = |key: &str| metadata.u32(&format!("{architecture}.attention.{key}")).ok().flatten();
+    let layers = metadata.require_u32(&format!("{architecture}.block_count"))? as usize;
+    let count =
+        |key: &str| metadata.u32_of_layers(&format!("{architecture}.attention.{key}"), layers).ok().flatten();
     Ok(match (count("head_count"), count("head_count_kv")) {
         (Some(heads), Some(shared)) => heads.checked_div(shared).unwrap_or(1),
         _ => 1,

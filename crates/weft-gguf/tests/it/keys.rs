@@ -57,6 +57,32 @@ fn arrays_are_read_by_type() {
 }
 
 #[test]
+fn equal_values_of_all_layers_are_one_value() {
+    let mut metadata = Metadata::new();
+    metadata.insert("one", 4u32);
+    metadata.insert("same", vec![4i32, 4, 4]);
+    metadata.insert("other", vec![4u32, 2, 4]);
+    metadata.insert("none", Vec::<u32>::new());
+    metadata.insert("scale", vec![0.5f32, 0.5, 0.5]);
+    assert_eq!(metadata.u32_of_layers("one", 3), Ok(Some(4)));
+    assert_eq!(metadata.u32_of_layers("same", 3), Ok(Some(4)));
+    assert_eq!(metadata.u32_of_layers("absent", 3), Ok(None));
+    assert_eq!(metadata.f32_of_layers("scale", 3), Ok(Some(0.5)));
+    for (key, layers, found) in [
+        ("same", 2, "an array of 3"),
+        ("other", 3, "an array with 4 and 2"),
+        ("none", 3, "an array of 0"),
+        ("none", 0, "an array of 0"),
+    ] {
+        let error = metadata.u32_of_layers(key, layers).unwrap_err().to_string();
+        assert!(
+            error.contains(found) && error.contains(&format!("each of the {layers} layers")),
+            "{key}: {error}"
+        );
+    }
+}
+
+#[test]
 fn a_single_value_is_repeated_for_every_layer() {
     let mut metadata = Metadata::new();
     metadata.insert("one", 4u32);

@@ -88,7 +88,7 @@ impl Heads {
 /// If the file asks for another.
 pub(crate) fn only_scale(keys: &Keys<'_>, scale: f32, what: &str) -> Result<f32, Error> {
     const SCALE: &str = "attention.scale";
-    match keys.metadata.f32(&keys.name(SCALE))? {
+    match keys.f32(SCALE)? {
         Some(other) if other != 0.0 && other != scale => {
             Err(keys.unsupported(SCALE, other, format!("it can only be {scale}, {what}")))
         }

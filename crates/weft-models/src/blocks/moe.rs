@@ -84,7 +84,7 @@ impl Gating {
     /// Reads `expert_gating_func`. Zero means "not set".
     pub(crate) fn read(keys: &Keys<'_>, default: Gating) -> Result<Gating, Error> {
         const GATING: &str = "expert_gating_func";
-        match keys.metadata.u32(&keys.name(GATING))? {
+        match keys.u32(GATING)? {
             None | Some(0) => Ok(default),
             Some(1) => Ok(Gating::Softmax),
             Some(2) => Ok(Gating::Sigmoid),
@@ -167,7 +167,7 @@ impl Count {
 /// Returns an error if the router picks groups of experts first.
 fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
     const GROUPS: &str = "expert_group_count";
-    match keys.metadata.u32(&keys.name(GROUPS))? {
+    match keys.u32(GROUPS)? {
         None | Some(0 | 1) => Ok(()),
         Some(groups) => Err(keys.unsupported(GROUPS, groups, "it can only be 1")),
     }
@@ -280,7 +280,7 @@ impl Router {
         const GATING: &str = "expert_gating_func";
         // Zero means "not set", and 3 a softmax over the chosen experts alone, which equals the normalised one.
         let is_softmax = |gating: &u32| *gating <= 1 || normalise && *gating == 3;
-        if let Some(gating) = keys.metadata.u32(&keys.name(GATING))?.filter(|gating| !is_softmax(gating)) {
+        if let Some(gating) = keys.u32(GATING)?.filter(|gating| !is_softmax(gating)) {
             return Err(keys.unsupported(GATING, gating, "it can only be 1 (softmax)"));
         }
         const NORM: &str = "expert_weights_norm";

@@ -254,7 +254,7 @@ fn scaling(keys: &Keys<'_>, context: usize, mscale_all_dim: Option<f32>) -> Resu
 
 /// Returns an error if the file has a factor of YaRN that is not built.
 fn refuse_unless(keys: &Keys<'_>, key: &str, is_built: fn(f32) -> bool) -> Result<(), Error> {
-    match keys.metadata.f32(&keys.name(key))? {
+    match keys.f32(key)? {
         Some(factor) if !is_built(factor) => Err(keys.unsupported(key, factor, "it can only be 1")),
         _ => Ok(()),
     }

@@ -32,7 +32,10 @@ impl Windows {
         // A window of the whole context changes nothing.
         let window = (window < context).then_some(window);
         let windowed = Grouped { window, rope: Rope { base, ..rope }, ..full.clone() };
-        let period = keys.number_opt("attention.sliding_window_pattern", 0..=MAX_LAYERS)?;
+        const PATTERN: &str = "attention.sliding_window_pattern";
+        // An array would say of each layer whether it has a window.
+        let period = keys.metadata.u32(&keys.name(PATTERN))?;
+        let period = period.map(|period| keys.within(PATTERN, period, 0..=MAX_LAYERS)).transpose()?;
         Ok(Windows { full, windowed, period: period.unwrap_or(usual_period) })
     }
 

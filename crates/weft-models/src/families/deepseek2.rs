@@ -89,7 +89,7 @@ fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
 
 fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
     const TEMPERATURE: &str = "attention.temperature_scale";
-    match keys.metadata.f32(&keys.name(TEMPERATURE))? {
+    match keys.f32(TEMPERATURE)? {
         None | Some(0.0) => Ok(()),
         Some(scale) => Err(keys.unsupported(TEMPERATURE, scale, "it can only be 0")),
     }

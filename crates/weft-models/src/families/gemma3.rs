@@ -92,7 +92,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
 /// Gemma 2 bounds scores and logits by a tanh.
 fn refuse_caps(keys: &Keys<'_>) -> Result<(), Error> {
     for key in ["final_logit_softcapping", "attn_logit_softcapping"] {
-        if let Some(cap) = keys.metadata.f32(&keys.name(key))?.filter(|cap| *cap != 0.0) {
+        if let Some(cap) = keys.f32(key)?.filter(|cap| *cap != 0.0) {
             return Err(keys.unsupported(key, cap, "it can only be 0"));
         }
     }

@@ -1,6 +1,7 @@
 //! Files that cannot be built, and the errors.
 
 use expect_test::expect_file;
+use weft_gguf::Value;
 use weft_models::{BuildOptions, Error, build};
 use weft_quant::GgmlType;
 
@@ -31,6 +32,48 @@ fn models() -> [File; 14] {
 fn is_optional(tensor: &str) -> bool {
     // The other list of factors is used.
     matches!(tensor, "output.weight" | "rope_factors_short.weight") || tensor.ends_with(".bias")
+}
+
+/// A number that holds for all layers may be an array with the same for each.
+#[test]
+fn equal_numbers_of_layers_are_one_number() {
+    // The first is the number of layers; of the second, an array says which layers have a window.
+    const SINGLE: [&str; 2] = ["block_count", "attention.sliding_window_pattern"];
+    for file in models() {
+        let expected = file.build().unwrap();
+        let prefix = format!("{}.", file.architecture());
+        let Value::U32(layers) = file.keys[&format!("{prefix}block_count")] else { panic!("no block_count") };
+        let layers = layers as usize;
+        let (mut all, mut tried) = (file.clone(), 0);
+        for (key, value) in &file.keys {
+            let Some(own) = key.strip_prefix(&prefix).filter(|own| !SINGLE.contains(own)) else { continue };
+            // With `len` layers, and with another number in the last one.
+            let (array, longer): (Value, Value) = match value {
+                Value::U32(n) => (vec![*n; layers].into(), vec![*n; layers + 1].into()),
+                Value::F32(x) => (vec![*x; layers].into(), vec![*x; layers + 1].into()),
+                _ => continue,
+            };
+            all.set(key, array);
+            let mut wrong = file.clone();
+            wrong.set(key, longer);
+            let refused = wrong.refusal();
+            assert!(refused.contains(own) && refused.contains(&layers.to_string()), "{key}: {refused}");
+            if let (Value::U32(n), true) = (value, layers > 1 && own != "feed_forward_length") {
+                let mut numbers = vec![*n; layers];
+                numbers[layers - 1] += 1;
+                wrong.set(key, numbers);
+                let refused = wrong.refusal();
+                assert!(
+                    refused.contains(own) && refused.contains("the same one for each"),
+                    "{key}: {refused}"
+                );
+            }
+            tried += 1;
+        }
+        assert!(tried > 5, "{prefix} {tried}");
+        let found = all.build().unwrap();
+        assert_eq!(found.config, expected.config, "{prefix}");
+    }
 }
 
 #[test]
