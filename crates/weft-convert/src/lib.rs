@@ -45,6 +45,7 @@ pub struct Conversion {
     metadata: Metadata,
     tensors: Vec<Tensor>,
     stored_type: GgmlType,
+    note: Option<&'static str>,
 }
 
 impl Conversion {
@@ -76,13 +77,18 @@ impl Conversion {
             .ok()
             .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
         general::write(&mut metadata, &name.unwrap_or_default(), &generation, &tensors)?;
-        tokenizer::write(&mut metadata, folder, &config, family.tokenizer)?;
-        Ok(Conversion { checkpoint, metadata, tensors, stored_type })
+        let note = tokenizer::write(&mut metadata, folder, &config, family.tokenizer)?;
+        Ok(Conversion { checkpoint, metadata, tensors, stored_type, note })
     }
 
     /// The metadata of the GGUF file, without the keys that name the type of the weights.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    /// A choice that was made between files of the folder that say different things, for the person who converts it.
+    pub fn note(&self) -> Option<&'static str> {
+        self.note
     }
 
     /// The tensors of the GGUF file.

@@ -22,8 +22,13 @@ use types::{CONTROL, NORMAL, UNUSED, USER_DEFINED};
 /// The number of tokens by which llama.cpp knows models of this family whose texts begin with no token: Granite's and SmolLM's.
 const NO_BOS: usize = 49152;
 
-/// Writes the keys.
-pub(crate) fn write(metadata: &mut Metadata, folder: &Path, config: &Config, kind: Kind) -> Result<()> {
+/// Writes the keys. Returns what a person should know about a choice between files.
+pub(crate) fn write(
+    metadata: &mut Metadata,
+    folder: &Path,
+    config: &Config,
+    kind: Kind,
+) -> Result<Option<&'static str>> {
     let [path, model] = ["tokenizer.json", "tokenizer.model"].map(|name| folder.join(name));
     if !path.exists() && !model.exists() {
         return Err(refuse(folder, "expected tokenizer.json or tokenizer.model, found neither"));

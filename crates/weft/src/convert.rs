@@ -41,6 +41,8 @@ pub(crate) struct Converted {
     pub(crate) parameters: u64,
     /// Their size in bytes.
     pub(crate) bytes: u64,
+    /// What the person should know about a choice between files.
+    pub(crate) note: Option<&'static str>,
 }
 
 /// Converts the model in `folder` and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
@@ -87,6 +89,7 @@ pub(crate) fn convert(
         tensors: planned.len(),
         parameters: planned.iter().map(PlannedTensor::values).sum(),
         bytes: planned.iter().map(PlannedTensor::bytes).sum(),
+        note: model.note(),
     }))
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use weft_gguf::{Metadata, Strings};
@@ -228,55 +228,83 @@ impl Roles {
     }
 }
 
-/// Writes the chat template, or several with their names.
-pub(super) fn template(metadata: &mut Metadata, folder: &Path, settings: &Config) -> Result<()> {
-    let mut named = Vec::new();
+/// Writes the chat template, or several with their names. Returns what a person should know about the choice.
+///
+/// Like `transformers`, takes chat_template.jinja before the template in tokenizer_config.json, which older folders have, and which is
+/// not always kept up to date beside the file.
+pub(super) fn template(
+    metadata: &mut Metadata,
+    folder: &Path,
+    settings: &Config,
+) -> Result<Option<&'static str>> {
     let (jinja, json) = (folder.join("chat_template.jinja"), folder.join("chat_template.json"));
+    let mut named = settings_templates(settings)?;
+    let mut said = None;
+    if jinja.exists() {
+        let template = read_text(&jinja, MAX_SETTINGS)?;
+        if !named.is_empty() && !named.iter().any(|(name, own)| name == DEFAULT && *own == template) {
+            said = Some("chat_template.jinja is taken, and not the other template in tokenizer_config.json");
+        }
+        named = vec![(DEFAULT.into(), template)];
+    }
+    for (name, template) in additional_templates(folder)? {
+        named.retain(|(known, _)| *known != name);
+        named.push((name, template));
+    }
+    if named.is_empty() && json.exists() {
+        let file = Config::read(&json, MAX_SETTINGS)?;
+        named.extend(file.str("chat_template")?.map(|template| (DEFAULT.into(), template.to_owned())));
+    }
+    write_templates(metadata, named);
+    Ok(said)
+}
+
+/// The name of the template that is used where none is named.
+const DEFAULT: &str = "default";
+
+/// The template in tokenizer_config.json, or several with their names.
+fn settings_templates(settings: &Config) -> Result<Vec<(String, String)>> {
     match settings.value("chat_template") {
-        Some(Value::String(template)) => named.push(("default".to_owned(), template.clone())),
+        None => Ok(Vec::new()),
+        Some(Value::String(template)) => Ok(vec![(DEFAULT.into(), template.clone())]),
         Some(Value::Array(list)) => {
             let text = |choice: &Value, key: &str| Some(choice.get(key)?.as_str()?.to_owned());
-            named.extend(
-                list.iter().filter_map(|choice| Some((text(choice, "name")?, text(choice, "template")?))),
-            );
+            let named =
+                list.iter().filter_map(|choice| Some((text(choice, "name")?, text(choice, "template")?)));
+            Ok(named.collect())
         }
-        Some(found) => {
-            return Err(settings.mismatch("chat_template", "a template, or a list of them", found));
-        }
-        None if jinja.exists() => {
-            named.push(("default".to_owned(), read_text(&jinja, MAX_SETTINGS)?));
-            let more = fs::read_dir(folder.join("additional_chat_templates")).into_iter().flatten().flatten();
-            let mut more: Vec<_> = more.map(|entry| entry.path()).collect();
-            more.sort();
-            for path in more
-                .iter()
-                .filter(|path| path.extension().is_some_and(|end| end == "jinja"))
-                .take(MAX_TEMPLATES)
-            {
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                named.push((name, read_text(path, MAX_SETTINGS)?));
-            }
-        }
-        None if json.exists() => {
-            let file = Config::read(&json, MAX_SETTINGS)?;
-            named.extend(
-                file.str("chat_template")?.map(|template| ("default".to_owned(), template.to_owned())),
-            );
-        }
-        None => {}
+        Some(found) => Err(settings.mismatch("chat_template", "a template, or a list of them", found)),
     }
+}
+
+/// The templates in the folder for more of them, by their names.
+fn additional_templates(folder: &Path) -> Result<Vec<(String, String)>> {
+    let entries = fs::read_dir(folder.join("additional_chat_templates")).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "jinja"));
+    paths.sort();
+    let named = |path: &PathBuf| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, read_text(path, MAX_SETTINGS)?))
+    };
+    paths.iter().take(MAX_TEMPLATES).map(named).collect()
+}
+
+/// Writes templates under the keys that llama.cpp's converter gives them.
+fn write_templates(metadata: &mut Metadata, named: Vec<(String, String)>) {
     let mut names = Strings::default();
     for (name, template) in named {
         let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let name: String = name.chars().map(letter).collect();
-        if name == "default" {
+        if name == DEFAULT {
             metadata.insert("tokenizer.chat_template", template);
-        } else if metadata.insert(&format!("tokenizer.chat_template.{name}"), template).is_none() {
+        } else if !name.is_empty()
+            && metadata.insert(&format!("tokenizer.chat_template.{name}"), template).is_none()
+        {
             names.push(name);
         }
     }
     if !names.is_empty() {
         metadata.insert("tokenizer.chat_templates", names);
     }
-    Ok(())
 }

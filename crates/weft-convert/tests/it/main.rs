@@ -3,5 +3,6 @@
 mod damaged;
 mod fixtures;
 mod support;
+mod templates;
 mod unsayable;
 mod weights;

@@ -9,7 +9,7 @@ use super::make::{OUT, threads, with_progress};
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::convert::{ConvertOptions, Converted, convert};
-use crate::out::Out;
+use crate::out::{Out, note};
 use crate::tensor_types::QuantMix;
 use crate::units;
 
@@ -38,9 +38,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let mix = args.text("quant").map(QuantMix::named).transpose()?;
     let options = ConvertOptions { mix, threads: threads(args) };
     let done = with_progress("converting", |progress| convert(folder, path, &options, progress))?;
-    let Some(Converted { architecture, quant, tensors, parameters, bytes }) = done else {
+    let Some(Converted { architecture, quant, tensors, parameters, bytes, note }) = done else {
         return Ok(Outcome::Interrupted);
     };
+    if let Some(note) = note {
+        note!("{note}");
+    }
     let mut out = Out::new();
     if args.flag("json") {
         let path = path.display().to_string();

@@ -72,6 +72,22 @@ fn copy_files(name: &str, folder: &Folder) {
 }
 
 #[test]
+fn of_two_chat_templates_the_choice_is_told() {
+    let folder = Folder::new();
+    copy_files("llama", &folder);
+    let settings = folder.join("tokenizer_config.json");
+    let mut text: serde_json::Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    text["chat_template"] = "OLD".into();
+    fs::write(&settings, text.to_string()).unwrap();
+    let out = folder.join("out.gguf");
+    let convert = || weft(["convert", folder.path().to_str().unwrap(), out.to_str().unwrap()]).run();
+    assert!(!convert().err.contains("chat_template"), "there is only one");
+    fs::write(folder.join("chat_template.jinja"), "NEW").unwrap();
+    let told = convert();
+    assert!(told.code == Some(0) && told.err.contains("chat_template.jinja is taken"), "{told:?}");
+}
+
+#[test]
 fn commands_that_need_a_gguf_file_say_how_to_make_one() {
     let folder = Folder::new();
     for file in ["config.json", "model.safetensors"] {
