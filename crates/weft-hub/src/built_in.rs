@@ -4,7 +4,7 @@
 //! a cache. A machine without a writable cache gets it in a private folder for temporary files. Keeping the model a file leaves
 //! one path for loading, packing and caching; reading it from the program's own memory would be a second.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -19,29 +19,46 @@ use crate::error::Error;
 /// [`Error::Io`] if neither folder can be written; [`Error::NotFetchable`] if the model is not built in.
 pub fn unpack(model: &CatalogModel, cache: Option<&Cache>) -> Result<PathBuf, Error> {
     let Source::BuiltIn(bytes) = model.source else {
-        return Err(Error::NotFetchable { name: model.name.into() });
+        return Err(Error::NotFetchable { name: model.name.into(), near: Vec::new() });
     };
     if let Some(cache) = cache {
         let path = cache.path_of(model);
-        if put(&path, bytes).is_ok() {
+        if put(&path, bytes, &cache.locks().join(model.sha256)).is_ok() {
             return Ok(path);
         }
     }
     let folder = std::env::temp_dir().join(temporary_name());
     let path = folder.join(model.built_in_path());
-    private(&folder).and_then(|()| put(&path, bytes)).map_err(Error::io("write", &path))?;
+    let written = private(&folder).and_then(|()| put(&path, bytes, &folder.join("lock")));
+    written.map_err(Error::io("write", &path))?;
     Ok(path)
 }
 
 /// Writes the file, unless it has these bytes already. A damaged copy is replaced.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if has(path, bytes).unwrap_or(false) {
+///
+/// One process writes it while others wait: to what was packed from the first file, a second one with the same bytes is another
+/// model.
+fn put(path: &Path, bytes: &[u8], lock: &Path) -> io::Result<()> {
+    let is_there = || has(path, bytes).unwrap_or(false);
+    if is_there() {
+        return Ok(());
+    }
+    let _locked = locked(lock);
+    if is_there() {
         return Ok(());
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     weft_file::write(path, bytes)
+}
+
+/// Waits for the lock file, and holds it for as long as the result lives; `None` where it cannot be written, or there are no locks.
+fn locked(path: &Path) -> Option<File> {
+    path.parent().map_or(Ok(()), fs::create_dir_all).ok()?;
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).ok()?;
+    file.lock().ok()?;
+    Some(file)
 }
 
 /// Whether the file consists of these bytes. Reading 12 MB takes a few milliseconds; a hash would take longer.
@@ -95,6 +112,36 @@ mod tests {
 
     use super::*;
     use crate::catalog::BUILT_IN;
+
+    #[test]
+    fn first_uses_at_once_write_one_file() {
+        let Some(model) = BUILT_IN else { return };
+        let folder = std::env::temp_dir().join(format!("weft-built-in-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        let cache = Cache::new(folder.clone());
+        let start = std::sync::Barrier::new(4);
+        let found: Vec<_> = std::thread::scope(|scope| {
+            let unpack = || {
+                start.wait();
+                let path = unpack(model, Some(&cache)).unwrap();
+                let about = fs::metadata(&path).unwrap();
+                (path, about)
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(unpack)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        // Each had the file that is there now.
+        for (path, about) in &found {
+            let now = fs::metadata(path).unwrap();
+            assert_eq!(now.modified().unwrap(), about.modified().unwrap(), "it was written again");
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::MetadataExt as _;
+                assert_eq!(now.ino(), about.ino(), "it was replaced");
+            }
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn the_hash_in_the_catalogue_is_that_of_the_bytes() {

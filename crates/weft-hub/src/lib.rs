@@ -17,8 +17,8 @@
 //! # Ok::<(), weft_hub::Error>(())
 //! ```
 //!
-//! A model is named by a path, by its name in the [catalogue](CATALOG), by `hf:ORG/REPO:QUANT` ([`HubName`]), or by its
-//! name in the cache ([`Cache::list`]):
+//! A model is named by a path, by its name in the catalogue ([`CATALOG`], whose files are pinned, and [`LISTED`], whose
+//! repositories are named), by `hf:ORG/REPO:QUANT` ([`HubName`]), or by its name in the cache ([`Cache::list`]):
 //!
 //! ```
 //! use weft_hub::{Cache, HubName};
@@ -46,7 +46,9 @@ mod event;
 mod fetch;
 mod glm_small;
 mod hub;
+mod listed;
 mod names;
+mod room;
 mod suggest;
 
 pub use built_in::unpack;
@@ -55,5 +57,6 @@ pub use catalog::{BUILT_IN, CATALOG, CatalogModel, DEFAULT_MODEL, Package, Setti
 pub use error::Error;
 pub use event::{Event, OnEvent};
 pub use hub::{Hub, HubOptions, PackedSums};
+pub use listed::{LISTED, ListedModel};
 pub use names::HubName;
 pub use suggest::suggest;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::listed::LISTED;
 
 /// The parsed name of a model file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ impl<'a> FileName<'a> {
     pub(crate) fn parse(name: &'a str) -> Option<FileName<'a>> {
         let stem = name.strip_suffix(".gguf")?;
         // Repositories also contain image encoders and calibration data.
-        if stem.starts_with("mmproj") || stem.contains("imatrix") {
+        if stem.contains("mmproj") || stem.contains("imatrix") {
             return None;
         }
         Some(part(stem).unwrap_or(FileName { stem, part: (1, 1) }))
@@ -74,13 +75,8 @@ pub struct HubName {
 /// The hosts whose addresses name models.
 const HOSTS: [&str; 3] = ["huggingface.co", "www.huggingface.co", "hf.co"];
 
-/// Short names of models on the hub, with their repositories. Their files are not pinned: a download is checked against the size and
-/// the SHA-256 that the hub states, not against ones that Weft knows.
-const SHORT: [(&str, &str); 2] =
-    [("glm-4.7-flash", "unsloth/GLM-4.7-Flash-GGUF"), ("qwen3-30b-a3b", "Qwen/Qwen3-30B-A3B-GGUF")];
-
 /// Models that Weft runs and knows no repository of.
-const NAMELESS: [&str; 2] = ["deepseek-v2-lite", "moonlight"];
+const NAMELESS: [&str; 1] = ["moonlight"];
 
 impl HubName {
     /// The prefix of all such names.
@@ -109,17 +105,24 @@ impl HubName {
         (is_plain(org) && is_plain(name)).then(|| HubName { repo: format!("{org}/{name}"), quant })
     }
 
-    /// Reads a short name, which may have a quantisation: `glm-4.7-flash:Q4_0`. `None` if it is not one.
+    /// Reads a [short name](crate::LISTED), which may have another quantisation than the listed one: `glm-4.7-flash:Q4_0`. `None`
+    /// if it is not one.
     ///
     /// ```
     /// use weft_hub::HubName;
-    /// let short = HubName::of_short("glm-4.7-flash:q4_0").unwrap();
-    /// assert_eq!(short.to_string(), "hf:unsloth/GLM-4.7-Flash-GGUF:q4_0");
+    /// let short = |text| HubName::of_short(text).unwrap().to_string();
+    /// assert_eq!(short("glm-4.7-flash:Q4_0"), "hf:unsloth/GLM-4.7-Flash-GGUF:Q4_0");
+    /// assert_eq!(short("glm-4.7-flash"), "hf:unsloth/GLM-4.7-Flash-GGUF:Q4_K_M");
     /// ```
     pub fn of_short(text: &str) -> Option<HubName> {
         let (name, quant) = parts(text);
-        let (_, repo) = SHORT.iter().find(|(short, _)| name.eq_ignore_ascii_case(short))?;
-        (quant != Some("")).then(|| HubName { repo: (*repo).into(), quant: quant.map(str::to_string) })
+        let model = LISTED.iter().find(|model| name.eq_ignore_ascii_case(model.name))?;
+        match quant {
+            None => Some(model.hub_name()),
+            // Such as `latest`, which is no quantisation.
+            Some(other) if !is_quant(other.strip_prefix("UD-").unwrap_or(other)) => None,
+            Some(quant) => Some(HubName { repo: model.repo.into(), quant: Some(quant.into()) }),
+        }
     }
 
     /// Reads a name, or the address of a repository or a file. `None` if the text is neither.
@@ -130,7 +133,13 @@ impl HubName {
             let expected = "expected hf:ORG/REPO:QUANT; Weft runs this model, but knows no file of it";
             is_known.then(|| Err(Error::InvalidName { name: text.into(), expected }))
         };
-        text.starts_with(HubName::PREFIX).then(|| text.parse()).or_else(known).or_else(nameless)
+        let elsewhere = || {
+            let is_address = text.starts_with("https://") || text.starts_with("http://");
+            let expected = "expected an address on huggingface.co; download other files yourself, and name them by their path";
+            is_address.then(|| Err(Error::InvalidName { name: text.into(), expected }))
+        };
+        let own = text.starts_with(HubName::PREFIX).then(|| text.parse());
+        own.or_else(known).or_else(nameless).or_else(elsewhere)
     }
 }
 
@@ -237,22 +246,32 @@ mod tests {
     fn short_names_lead_to_repositories_or_say_what_is_missing() {
         let read = |text: &str| HubName::recognise(text).map(|name| name.map(|name| name.to_string()));
         for (text, full) in [
-            ("glm-4.7-flash", "hf:unsloth/GLM-4.7-Flash-GGUF"),
-            ("GLM-4.7-Flash:Q4_K_M", "hf:unsloth/GLM-4.7-Flash-GGUF:Q4_K_M"),
-            ("qwen3-30b-a3b", "hf:Qwen/Qwen3-30B-A3B-GGUF"),
+            ("glm-4.7-flash", "hf:unsloth/GLM-4.7-Flash-GGUF:Q4_K_M"),
+            ("GLM-4.7-Flash:q8_0", "hf:unsloth/GLM-4.7-Flash-GGUF:q8_0"),
+            ("glm-4.7-flash:UD-Q4_K_XL", "hf:unsloth/GLM-4.7-Flash-GGUF:UD-Q4_K_XL"),
+            ("gpt-oss-20b", "hf:ggml-org/gpt-oss-20b-GGUF:MXFP4"),
         ] {
             assert_eq!(read(text).unwrap().unwrap(), full);
         }
-        for text in ["moonlight", "deepseek-v2-lite:q4_0"] {
+        for text in ["moonlight", "moonlight:q4_0"] {
             let error = read(text).unwrap().unwrap_err().to_string();
             assert!(
                 error.contains(text) && error.contains("Weft runs this model, but knows no file"),
                 "{error}"
             );
         }
-        for text in ["glm-4.7-flash:", "glm-4.7", "moonlights", "glm-4.7-flash.gguf"] {
+        for text in [
+            "glm-4.7-flash:",
+            "glm-4.7-flash:latest",
+            "glm-4.7",
+            "moonlights",
+            "glm-4.7-flash.gguf",
+            "qwen3:8b",
+        ] {
             assert!(read(text).is_none(), "{text}");
         }
+        let error = read("https://example.com/a.gguf").unwrap().unwrap_err().to_string();
+        assert!(error.contains("expected an address on huggingface.co"), "{error}");
     }
 
     #[test]
@@ -292,6 +311,7 @@ mod tests {
             ("A-00004-of-00003.gguf", Some(("A-00004-of-00003", None, (1, 1)))),
             ("A-1-of-3.gguf", Some(("A-1-of-3", None, (1, 1)))),
             ("mmproj-model-f16.gguf", None),
+            ("Ministral-3-8B-BF16-mmproj.gguf", None),
             ("model.imatrix.gguf", None),
             ("model.safetensors", None),
         ] {

@@ -13,6 +13,7 @@ use weft_file::AtomicFile;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::event::{Event, OnEvent, notify};
+use crate::room;
 
 /// The size of reads and writes.
 const CHUNK: usize = 1 << 18;
@@ -45,11 +46,16 @@ pub(crate) struct Download {
 
 impl Download {
     /// Begins or resumes a download. Waits while another process is downloading the file. Returns `None` if the file is
-    /// complete.
+    /// complete. `later` is the size of what has to be downloaded after it.
     ///
     /// # Errors
-    /// If the cache cannot be written, or `on` cancels.
-    pub(crate) fn begin(cache: &Cache, target: &Target, on: OnEvent<'_>) -> Result<Option<Download>, Error> {
+    /// If the cache cannot be written or has no room for all of it, or `on` cancels.
+    pub(crate) fn begin(
+        cache: &Cache,
+        target: &Target,
+        later: u64,
+        on: OnEvent<'_>,
+    ) -> Result<Option<Download>, Error> {
         if target.is_complete() {
             return Ok(None);
         }
@@ -68,6 +74,7 @@ impl Download {
         let target = target.clone();
         let mut download = Download { target, name, file, hash: Sha256::new(), len: 0, _lock: lock };
         download.hash_existing(on)?;
+        download.check_room(later)?;
         Ok(Some(download))
     }
 
@@ -85,6 +92,16 @@ impl Download {
             notify(on, Event::Checking { file: &self.name, done: self.len, total })?;
         }
         if self.len > self.target.bytes { self.restart() } else { Ok(()) }
+    }
+
+    /// Checks that the disk has room for the rest of the file, and for `more` bytes.
+    ///
+    /// # Errors
+    /// [`Error::NoRoom`] if it has not.
+    pub(crate) fn check_room(&self, more: u64) -> Result<(), Error> {
+        let folder = self.target.path.parent().unwrap_or(&self.target.path);
+        let rest = self.target.bytes.saturating_sub(self.len);
+        room::check(&self.name, folder, rest.saturating_add(more))
     }
 
     /// The number of bytes downloaded so far.
@@ -166,7 +183,7 @@ impl Download {
 
 impl Target {
     /// Returns whether the file exists. It gets its name only after it has been checked.
-    fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|data| data.is_file() && data.len() == self.bytes)
     }
 }

@@ -34,6 +34,8 @@ pub(crate) fn fill(
     cache: &Cache,
     on: OnEvent<'_>,
 ) -> Result<(), Error> {
+    // The archive and the file are on the disk at the same time.
+    download.check_room(package.bytes)?;
     let staging = Staging::new(cache.staging().join(package.name))?;
     let archive = fetch(package, &staging.0, on)?;
     download.restart()?;
@@ -124,8 +126,9 @@ fn spawn(command: &mut Command) -> Result<Running, Error> {
 /// The last error of pip's or Python's messages, or else the last line.
 fn last_line(messages: &str) -> &str {
     let mut lines = messages.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    // pip prints advice after its errors.
+    // pip prints advice after its errors. `ERROR: Exception:` is the beginning of a traceback, whose last line is the reason.
     let error = messages.lines().rev().find(|line| line.starts_with("ERROR:"));
+    let error = error.filter(|line| !line.trim_end().ends_with(':'));
     error.or_else(|| lines.next()).unwrap_or("it gave no reason")
 }
 
@@ -156,5 +159,28 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_the_last_error_or_the_end_of_a_traceback() {
+        for (messages, reason) in [
+            (
+                "Collecting a\nERROR: No matching distribution\n[notice] A new release\n",
+                "ERROR: No matching distribution",
+            ),
+            (
+                "ERROR: Exception:\nTraceback (most recent call last):\n  File \"x\"\nOSError: [Errno 28] No space left on device\n\n",
+                "OSError: [Errno 28] No space left on device",
+            ),
+            ("KeyError: no such member\n", "KeyError: no such member"),
+            ("\n", "it gave no reason"),
+        ] {
+            assert_eq!(last_line(messages), reason);
+        }
     }
 }

@@ -99,6 +99,19 @@ fn cancelling_at_the_first_event_does_no_harm() {
     assert_eq!(cache.models(), [FILE]);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_cannot_fit_on_the_disk_is_not_downloaded() {
+    let parts: [(&str, &[u8]); 2] =
+        [("a-Q8_0-00001-of-00002.gguf", b"1234"), ("a-Q8_0-00002-of-00002.gguf", b"5")];
+    let (server, cache) = (server::Hub::new(&parts), TestCache::new());
+    // The first part alone would fit.
+    server.state().sizes.insert(parts[1].0.into(), 1 << 62);
+    let refused = cache.hub(&server.url()).pull(NAME, &mut |_| ControlFlow::Continue(())).unwrap_err();
+    assert!(matches!(refused, Error::NoRoom { needed, .. } if needed == (1 << 62) + 4), "{refused}");
+    assert_eq!(server.starts(), [0; 0], "nothing was requested");
+}
+
 #[test]
 fn threads_download_a_file_once_and_can_stop_waiting() {
     let bytes = bytes();

@@ -130,6 +130,14 @@ fn errors_say_what_is_wrong() {
     let error = found(&hub, "smolm2").unwrap_err();
     assert!(matches!(&error, Error::NotFound { near, .. } if near == &["smollm2"]), "{error:?}");
     assert!(error.to_string().contains("did you mean `smollm2`?"), "{error}");
+    for name in ["hf:org/repo", "glm-4.7-flash", "smollm2", "https://hf.co/org/repo"] {
+        hub.check_name(name).unwrap();
+    }
+    for name in ["smolm2", "hf:org", "no-such.gguf", "https://example.org/a.gguf"] {
+        assert!(hub.check_name(name).is_err(), "{name}");
+    }
+    let error = hub.pull("llama3.2", &mut |_| ControlFlow::Continue(())).unwrap_err().to_string();
+    assert!(error.contains("did you mean `llama-3.2-3b` or `llama-3.2-1b`?"), "{error}");
     let folder = std::env::temp_dir();
     assert!(matches!(found(&hub, folder.to_str().unwrap()), Err(Error::Folder(path)) if path == folder));
     assert!(matches!(found(&hub, "hf:org"), Err(Error::InvalidName { .. })));

@@ -21,6 +21,8 @@ pub(crate) struct State {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     /// Wrong checksums for the listing.
     pub(crate) lies: BTreeMap<String, String>,
+    /// Wrong sizes for the listing.
+    pub(crate) sizes: BTreeMap<String, u64>,
     /// For each request of a file in order, the number of bytes of the body after which the connection ends.
     pub(crate) cuts: Vec<usize>,
     /// Whether ranges are ignored.
@@ -149,7 +151,7 @@ fn head(mut stream: &TcpStream, status: &str, extra: &str, length: usize) -> std
 fn listing(state: &State) -> String {
     let file = |(path, bytes): (&String, &Vec<u8>)| {
         let sha256 = state.lies.get(path).cloned().unwrap_or_else(|| sha256(bytes));
-        let size = bytes.len();
+        let size = state.sizes.get(path).copied().unwrap_or(bytes.len() as u64);
         format!(r#"{{"rfilename":"{path}","size":{size},"lfs":{{"size":{size},"sha256":"{sha256}"}}}}"#)
     };
     let files: Vec<String> = state.files.iter().map(file).collect();
