@@ -2,7 +2,7 @@
 
 use crate::ints::{IntFormat, Part};
 use crate::{
-    GgmlType, floats, iquants_encode, kquants_encode, legacy_encode, legacy_weighted, ternary,
+    GgmlType, floats, iquants_encode, kquants_encode, kquants_low, legacy_encode, legacy_weighted, ternary,
     with_int_format,
 };
 
@@ -69,7 +69,7 @@ pub fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) -> Result<(), CodecEr
 /// Encodes values as whole blocks.
 ///
 /// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, TQ1_0, TQ2_0 and MXFP4 match GGML's reference
-/// `quantize_row_*_ref` bit for bit; Q4_K, Q5_K, Q6_K, IQ4_NL and IQ4_XS search for the scales with the smallest error, with
+/// `quantize_row_*_ref` bit for bit; Q2_K to Q6_K, IQ4_NL and IQ4_XS search for the scales with the smallest error, with
 /// results close to GGML's or better.
 ///
 /// If a block of a quantised type holds a NaN or an infinity, its scale is NaN, so that all of it decodes to NaN; to infinities in
@@ -93,6 +93,8 @@ pub fn encode(ty: GgmlType, values: &[f32], out: &mut [u8]) -> Result<(), CodecE
         GgmlType::Q5_0 => encode_blocks(values, out, legacy_encode::q5_0),
         GgmlType::Q5_1 => encode_blocks(values, out, legacy_encode::q5_1),
         GgmlType::Q8_0 => encode_blocks(values, out, legacy_encode::q8_0),
+        GgmlType::Q2_K => encode_blocks(values, out, |x, block| kquants_low::q2_k(x, None, block)),
+        GgmlType::Q3_K => encode_blocks(values, out, |x, block| kquants_low::q3_k(x, None, block)),
         GgmlType::Q4_K => encode_blocks(values, out, |x, block| kquants_encode::q4_k(x, None, block)),
         GgmlType::Q5_K => encode_blocks(values, out, |x, block| kquants_encode::q5_k(x, None, block)),
         GgmlType::Q6_K => encode_blocks(values, out, |x, block| kquants_encode::q6_k(x, None, block)),
@@ -130,6 +132,12 @@ pub fn encode_weighted(
         GgmlType::Q4_1 => encode_important(values, importance, out, legacy_weighted::q4_1),
         GgmlType::Q5_0 => encode_important(values, importance, out, legacy_weighted::q5_0),
         GgmlType::Q5_1 => encode_important(values, importance, out, legacy_weighted::q5_1),
+        GgmlType::Q2_K => {
+            encode_important(values, importance, out, |x, w, block| kquants_low::q2_k(x, Some(w), block));
+        }
+        GgmlType::Q3_K => {
+            encode_important(values, importance, out, |x, w, block| kquants_low::q3_k(x, Some(w), block));
+        }
         GgmlType::Q4_K => {
             encode_important(values, importance, out, |x, w, block| kquants_encode::q4_k(x, Some(w), block));
         }

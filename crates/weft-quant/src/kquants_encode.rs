@@ -1,4 +1,5 @@
-//! Encoders for Q4_K, Q5_K and Q6_K: a weighted least-squares search for every group's scale and minimum.
+//! Encoders for the K formats (Q2_K and Q3_K in [`kquants_low`](crate::kquants_low)): a weighted least-squares search for every
+//! group's scale and minimum.
 //!
 //! The idea is that of GGML's `make_qkx2_quants` and `make_qx_quants`: round a group with several candidate steps,
 //! solve for the scale (and minimum) that fit each rounding best, and keep the best fit. The weight of a value is its
@@ -20,7 +21,7 @@ pub(crate) const CANDIDATES: usize = 8;
 
 /// Rounds to the nearest whole number within `low..=high`, which are whole numbers.
 #[inline(always)]
-fn round(x: f32, low: f32, high: f32) -> f32 {
+pub(crate) fn round(x: f32, low: f32, high: f32) -> f32 {
     (x.max(low).min(high) + ROUNDER) - ROUNDER
 }
 
@@ -115,17 +116,25 @@ fn sums<const N: usize>(
     sums
 }
 
-/// A group of Q4_K or Q5_K before its scale and minimum are rounded: value ≈ scale · q − drop.
+/// A group of a format with minima before its scale and minimum are rounded: value ≈ scale · q − drop.
 #[derive(Clone, Copy)]
-pub(crate) struct Affine {
+pub(crate) struct Affine<const N: usize> {
     pub(crate) scale: f32,
     pub(crate) drop: f32,
-    weights: [f32; 32],
+    weights: [f32; N],
+}
+
+impl<const N: usize> Affine<N> {
+    pub(crate) const NONE: Affine<N> = Affine { scale: 0.0, drop: 0.0, weights: [0.0; N] };
 }
 
 /// Finds scale ≥ 0 and drop ≥ 0 for `q` in `0..=top`; `None` if a value is infinite or NaN.
 #[inline(always)]
-pub(crate) fn fit_affine(values: &[f32; 32], importance: Option<&[f32; 32]>, top: f32) -> Option<Affine> {
+pub(crate) fn fit_affine<const N: usize>(
+    values: &[f32; N],
+    importance: Option<&[f32; N]>,
+    top: f32,
+) -> Option<Affine<N>> {
     let (min, max) = range(values)?;
     // All is in units of the span, so that no sum over- or underflows: t = (x − base) / span, in 0..=1.
     let base = min.min(0.0);
@@ -139,7 +148,7 @@ pub(crate) fn fit_affine(values: &[f32; 32], importance: Option<&[f32; 32]>, top
         None => (weigh(&magnitudes), CANDIDATES, 2.0),
         Some(importance) => (weigh_important(&magnitudes, importance), 3 * CANDIDATES, 3.0),
     };
-    let w = dot(&weights, &[1.0; 32]);
+    let w = dot(&weights, &[1.0; N]);
     let wt = dot(&weights, &t);
 
     // Without a fit (all values equal, or a span that is not a normal number), the whole span is `top` steps.
@@ -181,9 +190,8 @@ struct SuperBlock {
 /// Encodes 256 values with `q` in `0..=top`; `None` if a value is infinite or NaN.
 #[inline(always)]
 fn super_block(values: &[f32; 256], importance: Importance<'_>, top: f32) -> Option<SuperBlock> {
-    const NONE: Affine = Affine { scale: 0.0, drop: 0.0, weights: [0.0; 32] };
     let groups = values.as_chunks::<32>().0;
-    let mut fits = [NONE; 8];
+    let mut fits = [Affine::NONE; 8];
     for (g, (fit, values)) in fits.iter_mut().zip(groups).enumerate() {
         *fit = fit_affine(values, importance.map(|all| &all.as_chunks().0[g]), top)?;
     }
@@ -192,7 +200,7 @@ fn super_block(values: &[f32; 256], importance: Importance<'_>, top: f32) -> Opt
 
     let mut out = SuperBlock { d, dmin, scales: [0; 8], mins: [0; 8], q: [0; 256] };
     for (g, (values, fit)) in groups.iter().zip(&fits).enumerate() {
-        let (scale, min) = round_pair(values, fit, read_f16(&d), read_f16(&dmin), top);
+        let (scale, min) = round_pair(values, fit, [read_f16(&d), read_f16(&dmin)], top, 63);
         out.scales[g] = scale;
         out.mins[g] = min;
         let per_step = reciprocal(read_f16(&d) * f32::from(scale));
@@ -204,13 +212,19 @@ fn super_block(values: &[f32; 256], importance: Importance<'_>, top: f32) -> Opt
     Some(out)
 }
 
-/// The 6-bit scale and minimum of a group: of the numbers below and above the fitted ones, the pair with the smallest
-/// error.
+/// The scale and minimum of a group as numbers in `0..=most`: of those below and above the fitted ones, the pair with the
+/// smallest error. They count the super-block's scale and minimum, `[d, dmin]`.
 #[inline(never)]
-fn round_pair(values: &[f32; 32], fit: &Affine, d: f32, dmin: f32, top: f32) -> (u8, u8) {
-    let floor = |x: f32| (x as i32).clamp(0, 63) as u8;
+pub(crate) fn round_pair<const N: usize>(
+    values: &[f32; N],
+    fit: &Affine<N>,
+    [d, dmin]: [f32; 2],
+    top: f32,
+    most: u8,
+) -> (u8, u8) {
+    let floor = |x: f32| (x as i32).clamp(0, i32::from(most)) as u8;
     let (scale, min) = (floor(fit.scale * reciprocal(d)), floor(fit.drop * reciprocal(dmin)));
-    let (next_scale, next_min) = ((scale + 1).min(63), (min + 1).min(63));
+    let (next_scale, next_min) = ((scale + 1).min(most), (min + 1).min(most));
     let pairs = [(scale, min), (scale, next_min), (next_scale, min), (next_scale, next_min)];
     let steps = pairs.map(|(scale, _)| d * f32::from(scale));
     let per_step = steps.map(reciprocal);
@@ -257,7 +271,7 @@ pub(crate) fn pack_nibbles(q: &[u8; 256]) -> [u8; 128] {
 }
 
 /// The importance of each value of a super-block, if it is known.
-type Importance<'a> = Option<&'a [f32; 256]>;
+pub(crate) type Importance<'a> = Option<&'a [f32; 256]>;
 
 pub(crate) fn q4_k(values: &[f32; 256], importance: Importance<'_>, block: &mut [u8; 144]) {
     let Some(s) = super_block(values, importance, 15.0) else { return poison(block, 0) };
@@ -352,7 +366,7 @@ pub(crate) fn fit_symmetric<const N: usize>(
 }
 
 /// Makes a super-block decode to NaN. Its scale is at byte `at`.
-fn poison(block: &mut [u8], at: usize) {
+pub(crate) fn poison(block: &mut [u8], at: usize) {
     block.fill(0);
     block[at..at + 2].copy_from_slice(&F16_NAN);
 }

@@ -35,6 +35,7 @@ mod iquants;
 mod iquants_encode;
 mod kquants;
 mod kquants_encode;
+mod kquants_low;
 mod legacy;
 mod legacy_encode;
 mod legacy_weighted;

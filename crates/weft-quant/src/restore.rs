@@ -9,6 +9,7 @@ use crate::floats::f16_to_f32;
 use crate::grid_quants;
 use crate::iquants::pack_iq4_xs;
 use crate::kquants_encode::{pack_nibbles, pack_scales};
+use crate::kquants_low::{pack_sixteen, third_bits};
 use crate::legacy_encode::{pack_fifth_bits, pack_nibbles as pack_32_nibbles};
 use crate::packed::{COLUMNS, Layout, ROWS, Scales, mask, place, split};
 use crate::ternary::{pack_trits, pack_two_bits};
@@ -172,16 +173,8 @@ fn super_block(ty: GgmlType, u: &[u8; SUPER], factors: &Factors, out: &mut [u8])
             put(out, &[&packed, &pack_two_bits(u), d, dmin]);
         }
         GgmlType::Q3_K => {
-            let (mut high, mut packed) = ([0u8; 32], [0u8; 12]);
-            for (g, u) in u.as_chunks::<32>().0.iter().enumerate() {
-                high.iter_mut().zip(u).for_each(|(high, u)| *high |= ((u >> 2) & 1) << g);
-            }
-            for (i, scale) in scales.iter().enumerate() {
-                let six = scale.wrapping_add(32);
-                packed[i % 8] |= (six & 0x0f) << (4 * (i / 8));
-                packed[8 + i % 4] |= ((six >> 4) & 3) << (2 * (i / 4));
-            }
-            put(out, &[&high, &pack_two_bits(u), &packed, d]);
+            let packed = pack_sixteen(&scales.map(|scale| scale.wrapping_add(32)));
+            put(out, &[&third_bits(u), &pack_two_bits(u), &packed, d]);
         }
         GgmlType::Q4_K => put(out, &[d, dmin, &pack_scales(&eight(scales), &eight(mins)), &low()]),
         GgmlType::Q5_K => {

@@ -92,6 +92,8 @@ impl GgmlType {
                 | Q5_0
                 | Q5_1
                 | Q8_0
+                | Q2_K
+                | Q3_K
                 | Q4_K
                 | Q5_K
                 | Q6_K

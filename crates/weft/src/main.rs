@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod choices;
 mod cli;
 mod client;
 mod commands;

@@ -2,10 +2,10 @@
 
 use std::env;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, value_parser};
 use weft_engine::{AdapterFile, DeviceChoice};
 
+use crate::choices::Choices;
 use crate::config;
 use crate::kernel_file::kernel_file;
 use crate::knobs::{KNOBS, Kind, Knob};
@@ -47,10 +47,7 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
         Kind::Real(from, to) => {
             arg.allow_negative_numbers(true).value_parser(move |text: &str| real(text, from, to))
         }
-        Kind::Choice(choices) => {
-            let parser = PossibleValuesParser::new(choices).map(|choice| choice.to_ascii_lowercase());
-            arg.ignore_case(true).value_parser(parser)
-        }
+        Kind::Choice(choices) => arg.ignore_case(true).value_parser(Choices::of(choices)),
         Kind::Ids => arg.allow_hyphen_values(true).value_parser(ids),
         Kind::Counts(from, to) => {
             arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))

@@ -17,25 +17,48 @@ pub(crate) struct QuantMix {
     pub(crate) main: GgmlType,
     /// Its number in `general.file_type` (`llama_ftype` in `llama.h`).
     pub(crate) file_type: u32,
-    /// Whether value and down projections get more bits in some layers: the `_m` in a name.
-    more_bits: bool,
+    /// How many tensors get more bits.
+    grade: Grade,
+}
+
+/// How many tensors of a mix get more bits than most: the end of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grade {
+    /// No such end: the only mix of its type, or the usual one.
+    Only,
+    S,
+    M,
+    L,
+}
+
+const fn mix(name: &'static str, main: GgmlType, file_type: u32, grade: Grade) -> QuantMix {
+    QuantMix { name, main, file_type, grade }
 }
 
 /// All mixes, the most precise first.
 pub(crate) const QUANT_MIXES: &[QuantMix] = &[
-    QuantMix { name: "f32", main: GgmlType::F32, file_type: 0, more_bits: false },
-    QuantMix { name: "f16", main: GgmlType::F16, file_type: 1, more_bits: false },
-    QuantMix { name: "bf16", main: GgmlType::BF16, file_type: 32, more_bits: false },
-    QuantMix { name: "q8_0", main: GgmlType::Q8_0, file_type: 7, more_bits: false },
-    QuantMix { name: "q6_k", main: GgmlType::Q6_K, file_type: 18, more_bits: false },
-    QuantMix { name: "q5_k_m", main: GgmlType::Q5_K, file_type: 17, more_bits: true },
-    QuantMix { name: "q5_1", main: GgmlType::Q5_1, file_type: 9, more_bits: false },
-    QuantMix { name: "q5_0", main: GgmlType::Q5_0, file_type: 8, more_bits: false },
-    QuantMix { name: "q4_k_m", main: GgmlType::Q4_K, file_type: 15, more_bits: true },
-    QuantMix { name: "q4_1", main: GgmlType::Q4_1, file_type: 3, more_bits: false },
-    QuantMix { name: "iq4_nl", main: GgmlType::IQ4_NL, file_type: 25, more_bits: false },
-    QuantMix { name: "q4_0", main: GgmlType::Q4_0, file_type: 2, more_bits: false },
-    QuantMix { name: "iq4_xs", main: GgmlType::IQ4_XS, file_type: 30, more_bits: false },
+    mix("f32", GgmlType::F32, 0, Grade::Only),
+    mix("f16", GgmlType::F16, 1, Grade::Only),
+    mix("bf16", GgmlType::BF16, 32, Grade::Only),
+    mix("q8_0", GgmlType::Q8_0, 7, Grade::Only),
+    mix("q6_k", GgmlType::Q6_K, 18, Grade::Only),
+    mix("q5_k_m", GgmlType::Q5_K, 17, Grade::M),
+    mix("q5_k_s", GgmlType::Q5_K, 16, Grade::S),
+    mix("q5_1", GgmlType::Q5_1, 9, Grade::Only),
+    mix("q5_0", GgmlType::Q5_0, 8, Grade::Only),
+    mix("q4_k_m", GgmlType::Q4_K, 15, Grade::M),
+    mix("q4_k_s", GgmlType::Q4_K, 14, Grade::S),
+    mix("q4_1", GgmlType::Q4_1, 3, Grade::Only),
+    mix("iq4_nl", GgmlType::IQ4_NL, 25, Grade::Only),
+    mix("q4_0", GgmlType::Q4_0, 2, Grade::Only),
+    mix("iq4_xs", GgmlType::IQ4_XS, 30, Grade::Only),
+    mix("mxfp4_moe", GgmlType::MXFP4, 38, Grade::Only),
+    mix("q3_k_l", GgmlType::Q3_K, 13, Grade::L),
+    mix("q3_k_m", GgmlType::Q3_K, 12, Grade::M),
+    mix("q3_k_s", GgmlType::Q3_K, 11, Grade::S),
+    mix("q2_k", GgmlType::Q2_K, 10, Grade::Only),
+    mix("tq2_0", GgmlType::TQ2_0, 37, Grade::Only),
+    mix("tq1_0", GgmlType::TQ1_0, 36, Grade::Only),
 ];
 
 impl QuantMix {
@@ -105,27 +128,76 @@ impl TensorTypes {
             _ if !main.is_quantised() => return main,
             _ => {}
         }
-        let uneven = matches!(main, GgmlType::IQ4_NL | GgmlType::IQ4_XS);
+        if main == GgmlType::MXFP4 {
+            let is_stack = name.contains("_exps.");
+            return if is_stack { main } else { GgmlType::Q8_0 };
+        }
         match role {
             Role::Output => self.output_type(row),
             Role::Embedding if self.tied => self.output_type(row),
+            // Three values are too few for the rows of an embedding.
+            Role::Embedding if matches!(main, GgmlType::TQ1_0 | GgmlType::TQ2_0) => GgmlType::Q4_K,
             // For Mixtral 8x7B: attention is a small part of a model with eight experts.
             Role::Values | Role::Keys if self.experts == 8 => GgmlType::Q8_0,
-            Role::AttentionOutput if self.experts == 8 && (main == GgmlType::Q4_K || uneven) => {
-                GgmlType::Q5_K
+            Role::Values => self.values_type(layer),
+            Role::AttentionOutput => self.attention_output_type(),
+            Role::Down => self.down_type(layer),
+            Role::Embedding | Role::Keys | Role::Other => main,
+        }
+    }
+
+    /// The type of what makes the values of attention: small beside the other matrices, and all heads that share a value share what
+    /// is lost.
+    fn values_type(&self, layer: Option<u32>) -> GgmlType {
+        use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K};
+        let is_before = |end: u32| layer.is_some_and(|layer| layer < end);
+        match (self.mix.main, self.mix.grade) {
+            (Q2_K, _) if self.sharing >= 4 => Q4_K,
+            (Q2_K, _) => Q3_K,
+            (Q3_K, Grade::M) => {
+                if is_before(2) {
+                    Q5_K
+                } else {
+                    Q4_K
+                }
             }
-            // Small beside the other matrices, and all its heads share what is lost.
-            Role::Values if uneven && self.sharing >= 4 => GgmlType::Q5_K,
-            Role::Down if uneven && !self.weighted && self.is_early(layer) => GgmlType::Q5_K,
-            // The first down projections have outliers that a minimum for each block helps with.
-            Role::Down if self.weighted && self.is_early(layer) => match main {
-                GgmlType::Q4_0 => GgmlType::Q4_1,
-                GgmlType::Q5_0 => GgmlType::Q5_1,
-                _ if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
-                main => main,
-            },
-            Role::Values | Role::Down if self.mix.more_bits && self.uses_more_bits(layer) => GgmlType::Q6_K,
-            _ => main,
+            (Q3_K, Grade::L) => Q5_K,
+            (IQ4_NL | IQ4_XS, _) if self.sharing >= 4 => Q5_K,
+            (Q4_K | Q5_K, Grade::M) if self.uses_more_bits(layer) => Q6_K,
+            (Q4_K, Grade::S) if is_before(4) => Q5_K,
+            (main, _) => main,
+        }
+    }
+
+    fn attention_output_type(&self) -> GgmlType {
+        use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_K, Q5_K};
+        match (self.mix.main, self.mix.grade) {
+            (Q2_K, _) | (Q3_K, Grade::S | Grade::M) | (Q4_K | IQ4_NL | IQ4_XS, _) if self.experts == 8 => {
+                Q5_K
+            }
+            (main, _) if self.experts == 8 => main,
+            (Q2_K, _) => Q3_K,
+            (Q3_K, Grade::M) => Q4_K,
+            (Q3_K, Grade::L) => Q5_K,
+            (main, _) => main,
+        }
+    }
+
+    /// The type of a down projection. The first ones have outliers, which a minimum for each block helps with.
+    fn down_type(&self, layer: Option<u32>) -> GgmlType {
+        use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K};
+        let (early, weighted) = (self.is_early(layer), self.weighted);
+        match (self.mix.main, self.mix.grade) {
+            (Q2_K, _) => Q3_K,
+            (Q3_K, Grade::M) if layer.is_some_and(|layer| layer < self.layers / 16) => Q5_K,
+            (Q3_K, Grade::M) => Q4_K,
+            (Q3_K, Grade::L) => Q5_K,
+            (Q4_K | Q5_K, Grade::M) if self.uses_more_bits(layer) => Q6_K,
+            (Q4_K, Grade::S) if early => Q5_K,
+            (IQ4_NL | IQ4_XS, _) if early && !weighted => Q5_K,
+            (Q4_0, _) if early && weighted => Q4_1,
+            (Q5_0, _) if early && weighted => Q5_1,
+            (main, _) => main,
         }
     }
 
@@ -178,7 +250,7 @@ fn fitting(ty: GgmlType, row: u64) -> GgmlType {
         GgmlType::Q5_K => GgmlType::Q5_1,
         GgmlType::Q6_K => GgmlType::Q8_0,
         GgmlType::IQ4_XS => GgmlType::IQ4_NL,
-        GgmlType::TQ1_0 | GgmlType::TQ2_0 => GgmlType::Q4_0,
+        GgmlType::Q2_K | GgmlType::Q3_K | GgmlType::TQ1_0 | GgmlType::TQ2_0 => GgmlType::Q4_0,
         _ => GgmlType::F16,
     };
     let fits = |ty: &GgmlType| ty.row_bytes(row).is_some();

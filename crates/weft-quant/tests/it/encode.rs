@@ -68,6 +68,8 @@ fn gaussian_weights_keep_their_precision() {
         (GgmlType::Q5_0, 0.044),
         (GgmlType::Q5_1, 0.039),
         (GgmlType::Q8_0, 0.0056),
+        (GgmlType::Q2_K, 0.30),
+        (GgmlType::Q3_K, 0.15),
         (GgmlType::Q4_K, 0.0715),
         (GgmlType::Q5_K, 0.0355),
         (GgmlType::Q6_K, 0.0176),
@@ -89,6 +91,8 @@ fn searched_scales_beat_even_steps() {
     let heavy: Vec<f32> = gaussian.iter().map(|x| x * x * x).collect();
     for (name, values) in [("gaussian", gaussian), ("skewed", skewed), ("heavy-tailed", heavy)] {
         for (ty, naive) in [
+            (GgmlType::Q2_K, min_max_round_trip(&values, 16, 3.0)),
+            (GgmlType::Q3_K, absmax_round_trip(&values, 16, 3.0)),
             (GgmlType::Q4_K, min_max_round_trip(&values, 32, 15.0)),
             (GgmlType::Q5_K, min_max_round_trip(&values, 32, 31.0)),
             (GgmlType::Q6_K, absmax_round_trip(&values, 16, 31.0)),
@@ -183,9 +187,9 @@ fn types_without_a_codec_are_refused_by_name() {
     let decoded = decode(GgmlType::Q1_0, &[0; 18], &mut [0.0; 128]).unwrap_err();
     assert_eq!(decoded, CodecError::NoDecoder(GgmlType::Q1_0));
     assert!(decoded.to_string().starts_with("cannot decode q1_0"), "{decoded}");
-    let encoded = encode(GgmlType::Q2_K, &[0.0; 256], &mut [0; 84]).unwrap_err();
-    assert_eq!(encoded, CodecError::NoEncoder(GgmlType::Q2_K));
-    assert!(encoded.to_string().starts_with("cannot encode q2_k"), "{encoded}");
+    let encoded = encode(GgmlType::IQ2_XXS, &[0.0; 256], &mut [0; 66]).unwrap_err();
+    assert_eq!(encoded, CodecError::NoEncoder(GgmlType::IQ2_XXS));
+    assert!(encoded.to_string().starts_with("cannot encode iq2_xxs"), "{encoded}");
 }
 
 #[test]
@@ -198,11 +202,13 @@ fn a_wrong_length_is_reported() {
 }
 
 /// The types whose errors importances move.
-const WEIGHTED: [GgmlType; 9] = [
+const WEIGHTED: [GgmlType; 11] = [
     GgmlType::Q4_0,
     GgmlType::Q4_1,
     GgmlType::Q5_0,
     GgmlType::Q5_1,
+    GgmlType::Q2_K,
+    GgmlType::Q3_K,
     GgmlType::Q4_K,
     GgmlType::Q5_K,
     GgmlType::Q6_K,

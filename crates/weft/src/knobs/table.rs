@@ -50,7 +50,7 @@ const DEVICES: &[&str] = all_of![COMPILE, &["roofline"]];
 /// Commands that may download a model.
 const FETCH: &[&str] = all_of![COMPILE, &["pull", "inspect", "tokenize", "quantize"]];
 /// Commands that use the cache.
-const CACHE: &[&str] = all_of![FETCH, &["list", "rm", "cache", "roofline"]];
+const CACHE: &[&str] = all_of![FETCH, &["list", "rm", "cache", "config", "roofline"]];
 /// Commands that write a model, by default quantised.
 const QUANTIZE: &[&str] = &["synth", "quantize"];
 /// Commands that write a model.
@@ -119,13 +119,33 @@ const STORE: &str = "Cache and hub";
 
 /// The names of the quantisations.
 const QUANT_MIXES: &[&str] = &[
-    "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k_m", "q5_1", "q5_0", "q4_k_m", "q4_1", "iq4_nl", "q4_0",
+    "f32",
+    "f16",
+    "bf16",
+    "q8_0",
+    "q6_k",
+    "q5_k_m",
+    "q5_k_s",
+    "q5_1",
+    "q5_0",
+    "q4_k_m",
+    "q4_k_s",
+    "q4_1",
+    "iq4_nl",
+    "q4_0",
     "iq4_xs",
+    "mxfp4_moe",
+    "q3_k_l",
+    "q3_k_m",
+    "q3_k_s",
+    "q2_k",
+    "tq2_0",
+    "tq1_0",
 ];
 /// The types that weights can be converted to.
 const TYPES: &[&str] = &[
     "f32", "f16", "bf16", "q8_0", "q6_k", "q5_k", "q5_1", "q5_0", "q4_k", "q4_1", "iq4_nl", "q4_0", "iq4_xs",
-    "mxfp4", "tq2_0", "tq1_0",
+    "mxfp4", "q3_k", "q2_k", "tq2_0", "tq1_0",
 ];
 
 /// Every knob, in the order the help shows them.
@@ -406,6 +426,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Also print the source of every kernel: the text that a GPU compiles, or Weft's own on the CPU"),
     knob(OUTPUT, "trace", Kind::Path("FILE"), &["profile"])
         .help("Write the fastest step as a trace for Perfetto or chrome://tracing; `-` for standard output"),
+    knob(OUTPUT, "all", Kind::Flag, &["list"])
+        .help("List the models of the catalogue too, which can be downloaded by their names"),
+    knob(OUTPUT, "all", Kind::Flag, &["config"])
+        .help("List every setting that there is, with its meaning and default"),
     knob(OUTPUT, "json", Kind::Flag, JSON)
         .help("Print JSON"),
     knob(OUTPUT, "events", Kind::Flag, &["run"])

@@ -70,6 +70,11 @@ fn most_error(ty: GgmlType) -> f64 {
         GgmlType::Q8_0 => 0.007,
         GgmlType::Q6_K => 0.02,
         GgmlType::Q5_0 | GgmlType::Q5_1 | GgmlType::Q5_K => 0.05,
+        GgmlType::MXFP4 => 0.12,
+        GgmlType::Q3_K => 0.16,
+        GgmlType::Q2_K => 0.31,
+        // Made for weights that were trained with three values.
+        GgmlType::TQ1_0 | GgmlType::TQ2_0 => 0.85,
         _ => 0.1,
     }
 }

@@ -82,6 +82,109 @@ fn some_layers_get_more_bits() {
     assert_eq!(more(&types_of("q4_k_m", 1, 0), "ffn_down.weight"), [0]);
 }
 
+/// What llama.cpp's names mean, for a model of 32 layers: of layers 0, 2, 4 and 16, and of the ends.
+#[test]
+fn the_ends_of_names_say_what_gets_more_bits() {
+    let types = |mix: &str, sharing: u32, experts: u32| -> String {
+        let types = TensorTypes { sharing, ..types_of(mix, 32, experts) };
+        let row = |part: &str| -> String {
+            let of = |layer: u32| types.type_of(&format!("blk.{layer}.{part}.weight"), &[512, 512]).unwrap();
+            format!("{part}: {} {} {} {}\n", of(0), of(2), of(4), of(16))
+        };
+        let parts: String = ["attn_v", "attn_k", "attn_output", "ffn_down", "ffn_up"].map(row).concat();
+        let end = |name: &str| types.type_of(name, &[512, 512]).unwrap();
+        format!("{mix}\n{parts}ends: {} {}\n", end("token_embd.weight"), end("output.weight"))
+    };
+    expect![[r#"
+        q5_k_s
+        attn_v: q5_k q5_k q5_k q5_k
+        attn_k: q5_k q5_k q5_k q5_k
+        attn_output: q5_k q5_k q5_k q5_k
+        ffn_down: q5_k q5_k q5_k q5_k
+        ffn_up: q5_k q5_k q5_k q5_k
+        ends: q5_k q6_k
+        q4_k_s
+        attn_v: q5_k q5_k q4_k q4_k
+        attn_k: q4_k q4_k q4_k q4_k
+        attn_output: q4_k q4_k q4_k q4_k
+        ffn_down: q5_k q5_k q4_k q4_k
+        ffn_up: q4_k q4_k q4_k q4_k
+        ends: q4_k q6_k
+        q3_k_l
+        attn_v: q5_k q5_k q5_k q5_k
+        attn_k: q3_k q3_k q3_k q3_k
+        attn_output: q5_k q5_k q5_k q5_k
+        ffn_down: q5_k q5_k q5_k q5_k
+        ffn_up: q3_k q3_k q3_k q3_k
+        ends: q3_k q6_k
+        q3_k_m
+        attn_v: q5_k q4_k q4_k q4_k
+        attn_k: q3_k q3_k q3_k q3_k
+        attn_output: q4_k q4_k q4_k q4_k
+        ffn_down: q5_k q4_k q4_k q4_k
+        ffn_up: q3_k q3_k q3_k q3_k
+        ends: q3_k q6_k
+        q3_k_s
+        attn_v: q3_k q3_k q3_k q3_k
+        attn_k: q3_k q3_k q3_k q3_k
+        attn_output: q3_k q3_k q3_k q3_k
+        ffn_down: q3_k q3_k q3_k q3_k
+        ffn_up: q3_k q3_k q3_k q3_k
+        ends: q3_k q6_k
+        q2_k
+        attn_v: q3_k q3_k q3_k q3_k
+        attn_k: q2_k q2_k q2_k q2_k
+        attn_output: q3_k q3_k q3_k q3_k
+        ffn_down: q3_k q3_k q3_k q3_k
+        ffn_up: q2_k q2_k q2_k q2_k
+        ends: q2_k q6_k
+        tq2_0
+        attn_v: tq2_0 tq2_0 tq2_0 tq2_0
+        attn_k: tq2_0 tq2_0 tq2_0 tq2_0
+        attn_output: tq2_0 tq2_0 tq2_0 tq2_0
+        ffn_down: tq2_0 tq2_0 tq2_0 tq2_0
+        ffn_up: tq2_0 tq2_0 tq2_0 tq2_0
+        ends: q4_k q6_k
+    "#]]
+    .assert_eq(
+        &["q5_k_s", "q4_k_s", "q3_k_l", "q3_k_m", "q3_k_s", "q2_k", "tq2_0"]
+            .map(|mix| types(mix, 1, 0))
+            .concat(),
+    );
+    // With heads that share values, and beside eight experts.
+    expect![[r#"
+        q2_k
+        attn_v: q4_k q4_k q4_k q4_k
+        attn_k: q2_k q2_k q2_k q2_k
+        attn_output: q3_k q3_k q3_k q3_k
+        ffn_down: q3_k q3_k q3_k q3_k
+        ffn_up: q2_k q2_k q2_k q2_k
+        ends: q2_k q6_k
+        q3_k_s
+        attn_v: q8_0 q8_0 q8_0 q8_0
+        attn_k: q8_0 q8_0 q8_0 q8_0
+        attn_output: q5_k q5_k q5_k q5_k
+        ffn_down: q3_k q3_k q3_k q3_k
+        ffn_up: q3_k q3_k q3_k q3_k
+        ends: q3_k q6_k
+    "#]]
+    .assert_eq(&(types("q2_k", 4, 0) + &types("q3_k_s", 1, 8)));
+}
+
+#[test]
+fn only_experts_are_in_mxfp4() {
+    let types = types_of("mxfp4_moe", 4, 64);
+    check(
+        &types,
+        &[("blk.1.ffn_up_exps.weight", 512), ("blk.1.attn_k_b.weight", 512), ("token_embd.weight", 512)],
+        expect![[r#"
+        blk.1.ffn_up_exps.weight 512 mxfp4
+        blk.1.attn_k_b.weight 512 q8_0
+        token_embd.weight 512 q8_0
+    "#]],
+    );
+}
+
 #[test]
 fn with_importance_the_first_down_projections_have_minima() {
     let downs = |mix: &str| -> Vec<GgmlType> {
