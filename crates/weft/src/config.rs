@@ -67,6 +67,15 @@ impl Config {
         find(command).or_else(|| find("")).map(String::as_str)
     }
 
+    /// The settings of each command that has its own, as names and values.
+    pub(crate) fn sections(&self) -> BTreeMap<&str, Vec<(&str, &str)>> {
+        let mut sections: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+        for (section, name, value) in self.all().filter(|(section, ..)| !section.is_empty()) {
+            sections.entry(section).or_default().push((name, value));
+        }
+        sections
+    }
+
     /// All settings: section, name and value.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.0.iter().map(|((section, name), value)| (section.as_str(), name.as_str(), value.as_str()))
@@ -153,7 +162,7 @@ pub(crate) fn check(section: &str, name: &str) -> Result<(), String> {
     }
     let all: Vec<&str> = KNOBS.iter().filter(|knob| is_setting(knob)).map(|knob| knob.name).collect();
     Err(match suggest(name, &all)[..] {
-        [] => format!("there is no setting {name}; docs/knobs.md lists them"),
+        [] => format!("there is no setting {name}; `weft config list --all` shows them"),
         ref near => format!("there is no setting {name}; did you mean {}?", near.join(" or ")),
     })
 }
@@ -164,7 +173,7 @@ pub(crate) fn is_command(name: &str) -> bool {
 }
 
 /// Whether a file may set this knob: whatever the environment may.
-fn is_setting(knob: &Knob) -> bool {
+pub(crate) fn is_setting(knob: &Knob) -> bool {
     knob.env.is_some() && knob.kind != Kind::Decisions
 }
 

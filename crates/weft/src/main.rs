@@ -33,6 +33,7 @@ mod output;
 mod packing;
 mod progress;
 mod quantize;
+mod readable;
 mod running;
 mod show;
 mod synth;

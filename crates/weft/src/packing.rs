@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
 use weft_engine::{PackCache, open_file, pack_model, unpack_model};
-use weft_hub::{Cache, CachedModel};
+use weft_hub::{BUILT_IN, Cache, CachedModel};
 
 use crate::load::with_report;
 use crate::out::note;
@@ -27,12 +27,25 @@ pub(crate) fn cached(cache: &Cache, name: &str) -> anyhow::Result<CachedModel> {
     bail!("there is no model {name} in {folder}; `weft list` shows what there is")
 }
 
+/// Refuses to pack the model in the program.
+///
+/// # Errors
+/// If this is its name.
+pub(crate) fn refuse_built_in(name: &str) -> anyhow::Result<()> {
+    ensure!(
+        BUILT_IN.is_none_or(|own| own.name != name),
+        "{name} is in the program: there is no download to replace, and its file is written again when it is next used"
+    );
+    Ok(())
+}
+
 /// Packs a model, and removes its own files. They are removed only after every tensor was restored and compared.
 ///
 /// # Errors
 /// If the model cannot be run or restored exactly, or a file cannot be written or removed.
 pub(crate) fn pack(cache: &Cache, model: &CachedModel) -> anyhow::Result<()> {
     let name = &model.name;
+    refuse_built_in(name)?;
     if model.packed {
         // Removing its own files may have been cut short.
         cache.keep_packed(model)?;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
@@ -72,7 +72,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if what == "pack" || what == "unpack" {
         let missing =
             || clap::Error::raw(ErrorKind::MissingRequiredArgument, format!("{what} needs a MODEL"));
-        let model = packing::cached(&models, model.ok_or_else(missing)?)?;
+        let name = model.ok_or_else(missing)?;
+        if what == "pack" {
+            packing::refuse_built_in(name)?;
+        }
+        let model = packing::cached(&models, name)?;
         let act = if what == "pack" { packing::pack } else { packing::unpack };
         act(&models, &model)?;
         return Ok(Outcome::Done);
@@ -157,22 +161,28 @@ fn list(
         note!("no packed weights in {}", cache.folder.display());
         return Ok(());
     }
-    writeln!(out, "{:>9}  {:>14}  MODEL", "SIZE", "LAST USED")?;
+    writeln!(out, "{:>9}  {:>15}  MODEL", "SIZE", "LAST USED")?;
     for file in packed {
         let Packed { path, bytes, used, of } = file;
         let gone =
             if file.is_of_none() { " (the model is gone; `weft cache prune` removes this)" } else { "" };
-        let since = SystemTime::now().duration_since(*used).unwrap_or_default();
         let model = match of {
             Some(of) => of.model.display().to_string(),
             None => format!("? ({} is damaged or from another version)", path.display()),
         };
-        let used = format!("{} ago", HumanDuration(since));
-        writeln!(out, "{:>9}  {used:>14}  {}{gone}", units::bytes(*bytes), model.escape_debug())?;
+        let used = last_used(SystemTime::now().duration_since(*used).unwrap_or_default());
+        writeln!(out, "{:>9}  {used:>15}  {}{gone}", units::bytes(*bytes), model.escape_debug())?;
     }
     let total = packed.iter().map(|packed| packed.bytes).sum();
     note!("{} in {}", units::bytes(total), cache.folder.display());
     Ok(())
+}
+
+/// When packed weights were last used, in words. The time of a file is exact to an hour, because a use within an hour of
+/// another does not set it again.
+fn last_used(since: Duration) -> String {
+    const EXACT: Duration = Duration::from_secs(3600);
+    if since < EXACT { "within the hour".into() } else { format!("{} ago", HumanDuration(since)) }
 }
 
 /// Checks every byte of these files. What is damaged is packed again at its next use, unless it is all there is of a model.
@@ -182,7 +192,10 @@ fn verify(cache: &PackCache, packed: &[Packed], kept: &[CachedModel], json: bool
     let (mut damaged, mut lost, mut reports) = (0, 0, Vec::new());
     let files = packed.iter().map(|file| (&file.path, file.bytes, Some(file)));
     for (path, bytes, file) in files.chain(kept.iter().map(|model| (&model.path, model.bytes, None))) {
-        let shown = path.display().to_string();
+        let at = path.display().to_string();
+        // By its model, as `list` shows it; a model that is kept packed only is the file itself.
+        let model = file.and_then(|file| file.of.as_ref()).map(|of| of.model.display().to_string());
+        let shown = model.as_deref().unwrap_or(&at).escape_debug().to_string();
         let mut progress = Progress::new(format!("checking {shown}"), bytes, Unit::Bytes);
         let mut on = |done, _| {
             progress.set(done);
@@ -203,11 +216,12 @@ fn verify(cache: &PackCache, packed: &[Packed], kept: &[CachedModel], json: bool
         if !json {
             match &found {
                 Ok(()) => note!("{shown} is good"),
-                Err(why) if file.is_some() => note!("{shown} {why}"),
+                Err(why) if model.is_some() => note!("{shown}: {at} {why}"),
+                Err(why) if file.is_some() => note!("{at} {why}"),
                 Err(why) => note!("{why}"),
             }
         }
-        reports.push(json!({ "path": shown, "bytes": bytes, "problem": found.err() }));
+        reports.push(json!({ "model": model, "path": at, "bytes": bytes, "problem": found.err() }));
     }
     let count = reports.len();
     if json {
@@ -283,4 +297,18 @@ fn freed_bytes(freed: u64, in_use: usize, json: bool) -> anyhow::Result<()> {
         note!("freed {}", units::bytes(freed));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_is_told_that_is_not_known() {
+        for (minutes, said) in
+            [(0, "within the hour"), (59, "within the hour"), (60, "1 hour ago"), (3 * 24 * 60, "3 days ago")]
+        {
+            assert_eq!(last_used(Duration::from_secs(60 * minutes)), said);
+        }
+    }
 }

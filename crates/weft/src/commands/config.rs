@@ -1,5 +1,6 @@
 //! `weft config`: shows and changes the configuration file.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -7,9 +8,12 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use clap::error::ErrorKind;
 
+use weft_hub::{DEFAULT_MODEL, Hub, HubOptions};
+
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
-use crate::config::{self, config};
+use crate::config::{self, Config, config};
+use crate::knobs::KNOBS;
 use crate::option_args;
 use crate::out::{Out, note};
 
@@ -31,17 +35,23 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 Settings apply to every call, unless an argument or an environment variable says otherwise. Every option with an \
 environment variable can be set, and the model to use where none is named. WEFT_CONFIG names another file; if it is empty, \
-no file is read.
+no file is read. `list --all` shows all of them, in the form of the file.
 
 Examples:
   weft config set model hf:bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
   weft config set threads 4
   weft config set chat.system \"Answer in one sentence.\"
   weft config unset threads
-  weft config",
+  weft config list --all",
     positionals: &[WHAT, NAME, VALUE],
     run,
 };
+
+/// The values of `speculate` that are no model.
+const MODES: [&str; 5] = ["", "off", "auto", "lookup", "mtp"];
+
+/// Settings whose values are not printed.
+const SECRETS: [&str; 2] = ["api-key", "hub-token"];
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path =
@@ -49,16 +59,17 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let [name, value] = [NAME, VALUE].map(|argument| args.text(argument.name));
     let mut out = Out::new();
     match (args.text(WHAT.name).unwrap_or("list"), name, value) {
+        ("list", None, None) if args.flag("all") => out.write_all(every_setting(config()).as_bytes())?,
         ("list", None, None) => {
             for (section, name, value) in config().all() {
                 let dot = if section.is_empty() { "" } else { "." };
                 writeln!(out, "{section}{dot}{name} = {}", config::quoted(value))?;
             }
-            note!("settings of {}; docs/knobs.md lists what can be set", path.display());
+            note!("settings of {}; `weft config list --all` shows what can be set", path.display());
         }
         ("path", None, None) => writeln!(out, "{}", path.display())?,
-        ("set", Some(name), Some(value)) => change(&path, name, Some(value))?,
-        ("unset", Some(name), None) => change(&path, name, None)?,
+        ("set", Some(name), Some(value)) => change(args, &path, name, Some(value))?,
+        ("unset", Some(name), None) => change(args, &path, name, None)?,
         ("set", ..) => return Err(usage("expected `weft config set NAME VALUE`")),
         ("unset", ..) => return Err(usage("expected `weft config unset NAME`")),
         (what @ ("list" | "path"), ..) => {
@@ -75,14 +86,65 @@ fn usage(problem: impl std::fmt::Display) -> anyhow::Error {
     clap::Error::raw(ErrorKind::InvalidValue, problem).into()
 }
 
-/// Sets or removes a setting. Comments and the order of the other lines stay.
-fn change(path: &Path, name: &str, value: Option<&str>) -> anyhow::Result<()> {
-    let (section, name) = name.split_once('.').unwrap_or(("", name));
+/// All settings in the form of the file: those that are set, and the others as comments, each with its meaning.
+fn every_setting(config: &Config) -> String {
+    let mut text = String::new();
+    let mut add = |name: &str, help: &str, default: Option<&str>, placeholder: &str| {
+        let default = default.map_or(String::new(), |default| format!(" [default: {default}]"));
+        let line = match config.get("", name) {
+            Some(value) => format!("{name} = {}", config::quoted(value)),
+            None => format!("# {name} = {placeholder}"),
+        };
+        text += &format!("# {help}{default}\n{line}\n\n");
+    };
+    let default = Some(DEFAULT_MODEL.name);
+    add(config::MODEL, "Model to use where a command names none", default, "MODEL");
+    let mut seen = BTreeSet::new();
+    for knob in KNOBS.iter().filter(|knob| config::is_setting(knob) && seen.insert(knob.name)) {
+        let placeholder = knob.placeholder().unwrap_or("true");
+        add(knob.name, knob.help, knob.default.or(knob.unset), placeholder);
+    }
+    for (section, settings) in config.sections() {
+        text += &format!("[{section}]\n");
+        for (name, value) in settings {
+            text += &format!("{name} = {}\n", config::quoted(value));
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+/// A model as it is kept in the file: one that the program knows, and the path of a file from the root, because the file applies in
+/// every folder.
+///
+/// # Errors
+/// If there is no such model, and no name of one that could be downloaded.
+fn model(args: Args<'_>, name: &str) -> anyhow::Result<String> {
+    let path = Path::new(name);
+    if path.is_file() {
+        let path = std::path::absolute(path).with_context(|| format!("cannot find {name}"))?;
+        return Ok(path.to_str().map_or(name.to_string(), str::to_string));
+    }
+    // Without a cache folder, no names can be checked.
+    if let Ok(cache) = args.cache() {
+        Hub::new(cache, &HubOptions::default())?.check_name(name)?;
+    }
+    Ok(name.to_string())
+}
+
+/// Sets or removes a setting, and says so. Comments and the order of the other lines stay.
+fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyhow::Result<()> {
+    let (section, name) = given.split_once('.').unwrap_or(("", given));
     let name = name.trim_start_matches('-').replace('_', "-");
     if !section.is_empty() && !config::is_command(section) {
         bail!("there is no command {section} with settings");
     }
     config::check(section, &name).map_err(anyhow::Error::msg)?;
+    let is_model =
+        name == config::MODEL || name == "speculate" && !MODES.contains(&value.unwrap_or_default());
+    let absolute = value.filter(|_| is_model).map(|value| model(args, value)).transpose()?;
+    let value = absolute.as_deref().or(value);
     if let Some(value) = value {
         option_args::check_setting(section, &name, value)?;
     }
@@ -93,7 +155,16 @@ fn change(path: &Path, name: &str, value: Option<&str>) -> anyhow::Result<()> {
     let changed = changed(&text, section, &name, value);
     let cannot = || format!("cannot write {}", path.display());
     path.parent().map_or(Ok(()), fs::create_dir_all).with_context(cannot)?;
-    weft_file::write(path, changed.as_bytes()).with_context(cannot)
+    weft_file::write(path, changed.as_bytes()).with_context(cannot)?;
+    let (dot, path) = (if section.is_empty() { "" } else { "." }, path.display());
+    match value {
+        // Others may look over one's shoulder, or read a log.
+        Some(_) if SECRETS.contains(&name.as_str()) => note!("set {section}{dot}{name} in {path}"),
+        Some(value) => note!("set {section}{dot}{name} = {} in {path}", config::quoted(value)),
+        None if changed == text => note!("{section}{dot}{name} was not set in {path}"),
+        None => note!("removed {section}{dot}{name} from {path}"),
+    }
+    Ok(())
 }
 
 /// The text of a file with one setting changed.
@@ -139,6 +210,28 @@ fn changed(text: &str, section: &str, name: &str, value: Option<&str>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_setting_is_shown_as_a_file_that_can_be_read() {
+        let config = config::parse("temperature = 0.5\n[chat]\nsystem = \"a b\"\n").unwrap();
+        let text = every_setting(&config);
+        assert_eq!(config::parse(&text).unwrap(), config);
+        assert!(
+            text.contains("# Model to use where a command names none [default: smollm2]\n# model = MODEL\n")
+        );
+        for line in ["temperature = 0.5", "# threads = N", "[chat]", "system = \"a b\""] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        // With the values that it stands for, each comment is a setting.
+        let names: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# ")?.split_once(" = ").map(|(name, _)| name))
+            .collect();
+        assert!(names.len() > 30, "{names:?}");
+        for name in names {
+            config::check("", name).unwrap();
+        }
+    }
 
     #[test]
     fn settings_are_changed_in_place() {

@@ -13,6 +13,7 @@ use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::journal;
 use crate::out::{Out, note};
+use crate::readable::readable;
 
 const ACTION: Positional = Positional {
     name: "ACTION",
@@ -30,8 +31,9 @@ pub(super) const COMMAND: Command = Command {
     about: "Look up past measurements",
     notes: "\
 Commands that measure record their options, every sample and the machine in the journal, which is never changed. `search` \
-lists the runs that contain all of the words: in the name of the model or the machine, an option, or a tried change. \
-`diff` shows how two runs differ, the largest change first. `note` records a finding in words. `export` prints each run as \
+lists the runs that contain all of the words: in the name of the model or the machine, an option, or a tried change. `show` \
+shows one; with --json, exactly as it was recorded. `diff` shows how two runs differ, the largest change first. `note` records \
+a finding in words. `export` prints each run as \
 a line of JSON; `import` adds the runs of such a file, or of standard input (`-`), and leaves out those that are known.
 
 `search` also finds what came with the program, with numbers such as s3: measurements made while Weft was written, and \
@@ -227,7 +229,7 @@ fn show(record: &Record, out: &mut Out) -> io::Result<()> {
     if !said.is_empty() {
         text += &format!("result   {said}\n");
     }
-    text += &format!("\n{results:#}\n");
+    text += &format!("\n{}", readable(results));
     out.foreign(&text)
 }
 

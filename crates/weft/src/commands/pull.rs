@@ -13,7 +13,7 @@ use crate::packing;
 
 const NAME: Positional = Positional {
     name: "NAME",
-    help: "smollm2, or hf:ORG/REPO:QUANT for a model on the Hugging Face hub",
+    help: "A name of the catalogue, or hf:ORG/REPO:QUANT for any model on the Hugging Face hub",
     required: true,
 };
 
@@ -21,7 +21,9 @@ pub(super) const COMMAND: Command = Command {
     name: "pull",
     about: "Download a model into the cache",
     notes: "\
-Prints the path of the model. An interrupted download resumes where it stopped, and every file's checksum is verified.
+Prints the path of the model. An interrupted download resumes where it stopped, and every file's checksum is verified: of smollm2 \
+against one in the program, of all others against what the hub states. `weft list --all` shows the catalogue. NAME:QUANT is \
+another quantisation of a model in it.
 
 When a model is first run, its weights are packed into a second file about as large as the model. With --packed they are packed \
 now, into the only file: it takes the place of the downloaded ones, and `weft cache unpack` restores them byte for byte. \
@@ -31,6 +33,8 @@ downloaded and packed in its place.
 Examples:
   weft pull smollm2
   weft pull --packed smollm2
+  weft pull glm-4.7-flash
+  weft pull qwen3-8b:Q8_0
   weft pull hf:bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M",
     positionals: &[NAME],
     run,
@@ -38,10 +42,14 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let hub = model_ref::hub(args)?;
+    let name = args.text(NAME.name).unwrap_or_default();
+    if args.flag("packed") {
+        packing::refuse_built_in(name)?;
+    }
     // A model that was kept packed only stays so.
     let mut packed = args.flag("packed");
     let mut path = with_events(|on| {
-        hub.pull(args.text(NAME.name).unwrap_or_default(), &mut |event| {
+        hub.pull(name, &mut |event| {
             packed |= matches!(event, Event::Outdated { .. });
             on(event)
         })

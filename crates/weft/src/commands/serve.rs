@@ -27,7 +27,7 @@ pub(super) const COMMAND: Command = Command {
     about: "Serve models over HTTP",
     notes: "\
 The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models) and Anthropic \
-(/v1/messages), and a page to chat at /. docs/serving.md lists every route, and how to connect each client. \
+(/v1/messages), and a page to chat at /. /openapi.json describes every route. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, or to glm-small, which is in the program, where smollm2 cannot be downloaded. Ctrl-C or SIGTERM waits for replies to end; a second Ctrl-C does not.
 
 Only this machine can reach the server, unless --host says otherwise, which needs an API key in WEFT_API_KEY or --api-key-file.
@@ -36,7 +36,7 @@ Examples:
   weft serve
   weft serve glm-4.7-flash --context 32768
   weft serve --model small=smollm2 --model big=model.gguf
-  WEFT_API_KEY=$(openssl rand -hex 16) weft serve --host 0.0.0.0",
+  export WEFT_API_KEY=$(openssl rand -hex 16); echo \"$WEFT_API_KEY\"; weft serve --host 0.0.0.0",
     positionals: &[MODEL],
     run,
 };

@@ -101,6 +101,15 @@ fn it_is_listed_removed_and_reported() {
     let listed = call(&["list", "--json"]).run().json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["path"], path.trim_end());
+    for args in [
+        &["cache", "pack", "glm-small"][..],
+        &["cache", "pack", path.trim_end()],
+        &["pull", "--packed", "glm-small"],
+    ] {
+        let error = call(args).run().failed(1);
+        assert!(error.contains("glm-small is in the program: there is no download to replace"), "{error}");
+    }
+    assert!(!cache.files().iter().any(|file| file.ends_with(".weft")));
     call(&["rm", "glm-small"]).run().ok();
     assert_eq!(cache.files().iter().filter(|file| file.ends_with(".gguf")).count(), 0);
     assert!(call(&["list"]).run().ok().contains("(in the program)"));

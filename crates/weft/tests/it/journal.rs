@@ -42,7 +42,9 @@ fn measurements_are_found_again() {
     );
     assert_eq!(record["results"]["settings"][0]["tokens_per_second"]["samples"].as_array().unwrap().len(), 1);
     assert_eq!(record["model"]["fingerprint"].as_str().unwrap().len(), 16);
-    assert!(with_journal(&folder, &["journal", "show", "2"]).ok().starts_with("run 2: bench, 20"));
+    let shown = with_journal(&folder, &["journal", "show", "2"]).ok();
+    assert!(shown.starts_with("run 2: bench, 20") && shown.ends_with('\n'), "{shown}");
+    assert!(shown.contains("settings:\n") && !shown.contains(['{', '"']), "{shown}");
 
     let diff = with_journal(&folder, &["journal", "diff", "1", "2"]).ok();
     assert!(diff.contains("knob kv: f16 -> f32") && diff.contains("knob set: – -> fuse.tail=off"), "{diff}");

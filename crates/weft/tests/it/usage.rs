@@ -165,7 +165,8 @@ fn a_configuration_file_sets_defaults() {
     let call = |args: &[&str]| weft(args).env("WEFT_CONFIG", &file);
     let fixture = model("glm-tiny-q4_0").display().to_string();
     call(&["config", "set", "model", &fixture]).run().ok();
-    call(&["config", "set", "max-tokens", "3"]).run().ok();
+    let told = call(&["config", "set", "max-tokens", "3"]).run();
+    assert_eq!(told.err.trim_end(), format!("set max-tokens = 3 in {}", file.display()));
     call(&["config", "set", "run.temperature", "0"]).run().ok();
     assert_eq!(
         call(&["config"]).run().ok(),
@@ -178,10 +179,26 @@ fn a_configuration_file_sets_defaults() {
     // Greedy, so every seed gives the same.
     let said = |seed| call(&["run", "Hello", "--seed", seed]).run().ok();
     assert_eq!(said("1"), said("2"));
-    call(&["config", "unset", "max-tokens"]).run().ok();
+    for said in ["removed max-tokens from ", "max-tokens was not set in "] {
+        let told = call(&["config", "unset", "max-tokens"]).run();
+        assert!(told.code == Some(0) && told.err.starts_with(said), "{told:?}");
+    }
+    let all = call(&["config", "list", "--all"]).run().ok();
+    for line in [&format!("model = \"{fixture}\""), "# max-tokens = N", "[run]"] {
+        assert!(all.lines().any(|found| found == line), "{line}: {all}");
+    }
+    // The file applies in every folder, so a path is kept from the root.
+    let mut there = call(&["config", "set", "run.speculate", "draft.gguf"]);
+    std::fs::copy(&fixture, folder.join("draft.gguf")).unwrap();
+    there.command().current_dir(folder.path());
+    assert!(there.run().err.contains("/draft.gguf"));
+    call(&["config", "unset", "run.speculate"]).run().ok();
     assert!(!call(&["config"]).run().ok().contains("max-tokens"));
     for (args, said) in [
         (&["config", "set", "temprature", "1"][..], "did you mean temperature?"),
+        (&["config", "set", "nothing", "1"], "`weft config list --all` shows them"),
+        (&["config", "set", "model", "smolm2"], "did you mean `smollm2`?"),
+        (&["config", "set", "chat.speculate", "nosuch"], "there is no model `nosuch`"),
         (&["config", "set", "temperature", "hot"], "expected a number from 0 to 100"),
         (&["config", "set", "tokens", "1"], "makes sense for one call only"),
         (&["config", "set", "serve.system", "x"], "system is no option of `weft serve`"),
