@@ -58,7 +58,7 @@ fn absmax_round_trip(values: &[f32], group: usize, steps: f32) -> Vec<f32> {
 fn gaussian_weights_keep_their_precision() {
     let values = gaussian(1 << 16);
     // GGML's own search gives 0.0718, 0.0359 and 0.0177 for the K formats (emulated in f64 on other such numbers), and 0.0759 and 0.0765
-    // for those of IQ4.
+    // for those of IQ4. Its reference encoders give 0.2975 for Q2_K and 0.1509 for Q3_K.
     for (ty, bound) in [
         (GgmlType::F32, 0.0),
         (GgmlType::F16, 0.00025),
@@ -68,8 +68,8 @@ fn gaussian_weights_keep_their_precision() {
         (GgmlType::Q5_0, 0.044),
         (GgmlType::Q5_1, 0.039),
         (GgmlType::Q8_0, 0.0056),
-        (GgmlType::Q2_K, 0.30),
-        (GgmlType::Q3_K, 0.15),
+        (GgmlType::Q2_K, 0.274),
+        (GgmlType::Q3_K, 0.147),
         (GgmlType::Q4_K, 0.0715),
         (GgmlType::Q5_K, 0.0355),
         (GgmlType::Q6_K, 0.0176),
