@@ -141,6 +141,7 @@ mod tests {
     #[test]
     fn everything_is_installed_or_the_failure_is_told() {
         let folder = env::temp_dir().join(format!("weft-xtask-install-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
         let script = |name: &str, text: &str| {
             let path = folder.join(name);
             fs::create_dir_all(&folder).unwrap();

@@ -209,6 +209,7 @@ mod tests {
     #[test]
     fn ignored_and_binary_files_are_not_read() {
         let root = std::env::temp_dir().join(format!("weft-xtask-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
         for folder in ["a/b", ".git", "target"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }

@@ -151,6 +151,7 @@ mod tests {
     #[test]
     fn decisions_are_used_for_the_same_model_and_hardware_only() {
         let folder = std::env::temp_dir().join(format!("weft-decisions-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
         let (own, model) = (hardware("a card\n"), fixture("glm-tiny-q4_0.gguf"));
         let known = |hardware: &Hardware, model: &Gguf| tuned_decisions(hardware, Some(&folder), model);
         assert_eq!(known(&own, &model), [], "there is no folder yet");

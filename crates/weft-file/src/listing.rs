@@ -60,6 +60,7 @@ mod tests {
     #[test]
     fn only_files_with_matching_names_are_removed() {
         let folder = std::env::temp_dir().join(format!("weft-file-listing-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
         let matches = |name: &str| name.starts_with("a-");
         assert_eq!((entries(&folder).unwrap().len(), remove_files(&folder, matches).unwrap()), (0, 0));
         fs::create_dir_all(&folder).unwrap();

@@ -42,6 +42,7 @@ mod tests {
     #[test]
     fn only_files_with_names_of_our_form_are_removed() {
         let folder = std::env::temp_dir().join(format!("weft-gpu-folder-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
         assert_eq!(clear(&folder).unwrap(), 0, "there is no folder");
         let ours = [
             "pipelines-0123456789abcdef.bin",

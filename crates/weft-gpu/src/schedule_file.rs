@@ -61,6 +61,7 @@ mod tests {
     #[test]
     fn what_was_written_is_read_by_the_same_gpu_and_driver_alone() {
         let folder = std::env::temp_dir().join(format!("weft-schedules-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
         let file = ScheduleFile::new("card 10de:1 driver 1\n", &folder);
         assert_eq!(file.read(), TunedSchedules::default(), "there is none");
         let kept = TunedSchedules::parse("sums q4_0[32, 64]: reduce 8\n");

@@ -87,6 +87,7 @@ mod tests {
     #[test]
     fn a_file_is_read_under_its_own_key_up_to_a_size() {
         let folder = std::env::temp_dir().join(format!("weft-sealed-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
         let file = SealedFile::new(&folder, "kernels-", MAGIC, "card 1".into());
         assert_eq!(file.read(1 << 20), None, "there is none");
         file.write(b"data").unwrap();

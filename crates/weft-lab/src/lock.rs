@@ -80,7 +80,8 @@ mod tests {
         let Asked::Held(who) = ask("weft ablate") else { panic!("it is held") };
         assert_eq!(who, "x", "a shorter description replaces a longer one");
         drop(second);
+        // A file is no folder for another.
+        assert!(MeasuringLock::ask(&path.join("lock"), "x").is_err());
         std::fs::remove_file(&path).unwrap();
-        assert!(MeasuringLock::ask(Path::new("/nonexistent/weft/lock"), "x").is_err());
     }
 }

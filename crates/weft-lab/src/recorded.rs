@@ -114,6 +114,8 @@ mod tests {
     #[test]
     fn the_newest_profile_of_the_same_step_is_found() {
         let folder = std::env::temp_dir().join(format!("weft-recorded-{}", std::process::id()));
+        // Of a process of the same number that was killed.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let mut journal = Journal::create(&folder.join("journal.db")).unwrap();
         for run in [

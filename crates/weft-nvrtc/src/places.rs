@@ -127,6 +127,7 @@ mod tests {
     #[test]
     fn python_packages_are_found_by_their_layout() {
         let root = env::temp_dir().join(format!("weft-nvrtc-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
         for version in ["python3.12", "python3.9", "perl5"] {
             fs::create_dir_all(root.join(version)).unwrap();
         }

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, ops, process};
 
 /// A temporary folder, removed when dropped.
@@ -10,7 +11,12 @@ pub(crate) struct TestFolder(PathBuf);
 impl TestFolder {
     /// Creates the folder of the test called `test`.
     pub(crate) fn new(test: &str) -> TestFolder {
-        let path = env::temp_dir().join(format!("weft-{test}-{}", process::id()));
+        // Tests that run at once may have a helper that uses the same name.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("weft-{test}-{}-{number}", process::id()));
+        // Of a process of the same number that was killed.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("temporary files can be written");
         TestFolder(path)
     }

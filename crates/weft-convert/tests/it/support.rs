@@ -23,6 +23,7 @@ impl Copy {
         let folder = std::env::temp_dir().join(format!("weft-convert-{}-{number}", std::process::id()));
         // The name of the folder is in the converted file.
         let folder = folder.join(name);
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         for file in fs::read_dir(model(name)).unwrap() {
             let file = file.unwrap();

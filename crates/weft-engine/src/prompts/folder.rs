@@ -245,6 +245,8 @@ mod tests {
         fn new(name: &str, bytes: u64) -> TestCache {
             let folder = format!("weft-prompts-{name}-{}", std::process::id());
             let cache = PromptCache::new(std::env::temp_dir().join(folder), bytes);
+            // Of a process of the same number that was killed.
+            let _ = fs::remove_dir_all(&cache.folder);
             cache.prepare().unwrap();
             TestCache(cache)
         }
@@ -293,8 +295,9 @@ mod tests {
         assert_eq!((cache.usage().unwrap().pages, cache.usage().unwrap().bytes), (1, FILE));
         assert_eq!(cache.clear().unwrap(), FILE);
         assert!(others.iter().all(|other| cache.folder.join(other).exists()));
-        assert_eq!(PromptCache::new("/nonexistent/weft", 1).usage().unwrap(), PromptCacheUsage::default());
-        assert_eq!(PromptCache::new("/nonexistent/weft", 1).clear().unwrap(), 0);
+        let none = PromptCache::new(cache.folder.join("none"), 1);
+        assert_eq!(none.usage().unwrap(), PromptCacheUsage::default());
+        assert_eq!(none.clear().unwrap(), 0);
     }
 
     #[test]

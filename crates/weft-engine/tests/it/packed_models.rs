@@ -51,6 +51,7 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 impl Folder {
     pub(crate) fn new(test: &str) -> Folder {
         let folder = std::env::temp_dir().join(format!("weft-engine-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         Folder(folder)
     }

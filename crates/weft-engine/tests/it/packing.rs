@@ -112,6 +112,7 @@ fn logits(fixture: &Fixture, cache: Option<PackCache>) -> (Vec<u32>, usize, bool
 #[test]
 fn tiles_from_memory_and_from_the_cache_give_the_same_bits() {
     let folder = std::env::temp_dir().join(format!("weft-engine-packing-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
     let cache = PackCache::new(folder.clone());
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);

@@ -13,6 +13,7 @@ struct TestFolder(PathBuf);
 impl TestFolder {
     fn new(test: &str) -> TestFolder {
         let path = std::env::temp_dir().join(format!("weft-file-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         TestFolder(path)
     }

@@ -10,6 +10,7 @@ impl Folder {
     /// Creates the folder of a test.
     pub(crate) fn new(test: &str) -> Folder {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gguf-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("the target folder is writable");
         Folder(path)
     }

@@ -13,7 +13,9 @@ impl TestCache {
     pub(crate) fn new() -> TestCache {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        TestCache(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        TestCache(folder)
     }
 
     /// The path of a file in it.

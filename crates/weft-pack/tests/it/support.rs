@@ -61,6 +61,7 @@ impl Folder {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let name = format!("weft-pack-{}-{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Folder(path.canonicalize().unwrap())
     }

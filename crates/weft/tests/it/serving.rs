@@ -30,6 +30,9 @@ impl Serving {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("WEFT_CACHE", cache)
+            .env("XDG_CONFIG_HOME", cache.join("config"))
+            .env("XDG_DATA_HOME", cache.join("data"))
+            .env("XDG_RUNTIME_DIR", cache.join("runtime"))
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
