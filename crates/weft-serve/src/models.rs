@@ -123,6 +123,12 @@ impl Models {
         &self.slots
     }
 
+    /// The number of CPU threads that compute.
+    pub(crate) fn threads(&self) -> usize {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.engine.threads.unwrap_or_else(all)
+    }
+
     /// Those that are loaded.
     pub(crate) fn loaded(&self) -> impl Iterator<Item = Arc<Loaded>> + '_ {
         self.slots.iter().filter_map(Slot::loaded)

@@ -7,6 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::models::parameters;
 use super::wire;
 use crate::app::App;
 use crate::http::answer;
@@ -46,7 +47,8 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
 /// What the server is, by llama.cpp's names where it has them.
 pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
     let limits = &app.limits;
-    let loaded = app.models.all().first().and_then(|slot| slot.loaded());
+    let first = app.models.all().first();
+    let loaded = first.and_then(|slot| slot.loaded());
     let model = loaded.as_ref().map(|model| {
         json!({
             "name": model.name,
@@ -61,7 +63,10 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
         "build_info": wire::fingerprint(),
         "total_slots": limits.parallel,
         "chat_template": loaded.as_ref().and_then(|model| model.facts.tokenizer.chat_template().map(str::to_string)),
-        "default_generation_settings": { "n_ctx": loaded.as_ref().map(|model| model.facts.context) },
+        "default_generation_settings": {
+            "n_ctx": loaded.as_ref().map(|model| model.facts.context),
+            "params": first.map(|slot| parameters(&slot.source.defaults, limits.max_tokens)),
+        },
         "model": model,
         "limits": {
             "queue_requests": limits.queue_requests,
@@ -71,6 +76,15 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
             "request_seconds": limits.request_time.as_secs(),
             "body_bytes": limits.body,
         },
+        "threads": app.models.threads(),
+        "memory_bytes": memory(),
         "uptime_seconds": app.metrics.uptime().as_secs(),
     }))
+}
+
+/// The main memory that the server takes, mapped files included; `None` where the system does not say.
+fn memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }

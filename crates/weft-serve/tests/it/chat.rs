@@ -136,6 +136,12 @@ fn models_health_and_metrics_are_there() {
     let models = server.get("/v1/models").json();
     assert_eq!(models["data"][0]["id"], "test");
     assert_eq!(models["data"][0]["max_model_len"], 256);
+    let defaults = &models["data"][0]["default_parameters"];
+    assert_eq!((&defaults["top_p"], &defaults["top_k"]), (&json!(0.95), &json!(40)));
+    let props = server.get("/props").json();
+    assert_eq!(&props["default_generation_settings"]["params"], defaults);
+    assert_eq!(props["model"]["device"], models["data"][0]["device"]);
+    assert!(props["threads"].as_u64().unwrap() > 0);
     assert_eq!(server.get("/v1/models/test").json(), models["data"][0]);
     assert_eq!(server.get("/v1/models/other").status, 404);
     server.post("/v1/chat/completions", &question());
