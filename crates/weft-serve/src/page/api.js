@@ -75,11 +75,18 @@ async function refused(response) {
   });
 }
 
-/** The models that the server offers: `{id, context}`, where the context's length may be unknown. */
+/**
+ * The models that the server offers: `{id, context, loaded, device, architecture, defaults}`. What is unknown is null; `defaults`
+ * are the parameters of requests that leave them out.
+ */
 export async function models() {
   const list = await (await request("/v1/models")).json();
   return (list.data ?? []).map((model) => ({
     id: model.id,
     context: Number.isFinite(model.max_model_len) && model.max_model_len > 0 ? model.max_model_len : null,
+    loaded: model.loaded ?? null,
+    device: model.device ?? null,
+    architecture: model.architecture ?? null,
+    defaults: model.default_parameters ?? {},
   }));
 }

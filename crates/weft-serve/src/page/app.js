@@ -22,7 +22,8 @@ onMissingKey(askForKey);
 const settings = new Settings();
 const history = await openHistory();
 let offered = [];
-const context = () => offered.find((model) => model.id === settings.get("model"))?.context ?? null;
+const selected = () => offered.find((model) => model.id === settings.get("model"));
+const context = () => selected()?.context ?? null;
 const chat = new Chat(history, settings, context);
 const prompt = byId("prompt");
 
@@ -89,7 +90,7 @@ async function rename({ id, title }) {
 }
 
 async function remove({ id, title }) {
-  const sure = await confirm("Delete this conversation?", `“${title}” will be deleted from this browser. This cannot be undone.`, "Delete");
+  const sure = await confirm("Delete this conversation?", `“\u2068${title}\u2069” will be deleted from this browser. This cannot be undone.`, "Delete");
   if (!sure) return;
   chat.forget(id);
   await history.remove(id);
@@ -198,7 +199,11 @@ byId("examples").append(
 
 // Settings, and the history as a whole.
 
-const openSettings = connectSettings(settings, () => chat.showContext());
+const openSettings = connectSettings(settings, {
+  changed: () => chat.showContext(),
+  defaults: () => selected()?.defaults ?? {},
+  chat,
+});
 byId("open-settings").addEventListener("click", openSettings);
 byId("enter-key").addEventListener("click", async () => {
   if (await askForKey(false)) showModels();

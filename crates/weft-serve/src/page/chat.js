@@ -16,6 +16,8 @@ export class Chat extends EventTarget {
   #settings;
   #context;
   #chat = null;
+  /** The system prompt of a conversation that has not begun. */
+  #system = "";
   #thread = new Thread();
   #views = new Map();
   /** Replies that are coming, by conversation: they go on while another one is shown. */
@@ -52,6 +54,7 @@ export class Chat extends EventTarget {
     const chat = running?.chat ?? (id ? await this.#history.chat(id) : null);
     this.#thread = running?.thread ?? new Thread(chat ? await this.#history.messages(id) : [], chat?.leaf);
     this.#chat = chat ?? null;
+    this.#system = "";
     this.#show();
     this.#follower.toEnd();
     return !id || Boolean(chat);
@@ -88,6 +91,25 @@ export class Chat extends EventTarget {
     if (this.#chat) this.#chat.title = title;
   }
 
+  /** The conversation's own system prompt; empty if it has the common one. */
+  get system() {
+    return (this.#chat ? this.#chat.system : this.#system) ?? "";
+  }
+
+  /** Sets the conversation's own system prompt, for the replies that come after. */
+  async setSystem(text) {
+    if (!this.#chat) {
+      this.#system = text;
+      return;
+    }
+    const chat = this.#chat;
+    chat.system = text;
+    await this.#save(async () => {
+      const saved = await this.#history.chat(chat.id);
+      if (saved) await this.#history.save({ ...saved, system: text });
+    });
+  }
+
   /** Shows the context meter again, after the model has changed. */
   showContext() {
     const run = this.#runs.get(this.id);
@@ -99,7 +121,7 @@ export class Chat extends EventTarget {
   async #sendAfter(parent, text) {
     const now = Date.now();
     if (!this.#chat) {
-      this.#chat = { id: newId(), title: titleOf(text), created: now };
+      this.#chat = { id: newId(), title: titleOf(text), created: now, ...(this.#system ? { system: this.#system } : {}) };
     }
     const message = this.#thread.add(parent, { role: "user", content: text });
     await this.#reply(message, [message]);
@@ -123,7 +145,7 @@ export class Chat extends EventTarget {
 
   #body(thread) {
     const messages = toRequest(thread.path().slice(0, -1));
-    const system = this.#settings.get("system")?.trim();
+    const system = this.system.trim() || this.#settings.get("system")?.trim();
     if (system) messages.unshift({ role: "system", content: system });
     const model = this.#settings.get("model");
     return {

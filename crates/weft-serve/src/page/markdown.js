@@ -4,6 +4,9 @@
 import "./vendor/markdown-it.umd.min.js";
 import "./vendor/purify.min.js";
 import { copy, el, icon } from "./dom.js";
+import { mathRules, placeFormulas } from "./math.js";
+import { Painter } from "./syntax.js";
+import { LONGEST } from "./tex.js";
 
 const { markdownit, DOMPurify } = globalThis;
 
@@ -12,6 +15,7 @@ const LINK = /^(?:https?|mailto):/i;
 const md = markdownit({ html: false, linkify: true, typographer: false });
 md.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 md.validateLink = (url) => LINK.test(url.trim());
+mathRules(md);
 
 // Images would tell their server that this was read: they become links.
 md.renderer.rules.image = (tokens, at, options, env, self) => {
@@ -55,8 +59,19 @@ const ALLOWED = {
   RETURN_DOM_FRAGMENT: true,
 };
 
+/** What takes the direction of its text, with all that is in it. */
+const DIRECTED = "p, h3, h4, h5, h6, ul, ol, blockquote, table";
+
+/** A box of a task in a list, at the beginning of its text. */
+const TASK = /^\[([ xX])\]\s/;
+
 function toFragment(tokens, env) {
   const fragment = DOMPurify.sanitize(md.renderer.render(tokens, md.options, env), ALLOWED);
+  for (const block of fragment.children) if (block.matches(DIRECTED)) block.dir = "auto";
+  for (const item of fragment.querySelectorAll("li")) markTask(item);
+  placeFormulas(fragment);
+  // Code does not say which direction its text has.
+  for (const code of fragment.querySelectorAll(":not(pre) > code")) code.dir = "ltr";
   for (const link of fragment.querySelectorAll("a[href]")) {
     link.target = "_blank";
     link.rel = "noopener noreferrer nofollow";
@@ -68,16 +83,34 @@ function toFragment(tokens, env) {
     pre.replaceWith(codeBlock(code.textContent, language));
   }
   for (const table of fragment.querySelectorAll("table")) {
-    const box = el("div", { class: "table", tabindex: 0, role: "group", "aria-label": "Table" });
+    const box = el("div", { class: "table", dir: table.dir || null, tabindex: 0, role: "group", "aria-label": "Table" });
+    table.removeAttribute("dir");
     table.replaceWith(box);
     box.append(table);
   }
   return fragment;
 }
 
-/** A block of code with its language and a button that copies it. */
-export function codeBlock(text, language) {
-  const code = el("code", {}, text);
+/** Makes an item of a list a task if it begins with a box. */
+function markTask(item) {
+  const first = [...item.childNodes].find((node) => node.textContent.trim());
+  const text = first?.localName === "p" ? first.firstChild : first;
+  const box = text?.nodeType === Node.TEXT_NODE ? TASK.exec(text.data) : null;
+  if (!box) return;
+  const done = box[1] !== " ";
+  text.data = text.data.slice(box[0].length);
+  text.before(el("span", { class: done ? "box done" : "box", role: "img", "aria-label": done ? "Done:" : "To do:" }));
+  item.classList.add("task");
+}
+
+/** What colours the code of each block. */
+const painters = new WeakMap();
+
+/** A block of code with its language and a button that copies it. `syntax` is the language it is coloured as. */
+export function codeBlock(text, language, syntax = language) {
+  const code = el("code");
+  painters.set(code, new Painter(code, syntax));
+  painters.get(code).show(text);
   const label = el("span", {}, "Copy");
   const button = el("button", { type: "button", class: "copy" }, icon("copy"), label);
   button.addEventListener("click", async () => {
@@ -87,7 +120,7 @@ export function codeBlock(text, language) {
   const name = language ? `Code, ${language}` : "Code";
   return el(
     "div",
-    { class: "code", data: { language } },
+    { class: "code", dir: "ltr", data: { language } },
     el("div", { class: "code-head" }, el("span", {}, language), button),
     el("pre", { tabindex: 0, role: "group", "aria-label": name }, code),
   );
@@ -142,7 +175,10 @@ export class MarkdownView {
     for (const block of blocks.slice(same)) this.#append(block);
     // A line that is not complete can still join the block before it, as `2` of a list does when it becomes `2.`
     const whole = rest.split("\n").length - 1;
-    const last = Math.max(0, blocks.findLastIndex((block) => block.line < whole));
+    let last = Math.max(0, blocks.findLastIndex((block) => block.line < whole));
+    // A formula that is open may still be closed by what comes.
+    const open = blocks.findIndex(({ tokens, line }) => tokens[0].type === "math_open" && rest.length - offsetOf(rest, line) <= 2 * LONGEST);
+    if (open >= 0) last = Math.min(last, open);
     if (last > 0) {
       this.#level = this.#live[last - 1].level;
       this.#live.splice(0, last);
@@ -180,8 +216,7 @@ export class MarkdownView {
     if (!box || token.type !== "fence" || box.dataset.language !== token.info.trim().split(/\s+/)[0]) return false;
     const code = box.querySelector("code");
     if (!token.content.startsWith(code.textContent)) return false;
-    code.append(token.content.slice(code.textContent.length));
-    code.normalize();
+    painters.get(code).show(token.content);
     shown.source = source;
     return true;
   }

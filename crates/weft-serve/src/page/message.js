@@ -24,6 +24,27 @@ export function figures(message) {
   return list;
 }
 
+/** From how many characters or lines on a message is folded. */
+const FOLD = { characters: 1600, lines: 20 };
+
+/** What the user said, folded if it is long. */
+function said(content) {
+  const text = el("div", { class: "said", dir: "auto" }, content);
+  if (content.length <= FOLD.characters && content.split("\n").length <= FOLD.lines) return [text];
+  const button = el("button", { type: "button", class: "fold" });
+  const fold = (folded) => {
+    text.classList.toggle("folded", folded);
+    button.textContent = folded ? `Show all ${count(content.length)} characters` : "Show less";
+    button.setAttribute("aria-expanded", String(!folded));
+  };
+  button.addEventListener("click", () => {
+    fold(!text.classList.contains("folded"));
+    if (text.classList.contains("folded")) button.scrollIntoView({ block: "nearest" });
+  });
+  fold(true);
+  return [text, button];
+}
+
 /** The element of a message. `actions` are `{edit, regenerate, turn, retry}`; each gets the message. */
 export class MessageView {
   #message;
@@ -46,7 +67,7 @@ export class MessageView {
   /** Shows the message as it is now. `state` is `{running, siblings, status}`. */
   show(state) {
     if (this.#message.role === "assistant") this.#showReply(state);
-    else this.#body.replaceChildren(el("div", { class: "said" }, this.#message.content));
+    else if (!this.#body.hasChildNodes()) this.#body.append(...said(this.#message.content));
     this.#showFoot(state);
   }
 
@@ -72,7 +93,7 @@ export class MessageView {
   #showReasoning(open) {
     const { reasoning } = this.#message;
     if (!this.#reasoning) {
-      const [label, text] = [el("span"), el("div", { class: "thought" })];
+      const [label, text] = [el("span"), el("div", { class: "thought", dir: "auto" })];
       const details = el("details", { class: "reasoning" }, el("summary", {}, icon("right"), label), text);
       // What the user opens or closes stays so.
       details.firstChild.addEventListener("click", () => (this.#reasoning.touched = true));
@@ -102,7 +123,7 @@ export class MessageView {
         "section",
         { class: "call", "aria-label": `Tool call ${call.name}` },
         el("p", {}, "Calls ", el("code", {}, call.name)),
-        codeBlock(pretty(call.json), "arguments"),
+        codeBlock(pretty(call.json), "arguments", "json"),
       );
       if (this.#calls[at]) this.#calls[at].block.replaceWith(block);
       else this.#body.append(block);
@@ -126,6 +147,8 @@ export class MessageView {
 
   #failure(text) {
     const message = this.#message;
+    // The same prompt would be too long again.
+    if (message.code === "context_length_exceeded") return el("div", { class: "failure", role: "alert" }, el("p", {}, text));
     const again = el("button", { type: "button", class: "button", onclick: () => this.#actions.retry(message) }, "Try again");
     const box = el("div", { class: "failure", role: "alert" }, el("p", {}, text), again);
     const left = () => Math.ceil((message.retryAt - Date.now()) / 1000);
@@ -181,7 +204,7 @@ export class MessageView {
   /** Replaces the message by a form to edit it. Resolves to the new text, or to null. */
   edit() {
     return new Promise((resolve) => {
-      const area = el("textarea", { value: this.#message.content, "aria-label": "Edit message", rows: 3 });
+      const area = el("textarea", { value: this.#message.content, dir: "auto", "aria-label": "Edit message", rows: 3 });
       const form = el(
         "form",
         { class: "editor" },

@@ -92,6 +92,7 @@ export class Run extends EventTarget {
     }
     message.finish = "error";
     message.error = error instanceof ApiError ? sentence(error) : `The page has a bug: ${error.message}`;
+    if (error.code) message.code = error.code;
     if (error.retryAfter) message.retryAt = Date.now() + error.retryAfter * 1000;
     if (!(error instanceof ApiError)) console.error(error);
   }

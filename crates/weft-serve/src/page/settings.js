@@ -49,11 +49,24 @@ export function showTheme(theme) {
   else delete document.documentElement.dataset.theme;
 }
 
-/** Connects the settings' dialog. `changed` is called after each change. */
-export function connectSettings(settings, changed) {
+/** A default value as an empty field shows it. */
+function shown(name, value) {
+  if (name === "seed") return "random";
+  if (!Number.isFinite(value)) return name === "max_tokens" ? "no limit" : "default";
+  if (name === "top_k" && value === 0) return "0, all";
+  return String(Number(value.toPrecision(6)));
+}
+
+/**
+ * Connects the settings' dialog. `changed` is called after each change, `defaults` returns what the server has for fields that are
+ * empty, by their names, and `chat` has the system prompt of the conversation.
+ */
+export function connectSettings(settings, { changed, defaults, chat }) {
   const form = byId("settings-form");
   const show = () => {
     for (const name of [...NUMBERS, "system", "thinking"]) form.elements[name].value = settings.get(name) ?? "";
+    for (const name of NUMBERS) form.elements[name].placeholder = shown(name, defaults()[name]);
+    byId("chat-system").value = chat.system;
     form.elements.theme.value = settings.get("theme") ?? "auto";
     check();
   };
@@ -69,7 +82,9 @@ export function connectSettings(settings, changed) {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
     const { name } = target;
-    if (NUMBERS.includes(name)) {
+    if (target.id === "chat-system") {
+      chat.setSystem(target.value);
+    } else if (NUMBERS.includes(name)) {
       // An invalid number stays in the form and is not used.
       if (target.validity.valid) settings.set(name, target.value === "" ? null : target.valueAsNumber);
       check();

@@ -76,7 +76,7 @@ export class Sidebar {
   }
 
   #item(chat, current) {
-    const link = el("a", { href: `#${chat.id}`, title: chat.title, onclick: () => this.hideIfNarrow() }, chat.title);
+    const link = el("a", { href: `#${chat.id}`, title: chat.title, dir: "auto", onclick: () => this.hideIfNarrow() }, chat.title);
     if (current) link.setAttribute("aria-current", "page");
     const more = el("button", { type: "button", class: "icon-button more", "aria-label": `Actions for “${chat.title}”`, "aria-haspopup": "true" }, icon("more"));
     more.addEventListener("click", () => this.#menu(chat, more));

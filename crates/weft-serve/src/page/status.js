@@ -12,6 +12,12 @@ const EVERY = 1500;
 /** How far apart the readings are of which a speed is the difference: a single step's would jump. In milliseconds. */
 const SMOOTH = 6000;
 
+/** How often what the server is, and takes, is read, in milliseconds. */
+const PROPERTIES_EVERY = 10_000;
+
+/** Where the charts are kept while this tab shows another page. */
+const KEPT = "weft.status";
+
 onMissingKey(askForKey);
 
 const percent = (share) => `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
@@ -66,8 +72,28 @@ byId("table-head").append(el("th", { scope: "col" }, "Time"), ...CHARTS.map(({ n
 
 let readings = [];
 /** For each reading, the values of all charts. */
-let rows = [];
+let rows = kept();
 let offered = [];
+let properties = { at: 0 };
+
+/** The rows that this tab had before a reload. */
+function kept() {
+  try {
+    const rows = JSON.parse(sessionStorage.getItem(KEPT)) ?? [];
+    const whole = ({ at, values }) => Date.now() - at <= SPAN && at <= Date.now() && values.length === CHARTS.length;
+    return rows.filter(whole);
+  } catch {
+    return [];
+  }
+}
+
+window.addEventListener("pagehide", () => {
+  try {
+    sessionStorage.setItem(KEPT, JSON.stringify(rows));
+  } catch {
+    // No storage: the charts begin anew.
+  }
+});
 
 function add(now) {
   const last = readings.at(-1);
@@ -85,14 +111,35 @@ function draw(now) {
     const values = rows.map(({ at, values }) => [at, values[i]]);
     charts[i].show(values, now.at, format, more(now, readings));
   });
-  byId("facts").replaceChildren(
-    ...offered.flatMap(({ id, context }) => fact("Model", context ? `${id}, ${count(context)} tokens of context` : id)),
-    ...fact("Up for", now.uptime === null ? "–" : duration(now.uptime)),
-  );
+  byId("facts").replaceChildren(...facts(now).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  const since = rows[0].at;
+  byId("since").textContent = now.at - since < SPAN - EVERY ? `The charts begin at ${time(since)}, when this page first read the server.` : "";
   if (document.querySelector(".as-table").open) drawTable();
 }
 
-const fact = (name, value) => [el("div", {}, el("dt", {}, name), el("dd", {}, value))];
+const time = (at) => new Date(at).toLocaleTimeString([], { hour12: false });
+
+/** What the server is: `[name, value]`, each name once. */
+function facts(now) {
+  const { threads, memory_bytes: memory, build_info: version } = properties;
+  const context = (model) => (model.context ? `${count(model.context)} tokens` : "known once it is loaded");
+  const [only] = offered;
+  const models =
+    offered.length === 1
+      ? [["Model", only.id], ["Architecture", only.architecture], ["Context", context(only)], ["Device", only.device]]
+      : offered.map((model, at) => [
+          `Model ${at + 1}`,
+          [model.id, ...(model.loaded === false ? ["not loaded"] : [context(model), model.device].filter(Boolean))].join(" · "),
+        ]);
+  const known = [
+    ...models,
+    ["CPU threads", threads],
+    ["Memory", memory ? `${(memory / 1e9).toFixed(memory < 1e10 ? 2 : 1)} GB` : null],
+    ["Version", version],
+    ["Up for", now.uptime === null ? "–" : duration(now.uptime)],
+  ];
+  return known.filter(([, value]) => value !== null && value !== undefined);
+}
 
 function drawTable() {
   const shown = [];
@@ -102,7 +149,7 @@ function drawTable() {
   byId("table-body").replaceChildren(
     ...shown.map(({ at, values }) =>
       el("tr", {},
-        el("th", { scope: "row" }, new Date(at).toLocaleTimeString([], { hour12: false })),
+        el("th", { scope: "row" }, time(at)),
         ...values.map((value, i) => el("td", {}, value === null ? "–" : CHARTS[i].format(value)))),
     ),
   );
@@ -130,7 +177,9 @@ async function read() {
     const samples = parse(await (await request("/metrics")).text());
     const now = reading(samples, Date.now());
     const named = labelValues(samples, "vllm:num_requests_running", "model_name");
-    if (offered.length === 0 || named.some((name) => !offered.some(({ id }) => id === name))) offered = await models();
+    if (now.at - properties.at >= PROPERTIES_EVERY || named.some((name) => !offered.some(({ id }) => id === name))) {
+      [offered, properties] = [await models(), { ...(await (await request("/props")).json()), at: now.at }];
+    }
     add(now);
     draw(now);
     say("good", now.running ? "Working" : "Idle");

@@ -24,6 +24,7 @@ export function toMarkdown({ chat, messages }) {
     for (const call of message.calls ?? []) lines.push(`Calls \`${call.name}\`:\n\n${fenced(call.json, "json")}`);
     return lines.join("\n\n");
   });
+  if (chat.system) parts.unshift(`## System\n\n${chat.system.trim()}`);
   return [`# ${chat.title}`, ...parts].join("\n\n") + "\n";
 }
 
@@ -73,6 +74,7 @@ function readChat(entry, where, known) {
     updated: time(entry.updated),
     leaf: ids.get(entry.leaf) ?? null,
     model: typeof entry.model === "string" ? entry.model : null,
+    ...(typeof entry.system === "string" ? { system: entry.system } : {}),
   };
   return { chat, messages };
 }
@@ -85,7 +87,7 @@ function readMessage(message, ids, at) {
     content: message.content,
     created: time(message.created) + at / 1e6,
   };
-  for (const field of ["reasoning", "model", "finish", "error"]) {
+  for (const field of ["reasoning", "model", "finish", "error", "code"]) {
     if (typeof message[field] === "string") read[field] = message[field];
   }
   if (Array.isArray(message.calls)) {

@@ -226,6 +226,10 @@ export async function chat(t) {
     await page.getByRole("button", { name: "Settings" }).click();
     await t.accessible(page, "settings");
     const settings = page.locator("#settings");
+    const { data } = await (await fetch(`${t.url}/v1/models`)).json();
+    for (const [label, name] of [["Temperature", "temperature"], ["Top-p", "top_p"], ["Top-k", "top_k"], ["Min-p", "min_p"]]) {
+      assert.equal(Number(await settings.getByLabel(label).getAttribute("placeholder")), data[0].default_parameters[name]);
+    }
     await settings.getByLabel("Temperature").fill("9");
     assert.match(await page.locator("#settings-error").innerText(), /Temperature: expected a number from 0 to 2\./);
     await settings.getByLabel("Temperature").fill("0.5");
@@ -233,7 +237,7 @@ export async function chat(t) {
     for (const [label, value] of [["Top-p", "0.9"], ["Top-k", "20"], ["Min-p", "0.05"], ["Seed", "7"]]) {
       await settings.getByLabel(label).fill(value);
     }
-    await settings.getByLabel("System prompt").fill("Be brief.");
+    await settings.getByLabel("For all chats").fill("Be brief.");
     await settings.getByLabel("Thinking").selectOption("off");
     await page.keyboard.press("Escape");
     await page.reload();

@@ -4,6 +4,7 @@ import { Tester, startServer } from "./harness.mjs";
 import { chat } from "./chat.mjs";
 import { keys } from "./keys.mjs";
 import { modules } from "./modules.mjs";
+import { prose } from "./prose.mjs";
 import { replies } from "./replies.mjs";
 import { screens } from "./screens.mjs";
 
@@ -13,7 +14,7 @@ const server = await startServer({ url, weft, model });
 const tester = await Tester.launch(chromium, server.url, shots);
 let failed;
 try {
-  for (const suite of [modules, chat, replies, screens, keys]) {
+  for (const suite of [modules, chat, replies, prose, screens, keys]) {
     if (only.length === 0 || only.includes(suite.name)) await suite(tester, { url, weft, model });
   }
 } finally {

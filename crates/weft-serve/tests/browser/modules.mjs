@@ -11,6 +11,8 @@ const TEXTS = [
   "> a\nb\n>\n> - c\n\n---\n\n    code\n\n    more\n\nend",
   "See [one][1] and [two].\n\n* x\n\n*\n* y\n\n[1]: https://example.org/1\n[two]: https://example.org/2\n",
   "a\rb\r\r# c\r\n\r\n- b\r\n- c\r\n\r\nd",
+  "A \\(x_1\\) and \\[ y\\\\z\n= w \\] b\n\n\\[\na\n\n- b\n\n\\].\n\nc $$d$$ \\( open *e*\n\n- [ ] f $g$\n- [x] h",
+  "$$\nopen\n\nb\n\n# c\n\n\\begin{align}\na &= b\n\\end{align}\n\n$$\nd",
   "\n\n  a\n\n\t\tb\n* * *\n<div>\n\n<b>c</b>\n&amp; &lt;script&gt; 漢字 👍🏽\n\n5) e\n6) f",
 ];
 
@@ -76,7 +78,7 @@ export async function modules(t) {
       ["g", "https://example.org", rel, "_blank"],
     ]);
     assert.deepEqual(found.tags, "a button code div li ol p path pre span svg table tbody td th thead tr".split(" "));
-    const expected = "align aria-hidden aria-label class d data-language href rel role start tabindex target title type viewBox";
+    const expected = "align aria-hidden aria-label class d data-language dir href rel role start tabindex target title type viewBox";
     assert.deepEqual(found.attributes, expected.split(" ").sort());
     assert.deepEqual([found.start, found.align], [3, "center"]);
   });

@@ -119,6 +119,8 @@ export async function replies(t) {
       const last = page.locator(".message:last-child");
       assert.ok((await last.locator(".failure").innerText()).includes(said), await last.innerText());
       if (kept) assert.ok((await last.innerText()).includes(kept));
+      // What can never fit is not offered again.
+      assert.equal(await last.getByRole("button", { name: "Try again" }).count(), said.includes("room for") ? 0 : 1);
     }
     await page.reload();
     await page.locator(".failure").last().waitFor();

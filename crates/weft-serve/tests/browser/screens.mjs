@@ -101,7 +101,9 @@ export async function screens(t) {
     const value = (name) => page.getByRole("region", { name }).locator(".value").innerText();
     assert.match(await value("Requests running"), /^\d+$/);
     assert.match(await value("KV cache in use"), /^[\d.]+ %$/);
-    assert.match(await page.locator("#facts").innerText(), /Model\s+\S+, [\d,]+ tokens of context\s+Up for\s+\d+/);
+    assert.match(await page.locator("#facts").innerText(), /^Model\s+\S+\s+Architecture\s+\S+\s+Context\s+[\d,]+ tokens\s+Device\s+.+\s+CPU threads\s+\d+\s/);
+    const names = await page.locator("#facts dt").allInnerTexts();
+    assert.equal(new Set(names).size, names.length, "two fields have one name");
     const answered = async () => Number((await page.getByRole("region", { name: "Requests running" }).locator(".more").innerText()).replace(/\D/g, ""));
     const before = await answered();
     const chat = await t.watch(await page.context().newPage(), "/");
@@ -115,6 +117,12 @@ export async function screens(t) {
     await until(page, (before) => Number(document.querySelector("[aria-label='Requests running'] .more").textContent.replace(/\D/g, "")) > before, before);
     await until(page, () => [...document.querySelectorAll(".line")].some((line) => (line.getAttribute("d").match(/L/g) ?? []).length >= 2));
     await t.accessible(page, "status");
+    // A reload keeps what the charts had.
+    const since = await page.locator("#since").innerText();
+    assert.match(since, /^The charts begin at \d/);
+    await page.reload();
+    await until(page, () => document.getElementById("since").textContent !== "");
+    assert.equal(await page.locator("#since").innerText(), since);
     await page.getByText("The same as a table").click();
     // The browser tells the page of the click later.
     await page.locator("#table-body tr").first().waitFor();
