@@ -431,17 +431,24 @@ const COMMANDS = {
 
 let rootsAreDrawn = null;
 
-/** A root. Without a font for mathematics, some browsers leave out the sign: then it is set from a character and a line. */
+/** Finds out what the fonts of this system can: some browsers leave out the sign of a root, and show boxes for slanted Greek letters. */
+function askFonts() {
+  const box = document.createElement("div");
+  box.className = "sr";
+  document.body.append(box);
+  const width = (node) => {
+    box.replaceChildren(ml("math", {}, node));
+    return node.getBoundingClientRect().width;
+  };
+  const letter = (text) => width(ml("mi", {}, text));
+  rootsAreDrawn = width(ml("msqrt", {}, ml("mi", {}, "x"))) > 1.2 * letter("x");
+  // No font has an iota as wide as an omega, unless both are boxes.
+  if (letter("ι") === letter("ω")) document.documentElement.classList.add("no-math-letters");
+  box.remove();
+}
+
+/** A root. Where the browser draws none, it is set from a character and a line. */
 function root(body, index) {
-  if (rootsAreDrawn === null) {
-    const [plain, rooted] = [ml("mi", {}, "x"), ml("msqrt", {}, ml("mi", {}, "x"))];
-    const box = document.createElement("div");
-    box.className = "sr";
-    box.append(ml("math", {}, plain), ml("math", {}, rooted));
-    document.body.append(box);
-    rootsAreDrawn = rooted.getBoundingClientRect().width > 1.2 * plain.getBoundingClientRect().width;
-    box.remove();
-  }
   if (rootsAreDrawn) return index ? ml("mroot", {}, body, index) : ml("msqrt", {}, body);
   const sign = ml("mo", { form: "prefix", stretchy: "false", ...tight }, "√");
   return ml("mrow", {}, ...(index ? [ml("msup", {}, ml("mrow"), index)] : []), sign, ml("mrow", { class: "tex-radicand" }, body));
@@ -499,6 +506,7 @@ function parts(items) {
  */
 export function formula(source, display) {
   if (source.length > LONGEST) throw new Unknown("too long");
+  if (rootsAreDrawn === null) askFonts();
   const parser = new Parser(source);
   const items = parser.items("");
   const attributes = { dir: "ltr", ...(display ? { display: "block" } : {}) };

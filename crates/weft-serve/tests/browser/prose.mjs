@@ -116,6 +116,18 @@ export async function prose(t) {
     assert.deepEqual(found, FORMULAS.map(([, expected]) => expected));
     const roots = await inPage("tex", ({ formula }) => [formula("\\sqrt{x}", true), formula("\\sqrt[3]{x}", true)].map(([node]) => [...node.textContent.replace("√", "")].sort().join("")));
     assert.deepEqual(roots, ["x", "3x"]);
+    // Whatever fonts there are, a root has its sign, and letters are not boxes.
+    const widths = await inPage("tex", ({ formula }) => {
+      const box = document.body.appendChild(document.createElement("div"));
+      const width = (source) => {
+        box.replaceChildren(...formula(source, false));
+        return box.firstChild.getBoundingClientRect().width;
+      };
+      const found = ["\\sqrt{x}", "x", "\\omega", "\\iota"].map(width);
+      box.remove();
+      return found;
+    });
+    assert.ok(widths[0] > 1.2 * widths[1] && widths[2] > widths[3], String(widths));
   });
 
   await t.check("a formula that is not known is shown as it was written", async () => {
