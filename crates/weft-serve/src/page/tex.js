@@ -409,9 +409,9 @@ const COMMANDS = {
     read.core.append("\u0338");
     return { ...read, kind: read.inside ?? read.kind };
   },
-  pmod: (parser) => item(ml("mrow", {}, ml("mspace", { width: "0.444em" }), ml("mo", { stretchy: "false", form: "prefix" }, "("), ml("mi", {}, "mod"), ml("mspace", { width: "0.333em" }), parser.argument().node, ml("mo", { stretchy: "false", form: "postfix" }, ")"))),
+  pmod: (parser) => item(ml("mrow", {}, ml("mspace", { width: "0.444em" }), ml("mo", { stretchy: "false", form: "prefix" }, "("), ml("mi", { mathvariant: "normal" }, "mod"), ml("mspace", { width: "0.333em" }), parser.argument().node, ml("mo", { stretchy: "false", form: "postfix" }, ")"))),
   bmod: () => operator("mod", "bin", { lspace: "0.222em", rspace: "0.222em" }),
-  mod: (parser) => item(ml("mrow", {}, ml("mspace", { width: "0.667em" }), ml("mi", {}, "mod"), ml("mspace", { width: "0.333em" }), parser.argument().node)),
+  mod: (parser) => item(ml("mrow", {}, ml("mspace", { width: "0.667em" }), ml("mi", { mathvariant: "normal" }, "mod"), ml("mspace", { width: "0.333em" }), parser.argument().node)),
   tag(parser) {
     const bare = parser.peek() === "*" && parser.next() === "*";
     const label = parser.raw();
