@@ -7,11 +7,12 @@ use std::sync::Arc;
 use weft_device::{Caps, Device};
 use weft_pack::{OnReport, PackCache, fingerprint};
 
+use crate::batch::SeqId;
 use crate::error::Error;
 use crate::generation::{Event, Generation, Reply, Shared};
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
-use crate::pages::{CacheEvent, Key};
+use crate::pages::{CacheEvent, Key, Keys};
 use crate::prompts::{self, Prompts};
 use crate::request::Request;
 use crate::runner::Runner;
@@ -230,6 +231,23 @@ impl Engine {
                 }
             }
         }
+    }
+
+    /// Begins a sequence, to be driven by hand, with as many of these tokens as the prefix cache has, but the
+    /// last at most. [`Runner::len`] says how many it has; the caller computes the rest, and frees it.
+    ///
+    /// # Errors
+    /// If the device fails. The prefix cache is then emptied.
+    pub fn begin_by_hand(&mut self, tokens: &[u32]) -> Result<SeqId, Error> {
+        let mut keys = Keys::new(self.key.salted(""));
+        keys.extend(tokens, PAGE);
+        let begun = self.runner.pages_mut().begin(&keys, tokens);
+        let copied = begun.copy.map_or(Ok(()), |copy| self.runner.copy(&copy));
+        copied.inspect_err(|_| {
+            self.runner.free(begun.seq);
+            self.runner.pages_mut().forget();
+        })?;
+        Ok(begun.seq)
     }
 
     /// The engine's runner, to inspect launches, plans and timings.

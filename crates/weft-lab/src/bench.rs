@@ -1,7 +1,9 @@
 //! Benchmarks: how fast a loaded model computes prompts and replies.
 //!
-//! Tokens are random, so that the router picks experts as evenly as for random text. All settings and the device's limits are
-//! sampled in turns, round by round, so that whatever disturbs the machine affects all of them alike.
+//! Tokens are random, so that the router picks experts as evenly as for random text. What is in the cache
+//! before a sample is computed, and has ended, before its clock starts: a sample has the tokens that it names
+//! and no others. All settings and the device's limits are sampled in turns, round by round, so that whatever
+//! disturbs the machine affects all of them alike.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -10,6 +12,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use weft_device::Roof;
+use weft_engine::inspect::{Batch, SeqId};
 use weft_engine::{
     Ask, Drafter, Engine, Finish, GenerateOptions, Generation, LogitProcessor, Request, Sampling, Speculate,
     Usage,
@@ -17,6 +20,7 @@ use weft_engine::{
 use weft_random::Random;
 
 use crate::OnProgress;
+use crate::ablate::Now;
 use crate::error::Error;
 use crate::host::Host;
 use crate::meter::Meter;
@@ -180,8 +184,26 @@ pub fn bench(
     cancel: &AtomicBool,
     on: OnProgress<'_>,
 ) -> Result<Bench, Error> {
-    let BenchOptions { prefill: prompt, decode: reply, .. } = *options;
     let per_token = PerToken::of(engine.inspect());
+    let mut settings = settings(engine, options);
+    let threads = NonZeroUsize::new(engine.device().threads).unwrap_or(NonZeroUsize::MIN);
+    let mut roofs = Roofs::new(threads);
+    let begun = Instant::now();
+    let now = || begun.elapsed();
+    let mut run = Run::new(engine, options, &now, cancel, on);
+    run.all(options, &mut settings, &mut |engine| {
+        meter.sample(
+            engine.inspect_mut().device_mut(),
+            &mut roofs,
+            &[Roof::Read, Roof::ReadInOrder, Roof::Dot],
+        )
+    })?;
+    Ok(Bench { host: Host::this(), roofs, per_token, settings })
+}
+
+/// What is measured: each phase at each depth.
+fn settings(engine: &Engine, options: &BenchOptions) -> Vec<Setting> {
+    let BenchOptions { prefill: prompt, decode: reply, .. } = *options;
     let mut settings = Vec::new();
     if prompt > 0 {
         let need = prefill(engine.inspect(), prompt);
@@ -198,26 +220,7 @@ pub fn bench(
             }
         }
     }
-    let threads = NonZeroUsize::new(engine.device().threads).unwrap_or(NonZeroUsize::MIN);
-    let mut roofs = Roofs::new(threads);
-    let mut run = Run {
-        engine,
-        random: Random::new(0),
-        speculate: options.speculate.clone(),
-        guesses: None,
-        before: Vec::new(),
-        cancel,
-        progress: (0, options.tokens()),
-        on,
-    };
-    run.all(options, &mut settings, &mut |engine| {
-        meter.sample(
-            engine.inspect_mut().device_mut(),
-            &mut roofs,
-            &[Roof::Read, Roof::ReadInOrder, Roof::Dot],
-        )
-    })?;
-    Ok(Bench { host: Host::this(), roofs, per_token, settings })
+    settings
 }
 
 impl Setting {
@@ -236,6 +239,7 @@ struct Run<'a> {
     guesses: Option<usize>,
     /// The tokens in the cache at the greatest depth; smaller depths use their beginning.
     before: Vec<u32>,
+    now: Now<'a>,
     cancel: &'a AtomicBool,
     /// Tokens computed, and their total.
     progress: (u64, u64),
@@ -273,7 +277,19 @@ impl LogitProcessor for Decided {
     }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(
+        engine: &'a mut Engine,
+        options: &BenchOptions,
+        now: Now<'a>,
+        cancel: &'a AtomicBool,
+        on: OnProgress<'a>,
+    ) -> Run<'a> {
+        let (random, speculate) = (Random::new(0), options.speculate.clone());
+        let progress = (0, options.tokens());
+        Run { engine, random, speculate, guesses: None, before: Vec::new(), now, cancel, progress, on }
+    }
+
     /// Fills the cache and takes all samples. In each round, the device is sampled before the settings of each depth.
     fn all(
         &mut self,
@@ -335,16 +351,48 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Computes a prompt of `tokens` tokens after `depth` others.
+    /// Computes a prompt of `tokens` tokens after `depth` others, which are in the cache and not computed
+    /// here, whatever the prefix cache still has of them.
     fn sample_prefill(&mut self, depth: usize, tokens: usize) -> Result<(usize, f64), Error> {
         // Earlier samples may have taken some of their pages.
         self.fill(depth)?;
-        let mut prompt = self.before[..depth].to_vec();
-        prompt.extend((0..tokens).map(|_| self.token()));
-        let generation = [self.push(prompt, 1)?];
-        let started = Instant::now();
-        self.step_until(&generation, |usage| usage.tokens > 0)?;
-        Ok((tokens, started.elapsed().as_secs_f64()))
+        let before = self.before[..depth].to_vec();
+        let prompt: Vec<u32> = (0..tokens).map(|_| self.token()).collect();
+        let seq = self.engine.begin_by_hand(&before)?;
+        let sampled = self.sample_after(seq, &before, &prompt);
+        self.engine.inspect_mut().free(seq);
+        Ok((tokens, sampled?))
+    }
+
+    /// The seconds that a prompt takes after these tokens, of which the sequence has some.
+    fn sample_after(&mut self, seq: SeqId, before: &[u32], prompt: &[u32]) -> Result<f64, Error> {
+        let cached = self.engine.inspect().len(seq);
+        self.compute(seq, &before[cached..], false)?;
+        // Steps without logits may still be running.
+        self.engine.inspect_mut().device_mut().wait()?;
+        let started = (self.now)();
+        self.compute(seq, prompt, true)?;
+        Ok(((self.now)() - started).as_secs_f64())
+    }
+
+    /// Computes tokens of a sequence, as many a step as the engine takes, with logits for the last one if
+    /// they are wanted.
+    fn compute(&mut self, seq: SeqId, tokens: &[u32], logits: bool) -> Result<(), Error> {
+        let mut batch = Batch::new();
+        let runner = self.engine.inspect_mut();
+        let mut left = tokens.len();
+        for step in tokens.chunks(runner.batch()) {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            batch.clear();
+            for token in step {
+                left -= 1;
+                batch.push(seq, *token, logits && left == 0);
+            }
+            runner.advance(&batch)?;
+        }
+        Ok(())
     }
 
     /// Computes `tokens` tokens of `sequences` replies after `depth` others. The clock starts when all replies have begun, so that it
@@ -363,7 +411,7 @@ impl Run<'_> {
         self.step_until(&generations, |usage| usage.tokens > 0)?;
         let count = |all: &[Generation]| all.iter().map(|one| one.usage().tokens).sum::<usize>();
         let before = count(&generations);
-        let started = Instant::now();
+        let started = (self.now)();
         for _ in 0..tokens {
             self.step()?;
             // If prompts took several steps, the first reply can fill its context before the last has all its tokens.
@@ -371,7 +419,7 @@ impl Run<'_> {
                 break;
             }
         }
-        let seconds = started.elapsed().as_secs_f64();
+        let seconds = ((self.now)() - started).as_secs_f64();
         generations.iter().try_for_each(failed)?;
         let computed = count(&generations) - before;
         drop(generations);

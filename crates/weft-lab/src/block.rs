@@ -149,6 +149,8 @@ fn measure(
         runner.step(&batch)?;
         begin = end;
     }
+    // No sample has what is still running.
+    runner.device_mut().wait()?;
     let empty = runner.empty_part(tokens, 1)?;
     let parts = blocks.iter().map(|(_, launches)| runner.part(&shape, launches.clone()));
     let parts = parts.collect::<Result<Vec<PartId>, _>>()?;

@@ -94,7 +94,9 @@ impl<'a> Rig<'a> {
     /// Computes tokens up to the depth.
     fn fill(&mut self, tokens: usize) -> Result<(), Error> {
         let at_once = self.runner.batch();
-        self.compute(Phase::Prefill, tokens, at_once, &mut Random::new(u64::MAX))
+        self.compute(Phase::Prefill, tokens, at_once, &mut Random::new(u64::MAX))?;
+        // No sample has what is still running.
+        Ok(self.runner.device_mut().wait()?)
     }
 
     /// Frees the sequence.

@@ -10,6 +10,8 @@ use weft_engine::inspect::Runner;
 
 use super::*;
 
+mod named;
+
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf")
 }
@@ -86,16 +88,9 @@ fn samples_count_only_the_tokens_they_time() {
     };
     let mut engine = small(options.context(), 3).batch(64).open(fixture()).unwrap();
     let cancel = AtomicBool::new(false);
-    let mut run = Run {
-        engine: &mut engine,
-        random: Random::new(0),
-        speculate: Speculate::Off,
-        guesses: None,
-        before: Vec::new(),
-        cancel: &cancel,
-        progress: (0, 0),
-        on: &mut |_, _| {},
-    };
+    let begun = Instant::now();
+    let (now, mut unseen) = (|| begun.elapsed(), |_, _| {});
+    let mut run = Run::new(&mut engine, &options, &now, &cancel, &mut unseen);
     run.before = (0..100).map(|_| run.token()).collect();
     for round in 0..2 {
         for &depth in &options.depths {
