@@ -4,8 +4,10 @@ mod chat;
 mod completions;
 mod dialogue;
 mod fallback;
+#[cfg(test)]
+mod fields;
+mod foreign;
 mod fuzz;
-mod ignored;
 mod messages;
 mod models;
 mod opaque;
@@ -21,6 +23,7 @@ mod submit;
 mod thinking;
 mod tokens;
 mod tools;
+mod unread;
 mod wire;
 
 pub use fuzz::request_body;

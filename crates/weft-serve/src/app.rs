@@ -20,6 +20,8 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     /// The metrics.
     pub(crate) metrics: Metrics,
+    /// Whether fields that have no effect are refused.
+    pub(crate) strict: bool,
     draining: AtomicBool,
 }
 
@@ -39,8 +41,9 @@ impl App {
         hosts: Hosts,
         limits: Limits,
         metrics: Metrics,
+        strict: bool,
     ) -> App {
-        App { models, keys, hosts, limits, metrics, draining: AtomicBool::new(false) }
+        App { models, keys, hosts, limits, metrics, strict, draining: AtomicBool::new(false) }
     }
 
     /// Returns whether the server is shutting down.

@@ -47,12 +47,14 @@ pub(crate) struct ApiError {
     pub(crate) code: Option<&'static str>,
     /// When the same request may succeed.
     pub(crate) retry_after: Option<Duration>,
+    /// The tokens of a prompt that is too long, and of the context.
+    pub(crate) too_long: Option<[usize; 2]>,
 }
 
 impl ApiError {
     /// Creates an error without a field.
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> ApiError {
-        ApiError { kind, message: message.into(), param: None, code: None, retry_after: None }
+        ApiError { kind, message: message.into(), param: None, code: None, retry_after: None, too_long: None }
     }
 
     /// Creates an error of a field of the request.
@@ -65,14 +67,14 @@ impl ApiError {
         ApiError { code: Some("unsupported_parameter"), ..ApiError::invalid(param, message) }
     }
 
-    /// Refuses a prompt that is too long for the context.
-    pub(crate) fn context(prompt: usize, reply: usize, context: usize) -> ApiError {
-        let reply = if reply > 0 { format!(" and {reply} of the reply") } else { String::new() };
+    /// Refuses a prompt of this many tokens, or of more, for a shorter context. Clients recognise the sentence.
+    pub(crate) fn context(prompt: usize, context: usize) -> ApiError {
         let message = format!(
-            "the context has room for {context} tokens: the request needs {prompt} of the prompt{reply}; shorten it, or \
-             start the server with a larger --context"
+            "this model's maximum context length is {context} tokens, and the prompt has {prompt}; shorten it, or start the \
+             server with a larger --context"
         );
-        ApiError { code: Some("context_length_exceeded"), ..ApiError::invalid("messages", message) }
+        let too_long = Some([prompt, context]);
+        ApiError { code: Some("context_length_exceeded"), too_long, ..ApiError::invalid("messages", message) }
     }
 
     /// Says where the field at fault is in another API. Each place is what the path begins with, and what it is there.
@@ -140,6 +142,10 @@ impl ApiError {
             Kind::Invalid | Kind::Method | Kind::MediaType => "invalid_request_error",
         };
         let message = match &self.param {
+            // Claude Code shortens its conversation when it reads these words.
+            _ if let Some([prompt, context]) = self.too_long => {
+                format!("prompt is too long: {prompt} tokens > {context} maximum")
+            }
             Some(param) if !self.message.starts_with(param.as_str()) => format!("{param}: {}", self.message),
             _ => self.message.clone(),
         };

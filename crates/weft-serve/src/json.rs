@@ -4,7 +4,7 @@ mod body;
 mod fields;
 mod partial;
 
-pub(crate) use body::parse;
+pub(crate) use body::{merged, parse};
 #[cfg(test)]
 pub(crate) use fields::record::recorded;
 pub(crate) use fields::{Fields, expected_at};

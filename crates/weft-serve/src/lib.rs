@@ -22,6 +22,7 @@ mod api;
 mod app;
 mod error;
 mod http;
+mod ignored;
 mod json;
 mod kv_events;
 mod loading;

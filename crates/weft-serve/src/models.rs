@@ -52,6 +52,10 @@ pub(crate) struct Loaded {
     pub(crate) name: String,
     /// What requests leave out.
     pub(crate) defaults: GenerateOptions,
+    /// The system message of conversations that have none.
+    pub(crate) system: Option<String>,
+    /// Whether it reasons, where a request does not say.
+    pub(crate) think: Option<bool>,
     /// What its file says.
     pub(crate) facts: Facts,
     /// Its grammars.
@@ -168,10 +172,10 @@ impl Models {
     }
 
     async fn load(&self, slot: &Slot) -> Result<Arc<Loaded>, Unfit> {
-        let ModelSource { name, path, defaults } = slot.source.clone();
+        let ModelSource { name, path, defaults, system, think, engine } = slot.source.clone();
         let begun = Instant::now();
         info!(model = %name, "loading");
-        let (options, metrics) = (self.engine.clone(), self.metrics.of_model(&name));
+        let (options, metrics) = (engine.unwrap_or(self.engine.clone()), self.metrics.of_model(&name));
         let mut report = logged(name.clone());
         let failed = |why: String, out_of_memory: bool| {
             warn!(model = %name, %why, "cannot load the model");
@@ -202,6 +206,8 @@ impl Models {
         let loaded = Arc::new(Loaded {
             name,
             defaults,
+            system,
+            think,
             grammars: Grammars::new(Arc::clone(&facts.tokenizer)),
             facts,
             worker,

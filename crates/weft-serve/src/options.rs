@@ -16,12 +16,25 @@ pub struct ModelSource {
     pub path: PathBuf,
     /// What requests leave out: sampling parameters.
     pub defaults: GenerateOptions,
+    /// The system message of conversations that have none.
+    pub system: Option<String>,
+    /// Whether it reasons before it answers, where a request does not say. `None` leaves it to the chat template.
+    pub think: Option<bool>,
+    /// How it is run, if not as the [others](ServeOptions::engine) are.
+    pub engine: Option<EngineOptions>,
 }
 
 impl ModelSource {
     /// A model with Weft's own defaults.
     pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> ModelSource {
-        ModelSource { name: name.into(), path: path.into(), defaults: GenerateOptions::default() }
+        ModelSource {
+            name: name.into(),
+            path: path.into(),
+            defaults: GenerateOptions::default(),
+            system: None,
+            think: None,
+            engine: None,
+        }
     }
 
     /// Sets the [defaults](Self::defaults).
@@ -49,6 +62,9 @@ pub struct ServeOptions {
     /// The address on which changes of prefix caches are published over ZeroMQ, for routers that send a prompt to the server
     /// that has its beginning. Everyone who reaches it reads the tokens of prompts: it belongs to a network of its own.
     pub kv_events: Option<SocketAddr>,
+    /// Whether a request with a field that has no effect here is refused. Otherwise such fields are left out, and named in
+    /// the header `x-weft-ignored` of the answer.
+    pub strict: bool,
 }
 
 impl ServeOptions {
@@ -62,6 +78,7 @@ impl ServeOptions {
             hosts: Vec::new(),
             limits: Limits::default(),
             kv_events: None,
+            strict: false,
         }
     }
 }

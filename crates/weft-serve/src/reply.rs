@@ -74,6 +74,7 @@ pub(crate) struct Replies {
     choices: Vec<Choice>,
     pending: VecDeque<(usize, Update)>,
     left: usize,
+    reasoning_hidden: bool,
 }
 
 struct Choice {
@@ -88,7 +89,12 @@ impl Replies {
     pub(crate) fn new(signals: mpsc::UnboundedReceiver<Signal>, n: usize, reading: &Reading) -> Replies {
         let choice = || Choice { parser: reading.parser(), reasoning_tokens: 0, reasoning: false };
         let choices = (0..n).map(|_| choice()).collect();
-        Replies { signals, choices, pending: VecDeque::new(), left: n }
+        Replies { signals, choices, pending: VecDeque::new(), left: n, reasoning_hidden: false }
+    }
+
+    /// Leaves out the text of the reasoning. Its tokens are counted all the same.
+    pub(crate) fn hide_reasoning(&mut self) {
+        self.reasoning_hidden = true;
     }
 
     /// The next update, with the number of its reply. `None` once all replies have ended.
@@ -144,6 +150,9 @@ impl Replies {
                 reply.reasoning_tokens += 1;
             }
             reply.reasoning = reasoning;
+            if reasoning && self.reasoning_hidden {
+                continue;
+            }
             self.pending.push_back((choice, Update::Piece(piece)));
         }
     }
@@ -251,5 +260,31 @@ impl Total {
         self.reasoning += outcome.reasoning_tokens;
         self.guessed += outcome.usage.guessed;
         self.accepted += outcome.usage.accepted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn reasoning_can_be_left_out() {
+        let format = ReplyFormat::of("{{ '<think>' }}");
+        let reading = Reading::Chat { format, tools: Arc::from([]), prompt: "".into() };
+        for (hidden, reasoning) in [(false, "a"), (true, "")] {
+            let (signals, receive) = mpsc::unbounded_channel();
+            for text in ["<think>a</think>", "b"] {
+                signals.send(Signal::Event { choice: 0, event: Event::Text(text.into()) }).unwrap();
+            }
+            let (usage, timings) = (Usage::default(), Timings::default());
+            signals.send(Signal::Ended { choice: 0, finish: Finish::Length, usage, timings }).unwrap();
+            let mut replies = Replies::new(receive, 1, &reading);
+            if hidden {
+                replies.hide_reasoning();
+            }
+            let reply = collect(replies).await.unwrap().remove(0);
+            assert_eq!((reply.reasoning.as_str(), reply.text.as_str()), (reasoning, "b"));
+            assert!(reply.outcome.unwrap().reasoning_tokens > 0);
+        }
     }
 }

@@ -70,7 +70,7 @@ impl Server {
     /// # Errors
     /// If the options are not safe, or the address cannot be used.
     pub async fn bind(options: ServeOptions) -> Result<Server, ServeError> {
-        let ServeOptions { address, models, engine, keys, hosts, limits, kv_events } = options;
+        let ServeOptions { address, models, engine, keys, hosts, limits, kv_events, strict } = options;
         if models.is_empty() {
             return Err(ServeError::NoModel);
         }
@@ -99,7 +99,7 @@ impl Server {
             None => None,
         };
         let models = Arc::new(Models::new(models, engine, limits.clone(), metrics.clone(), events));
-        let app = Arc::new(App::new(models, Keys::new(&keys), hosts, limits, metrics));
+        let app = Arc::new(App::new(models, Keys::new(&keys), hosts, limits, metrics, strict));
         Ok(Server { listener, app })
     }
 

@@ -1,5 +1,7 @@
 //! The tokenizer: text to ids and back.
 
+mod fewest;
+
 use crate::bpe::{MergeList, Merges, WordEncoder};
 use crate::error::TokenizerError;
 use crate::pieces::{PieceEncoder, Pieces};

@@ -17,6 +17,7 @@ use super::wire;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::http::{JsonBody, answer, new_id, sse};
+use crate::ignored::Ignored;
 use crate::models::Loaded;
 use crate::reply::{Collected, Total, collect};
 use crate::tenant::Tenant;
@@ -30,15 +31,19 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let model = model(&app, &body).await?;
-    let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab)?;
-    let ChatRequest { dialogue, parameters, n, logprobs, streaming, progress } = request;
-    let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, n).await?;
+    let ignored = Ignored::new(app.strict);
+    let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
+    let ChatRequest { dialogue, parameters, n, logprobs, streaming, progress, reasoning_shown } = request;
+    let Conversation { mut replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, n).await?;
+    if !reasoning_shown {
+        replies.hide_reasoning();
+    }
     if streaming.stream {
         let events = ChatEvents::new(Arc::clone(&model), n, logprobs, streaming.include_usage, progress);
-        return Ok(sse::stream(replies, events));
+        return Ok(ignored.mark(sse::stream(replies, events)));
     }
     let collected = collect(replies).await?;
-    Ok(answer(&completion(&model, &collected, logprobs)))
+    Ok(ignored.mark(answer(&completion(&model, &collected, logprobs))))
 }
 
 /// The whole answer.

@@ -12,16 +12,18 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use weft_engine::Tokenizer;
 
+use super::dialogue::check_length;
 use super::submit::{Ask, model, submit};
 use super::wire;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::{JsonBody, answer, new_id, sse};
+use crate::ignored::Ignored;
 use crate::models::Loaded;
 use crate::reply::{Collected, Reading, collect};
 use crate::tenant::Tenant;
 use events::TextEvents;
-use lists::{Usage, token_lists};
+use lists::{Offset, Usage, token_lists};
 pub(crate) use request::CompletionRequest;
 use request::PromptText;
 
@@ -32,23 +34,25 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let model = model(&app, &body).await?;
-    let request = CompletionRequest::read(&body, &model.defaults, model.facts.vocab)?;
+    let ignored = Ignored::new(app.strict);
+    let request = CompletionRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
     let CompletionRequest { prompts, parameters, n, echo, logprobs, streaming } = request;
     let (prompts, echoes) = tokens(&model, prompts, echo).await?;
     let count = prompts.len() * n;
     let options = parameters.options;
     let seeded = parameters.seeded;
     let ask = Ask { prompts, n, options, seeded, constraints: Vec::new(), reading: Reading::Plain };
-    let replies = submit(&app, &tenant, &model, ask)?;
+    let replies =
+        submit(&app, &tenant, &model, ask).map_err(|error| error.moved(&[("messages", "prompt")]))?;
     // Every reply to a prompt repeats it.
     let echoes: Vec<String> = echoes.into_iter().flat_map(|echo| std::iter::repeat_n(echo, n)).collect();
     if streaming.stream {
         let events = TextEvents::new(Arc::clone(&model), echoes, n, logprobs, streaming.include_usage);
-        return Ok(sse::stream(replies, events));
+        return Ok(ignored.mark(sse::stream(replies, events)));
     }
     let collected = collect(replies).await?;
     debug_assert_eq!(collected.len(), count);
-    Ok(answer(&completion(&model, &collected, &echoes, n, logprobs)))
+    Ok(ignored.mark(answer(&completion(&model, &collected, &echoes, n, logprobs))))
 }
 
 /// The tokens of the prompts, and what is repeated of each.
@@ -65,17 +69,19 @@ async fn tokens(
             .into_iter()
             .map(|prompt| match prompt {
                 PromptText::Text(text) => {
-                    (tokenizer.encode(&text, options), if echo { text } else { String::new() })
+                    check_length(tokenizer, &text, model.facts.context)
+                        .map_err(|error| error.moved(&[("messages", "prompt")]))?;
+                    Ok((tokenizer.encode(&text, options), if echo { text } else { String::new() }))
                 }
                 PromptText::Tokens(tokens) => {
                     let text = if echo { decode(tokenizer, &tokens) } else { String::new() };
-                    (tokens, text)
+                    Ok((tokens, text))
                 }
             })
-            .unzip()
+            .collect::<Result<Vec<_>, ApiError>>()
     });
-    let (prompts, echoes): (Vec<Vec<u32>>, Vec<String>) =
-        encoded.await.map_err(|_| ApiError::new(Kind::Internal, "the tokenizer panicked"))?;
+    let encoded = encoded.await.map_err(|_| ApiError::new(Kind::Internal, "the tokenizer panicked"))??;
+    let (prompts, echoes): (Vec<Vec<u32>>, Vec<String>) = encoded.into_iter().unzip();
     if prompts.iter().any(Vec::is_empty) {
         return Err(ApiError::invalid("prompt", "prompt: expected at least one token, found none"));
     }
@@ -93,7 +99,7 @@ fn completion(model: &Loaded, replies: &[Collected], echoes: &[String], n: usize
     let mut usage = Usage::default();
     let choice = |(index, (reply, echo)): (usize, (&Collected, &String))| {
         let reason = reply.outcome.as_ref().map(|outcome| wire::finish_reason(&outcome.finish, false));
-        let mut offset = if reply.prompt.is_empty() { echo.chars().count() } else { 0 };
+        let mut offset = Offset::after(if reply.prompt.is_empty() { echo.chars().count() } else { 0 });
         let tokens = reply.prompt.iter().chain(&reply.tokens);
         let listed = logprobs.then(|| token_lists(&model.facts.tokenizer, tokens, &mut offset));
         json!({ "index": index, "text": format!("{echo}{}", reply.text), "logprobs": listed, "finish_reason": reason })

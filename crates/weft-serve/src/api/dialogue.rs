@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use weft_engine::{Message, RenderOptions, TemplateError};
+use weft_engine::{Message, RenderOptions, TemplateError, Tokenizer};
 use weft_grammar::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec};
 use weft_text::reply::{ReplyFormat, Tool, ToolSyntax};
 
@@ -67,21 +67,38 @@ pub(crate) struct Prompt {
 }
 
 impl Dialogue {
-    /// Makes a prompt, with the model's template.
+    /// Makes a prompt, with the model's template. If it has more than `most` tokens for certain, it is not tokenised.
     ///
     /// # Errors
-    /// If the model has no template, or the template refuses the messages.
-    pub(crate) async fn prompt(self, model: &Arc<Loaded>) -> Result<(Dialogue, Prompt), ApiError> {
+    /// If the model has no template, the template refuses the messages, or the prompt is too long for certain.
+    pub(crate) async fn prompt(
+        mut self,
+        model: &Arc<Loaded>,
+        most: Option<usize>,
+    ) -> Result<(Dialogue, Prompt), ApiError> {
+        self.complete(model.system.as_deref(), model.think);
         let model = Arc::clone(model);
         // Templates are programs, and long prompts take a while.
         let rendered = tokio::task::spawn_blocking(move || {
-            let prompt = self.render(&model)?;
+            let prompt = self.render(&model, most)?;
             Ok((self, prompt))
         });
         rendered.await.unwrap_or_else(|_| Err(ApiError::new(Kind::Internal, "the chat template panicked")))
     }
 
-    fn render(&self, model: &Loaded) -> Result<Prompt, ApiError> {
+    /// Adds what the conversation leaves to the model: a system message, and whether it reasons.
+    fn complete(&mut self, system: Option<&str>, think: Option<bool>) {
+        let instructs = |message: &Message| matches!(message.role.as_str(), "system" | "developer");
+        if let Some(system) = system.filter(|_| !self.messages.iter().any(instructs)) {
+            self.messages.insert(0, Message::new("system", system));
+        }
+        let says = |name: &String| ["enable_thinking", "thinking", thinking::EFFORT].contains(&name.as_str());
+        if let Some(think) = think.filter(|_| !self.variables.keys().any(says)) {
+            thinking::set(&mut self.variables, think);
+        }
+    }
+
+    fn render(&self, model: &Loaded, most: Option<usize>) -> Result<Prompt, ApiError> {
         let facts = &model.facts;
         let wrong = |error: &TemplateError| match error {
             TemplateError::Missing => {
@@ -132,6 +149,9 @@ impl Dialogue {
         }
         let messages = template.adapt(&messages).map_err(|error| wrong(&error))?;
         let rendered = template.render(&messages, &options).map_err(|error| wrong(&error))?;
+        if let Some(most) = most {
+            check_length(&facts.tokenizer, rendered.text(), most)?;
+        }
         let tokens = facts.tokenizer.encode_chat(&rendered);
         let text: Arc<str> = rendered.text().into();
         let shown = format.shown(&facts.tokenizer);
@@ -172,6 +192,15 @@ impl Dialogue {
     }
 }
 
+/// Refuses a text that has more than `most` tokens for certain, in less time than it takes to tokenise it.
+///
+/// # Errors
+/// If it has.
+pub(crate) fn check_length(tokenizer: &Tokenizer, text: &str, most: usize) -> Result<(), ApiError> {
+    let fewest = if text.len() > most { tokenizer.fewest_tokens(text) } else { 0 };
+    if fewest > most { Err(ApiError::context(fewest, most)) } else { Ok(()) }
+}
+
 /// A tool as templates expect it.
 fn tool_json(tool: &Tool) -> Value {
     let mut function = Map::new();
@@ -184,4 +213,27 @@ fn tool_json(tool: &Tool) -> Value {
     value.insert("type".into(), "function".into());
     value.insert("function".into(), Value::Object(function));
     Value::Object(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_completes_what_a_conversation_leaves_to_it() {
+        let with = |messages: &[(&str, &str)], variables: &[(&str, Value)]| {
+            let mut dialogue = Dialogue::default();
+            dialogue.messages = messages.iter().map(|(role, text)| Message::new(*role, *text)).collect();
+            dialogue.variables =
+                variables.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+            dialogue.complete(Some("Be brief."), Some(false));
+            let roles: Vec<String> = dialogue.messages.iter().map(|message| message.role.clone()).collect();
+            (roles.join(" "), Value::Object(dialogue.variables).to_string())
+        };
+        let off = r#"{"enable_thinking":false}"#.to_string();
+        assert_eq!(with(&[("user", "Hi")], &[]), ("system user".into(), off.clone()));
+        assert_eq!(with(&[("developer", "x"), ("user", "Hi")], &[]), ("developer user".into(), off));
+        let asked = with(&[("system", ""), ("user", "Hi")], &[("reasoning_effort", "low".into())]);
+        assert_eq!(asked, ("system user".into(), r#"{"reasoning_effort":"low"}"#.into()));
+    }
 }

@@ -1,5 +1,6 @@
 //! Request bodies of any bytes, for fuzzing: each is read, or refused with an error that is the client's.
 
+use axum::response::Response;
 use serde_json::Value;
 use weft_engine::GenerateOptions;
 use weft_text::reply::{ReplyFormat, ReplyParser, Tool};
@@ -10,6 +11,7 @@ use super::fallback;
 use super::messages::MessageRequest;
 use super::responses::ResponseRequest;
 use crate::error::{ApiError, Kind};
+use crate::ignored::Ignored;
 use crate::json;
 
 /// The number of tokens of a vocabulary that does not exist.
@@ -25,13 +27,14 @@ pub fn request_body(bytes: &[u8]) -> Vec<u64> {
     let [api, body @ ..] = bytes else { return Vec::new() };
     let api = api % 4;
     let defaults = GenerateOptions::default();
-    let read = json::parse(body).and_then(|body| {
+    let ignored = Ignored::default();
+    let read = json::parse(body).map(json::merged).and_then(|body| {
         let dialogue = match api {
-            0 => ChatRequest::read(&body, &defaults, VOCAB)?.dialogue,
-            1 => ResponseRequest::read(&body, &defaults, VOCAB)?.dialogue,
-            2 => MessageRequest::read(&body, &defaults, VOCAB, false)?.dialogue,
+            0 => ChatRequest::read(&body, &defaults, VOCAB, &ignored)?.dialogue,
+            1 => ResponseRequest::read(&body, &defaults, VOCAB, &ignored)?.dialogue,
+            2 => MessageRequest::read(&body, &defaults, VOCAB, false, &ignored)?.dialogue,
             _ => {
-                CompletionRequest::read(&body, &defaults, VOCAB)?;
+                CompletionRequest::read(&body, &defaults, VOCAB, &ignored)?;
                 return Ok(body);
             }
         };
@@ -39,6 +42,7 @@ pub fn request_body(bytes: &[u8]) -> Vec<u64> {
         read_tools(&dialogue.tools);
         Ok(body)
     });
+    drop(ignored.mark(Response::default()));
     let shown = match read {
         Ok(body) => {
             let fields = body.as_object().into_iter().flatten();

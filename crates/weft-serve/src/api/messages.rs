@@ -18,6 +18,7 @@ use super::submit::{Conversation, converse, model};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::http::{JsonBody, RequestId, answer, new_id, sse};
+use crate::ignored::Ignored;
 use crate::tenant::Tenant;
 use events::{MessageEvents, Outline};
 pub(crate) use request::MessageRequest;
@@ -33,8 +34,9 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let model = model(&app, &body).await?;
-    let request = MessageRequest::read(&body, &model.defaults, model.facts.vocab, false)?;
-    let MessageRequest { dialogue, parameters, thinking_shown, stream, ignored } = request;
+    let ignored = Ignored::new(app.strict);
+    let request = MessageRequest::read(&body, &model.defaults, model.facts.vocab, false, &ignored)?;
+    let MessageRequest { dialogue, parameters, thinking_shown, stream } = request;
     let Conversation { prompt_tokens, replies } = converse(&app, &tenant, &model, dialogue, parameters, 1)
         .await
         .map_err(|error| error.moved(PLACES))?;
@@ -58,8 +60,9 @@ pub(crate) async fn count_tokens(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let model = model(&app, &body).await?;
-    let MessageRequest { dialogue, ignored, .. } =
-        MessageRequest::read(&body, &model.defaults, model.facts.vocab, true)?;
-    let (_, prompt) = dialogue.prompt(&model).await?;
+    let ignored = Ignored::new(app.strict);
+    let MessageRequest { dialogue, .. } =
+        MessageRequest::read(&body, &model.defaults, model.facts.vocab, true, &ignored)?;
+    let (_, prompt) = dialogue.prompt(&model, None).await?;
     Ok(ignored.mark(answer(&json!({ "input_tokens": prompt.tokens.len() }))))
 }

@@ -20,6 +20,7 @@ use super::wire;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::{JsonBody, answer, new_id, sse};
+use crate::ignored::Ignored;
 use crate::tenant::Tenant;
 use events::{Outline, ResponseEvents};
 pub(crate) use request::ResponseRequest;
@@ -35,9 +36,9 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let model = model(&app, &body).await?;
-    let request = ResponseRequest::read(&body, &model.defaults, model.facts.vocab)?;
-    let ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, mut echo, ignored } =
-        request;
+    let ignored = Ignored::new(app.strict);
+    let request = ResponseRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
+    let ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, mut echo } = request;
     echo.insert("model".into(), model.name.as_str().into());
     let Conversation { replies, .. } = converse(&app, &tenant, &model, dialogue, parameters, 1)
         .await

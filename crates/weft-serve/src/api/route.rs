@@ -40,7 +40,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
 }
 
 async fn not_found() -> ApiError {
-    ApiError::new(Kind::NotFound, "there is nothing at this path; docs/serving.md lists the routes")
+    ApiError::new(Kind::NotFound, "there is nothing at this path; GET /openapi.json lists the routes")
 }
 
 async fn wrong_method() -> ApiError {

@@ -6,8 +6,8 @@ use weft_engine::GenerateOptions;
 use crate::error::ApiError;
 use crate::json::{Fields, expected_at};
 
-/// The most stop strings of a request.
-const STOPS: usize = 16;
+/// The most stop strings of a request. Editors send twenty.
+const STOPS: usize = 64;
 /// The most bytes of a stop string.
 const STOP_BYTES: usize = 256;
 
@@ -54,16 +54,22 @@ pub(crate) fn read(
     set("repetition_penalty", 0.01..=10.0, &mut sampling.repeat_penalty)?;
     // llama.cpp's name.
     set("repeat_penalty", 0.01..=10.0, &mut sampling.repeat_penalty)?;
+    let strict = fields.ignored().is_strict();
+    if !strict && let Some(last) = fields.integer("repeat_last_n", -1..=i64::MAX)? {
+        // llama.cpp writes -1 for all.
+        sampling.repeat_last_n = usize::try_from(last).unwrap_or(usize::MAX);
+    }
     if let Some(k) = fields.integer("top_k", -1..=1 << 31)? {
         // vLLM writes -1 for all.
         sampling.top_k = usize::try_from(k).unwrap_or(0);
     }
-    let seed = fields.integer("seed", i64::MIN..=i64::MAX)?;
-    if let Some(seed) = seed {
-        sampling.seed = seed.cast_unsigned();
-    }
-    if let Some(stop) = fields.value("stop") {
-        options.stop = stops(&fields.at("stop"), stop)?;
+    let seed = fields.seed("seed")?;
+    sampling.seed = seed.unwrap_or(sampling.seed);
+    // Anthropic's name is the second.
+    for name in ["stop", "stop_sequences"].into_iter().take(if strict { 1 } else { 2 }) {
+        if let Some(stop) = fields.value(name) {
+            options.stop = stops(&fields.at(name), stop)?;
+        }
     }
     if let Some(bias) = fields.value("logit_bias") {
         options.logit_bias = logit_bias(&fields.at("logit_bias"), bias, vocab)?;
@@ -76,6 +82,29 @@ pub(crate) fn read(
     Ok(Parameters { options, seeded: seed.is_some() })
 }
 
+/// Reads the most tokens of a reply, at least `least`: by the first of these names that is there, or else by a name of
+/// another API. `None` if there is none, `Some(None)` if the request asks for no limit.
+///
+/// # Errors
+/// If it is not a count.
+pub(crate) fn most_tokens(
+    fields: &mut Fields<'_>,
+    names: &[&'static str],
+    least: usize,
+) -> Result<Option<Option<usize>>, ApiError> {
+    const OTHERS: [&str; 5] =
+        ["max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict"];
+    let others: &[&str] = if fields.ignored().is_strict() { &[] } else { &OTHERS };
+    let mut most = None;
+    for name in names.iter().chain(others) {
+        if !fields.knows(name) {
+            let limit = fields.limit(name, least)?;
+            most = most.or(limit);
+        }
+    }
+    Ok(most)
+}
+
 /// Stop strings: one, or an array.
 ///
 /// # Errors
@@ -83,6 +112,8 @@ pub(crate) fn read(
 pub(crate) fn stops(path: &str, value: &Value) -> Result<Vec<String>, ApiError> {
     let wrong = |why: String| ApiError::invalid(path, format!("{path}: {why}"));
     let texts: Vec<&Value> = match value {
+        // An empty field of a form.
+        Value::String(text) if text.is_empty() => Vec::new(),
         Value::String(_) => vec![value],
         Value::Array(items) if items.len() <= STOPS => items.iter().collect(),
         Value::Array(items) => {
@@ -103,6 +134,9 @@ pub(crate) fn stops(path: &str, value: &Value) -> Result<Vec<String>, ApiError> 
 
 /// Biases of tokens: an object of numbers by token id.
 fn logit_bias(path: &str, value: &Value, vocab: usize) -> Result<Vec<(u32, f32)>, ApiError> {
+    if value.as_array().is_some_and(Vec::is_empty) {
+        return Ok(Vec::new());
+    }
     let Value::Object(biases) = value else { return Err(expected_at(path, "an object", value)) };
     if biases.len() > BIASES {
         let message = format!("{path}: expected at most {BIASES} tokens, found {}", biases.len());

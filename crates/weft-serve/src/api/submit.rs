@@ -68,7 +68,7 @@ pub(crate) async fn converse(
     parameters: Parameters,
     n: usize,
 ) -> Result<Conversation, ApiError> {
-    let (_, prompt) = dialogue.prompt(model).await?;
+    let (_, prompt) = dialogue.prompt(model, Some(model.facts.context)).await?;
     let constraints = constraints(model, prompt.grammar, n).await?;
     let Parameters { mut options, seeded } = parameters;
     options.shown = prompt.shown;
@@ -88,7 +88,7 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
     // A reply without a limit of its own may fill the context; one that has more room than there is, likewise.
     for prompt in &prompts {
         if prompt.len() > context || (prompt.len() == context && options.max_tokens != Some(0)) {
-            return Err(ApiError::context(prompt.len(), 0, context));
+            return Err(ApiError::context(prompt.len(), context));
         }
     }
     if let Some(most) = app.limits.max_tokens {

@@ -7,16 +7,20 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use tracing::info;
+use tracing::{debug, info};
 
 use super::ids::{RequestId, new_id};
 use super::unwind::CatchUnwind;
 use crate::app::App;
 use crate::error::{ApiError, Dialect, Kind, beginning};
+use crate::ignored::HEADER;
 use crate::tenant::Tenant;
 
 /// Routes that need no key: they say nothing about models or users.
 const OPEN: &[&str] = &["/health", "/ready", "/livez", "/readyz"];
+
+/// Routes that supervisors ask again and again. Their answers are logged only if they are errors.
+const QUIET: &[&str] = &["/health", "/ready", "/metrics"];
 
 /// Checks a request, passes it on, and logs the answer.
 pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
@@ -57,7 +61,13 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
     let status = response.status().as_u16();
     app.metrics.response(&route, status);
     let milliseconds = begun.elapsed().as_millis() as u64;
-    info!(request = %id, %method, %route, status, milliseconds, "answered");
+    // Probes come every few seconds, and a page has many files.
+    if status < 400 && (QUIET.contains(&route.as_str()) || crate::page::is_page(&path)) {
+        debug!(request = %id, %method, %route, status, milliseconds, "answered");
+    } else {
+        let ignored = response.headers().get(HEADER).and_then(|list| list.to_str().ok());
+        info!(request = %id, %method, %route, status, milliseconds, ignored, "answered");
+    }
     response
 }
 
@@ -161,8 +171,14 @@ mod tests {
         let metrics = Metrics::new();
         let models =
             Models::new(Vec::new(), EngineOptions::default(), Limits::default(), metrics.clone(), None);
-        let app =
-            App::new(Arc::new(models), Keys::new(&[]), Hosts::Only(Vec::new()), Limits::default(), metrics);
+        let app = App::new(
+            Arc::new(models),
+            Keys::new(&[]),
+            Hosts::Only(Vec::new()),
+            Limits::default(),
+            metrics,
+            false,
+        );
         let app = Arc::new(app);
         let routes = Router::new()
             .route("/panic", get(panics))

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tokio_stream::StreamExt as _;
 
 use crate::app::App;
 use crate::error::{ApiError, Kind, beginning};
-use crate::json::parse;
+use crate::json::{merged, parse};
 
 /// How long a client may take to send a body.
 const BODY_TIME: Duration = Duration::from_secs(60);
@@ -27,11 +27,18 @@ impl FromRequest<Arc<App>> for JsonBody {
         let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let media =
             media.map(|media| media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-        if media.as_deref() != Some("application/json") {
-            // Browsers send other types to foreign sites without asking first.
+        let accepted = match media.as_deref() {
+            Some("application/json") => true,
+            // What curl, and programs that name no type, send. So do browsers, to foreign sites and without asking first.
+            None | Some("application/x-www-form-urlencoded" | "text/plain") => !of_browser(request.headers()),
+            Some(_) => false,
+        };
+        if !accepted {
             let found = media.unwrap_or("none".into());
-            let message =
-                format!("the header Content-Type is {:?}: expected application/json", beginning(&found));
+            let message = format!(
+                "the header Content-Type is {:?}: expected application/json; with curl, add -H 'Content-Type: application/json'",
+                beginning(&found)
+            );
             return Err(ApiError::new(Kind::MediaType, message));
         }
         if let Some(coding) = request.headers().get(header::CONTENT_ENCODING) {
@@ -47,8 +54,15 @@ impl FromRequest<Arc<App>> for JsonBody {
         let body = tokio::time::timeout(BODY_TIME, collect(request.into_body(), most)).await;
         let body =
             body.map_err(|_| ApiError::new(Kind::Timeout, "the body did not arrive within 60 s"))??;
-        parse(&body).map(JsonBody)
+        let body = parse(&body)?;
+        Ok(JsonBody(if app.strict { body } else { merged(body) }))
     }
+}
+
+/// Whether a page may have made the request. Browsers say so in one of these headers at least; other programs that fetch as
+/// browsers do send `sec-fetch-mode` without them.
+fn of_browser(headers: &HeaderMap) -> bool {
+    ["origin", "referer", "sec-fetch-site"].iter().any(|name| headers.contains_key(*name))
 }
 
 /// The bytes of a body of at most this many.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::{ApiError, Kind, beginning};
 
@@ -29,6 +29,28 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
     }
     let name = repeated(body).unwrap_or_default();
     Err(not_json(&format!("the field {:?} is repeated", beginning(&name))))
+}
+
+/// A request without `extra_body`, which belongs to SDKs: its members are fields of the request. Those that the request
+/// has itself stay in it.
+pub(crate) fn merged(mut body: Value) -> Value {
+    let Value::Object(map) = &mut body else { return body };
+    if !map.get("extra_body").is_some_and(Value::is_object) {
+        return body;
+    }
+    let Some(Value::Object(extra)) = map.shift_remove("extra_body") else { return body };
+    let mut rest = Map::new();
+    for (name, value) in extra {
+        if name == "extra_body" || map.contains_key(&name) {
+            rest.insert(name, value);
+        } else {
+            map.insert(name, value);
+        }
+    }
+    if !rest.is_empty() {
+        map.insert("extra_body".into(), rest.into());
+    }
+    body
 }
 
 /// The number of members of all objects of a value.
@@ -102,6 +124,24 @@ mod tests {
         let deep = |n: usize| [vec![b'['; n], vec![b']'; n]].concat();
         assert!(parse(&deep(MAX_DEPTH)).is_ok());
         assert!(parse(&deep(MAX_DEPTH + 1)).unwrap_err().message.contains("64 levels"));
+    }
+
+    #[test]
+    fn members_of_extra_body_are_fields() {
+        for (body, expected) in [
+            (r#"{"extra_body": {}}"#, "{}"),
+            (r#"{"a": 1, "extra_body": {"b": 2}}"#, r#"{"a": 1, "b": 2}"#),
+            (
+                r#"{"a": 1, "extra_body": {"a": 3, "extra_body": {"c": 1}, "b": 2}}"#,
+                r#"{"a": 1, "extra_body": {"a": 3, "extra_body": {"c": 1}}, "b": 2}"#,
+            ),
+            ("[]", "[]"),
+        ] {
+            let expected: Value = serde_json::from_str(expected).unwrap();
+            assert_eq!(merged(parse(body.as_bytes()).unwrap()), expected, "{body}");
+        }
+        // What is no object is left as a field that nobody knows.
+        assert_eq!(merged(parse(br#"{"extra_body": 3}"#).unwrap()), parse(br#"{"extra_body": 3}"#).unwrap());
     }
 
     #[test]

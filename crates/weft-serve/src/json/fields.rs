@@ -5,13 +5,15 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value};
 
 use crate::error::{ApiError, Kind, beginning};
+use crate::ignored::Ignored;
 
 /// A JSON object whose fields are read one after the other. `null` counts as absent, as SDKs send it. Whatever was not
-/// read is refused at the [`end`](Fields::end).
+/// read is listed as ignored at the [`end`](Fields::end), or refused if the request is read strictly.
 pub(crate) struct Fields<'a> {
     path: String,
     map: &'a Map<String, Value>,
     known: Vec<&'static str>,
+    ignored: &'a Ignored,
 }
 
 impl<'a> Fields<'a> {
@@ -19,7 +21,11 @@ impl<'a> Fields<'a> {
     ///
     /// # Errors
     /// If it is not an object.
-    pub(crate) fn of(value: &'a Value, path: impl Into<String>) -> Result<Fields<'a>, ApiError> {
+    pub(crate) fn of(
+        value: &'a Value,
+        path: impl Into<String>,
+        ignored: &'a Ignored,
+    ) -> Result<Fields<'a>, ApiError> {
         let path = path.into();
         let Value::Object(map) = value else {
             let whole = path.is_empty();
@@ -30,7 +36,22 @@ impl<'a> Fields<'a> {
                 ..ApiError::new(Kind::Invalid, message)
             });
         };
-        Ok(Fields { path, map, known: Vec::new() })
+        Ok(Fields { path, map, known: Vec::new(), ignored })
+    }
+
+    /// What the request asks for that is left out.
+    pub(crate) fn ignored(&self) -> &'a Ignored {
+        self.ignored
+    }
+
+    /// Lists a field as ignored.
+    pub(crate) fn leave_out(&self, name: &str) {
+        self.ignored.add(unnumbered(&self.at(name)));
+    }
+
+    /// Returns whether a field was read.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.known.contains(&name)
     }
 
     /// The path of a field.
@@ -115,6 +136,41 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The most tokens of a reply: a count of at least `least`, or -1 for no limit, which is `Some(None)`.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub(crate) fn limit(
+        &mut self,
+        name: &'static str,
+        least: usize,
+    ) -> Result<Option<Option<usize>>, ApiError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        if value.as_f64() == Some(-1.0) {
+            return Ok(Some(None));
+        }
+        self.count(name, least..=usize::MAX).map(|count| count.map(Some)).map_err(|_| {
+            self.expected(name, &format!("an integer of at least {least}, or -1 for no limit"), value)
+        })
+    }
+
+    /// A seed: the bits of any integer of 64 bits, with a sign or without. -1 means a random one, as with other servers.
+    ///
+    /// # Errors
+    /// If it is not one.
+    pub(crate) fn seed(&mut self, name: &'static str) -> Result<Option<u64>, ApiError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        if let Some(seed) = value.as_u64() {
+            return Ok(Some(seed));
+        }
+        let whole = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15);
+        match value.as_i64().or_else(|| whole.map(|number| number as i64)) {
+            Some(-1) => Ok(None),
+            Some(seed) => Ok(Some(seed.cast_unsigned())),
+            None => Err(self.expected(name, "an integer from -2^63 to 2^64 - 1", value)),
+        }
+    }
+
     /// A count: an integer in a range of counts.
     ///
     /// # Errors
@@ -167,7 +223,7 @@ impl<'a> Fields<'a> {
     /// If it is not one.
     pub(crate) fn object(&mut self, name: &'static str) -> Result<Option<Fields<'a>>, ApiError> {
         let path = self.at(name);
-        self.value(name).map(|value| Fields::of(value, path)).transpose()
+        self.value(name).map(|value| Fields::of(value, path, self.ignored)).transpose()
     }
 
     /// One of several texts.
@@ -215,11 +271,16 @@ impl<'a> Fields<'a> {
         self.map.keys().map(String::as_str).filter(|name| !self.known.contains(name))
     }
 
-    /// Ends the object.
+    /// Ends the object. What was not read has no effect, and is listed.
     ///
     /// # Errors
-    /// If it has a field that was not read: nothing that a client asks for is dropped in silence.
+    /// If there is such a field, and the request is read strictly.
     pub(crate) fn end(self) -> Result<(), ApiError> {
+        if !self.ignored.is_strict() {
+            let asks = |name: &&str| !self.map[*name].is_null();
+            self.rest().filter(asks).for_each(|name| self.leave_out(&short(name)));
+            return Ok(());
+        }
         match self.rest().next() {
             None => Ok(()),
             Some(name) => {
@@ -229,6 +290,13 @@ impl<'a> Fields<'a> {
             }
         }
     }
+}
+
+/// A path without numbers: `messages[].name`.
+fn unnumbered(path: &str) -> String {
+    let mut parts = path.split('[');
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |path, part| path + "[" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// An error about a value: what was expected there, and what was found.
@@ -289,7 +357,8 @@ mod tests {
         let body = json!({
             "n": 9, "t": "warm", "f": 1.5, "messages": [], "stream": 1, "o": 3, "mode": "x", "whole": 2.0, "extra": 1
         });
-        let mut fields = Fields::of(&body, "").unwrap();
+        let strict = Ignored::new(true);
+        let mut fields = Fields::of(&body, "", &strict).unwrap();
         let says = |result: Result<String, ApiError>| result.unwrap_err().message;
         assert_eq!(
             says(fields.count("n", 1..=8).map(|_| String::new())),
@@ -322,16 +391,56 @@ mod tests {
             fields.end().unwrap_err().message,
             "extra: this server does not know this parameter; remove it"
         );
-        let error = Fields::of(&json!([]), "").err().unwrap();
+        let error = Fields::of(&json!([]), "", &strict).err().unwrap();
         assert_eq!(error.message, "the body: expected an object, found an array");
     }
 
     #[test]
     fn null_counts_as_absent() {
         let body = json!({ "n": null });
-        let mut fields = Fields::of(&body, "choices[0]").unwrap();
+        let strict = Ignored::new(true);
+        let mut fields = Fields::of(&body, "choices[0]", &strict).unwrap();
         assert_eq!(fields.count("n", 1..=8), Ok(None));
         assert_eq!(fields.required("n", "a number").unwrap_err().param.as_deref(), Some("choices[0].n"));
         assert_eq!(fields.end(), Ok(()));
+    }
+
+    #[test]
+    fn unknown_fields_are_listed_by_their_place() {
+        let body = json!({ "a": 1, "b\u{7}": 2, "known": 3 });
+        let ignored = Ignored::default();
+        let mut fields = Fields::of(&body, "messages[12].content[3]", &ignored).unwrap();
+        fields.ignore(&["known"]);
+        assert_eq!(fields.end(), Ok(()));
+        let expected = Ignored::default();
+        expected.fields("messages[].content[]", ["a", "b\\u{7}"]);
+        assert_eq!(ignored, expected);
+    }
+
+    #[test]
+    fn limits_and_seeds_have_the_values_of_other_servers() {
+        let read = |value: Value| {
+            let (body, ignored) = (json!({ "x": value }), Ignored::default());
+            let mut fields = Fields::of(&body, "", &ignored).unwrap();
+            (fields.limit("x", 1), fields.seed("x").map_err(|error| error.message))
+        };
+        assert_eq!(read(json!(-1)), (Ok(Some(None)), Ok(None)));
+        assert_eq!(read(json!(-1.0)).0, Ok(Some(None)));
+        assert_eq!(read(json!(3.0)), (Ok(Some(Some(3))), Ok(Some(3))));
+        assert_eq!(read(json!(null)), (Ok(None), Ok(None)));
+        assert!(read(json!(0)).0.is_err() && read(json!(-2)).0.is_err());
+        for (seed, bits) in
+            [(json!(u64::MAX), u64::MAX), (json!(1u64 << 63), 1 << 63), (json!(i64::MIN), 1 << 63)]
+        {
+            assert_eq!(read(seed).1, Ok(Some(bits)));
+        }
+        for wrong in [json!(1.5), json!(1e300), json!("7")] {
+            assert!(
+                read(wrong)
+                    .1
+                    .unwrap_err()
+                    .starts_with("x: expected an integer from -2^63 to 2^64 - 1, found")
+            );
+        }
     }
 }

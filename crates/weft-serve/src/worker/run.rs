@@ -136,7 +136,7 @@ fn send(job: &Job, error: ApiError) {
 /// The error of a request that the engine does not take.
 fn refusal(error: &Error) -> ApiError {
     match error {
-        Error::Context { more, context, .. } => ApiError::context(*more, 0, *context),
+        Error::Context { more, context, .. } => ApiError::context(*more, *context),
         Error::Batch(_) => ApiError::new(Kind::Invalid, error.to_string()),
         _ => ApiError::new(Kind::Internal, error.to_string()),
     }

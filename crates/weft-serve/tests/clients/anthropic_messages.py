@@ -128,9 +128,11 @@ def errors():
     refused(anthropic.NotFoundError, lambda: client.messages.create(model="x", messages=HELLO, max_tokens=1))
     refused(anthropic.AuthenticationError, lambda: client.with_options(api_key="wrong").messages.create(
         model=MODEL, messages=HELLO, max_tokens=1))
-    refused(anthropic.BadRequestError, lambda: create([{"role": "user", "content": "a b c d " * 20_000}]))
-    error = refused(anthropic.BadRequestError, lambda: create(temprature=1))
-    assert error.request_id and "temprature" in str(error), error
+    error = refused(anthropic.BadRequestError, lambda: create([{"role": "user", "content": "a b c d " * 20_000}]))
+    assert "prompt is too long: " in str(error), error
+    error = refused(anthropic.BadRequestError, lambda: create(grammar="x"))
+    assert error.request_id and "grammar" in str(error), error
+    create(temprature=1)
 
 
 @case

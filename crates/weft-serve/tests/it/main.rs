@@ -1,8 +1,10 @@
 //! The server from outside: real sockets, small models.
 
 mod chat;
+mod clients;
 mod fuzz;
 mod harmony;
+mod liberal;
 mod lifecycle;
 mod messages;
 mod prompts;

@@ -78,7 +78,7 @@ fn a_stream_adds_up_to_the_message_that_is_not_streamed() {
 fn errors_have_the_envelope_of_the_api() {
     let server = Running::of(MODEL);
     let mut body = question();
-    body["novelty"] = 1.into();
+    body["grammar"] = "root".into();
     let answer = server.post("/v1/messages", &body);
     let error = answer.json();
     assert_eq!((answer.status, &error["type"]), (400, &json!("error")));

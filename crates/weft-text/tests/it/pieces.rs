@@ -43,6 +43,8 @@ fn encodes_as_llama_cpp() {
             let plain = ids(&case["plain"]);
             assert_eq!(tokenizer.encode(text, PLAIN), plain, "{length}: {text:?}");
             assert_eq!(tokenizer.encode(text, PARSE), ids(&case["special"]), "{length}, special: {text:?}");
+            let fewest = tokenizer.fewest_tokens(text);
+            assert!(fewest <= plain.len() && fewest <= ids(&case["special"]).len(), "{length}: {text:?}");
             // Only SentencePiece's own space does not survive.
             if !spec.strip_after_special {
                 assert_eq!(tokenizer.decode(&plain, false), text.replace('▁', " "), "{length}");

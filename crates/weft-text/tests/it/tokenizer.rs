@@ -6,6 +6,8 @@ use weft_text::{
     TokenizerSpec,
 };
 
+use crate::support::bytes_and;
+
 const PLAIN: EncodeOptions = EncodeOptions { parse_special: false, add_special: false };
 const PARSE: EncodeOptions = EncodeOptions { parse_special: true, add_special: false };
 const FULL: EncodeOptions = EncodeOptions { parse_special: true, add_special: true };
@@ -310,4 +312,55 @@ proptest! {
             let _ = tokenizer.decode(&ids, options.parse_special);
         }
     }
+}
+
+#[test]
+fn the_fewest_tokens_are_found_without_tokenising() {
+    // Its longest token is `a<long>`.
+    let tokenizer = bytes_and(&[("a<long>", USER_DEFINED), ("<s>", CONTROL)], None, None, None);
+    for (text, fewest, tokens) in
+        [("", 0, 0), ("a<long>a<long>", 2, 2), ("<s>", 1, 1), ("abcdefgh", 2, 8), (&"€".repeat(7), 3, 21)]
+    {
+        assert_eq!((tokenizer.fewest_tokens(text), tokenizer.encode(text, FULL).len()), (fewest, tokens));
+    }
+    // A vocabulary without tokens for some bytes drops them.
+    let drops = Tokenizer::new(&abc()).unwrap();
+    assert_eq!((drops.fewest_tokens("xyz"), drops.encode("xyz", PLAIN).len()), (0, 0));
+}
+
+proptest! {
+    #[test]
+    fn no_text_has_fewer_than_the_fewest_tokens(text in "(a|<s>|<long>|[ \n\t]{0,9}|▁|\\PC){0,60}", of_pieces: bool) {
+        let special = [("<long>", USER_DEFINED), ("<s>", CONTROL)];
+        let tokenizer = if of_pieces { words() } else { bytes_and(&special, None, None, None) };
+        let fewest = tokenizer.fewest_tokens(&text);
+        for options in [PLAIN, PARSE, FULL] {
+            prop_assert!(fewest <= tokenizer.encode(&text, options).len());
+        }
+    }
+}
+
+/// A vocabulary of SentencePiece, in which white space after a control token is dropped.
+fn words() -> Tokenizer {
+    let tokens = [
+        ("<unk>", UNKNOWN),
+        ("<s>", CONTROL),
+        ("</s>", CONTROL),
+        ("<long>", USER_DEFINED),
+        ("▁", NORMAL),
+        ("a", NORMAL),
+        ("▁a", NORMAL),
+        ("▁a▁", NORMAL),
+        ("▁▁", NORMAL),
+        ("▁▁▁▁", NORMAL),
+    ];
+    let spec = TokenizerSpec {
+        model: "llama",
+        tokens: tokens.iter().map(|(token, _)| token.as_bytes()).collect(),
+        token_types: Some(tokens.iter().map(|&(_, kind)| kind).collect()),
+        scores: Some((0..tokens.len()).map(|at| at as f32).collect()),
+        strip_after_special: true,
+        ..TokenizerSpec::default()
+    };
+    Tokenizer::new(&spec).unwrap()
 }

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 use weft_engine::Message;
 
+use crate::api::unread;
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::json::{Fields, expected_at};
 
 /// The most tool calls of a message.
@@ -15,8 +17,8 @@ const PARTS: usize = 4096;
 ///
 /// # Errors
 /// If it is not one, or has something other than text.
-pub(super) fn read(value: &Value, path: &str) -> Result<Message, ApiError> {
-    let mut fields = Fields::of(value, path)?;
+pub(super) fn read(value: &Value, path: &str, ignored: &Ignored) -> Result<Message, ApiError> {
+    let mut fields = Fields::of(value, path, ignored)?;
     let roles = ["system", "developer", "user", "assistant", "tool", "function"];
     let Some(role) = fields.choice("role", &roles)? else {
         let path = fields.at("role");
@@ -25,7 +27,11 @@ pub(super) fn read(value: &Value, path: &str) -> Result<Message, ApiError> {
     };
     let content = match fields.value("content") {
         None => Value::Null,
-        Some(content) => text_of(content, &fields.at("content"))?.into(),
+        Some(content) => {
+            // What the user or the program says now must not get lost; what tools and models said stays in the history.
+            let history = matches!(role, "assistant" | "tool" | "function");
+            text_of(content, &fields.at("content"), history, ignored)?.into()
+        }
     };
     let mut extra = Map::new();
     if let Some(name) = fields.text("name")? {
@@ -42,7 +48,7 @@ pub(super) fn read(value: &Value, path: &str) -> Result<Message, ApiError> {
         let calls: Vec<Value> = calls
             .iter()
             .enumerate()
-            .map(|(i, call)| tool_call(call, &format!("{path}.tool_calls[{i}]")))
+            .map(|(i, call)| tool_call(call, &format!("{path}.tool_calls[{i}]"), ignored))
             .collect::<Result<_, _>>()?;
         if content.is_null() && calls.is_empty() && reasoning.is_none() {
             let path = fields.at("content");
@@ -55,7 +61,11 @@ pub(super) fn read(value: &Value, path: &str) -> Result<Message, ApiError> {
         fields.refuse("function_call", &[], "use `tool_calls`")?;
         // A reply that comes back may have these.
         fields.ignore(&["refusal", "annotations"]);
-    } else if content.is_null() {
+    } else if role == "user" {
+        // Ollama's clients put them here.
+        fields.refuse("images", &[Value::Array(Vec::new())], "this model reads text only")?;
+    }
+    if role != "assistant" && content.is_null() {
         let path = fields.at("content");
         return Err(ApiError::invalid(path.clone(), format!("{path} is missing: expected a string")));
     }
@@ -67,8 +77,8 @@ pub(super) fn read(value: &Value, path: &str) -> Result<Message, ApiError> {
     Ok(Message { extra, ..Message::new(role, content) })
 }
 
-/// The text of a content: a string, or parts of type text.
-pub(crate) fn text_of(content: &Value, path: &str) -> Result<String, ApiError> {
+/// The text of a content: a string, or parts. Parts that are not text are refused, unless they belong to the `history`.
+fn text_of(content: &Value, path: &str, history: bool, ignored: &Ignored) -> Result<String, ApiError> {
     let parts = match content {
         Value::String(text) => return Ok(text.clone()),
         Value::Array(parts) if parts.len() <= PARTS => parts,
@@ -80,8 +90,17 @@ pub(crate) fn text_of(content: &Value, path: &str) -> Result<String, ApiError> {
     let mut text = String::new();
     for (i, part) in parts.iter().enumerate() {
         let path = format!("{path}[{i}]");
-        let mut fields = Fields::of(part, path.as_str())?;
+        let mut fields = Fields::of(part, path.as_str(), ignored)?;
         let kind = fields.required_text("type")?;
+        if kind == "refusal" && history {
+            text += fields.required_text("refusal")?;
+            fields.end()?;
+            continue;
+        }
+        if !matches!(kind, "text" | "input_text" | "output_text") && history {
+            unread::replace(&mut text, part, kind, &path, ignored);
+            continue;
+        }
         if !matches!(kind, "text" | "input_text" | "output_text") {
             let place = fields.at("type");
             let message = format!("{place}: this model reads text only, so expected `text`, found {kind:?}");
@@ -95,13 +114,13 @@ pub(crate) fn text_of(content: &Value, path: &str) -> Result<String, ApiError> {
 }
 
 /// A tool call of an earlier reply.
-fn tool_call(value: &Value, path: &str) -> Result<Value, ApiError> {
-    let mut fields = Fields::of(value, path)?;
+fn tool_call(value: &Value, path: &str, ignored: &Ignored) -> Result<Value, ApiError> {
+    let mut fields = Fields::of(value, path, ignored)?;
     let id = fields.text("id")?.unwrap_or_default().to_string();
     fields.choice("type", &["function"])?;
     fields.ignore(&["index"]);
     let function = fields.required("function", "an object")?;
-    let mut function = Fields::of(function, fields.at("function"))?;
+    let mut function = Fields::of(function, fields.at("function"), ignored)?;
     let name = function.required_text("name")?.to_string();
     let arguments = match function.value("arguments") {
         None => "{}".to_string(),

@@ -1,15 +1,17 @@
 //! The request of a chat completion.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use weft_engine::GenerateOptions;
 
 use super::message;
 use super::tools;
 use crate::api::dialogue::{Dialogue, OutputFormat};
+use crate::api::foreign;
 use crate::api::sampling::{self, Parameters};
 use crate::api::streaming::{self, Streaming};
 use crate::api::thinking;
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::json::Fields;
 
 /// The most messages of a conversation.
@@ -32,6 +34,8 @@ pub(crate) struct ChatRequest {
     pub(crate) streaming: Streaming,
     /// Whether a stream says how much of the prompt has been computed.
     pub(crate) progress: bool,
+    /// Whether the answer has the reasoning.
+    pub(crate) reasoning_shown: bool,
 }
 
 impl ChatRequest {
@@ -43,8 +47,9 @@ impl ChatRequest {
         body: &Value,
         defaults: &GenerateOptions,
         vocab: usize,
+        ignored: &Ignored,
     ) -> Result<ChatRequest, ApiError> {
-        let mut fields = Fields::of(body, "")?;
+        let mut fields = Fields::of(body, "", ignored)?;
         fields.text("model")?;
         let mut dialogue = Dialogue { parallel: true, ..Dialogue::default() };
         let messages = fields.required("messages", "an array of messages")?;
@@ -56,13 +61,12 @@ impl ChatRequest {
             return Err(ApiError::invalid("messages", message));
         }
         for (i, value) in messages.iter().enumerate() {
-            dialogue.messages.push(message::read(value, &format!("messages[{i}]"))?);
+            dialogue.messages.push(message::read(value, &format!("messages[{i}]"), ignored)?);
         }
         tools::read(&mut fields, &mut dialogue)?;
         let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
-        let most = fields.count("max_completion_tokens", 1..=usize::MAX)?;
-        let most = most.or(fields.count("max_tokens", 1..=usize::MAX)?);
-        parameters.options.max_tokens = most.or(parameters.options.max_tokens);
+        let most = sampling::most_tokens(&mut fields, &["max_completion_tokens", "max_tokens"], 1)?;
+        parameters.options.max_tokens = most.unwrap_or(parameters.options.max_tokens);
         let logprobs = fields.flag("logprobs")?.unwrap_or(false);
         let top = fields.count("top_logprobs", 0..=20)?;
         if top.is_some_and(|top| top > 0) && !logprobs {
@@ -70,7 +74,9 @@ impl ChatRequest {
         }
         parameters.options.logprobs = logprobs.then_some(top.unwrap_or(0));
         dialogue.format = output_format(&mut fields)?;
-        dialogue.variables = variables(&mut fields)?;
+        fields.refuse("chat_template", &["".into()], "templates come with the model only")?;
+        thinking::read(&mut fields, &mut dialogue.variables)?;
+        let reasoning_shown = thinking::read_foreign(&mut fields, &mut dialogue.variables)?;
         let n = fields.count("n", 1..=MOST_REPLIES)?.unwrap_or(1);
         let streaming = Streaming::read(&mut fields)?;
         streaming::read_cache(&mut fields, &mut parameters.options)?;
@@ -80,12 +86,15 @@ impl ChatRequest {
         fields.refuse("audio", &[], "replies are text")?;
         fields.refuse("prediction", &[], "the server has no predicted outputs")?;
         fields.refuse("web_search_options", &[], "the server does not search the web")?;
-        fields.refuse("timings_per_token", &[false.into()], "`timings` come with the last chunk")?;
+        if ignored.is_strict() {
+            fields.refuse("timings_per_token", &[false.into()], "`timings` come with the last chunk")?;
+        }
         fields.refuse("functions", &[Value::Array(Vec::new())], "use `tools`")?;
         fields.refuse("function_call", &["none".into(), "auto".into()], "use `tool_choice`")?;
         fields.ignore(IGNORED);
+        foreign::read(&mut fields)?;
         fields.end()?;
-        Ok(ChatRequest { dialogue, parameters, n, logprobs, streaming, progress })
+        Ok(ChatRequest { dialogue, parameters, n, logprobs, streaming, progress, reasoning_shown })
     }
 }
 
@@ -121,7 +130,7 @@ fn output_format(fields: &mut Fields<'_>) -> Result<Option<OutputFormat>, ApiErr
         }),
         _ => {
             let value = format.required("json_schema", "an object")?;
-            let mut schema = Fields::of(value, "response_format.json_schema")?;
+            let mut schema = Fields::of(value, "response_format.json_schema", fields.ignored())?;
             schema.text("name")?;
             schema.text("description")?;
             schema.flag("strict")?;
@@ -141,22 +150,4 @@ fn json_schema(fields: &Fields<'_>, value: &Value) -> Result<Value, ApiError> {
         return Err(fields.expected("schema", "a JSON schema", value));
     }
     Ok(value.clone())
-}
-
-/// The variables of the chat template that a request may set. Others could change what the template does with the
-/// messages.
-fn variables(fields: &mut Fields<'_>) -> Result<Map<String, Value>, ApiError> {
-    let mut variables = Map::new();
-    if let Some(mut given) = fields.object("chat_template_kwargs")? {
-        for name in ["enable_thinking", "clear_thinking", "thinking"] {
-            if let Some(flag) = given.flag(name)? {
-                variables.insert(name.into(), flag.into());
-            }
-        }
-        thinking::set_effort(&mut variables, given.choice(thinking::EFFORT, thinking::EFFORTS)?);
-        given.end()?;
-    }
-    fields.refuse("chat_template", &[], "templates come with the model only")?;
-    thinking::set_effort(&mut variables, fields.choice(thinking::EFFORT, thinking::EFFORTS)?);
-    Ok(variables)
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::api::dialogue::{Dialogue, ToolChoice};
 use crate::api::tools::{self, TOOLS};
-use crate::error::ApiError;
+use crate::error::{ApiError, beginning};
 use crate::json::{Fields, expected_at};
 
 /// Reads `tools`, `tool_choice` and `parallel_tool_calls`.
@@ -14,8 +14,12 @@ use crate::json::{Fields, expected_at};
 pub(super) fn read(fields: &mut Fields<'_>, dialogue: &mut Dialogue) -> Result<(), ApiError> {
     for (i, value) in fields.array("tools", TOOLS)?.unwrap_or_default().iter().enumerate() {
         let path = format!("tools[{i}]");
-        let mut outer = Fields::of(value, path.as_str())?;
+        let mut outer = Fields::of(value, path.as_str(), fields.ignored())?;
         let kind = outer.required_text("type")?;
+        if kind != "function" && !fields.ignored().is_strict() {
+            fields.ignored().add(format!("{path} ({})", beginning(kind)));
+            continue;
+        }
         if kind != "function" {
             let place = outer.at("type");
             let message =
@@ -23,7 +27,7 @@ pub(super) fn read(fields: &mut Fields<'_>, dialogue: &mut Dialogue) -> Result<(
             return Err(ApiError::unsupported(place, message));
         }
         let function = outer.required("function", "an object")?;
-        let mut function = Fields::of(function, outer.at("function"))?;
+        let mut function = Fields::of(function, outer.at("function"), fields.ignored())?;
         let tool = tools::function(&mut function)?;
         function.end()?;
         outer.end()?;
@@ -33,10 +37,10 @@ pub(super) fn read(fields: &mut Fields<'_>, dialogue: &mut Dialogue) -> Result<(
         dialogue.choice = match choice {
             Value::String(text) => named_mode(text, choice)?,
             Value::Object(_) => {
-                let mut outer = Fields::of(choice, "tool_choice")?;
+                let mut outer = Fields::of(choice, "tool_choice", fields.ignored())?;
                 outer.choice("type", &["function"])?;
                 let function = outer.required("function", "an object")?;
-                let mut function = Fields::of(function, "tool_choice.function")?;
+                let mut function = Fields::of(function, "tool_choice.function", fields.ignored())?;
                 let name = function.required_text("name")?.to_string();
                 function.end()?;
                 outer.end()?;
@@ -56,7 +60,8 @@ fn named_mode(text: &str, value: &Value) -> Result<ToolChoice, ApiError> {
     match text {
         "none" => Ok(ToolChoice::None),
         "auto" => Ok(ToolChoice::Auto),
-        "required" => Ok(ToolChoice::Required),
+        // Mistral's name is the second.
+        "required" | "any" => Ok(ToolChoice::Required),
         _ => Err(expected_at("tool_choice", CHOICES, value)),
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use weft_engine::Token;
 use weft_text::reply::ReplyPiece;
 
-use super::lists::{Usage, token_lists};
+use super::lists::{Offset, Usage, token_lists};
 use crate::api::wire;
 use crate::error::ApiError;
 use crate::http::new_id;
@@ -29,8 +29,8 @@ pub(super) struct TextEvents {
 struct Choice {
     /// What the first chunk repeats of the prompt.
     echo: String,
-    /// The number of characters so far.
-    offset: usize,
+    /// Where the next token begins.
+    offset: Offset,
     /// Tokens whose log probabilities were not sent.
     tokens: Vec<Token>,
 }
@@ -43,7 +43,8 @@ impl TextEvents {
         logprobs: bool,
         include_usage: bool,
     ) -> TextEvents {
-        let choice = |echo: String| Choice { offset: echo.chars().count(), echo, tokens: Vec::new() };
+        let choice =
+            |echo: String| Choice { offset: Offset::after(echo.chars().count()), echo, tokens: Vec::new() };
         TextEvents {
             model,
             id: new_id("cmpl-"),
@@ -96,7 +97,7 @@ impl Events for TextEvents {
             Update::PromptToken(token) => {
                 let choice = &mut self.choices[index];
                 if choice.tokens.is_empty() {
-                    choice.offset = 0;
+                    choice.offset = Offset::default();
                 }
                 choice.tokens.push(token);
             }

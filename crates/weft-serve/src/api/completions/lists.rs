@@ -23,19 +23,54 @@ impl Usage {
     }
 }
 
-/// Log probabilities of tokens, as lists. `offset` counts the characters of the text so far; control tokens are no text.
+/// Where in the text of a reply its next token begins, in characters. A token that begins within a character begins at
+/// that character.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Offset {
+    characters: usize,
+    /// The bytes of a character that is not complete.
+    partial: Vec<u8>,
+}
+
+impl Offset {
+    /// After this many characters.
+    pub(super) fn after(characters: usize) -> Offset {
+        Offset { characters, partial: Vec::new() }
+    }
+
+    /// Goes on by the bytes of a token. Returns where it began.
+    fn push(&mut self, bytes: &[u8]) -> usize {
+        let begin = self.characters;
+        self.partial.extend_from_slice(bytes);
+        // As text is decoded: what can be no character becomes one replacement character.
+        loop {
+            let (valid, wrong) = match std::str::from_utf8(&self.partial) {
+                Ok(text) => (text.len(), None),
+                Err(error) => (error.valid_up_to(), error.error_len()),
+            };
+            self.characters += String::from_utf8_lossy(&self.partial[..valid]).chars().count();
+            let Some(wrong) = wrong else {
+                self.partial.drain(..valid);
+                return begin;
+            };
+            self.characters += 1;
+            self.partial.drain(..valid + wrong);
+        }
+    }
+}
+
+/// Log probabilities of tokens, as lists. `offset` is where the first begins; control tokens are no text.
 pub(super) fn token_lists<'a>(
     tokenizer: &Tokenizer,
     tokens: impl IntoIterator<Item = &'a Token>,
-    offset: &mut usize,
+    offset: &mut Offset,
 ) -> Value {
     let text = |id: u32| String::from_utf8_lossy(tokenizer.token_bytes(id)).into_owned();
     let (mut texts, mut logprobs, mut tops, mut offsets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for token in tokens {
-        let own = text(token.id);
-        offsets.push(*offset);
-        *offset += if tokenizer.is_control(token.id) { 0 } else { own.chars().count() };
-        texts.push(own);
+        let shown = if tokenizer.is_control(token.id) { &[][..] } else { tokenizer.token_bytes(token.id) };
+        offsets.push(offset.push(shown));
+        texts.push(text(token.id));
         // The first token of a prompt follows nothing, so it has no probability.
         logprobs.push(token.logprob.map(|logprob| wire::finite(Some(logprob))));
         let entries =
@@ -43,4 +78,29 @@ pub(super) fn token_lists<'a>(
         tops.push(if token.logprob.is_some() { Value::Object(entries.collect()) } else { Value::Null });
     }
     json!({ "tokens": texts, "token_logprobs": logprobs, "top_logprobs": tops, "text_offset": offsets })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_places_in_the_text() {
+        let bytes = "a€b𝄞".as_bytes();
+        let wrong: &[&[u8]] = &[b"a", b"\xe2", b"b", b"\xff\xfe", b"c"];
+        let whole: Vec<&[u8]> = bytes.chunks(1).collect();
+        for (tokens, expected) in [
+            (whole.as_slice(), vec![0, 1, 1, 1, 2, 3, 3, 3, 3]),
+            (&[&bytes[..2], &bytes[2..3], &bytes[3..]], vec![0, 1, 1]),
+            // A character that never became complete is one replacement character.
+            (wrong, vec![0, 1, 1, 3, 5]),
+            (&[b"", b"x", b""], vec![0, 0, 1]),
+        ] {
+            let mut offset = Offset::default();
+            let offsets: Vec<usize> = tokens.iter().map(|token| offset.push(token)).collect();
+            assert_eq!(offsets, expected);
+            let text = String::from_utf8_lossy(&tokens.concat()).into_owned();
+            assert_eq!(offset.characters, text.chars().count(), "{text}");
+        }
+    }
 }

@@ -3,9 +3,11 @@
 use serde_json::Value;
 use weft_engine::GenerateOptions;
 
+use crate::api::foreign;
 use crate::api::sampling::{self, Parameters, token_ids};
 use crate::api::streaming::{self, Streaming};
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::json::{Fields, expected_at};
 
 /// The most prompts of a request.
@@ -50,15 +52,20 @@ impl CompletionRequest {
         body: &Value,
         defaults: &GenerateOptions,
         vocab: usize,
+        ignored: &Ignored,
     ) -> Result<CompletionRequest, ApiError> {
-        let mut fields = Fields::of(body, "")?;
+        let mut fields = Fields::of(body, "", ignored)?;
         fields.text("model")?;
         let prompts = prompts(fields.required("prompt", EXPECTED)?, vocab)?;
         let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
-        let most = fields.count("max_tokens", 0..=usize::MAX)?;
-        parameters.options.max_tokens =
-            Some(most.or(parameters.options.max_tokens).unwrap_or(DEFAULT_TOKENS));
-        let likeliest = fields.count("logprobs", 0..=20)?;
+        let most = sampling::most_tokens(&mut fields, &["max_tokens"], 0)?;
+        let default = parameters.options.max_tokens.unwrap_or(DEFAULT_TOKENS);
+        parameters.options.max_tokens = most.unwrap_or(Some(default));
+        let likeliest = match fields.value("logprobs") {
+            // As the chat API says it.
+            Some(Value::Bool(false)) => None,
+            _ => fields.count("logprobs", 0..=20)?,
+        };
         parameters.options.logprobs = likeliest;
         let echo = fields.flag("echo")?.unwrap_or(false);
         // With `echo` the lists begin with the prompt's tokens.
@@ -73,6 +80,7 @@ impl CompletionRequest {
         streaming::read_cache(&mut fields, &mut parameters.options)?;
         fields.refuse("suffix", &["".into()], "the server does not fill in the middle")?;
         fields.ignore(&["user", "metadata", "store", "service_tier"]);
+        foreign::read(&mut fields)?;
         fields.end()?;
         Ok(CompletionRequest { prompts, parameters, n, echo, logprobs: likeliest.is_some(), streaming })
     }

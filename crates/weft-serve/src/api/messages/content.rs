@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 use weft_engine::Message;
 
 use crate::api::dialogue::Dialogue;
-use crate::api::ignored::Ignored;
-use crate::api::opaque;
+use crate::api::{opaque, unread};
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::json::{Fields, expected_at};
 
 /// The most messages of a request.
@@ -26,10 +26,10 @@ const FAILED: &str = "Error: ";
 pub(super) fn read(
     fields: &mut Fields<'_>,
     dialogue: &mut Dialogue,
-    ignored: &mut Ignored,
+    ignored: &Ignored,
 ) -> Result<(), ApiError> {
     if let Some(system) = fields.value("system") {
-        let text = text(system, "system", ignored, |text| !text.starts_with(BILLING))?;
+        let text = text(system, "system", ignored, Unread::Refuse, |text| !text.starts_with(BILLING))?;
         if !text.is_empty() {
             dialogue.messages.push(Message::new("system", text));
         }
@@ -44,7 +44,7 @@ pub(super) fn read(
     }
     for (i, value) in messages.iter().enumerate() {
         let path = format!("messages[{i}]");
-        let mut fields = Fields::of(value, path.as_str())?;
+        let mut fields = Fields::of(value, path.as_str(), ignored)?;
         let Some(role) = fields.choice("role", &["user", "assistant", "system"])? else {
             let path = fields.at("role");
             let message = format!("{path} is missing: expected `user` or `assistant`");
@@ -54,9 +54,13 @@ pub(super) fn read(
         let place = fields.at("content");
         match role {
             "assistant" => assistant(content, &place, dialogue, ignored)?,
-            "user" => user(content, &place, dialogue, ignored)?,
+            "user" => {
+                user(content, &place, dialogue, ignored)?;
+                // Ollama's clients put them here.
+                fields.refuse("images", &[Value::Array(Vec::new())], "this model reads text only")?;
+            }
             _ => {
-                let text = text(content, &place, ignored, |_| true)?;
+                let text = text(content, &place, ignored, Unread::Refuse, |_| true)?;
                 dialogue.messages.push(Message::new("system", text));
             }
         }
@@ -90,11 +94,21 @@ enum Blocks<'a> {
     List(&'a [Value]),
 }
 
-/// The text of a content whose blocks are all text, each on lines of its own. Blocks that `keep` refuses are left out.
+/// What is done with blocks that are not text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unread {
+    /// They are errors.
+    Refuse,
+    /// A line stands in their place.
+    Replace,
+}
+
+/// The text of a content, each block on lines of its own. Text that `keep` refuses is left out.
 fn text(
     content: &Value,
     path: &str,
-    ignored: &mut Ignored,
+    ignored: &Ignored,
+    unread: Unread,
     keep: impl Fn(&str) -> bool,
 ) -> Result<String, ApiError> {
     let list = match blocks(content, path)? {
@@ -103,7 +117,8 @@ fn text(
     };
     let mut text = String::new();
     for (i, block) in list.iter().enumerate() {
-        let mut fields = Fields::of(block, format!("{path}[{i}]"))?;
+        let place = format!("{path}[{i}]");
+        let mut fields = Fields::of(block, place.as_str(), ignored)?;
         match fields.required_text("type")? {
             "text" => {
                 let more = fields.required_text("text")?;
@@ -113,7 +128,11 @@ fn text(
                 fields.ignore(&["cache_control", "citations"]);
                 ignored.fields("content[]", fields.rest());
             }
-            other => return Err(not_text(&fields, other)),
+            other if unread == Unread::Replace => unread::replace(&mut text, block, other, &place, ignored),
+            other => match unread::text_within(block) {
+                Some(more) => join(&mut text, &more),
+                None => return Err(not_text(&fields, other)),
+            },
         }
     }
     Ok(text)
@@ -135,7 +154,7 @@ fn not_text(fields: &Fields<'_>, found: &str) -> ApiError {
 }
 
 /// A user's message: text, and the results of tools, which templates expect in messages of their own.
-fn user(content: &Value, path: &str, dialogue: &mut Dialogue, ignored: &mut Ignored) -> Result<(), ApiError> {
+fn user(content: &Value, path: &str, dialogue: &mut Dialogue, ignored: &Ignored) -> Result<(), ApiError> {
     let list = match blocks(content, path)? {
         Blocks::Text(text) => {
             dialogue.messages.push(Message::new("user", text));
@@ -146,7 +165,7 @@ fn user(content: &Value, path: &str, dialogue: &mut Dialogue, ignored: &mut Igno
     let mut said: Option<String> = None;
     for (i, block) in list.iter().enumerate() {
         let place = format!("{path}[{i}]");
-        let mut fields = Fields::of(block, place.as_str())?;
+        let mut fields = Fields::of(block, place.as_str(), ignored)?;
         match fields.required_text("type")? {
             "text" => {
                 join(said.get_or_insert_default(), fields.required_text("text")?);
@@ -158,14 +177,20 @@ fn user(content: &Value, path: &str, dialogue: &mut Dialogue, ignored: &mut Igno
                 let failed = fields.flag("is_error")?.unwrap_or(false);
                 let result = match fields.value("content") {
                     None => String::new(),
-                    Some(content) => text(content, &fields.at("content"), ignored, |_| true)?,
+                    Some(content) => {
+                        text(content, &fields.at("content"), ignored, Unread::Replace, |_| true)?
+                    }
                 };
                 let result = if failed { format!("{FAILED}{result}") } else { result };
                 let extra = Map::from_iter([("tool_call_id".to_string(), id.into())]);
                 dialogue.messages.push(Message { extra, ..Message::new("tool", result) });
                 fields.ignore(&["cache_control"]);
             }
-            other => return Err(not_text(&fields, other)),
+            other => {
+                let within = unread::text_within(block).ok_or_else(|| not_text(&fields, other))?;
+                join(said.get_or_insert_default(), &within);
+                continue;
+            }
         }
         ignored.fields("content[]", fields.rest());
     }
@@ -178,7 +203,7 @@ fn assistant(
     content: &Value,
     path: &str,
     dialogue: &mut Dialogue,
-    ignored: &mut Ignored,
+    ignored: &Ignored,
 ) -> Result<(), ApiError> {
     let list = match blocks(content, path)? {
         Blocks::Text(text) => {
@@ -190,7 +215,7 @@ fn assistant(
     let (mut thinking, mut said, mut calls) = (String::new(), String::new(), Vec::new());
     for (i, block) in list.iter().enumerate() {
         let place = format!("{path}[{i}]");
-        let mut fields = Fields::of(block, place.as_str())?;
+        let mut fields = Fields::of(block, place.as_str(), ignored)?;
         match fields.required_text("type")? {
             "text" => {
                 said += fields.required_text("text")?;
@@ -213,8 +238,7 @@ fn assistant(
                 calls.push(json!({ "id": id, "type": "function", "function": function }));
                 fields.ignore(&["caller"]);
             }
-            kind @ ("image" | "document") => return Err(not_text(&fields, kind)),
-            // What Anthropic's servers did or hid.
+            // Images, and what Anthropic's servers did or hid.
             other => {
                 ignored.add(format!("{place} ({})", other.chars().take(60).collect::<String>()));
                 continue;

@@ -6,10 +6,11 @@ use weft_engine::GenerateOptions;
 use super::content;
 use super::tools;
 use crate::api::dialogue::{Dialogue, OutputFormat};
-use crate::api::ignored::Ignored;
+use crate::api::foreign;
 use crate::api::sampling::{self, Parameters};
 use crate::api::thinking;
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::json::Fields;
 
 /// A request of a message, or of the number of its tokens.
@@ -23,8 +24,6 @@ pub(crate) struct MessageRequest {
     pub(super) thinking_shown: bool,
     /// Whether the reply is streamed.
     pub(super) stream: bool,
-    /// What has no effect.
-    pub(super) ignored: Ignored,
 }
 
 /// Fields that ask for nothing that this server could do or leave.
@@ -58,27 +57,27 @@ impl MessageRequest {
         defaults: &GenerateOptions,
         vocab: usize,
         count: bool,
+        ignored: &Ignored,
     ) -> Result<MessageRequest, ApiError> {
-        let mut fields = Fields::of(body, "")?;
-        let mut ignored = Ignored::default();
+        let mut fields = Fields::of(body, "", ignored)?;
         let mut dialogue = Dialogue::default();
         fields.text("model")?;
-        let most = fields.count("max_tokens", 1..=usize::MAX)?;
+        let most = sampling::most_tokens(&mut fields, &["max_tokens"], 1)?;
         if most.is_none() && !count {
             let message = "max_tokens is missing: expected an integer of at least 1";
             return Err(ApiError::invalid("max_tokens", message));
         }
-        content::read(&mut fields, &mut dialogue, &mut ignored)?;
-        tools::read(&mut fields, &mut dialogue, &mut ignored)?;
+        content::read(&mut fields, &mut dialogue, ignored)?;
+        tools::read(&mut fields, &mut dialogue, ignored)?;
         let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
-        parameters.options.max_tokens = most.or(parameters.options.max_tokens);
+        parameters.options.max_tokens = most.unwrap_or(parameters.options.max_tokens);
         if let Some(stop) = fields.value("stop_sequences") {
             if !stop.is_array() {
                 return Err(fields.expected("stop_sequences", "an array of strings", stop));
             }
             parameters.options.stop = sampling::stops("stop_sequences", stop)?;
         }
-        let thinking_shown = thinking(&mut fields, &mut dialogue, &mut ignored)?;
+        let mut thinking_shown = thinking(&mut fields, &mut dialogue, ignored)?;
         if let Some(mut output) = fields.object("output_config")? {
             let effort = output.choice("effort", &thinking::EFFORTS[1..])?;
             thinking::set_effort(&mut dialogue.variables, effort);
@@ -105,17 +104,20 @@ impl MessageRequest {
         )?;
         fields.refuse("thread", &[], "this server stores no messages; send the whole conversation")?;
         fields.ignore(IGNORED);
+        thinking_shown &= thinking::read_foreign(&mut fields, &mut dialogue.variables)?;
+        foreign::read(&mut fields)?;
         fields.end()?;
-        Ok(MessageRequest { dialogue, parameters, thinking_shown, stream, ignored })
+        Ok(MessageRequest { dialogue, parameters, thinking_shown, stream })
     }
 }
 
 /// Reads `thinking`. Returns whether the client wants to see it.
-fn thinking(
-    fields: &mut Fields<'_>,
-    dialogue: &mut Dialogue,
-    ignored: &mut Ignored,
-) -> Result<bool, ApiError> {
+fn thinking(fields: &mut Fields<'_>, dialogue: &mut Dialogue, ignored: &Ignored) -> Result<bool, ApiError> {
+    // Some hosts have a flag of this name.
+    if let Some(Value::Bool(on)) = fields.value("thinking").filter(|_| !ignored.is_strict()) {
+        thinking::set(&mut dialogue.variables, *on);
+        return Ok(true);
+    }
     let Some(mut thinking) = fields.object("thinking")? else { return Ok(true) };
     let kinds = ["enabled", "adaptive", "between_tools", "disabled"];
     let Some(kind) = thinking.choice("type", &kinds)? else {

@@ -13,6 +13,7 @@ use crate::api::scripted::{
 };
 use crate::error::{ApiError, Kind};
 use crate::http::sse::{Events as _, Frames};
+use crate::ignored::Ignored;
 use crate::json::object_prefix;
 use crate::reply::Update;
 
@@ -27,8 +28,8 @@ fn machine(thinking_shown: bool) -> MessageEvents {
     MessageEvents::new(outline)
 }
 
-fn read(body: &Value) -> Result<MessageRequest, ApiError> {
-    MessageRequest::read(body, &GenerateOptions::default(), 1000, false)
+fn read(body: &Value, ignored: &Ignored) -> Result<MessageRequest, ApiError> {
+    MessageRequest::read(body, &GenerateOptions::default(), 1000, false, ignored)
 }
 
 fn check(thinking_shown: bool, updates: &[Update], expected: ExpectFile) {
@@ -169,7 +170,8 @@ fn assert_whole(events: &[(String, Value)], thinking_shown: bool, updates: &[Upd
 
 #[test]
 fn blocks_become_messages() {
-    let request = read(&json!({
+    let ignored = Ignored::default();
+    let body = json!({
         "max_tokens": 5,
         "system": [
             { "type": "text", "text": "x-anthropic-billing-header: cc_version=2.1; cch=0ab1;" },
@@ -194,8 +196,8 @@ fn blocks_become_messages() {
             { "role": "system", "content": "Be kind." },
             { "role": "user", "content": "Thanks" },
         ],
-    }))
-    .unwrap();
+    });
+    let request = read(&body, &ignored).unwrap();
     let messages: Vec<Value> = request
         .dialogue
         .messages
@@ -225,14 +227,15 @@ fn blocks_become_messages() {
         { "role": "user", "content": "Thanks" },
     ]);
     assert_eq!(Value::Array(messages), expected);
-    let marked = request.ignored.mark(Default::default());
+    let marked = ignored.mark(Default::default());
     let expected = "messages[1].content[1] (redacted_thinking), content[].novelty";
     assert_eq!(marked.headers()["x-weft-ignored"], expected);
 }
 
 #[test]
 fn the_parameters_of_an_agent_are_read() {
-    let request = read(&json!({
+    let ignored = Ignored::default();
+    let body = json!({
         "model": "m",
         "max_tokens": 32000,
         "messages": [{ "role": "user", "content": "x" }],
@@ -251,9 +254,8 @@ fn the_parameters_of_an_agent_are_read() {
             { "type": "web_search_20250305", "name": "web_search" },
         ],
         "tool_choice": { "type": "tool", "name": "mcp__a.b-c", "disable_parallel_tool_use": true },
-    }))
-    .unwrap();
-    let MessageRequest { dialogue, parameters, thinking_shown, stream, ignored } = request;
+    });
+    let MessageRequest { dialogue, parameters, thinking_shown, stream } = read(&body, &ignored).unwrap();
     assert!(stream && thinking_shown && !dialogue.parallel);
     assert_eq!(parameters.options.max_tokens, Some(32000));
     assert_eq!(parameters.options.stop, ["END"]);
@@ -272,12 +274,16 @@ fn what_is_not_supported_is_refused_by_name() {
     let with = |name: &str, value: Value| {
         let mut body = json!({ "max_tokens": 1, "messages": [{ "role": "user", "content": "x" }] });
         body[name] = value;
-        read(&body).map(|_| "accepted".to_string()).unwrap_or_else(|error| error.message)
+        read(&body, &Ignored::new(true)).map(|_| "accepted".to_string()).unwrap_or_else(|error| error.message)
     };
     let said = |content: Value| json!([{ "role": "user", "content": content }]);
     for (name, value, expected) in [
         ("max_tokens", Value::Null, "max_tokens is missing: expected an integer of at least 1"),
-        ("max_tokens", json!(0), "max_tokens: expected an integer of at least 1, found 0"),
+        (
+            "max_tokens",
+            json!(0),
+            "max_tokens: expected an integer of at least 1, or -1 for no limit, found 0",
+        ),
         ("messages", json!([]), "messages: expected 1 to 16384 messages, found 0"),
         ("messages", json!("x"), "messages: expected an array of messages, found \"x\""),
         ("messages", json!([{ "role": "tool", "content": "x" }]), "messages[0].role: expected one of `user`"),
@@ -294,8 +300,8 @@ fn what_is_not_supported_is_refused_by_name() {
         ),
         (
             "messages",
-            said(json!([{ "type": "tool_result", "tool_use_id": "a", "content": [{ "type": "document" }] }])),
-            "messages[0].content[0].content[0].type: this model reads text only",
+            said(json!([{ "type": "document", "source": { "type": "base64", "data": "" } }])),
+            "messages[0].content[0].type: this model reads text only",
         ),
         ("system", json!([{ "type": "image" }]), "system[0].type: this model reads text only"),
         ("system", Value::Null, "accepted"),
@@ -315,5 +321,30 @@ fn what_is_not_supported_is_refused_by_name() {
         assert!(found.starts_with(expected), "{name}: {found}");
     }
     let count = json!({ "messages": [{ "role": "user", "content": "x" }] });
-    assert!(MessageRequest::read(&count, &GenerateOptions::default(), 1000, true).is_ok());
+    assert!(
+        MessageRequest::read(&count, &GenerateOptions::default(), 1000, true, &Ignored::new(true)).is_ok()
+    );
+}
+
+#[test]
+fn results_and_documents_keep_their_text() {
+    let text = json!({ "type": "text", "text": "Two pictures." });
+    let document = json!({ "type": "document", "title": "T", "source": { "type": "text", "media_type": "text/plain", "data": "D" } });
+    let image =
+        json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "" } });
+    let ignored = Ignored::default();
+    let body = json!({ "max_tokens": 1, "messages": [
+        { "role": "user", "content": [document, { "type": "text", "text": "Look." }] },
+        { "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "f", "input": {} }, image] },
+        { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "a", "content": [text, image, document] }] },
+    ] });
+    let request = read(&body, &ignored).unwrap();
+    let texts: Vec<&str> =
+        request.dialogue.messages.iter().map(|message| message.content.as_str().unwrap()).collect();
+    let expected =
+        ["T\nD\nLook.", "", "Two pictures.\n[An image was left out: this model reads text only.]\nT\nD\n"];
+    assert_eq!(texts, expected);
+    let marked = ignored.mark(Default::default());
+    let expected = "messages[1].content[1] (image), messages[2].content[0].content[1] (image)";
+    assert_eq!(marked.headers()["x-weft-ignored"], expected);
 }

@@ -3,9 +3,9 @@
 use weft_text::reply::Tool;
 
 use crate::api::dialogue::{Dialogue, ToolChoice};
-use crate::api::ignored::Ignored;
 use crate::api::tools::{self, TOOLS};
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::json::Fields;
 
 /// Reads `tools` and `tool_choice`. Tools that only Anthropic's servers have are left out.
@@ -15,11 +15,11 @@ use crate::json::Fields;
 pub(super) fn read(
     fields: &mut Fields<'_>,
     dialogue: &mut Dialogue,
-    ignored: &mut Ignored,
+    ignored: &Ignored,
 ) -> Result<(), ApiError> {
     for (i, value) in fields.array("tools", TOOLS)?.unwrap_or_default().iter().enumerate() {
         let path = format!("tools[{i}]");
-        let mut tool = Fields::of(value, path.as_str())?;
+        let mut tool = Fields::of(value, path.as_str(), ignored)?;
         if let Some(kind) = tool.text("type")?.filter(|kind| *kind != "custom") {
             ignored.add(format!("{path} ({})", kind.chars().take(60).collect::<String>()));
             continue;

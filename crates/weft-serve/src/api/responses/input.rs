@@ -6,9 +6,9 @@ use weft_engine::Message;
 use super::custom::FIELD;
 use super::tools::{Callables, model_name};
 use crate::api::dialogue::Dialogue;
-use crate::api::ignored::Ignored;
-use crate::api::opaque;
+use crate::api::{opaque, unread};
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::json::{Fields, expected_at};
 
 /// The most items of a request.
@@ -26,7 +26,7 @@ pub(super) fn read(
     value: &Value,
     dialogue: &mut Dialogue,
     callables: &mut Callables,
-    ignored: &mut Ignored,
+    ignored: &Ignored,
 ) -> Result<(), ApiError> {
     match value {
         Value::String(text) => dialogue.messages.push(Message::new("user", text.as_str())),
@@ -52,7 +52,7 @@ pub(super) fn read(
 struct Reader<'a> {
     dialogue: &'a mut Dialogue,
     callables: &'a mut Callables,
-    ignored: &'a mut Ignored,
+    ignored: &'a Ignored,
     turn: Turn,
 }
 
@@ -66,7 +66,7 @@ struct Turn {
 
 impl Reader<'_> {
     fn item(&mut self, value: &Value, path: &str) -> Result<(), ApiError> {
-        let mut fields = Fields::of(value, path)?;
+        let mut fields = Fields::of(value, path, self.ignored)?;
         let kind = fields.text("type")?;
         fields.ignore(RECORDS);
         match kind {
@@ -104,7 +104,7 @@ impl Reader<'_> {
             return Err(ApiError::invalid(path, message));
         };
         let content = fields.required("content", "a string or an array of parts")?;
-        let text = self.text(content, &fields.at("content"))?;
+        let text = self.text(content, &fields.at("content"), role == "assistant")?;
         if role != "assistant" {
             self.end_turn();
             self.dialogue.messages.push(Message::new(role, text));
@@ -123,7 +123,7 @@ impl Reader<'_> {
         for name in ["content", "summary"] {
             let parts = fields.array(name, PARTS)?.unwrap_or_default();
             if text.is_empty() && !parts.is_empty() {
-                text = self.text(&Value::Array(parts.to_vec()), &fields.at(name))?;
+                text = self.text(&Value::Array(parts.to_vec()), &fields.at(name), true)?;
             }
         }
         let encrypted = fields.text("encrypted_content")?;
@@ -162,15 +162,16 @@ impl Reader<'_> {
         fields.ignore(&["caller", "name", "namespace"]);
         let id = fields.required_text("call_id")?;
         let output = fields.required("output", "a string or an array of parts")?;
-        let text = self.text(output, &fields.at("output"))?;
+        let text = self.text(output, &fields.at("output"), true)?;
         self.end_turn();
         let extra = Map::from_iter([("tool_call_id".to_string(), id.into())]);
         self.dialogue.messages.push(Message { extra, ..Message::new("tool", text) });
         Ok(())
     }
 
-    /// The text of a string or of parts.
-    fn text(&mut self, content: &Value, path: &str) -> Result<String, ApiError> {
+    /// The text of a string or of parts. Parts that are not text are refused, unless they belong to the `history`: what
+    /// tools and models said.
+    fn text(&mut self, content: &Value, path: &str, history: bool) -> Result<String, ApiError> {
         let parts = match content {
             Value::String(text) => return Ok(text.clone()),
             Value::Array(parts) if parts.len() <= PARTS => parts,
@@ -182,12 +183,17 @@ impl Reader<'_> {
         };
         let mut text = String::new();
         for (i, part) in parts.iter().enumerate() {
-            let mut fields = Fields::of(part, format!("{path}[{i}]"))?;
+            let place = format!("{path}[{i}]");
+            let mut fields = Fields::of(part, place.as_str(), self.ignored)?;
             match fields.required_text("type")? {
                 "input_text" | "output_text" | "text" | "reasoning_text" | "summary_text" => {
                     text += fields.required_text("text")?;
                 }
                 "refusal" => text += fields.required_text("refusal")?,
+                other if history => {
+                    unread::replace(&mut text, part, other, &place, self.ignored);
+                    continue;
+                }
                 other => {
                     let place = fields.at("type");
                     let message = format!(

@@ -7,10 +7,11 @@ use super::input;
 use super::item::ReasoningForm;
 use super::tools::Callables;
 use crate::api::dialogue::{Dialogue, OutputFormat};
-use crate::api::ignored::Ignored;
+use crate::api::foreign;
 use crate::api::sampling::{self, Parameters};
 use crate::api::thinking;
-use crate::error::ApiError;
+use crate::error::{ApiError, beginning};
+use crate::ignored::Ignored;
 use crate::json::Fields;
 
 /// A request of a response.
@@ -30,8 +31,6 @@ pub(crate) struct ResponseRequest {
     pub(super) stream: bool,
     /// What of the request the response repeats.
     pub(super) echo: Map<String, Value>,
-    /// What has no effect.
-    pub(super) ignored: Ignored,
 }
 
 /// Fields that ask for nothing that this server could do or leave.
@@ -68,26 +67,26 @@ impl ResponseRequest {
         body: &Value,
         defaults: &GenerateOptions,
         vocab: usize,
+        ignored: &Ignored,
     ) -> Result<ResponseRequest, ApiError> {
-        let mut fields = Fields::of(body, "")?;
-        let mut ignored = Ignored::default();
+        let mut fields = Fields::of(body, "", ignored)?;
         let mut callables = Callables::default();
         let mut dialogue = Dialogue { parallel: true, ..Dialogue::default() };
         fields.text("model")?;
         refuse(&mut fields)?;
         let instructions = fields.text("instructions")?;
         dialogue.messages.extend(instructions.map(|text| Message::new("system", text)));
-        callables.read(&mut fields, &mut dialogue, &mut ignored)?;
+        callables.read(&mut fields, &mut dialogue, ignored)?;
         let value = fields.required("input", "a string or an array of items")?;
-        input::read(value, &mut dialogue, &mut callables, &mut ignored)?;
-        callables.choose(&mut fields, &mut dialogue, &mut ignored)?;
+        input::read(value, &mut dialogue, &mut callables, ignored)?;
+        callables.choose(&mut fields, &mut dialogue, ignored)?;
         dialogue.parallel = fields.flag("parallel_tool_calls")?.unwrap_or(true);
         let (format, text) = text_format(&mut fields)?;
         dialogue.format = format;
 
         let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
-        let most = fields.count("max_output_tokens", 1..=usize::MAX)?;
-        parameters.options.max_tokens = most.or(parameters.options.max_tokens);
+        let most = sampling::most_tokens(&mut fields, &["max_output_tokens"], 1)?;
+        parameters.options.max_tokens = most.unwrap_or(parameters.options.max_tokens);
         let include = include(&mut fields)?;
         let top = fields.count("top_logprobs", 0..=20)?;
         let logprobs = include.contains(&LOGPROBS) || top.is_some_and(|top| top > 0);
@@ -107,8 +106,7 @@ impl ResponseRequest {
         let reasoning = ReasoningForm { summary: summary.is_some(), encrypted: include.contains(&ENCRYPTED) };
         let stream = fields.flag("stream")?.unwrap_or(false);
         fields.flag("store")?;
-        fields
-            .choice("service_tier", &["auto", "default", "flex", "priority", "scale", "fast", "ultrafast"])?;
+        fields.ignore(&["service_tier"]);
         if fields.value("context_management").is_some() {
             ignored.add("context_management");
         }
@@ -145,8 +143,13 @@ impl ResponseRequest {
         if let Value::Object(rest) = rest {
             echo.extend(rest);
         }
+        // The form of this API always has the reasoning.
+        if !thinking::read_foreign(&mut fields, &mut dialogue.variables)? {
+            ignored.add("include_reasoning");
+        }
+        foreign::read(&mut fields)?;
         fields.end()?;
-        Ok(ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, echo, ignored })
+        Ok(ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, echo })
     }
 }
 
@@ -158,7 +161,12 @@ fn refuse(fields: &mut Fields<'_>) -> Result<(), ApiError> {
     fields.refuse("background", &[false.into()], "a reply is answered or streamed as it is made")?;
     fields.refuse("prompt", &[], "this server stores no prompts; send the text in `input`")?;
     fields.refuse("moderation", &[], "this server does not moderate")?;
+    // A conversation that fits is the same with it; one that does not is refused for its length.
     let truncation = "nothing is truncated in silence; leave out old items when the context is full";
+    if !fields.ignored().is_strict() && fields.value("truncation").is_some_and(|mode| mode == "auto") {
+        fields.leave_out("truncation");
+        return Ok(());
+    }
     fields.refuse("truncation", &["disabled".into()], truncation)
 }
 
@@ -166,8 +174,8 @@ fn refuse(fields: &mut Fields<'_>) -> Result<(), ApiError> {
 fn text_format(fields: &mut Fields<'_>) -> Result<(Option<OutputFormat>, Value), ApiError> {
     let plain = json!({ "format": { "type": "text" } });
     let Some(value) = fields.value("text").cloned() else { return Ok((None, plain)) };
-    let mut text = Fields::of(&value, "text")?;
-    text.choice("verbosity", &["low", "medium", "high"])?;
+    let mut text = Fields::of(&value, "text", fields.ignored())?;
+    text.ignore(&["verbosity"]);
     let mut wanted = None;
     if let Some(mut format) = text.object("format")? {
         let kinds = ["text", "json_object", "json_schema"];
@@ -208,7 +216,13 @@ fn include(fields: &mut Fields<'_>) -> Result<Vec<&'static str>, ApiError> {
             let message = format!("{path}: expected one of {}, found {value}", list.join(", "));
             ApiError::invalid(path, message.chars().take(600).collect::<String>())
         };
-        include.push(*known.ok_or_else(wrong)?);
+        match (known, value.as_str()) {
+            (Some(known), _) => include.push(*known),
+            (None, Some(other)) if !fields.ignored().is_strict() => {
+                fields.ignored().add(format!("include[{i}] ({})", beginning(other)));
+            }
+            _ => return Err(wrong()),
+        }
     }
     Ok(include)
 }

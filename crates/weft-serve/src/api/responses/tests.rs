@@ -14,13 +14,14 @@ use crate::api::scripted::{
 };
 use crate::error::{ApiError, Kind};
 use crate::http::sse::{Events as _, Frames};
+use crate::ignored::Ignored;
 use crate::reply::Update;
 
 const SHOWN: ReasoningForm = ReasoningForm { summary: false, encrypted: false };
 const SUMMARY: ReasoningForm = ReasoningForm { summary: true, encrypted: true };
 
 fn machine(reasoning: ReasoningForm) -> ResponseEvents {
-    let request = read(&json!({ "input": "hi", "tools": tools() })).unwrap();
+    let request = read(&json!({ "input": "hi", "tools": tools() }), &Ignored::default()).unwrap();
     let outline = Outline {
         id: "1".into(),
         created: 1_700_000_000,
@@ -41,8 +42,8 @@ fn tools() -> Value {
     ])
 }
 
-fn read(body: &Value) -> Result<ResponseRequest, ApiError> {
-    ResponseRequest::read(body, &GenerateOptions::default(), 1000)
+fn read(body: &Value, ignored: &Ignored) -> Result<ResponseRequest, ApiError> {
+    ResponseRequest::read(body, &GenerateOptions::default(), 1000, ignored)
 }
 
 fn check(reasoning: ReasoningForm, updates: &[Update], expected: ExpectFile) {
@@ -228,7 +229,8 @@ fn follow(item: &mut Value, name: &str, event: &Value) {
 
 #[test]
 fn items_become_messages() {
-    let request = read(&json!({
+    let ignored = Ignored::default();
+    let body = json!({
         "instructions": "Be brief.",
         "input": [
             { "role": "developer", "content": "Use tools." },
@@ -246,8 +248,8 @@ fn items_become_messages() {
             { "role": "user", "content": "Thanks" },
         ],
         "tools": tools(),
-    }))
-    .unwrap();
+    });
+    let request = read(&body, &ignored).unwrap();
     let messages: Vec<Value> = request
         .dialogue
         .messages
@@ -279,7 +281,7 @@ fn items_become_messages() {
         { "role": "user", "content": "Thanks" },
     ]);
     assert_eq!(Value::Array(messages), expected);
-    let marked = request.ignored.mark(Default::default());
+    let marked = ignored.mark(Default::default());
     assert_eq!(
         marked.headers()["x-weft-ignored"],
         "input[9] (web_search_call), input[].novelty, input[11].encrypted_content"
@@ -288,7 +290,8 @@ fn items_become_messages() {
 
 #[test]
 fn tools_that_only_vendors_have_are_left_out() {
-    let request = read(&json!({
+    let ignored = Ignored::default();
+    let body = json!({
         "input": [{ "type": "additional_tools", "role": "developer", "tools": [
             { "type": "namespace", "name": "functions", "tools": [{ "type": "custom", "name": "exec", "description": "Runs.",
                 "format": { "type": "grammar", "syntax": "lark", "definition": "start: /x/" } }] },
@@ -300,8 +303,8 @@ fn tools_that_only_vendors_have_are_left_out() {
             { "type": "local_shell" },
         ],
         "tool_choice": { "type": "allowed_tools", "mode": "required", "tools": [{ "type": "custom", "name": "exec" }, { "type": "image_generation" }] },
-    }))
-    .unwrap();
+    });
+    let request = read(&body, &ignored).unwrap();
     let names: Vec<&str> = request.dialogue.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["exec"]);
     let description = request.dialogue.tools[0].description.as_deref();
@@ -311,7 +314,7 @@ fn tools_that_only_vendors_have_are_left_out() {
     assert_eq!(request.callables.get("exec").namespace, None);
     assert_eq!(request.echo["tools"].as_array().unwrap().len(), 2);
     assert_eq!(request.echo["tools"][0]["strict"], false);
-    let marked = request.ignored.mark(Default::default());
+    let marked = ignored.mark(Default::default());
     let expected = "tools[0] (web_search), tools[].novelty, tools[2] (local_shell), tool_choice.tools[1] (image_generation)";
     assert_eq!(marked.headers()["x-weft-ignored"], expected);
 }
@@ -321,7 +324,7 @@ fn what_is_not_supported_is_refused_by_name() {
     let with = |name: &str, value: Value| {
         let mut body = json!({ "input": "x" });
         body[name] = value;
-        read(&body).map(|_| "accepted".to_string()).unwrap_or_else(|error| error.message)
+        read(&body, &Ignored::new(true)).map(|_| "accepted".to_string()).unwrap_or_else(|error| error.message)
     };
     for (name, value, expected) in [
         (
@@ -336,7 +339,11 @@ fn what_is_not_supported_is_refused_by_name() {
         ("truncation", json!("disabled"), "accepted"),
         ("store", json!(true), "accepted"),
         ("prompt", json!({ "id": "p" }), "prompt is not supported"),
-        ("max_output_tokens", json!(0), "max_output_tokens: expected an integer of at least 1, found 0"),
+        (
+            "max_output_tokens",
+            json!(0),
+            "max_output_tokens: expected an integer of at least 1, or -1 for no limit, found 0",
+        ),
         ("temperature", json!("hot"), "temperature: expected a number from 0 to 2, found \"hot\""),
         ("include", json!(["everything"]), "include[0]: expected one of `message.output_text.logprobs`"),
         ("reasoning", json!({ "effort": "huge" }), "reasoning.effort: expected one of"),
@@ -374,7 +381,24 @@ fn what_is_not_supported_is_refused_by_name() {
         assert!(said.starts_with(expected), "{name}: {said}");
     }
     assert_eq!(
-        read(&json!({})).unwrap_err().message,
+        read(&json!({}), &Ignored::default()).unwrap_err().message,
         "input is missing: expected a string or an array of items"
     );
+}
+
+#[test]
+fn outputs_of_tools_keep_their_text() {
+    let ignored = Ignored::default();
+    let image = json!({ "type": "input_image", "image_url": "data:image/png;base64,AA==" });
+    let body = json!({ "truncation": "auto", "include": ["novelty"], "service_tier": "new", "input": [
+        { "role": "user", "content": "x" },
+        { "type": "function_call", "call_id": "c", "name": "view_image", "arguments": "{}" },
+        { "type": "function_call_output", "call_id": "c", "output": [image, { "type": "input_text", "text": "a cat" }] },
+    ] });
+    let request = read(&body, &ignored).unwrap();
+    let last = request.dialogue.messages.last().unwrap();
+    assert_eq!(last.content, "[An image was left out: this model reads text only.]\na cat");
+    let marked = ignored.mark(Default::default());
+    let expected = "truncation, input[2].output[0] (input_image), include[0] (novelty)";
+    assert_eq!(marked.headers()["x-weft-ignored"], expected);
 }

@@ -8,9 +8,9 @@ use weft_text::reply::Tool;
 
 use super::custom::FIELD;
 use crate::api::dialogue::{Dialogue, ToolChoice};
-use crate::api::ignored::Ignored;
 use crate::api::tools::{self, TOOLS};
 use crate::error::{ApiError, beginning};
+use crate::ignored::Ignored;
 use crate::json::{Fields, expected_at};
 
 /// The namespace of tools that have none.
@@ -51,7 +51,7 @@ impl Callables {
         &mut self,
         fields: &mut Fields<'_>,
         dialogue: &mut Dialogue,
-        ignored: &mut Ignored,
+        ignored: &Ignored,
     ) -> Result<(), ApiError> {
         let path = fields.at("tools");
         for (i, value) in fields.array("tools", TOOLS)?.unwrap_or_default().iter().enumerate() {
@@ -71,9 +71,9 @@ impl Callables {
         path: &str,
         namespace: Option<&str>,
         dialogue: &mut Dialogue,
-        ignored: &mut Ignored,
+        ignored: &Ignored,
     ) -> Result<(), ApiError> {
-        let mut fields = Fields::of(value, path)?;
+        let mut fields = Fields::of(value, path, ignored)?;
         let kind = fields.required_text("type")?;
         let tool = match kind {
             "function" => {
@@ -121,7 +121,7 @@ impl Callables {
         &self,
         fields: &mut Fields<'_>,
         dialogue: &mut Dialogue,
-        ignored: &mut Ignored,
+        ignored: &Ignored,
     ) -> Result<(), ApiError> {
         let expected = "`none`, `auto`, `required`, a tool or a list of allowed tools";
         dialogue.choice = match fields.value("tool_choice") {
@@ -129,7 +129,7 @@ impl Callables {
             Some(Value::String(mode)) => mode_of(mode)
                 .ok_or_else(|| expected_at("tool_choice", expected, &Value::String(mode.clone())))?,
             Some(value @ Value::Object(_)) => {
-                let mut choice = Fields::of(value, "tool_choice")?;
+                let mut choice = Fields::of(value, "tool_choice", ignored)?;
                 let chosen = match choice.required_text("type")? {
                     "allowed_tools" => self.allow(&mut choice, dialogue, ignored)?,
                     kind => match self.named(kind, &mut choice)? {
@@ -155,13 +155,13 @@ impl Callables {
         &self,
         choice: &mut Fields<'_>,
         dialogue: &mut Dialogue,
-        ignored: &mut Ignored,
+        ignored: &Ignored,
     ) -> Result<ToolChoice, ApiError> {
         let mode = choice.choice("mode", &["auto", "required", "none"])?;
         let mut allowed = Vec::new();
         for (i, value) in choice.array("tools", TOOLS)?.unwrap_or_default().iter().enumerate() {
             let path = format!("tool_choice.tools[{i}]");
-            let mut fields = Fields::of(value, path.as_str())?;
+            let mut fields = Fields::of(value, path.as_str(), ignored)?;
             let kind = fields.required_text("type")?;
             match self.named(kind, &mut fields)? {
                 Some(name) => allowed.push(name),

@@ -1,0 +1,41 @@
+//! The requests that clients send, with all their fields: `tests/clients/requests` has one on each page. Each says whether it
+//! was recorded or is modelled on what the client documents. Every one is answered, as the client asks.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::support::{Running, options};
+
+#[test]
+fn requests_of_clients_are_answered() {
+    let mut options = options("glm-tiny-q4_0.gguf");
+    options.engine = options.engine.context(8192);
+    // They ask for thousands of tokens.
+    options.limits.max_tokens = Some(4);
+    let server = Running::start(options).ready();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients/requests");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 20, "only {} requests", files.len());
+    for file in &files {
+        let request: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let name = file.file_stem().unwrap().display();
+        assert!(request["client"].is_string() && request["origin"].is_string(), "{name}");
+        let headers = request["headers"].as_object().unwrap();
+        let headers: Vec<(&str, &str)> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap())).collect();
+        let (path, body) = (request["path"].as_str().unwrap(), &request["body"]);
+        let answer = server.request("POST", path, &headers, &body.to_string());
+        assert_eq!(answer.status, 200, "{name}: {answer:?}");
+        let streamed = answer.header("content-type").unwrap().starts_with("text/event-stream");
+        assert_eq!(streamed, body["stream"] == true, "{name}");
+        if streamed {
+            assert!(!answer.body.contains("\"error\":{"), "{name}: {}", answer.body);
+            assert!(answer.events().len() > 1, "{name}: {}", answer.body);
+        } else {
+            assert!(answer.json()["usage"].is_object(), "{name}: {}", answer.body);
+        }
+    }
+}
