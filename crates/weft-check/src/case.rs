@@ -1,5 +1,6 @@
 //! A kernel with its arguments, run on a device and by the interpreter.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_device::{
@@ -132,6 +133,36 @@ impl Case {
         let found = self.args.iter().zip(&regions).map(read).collect();
         checkpoints(device).rewind(mark);
         Ok(found)
+    }
+
+    /// Its step with some of its tokens alone. What has no values of each token stays as it is.
+    #[must_use]
+    pub fn of_tokens(&self, tokens: Range<usize>) -> Case {
+        let mut case = Case { tokens: tokens.len(), ..self.clone() };
+        for arg in &mut case.args {
+            if let (Some(values), Some(bytes)) = (arg.per_token, arg.of_tokens(&arg.bytes, tokens.clone())) {
+                (arg.values, arg.bytes) = (values * tokens.len(), bytes);
+            }
+        }
+        case
+    }
+
+    /// Checks it, and that its first, middle and last token have the same bits alone, in a program for one
+    /// token.
+    pub fn check_with_tokens_alone(&self, device: &mut dyn Device) {
+        let all = self.check(device);
+        let mut tokens = vec![0, self.tokens / 2, self.tokens - 1];
+        tokens.dedup();
+        for token in tokens.into_iter().filter(|_| self.tokens > 1) {
+            let alone = self.of_tokens(token..token + 1).run(device, 1).unwrap();
+            for (p, arg) in self.args.iter().enumerate().filter(|(_, arg)| arg.access == Access::Write) {
+                let own = arg.of_tokens(&all[p], token..token + 1);
+                assert!(
+                    own.as_ref() == Some(&alone[p]),
+                    "token {token} has other bits alone in p{p}: {self:?}"
+                );
+            }
+        }
     }
 
     /// Runs it and compares the numbers with the interpreter's.

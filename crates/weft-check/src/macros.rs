@@ -62,6 +62,15 @@ macro_rules! device_tests {
                 across_columns,
                 views,
             }
+            shapes {
+                products,
+                products_with_experts,
+                routers,
+                rows,
+                attention,
+                candidates,
+                #[ignore = "slow"] many_of_each,
+            }
             top {
                 the_largest_of_long_rows,
                 every_block,

@@ -6,4 +6,5 @@ pub mod many;
 pub mod promises;
 pub mod random;
 pub mod rows;
+pub mod shapes;
 pub mod top;

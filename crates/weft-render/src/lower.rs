@@ -234,7 +234,7 @@ impl<'a> Job<'a> {
                 (pass, groups) = (Pass::Shared(shares), Groups::plain(shares.groups as usize));
             }
             if counters > COUNTERS {
-                return Err(fail(Why::Form(format!("has {counters} tiles and workgroups that are counted"))));
+                return Err(fail(Why::Counters { needed: counters, limit: COUNTERS }));
             }
             // The second shader only has the parts with chunks to join.
             if first {

@@ -40,6 +40,14 @@ pub enum Why {
         /// How many the GPU launches along an axis.
         limit: u32,
     },
+    /// Too many workgroups that count themselves.
+    #[error("it has {needed} tiles and workgroups that count themselves; there are {limit} counters")]
+    Counters {
+        /// How many it has at the largest sizes.
+        needed: u64,
+        /// How many counters there are.
+        limit: u64,
+    },
     /// CUDA with subgroups that are not warps.
     #[error("CUDA needs subgroups of 32 lanes or none; the limits say {found}")]
     Subgroup {

@@ -15,7 +15,7 @@ use crate::limits::{Language, Limits, Target};
 use crate::lower::{Job, Step};
 use crate::refused::{Refused, Why};
 use crate::schedule::Schedule;
-use crate::schedule::heuristic::smaller;
+use crate::schedule::heuristic::{gathered_by_one, smaller};
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::waves::choose;
 use crate::shader::{Shader, Slots};
@@ -90,7 +90,8 @@ pub(crate) fn shader(dialect: &dyn Dialect, module: &Module, grid: Grid, scratch
     }
 }
 
-/// The schedule, made smaller until it fits a workgroup's memory.
+/// The schedule, made smaller until it fits a workgroup's memory and its products that are spread have
+/// counters enough.
 pub(crate) fn fitting(
     kernel: &Kernel,
     mut schedule: Schedule,
@@ -102,6 +103,10 @@ pub(crate) fn fitting(
         let smaller = match (&why, part) {
             (Why::Shared { .. }, Some(i)) => {
                 smaller(&kernel.parts[i], &schedule.parts[i]).map(|split| (i, split))
+            }
+            (Why::Counters { .. }, _) => {
+                let parts = kernel.parts.iter().zip(&schedule.parts).enumerate();
+                parts.rev().find_map(|(i, (part, split))| Some((i, gathered_by_one(part, split)?)))
             }
             _ => None,
         };

@@ -8,5 +8,6 @@ mod parts;
 mod products;
 mod prologue;
 mod rows;
+mod shapes;
 mod support;
 mod timings;

@@ -124,6 +124,13 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
     }
 }
 
+/// The same split of products of whole rows, with all columns in one workgroup, if they are spread. This
+/// changes no bit.
+pub(crate) fn gathered_by_one(part: &Part, split: &Split) -> Option<Split> {
+    let spread = split.spread && !part.products().is_empty();
+    spread.then(|| Split { width: number(part.cols), upcast: 1, spread: false, ..*split })
+}
+
 /// The largest power of two that is at most `n`; 1 for 0.
 pub(crate) fn below(n: usize) -> usize {
     1 << n.max(1).ilog2()

@@ -31,10 +31,12 @@ pub(crate) fn selection(part: &Part) -> Option<(ValueId, usize)> {
 /// The schedule of such a part.
 pub(crate) fn split(part: &Part) -> Option<Split> {
     selection(part)?;
+    // The last workgroup may have columns beyond the row: its last block is a whole one, too.
+    let whole = part.cols.next_multiple_of(BLOCK as usize);
     Some(Split {
         rows: 1,
         along_first: false,
-        width: WIDTH.min(u32::try_from(part.cols).unwrap_or(u32::MAX)),
+        width: WIDTH.min(u32::try_from(whole).unwrap_or(u32::MAX)),
         reduce: 1,
         upcast: 1,
         chunk: BLOCK,

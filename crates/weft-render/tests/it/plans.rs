@@ -61,6 +61,31 @@ fn kernels_of(graphs: &[Arc<Graph>]) {
     assert_eq!(refused, Vec::<String>::new());
 }
 
+/// The candidates for the next token, of vocabularies that no block divides, and of fewer tokens than are
+/// chosen.
+#[test]
+fn candidates_of_any_vocabulary() {
+    let cuda = [Limits::of_cuda((9, 0), 132), Limits::of_cuda((7, 5), 40), Limits::cuda()];
+    let cuda = cuda.map(|limits| Target { language: Language::Cuda, limits });
+    let targets: Vec<Target> = cuda.into_iter().chain(adapters()).collect();
+    let others = [1, 2, 63, 64, 65, 321, 2047, 32_001, 50_257, 151_936];
+    for vocab in (500..1030).chain(others) {
+        let graph = weft_models::candidates(vocab, 64).unwrap().graph;
+        for rows in [1, 64] {
+            let max = Sizes { tokens: rows, rows, slots: 64, pages: 2 };
+            let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
+            for (at, call) in plan.calls.iter().enumerate() {
+                let (kernel, slots) = (&plan.kernels[call.kernel], slots(&plan, at, false));
+                for target in &targets {
+                    if let Err(why) = render(kernel, &slots, &max, target) {
+                        panic!("{vocab} tokens, {rows} rows: {why}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Ten heads of a token share what is loaded of the cache where there are enough tokens, and as many as memory has room for.
 #[test]
 fn prompts_have_many_heads_together() {
