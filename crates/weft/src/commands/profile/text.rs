@@ -134,7 +134,7 @@ fn advice(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "advice")?;
     for lint in lints {
         let lost = if lint.lost > 0.0 { format!(" ({:.3} ms)", lint.lost * 1e3) } else { String::new() };
-        writeln!(out, "  {}{lost}: {}: {}", lint.name, lint.about, lint.text)?;
+        writeln!(out, "  {}{lost}: {}: {}", lint.name, lint.about(), lint.text)?;
     }
     Ok(())
 }
@@ -220,7 +220,7 @@ mod tests {
               layer 1    10.000
 
             advice
-              far-from-roof (5.920 ms): select_dot_256x256_q4_0&select_dot_256x256_q4_0: it reaches 25 % of the roofline (0.0 GB/s, 0.0 GMAC/s): improve the kernel rather than the plan; --with-source shows its source
+              far-from-roof (5.920 ms): select_dot_256x256_q4_0&select_dot_256x256_q4_0: it reaches 25 % of the roofline: improve the kernel rather than the plan; --with-source shows its source
               made-twice: other: the plans `one` and `other` are equal but were compiled twice, which makes loading slower: let the family build one graph and share it
         "#]].assert_eq(&String::from_utf8(text).unwrap());
     }
