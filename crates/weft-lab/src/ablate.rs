@@ -77,6 +77,8 @@ pub struct Ablation {
     pub host: Host,
     /// The rule that made the verdicts.
     pub rule: Rule,
+    /// The number of changes to try.
+    pub changes: usize,
     /// The changes, in the order they were tried.
     pub rows: Vec<Row>,
     /// The winners combined, if requested.
@@ -149,6 +151,9 @@ impl Outcome {
         if !decided.is_empty() {
             return decided.join(", ");
         }
+        if phases.iter().any(|one| one.gain.low.is_nan()) {
+            return "too few samples".into();
+        }
         let percent = 100.0 * MARGIN;
         match phases.iter().all(|one| one.gain.is_settled()) {
             true => format!("does less than {percent} %"),
@@ -184,7 +189,7 @@ impl Row {
 impl Ablation {
     /// Everything as JSON.
     pub fn json(&self) -> Value {
-        let Ablation { host, rule, combined, interrupted, .. } = self;
+        let Ablation { host, rule, changes, combined, interrupted, .. } = self;
         let rows = |rows: &[Row]| rows.iter().map(Row::json).collect::<Value>();
         let combined = combined.as_ref().map(|Combined { tried, kept, together }| {
             json!({
@@ -196,6 +201,7 @@ impl Ablation {
         json!({
             "machine": host.json(),
             "rule": { "margin": MARGIN, "looks": rule.looks(), "confidence": rule.confidence() },
+            "changes": changes,
             "rows": rows(&self.rows),
             "combined": combined,
             "interrupted": interrupted,
@@ -249,7 +255,8 @@ pub(crate) fn ablate_by(
     if !interrupted {
         tried?;
     }
-    Ok(Ablation { host: Host::this(), rule, rows, combined, interrupted })
+    let changes = changes.len();
+    Ok(Ablation { host: Host::this(), rule, changes, rows, combined, interrupted })
 }
 
 /// Measures changes once more, all together.

@@ -6,6 +6,7 @@
 
 mod diff;
 mod exchange;
+mod interrupted;
 mod record;
 mod shipped;
 mod tried;
@@ -22,9 +23,10 @@ use crate::host::Host;
 
 pub use diff::{Compared, Diff, diff};
 pub use exchange::Imported;
+pub use interrupted::interruption;
 pub use record::{Model, Record, Run, summary};
 pub use shipped::shipped;
-pub use tried::{Tried, tried};
+pub use tried::{Here, Tried, Where, tried};
 
 /// The application id in the header of the SQLite file: `weft` in ASCII.
 const APPLICATION: i64 = 0x7765_6674;

@@ -50,6 +50,7 @@ mod lock;
 mod meter;
 mod need;
 mod optimize;
+mod others;
 mod perplexity;
 mod profile;
 mod recorded;
@@ -76,7 +77,8 @@ pub use divergence::{Divergence, divergence};
 pub use error::Error;
 pub use host::Host;
 pub use journal::{
-    Compared, Diff, Imported, Journal, JournalError, Model, Record, Run, Tried, diff, shipped, summary, tried,
+    Compared, Diff, Here, Imported, Journal, JournalError, Model, Record, Run, Tried, Where, diff,
+    interruption, shipped, summary, tried,
 };
 pub use json::{commit, joined, this_weft};
 pub use lint::Lint;
@@ -84,6 +86,7 @@ pub use lock::{Asked, MeasuringLock};
 pub use meter::Meter;
 pub use need::{Need, PerToken};
 pub use optimize::{OnOptimizing, OptimizeEnd, OptimizeProgress, Optimized, optimize, optimize_context};
+pub use others::Others;
 pub use perplexity::{Perplexity, perplexity};
 pub use profile::{
     Clock, Profile, ProfileOptions, Row as ProfileRow, Slice, Timed, Timeline, Worker, profile,

@@ -8,6 +8,7 @@ mod bench;
 mod block;
 mod difference;
 mod html;
+mod interrupted;
 mod optimized;
 mod overlay;
 mod profile;
@@ -48,8 +49,10 @@ fn write_page(records: &[Record], out: &mut String) -> fmt::Result {
     )?;
     if records.len() > 1 {
         out.write_str("<nav aria-label=\"Runs\">\n")?;
-        for Record { id, command, .. } in records {
-            writeln!(out, "<a href=\"#run-{id}\">Run {id}: {}</a>", Escaped(command))?;
+        for record in records {
+            let Record { id, command, .. } = record;
+            let how = if record.interruption().is_some() { ", interrupted" } else { "" };
+            writeln!(out, "<a href=\"#run-{id}\">Run {id}: {}{how}</a>", Escaped(command))?;
         }
         out.write_str("</nav>\n")?;
     }
@@ -65,6 +68,7 @@ fn run(record: &Record, out: &mut String) -> fmt::Result {
     let Record { id, time, command, weft, machine, model, knobs, results } = record;
     writeln!(out, "<section class=\"run\" id=\"run-{id}\">")?;
     writeln!(out, "<h2>Run {id}: {}</h2>", Escaped(command))?;
+    interrupted::write(record, out)?;
     let said = summary(record);
     if !said.is_empty() {
         writeln!(out, "<p class=\"soft\">{}</p>", Escaped(&said))?;

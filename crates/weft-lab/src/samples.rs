@@ -44,6 +44,11 @@ impl Samples {
         low + (high - low) * at.fract()
     }
 
+    /// How much the samples scatter: their interquartile range as a fraction of the median.
+    pub fn scatter(&self) -> f64 {
+        (self.quantile(0.75) - self.quantile(0.25)) / self.median()
+    }
+
     /// The smallest sample.
     pub fn min(&self) -> f64 {
         self.0.iter().copied().fold(f64::NAN, f64::min)
@@ -90,6 +95,8 @@ mod tests {
         assert_eq!([0.0, 0.25, 0.5, 0.9, 1.0].map(|q| samples.quantile(q)), [0.0, 1.0, 2.0, 3.6, 4.0]);
         assert_eq!(samples.quantile(0.5), samples.median());
         assert!(Samples::new().quantile(0.5).is_nan());
+        assert_eq!(samples.scatter(), 1.0);
+        assert!(Samples::new().scatter().is_nan());
     }
 
     #[test]

@@ -19,6 +19,11 @@ const LOGITS: usize = 1 << 24;
 /// A callback that gets a row of logits from each runner, and the actual next token.
 type OnRows<'a> = &'a mut dyn FnMut(&[&[f32]], u32) -> Result<(), Error>;
 
+/// The number of scored predictions of a window of `context` tokens.
+pub(crate) fn scored(context: usize) -> usize {
+    context.saturating_sub(1).saturating_sub(context / 2)
+}
+
 /// A text, cut into windows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Windows {
@@ -80,7 +85,7 @@ impl Windows {
 
     /// The number of scored predictions of a window.
     pub fn scored(&self) -> usize {
-        self.context - 1 - self.first()
+        scored(self.context)
     }
 
     /// The tokens of each window.

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use serde_json::Value;
 use weft_engine::inspect::Hardware;
 use weft_gguf::Gguf;
-use weft_lab::{Journal, JournalError, Model, Record, RecordedProfile, Run, Tried, WantedProfile};
+use weft_lab::{Here, Journal, JournalError, Model, Record, RecordedProfile, Run, Tried, WantedProfile};
 
 use crate::args::Args;
 use crate::out::{self, note};
@@ -38,7 +38,7 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
         let path = path(args)?;
         let mut journal = Journal::create(&path)?;
         let id = journal.append(&run)?;
-        note!("recorded as run {id} in {}", path.display());
+        note!("recorded as run {id} in {}; `weft report {id}` makes a page of it", path.display());
         Ok(journal.run(id)?)
     };
     match append() {
@@ -51,10 +51,10 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
 }
 
 /// What earlier runs found about changes; nothing if the journal cannot be read, which is only reported.
-pub(crate) fn tried(args: Args<'_>, changes: &[String]) -> Vec<Tried> {
+pub(crate) fn tried(args: Args<'_>, changes: &[String], here: &Here) -> Vec<Tried> {
     let find = || -> anyhow::Result<Vec<Tried>> {
         let journal = if args.flag("no-journal") { None } else { Journal::open(&path(args)?)? };
-        Ok(weft_lab::tried(journal.as_ref(), changes)?)
+        Ok(weft_lab::tried(journal.as_ref(), changes, here)?)
     };
     find().unwrap_or_else(|error| {
         note!("cannot look up earlier runs: {}", out::in_one_line(&error));

@@ -8,10 +8,11 @@ use std::time::Duration;
 use anyhow::{bail, ensure};
 use weft_engine::{Engine, EngineOptions, open_adapted};
 use weft_gguf::Gguf;
-use weft_lab::{Asked, Error, MeasuringLock, Meter, OnProgress, measure_machine};
+use weft_lab::{Asked, Error, MeasuringLock, Meter, OnProgress, Others, measure_machine};
 use weft_models::{BuildOptions, ModelGraph};
 
 use crate::args::Args;
+use crate::commands::Outcome;
 use crate::interrupt::Listener;
 use crate::out::note;
 use crate::progress::{Progress, Unit};
@@ -87,7 +88,14 @@ pub(crate) fn context_for(
     options.context.or(Some(needed.max(batch)))
 }
 
-/// Runs `work` on a loaded model with a meter of its device, and shows the progress; `None` after Ctrl-C. If the speed of the
+/// Says that a measurement was interrupted before there was a result, so that nothing was `done` with it.
+pub(crate) fn interrupted(done: &str) -> Outcome {
+    note!("interrupted before there was a result: nothing is {done}");
+    Outcome::Interrupted
+}
+
+/// Runs `work` on a loaded model with a meter of its device, and shows the progress; `None` after Ctrl-C.
+/// Says if other programs were busy meanwhile. If the speed of the
 /// device is not known to the cost model yet, it is measured and stored afterwards.
 ///
 /// # Errors
@@ -101,6 +109,7 @@ pub(crate) fn measure<T>(
     let mut meter = Meter::new(engine.inspect_mut().device_mut())?;
     let listener = Listener::new();
     let mut progress = None;
+    let others = Others::watch();
     let measured = work(engine, &mut meter, listener.pressed(), &mut |done, total| {
         let begin = || Progress::new("measuring", total, unit).at_once(true);
         progress.get_or_insert_with(begin).set(done);
@@ -110,6 +119,9 @@ pub(crate) fn measure<T>(
         Err(Error::Interrupted) => return Ok(None),
         measured => measured?,
     };
+    if let Some(words) = others.disturb(engine.device().threads) {
+        note!("{words}");
+    }
     // Errors are ignored: the measurement itself is complete.
     let runner = engine.inspect_mut();
     if !runner.costs().is_measured() && args.packed().is_some() {

@@ -102,6 +102,17 @@ impl Rule {
         Rule { looks: (1..=looks).map(at).collect(), outside: outside(looks) }
     }
 
+    /// The fewest pairs of samples of each of `phases` phases that can give a verdict, however large
+    /// the gain is.
+    pub fn fewest(phases: usize) -> usize {
+        (1..).find(|&pairs| Rule::new(phases, pairs).can_decide()).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there will be enough pairs for an interval, and so for a verdict.
+    fn can_decide(&self) -> bool {
+        self.looks.last().is_some_and(|&pairs| pairs >= least(self.outside))
+    }
+
     /// The numbers of pairs after which samples are looked at.
     pub fn looks(&self) -> &[usize] {
         &self.looks
@@ -214,6 +225,21 @@ mod tests {
         let broken = rule.gain(&pairs([1.5, 1.5, 1.5, 0.0, 1.5, 1.5, 1.5]));
         assert_eq!(broken.verdict(), Verdict::Undecided, "a rate of zero is no measurement");
         assert_eq!(rule.gain(&[]).json(), json!({ "median": null, "low": null, "high": null }));
+    }
+
+    #[test]
+    fn the_fewest_pairs_are_those_with_which_a_clear_gain_is_certain() {
+        for phases in 1..=40 {
+            let fewest = Rule::fewest(phases);
+            let verdict = |pairs: usize| Rule::new(phases, pairs).gain(&pairs_of(1.5, pairs)).verdict();
+            assert_eq!(verdict(fewest), Verdict::Keep, "{phases} phases, {fewest} pairs");
+            assert_eq!(verdict(fewest - 1), Verdict::Undecided, "{phases} phases, {fewest} pairs");
+        }
+        assert_eq!([1, 2].map(Rule::fewest), [6, 7]);
+    }
+
+    fn pairs_of(ratio: f64, count: usize) -> Vec<(f64, f64)> {
+        pairs(vec![ratio; count])
     }
 
     /// Realistic ratios: mostly near the truth, now and then far off on either side.

@@ -165,7 +165,7 @@ fn decisions_that_win_together_are_kept() {
     ];
     let winners = |combined: Option<Combined>, interrupted| {
         let (host, rule, rows) = (Host::this(), Rule::new(1, 8), rows.clone());
-        let kept = Ablation { host, rule, rows, combined, interrupted }.winners();
+        let kept = Ablation { host, rule, changes: 4, rows, combined, interrupted }.winners();
         let text = |one: &TunedDecision| format!("{}={}: {}", one.decision.name, one.mode.name(), one.why);
         kept.iter().map(text).collect::<Vec<_>>().join("; ")
     };
@@ -251,7 +251,10 @@ fn programs_get_every_pair() {
     assert_eq!((&row["change"], &row["knob"]), (&json!("fuse.beside=off"), &json!("fuse.beside")));
     assert_eq!(row["decode"]["tokens_per_second"]["base"].as_array().unwrap().len(), 3);
     assert_eq!(row["logits"]["same_bits"], true);
-    assert_eq!(json["rule"]["looks"], json!([3]));
+    assert_eq!(
+        (&json["rule"]["looks"], &json["changes"], &row["why"]),
+        (&json!([3]), &json!(2), &json!("too few samples"))
+    );
     assert_eq!((&json["combined"], &json["interrupted"]), (&Value::Null, &json!(false)));
 }
 

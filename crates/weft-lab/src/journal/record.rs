@@ -4,6 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::interrupted::interruption;
+
 /// A run to append to a journal.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
@@ -67,6 +69,11 @@ impl Record {
         })
     }
 
+    /// How far it came before it was interrupted; `None` if it is whole.
+    pub fn interruption(&self) -> Option<String> {
+        interruption(&self.results)
+    }
+
     /// The file name of the model, if there was one.
     pub fn model_name(&self) -> Option<&str> {
         let path = self.model["path"].as_str()?;
@@ -74,18 +81,24 @@ impl Record {
     }
 }
 
-/// Returns the results of a run in a line; empty if none are known.
+/// Returns the results of a run in a line, which begins with its interruption if it had one; empty if no
+/// results are known.
 pub fn summary(record: &Record) -> String {
     let results = &record.results;
     let list = |name: &str| results[name].as_array().map_or(&[][..], Vec::as_slice);
     if let Some(note) = results["note"].as_str() {
         return note.into();
     }
-    let mut said: Vec<String> = Vec::new();
+    let mut said: Vec<String> = interruption(results).into_iter().collect();
     if let Some(end) = results["optimized"].as_str() {
         let kept =
             list("keep").iter().filter_map(|one| one["change"].as_str()).collect::<Vec<_>>().join(", ");
-        said.push(if kept.is_empty() { "nothing new".into() } else { format!("{end}: {kept}") });
+        said.push(match (end, kept.as_str()) {
+            ("interrupted", "") => "nothing kept".into(),
+            ("interrupted", kept) => format!("unconfirmed: {kept}"),
+            (_, "") => "nothing new".into(),
+            (end, kept) => format!("{end}: {kept}"),
+        });
     }
     for setting in list("settings") {
         if let Some(rate) = setting["tokens_per_second"]["median"].as_f64() {

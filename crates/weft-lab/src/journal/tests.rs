@@ -14,6 +14,8 @@ impl Folder {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("weft-journal-{}-{number}", std::process::id()));
+        // Of a process of the same number that was killed.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         Folder(folder)
     }
@@ -136,14 +138,19 @@ fn a_full_disk_is_an_error_and_loses_nothing() {
     assert_eq!(journal.run(1).unwrap().unwrap().results, run("bench", 10.0).results);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_cannot_be_written_is_an_error() {
-    for path in ["/dev/full", "/proc/version", "/proc/none/journal.db"] {
-        let opened =
-            Journal::create(Path::new(path)).and_then(|mut journal| journal.append(&run("bench", 1.0)));
+    let folder = Folder::new();
+    let file = folder.0.join("file");
+    fs::write(&file, "something else").unwrap();
+    // A folder, what is below a file, and where there is one, a device that is always full.
+    let full = Some(PathBuf::from("/dev/full")).filter(|path| path.exists());
+    for path in
+        [folder.0.clone(), file.join("journal.db"), file.join("below/journal.db")].into_iter().chain(full)
+    {
+        let opened = Journal::create(&path).and_then(|mut journal| journal.append(&run("bench", 1.0)));
         let error = opened.unwrap_err().to_string();
-        assert!(error.contains(path), "{error}");
+        assert!(error.contains(path.to_str().unwrap()), "{error}");
     }
 }
 
@@ -288,6 +295,18 @@ fn a_run_is_summed_up_in_a_line() {
     let kl = Run { results: json!({ "kl": { "mean": 0.0123456 }, "perplexity": [1, 2] }), ..run("kl", 0.0) };
     assert_eq!(summary(&record(3, kl)), "0.01235 mean KL");
     assert_eq!(summary(&record(3, Run { results: Value::Null, ..run("x", 0.0) })), "");
+    let part = |results| summary(&record(4, Run { results, ..run("perplexity", 0.0) }));
+    assert_eq!(
+        part(json!({ "whole": false, "perplexity": 1.04341, "windows": { "of": 6, "nll": [0.04] } })),
+        "interrupted after 1 of 6 windows; 1.0434 perplexity"
+    );
+    let row = json!({ "change": "a=off", "verdict": "undecided" });
+    let optimized = |keep: Value| json!({ "optimized": "interrupted", "interrupted": true, "changes": 9, "rows": [row], "keep": keep });
+    assert_eq!(part(optimized(json!([]))), "interrupted after 1 of 9 changes; nothing kept; 1 undecided");
+    assert_eq!(
+        part(optimized(json!([{ "change": "b=on" }]))),
+        "interrupted after 1 of 9 changes; unconfirmed: b=on; 1 undecided"
+    );
 }
 
 #[test]
@@ -339,23 +358,41 @@ fn earlier_ablations_are_known() {
     let folder = Folder::new();
     let mut journal = Journal::create(&folder.0.join("a.db")).unwrap();
     let names = ["fold.query=on", "fuse.tail=off", "fuse.tale=off"].map(String::from);
-    let shipped = tried(None, &names).unwrap();
+    let here = Here { cpu: Host::this().cpu, device: "cpu (avx2), 2 threads".into() };
+    let shipped = tried(None, &names, &here).unwrap();
     assert_eq!(shipped.len(), 2, "{shipped:?}");
     assert!(
         shipped[0]
             .words()
-            .starts_with("fold.query=on was tried on 2026-11-20 on cpu, 2 threads: decode -5.8 %"),
+            .starts_with("fold.query=on was tried on 2026-11-20 by Weft's makers, on another machine (cpu, 2 threads): decode -5.8 %"),
         "{}",
         shipped[0].words()
     );
-    assert_eq!(tried(Some(&journal), &names).unwrap(), shipped);
-    for verdict in ["drop", "keep"] {
+    assert_eq!(tried(Some(&journal), &names, &here).unwrap(), shipped);
+    // What came with the program is of other devices, too.
+    let gpu = tried(None, &names, &Here { device: "gpu (a card, Vulkan)".into(), ..here.clone() }).unwrap();
+    assert!(gpu.iter().all(|one| one.on.starts_with("gpu (")) && gpu != shipped, "{gpu:?}");
+    assert_eq!(tried(None, &names, &Here { device: "cuda (a card)".into(), ..here.clone() }).unwrap(), []);
+    for (verdict, device) in [("drop", "cpu"), ("keep", "cpu"), ("drop", "gpu (a card, Vulkan)")] {
         let row = json!({ "change": "fuse.tail=off", "verdict": verdict, "why": "because" });
-        let results = json!({ "rows": [row], "device": "cpu" });
+        let results = json!({ "rows": [row], "device": device });
         let run = Run { command: "ablate".into(), model: None, knobs: json!({}), results };
         journal.append(&run).unwrap();
     }
-    let found = tried(Some(&journal), &names).unwrap();
-    assert_eq!((found[0].clone(), found[1].run.as_str()), (shipped[0].clone(), "2"));
-    assert!(found[1].words().ends_with(" on cpu: keep: because (run 2)"), "{}", found[1].words());
+    let of = |device: &str, cpu: &str| {
+        let here = Here { cpu: cpu.into(), device: device.into() };
+        let found = tried(Some(&journal), &names[1..2], &here).unwrap();
+        let [one] = &found[..] else { panic!("{found:?}") };
+        one.words().split_once(&one.day).unwrap().1.to_string()
+    };
+    assert_eq!(of("cpu", &here.cpu), " on this device: keep: because (run 2)");
+    assert_eq!(of("gpu (a card, Vulkan)", &here.cpu), " on this device: drop: because (run 3)");
+    // The last on any device, if there is none on this one.
+    assert_eq!(
+        of("cuda (a card)", &here.cpu),
+        ", not on this device but on gpu (a card, Vulkan): drop: because (run 3)"
+    );
+    let other = of("cpu", "another processor");
+    assert!(other.starts_with(", not on this device but on gpu (a card, Vulkan), "), "{other}");
+    assert!(other.contains(&here.cpu), "{other}");
 }

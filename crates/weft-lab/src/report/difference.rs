@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::html::{Escaped, short, signed_percent};
+use super::interrupted;
 use crate::journal::{Compared, Record, diff};
 
 /// The most figures shown.
@@ -16,6 +17,7 @@ pub(super) fn write(before: &Record, after: &Record, out: &mut String) -> fmt::R
     }
     let (a, b) = (before.id, after.id);
     writeln!(out, "<section class=\"run\" id=\"difference\">\n<h2>From run {a} to run {b}</h2>")?;
+    [before, after].into_iter().try_for_each(|record| interrupted::write(record, out))?;
     if !found.settings.is_empty() {
         out.write_str("<dl class=\"facts\">\n")?;
         for (name, a, b) in &found.settings {

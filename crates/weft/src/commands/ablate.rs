@@ -10,7 +10,7 @@ use clap::error::ErrorKind;
 use serde_json::Value;
 use weft_engine::{DeviceChoice, Engine, Mode, Switches, decision, open_adapted};
 use weft_hub::suggest;
-use weft_lab::{AblateOptions, Ablation, Change, Golden, ablate};
+use weft_lab::{AblateOptions, Ablation, Change, Golden, Here, Host, Rule, Where, ablate};
 use weft_models::{BuildOptions, ModelGraph};
 
 use super::{Command, MODEL, Outcome};
@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
-use crate::measuring::{alone, context_for};
+use crate::measuring::{alone, context_for, interrupted};
 use crate::model_ref;
 use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};
@@ -93,15 +93,16 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     check_room(&wanted, own.context.unwrap_or(model.config.context), &model)?;
     let options =
         own.clone().context(context_for(wanted.context(), wanted.prefill, &own, &model)).sequences(2);
-    tell_tried(args, &changes);
+    tell_too_few(&wanted);
     let _alone = alone(args, COMMAND.name)?;
     let (mut engine, _) = load(&path, &options)?;
+    tell_tried(args, &changes, &engine.device().name);
     // Decisions that were kept are part of the base.
     wanted.switches = engine.inspect().switches().clone();
     let changes = named_changes(args, &wanted.switches)?;
     let ablation = measure(&mut engine, &changes, &wanted)?;
     if ablation.interrupted && ablation.rows.is_empty() {
-        return Ok(Outcome::Interrupted);
+        return Ok(interrupted("recorded"));
     }
     let tested = Tested { path: &path, engine: &engine, wanted: &wanted, ablation: &ablation };
     let results = tested.json();
@@ -117,18 +118,32 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 /// The most changes of which each is named with what earlier runs found.
 const NAMED: usize = 6;
 
-/// Says what earlier runs, here and while Weft was written, found about these changes.
-fn tell_tried(args: Args<'_>, changes: &[Change]) {
+/// Says that there are too few samples for any verdict, if so, before the time is spent.
+pub(super) fn tell_too_few(wanted: &AblateOptions) {
+    let phases = [wanted.prefill, wanted.decode].iter().filter(|tokens| **tokens > 0).count();
+    let (pairs, fewest) = (wanted.pairs, Rule::fewest(phases));
+    if pairs < fewest {
+        let confidence = 100.0 * Rule::new(phases, pairs).confidence();
+        note!(
+            "-r {pairs} can decide nothing, because {confidence:.1} % confidence takes at least {fewest} pairs of samples: use -r {fewest} or more"
+        );
+    }
+}
+
+/// Says what earlier runs, on this device and others and while Weft was written, found about these changes.
+fn tell_tried(args: Args<'_>, changes: &[Change], device: &str) {
     let names: Vec<String> =
         changes.iter().filter(|change| **change != Change::Nothing).map(Change::to_string).collect();
-    let found = journal::tried(args, &names);
+    let here = Here { cpu: Host::this().cpu, device: device.into() };
+    let found = journal::tried(args, &names, &here);
     if names.len() <= NAMED {
         found.iter().for_each(|one| note!("{}", one.words()));
     } else if !found.is_empty() {
         note!(
-            "{} of {} changes were tried before; `weft journal search NAME` shows what was found",
+            "{} of {} changes were tried before, {} of them on this device; `weft journal search NAME` shows what was found",
             found.len(),
-            names.len()
+            names.len(),
+            found.iter().filter(|one| one.place == Where::Here).count()
         );
     }
 }

@@ -7,7 +7,7 @@ use anyhow::ensure;
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use weft_engine::{Speculate, open_adapted};
-use weft_lab::{Against, Bench, BenchOptions, Record, Setting, against, bench, diff};
+use weft_lab::{Against, Bench, BenchOptions, Record, Rule, Setting, against, bench, diff};
 use weft_models::{BuildOptions, ModelGraph};
 
 use super::{Command, MODEL, Outcome};
@@ -15,7 +15,7 @@ use crate::args::Args;
 use crate::journal;
 use crate::load::load;
 use crate::measured::{Measured, known, meanwhile, percent};
-use crate::measuring::{alone, context_for, measure};
+use crate::measuring::{alone, context_for, interrupted, measure};
 use crate::model_ref;
 use crate::out::{Out, note};
 use crate::progress::Unit;
@@ -68,6 +68,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let before = args.text("against").map(|number| earlier(args, number)).transpose()?;
+    if let Some(before) = &before {
+        tell_too_few(before, &wanted);
+    }
     let path = model_ref::find(args, args.text(MODEL.name))?;
     let gguf = open_adapted(&path, &args.adapters())?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
@@ -84,7 +87,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let measured = measure(args, &mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         bench(engine, meter, &wanted, cancel, on)
     })?;
-    let Some(bench) = measured else { return Ok(Outcome::Interrupted) };
+    let Some(bench) = measured else { return Ok(interrupted("recorded")) };
     let report =
         Report { on: Measured::new(&path, &gguf, engine.inspect(), &options, loaded), bench: &bench };
     let mut out = Out::new();
@@ -121,6 +124,30 @@ fn earlier(args: Args<'_>, number: &str) -> anyhow::Result<Record> {
         record.command
     );
     Ok(record)
+}
+
+/// Says that there are too few samples for any verdict, if so, before the time is spent.
+fn tell_too_few(before: &Record, wanted: &BenchOptions) {
+    let is_wanted = |setting: &&Value| {
+        let number = |name: &str, absent| setting[name].as_u64().unwrap_or(absent) as usize;
+        let decodes = setting["phase"] == "decode";
+        let tokens = if decodes { wanted.decode } else { wanted.prefill };
+        let replies = (number("sequences", 1), number("wrong_guesses", 0));
+        number("tokens", 0) == tokens
+            && wanted.depths.contains(&number("depth", 0))
+            && (!decodes || wanted.parallel.contains(&replies.0) && wanted.guesses.contains(&replies.1))
+    };
+    let shared: Vec<&Value> =
+        before.results["settings"].as_array().into_iter().flatten().filter(is_wanted).collect();
+    let count = |setting: &&Value| setting["tokens_per_second"]["samples"].as_array().map_or(0, Vec::len);
+    let (then, now) = (shared.iter().map(count).max().unwrap_or(0), wanted.repeat);
+    let fewest = Rule::fewest(shared.len());
+    if then.min(now) < fewest {
+        note!(
+            "no figure can be told to be slower, because that takes at least {fewest} samples of each in both runs: run {} has {then}, and -r is {now}",
+            before.number()
+        );
+    }
 }
 
 /// Writes the comparison with an earlier run.
@@ -212,8 +239,36 @@ impl Report<'_> {
         writeln!(
             out,
             "and makes {multiplications} multiplications by weights. The limit of decode is READ, {prefill}."
-        )
+        )?;
+        write_scattered(bench, out)
     }
+}
+
+/// Samples whose interquartile range is more than this fraction of their median scatter.
+const SCATTERED: f64 = 0.1;
+
+/// Names the figures whose samples scatter, if any do.
+fn write_scattered(bench: &Bench, out: &mut impl Write) -> io::Result<()> {
+    let mut told = false;
+    for setting in bench.settings.iter().filter(|setting| setting.rates.scatter() > SCATTERED) {
+        let Setting { phase, sequences, depth, rates, .. } = setting;
+        let replies = if *sequences > 1 { format!(" × {sequences}") } else { String::new() };
+        if !std::mem::replace(&mut told, true) {
+            writeln!(out, "\nsamples scatter, so these figures are uncertain:")?;
+        }
+        writeln!(
+            out,
+            "{}{replies} at {depth}: the middle half of the samples spans {:.0} % of the median, all are from {:.2} to {:.2} tokens/s",
+            phase.name(),
+            100.0 * rates.scatter(),
+            rates.min(),
+            rates.max()
+        )?;
+    }
+    if told {
+        writeln!(out, "measure again while the machine does nothing else, with more samples (-r)")?;
+    }
+    Ok(())
 }
 
 /// What was guessed in a step, if anything was: tokens for each reply, and how many of them were right.
@@ -339,6 +394,30 @@ mod tests {
             and makes 3.58 B multiplications by weights. The limit of decode is READ, that of prefill is unknown.
         "#]]
         .assert_eq(&String::from_utf8(text).unwrap());
+    }
+
+    #[test]
+    fn samples_that_scatter_are_named() {
+        let shown = |rates: &[f64], sequences| {
+            let mut text = Vec::new();
+            with_report(cpu(), |report| {
+                let mut bench = report.bench.clone();
+                bench.settings[1].rates = samples(rates);
+                bench.settings[1].sequences = sequences;
+                write_scattered(&bench, &mut text)
+            })
+            .unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        expect![[r#"
+
+            samples scatter, so these figures are uncertain:
+            decode × 4 at 4096: the middle half of the samples spans 68 % of the median, all are from 161.00 to 743.00 tokens/s
+            measure again while the machine does nothing else, with more samples (-r)
+        "#]]
+        .assert_eq(&shown(&[161.0, 440.0, 743.0, 500.0, 200.0], 4));
+        // A sample that is far off is none of the half in the middle.
+        assert_eq!(shown(&[440.0, 441.0, 161.0, 439.0, 440.0], 1), "");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::journal;
 use crate::load::load;
 use crate::measured::{Measured, meanwhile, percent};
-use crate::measuring::{Prepared, alone, measure, prepare};
+use crate::measuring::{Prepared, alone, interrupted, measure, prepare};
 use crate::out::Out;
 use crate::progress::Unit;
 
@@ -62,7 +62,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let measured = measure(args, &mut engine, Unit::Samples, |engine, meter, cancel, on| {
         bench_blocks(engine.inspect_mut(), meter, &wanted, cancel, on)
     })?;
-    let Some(blocks) = measured else { return Ok(Outcome::Interrupted) };
+    let Some(blocks) = measured else { return Ok(interrupted("recorded")) };
     if let Some(role) = wanted.role.filter(|_| blocks.blocks.is_empty()) {
         bail!("no layer of this model has a kernel of the role `{}`; leave --role out", role.name());
     }

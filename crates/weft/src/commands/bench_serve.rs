@@ -67,7 +67,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         show::title(&server, &plan, &mut out)?;
     }
     let mut levels: Vec<Figures> = Vec::new();
-    for clients in args.counts("clients").unwrap_or_default() {
+    let wanted = args.counts("clients").unwrap_or_default();
+    let of = wanted.len();
+    for clients in wanted {
         if stop.load(Ordering::SeqCst) {
             break;
         }
@@ -83,8 +85,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     }
     let stopped = stop.load(Ordering::SeqCst);
     match json {
-        true => out.json(&show::json(&server, &plan, &levels))?,
+        true => out.json(&show::json(&server, &plan, &levels, stopped))?,
         false => show::table(&levels, &mut out)?,
+    }
+    if stopped {
+        let begun: Vec<usize> = levels.iter().map(|level| level.clients).collect();
+        note!("interrupted: {}", show::missing(&begun, of));
     }
     if !stopped && levels.iter().all(|level| level.completed == 0) {
         bail!("no request succeeded");

@@ -17,6 +17,7 @@ use crate::args::Args;
 use crate::imatrix::Imatrix;
 use crate::interrupt::Listener;
 use crate::load::with_report;
+use crate::measuring::interrupted;
 use crate::model_ref;
 use crate::out::Out;
 use crate::output::check_output;
@@ -58,7 +59,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         progress.set((index * windows.context()) as u64);
         collector.add(&window)?;
         if listener.pressed().load(Ordering::SeqCst) {
-            return Ok(Outcome::Interrupted);
+            drop(progress);
+            return Ok(interrupted("written"));
         }
     }
     drop(progress);

@@ -138,7 +138,7 @@ fn each(path: &Path, action: &str, words: &[String], json: bool, out: &mut Out) 
         let model = record.model_name();
         listed.push(json!({
             "id": id, "run": record.number(), "time": time, "command": command, "model": model,
-            "summary": summary(record),
+            "summary": summary(record), "whole": record.interruption().is_none(),
         }));
         Ok(())
     };
@@ -237,7 +237,9 @@ fn difference(a: &Record, b: &Record, found: &Diff, out: &mut Out) -> io::Result
     let mut text = String::new();
     for (record, name) in [(a, "A"), (b, "B")] {
         let model = record.model_name().unwrap_or("–");
-        text += &format!("{name}  run {}: {}, {}, {model}\n", record.number(), record.command, record.time);
+        text += &format!("{name}  run {}: {}, {}, {model}", record.number(), record.command, record.time);
+        // What is left out of one of them is no change.
+        text += &record.interruption().map_or("\n".into(), |how| format!(", {how}\n"));
     }
     for (name, a, b) in &found.settings {
         text += &format!("   {name}: {a} -> {b}\n");
@@ -271,6 +273,7 @@ fn difference_json(a: &Record, b: &Record, found: &Diff) -> Value {
     });
     json!({
         "a": a.id, "b": b.id,
+        "whole": { "a": a.interruption().is_none(), "b": b.interruption().is_none() },
         "settings": settings.collect::<Value>(),
         "figures": changes.collect::<Value>(),
         "only_in_a": gone, "only_in_b": new,

@@ -9,12 +9,13 @@ use weft_engine::Engine;
 use weft_engine::inspect::fingerprint;
 use weft_lab::{Divergence, divergence};
 
-use super::perplexity::{TEXT, about, so_far, windows};
+use super::perplexity::{TEXT, about, how_many, interrupted, so_far, windows};
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
+use crate::measuring;
 use crate::model_ref;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
@@ -40,7 +41,8 @@ divergence is the sum of p * ln(p / q) over the vocabulary, in nats, where p is 
 the one that OTHER gives it; it is 0 where both agree. The shift is q - p of the actual next token. Errors are one standard \
 error, assuming independent tokens.
 
-Both models are in memory at the same time. Ctrl-C stops early and prints the results so far.
+Both models are in memory at the same time. Ctrl-C stops early and prints the results so far. They are recorded as \
+interrupted.
 
 Examples:
   weft kl model-q8_0.gguf model-q4_0.gguf wiki.test.raw
@@ -72,7 +74,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     )?;
     drop(progress);
     if found.each.all().is_empty() {
-        return Ok(Outcome::Interrupted);
+        return Ok(measuring::interrupted("recorded"));
     }
     let mut out = Out::new();
     let model = |path: &Path, engine: &Engine| {
@@ -98,7 +100,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 fn show(found: &Divergence, scored: usize, out: &mut impl Write) -> io::Result<()> {
     let (of, context) = found.windows;
     let positions = found.each.all().len();
-    so_far(out, positions / scored.max(1), of)?;
+    let read = positions / scored.max(1);
+    so_far(out, read, of)?;
     let mean = found.mean();
     let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| found.each.quantile(share));
     writeln!(out, "KL, mean     {:.6} ± {:.6}", mean.mean(), mean.standard_error())?;
@@ -112,7 +115,8 @@ fn show(found: &Divergence, scored: usize, out: &mut impl Write) -> io::Result<(
     writeln!(out, "probability shift      {shift:+.3} ± {error:.3} %, root mean square {rms:.3} %")?;
     let [base, other] = found.perplexities();
     writeln!(out, "perplexity             {base:.4} and {other:.4}")?;
-    writeln!(out, "{positions} tokens scored, in the second halves of {of} windows of {context}")
+    writeln!(out, "{}", how_many(positions, read, of, context))?;
+    interrupted(out, read, of, "divergence")
 }
 
 #[cfg(test)]
@@ -146,5 +150,15 @@ mod tests {
             4 tokens scored, in the second halves of 2 windows of 5
         "#]]
         .assert_eq(&String::from_utf8(text).unwrap());
+        let part = Divergence { windows: (9, 5), whole: false, ..found };
+        let mut text = Vec::new();
+        show(&part, 2, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let last: Vec<&str> = text.lines().skip(7).collect();
+        expect![[r#"
+            perplexity             2.0000 and 4.0000
+            4 tokens scored, in the second halves of 2 of 9 windows of 5
+            interrupted after 2 of 9 windows: this is not the divergence of the whole text"#]]
+        .assert_eq(&last.join("\n"));
     }
 }

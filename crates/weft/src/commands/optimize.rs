@@ -22,7 +22,7 @@ use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::with_report;
 use crate::measured::Measured;
-use crate::measuring::{Prepared, alone, prepare};
+use crate::measuring::{Prepared, alone, interrupted, prepare};
 use crate::out::{Out, note};
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
@@ -89,6 +89,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     );
     let context = needed.max(options.context.unwrap_or(0));
     let options = options.context(context).sequences(2);
+    super::ablate::tell_too_few(&wanted);
     let _alone = alone(args, COMMAND.name)?;
     let roofline = limits(args, &options)?;
     let tuned = schedules(args, &path, &options, &wanted)?;
@@ -126,7 +127,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         out.json(&json)?;
     } else {
         let mut text = Vec::new();
-        results.text(&mut text)?;
+        results.text(&json, &mut text)?;
         out.foreign(&String::from_utf8_lossy(&text))?;
     }
     write_page(args, page, &gguf, json)?;
@@ -182,7 +183,10 @@ fn schedules(
 /// Turns an interruption into the error that loading a model has for it, which ends the program quietly.
 fn uninterrupted<T>(result: Result<T, Error>) -> anyhow::Result<T> {
     match result {
-        Err(Error::Interrupted) => Err(weft_engine::Error::Interrupted.into()),
+        Err(Error::Interrupted) => {
+            interrupted("recorded");
+            Err(weft_engine::Error::Interrupted.into())
+        }
         result => Ok(result?),
     }
 }
@@ -218,7 +222,7 @@ impl Report<'_> {
         on.json(weft_lab::joined(found.json(), own))
     }
 
-    fn text(&self, out: &mut impl Write) -> io::Result<()> {
+    fn text(&self, json: &Value, out: &mut impl Write) -> io::Result<()> {
         let Report { on, wanted, tuned, found, kept, .. } = self;
         on.text(&found.ablation.host, out)?;
         let AblateOptions { prefill, decode, depth, pairs, .. } = wanted;
@@ -256,7 +260,8 @@ impl Report<'_> {
                 writeln!(out, "\nNothing new: what won is wrong ({fault}); {kept} stay in use.")
             }
             OptimizeEnd::Interrupted => {
-                writeln!(out, "\nInterrupted. In use from now on: {kept}. The next run continues from there.")
+                let how = weft_lab::interruption(json).unwrap_or_else(|| "interrupted".into());
+                writeln!(out, "\n{how}. In use from now on: {kept}. The next run continues from there.")
             }
         }
     }

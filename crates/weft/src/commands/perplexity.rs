@@ -1,5 +1,6 @@
 //! `weft perplexity`: measures how well a model predicts a text.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -12,6 +13,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::load;
+use crate::measuring;
 use crate::model_ref;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
@@ -30,7 +32,7 @@ half of a window are scored, so that each has at least half a window of context.
 the actual next tokens. This follows llama.cpp's rules: with the same --context, figures are comparable. Control tokens \
 in the text are read as plain text. The error is one standard error, assuming independent tokens.
 
-Ctrl-C stops early and prints the result so far.
+Ctrl-C stops early and prints the result so far. It is recorded as interrupted.
 
 Examples:
   weft perplexity model.gguf wiki.test.raw
@@ -52,7 +54,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     })?;
     drop(progress);
     if found.nll.count() == 0 {
-        return Ok(Outcome::Interrupted);
+        return Ok(measuring::interrupted("recorded"));
     }
     let mut out = Out::new();
     let mut json = about(&path, &engine.device().name, &args.engine());
@@ -96,13 +98,26 @@ fn show(found: &Perplexity, out: &mut impl Write) -> io::Result<()> {
     so_far(out, windows, found.of)?;
     writeln!(out, "perplexity  {:.4} ± {:.4}", found.value(), found.standard_error())?;
     writeln!(out, "mean -ln p  {:.5} ± {:.5}", found.nll.mean(), found.nll.standard_error())?;
-    writeln!(
-        out,
-        "{scored} tokens scored, in the second halves of {} windows of {}; {:.1} tokens/s",
-        found.of,
-        found.context,
-        found.computed as f64 / found.seconds
-    )
+    let rate = found.computed as f64 / found.seconds;
+    writeln!(out, "{}; {rate:.1} tokens/s", how_many(scored, windows, found.of, found.context))?;
+    interrupted(out, windows, found.of, "perplexity")
+}
+
+/// How many tokens were scored, of which windows.
+pub(super) fn how_many(scored: impl Display, windows: usize, of: usize, context: usize) -> String {
+    let of = if windows < of { format!("{windows} of {of}") } else { of.to_string() };
+    format!("{scored} tokens scored, in the second halves of {of} windows of {context}")
+}
+
+/// Says at the end that the text was not read to its end, unless it was.
+pub(super) fn interrupted(out: &mut impl Write, windows: usize, of: usize, what: &str) -> io::Result<()> {
+    if windows < of {
+        writeln!(
+            out,
+            "interrupted after {windows} of {of} windows: this is not the {what} of the whole text"
+        )?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -134,5 +149,10 @@ mod tests {
         .assert_eq(&shown(&found));
         found.of = 9;
         assert!(shown(&found).starts_with("after 2 of 9 windows:\nperplexity"), "{}", shown(&found));
+        let last: Vec<String> = shown(&found).lines().skip(3).map(String::from).collect();
+        expect![[r#"
+            2 tokens scored, in the second halves of 2 of 9 windows of 4; 12.0 tokens/s
+            interrupted after 2 of 9 windows: this is not the perplexity of the whole text"#]]
+        .assert_eq(&last.join("\n"));
     }
 }

@@ -11,14 +11,14 @@ use crate::args::Args;
 use crate::journal;
 use crate::load::load;
 use crate::measured::Measured;
-use crate::measuring::{Prepared, alone, measure, prepare};
+use crate::measuring::{Prepared, alone, interrupted, measure, prepare};
 use crate::out::Out;
 use crate::output::{Output, check_output};
 use crate::progress::Unit;
 
 pub(super) const COMMAND: Command = Command {
     name: "profile",
-    about: "Measure the time of a step, kernel by kernel",
+    about: "Measure the time of a step, kernel by kernel; `weft report` makes a page of it",
     notes: "\
 Runs --steps steps of one random token after --depth others, or of --prefill prompt tokens, with a clock at every kernel on \
 every thread, and as many steps without it. Figures are medians per kernel. A kernel's time lasts until the next one begins, \
@@ -31,7 +31,8 @@ roles is divided by the minimum time of each.
 Examples:
   weft profile model.gguf
   weft profile model.gguf -d 4096 -n 50 --trace trace.json
-  weft profile model.gguf --prefill 128 -n 5 --json",
+  weft profile model.gguf --prefill 128 -n 5 --json
+  weft report 12 -o profile.html                    # of the run that was recorded as 12",
     positionals: &[MODEL],
     run,
 };
@@ -60,7 +61,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let measured = measure(args, &mut engine, Unit::Tokens, |engine, meter, cancel, on| {
         profile(engine.inspect_mut(), meter, &wanted, cancel, on)
     })?;
-    let Some(profile) = measured else { return Ok(Outcome::Interrupted) };
+    let Some(profile) = measured else { return Ok(interrupted("recorded")) };
     if let Some(trace) = args.path("trace") {
         let mut file = Output::create(trace)?;
         file.write(profile.trace().to_string().as_bytes())?;

@@ -10,7 +10,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::machine;
 use crate::measured::giga;
-use crate::measuring::alone;
+use crate::measuring::{alone, interrupted};
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::units;
@@ -54,7 +54,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     });
     drop(progress);
     let roofline = match measured {
-        Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
+        Err(Error::Interrupted) => return Ok(interrupted("saved")),
         measured => measured?,
     };
     let mut out = Out::new();

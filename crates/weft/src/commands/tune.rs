@@ -13,7 +13,7 @@ use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::with_report;
 use crate::measured::Measured;
-use crate::measuring::{Prepared, alone, prepare};
+use crate::measuring::{Prepared, alone, interrupted, prepare};
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
 use crate::table::Form;
@@ -65,7 +65,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     });
     drop(shown);
     let tuned = match tuned {
-        Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
+        Err(Error::Interrupted) => return Ok(interrupted("saved or recorded")),
         tuned => tuned?,
     };
     let on = Measured::new(&path, &gguf, verifier.runner(), &options, loaded);

@@ -12,6 +12,7 @@ use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::journal;
 use crate::load::with_report;
+use crate::measuring::interrupted;
 use crate::model_ref;
 use crate::out::Out;
 use crate::progress::{Progress, Unit};
@@ -65,7 +66,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     });
     drop(progress);
     let found = match verified {
-        Err(Error::Interrupted) => return Ok(Outcome::Interrupted),
+        Err(Error::Interrupted) => return Ok(interrupted("recorded")),
         found => found?,
     };
     let mut out = Out::new();

@@ -206,7 +206,49 @@ fn notes_are_found_again_and_journals_are_exchanged() {
     fs::write(&lines, "{}\n").unwrap();
     let error = with_journal(&other, &["journal", "import", path]).failed(1);
     assert!(error.contains("line 1: time: expected a time such as"), "{error}");
-    assert!(with_journal(&other, &["journal", "import", "/nonexistent"]).failed(1).contains("cannot read"));
+    let none = folder.join("none.jsonl");
+    let error = with_journal(&other, &["journal", "import", none.to_str().unwrap()]).failed(1);
+    assert!(error.contains("cannot read"), "{error}");
+}
+
+#[test]
+fn an_interrupted_measurement_says_so_wherever_it_is_shown() {
+    let folder = Folder::new();
+    let line = |minute: u32, nll: &[f64], perplexity: f64| {
+        serde_json::json!({
+            "time": format!("2026-11-28T10:{minute:02}:00Z"), "command": "perplexity", "weft": {}, "machine": {}, "knobs": {},
+            "model": { "path": "a.gguf", "bytes": 7, "fingerprint": "ab" },
+            "results": {
+                "perplexity": perplexity, "whole": nll.len() == 2, "windows": { "of": 2, "nll": nll },
+                "nll": { "mean": 0.5 },
+            },
+        })
+        .to_string()
+    };
+    let lines = format!("{}\n{}\n", line(1, &[0.04], 1.0434), line(2, &[0.04, 1.2], 1.862));
+    let imported =
+        weft(["journal", "import", "-"]).env("WEFT_JOURNAL", folder.join("journal.db")).input(lines);
+    imported.run().ok();
+    let how = "interrupted after 1 of 2 windows";
+    let list = with_journal(&folder, &["journal"]).ok();
+    assert!(list.contains(&format!("  {how}; 1.0434 perplexity\n")), "{list}");
+    assert_eq!(list.matches("interrupted").count(), 1, "{list}");
+    let json = with_journal(&folder, &["journal", "--json"]).json();
+    assert_eq!((&json[0]["whole"], &json[1]["whole"]), (&false.into(), &true.into()));
+    let shown = with_journal(&folder, &["journal", "show", "1"]).ok();
+    assert!(shown.contains(&format!("\nresult   {how}; 1.0434 perplexity\n")), "{shown}");
+    let diff = with_journal(&folder, &["journal", "diff", "1", "2"]).ok();
+    assert!(
+        diff.starts_with(&format!("A  run 1: perplexity, 2026-11-28T10:01:00Z, a.gguf, {how}\nB  run 2: ")),
+        "{diff}"
+    );
+    assert_eq!(diff.matches("interrupted").count(), 1, "{diff}");
+    let page = folder.join("page.html");
+    with_journal(&folder, &["report", "1", "2", "-o", page.to_str().unwrap()]).ok();
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains(">Run 1: perplexity, interrupted</a>") && html.contains(">Run 2: perplexity</a>"));
+    // Above the comparison, and above its own figures.
+    assert_eq!(html.matches(&format!("Run 1 was {how}: ")).count(), 2, "{html}");
 }
 
 #[test]
@@ -222,11 +264,13 @@ fn what_was_tried_is_said_before_it_is_measured() {
     };
     let said = run("fold.query");
     assert!(
-        said.contains("fold.query=on was tried on 2026-11-20 on cpu, 2 threads: decode -5.8 %"),
+        said.contains("fold.query=on was tried on 2026-11-20 by Weft's makers, on another machine (cpu, 2 threads): decode -5.8 %"),
         "{said}"
     );
+    assert!(said.contains("-r 1 can decide nothing") && said.contains("use -r 6 or more"), "{said}");
     let said = run("fold.query,aa");
-    assert!(said.contains(" (run 1)") && !said.contains("2026-11-20 on cpu, 2 threads"), "{said}");
+    assert!(said.contains(" on this device: ") && said.contains(" (run 1)"), "{said}");
+    assert!(!said.contains("Weft's makers"), "{said}");
 }
 
 #[test]
@@ -234,6 +278,11 @@ fn benchmarks_are_compared_with_earlier_ones() {
     let folder = Folder::new();
     bench(&folder, &[]).ok();
     let ran = bench(&folder, &["--against", "1"]);
+    assert!(
+        ran.err.contains("at least 7 samples of each in both runs: run 1 has 1, and -r is 1"),
+        "{}",
+        ran.err
+    );
     // One sample gives no verdict, however slow the machine is.
     let text = ran.ok();
     assert!(text.contains("AGAINST") && text.contains("too few samples"), "{text}");

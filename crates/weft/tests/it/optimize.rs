@@ -16,7 +16,9 @@ fn a_run_that_finds_nothing_says_so_and_leaves_a_page_and_a_record() {
     };
     let ran = run(&[]);
     assert!(
-        ran.err.contains("saved the measured speed") && ran.err.contains("recorded as run 1"),
+        ran.err.contains("-r 1 can decide nothing, because 97.5 % confidence takes at least 7 pairs of samples: use -r 7 or more")
+            && ran.err.contains("saved the measured speed")
+            && ran.err.contains("recorded as run 1"),
         "{}",
         ran.err
     );

@@ -46,12 +46,12 @@ impl Tested<'_> {
             return out.json(json);
         }
         let mut text = Vec::new();
-        self.text(form, &mut text)?;
+        self.text(form, json, &mut text)?;
         // It contains the model's name, which is not trusted.
         out.foreign(&String::from_utf8_lossy(&text))
     }
 
-    fn text(&self, form: Form, out: &mut impl Write) -> io::Result<()> {
+    fn text(&self, form: Form, json: &Value, out: &mut impl Write) -> io::Result<()> {
         let Tested { path, engine, wanted, ablation } = self;
         let AblateOptions { prefill, decode, depth, pairs, .. } = wanted;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -74,10 +74,10 @@ impl Tested<'_> {
         if let Some(together) = &ablation.combined {
             combined(form, together, ablation.interrupted, out)?;
         }
-        if ablation.interrupted {
-            writeln!(out, "\nInterrupted: changes missing from the table were not tried.")?;
+        match weft_lab::interruption(json) {
+            Some(how) => writeln!(out, "\n{how}: changes that are missing above were not tried"),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -72,8 +72,20 @@ fn row(level: &Figures) -> [String; 11] {
     ]
 }
 
+/// What is missing of a measurement that was interrupted when these numbers of clients had begun, of `of`
+/// numbers in all.
+pub(super) fn missing(begun: &[usize], of: usize) -> String {
+    match begun.split_last() {
+        None => "nothing was measured".into(),
+        Some((last, before)) => format!(
+            "{} of {of} numbers of clients were measured, and the last row, of {last}, has only the requests until then",
+            before.len(),
+        ),
+    }
+}
+
 /// The results as JSON. Times are in seconds.
-pub(super) fn json(server: &Server, plan: &Plan, levels: &[Figures]) -> Value {
+pub(super) fn json(server: &Server, plan: &Plan, levels: &[Figures], interrupted: bool) -> Value {
     json!({
         "weft": weft_lab::this_weft(),
         "server": server.url(),
@@ -81,6 +93,7 @@ pub(super) fn json(server: &Server, plan: &Plan, levels: &[Figures]) -> Value {
         "prompt_tokens": plan.prompt,
         "shared_prefix": plan.shared,
         "reply_tokens": plan.reply,
+        "interrupted": interrupted,
         "levels": levels.iter().map(level).collect::<Value>(),
     })
 }
@@ -116,4 +129,16 @@ fn quantiles(samples: &Samples) -> Value {
         json[name] = samples.quantile(q).into();
     }
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told() {
+        assert_eq!(missing(&[], 3), "nothing was measured");
+        let told = "1 of 3 numbers of clients were measured, and the last row, of 4, has only the requests until then";
+        assert_eq!(missing(&[1, 4], 3), told);
+    }
 }
