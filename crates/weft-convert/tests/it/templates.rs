@@ -16,8 +16,9 @@ fn templates(copy: &Copy) -> (Vec<(String, String)>, Option<&'static str>) {
     for name in
         metadata.strings("tokenizer.chat_templates").unwrap().into_iter().flat_map(|names| names.iter())
     {
+        let name = String::from_utf8_lossy(name).into_owned();
         let template = metadata.require_str(&format!("tokenizer.chat_template.{name}")).unwrap();
-        templates.push((name.into(), template.into()));
+        templates.push((name, template.into()));
     }
     (templates, found.note())
 }
