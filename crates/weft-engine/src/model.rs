@@ -25,6 +25,7 @@ pub struct Model {
     graph: ModelGraph,
     tokenizer: Arc<Tokenizer>,
     template: Result<Arc<ChatTemplate>, TemplateError>,
+    tool_template: Result<Option<Arc<ChatTemplate>>, TemplateError>,
     kv: GgmlType,
 }
 
@@ -53,7 +54,8 @@ impl Model {
         let graph = weft_models::build(&gguf, &BuildOptions { kv, page: PAGE })?;
         let tokenizer = Arc::new(tokenizer(gguf.metadata())?);
         let template = ChatTemplate::of(&tokenizer).map(Arc::new);
-        Ok(Model { gguf, graph, tokenizer, template, kv })
+        let tool_template = ChatTemplate::for_tools(&tokenizer).map(|template| template.map(Arc::new));
+        Ok(Model { gguf, graph, tokenizer, template, tool_template, kv })
     }
 
     /// The type of the KV cache.
@@ -82,6 +84,14 @@ impl Model {
     /// [`TemplateError`] if there is none, or it is not valid.
     pub fn chat_template(&self) -> Result<Arc<ChatTemplate>, TemplateError> {
         self.template.clone()
+    }
+
+    /// The file's chat template for conversations with tools; `None` if [`chat_template`](Model::chat_template) is for them too.
+    ///
+    /// # Errors
+    /// [`TemplateError`] if it is not valid.
+    pub fn tool_template(&self) -> Result<Option<Arc<ChatTemplate>>, TemplateError> {
+        self.tool_template.clone()
     }
 
     /// Encodes a conversation as a prompt, with the model's chat template. Control tokens in the messages stay text.
@@ -149,5 +159,6 @@ fn spec(metadata: &Metadata) -> Result<TokenizerSpec<'_>, Error> {
         add_eos: metadata.bool("tokenizer.ggml.add_eos_token")?,
         ignore_merges: None,
         chat_template: metadata.str("tokenizer.chat_template")?,
+        tool_template: metadata.str("tokenizer.chat_template.tool_use")?,
     })
 }

@@ -79,6 +79,8 @@ pub(crate) struct Facts {
     pub(crate) template: Result<Arc<ChatTemplate>, TemplateError>,
     /// How the model writes reasoning and tool calls.
     pub(crate) format: ReplyFormat,
+    /// The chat template for conversations with tools and its form of replies, if that is another.
+    pub(crate) tools: Result<Option<(Arc<ChatTemplate>, ReplyFormat)>, TemplateError>,
     /// The most tokens of a prompt and its reply together.
     pub(crate) context: usize,
     /// The context that the model was trained for.
@@ -99,6 +101,12 @@ impl Facts {
         Facts {
             format: tokenizer.chat_template().map(ReplyFormat::of).unwrap_or_default(),
             template: model.chat_template(),
+            tools: model.tool_template().map(|template| {
+                template.map(|template| {
+                    let format = ReplyFormat::of(template.source());
+                    (template, format)
+                })
+            }),
             tokenizer,
             context: engine.context(),
             trained: config.context,

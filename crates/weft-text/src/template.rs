@@ -1,9 +1,9 @@
 //! Chat templates: Jinja programs in model files that format a conversation the way the model was trained on.
 //!
 //! Templates are written for Python's Jinja as HF `transformers` configures it, and [`ChatTemplate`] behaves like that:
-//! blocks leave no blank lines, `tojson` is `json.dumps` without HTML escapes, values have their Python methods, and
-//! `{% break %}`, `{% continue %}`, `{% generation %}`, `raise_exception` and `strftime_now` exist. Beyond that, lists that begin
-//! empty can be changed (`lists.rs`).
+//! operators, methods, filters and tests are Python's (`python.rs`), blocks leave no blank lines, `tojson` is `json.dumps`
+//! without HTML escapes, and `{% break %}`, `{% continue %}`, `{% generation %}`, `raise_exception` and `strftime_now`
+//! exist. Beyond that, lists that begin empty can be changed (`lists.rs`). `tests/it/jinja.rs` lists what differs.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -11,11 +11,11 @@ use std::sync::OnceLock;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, ErrorKind, Value};
-use minijinja_contrib::pycompat::unknown_method_callback;
 use serde_json::{Map, Value as Json};
 
 use self::lists::GrowingList;
 use self::marks::{Marker, Origin};
+use self::python::TooMuchText;
 use self::sandbox::{FUEL, LimitedOutput, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, PROBE_FUEL, on_large_stack};
 use crate::error::TemplateError;
 use crate::prompt::RenderedPrompt;
@@ -27,10 +27,14 @@ mod json;
 mod lists;
 mod marks;
 mod message;
+mod number;
+mod python;
+mod rewrite;
 mod sandbox;
 mod sentinel;
 mod source;
 mod strftime;
+mod tools;
 
 pub use features::{ArgumentsForm, TemplateFeatures};
 pub use message::Message;
@@ -96,8 +100,7 @@ impl ChatTemplate {
             return Err(TemplateError::Invalid(format!("{length} bytes: expected at most {MAX_SOURCE}")));
         }
         let environment = on_large_stack(|| {
-            environment(lists::growing(without_generation_tags(source)))
-                .map_err(|error| TemplateError::Invalid(describe(&error)))
+            environment(rewrite::rewritten(source)).map_err(|error| TemplateError::Invalid(describe(&error)))
         })?;
         let controls: Vec<&str> = tokenizer.control_texts().collect();
         Ok(ChatTemplate {
@@ -117,6 +120,15 @@ impl ChatTemplate {
     /// [`new`](ChatTemplate::new).
     pub fn of(tokenizer: &Tokenizer) -> Result<ChatTemplate, TemplateError> {
         ChatTemplate::new(tokenizer.chat_template().ok_or(TemplateError::Missing)?, tokenizer)
+    }
+
+    /// Compiles the template for conversations with tools that came with a tokenizer; `None` if there is no such template,
+    /// and [`of`](ChatTemplate::of) is for all conversations.
+    ///
+    /// # Errors
+    /// Those of [`new`](ChatTemplate::new).
+    pub fn for_tools(tokenizer: &Tokenizer) -> Result<Option<ChatTemplate>, TemplateError> {
+        tokenizer.tool_template().map(|source| ChatTemplate::new(source, tokenizer)).transpose()
     }
 
     /// The Jinja source.
@@ -164,6 +176,9 @@ impl ChatTemplate {
     /// role with text of its own, as in `<|{{ message.role }}|>`, and messages of the assistant may contain the tokens that
     /// the template itself looks for in messages, such as a `</think>` at which it splits them.
     ///
+    /// If the template fails, it gets the tools with empty descriptions where there are none, and with text in place of
+    /// defaults of choices that are no strings; gpt-oss's needs both.
+    ///
     /// # Errors
     /// If the template refuses the messages, fails on them, or exceeds its limits.
     pub fn render(
@@ -171,7 +186,14 @@ impl ChatTemplate {
         messages: &[Message],
         options: &RenderOptions,
     ) -> Result<RenderedPrompt, TemplateError> {
-        let output = on_large_stack(|| self.output(&self.environment, messages, options))?;
+        let output = on_large_stack(|| {
+            let result = self.output(&self.environment, messages, options);
+            let Err(TemplateError::Failed(_)) = result else { return result };
+            let Some(tools) = options.extra.get("tools").and_then(tools::completed) else { return result };
+            let mut options = options.clone();
+            options.extra.insert("tools".to_owned(), tools);
+            self.output(&self.environment, messages, &options).or(result)
+        })?;
         let (text, data) = sentinel::remove(output);
         Ok(RenderedPrompt::new(text, data))
     }
@@ -184,6 +206,7 @@ impl ChatTemplate {
         options: &RenderOptions,
     ) -> Result<String, TemplateError> {
         let mut output = LimitedOutput::default();
+        python::begin();
         let template = environment.get_template(NAME);
         template
             .and_then(|template| template.render_captured_to(self.context(messages, options), &mut output))
@@ -230,10 +253,8 @@ fn environment(source: String) -> Result<Environment<'static>, minijinja::Error>
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.set_fuel(Some(FUEL));
     environment.set_recursion_limit(MAX_DEPTH);
-    environment.set_unknown_method_callback(unknown_method_callback);
+    python::add(&mut environment);
     environment.add_filter("tojson", json::tojson);
-    // As in Python, where `None` cannot be iterated over: templates ask so whether there are tools.
-    environment.add_test("iterable", |value: &Value| !value.is_none() && value.try_iter().is_ok());
     environment.add_function("raise_exception", raise_exception);
     environment.add_function(lists::NEW, GrowingList::value);
     environment.add_template_owned(NAME, source)?;
@@ -253,6 +274,9 @@ fn raise_exception(message: &str) -> Result<Value, minijinja::Error> {
 fn to_template_error(error: &minijinja::Error) -> TemplateError {
     let mut source: Option<&dyn std::error::Error> = Some(error);
     while let Some(cause) = source {
+        if let Some(limit) = cause.downcast_ref::<TooMuchText>() {
+            return TemplateError::Limit(limit.to_string());
+        }
         if let Some(Refusal(message)) = cause.downcast_ref() {
             return TemplateError::Refused(sentinel::remove(message.clone()).0);
         }
@@ -274,28 +298,4 @@ fn describe(error: &minijinja::Error) -> String {
         source = cause.source();
     }
     sentinel::remove(text).0
-}
-
-/// Replaces `{% generation %}` and `{% endgeneration %}` with `{% if true %}` and `{% endif %}`.
-///
-/// In `transformers` these tags mark the model's replies, for training; they do not change the text within. minijinja does
-/// not know them, but an `if` in their place has the same effect on the white space around it.
-fn without_generation_tags(source: &str) -> String {
-    let mut result = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some(begin) = rest.find("{%") {
-        let (before, tag) = rest.split_at(begin + 2);
-        result.push_str(before);
-        let length = tag.find("%}").unwrap_or(tag.len());
-        let inner = &tag[..length];
-        let name = inner.trim_matches(|c: char| c.is_whitespace() || c == '-' || c == '+');
-        match name {
-            "generation" => result.push_str(&inner.replacen(name, "if true", 1)),
-            "endgeneration" => result.push_str(&inner.replacen(name, "endif", 1)),
-            _ => result.push_str(inner),
-        }
-        rest = &tag[length..];
-    }
-    result.push_str(rest);
-    result
 }

@@ -35,6 +35,7 @@ pub struct Tokenizer {
     add_eos: bool,
     ends: Vec<u32>,
     chat_template: Option<String>,
+    tool_template: Option<String>,
 }
 
 /// How text without special tokens becomes tokens.
@@ -88,7 +89,8 @@ impl Tokenizer {
             add_bos: spec.add_bos.unwrap_or(family.add_bos),
             add_eos: spec.add_eos.unwrap_or(false),
             ends,
-            chat_template: spec.chat_template.map(str::to_owned),
+            chat_template: spec.chat_template.or(spec.tool_template).map(str::to_owned),
+            tool_template: spec.tool_template.map(str::to_owned),
             vocab,
         })
     }
@@ -115,7 +117,8 @@ impl Tokenizer {
             add_bos: spec.add_bos.unwrap_or(true),
             add_eos: spec.add_eos.unwrap_or(false),
             ends,
-            chat_template: spec.chat_template.map(str::to_owned),
+            chat_template: spec.chat_template.or(spec.tool_template).map(str::to_owned),
+            tool_template: spec.tool_template.map(str::to_owned),
             vocab,
         })
     }
@@ -258,10 +261,16 @@ impl Tokenizer {
         self.eos.and_then(|id| std::str::from_utf8(self.vocab.bytes(id)).ok())
     }
 
-    /// The Jinja source of the file's chat template, or `None` if it has none. See
-    /// [`ChatTemplate::of`](crate::ChatTemplate::of).
+    /// The Jinja source of the file's chat template, or `None` if it has none. A file whose only template is the one for
+    /// tools uses that for all conversations. See [`ChatTemplate::of`](crate::ChatTemplate::of).
     pub fn chat_template(&self) -> Option<&str> {
         self.chat_template.as_deref()
+    }
+
+    /// The Jinja source of the file's chat template for conversations with tools, or `None` if it has no such template. See
+    /// [`ChatTemplate::for_tools`](crate::ChatTemplate::for_tools).
+    pub fn tool_template(&self) -> Option<&str> {
+        self.tool_template.as_deref()
     }
 
     fn contains(&self, id: u32) -> bool {

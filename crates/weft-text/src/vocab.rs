@@ -50,6 +50,8 @@ pub struct TokenizerSpec<'a> {
     pub ignore_merges: Option<bool>,
     /// `tokenizer.chat_template`: Jinja source.
     pub chat_template: Option<&'a str>,
+    /// `tokenizer.chat_template.tool_use`: Jinja source for conversations with tools.
+    pub tool_template: Option<&'a str>,
 }
 
 impl TokenizerSpec<'_> {

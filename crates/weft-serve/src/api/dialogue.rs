@@ -107,13 +107,18 @@ impl Dialogue {
             }
             error => ApiError::invalid("messages", format!("the model's chat template: {error}")),
         };
-        let template = facts.template.as_ref().map_err(wrong)?;
+        let offered = !self.tools.is_empty() && self.choice != ToolChoice::None;
+        let (template, format) = match &facts.tools {
+            Err(error) if offered => return Err(wrong(error)),
+            Ok(Some((template, format))) if offered => (template, format),
+            _ => (facts.template.as_ref().map_err(wrong)?, &facts.format),
+        };
         let features = template.features();
         let now = i64::try_from(super::wire::now()).ok();
         let mut options = RenderOptions { now, ..RenderOptions::default() };
         for (name, value) in &self.variables {
             if name == thinking::EFFORT {
-                if facts.format.harmony {
+                if format.harmony {
                     let effort = thinking::nearest(value.as_str().unwrap_or_default());
                     options.extra.insert(name.clone(), effort.into());
                 }
@@ -123,9 +128,8 @@ impl Dialogue {
             let name = if name == "enable_thinking" { features.thinking.unwrap_or(name) } else { name };
             options.extra.insert(name.into(), value.clone());
         }
-        let offered = !self.tools.is_empty() && self.choice != ToolChoice::None;
         let tools = if offered { self.tools.as_slice() } else { &[] };
-        let mut format = facts.format.clone();
+        let mut format = format.clone();
         let has_calls = self.messages.iter().any(|message| message.extra.contains_key("tool_calls"));
         let messages = if (offered && !(features.tools && format.tools.is_some()))
             || (has_calls && !(features.tool_calls && features.tool_results))

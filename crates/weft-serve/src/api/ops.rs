@@ -63,6 +63,7 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
         "build_info": wire::fingerprint(),
         "total_slots": limits.parallel,
         "chat_template": loaded.as_ref().and_then(|model| model.facts.tokenizer.chat_template().map(str::to_string)),
+        "chat_template_tool_use": loaded.as_ref().and_then(|model| model.facts.tokenizer.tool_template().map(str::to_string)),
         "default_generation_settings": {
             "n_ctx": loaded.as_ref().map(|model| model.facts.context),
             "params": first.map(|slot| parameters(&slot.source.defaults, limits.max_tokens)),

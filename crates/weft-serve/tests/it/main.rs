@@ -13,3 +13,4 @@ mod responses;
 mod soak;
 mod structured;
 mod support;
+mod tool_template;

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
+use super::number::write_float;
+use super::python;
 use super::sentinel::{self, AFTER, BEFORE, ESCAPE};
 
 /// The deepest nesting allowed, to prevent a stack overflow. Parsed JSON has at most 128.
@@ -75,7 +77,7 @@ impl Writer {
             ValueKind::Bool => self.text.push_str(if value.is_true() { "true" } else { "false" }),
             ValueKind::Number => self.number(value),
             ValueKind::String => self.string(value.as_str().unwrap_or_default()),
-            ValueKind::Seq | ValueKind::Iterable => {
+            ValueKind::Seq if python::is_json(value) => {
                 self.container('[', value.try_iter()?.collect(), ']', |writer, item| writer.value(&item))?;
             }
             ValueKind::Map => {
@@ -149,7 +151,11 @@ impl Writer {
         if value.is_integer() {
             let _ = write!(self.text, "{value}");
         } else {
-            float(&mut self.text, f64::try_from(value.clone()).unwrap_or(f64::NAN));
+            write_float(
+                &mut self.text,
+                f64::try_from(value.clone()).unwrap_or(f64::NAN),
+                ["NaN", "Infinity"],
+            );
         }
     }
 
@@ -184,23 +190,4 @@ impl Writer {
             let _ = write!(self.text, "\\u{unit:04x}");
         }
     }
-}
-
-/// Writes a float as Python's `repr` does: the shortest digits that round-trip, with an exponent below 1e-4 and from 1e16.
-fn float(text: &mut String, value: f64) {
-    let magnitude = value.abs();
-    let _ = if value.is_nan() {
-        write!(text, "NaN")
-    } else if value.is_infinite() {
-        write!(text, "{}Infinity", if value < 0.0 { "-" } else { "" })
-    } else if magnitude != 0.0 && !(1e-4..1e16).contains(&magnitude) {
-        // Rust writes 1e-5 and 1.5e300; Python 1e-05 and 1.5e+300.
-        let digits = format!("{value:e}");
-        let (mantissa, exponent) = digits.split_once('e').unwrap_or((&digits, "0"));
-        let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
-        write!(text, "{mantissa}e{sign}{exponent:0>2}")
-    } else {
-        // `Debug` keeps the ".0" of whole numbers.
-        write!(text, "{value:?}")
-    };
 }

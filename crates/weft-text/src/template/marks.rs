@@ -4,7 +4,7 @@
 //! containing a part that the template or another value completes, or by completing what the template began. So every
 //! character with which a control token begins is put between [`BEFORE`] and [`AFTER`], and so is the first character of a
 //! value that continues what a literal of the template begins. They say that the character is data: no control token is
-//! parsed there. The rest of a value stays as it is, and so does markup that the template looks for, so that templates can strip, split and compare.
+//! parsed there. Marks are no characters of a value: what a template does to it passes them by (`python/text.rs`).
 
 use std::borrow::Cow;
 

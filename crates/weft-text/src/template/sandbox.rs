@@ -3,8 +3,7 @@
 //! A template is an untrusted program. It sees nothing but its arguments; this file limits its time, output and depth.
 //! minijinja limits the nesting that it parses, but recurses along chains (`a+a+a+…`) as long as the source, and into
 //! values as deep as the program builds them, one level per instruction. Both therefore run on a stack large enough for
-//! everything that the other limits allow. Memory is not limited, because minijinja offers no way to: a template can
-//! still double a string forty times.
+//! everything that the other limits allow. Memory is limited by counting the text and the lists that a template makes.
 
 use std::io;
 use std::panic::resume_unwind;
@@ -21,6 +20,8 @@ pub(super) const FUEL: u64 = 1_000_000;
 pub(super) const PROBE_FUEL: u64 = 100_000;
 /// The longest prompt, in bytes: millions of tokens.
 pub(super) const MAX_OUTPUT: usize = 1 << 26;
+/// The most text that a template may make on its way to the prompt, in bytes, with the lists that it makes.
+pub(super) const MAX_TEXT: usize = 1 << 30;
 /// The deepest nesting of macro calls. minijinja counts each as several.
 pub(super) const MAX_DEPTH: usize = 200;
 /// The address space of the stack: 1 KiB per instruction, 16 KiB per byte of source. Only pages that are used take memory.

@@ -69,13 +69,34 @@ pub(super) fn format(now: i64, format: &str) -> Result<String, Error> {
             Some('T') => {
                 let _ = write!(text, "{hour:02}:{minute:02}:{second:02}");
             }
+            Some('e') => {
+                let _ = if padded { write!(text, "{day:2}") } else { write!(text, "{day}") };
+            }
+            Some('R') => {
+                let _ = write!(text, "{hour:02}:{minute:02}");
+            }
+            Some('D' | 'x') => {
+                let _ = write!(text, "{month:02}/{day:02}/{:02}", year.rem_euclid(100));
+            }
+            Some('X') => {
+                let _ = write!(text, "{hour:02}:{minute:02}:{second:02}");
+            }
+            Some('c') => {
+                let (weekday, month) = (&weekday[..3], &month_name[..3]);
+                let _ = write!(text, "{weekday} {month} {day:2} {hour:02}:{minute:02}:{second:02} {year}");
+            }
+            Some('u') => number((days + 3).rem_euclid(7) + 1, 1),
+            Some('w') => number((days + 4).rem_euclid(7), 1),
+            Some('f') => text.push_str("000000"),
+            // The time has no zone.
+            Some('Z' | 'z') => {}
             Some('%') => text.push('%'),
             other => {
                 let found = other.map_or_else(|| "nothing".to_owned(), |c| format!("{c:?}"));
                 return Err(Error::new(
                     ErrorKind::InvalidOperation,
                     format!(
-                        "strftime_now: {found} after % in {format:?}: expected one of YymdjHIMSpAaBbhFT%"
+                        "strftime_now: {found} after % in {format:?}: expected one of YymdejHIMSpAaBbhFTRDxXcuwfZz%"
                     ),
                 ));
             }
@@ -115,19 +136,20 @@ mod tests {
 
     #[test]
     fn known_times() {
-        let all = "%Y-%m-%d %H:%M:%S %I%p %a %A %b %B %j %y %-d %-m %-H %F %T %%";
+        let all =
+            "%Y-%m-%d %H:%M:%S %I%p %a %A %b %B %j %y %-d %-m %-H %F %T %% %e %R %D %x %X %c %u %w %f%Z%z";
         let text = |now| format(now, all).unwrap();
         assert_eq!(
             text(0),
-            "1970-01-01 00:00:00 12AM Thu Thursday Jan January 001 70 1 1 0 1970-01-01 00:00:00 %"
+            "1970-01-01 00:00:00 12AM Thu Thursday Jan January 001 70 1 1 0 1970-01-01 00:00:00 %  1 00:00 01/01/70 01/01/70 00:00:00 Thu Jan  1 00:00:00 1970 4 4 000000"
         );
         assert_eq!(
             text(1_709_210_096), // a leap day
-            "2024-02-29 12:34:56 12PM Thu Thursday Feb February 060 24 29 2 12 2024-02-29 12:34:56 %"
+            "2024-02-29 12:34:56 12PM Thu Thursday Feb February 060 24 29 2 12 2024-02-29 12:34:56 % 29 12:34 02/29/24 02/29/24 12:34:56 Thu Feb 29 12:34:56 2024 4 4 000000"
         );
         assert_eq!(
             text(-1),
-            "1969-12-31 23:59:59 11PM Wed Wednesday Dec December 365 69 31 12 23 1969-12-31 23:59:59 %"
+            "1969-12-31 23:59:59 11PM Wed Wednesday Dec December 365 69 31 12 23 1969-12-31 23:59:59 % 31 23:59 12/31/69 12/31/69 23:59:59 Wed Dec 31 23:59:59 1969 3 3 000000"
         );
     }
 

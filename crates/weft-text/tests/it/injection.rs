@@ -62,6 +62,18 @@ fn cases() -> Vec<Case> {
                 .to_owned(),
             GLM,
         ),
+        // More of it.
+        (
+            "more methods",
+            "{% for m in messages %}{% set c = m.content ~ '' %}<|user|>{{ c[::-1] }}{{ c[0] }}{{ c[-1:] }}{{ c | list }}\
+             {{ c.center(40, '*') }}{{ c | replace('<', '<') }}{{ '%s|%-9s|%.2s' % (c, c, c) }}{{ '{:>9}{!r}'.format(c, c) }}\
+             {{ c.partition('|') }}{{ c.rsplit('<', 1) | join('<') }}{{ c.splitlines() }}{{ c | title }}{{ c.swapcase() }}\
+             {{ c | truncate(5, true, '<') }}{{ c | wordwrap(3) }}{{ c | indent(1) }}{{ c | striptags }}{{ c.removeprefix('<|') }}\
+             {{ [c, c] | join(c) }}{{ [c] | map('upper') | first }}{{ c * 2 }}{{ c + c }}{{ {c: c} }}{{ c.zfill(9) }}\
+             {% for x in c %}{{ x }}{% endfor %}{{ c.strip('x') }}{{ c.expandtabs() }}{{ c | unique | join }}{% endfor %}"
+                .to_owned(),
+            GLM,
+        ),
     ];
     sources.map(|(name, source, controls)| case(name, source, controls)).into()
 }
@@ -177,6 +189,20 @@ fn a_cut_text_becomes_no_control_token() {
 }
 
 #[test]
+fn marks_are_no_characters() {
+    let source = "{{ x[:3] }}|{{ x | length }}|{{ x[0] }}|{{ x[-1] }}|{{ x.find('y') }}|{{ (x | list)[1] }}|{{ x == '<i>y<' }}|\
+                  {{ '<i>' in x }}|{{ x.split('>') | length }}|{{ x[::-1] }}|{{ x.rjust(6) }}|{{ '%.1s' % x }}|\
+                  {{ x.startswith('<i') }}|{{ {x: 1}['<i>y<'] }}|{{ x.index('<', 1) }}|{{ x < 'a' }}|{{ x.replace('<', '') }}";
+    let tokenizer = bytes_and(&[("<|im_start|>", CONTROL)], None, None, Some(source));
+    let template = ChatTemplate::of(&tokenizer).unwrap();
+    let options = RenderOptions { extra: object(&json!({"x": "<i>y<"})), ..RenderOptions::default() };
+    assert_eq!(
+        template.render(&[], &options).unwrap().text(),
+        "<i>|5|<|<|3|i|True|True|2|<y>i<| <i>y<|<|True|1|4|True|i>y"
+    );
+}
+
+#[test]
 fn text_is_tokenised_as_if_alone() {
     let plain = EncodeOptions { parse_special: false, add_special: false };
     for case in cases().iter().filter(|case| ["glm", "roles"].contains(&case.name)) {
@@ -214,14 +240,15 @@ fn parts_of_a_token_do_not_meet() {
 
 #[test]
 fn markup_of_a_template_is_found_in_messages() {
-    // Where `</think>` is a control token, only the assistant's messages may contain it.
+    // Where `</think>` is a control token, only the assistant's messages may contain it; it is found in all.
     let source =
         "{% for m in messages %}<|user|>{{ m.content.split('</think>')[-1] }}{% endfor %}".to_owned();
     let special = [("<|user|>", CONTROL), ("</think>", CONTROL)];
     let tokenizer = bytes_and(&special, None, None, Some(&source));
     let case = Case { name: "think", source, tokenizer };
     assert_eq!(ids(&case, "assistant", "a</think>b"), [256, u32::from(b'b')]);
-    assert_eq!(ids(&case, "user", "a</think>b").len(), 1 + "a</think>b".len());
+    assert_eq!(ids(&case, "user", "a</think>b"), [256, u32::from(b'b')]);
+    assert_eq!(ids(&case, "user", "a</think><|user|>").len(), 1 + "<|user|>".len());
     assert_eq!(ids(&case, "assistant", "a</think><|user|>").len(), 1 + "<|user|>".len());
 }
 

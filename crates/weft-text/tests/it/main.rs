@@ -1,8 +1,10 @@
 //! Tokenizers and chat templates compared with the originals, and hostile files.
 
 mod adapt;
+mod conversations;
 mod hf;
 mod injection;
+mod jinja;
 mod pieces;
 mod reply;
 mod smollm2;

@@ -140,6 +140,30 @@ fn hostile_programs_are_stopped() {
         let error = render(endless).unwrap_err();
         assert!(matches!(error, TemplateError::Limit(_)), "{endless}: {error:?}");
     }
+    for memory in [
+        "{{ 'a'.ljust(10 ** 12) }}",
+        "{{ '%1000000000d' % 1 }}",
+        "{{ '%.1000000000f' % 1 }}",
+        "{{ '%*d' % (2 ** 62, 1) }}",
+        "{{ '{:1000000000}'.format(1) }}",
+        "{{ 'a' * 10 ** 15 }}",
+        "{{ [1] * 10 ** 15 }}",
+        "{{ ('a' * 10 ** 6).replace('a', 'b' * 1000) }}",
+        "{{ ('a' * 10 ** 6) | replace('', 'b' * 1000) }}",
+        "{{ ('a\\n' * 10 ** 5) | indent(10 ** 5) }}",
+        "{{ 'a' | center(10 ** 12) }}",
+        "{{ [1] | batch(10 ** 9, 0) | list }}",
+        "{{ [1] | slice(10 ** 12) | list }}",
+        "{{ ('\\t' * 10 ** 5).expandtabs(10 ** 6) }}",
+        "{{ ('a' * 10 ** 6).join('b' * 1000) }}",
+        "{% set ns = namespace(x='aaaaaaaa') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+        "{% set ns = namespace(x='aaaaaaaa') %}{% for i in range(60) %}{% set ns.x %}{{ ns.x }}{{ ns.x }}{% endset %}{% endfor %}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
+    ] {
+        let error = render(memory).unwrap_err();
+        assert!(matches!(error, TemplateError::Limit(_)), "{memory}: {error:?}");
+    }
     let error = render("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}").unwrap_err();
     assert!(error.to_string().contains("recursion limit"), "{error}");
     let error = render(&" ".repeat(1 << 20)).unwrap_err();

@@ -1,0 +1,201 @@
+//! Python for templates: the operators, methods, filters, tests and functions that Jinja's templates use.
+//!
+//! minijinja has most of these, but with differences: in printing, in what fails, in slicing. `rewrite.rs` turns a
+//! template's operators, subscripts, tests and method calls into filters of this module, which behave as Python's. They
+//! know the sentinels of `sentinel.rs`, so that a template counts characters of the text and never parts a character
+//! from its marks. All text that they make is counted, to limit the memory of a hostile template.
+
+use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
+use minijinja::{Environment, Error, ErrorKind, Output, State, Value};
+
+use self::args::{Args, charge, failed};
+use self::objects::{Cycler, Joiner};
+use self::values::to_text;
+
+mod args;
+mod case;
+mod collections;
+mod digits;
+mod filters;
+mod list_filters;
+mod objects;
+mod operators;
+mod percent;
+mod str_format;
+mod strings;
+mod tests;
+mod text;
+mod values;
+
+pub(super) use self::args::{TooMuchText, begin};
+
+/// Names of the filters that rewritten templates call.
+pub(super) mod name {
+    /// `left | arithmetic("+", right, …)`
+    pub(in crate::template) const ARITHMETIC: &str = "weft_arithmetic";
+    /// `value | attribute("name")`
+    pub(in crate::template) const ATTRIBUTE: &str = "weft_attribute";
+    /// `callable | call(…)`
+    pub(in crate::template) const CALL: &str = "weft_call";
+    /// `left | compare("<", right, …)`
+    pub(in crate::template) const COMPARE: &str = "weft_compare";
+    /// `first | concat(second, …)`
+    pub(in crate::template) const CONCAT: &str = "weft_concat";
+    /// `value | get("name")`
+    pub(in crate::template) const GET: &str = "weft_get";
+    /// `value | is("name", …)`
+    pub(in crate::template) const IS: &str = "weft_is";
+    /// `value | item(key)`
+    pub(in crate::template) const ITEM: &str = "weft_item";
+    /// `value | iterate`
+    pub(in crate::template) const ITERATE: &str = "weft_iterate";
+    /// `value | method("name", …)`
+    pub(in crate::template) const METHOD: &str = "weft_method";
+    /// `value | negative`
+    pub(in crate::template) const NEGATIVE: &str = "weft_negative";
+    /// `value | positive`
+    pub(in crate::template) const POSITIVE: &str = "weft_positive";
+    /// `value | slice(start, stop, step)`
+    pub(in crate::template) const SLICE: &str = "weft_slice";
+}
+
+/// Whether a sequence is a list or tuple, which JSON has, and no view of a dict.
+pub(super) fn is_json(value: &Value) -> bool {
+    value.downcast_object_ref::<objects::View>().is_none()
+}
+
+/// Whether `value.name` may be a method, for some value.
+pub(super) fn is_method(name: &str) -> bool {
+    collections::DICT.contains(&name) || collections::LIST.contains(&name) || strings::NAMES.contains(&name)
+}
+
+/// Gives an environment all of this.
+pub(super) fn add(environment: &mut Environment<'static>) {
+    environment.set_formatter(|out, state, value| write(out, state, value));
+    for name in filters::NAMES.iter().chain(list_filters::NAMES) {
+        environment.add_filter(
+            *name,
+            |state: &mut State<'_, '_>, value: ValueOrKwargs, args: Rest<ValueOrKwargs>| {
+                filter(state, name, &value.into_value(), &args.into_values())
+            },
+        );
+    }
+    let operators: [(&str, fn(&mut State<'_, '_>, &Value, &[Value]) -> Result<Value, Error>); 13] = [
+        (name::ARITHMETIC, |_, value, rest| operators::arithmetic(value, rest)),
+        (name::ATTRIBUTE, |_, value, rest| operators::attribute(value, text_at(rest, 0))),
+        (name::CALL, |state, value, args| value.call(state, args)),
+        (name::COMPARE, |_, value, rest| operators::comparison(value, rest)),
+        (name::CONCAT, |_, value, rest| operators::concatenation(value, rest)),
+        (name::GET, |_, value, rest| value.get_attr(text_at(rest, 0))),
+        (name::IS, |state, value, args| {
+            tests::holds(state, text_at(args, 0), value, Args::new(args.get(1..).unwrap_or_default()))
+                .map(Value::from)
+        }),
+        (name::ITEM, |_, value, rest| operators::item(value, rest.first().unwrap_or(&Value::UNDEFINED))),
+        (name::ITERATE, |_, value, _| iterate(value)),
+        (name::METHOD, |state, value, args| {
+            call_method(state, value, text_at(args, 0), args.get(1..).unwrap_or_default())
+        }),
+        (name::NEGATIVE, |_, value, _| operators::signed(value, true)),
+        (name::POSITIVE, |_, value, _| operators::signed(value, false)),
+        (name::SLICE, |_, value, rest| match rest {
+            [start, stop, step] => operators::slice(value, [start, stop, step]),
+            _ => Err(failed("a slice has three bounds")),
+        }),
+    ];
+    for (name, operator) in operators {
+        environment.add_filter(
+            name,
+            move |state: &mut State<'_, '_>, value: ValueOrKwargs, args: Rest<ValueOrKwargs>| {
+                operator(state, &value.into_value(), &args.into_values())
+            },
+        );
+    }
+    let functions: [(&str, fn(Args) -> Result<Value, Error>); 4] = [
+        ("range", objects::range),
+        ("dict", dict),
+        ("cycler", |args| Cycler::value(args.positional)),
+        ("joiner", Joiner::value),
+    ];
+    for (name, function) in functions {
+        environment
+            .add_function(name, move |args: Rest<ValueOrKwargs>| function(Args::new(&args.into_values())));
+    }
+    environment.remove_global("debug");
+}
+
+fn text_at(values: &[Value], index: usize) -> &str {
+    values.get(index).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn filter(state: &mut State<'_, '_>, name: &str, value: &Value, args: &[Value]) -> Result<Value, Error> {
+    let args = Args::new(args);
+    filters::apply(state, name, value, args.clone())
+        .or_else(|| list_filters::apply(state, name, value, args))
+        .unwrap_or_else(|| Err(failed(format!("there is no filter {name:?}"))))
+}
+
+/// Writes a value of `{{ … }}`.
+fn write(out: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+    let written = match value.as_str() {
+        Some(text) => {
+            charge(text.len())?;
+            out.write_str(text)
+        }
+        None => out.write_str(&to_text(value)?),
+    };
+    written.map_err(|_| Error::from(ErrorKind::WriteFailure))
+}
+
+/// What a `for` loop iterates over.
+fn iterate(value: &Value) -> Result<Value, Error> {
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable => Ok(value.clone()),
+        _ => values::items(value).map(Value::from),
+    }
+}
+
+/// Calls `value.name(…)`.
+fn call_method(state: &mut State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+    let unknown = |error: &Error| error.kind() == ErrorKind::UnknownMethod;
+    let result = match value.kind() {
+        ValueKind::String => strings::call(value.as_str().unwrap_or_default(), name, Args::new(args)),
+        ValueKind::Map if values::is_dict(value) => {
+            match collections::of_dict(value, name, Args::new(args)) {
+                Err(error) if unknown(&error) => match value.get_attr(name)? {
+                    callable if values::is_callable(&callable) => callable.call(state, args),
+                    _ => Err(error),
+                },
+                result => result,
+            }
+        }
+        ValueKind::Seq if !values::is_growing(value) || name == "index" || name == "count" => {
+            collections::of_list(value, name, Args::new(args))
+        }
+        ValueKind::Undefined => value.get_attr(name),
+        _ => value.call_method(state, name, args),
+    };
+    result.map_err(|error| match unknown(&error) {
+        true => failed(format!("{} has no method {name}", values::kind_name(value))),
+        false => error,
+    })
+}
+
+/// The function `dict`.
+fn dict(args: Args) -> Result<Value, Error> {
+    let named = args.named;
+    let [mapping] = Args { positional: args.positional, named: Vec::new() }.bind("dict", [""])?;
+    let mut pairs = match mapping {
+        None => Vec::new(),
+        Some(mapping) if values::is_dict(&mapping) => values::pairs(&mapping)?,
+        Some(list) => {
+            let pair = |pair: Value| match &values::items(&pair)?[..] {
+                [key, value] => Ok((key.clone(), value.clone())),
+                _ => Err(failed("dict: expected pairs")),
+            };
+            values::items(&list)?.into_iter().map(pair).collect::<Result<_, Error>>()?
+        }
+    };
+    pairs.extend(named.into_iter().map(|(key, value)| (Value::from(key), value)));
+    operators::dict(pairs)
+}

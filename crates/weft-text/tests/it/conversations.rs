@@ -1,0 +1,76 @@
+//! The chat templates of many models compared with Python's Jinja, by the hashes of their prompts.
+//!
+//! The messages go to the templates as they are: what `adapt` changes is tested elsewhere. `expect.py MODEL NUMBER` prints
+//! what Python makes of a conversation.
+
+use serde_json::Value;
+use weft_text::{ChatTemplate, Message, RenderOptions};
+
+use crate::support::{CONTROL, bytes_and};
+use crate::template::{message, object, read};
+
+/// Templates and the numbers of conversations whose prompts differ, and why.
+const DIFFERENT: &[(&str, &[usize], &str)] = &[];
+
+/// The names and the sources in models.txt.
+fn models(text: &str) -> Vec<(&str, &str)> {
+    let mut models = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\n=== ") {
+        let line = &rest[at + 5..];
+        let (line, after) = line.split_once('\n').unwrap();
+        let (names, length) = line.rsplit_once(' ').unwrap();
+        let (source, after) = after.split_at(length.parse().unwrap());
+        models.push((names, source));
+        rest = after;
+    }
+    models
+}
+
+fn fnv(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
+    format!("{hash:016x}")[..12].to_owned()
+}
+
+#[test]
+fn conversations_render_as_in_python() {
+    let text = read("models.txt");
+    let conversations: Vec<Value> = serde_json::from_str(&read("conversations.json")).unwrap();
+    let expected = read("conversations.txt");
+    let expected: Vec<(&str, &str)> = expected.lines().filter_map(|line| line.split_once(": ")).collect();
+    let models = models(&text);
+    assert_eq!(models.len(), expected.len());
+    let special = [("<|im_start|>", CONTROL), ("[INST]", CONTROL)];
+    let tokenizer = bytes_and(&special, Some("<s>"), Some("</s>"), None);
+    let mut wrong = Vec::new();
+    for ((names, source), (expected_names, hashes)) in models.into_iter().zip(expected) {
+        assert_eq!(names, expected_names);
+        let template =
+            ChatTemplate::new(source, &tokenizer).unwrap_or_else(|error| panic!("{names}: {error}"));
+        let hashes: Vec<&str> = hashes.split(' ').collect();
+        assert_eq!(hashes.len(), conversations.len());
+        for (number, (conversation, expected)) in conversations.iter().zip(hashes).enumerate() {
+            let messages: Vec<Message> =
+                conversation["messages"].as_array().unwrap().iter().map(message).collect();
+            let mut extra = object(&conversation["extra"]);
+            let options = RenderOptions {
+                add_generation_prompt: extra
+                    .remove("add_generation_prompt")
+                    .is_none_or(|value| value.as_bool().unwrap()),
+                now: Some(1_709_210_096),
+                extra,
+            };
+            let found = template.render(&messages, &options);
+            let hash = found.as_ref().map_or_else(|_| "-".to_owned(), |prompt| fnv(prompt.text()));
+            let listed =
+                DIFFERENT.iter().any(|(name, numbers, _)| *name == names && numbers.contains(&number));
+            if (hash == expected) == listed {
+                let found = found.map_or_else(|error| error.to_string(), |prompt| prompt.text().to_owned());
+                wrong.push(format!("--- {names}, {number}: expected {expected}, found {hash}\n{found}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
