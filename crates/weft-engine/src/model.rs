@@ -100,7 +100,7 @@ impl Model {
     /// [`Error::Template`] if there is none, or it fails on the messages.
     pub fn chat(&self, messages: &[Message]) -> Result<Vec<u32>, Error> {
         let template = self.chat_template()?;
-        let prompt = template.render(&template.adapt(messages)?, &RenderOptions::default())?;
+        let prompt = template.prompt(messages, &RenderOptions::default())?;
         Ok(self.tokenizer.encode_chat(&prompt))
     }
 

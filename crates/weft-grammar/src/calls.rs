@@ -1,8 +1,8 @@
 //! The grammar of calls of tools, in each form that models write them.
 
-mod glm;
 mod harmony;
 mod json;
+mod markup;
 mod parts;
 mod raw;
 mod value;
@@ -33,7 +33,11 @@ pub(super) fn rules(lark: &mut Lark, tokenizer: &Tokenizer, spec: &CallSpec) -> 
         CallForm::DeepSeekV3 => json::deepseek(lark, &schemas, &tools, spec.parallel, true, mark),
         CallForm::DeepSeekV31 => json::deepseek(lark, &schemas, &tools, spec.parallel, false, mark),
         CallForm::Harmony => harmony::rules(lark, &schemas, &tools, spec.parallel, mark),
-        CallForm::Glm => glm::rules(lark, &schemas, &tools, spec.parallel, mark),
+        CallForm::Glm => markup::glm(lark, &schemas, &tools, spec.parallel, mark),
+        CallForm::Qwen3Coder => markup::qwen(lark, &schemas, &tools, spec.parallel, mark),
+        CallForm::KimiK2 => json::kimi(lark, &schemas, &tools, spec.parallel, mark),
+        CallForm::Mistral => json::mistral(lark, &schemas, &tools, spec.parallel, mark),
+        CallForm::MistralList => json::mistral_list(lark, &schemas, &tools, spec.parallel, mark),
     }
 }
 

@@ -22,8 +22,8 @@
 //! # Tools
 //! A reply to `auto` is constrained if a tool is `strict`: free text, and once a call begins, its name is that of a tool
 //! and its arguments follow the schema. The schema of a tool that is not strict loses the keywords above that are refused.
-//! GLM writes arguments one by one, in the order of `properties`; strings go without quotes and end at `</arg_value>`.
-//! Its schemas may not combine all arguments by `anyOf` and the like.
+//! GLM and Qwen3-Coder write arguments one by one, in the order of `properties`; strings go without quotes and end at the next tag.
+//! Their schemas may not combine all arguments by `anyOf` and the like.
 //!
 //! # Limits
 //! `limits.rs` has the figures: bytes, depth and number of schemas, patterns, values and references, and llguidance's own

@@ -128,6 +128,14 @@ pub enum CallForm {
     /// gpt-oss: `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}`. The whole reply is then in the harmony
     /// format.
     Harmony,
+    /// Qwen3-Coder: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`, with newlines between.
+    Qwen3Coder,
+    /// Kimi K2: between its own markers, with ids that contain the name.
+    KimiK2,
+    /// Mistral: `[TOOL_CALLS]name[ARGS]{…}`, perhaps with an id.
+    Mistral,
+    /// Earlier models of Mistral: `[TOOL_CALLS][{"name": …, "arguments": …}]`
+    MistralList,
 }
 
 /// A tool that may be called.

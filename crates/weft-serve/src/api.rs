@@ -14,6 +14,8 @@ mod opaque;
 mod openapi;
 mod ops;
 mod responses;
+#[cfg(test)]
+mod round_trip;
 mod route;
 mod sampling;
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 mod body;
 mod fields;
-mod partial;
 
 pub(crate) use body::{merged, parse};
 #[cfg(test)]
 pub(crate) use fields::record::recorded;
 pub(crate) use fields::{Fields, expected_at};
-pub(crate) use partial::object_prefix;
+pub(crate) use weft_text::object_prefix;

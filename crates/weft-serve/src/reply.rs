@@ -196,8 +196,10 @@ pub(crate) struct Collected {
 pub(crate) struct Call {
     /// The tool.
     pub(crate) name: String,
-    /// Its arguments, a JSON object as text. Cut off if the reply was.
+    /// Its arguments, a JSON object as text. Cut off if the call is.
     pub(crate) arguments: String,
+    /// Whether it is complete.
+    pub(crate) whole: bool,
 }
 
 impl Collected {
@@ -210,11 +212,16 @@ impl Collected {
             Update::Piece(ReplyPiece::Reasoning(more)) => self.reasoning += &more,
             Update::Piece(ReplyPiece::Text(more)) => self.text += &more,
             Update::Piece(ReplyPiece::ToolCall { name, .. }) => {
-                self.calls.push(Call { name, arguments: String::new() });
+                self.calls.push(Call { name, ..Call::default() });
             }
             Update::Piece(ReplyPiece::Arguments { index, json }) => {
                 if let Some(call) = self.calls.get_mut(index) {
                     call.arguments += &json;
+                }
+            }
+            Update::Piece(ReplyPiece::ToolCallEnd { index }) => {
+                if let Some(call) = self.calls.get_mut(index) {
+                    call.whole = true;
                 }
             }
             Update::Piece(_) => {}

@@ -40,6 +40,7 @@ mod byte_level;
 mod end_of_generation;
 mod error;
 mod hugging_face;
+mod partial;
 mod piece_spelling;
 mod pieces;
 mod pre;
@@ -54,6 +55,7 @@ mod tokenizer;
 mod vocab;
 
 pub use error::{TemplateError, TokenizerError};
+pub use partial::object_prefix;
 pub use pre_of_json::pre_tokenizers_like;
 pub use prompt::RenderedPrompt;
 pub use stop::StopMatcher;

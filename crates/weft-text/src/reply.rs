@@ -29,10 +29,12 @@
 //! # What is markup
 //! Everything else is passed on byte for byte.
 //! - Reasoning begins in the prompt (`<think>` at its end) or with the tag at the beginning of the reply, and ends with the
-//!   end tag or with a call. A tag anywhere else is text. Newlines next to the tags are markup, as templates write them
-//!   again.
+//!   end tag or with a call. Newlines next to the tags are markup, as templates write them again. If the prompt has begun it,
+//!   the tag at the beginning of the reply is markup too.
+//! - An end tag without a beginning is dropped, wherever it is. A beginning within the text is text, and so is its end: a model
+//!   may write about them.
 //! - White space before a call is markup. After a call it is markup if nothing but another call follows.
-//! - A call that was made while the reasoning was still open closes it; an end tag right after the call is dropped.
+//! - A call that was made while the reasoning was still open closes it. An end tag of a call that comes twice is dropped.
 //!
 //! In the harmony format, messages have channels instead ([`ReplyFormat::harmony`]): `analysis` is reasoning, `commentary` and `final` are
 //! text. Headers and end marks are markup, and white space between them; all else is passed on, newlines too.
@@ -42,19 +44,20 @@
 //! Afterwards what was sent stands:
 //! - If the reply ends in the middle of the arguments, what was held back of them is dropped and there is no
 //!   [`ReplyPiece::ToolCallEnd`].
-//! - If the model's JSON is invalid in the middle of the arguments, there is no [`ReplyPiece::ToolCallEnd`] either, and the
+//! - If nothing but brackets are missing from the model's JSON where the mark of the call's end follows, they are added.
+//! - If the model's JSON is invalid in another way in the middle of the arguments, there is no [`ReplyPiece::ToolCallEnd`] either, and the
 //!   rest is text.
-//! - If GLM's markup breaks between two arguments, the call ends with the arguments so far, and the rest is text.
+//! - If the markup of GLM or Qwen3-Coder breaks between two arguments, the call ends with the arguments so far, and the rest is text.
 
 mod call;
-mod deepseek;
 mod format;
-mod glm;
 mod harmony;
 mod json_call;
 #[doc(hidden)]
 pub mod law;
 mod ledger;
+mod marked;
+mod markup;
 mod parser;
 mod piece;
 mod scanner;

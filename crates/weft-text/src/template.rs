@@ -35,6 +35,7 @@ mod sentinel;
 mod source;
 mod strftime;
 mod tools;
+mod turns;
 
 pub use features::{ArgumentsForm, TemplateFeatures};
 pub use message::Message;
@@ -153,7 +154,8 @@ impl ChatTemplate {
     /// Brings messages in the form of OpenAI's API into the form that the template expects, so that nothing in them is lost:
     ///
     /// - the role `developer` becomes `system`, and `function` becomes `tool`;
-    /// - the arguments of tool calls become objects or JSON text, and empty lists of calls disappear;
+    /// - the arguments of tool calls become objects or JSON text, also where the model wrote what is neither, and empty lists of calls
+    ///   disappear;
     /// - content that is `null` becomes `""`, unless the template tells calls from text by it, and lists of text parts
     ///   become one string, unless the template takes parts;
     /// - messages of tools get the `name` of the function whose call they answer, and ids name their functions where the
@@ -168,6 +170,25 @@ impl ChatTemplate {
     /// tool calls or their results.
     pub fn adapt(&self, messages: &[Message]) -> Result<Vec<Message>, TemplateError> {
         adapt::adapt(self.features(), messages)
+    }
+
+    /// Adapts `messages` as [`adapt`](ChatTemplate::adapt) does and renders them. If the template refuses their order, they are
+    /// put in the one that strict templates insist on: the user's and the assistant's in turn.
+    ///
+    /// # Errors
+    /// Those of [`adapt`](ChatTemplate::adapt) and [`render`](ChatTemplate::render).
+    pub fn prompt(
+        &self,
+        messages: &[Message],
+        options: &RenderOptions,
+    ) -> Result<RenderedPrompt, TemplateError> {
+        let adapted = self.adapt(messages)?;
+        self.render(&adapted, options).or_else(|error| match error {
+            TemplateError::Refused(_) | TemplateError::Failed(_) => {
+                self.render(&turns::alternate(self.features(), adapted), options).map_err(|_| error)
+            }
+            error => Err(error),
+        })
     }
 
     /// Renders `messages` as a prompt, for [`Tokenizer::encode_chat`].

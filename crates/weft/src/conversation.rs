@@ -142,7 +142,7 @@ impl Conversation {
         let mut options = RenderOptions { now, ..RenderOptions::default() };
         let think = self.template.features().thinking.zip(self.think);
         options.extra.extend(think.map(|(name, think)| (name.to_string(), Value::Bool(think))));
-        let prompt = self.template.render(&self.template.adapt(messages)?, &options)?;
+        let prompt = self.template.prompt(messages, &options)?;
         let tokenizer = self.engine.model().tokenizer();
         let mut generate = self.generate.clone();
         generate.shown = self.format.shown(tokenizer);

@@ -1,4 +1,4 @@
-//! Calls whose arguments are JSON: Hermes and Qwen, Llama 3, DeepSeek.
+//! Calls whose arguments are JSON: Hermes and Qwen, Llama 3, DeepSeek, Kimi K2, Mistral.
 
 use serde_json::{Value, json};
 
@@ -69,6 +69,70 @@ pub(super) fn deepseek(
     let calls = repeated(lark, &call, &call, parallel);
     let calls = lark.rule(&format!("WS? {calls} WS? {end_all}"));
     Ok(Calls { opening: Opening::Mark { begin: begin_all, never: vec![one] }, calls })
+}
+
+/// Between Kimi's marks: an id with the name, and JSON.
+pub(super) fn kimi(
+    lark: &mut Lark,
+    schemas: &Schemas<'_>,
+    tools: &[Tool<'_>],
+    parallel: bool,
+    of: impl Fn(&str) -> Mark,
+) -> Result<Calls, GrammarError> {
+    let begin_all = of("<|tool_calls_section_begin|>");
+    let one = of("<|tool_call_begin|>");
+    let [end_all, between, end] =
+        ["<|tool_calls_section_end|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"]
+            .map(|text| mark(&of(text)));
+    let mut options = Vec::with_capacity(tools.len());
+    for tool in tools {
+        plain_name(tool)?;
+        let arguments = lark.json(|| schemas.document(&tool.arguments));
+        let name = quoted(&format!("functions.{}:", tool.name));
+        options.push(lark.rule(&format!("{name} /[0-9]{{1,4}}/ {between} {arguments}")));
+    }
+    let call = lark.rule(&format!("{} ({}) {end}", mark(&one), options.join(" | ")));
+    let calls = repeated(lark, &call, &call, parallel);
+    let calls = lark.rule(&format!("WS? {calls} WS? {end_all}"));
+    Ok(Calls { opening: Opening::Mark { begin: begin_all, never: vec![one] }, calls })
+}
+
+/// `[TOOL_CALLS]name[ARGS]{…}`, perhaps with an id.
+pub(super) fn mistral(
+    lark: &mut Lark,
+    schemas: &Schemas<'_>,
+    tools: &[Tool<'_>],
+    parallel: bool,
+    of: impl Fn(&str) -> Mark,
+) -> Result<Calls, GrammarError> {
+    let begin = of("[TOOL_CALLS]");
+    let [id, between] = ["[CALL_ID]", "[ARGS]"].map(|text| mark(&of(text)));
+    let id = lark.rule(&format!("{id} /[a-zA-Z0-9]{{9}}/"));
+    let mut options = Vec::with_capacity(tools.len());
+    for tool in tools {
+        plain_name(tool)?;
+        let arguments = lark.json(|| schemas.document(&tool.arguments));
+        options.push(lark.rule(&format!("{} {id}? {between} {arguments}", quoted(tool.name))));
+    }
+    let call = lark.rule(&options.join(" | "));
+    let next = lark.rule(&format!("{} {call}", mark(&begin)));
+    let calls = repeated(lark, &call, &next, parallel);
+    Ok(Calls { opening: Opening::Mark { begin, never: Vec::new() }, calls })
+}
+
+/// `[TOOL_CALLS][{"name": …, "arguments": …}]`
+pub(super) fn mistral_list(
+    lark: &mut Lark,
+    schemas: &Schemas<'_>,
+    tools: &[Tool<'_>],
+    parallel: bool,
+    of: impl Fn(&str) -> Mark,
+) -> Result<Calls, GrammarError> {
+    let begin = of("[TOOL_CALLS]");
+    let call = lark.json(|| schemas.document(&any_call(tools, "arguments")));
+    let calls = if parallel { format!("{call} (WS? \",\" WS? {call})*") } else { call };
+    let calls = lark.rule(&format!("WS? \"[\" WS? {calls} WS? \"]\""));
+    Ok(Calls { opening: Opening::Mark { begin, never: Vec::new() }, calls })
 }
 
 /// The schema of a call of any of the tools, as an object with its name and arguments.

@@ -44,14 +44,15 @@ pub(super) fn repeated(lark: &mut Lark, first: &str, next: &str, parallel: bool)
 /// # Errors
 /// If the tool has such a name.
 pub(super) fn plain_name(tool: &Tool<'_>) -> Result<(), GrammarError> {
-    let odd =
-        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '`' | '｜');
+    let odd = |c: char| {
+        c.is_control() || c.is_whitespace() || matches!(c, '<' | '>' | '{' | '}' | '[' | ']' | '`' | '｜')
+    };
     if !tool.name.contains(odd) {
         return Ok(());
     }
     Err(GrammarError::new(
         Place::Tool(tool.index),
         "name",
-        "expected a name without whitespace, control characters and any of <>{}`｜: this model writes names as they are",
+        "expected a name without whitespace, control characters and any of <>{}[]`｜: this model writes names as they are",
     ))
 }

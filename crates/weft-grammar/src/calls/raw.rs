@@ -55,12 +55,18 @@ pub(super) fn string(
     let empty = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0) == 0
         && schema.get("format").and_then(Value::as_str).and_then(format_of).is_none()
         && pattern.is_none_or(|pattern| accepts_empty(&pattern));
-    Ok(lark.ended(&format!("({body})"), empty, end, &[end]))
+    Ok(lark.ended(&format!("({body})"), empty, end, &[&ending(end)]))
+}
+
+/// What the parser of replies takes for the end of a value: the mark, also without the newline before it.
+fn ending(end: &Mark) -> Mark {
+    Mark { text: end.text.trim_start().to_owned(), token: end.token }
 }
 
 /// Adds a rule for one of several strings, and the mark that ends it. `None` if none can be written.
 pub(super) fn one_of(lark: &mut Lark, values: &[&str], end: &Mark) -> Option<String> {
-    let possible: Vec<&&str> = values.iter().filter(|value| !value.contains(end.text.as_str())).collect();
+    let ending = ending(end).text;
+    let possible: Vec<&&str> = values.iter().filter(|value| !value.contains(ending.as_str())).collect();
     if possible.is_empty() {
         return None;
     }

@@ -104,6 +104,10 @@ fn random_calls_of_random_tools_are_read_as_valid() {
         (DEEPSEEK, CallForm::DeepSeekV31, ToolSyntax::DeepSeekV31),
         ("llama-tiny-q6_k", CallForm::Llama3, ToolSyntax::Llama3),
         (GPT_OSS, CallForm::Harmony, ToolSyntax::Harmony),
+        (QWEN, CallForm::Qwen3Coder, ToolSyntax::Qwen3Coder),
+        (QWEN, CallForm::KimiK2, ToolSyntax::KimiK2),
+        (QWEN, CallForm::Mistral, ToolSyntax::Mistral),
+        (QWEN, CallForm::MistralList, ToolSyntax::MistralList),
     ];
     for (name, form, syntax) in forms {
         let model = model(name);

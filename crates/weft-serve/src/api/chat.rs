@@ -13,7 +13,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::submit::{Conversation, converse, model};
-use super::wire;
+use super::wire::{self, Calls};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::http::{JsonBody, answer, new_id, sse};
@@ -22,6 +22,7 @@ use crate::models::Loaded;
 use crate::reply::{Collected, Total, collect};
 use crate::tenant::Tenant;
 use events::ChatEvents;
+pub(crate) use message::arguments_of;
 pub(crate) use request::ChatRequest;
 
 /// Answers a conversation.
@@ -68,6 +69,23 @@ fn completion(model: &Loaded, replies: &[Collected], logprobs: bool) -> Value {
 }
 
 fn choice(model: &Loaded, index: usize, reply: &Collected, logprobs: bool) -> Value {
+    let message = message_of(reply);
+    let tokenizer = &model.facts.tokenizer;
+    let listed =
+        || reply.tokens.iter().map(|token| wire::token_logprob(token, tokenizer)).collect::<Vec<_>>();
+    let calls =
+        Calls { begun: reply.calls.len(), ended: reply.calls.iter().filter(|call| call.whole).count() };
+    let reason = reply.outcome.as_ref().map(|outcome| wire::finish_reason(&outcome.finish, calls));
+    json!({
+        "index": index,
+        "message": message,
+        "logprobs": if logprobs { json!({ "content": listed() }) } else { Value::Null },
+        "finish_reason": reason,
+    })
+}
+
+/// The message of a reply.
+pub(super) fn message_of(reply: &Collected) -> Value {
     let content = if reply.text.is_empty() && !reply.calls.is_empty() {
         Value::Null
     } else {
@@ -87,15 +105,5 @@ fn choice(model: &Loaded, index: usize, reply: &Collected, logprobs: bool) -> Va
         };
         message["tool_calls"] = reply.calls.iter().map(call).collect();
     }
-    let tokenizer = &model.facts.tokenizer;
-    let listed =
-        || reply.tokens.iter().map(|token| wire::token_logprob(token, tokenizer)).collect::<Vec<_>>();
-    let reason =
-        reply.outcome.as_ref().map(|outcome| wire::finish_reason(&outcome.finish, !reply.calls.is_empty()));
-    json!({
-        "index": index,
-        "message": message,
-        "logprobs": if logprobs { json!({ "content": listed() }) } else { Value::Null },
-        "finish_reason": reason,
-    })
+    message
 }

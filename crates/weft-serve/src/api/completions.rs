@@ -98,7 +98,10 @@ pub(crate) fn decode(tokenizer: &Tokenizer, tokens: &[u32]) -> String {
 fn completion(model: &Loaded, replies: &[Collected], echoes: &[String], n: usize, logprobs: bool) -> Value {
     let mut usage = Usage::default();
     let choice = |(index, (reply, echo)): (usize, (&Collected, &String))| {
-        let reason = reply.outcome.as_ref().map(|outcome| wire::finish_reason(&outcome.finish, false));
+        let reason = reply
+            .outcome
+            .as_ref()
+            .map(|outcome| wire::finish_reason(&outcome.finish, wire::Calls::default()));
         let mut offset = Offset::after(if reply.prompt.is_empty() { echo.chars().count() } else { 0 });
         let tokens = reply.prompt.iter().chain(&reply.tokens);
         let listed = logprobs.then(|| token_lists(&model.facts.tokenizer, tokens, &mut offset));

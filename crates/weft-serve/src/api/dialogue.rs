@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use weft_engine::{Message, RenderOptions, TemplateError, Tokenizer};
+use weft_engine::{ChatTemplate, Message, RenderOptions, TemplateError, Tokenizer};
 use weft_grammar::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec};
 use weft_text::reply::{ReplyFormat, Tool, ToolSyntax};
 
 use super::{fallback, thinking};
 use crate::error::{ApiError, Kind};
-use crate::models::Loaded;
+use crate::models::{Facts, Loaded};
 use crate::reply::Reading;
 
 /// Which tools the model has to call.
@@ -99,7 +99,29 @@ impl Dialogue {
     }
 
     fn render(&self, model: &Loaded, most: Option<usize>) -> Result<Prompt, ApiError> {
-        let facts = &model.facts;
+        let Facts { template, tokenizer, format, tools, .. } = &model.facts;
+        match tools {
+            Err(error) if self.offers() => self.render_for(Err(error), tokenizer, format, most),
+            Ok(Some((template, format))) if self.offers() => {
+                self.render_for(Ok(&**template), tokenizer, format, most)
+            }
+            _ => self.render_for(template.as_deref(), tokenizer, format, most),
+        }
+    }
+
+    /// Whether the model may call tools.
+    fn offers(&self) -> bool {
+        !self.tools.is_empty() && self.choice != ToolChoice::None
+    }
+
+    /// The prompt for this template, by which a model writes replies of this format.
+    pub(super) fn render_for(
+        &self,
+        template: Result<&ChatTemplate, &TemplateError>,
+        tokenizer: &Tokenizer,
+        format: &ReplyFormat,
+        most: Option<usize>,
+    ) -> Result<Prompt, ApiError> {
         let wrong = |error: &TemplateError| match error {
             TemplateError::Missing => {
                 let message = "this model has no chat template; use /v1/completions";
@@ -107,12 +129,7 @@ impl Dialogue {
             }
             error => ApiError::invalid("messages", format!("the model's chat template: {error}")),
         };
-        let offered = !self.tools.is_empty() && self.choice != ToolChoice::None;
-        let (template, format) = match &facts.tools {
-            Err(error) if offered => return Err(wrong(error)),
-            Ok(Some((template, format))) if offered => (template, format),
-            _ => (facts.template.as_ref().map_err(wrong)?, &facts.format),
-        };
+        let (template, offered) = (template.map_err(wrong)?, self.offers());
         let features = template.features();
         let now = i64::try_from(super::wire::now()).ok();
         let mut options = RenderOptions { now, ..RenderOptions::default() };
@@ -130,7 +147,9 @@ impl Dialogue {
         }
         let tools = if offered { self.tools.as_slice() } else { &[] };
         let mut format = format.clone();
-        let has_calls = self.messages.iter().any(|message| message.extra.contains_key("tool_calls"));
+        let has_calls = self.messages.iter().any(|message| {
+            message.extra.contains_key("tool_calls") || matches!(message.role.as_str(), "tool" | "function")
+        });
         let messages = if (offered && !(features.tools && format.tools.is_some()))
             || (has_calls && !(features.tool_calls && features.tool_results))
         {
@@ -151,14 +170,19 @@ impl Dialogue {
             // Marks of calls are text then, and some are control tokens.
             format.tools = None;
         }
-        let messages = template.adapt(&messages).map_err(|error| wrong(&error))?;
-        let rendered = template.render(&messages, &options).map_err(|error| wrong(&error))?;
+        let rendered = template.prompt(&messages, &options).or_else(|error| match error {
+            // Calls without results, results without calls: what the template cannot write, it can as text.
+            TemplateError::Refused(_) | TemplateError::Failed(_) if has_calls => {
+                template.prompt(&fallback::rewrite(&self.messages, &[]), &options).map_err(|_| wrong(&error))
+            }
+            error => Err(wrong(&error)),
+        })?;
         if let Some(most) = most {
-            check_length(&facts.tokenizer, rendered.text(), most)?;
+            check_length(tokenizer, rendered.text(), most)?;
         }
-        let tokens = facts.tokenizer.encode_chat(&rendered);
+        let tokens = tokenizer.encode_chat(&rendered);
         let text: Arc<str> = rendered.text().into();
-        let shown = format.shown(&facts.tokenizer);
+        let shown = format.shown(tokenizer);
         let grammar = self.grammar(&format, &text, offered);
         let reading = Reading::Chat { format, tools: tools.into(), prompt: Arc::clone(&text) };
         Ok(Prompt { tokens, text, shown, reading, grammar })
@@ -178,6 +202,10 @@ impl Dialogue {
             Some(ToolSyntax::DeepSeekV31) => CallForm::DeepSeekV31,
             Some(ToolSyntax::Llama3) => CallForm::Llama3,
             Some(ToolSyntax::Harmony) => CallForm::Harmony,
+            Some(ToolSyntax::Qwen3Coder) => CallForm::Qwen3Coder,
+            Some(ToolSyntax::KimiK2) => CallForm::KimiK2,
+            Some(ToolSyntax::Mistral) => CallForm::Mistral,
+            Some(ToolSyntax::MistralList) => CallForm::MistralList,
             _ => CallForm::Hermes,
         };
         let choice = match &self.choice {

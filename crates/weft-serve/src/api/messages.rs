@@ -22,6 +22,8 @@ use crate::ignored::Ignored;
 use crate::tenant::Tenant;
 use events::{MessageEvents, Outline};
 pub(crate) use request::MessageRequest;
+#[cfg(test)]
+pub(super) use tests::answered;
 
 /// Where the fields of a chat completion are in this API.
 const PLACES: &[(&str, &str)] = &[("tools", "tools"), ("response_format", "output_config.format.schema")];

@@ -24,6 +24,8 @@ use crate::ignored::Ignored;
 use crate::tenant::Tenant;
 use events::{Outline, ResponseEvents};
 pub(crate) use request::ResponseRequest;
+#[cfg(test)]
+pub(super) use tests::answered;
 
 /// Where the fields of a chat completion are in this API.
 const PLACES: &[(&str, &str)] =

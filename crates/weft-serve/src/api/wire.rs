@@ -35,13 +35,22 @@ pub(crate) fn usage(total: &Total) -> Value {
     usage
 }
 
-/// Why a reply ended. A reply that was cut off says so even if it has a tool call, which may be incomplete.
-pub(crate) fn finish_reason(finish: &Finish, has_calls: bool) -> &'static str {
+/// Why a reply ended. A reply that was cut off says so even if it has tool calls, since the last may be incomplete; so does one
+/// with a call that broke off, which is not to be run.
+pub(crate) fn finish_reason(finish: &Finish, calls: Calls) -> &'static str {
     match finish {
         Finish::Length | Finish::Context => "length",
-        _ if has_calls => "tool_calls",
+        _ if calls.begun > calls.ended => "length",
+        _ if calls.begun > 0 => "tool_calls",
         _ => "stop",
     }
+}
+
+/// How many calls of a reply have begun, and how many of them are complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Calls {
+    pub(crate) begun: usize,
+    pub(crate) ended: usize,
 }
 
 /// Timings of a reply, as llama.cpp writes them.

@@ -1,6 +1,7 @@
 //! What the parsers of calls have in common.
 
 use super::piece::{Output, ReplyPiece};
+use super::scanner::Scanner;
 use super::tools::Tools;
 
 /// What a character is to a call.
@@ -33,6 +34,15 @@ impl Sink<'_, '_> {
 
     pub(crate) fn arguments(&mut self, json: &str) {
         self.output.arguments(*self.calls - 1, json);
+    }
+
+    /// Ends the call if only brackets are missing from its arguments where `c` begins the mark of its end: a model that writes the
+    /// mark takes the call for complete.
+    pub(crate) fn close_before(&mut self, c: char, scanner: &Scanner) -> bool {
+        let Some(rest) = scanner.missing().filter(|_| matches!(c, '<' | '[' | '`')) else { return false };
+        self.arguments(&rest);
+        self.end();
+        true
     }
 
     pub(crate) fn end(&mut self) {

@@ -48,11 +48,26 @@ pub enum ToolSyntax {
     Llama3,
     /// `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`. gpt-oss.
     Harmony,
+    /// `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`, each tag and each value on lines of
+    /// their own. Strings are written as they are, other values as JSON. Qwen3-Coder, Qwen3.5, Nemotron 3.
+    Qwen3Coder,
+    /// `<|tool_calls_section_begin|><|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`
+    /// `<|tool_calls_section_end|>`. Kimi K2.
+    KimiK2,
+    /// `[TOOL_CALLS]name[ARGS]{…}`, with an id after `[CALL_ID]` in between or without. Mistral Small 3.2, Ministral 3, Devstral.
+    Mistral,
+    /// `[TOOL_CALLS][{"name": …, "arguments": {…}}]`. Mistral 7B v0.3, Mixtral and Nemo. The parser reads this form and the one
+    /// before alike.
+    MistralList,
 }
 
 impl ReasoningTags {
     const THINK: ReasoningTags = ReasoningTags { begin: "<think>", end: "</think>" };
     const MISTRAL: ReasoningTags = ReasoningTags { begin: "[THINK]", end: "[/THINK]" };
+    const SEED: ReasoningTags = ReasoningTags { begin: "<seed:think>", end: "</seed:think>" };
+    const COMMAND: ReasoningTags = ReasoningTags { begin: "<|START_THINKING|>", end: "<|END_THINKING|>" };
+    /// All of them. A template that has several has the first for its own: others come in examples.
+    const ALL: [ReasoningTags; 4] = [Self::SEED, Self::COMMAND, Self::THINK, Self::MISTRAL];
 }
 
 pub(crate) const TOOL_CALL: &str = "<tool_call>";
@@ -68,6 +83,18 @@ pub(crate) const CALL_SEP: &str = "<｜tool▁sep｜>";
 pub(crate) const CALL_END: &str = "<｜tool▁call▁end｜>";
 pub(crate) const FENCE: &str = "```";
 pub(crate) const PYTHON_TAG: &str = "<|python_tag|>";
+pub(crate) const FUNCTION: &str = "<function=";
+pub(crate) const FUNCTION_END: &str = "</function>";
+pub(crate) const PARAMETER: &str = "<parameter=";
+pub(crate) const PARAMETER_END: &str = "</parameter>";
+const KIMI_CALLS: &str = "<|tool_calls_section_begin|>";
+const KIMI_CALLS_END: &str = "<|tool_calls_section_end|>";
+pub(crate) const KIMI_CALL: &str = "<|tool_call_begin|>";
+pub(crate) const KIMI_ARGUMENTS: &str = "<|tool_call_argument_begin|>";
+pub(crate) const KIMI_CALL_END: &str = "<|tool_call_end|>";
+const MISTRAL_CALLS: &str = "[TOOL_CALLS]";
+pub(crate) const MISTRAL_ID: &str = "[CALL_ID]";
+pub(crate) const MISTRAL_ARGUMENTS: &str = "[ARGS]";
 
 impl ToolSyntax {
     /// What a call, or a list of calls, begins with. For Llama 3 this counts only where `first` is true, at the beginning of
@@ -79,16 +106,23 @@ impl ToolSyntax {
             ToolSyntax::Llama3 if first => &[PYTHON_TAG, "{"],
             ToolSyntax::Llama3 if after_call => &[PYTHON_TAG, "{", ";"],
             ToolSyntax::Llama3 | ToolSyntax::Harmony => &[],
+            // Models leave the first out at times.
+            ToolSyntax::Qwen3Coder => &[TOOL_CALL, FUNCTION],
+            ToolSyntax::KimiK2 => &[KIMI_CALLS, KIMI_CALL],
+            ToolSyntax::Mistral | ToolSyntax::MistralList if after_call => &[MISTRAL_CALLS, ","],
+            ToolSyntax::Mistral | ToolSyntax::MistralList => &[MISTRAL_CALLS],
         }
     }
 
-    /// What may follow a call's arguments, in this order, and belongs to the call.
+    /// What may follow a call's arguments, in this order, and belongs to the call. The last may come again.
     pub(crate) fn closers(self) -> &'static [&'static str] {
         match self {
-            ToolSyntax::Hermes => &[TOOL_CALL_END],
+            ToolSyntax::Hermes | ToolSyntax::Glm | ToolSyntax::Qwen3Coder => &[TOOL_CALL_END],
             ToolSyntax::DeepSeekV3 => &[FENCE, CALL_END, CALLS_END],
             ToolSyntax::DeepSeekV31 => &[CALL_END, CALLS_END],
-            ToolSyntax::Glm | ToolSyntax::Llama3 | ToolSyntax::Harmony => &[],
+            ToolSyntax::KimiK2 => &[KIMI_CALL_END, KIMI_CALLS_END],
+            ToolSyntax::Mistral | ToolSyntax::MistralList => &["]"],
+            ToolSyntax::Llama3 | ToolSyntax::Harmony => &[],
         }
     }
 
@@ -96,7 +130,9 @@ impl ToolSyntax {
     fn tags(self) -> &'static [&'static str] {
         match self {
             ToolSyntax::Glm => &[TOOL_CALL, TOOL_CALL_END, ARG_KEY, ARG_KEY_END, ARG_VALUE, ARG_VALUE_END],
-            ToolSyntax::Hermes => &[TOOL_CALL, TOOL_CALL_END],
+            ToolSyntax::Hermes | ToolSyntax::Qwen3Coder => &[TOOL_CALL, TOOL_CALL_END],
+            ToolSyntax::KimiK2 => &[KIMI_CALLS, KIMI_CALLS_END, KIMI_CALL, KIMI_ARGUMENTS, KIMI_CALL_END],
+            ToolSyntax::Mistral | ToolSyntax::MistralList => &[MISTRAL_CALLS, MISTRAL_ID, MISTRAL_ARGUMENTS],
             ToolSyntax::DeepSeekV3 | ToolSyntax::DeepSeekV31 => {
                 &[CALLS_BEGIN, CALLS_END, CALL_BEGIN, CALL_SEP, CALL_END]
             }
@@ -117,20 +153,23 @@ impl ReplyFormat {
             let tools = has(harmony::FUNCTIONS).then_some(ToolSyntax::Harmony);
             return ReplyFormat { reasoning: None, tools, harmony: true };
         }
-        let reasoning = if has("<think>") || has("</think>") {
-            Some(ReasoningTags::THINK)
-        } else if has("[THINK]") && has("[/THINK]") {
-            Some(ReasoningTags::MISTRAL)
-        } else {
-            None
+        let reasons = |tags: &ReasoningTags| match tags.begin {
+            // The model may begin, and the template only look for the end.
+            "<think>" => has(tags.begin) || has(tags.end),
+            _ => has(tags.begin) && has(tags.end),
         };
-        let tools = if has(ARG_KEY) && has(TOOL_CALL) {
+        let reasoning = ReasoningTags::ALL.into_iter().find(reasons);
+        let tools = if has(MISTRAL_CALLS) {
+            Some(if has(MISTRAL_ARGUMENTS) { ToolSyntax::Mistral } else { ToolSyntax::MistralList })
+        } else if has(KIMI_CALL) {
+            Some(ToolSyntax::KimiK2)
+        } else if has(ARG_KEY) && has(TOOL_CALL) {
             Some(ToolSyntax::Glm)
         } else if has(CALL_BEGIN) {
             Some(if has("```json") { ToolSyntax::DeepSeekV3 } else { ToolSyntax::DeepSeekV31 })
-        } else if has("<function=") {
-            // Qwen3-Coder's form has the tag of Hermes around something else.
-            None
+        } else if has(FUNCTION) {
+            // Others have a tag of their own around it, or JSON within.
+            (has(TOOL_CALL) && has(PARAMETER)).then_some(ToolSyntax::Qwen3Coder)
         } else if has(TOOL_CALL) {
             Some(ToolSyntax::Hermes)
         } else if has(PYTHON_TAG) || (has(r#"{"name": "#) && has(r#""parameters": "#)) {

@@ -189,6 +189,10 @@ impl HarmonyParser {
                 sink.end();
                 self.state = State::Header(Header::new());
             }
+            Scan::Past | Scan::Invalid if sink.close_before(c, scanner) => {
+                self.state = State::Header(Header::new());
+                return self.step(c, output);
+            }
             Scan::Past | Scan::Invalid => {
                 self.state = State::Body;
                 return self.step(c, output);

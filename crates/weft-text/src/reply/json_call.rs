@@ -1,4 +1,5 @@
-//! Calls as JSON: `{"name": …, "arguments": {…}}` of Hermes and Qwen, `{"name": …, "parameters": {…}}` of Llama 3.
+//! Calls as JSON: `{"name": …, "arguments": {…}}` of Hermes and Qwen, in a list those of Mistral, `{"name": …, "parameters": {…}}`
+//! of Llama 3.
 //!
 //! - The members may come in any order. Arguments before the name are held back until the name is known.
 //! - `arguments` and `parameters` mean the same. Their value is an object, a string that contains one, null, or missing; the
@@ -25,6 +26,8 @@ pub(crate) struct JsonCall {
 }
 
 enum State {
+    /// Before `[`.
+    List,
     /// Before `{`.
     Open,
     /// After `{`.
@@ -68,9 +71,15 @@ impl JsonCall {
         }
     }
 
+    /// Expects a list of objects; what follows the first is not read.
+    pub(crate) fn list() -> JsonCall {
+        JsonCall { state: State::List, ..JsonCall::new(false, false) }
+    }
+
     pub(crate) fn push(&mut self, c: char, tools: &Tools, sink: &mut Sink<'_, '_>) -> Step {
         match self.state {
-            State::Open
+            State::List
+            | State::Open
             | State::FirstKey
             | State::Key
             | State::Colon(_)
@@ -80,7 +89,8 @@ impl JsonCall {
             {
                 self.kept()
             }
-            State::Open if c == '{' => self.enter(State::FirstKey),
+            State::List if c == '[' => self.enter(State::Open),
+            State::List | State::Open if c == '{' => self.enter(State::FirstKey),
             State::FirstKey | State::AfterValue if c == '}' => self.close(tools, sink),
             State::FirstKey | State::Key if c == '"' => {
                 self.begin_value(c);
@@ -88,7 +98,12 @@ impl JsonCall {
             }
             State::AfterValue if c == ',' => self.enter(State::Key),
             State::Colon(member) if c == ':' => self.enter(State::Value(member)),
-            State::Open | State::FirstKey | State::Key | State::Colon(_) | State::AfterValue => Step::Leave,
+            State::List
+            | State::Open
+            | State::FirstKey
+            | State::Key
+            | State::Colon(_)
+            | State::AfterValue => Step::Leave,
             State::InKey => match self.scanner.push(c, &mut self.text) {
                 Scan::More => self.kept(),
                 Scan::Done => match self.member() {
@@ -109,7 +124,10 @@ impl JsonCall {
                         sink.end();
                         self.enter(State::AfterValue)
                     }
-                    Scan::Past | Scan::Invalid => Step::Leave,
+                    Scan::Past | Scan::Invalid => {
+                        sink.close_before(c, &self.scanner);
+                        Step::Leave
+                    }
                 }
             }
             State::Held => match self.scanner.push(c, &mut self.text) {

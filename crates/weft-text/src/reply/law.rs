@@ -123,6 +123,9 @@ pub fn formats() -> Vec<(&'static str, ReplyFormat)> {
         ("deepseek-v3.1", tools(ToolSyntax::DeepSeekV31)),
         ("hermes", tools(ToolSyntax::Hermes)),
         ("llama3", ReplyFormat { reasoning: None, ..tools(ToolSyntax::Llama3) }),
+        ("qwen3-coder", tools(ToolSyntax::Qwen3Coder)),
+        ("kimi-k2", tools(ToolSyntax::KimiK2)),
+        ("mistral", tools(ToolSyntax::Mistral)),
         ("harmony", ReplyFormat { reasoning: None, harmony: true, ..tools(ToolSyntax::Harmony) }),
     ]
 }

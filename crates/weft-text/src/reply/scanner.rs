@@ -1,7 +1,7 @@
 //! A JSON value read character by character.
 
-/// How deep objects and arrays may nest: less than `serde_json` reads.
-const DEPTH: usize = 100;
+/// How deep objects and arrays may nest: less than `serde_json` reads, and less than a request may have with which they come back.
+const DEPTH: usize = 48;
 
 /// What a character is to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +79,13 @@ impl Scanner {
     /// Whether the next character is within a string.
     pub(crate) fn in_string(&self) -> bool {
         matches!(self.state, State::String { .. })
+    }
+
+    /// The brackets that close the value, if it is in an object or array in which every value is whole.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let whole = matches!(self.state, State::AfterValue | State::FirstKey);
+        let close = |object: &bool| if *object { '}' } else { ']' };
+        whole.then(|| self.open.iter().rev().map(close).collect())
     }
 
     /// Copies a number that ends where the text does.

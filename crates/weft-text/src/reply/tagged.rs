@@ -6,11 +6,11 @@
 //! that is read again, so work is linear in the length of the reply.
 
 use super::call::{Sink, Step};
-use super::deepseek::DeepSeekCall;
-use super::format::{CALL_BEGIN, PYTHON_TAG, ReasoningTags, ReplyFormat, ToolSyntax};
-use super::glm::GlmCall;
+use super::format::{CALL_BEGIN, FUNCTION, KIMI_CALL, PYTHON_TAG, ReasoningTags, ReplyFormat, ToolSyntax};
 use super::json_call::JsonCall;
 use super::ledger::{Fate, Ledger};
+use super::marked::MarkedCall;
+use super::markup::MarkupCall;
 use super::piece::{Channel, Output};
 use super::tools::{Tool, Tools};
 
@@ -25,10 +25,14 @@ pub(crate) struct TaggedParser {
     place: Place,
     /// Whether newlines are dropped, since a tag of reasoning came just before.
     trim: bool,
-    /// Whether reasoning was still open when the last call began.
-    interrupted: bool,
+    /// Whether the prompt has begun the reasoning, so that it does not begin with its tag.
+    begun: bool,
+    /// How many tags that begin reasoning are in the text, and were not ended there.
+    written: usize,
     /// The tags that may come next.
     tags: Vec<(Tag, &'static str)>,
+    /// Whether white space before one of them is markup.
+    drops_space: bool,
     /// What has been read and not decided.
     held: String,
     /// How many bytes of `held`, from its beginning, are white space before a possible tag.
@@ -56,6 +60,10 @@ enum Place {
 enum Tag {
     BeginReasoning,
     EndReasoning,
+    /// A tag that begins reasoning, in the middle of text: it is text.
+    Written,
+    /// The end of what has not begun.
+    StrayEnd,
     BeginCall,
     /// The closing tag with this place in the list.
     AfterCall(usize),
@@ -71,9 +79,11 @@ struct OpenCall {
 }
 
 enum CallSyntax {
-    Glm(GlmCall),
-    DeepSeek(DeepSeekCall),
+    Markup(MarkupCall),
+    Marked(MarkedCall),
     Json(JsonCall),
+    /// Mistral's, of which no character has been read.
+    Mistral,
 }
 
 impl TaggedParser {
@@ -89,8 +99,10 @@ impl TaggedParser {
             channel: if begun { Channel::Reasoning } else { Channel::Text },
             place: Place::Beginning,
             trim: begun || ended,
-            interrupted: false,
+            begun,
+            written: 0,
             tags: Vec::new(),
+            drops_space: false,
             held: String::new(),
             space: 0,
             call: None,
@@ -103,7 +115,7 @@ impl TaggedParser {
 
     /// Ends the reply.
     pub(crate) fn finish(&mut self, output: &mut Output<'_>) {
-        while let Some(OpenCall { syntax: CallSyntax::Glm(call), .. }) = &mut self.call
+        while let Some(OpenCall { syntax: CallSyntax::Markup(call), .. }) = &mut self.call
             && call.end_doubt(&mut Sink { output, calls: &mut self.calls })
         {
             self.read_again(output);
@@ -151,10 +163,19 @@ impl TaggedParser {
         let Some(call) = &mut self.call else { return };
         self.held.push(c);
         let mut sink = Sink { output, calls: &mut self.calls };
+        if let CallSyntax::Mistral = call.syntax
+            && !c.is_whitespace()
+        {
+            call.syntax = match c {
+                '[' | '{' => CallSyntax::Json(JsonCall::list()),
+                _ => CallSyntax::Marked(MarkedCall::mistral(&self.tools)),
+            };
+        }
         let step = match &mut call.syntax {
-            CallSyntax::Glm(call) => call.push(c, &self.tools, &mut sink),
-            CallSyntax::DeepSeek(call) => call.push(c, &self.tools, &mut sink),
+            CallSyntax::Markup(call) => call.push(c, &self.tools, &mut sink),
+            CallSyntax::Marked(call) => call.push(c, &self.tools, &mut sink),
             CallSyntax::Json(call) => call.push(c, &self.tools, &mut sink),
+            CallSyntax::Mistral => Step::Hold,
         };
         match step {
             Step::Hold if self.reasoning_ends() => self.leave_call(output),
@@ -193,10 +214,7 @@ impl TaggedParser {
 
     fn end_call(&mut self) {
         self.call = None;
-        if self.channel == Channel::Reasoning {
-            self.channel = Channel::Text;
-            self.interrupted = true;
-        }
+        self.channel = Channel::Text;
         self.trim = false;
         self.place = Place::AfterCall(0);
         self.find_tags();
@@ -248,7 +266,7 @@ impl TaggedParser {
             let length = rest.len();
             self.work(length);
             match tag {
-                Some((kind, tag)) if tag.len() == length => return self.found(kind, tag),
+                Some((kind, tag)) if tag.len() == length => return self.found(kind, tag, output),
                 Some(_) => return,
                 None => {
                     // No tag begins here: the first character is text, and the space before it.
@@ -260,7 +278,7 @@ impl TaggedParser {
     }
 
     /// A tag has been read, and is held with the white space before it.
-    fn found(&mut self, kind: Tag, tag: &'static str) {
+    fn found(&mut self, kind: Tag, tag: &'static str, output: &mut Output<'_>) {
         match kind {
             Tag::BeginCall => {
                 self.call = self.open(tag);
@@ -269,14 +287,35 @@ impl TaggedParser {
             Tag::BeginReasoning => {
                 self.channel = Channel::Reasoning;
                 self.trim = true;
+                self.begun = false;
+                self.place = Place::Beginning;
             }
             Tag::EndReasoning => {
                 self.channel = Channel::Text;
                 self.trim = true;
-                self.interrupted = false;
                 self.place = Place::AfterReasoning;
             }
-            Tag::AfterCall(place) => self.place = Place::AfterCall(place + 1),
+            Tag::Written => {
+                self.written += 1;
+                self.release(self.held.len(), output);
+                self.space = 0;
+                return;
+            }
+            Tag::StrayEnd => {
+                if self.written > 0 {
+                    self.written -= 1;
+                    self.release(self.held.len(), output);
+                    self.space = 0;
+                    return;
+                }
+                // The words before and after are not to run together.
+                self.release(self.space, output);
+                self.space = 0;
+            }
+            Tag::AfterCall(place) => {
+                let last = self.syntax.map_or(0, |syntax| syntax.closers().len().saturating_sub(1));
+                self.place = Place::AfterCall((place + 1).min(last));
+            }
         }
         self.settle(Fate::Space, self.space);
         self.settle(Fate::Tag, tag.len());
@@ -287,13 +326,19 @@ impl TaggedParser {
 
     fn open(&self, tag: &str) -> Option<OpenCall> {
         let syntax = match self.syntax? {
-            ToolSyntax::Glm => CallSyntax::Glm(GlmCall::new(&self.tools)),
+            ToolSyntax::Glm => CallSyntax::Markup(MarkupCall::glm(&self.tools)),
+            ToolSyntax::Qwen3Coder => CallSyntax::Markup(MarkupCall::qwen(tag == FUNCTION, &self.tools)),
             ToolSyntax::DeepSeekV3 => {
-                CallSyntax::DeepSeek(DeepSeekCall::new(tag == CALL_BEGIN, true, &self.tools))
+                CallSyntax::Marked(MarkedCall::deepseek(tag == CALL_BEGIN, true, &self.tools))
             }
             ToolSyntax::DeepSeekV31 => {
-                CallSyntax::DeepSeek(DeepSeekCall::new(tag == CALL_BEGIN, false, &self.tools))
+                CallSyntax::Marked(MarkedCall::deepseek(tag == CALL_BEGIN, false, &self.tools))
             }
+            ToolSyntax::KimiK2 => CallSyntax::Marked(MarkedCall::kimi(tag == KIMI_CALL, &self.tools)),
+            ToolSyntax::Mistral | ToolSyntax::MistralList if tag == "," => {
+                CallSyntax::Json(JsonCall::new(false, false))
+            }
+            ToolSyntax::Mistral | ToolSyntax::MistralList => CallSyntax::Mistral,
             ToolSyntax::Hermes => CallSyntax::Json(JsonCall::new(false, false)),
             ToolSyntax::Llama3 => CallSyntax::Json(JsonCall::new(tag == "{", tag != PYTHON_TAG)),
             ToolSyntax::Harmony => return None,
@@ -311,10 +356,14 @@ impl TaggedParser {
         };
         let reasoning = self.channel == Channel::Reasoning;
         if let Some(tags) = self.reasoning {
-            if reasoning || (after_call && self.interrupted) {
-                self.tags.push((Tag::EndReasoning, tags.end));
-            } else if self.place == Place::Beginning {
+            // Where there is nothing but white space before, an end is the end of nothing.
+            let end =
+                if reasoning || self.place != Place::Middle { Tag::EndReasoning } else { Tag::StrayEnd };
+            self.tags.push((end, tags.end));
+            if self.place != Place::Middle && (!reasoning || self.begun) {
                 self.tags.push((Tag::BeginReasoning, tags.begin));
+            } else if !reasoning {
+                self.tags.push((Tag::Written, tags.begin));
             }
         }
         if let Some(syntax) = self.syntax {
@@ -325,13 +374,15 @@ impl TaggedParser {
                 self.tags.extend(closers.map(|(place, tag)| (Tag::AfterCall(place), *tag)));
             }
         }
+        let text = |(kind, _): &(Tag, &str)| matches!(kind, Tag::Written | Tag::StrayEnd);
+        self.drops_space = !self.tags.iter().all(text);
     }
 
     /// Whether a character is held back as white space before a possible tag.
     fn is_space(&self, c: char) -> bool {
         match self.channel {
             Channel::Reasoning => c == '\n',
-            Channel::Text => !self.tags.is_empty() && c.is_whitespace(),
+            Channel::Text => self.drops_space && c.is_whitespace(),
         }
     }
 
@@ -346,7 +397,6 @@ impl TaggedParser {
         self.held.drain(..end);
         if self.place != Place::Middle {
             self.place = Place::Middle;
-            self.interrupted = false;
             self.find_tags();
         }
     }

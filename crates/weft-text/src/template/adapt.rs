@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use super::features::{ArgumentsForm, TemplateFeatures};
 use super::message::Message;
 use crate::error::TemplateError;
+use crate::partial::object_prefix;
 
 /// See [`ChatTemplate::adapt`](crate::ChatTemplate::adapt).
 pub(super) fn adapt(
@@ -27,6 +28,8 @@ pub(super) fn adapt(
             if features.named_ids {
                 let name = call["function"]["name"].as_str().unwrap_or_default();
                 call["id"] = format!("functions.{name}:{count}").into();
+            } else if features.short_ids {
+                call["id"] = short_id(count);
             }
             count += 1;
             called.extend(id.map(|id| (id, call.clone())));
@@ -47,6 +50,9 @@ pub(super) fn adapt(
                     extra.insert("name".to_owned(), call["function"]["name"].clone());
                 }
                 extra.insert("tool_call_id".to_owned(), call["id"].clone());
+            } else if features.short_ids {
+                extra.insert("tool_call_id".to_owned(), short_id(count));
+                count += 1;
             }
         }
         let content = content(features, role, &message.content, &format!("{path}.content"))?;
@@ -77,6 +83,11 @@ pub(super) fn adapt(
     }
     fold_late_system(features, &mut adapted);
     Ok(adapted)
+}
+
+/// An id of nine letters and digits.
+fn short_id(count: usize) -> Json {
+    format!("call{:05}", count % 100_000).into()
 }
 
 /// Adds a message; a system message that the template would not write joins the one before.
@@ -114,7 +125,7 @@ fn fold_late_system(features: &TemplateFeatures, messages: &mut Vec<Message>) {
 }
 
 /// Two contents, each a string or a list of parts, as one.
-fn joined(first: &Json, second: &Json) -> Json {
+pub(super) fn joined(first: &Json, second: &Json) -> Json {
     let parts = |content: &Json| match content {
         Json::Array(parts) => parts.clone(),
         text => vec![json!({"type": "text", "text": text})],
@@ -137,7 +148,7 @@ fn rename_reasoning(features: &TemplateFeatures, extra: &mut Map<String, Json>) 
 }
 
 /// What the template calls the reasoning of a message.
-fn reasoning_name(features: &TemplateFeatures) -> &'static str {
+pub(super) fn reasoning_name(features: &TemplateFeatures) -> &'static str {
     if features.thinking_content { "thinking" } else { "reasoning_content" }
 }
 
@@ -217,10 +228,10 @@ fn tool_call(form: ArgumentsForm, call: Json, path: &str) -> Result<Json, Templa
         let found = kind(function.get("name").unwrap_or(&Json::Null));
         return Err(wrong(format!("{path}.function.name"), "a string", found));
     }
-    let arguments = object(function.remove("arguments"), &format!("{path}.function.arguments"))?;
+    let (object, text) = object(function.remove("arguments"));
     let arguments = match form {
-        ArgumentsForm::Object => Json::Object(arguments.0),
-        ArgumentsForm::Text => Json::String(arguments.1),
+        ArgumentsForm::Object => Json::Object(object),
+        ArgumentsForm::Text => Json::String(text),
     };
     function.insert("arguments".to_owned(), arguments);
     call.entry("type").or_insert_with(|| json!("function"));
@@ -228,25 +239,25 @@ fn tool_call(form: ArgumentsForm, call: Json, path: &str) -> Result<Json, Templa
     Ok(Json::Object(call))
 }
 
-/// Arguments as an object, and as JSON text.
-fn object(arguments: Option<Json>, path: &str) -> Result<(Map<String, Json>, String), TemplateError> {
-    const EXPECTED: &str = "a JSON object, or one as a string";
-    match arguments {
-        None | Some(Json::Null) => Ok((Map::new(), "{}".to_owned())),
+/// Arguments as an object, and as text.
+///
+/// A model may have written what is no JSON object, and the client returns it: that is no reason to end the conversation. The text
+/// stays as it is, and the object has the values that were whole.
+fn object(arguments: Option<Json>) -> (Map<String, Json>, String) {
+    let text = match arguments {
+        Some(Json::String(text)) => text,
         Some(Json::Object(object)) => {
             let text = Json::Object(object.clone()).to_string();
-            Ok((object, text))
+            return (object, text);
         }
-        Some(Json::String(text)) if text.trim().is_empty() => Ok((Map::new(), "{}".to_owned())),
-        Some(Json::String(text)) => match serde_json::from_str(&text) {
-            Ok(Json::Object(object)) => Ok((object, text)),
-            // Some models write it where a function takes no arguments.
-            Ok(Json::Null) => Ok((Map::new(), "{}".to_owned())),
-            Ok(other) => Err(wrong(path.to_owned(), EXPECTED, format!("{} as a string", kind(&other)))),
-            Err(error) => Err(wrong(path.to_owned(), EXPECTED, format!("text that is not JSON ({error})"))),
-        },
-        Some(other) => Err(wrong(path.to_owned(), EXPECTED, kind(&other))),
+        None | Some(Json::Null) => String::new(),
+        Some(other) => other.to_string(),
+    };
+    // Some models write null where a function takes no arguments.
+    if matches!(text.trim(), "" | "null") {
+        return (Map::new(), "{}".to_owned());
     }
+    (object_prefix(&text), text)
 }
 
 /// The content of a message of this role: a string, or a list of parts where the template wants one.

@@ -31,6 +31,8 @@ pub struct TemplateFeatures {
     /// Whether it writes the id of a call and not the name of the function, so that the id must contain the name: Kimi K2
     /// knows calls as `functions.NAME:INDEX`.
     pub named_ids: bool,
+    /// Whether it refuses ids of calls that are not nine letters and digits, as Mistral's do.
+    pub short_ids: bool,
     /// Whether it writes messages of the role `tool`.
     pub tool_results: bool,
     /// Whether a message with tool calls may have text as well.
@@ -97,8 +99,13 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
         second["function"]["name"] = json!(SECOND);
         calls.push(second);
     }
-    let one_call = render(&[user(), two], None)
-        .is_some_and(|output| output.contains(FUNCTION) && !output.contains(SECOND));
+    let second_call = render(&[user(), two], None).is_some_and(|output| output.contains(SECOND));
+    let named_ids = written.as_ref().is_some_and(|calls| !calls.output.contains(FUNCTION));
+    // Where ids stand for names, the second has the first's.
+    let one_call = written.is_some() && !named_ids && !second_call;
+    let mut long = call(arguments, if null_content { Json::Null } else { json!("") });
+    long.extra["tool_calls"][0]["id"] = json!("call_of_a_tool_1");
+    let short_ids = written.is_some() && render(&[user(), long], None).is_none();
     let answered = call(arguments, if null_content { Json::Null } else { json!("") });
     let mut result = Message::new("tool", TEXT);
     result.extra.insert("tool_call_id".into(), json!(ID));
@@ -111,7 +118,8 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
             .is_some_and(|output| output.contains(FUNCTION) && output.contains(KEY)),
         tool_calls: written.is_some(),
         arguments,
-        named_ids: written.is_some_and(|calls| !calls.output.contains(FUNCTION)),
+        named_ids,
+        short_ids,
         tool_results: writes(&[user(), answered, result]),
         text_with_calls,
         null_content,

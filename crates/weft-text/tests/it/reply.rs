@@ -222,6 +222,44 @@ fn parts(name: &str) -> Vec<String> {
             "\"type\": \"function\"",
             "{\"name\": \"time\", \"parameters\": {}}",
         ],
+        "qwen3-coder" => &[
+            "<tool_call>",
+            "<function=weather>",
+            "<function=time></function>",
+            "<parameter=city>",
+            "<parameter=note>\n",
+            "<parameter=where>\n{\"a\": \"",
+            "\n</parameter>",
+            "</parameter>",
+            "</function>",
+            "</tool_call>",
+            "<function=",
+            "<tool_call>\n<function=weather>\n<parameter=days>\n",
+        ],
+        "kimi-k2" => &[
+            "<|tool_calls_section_begin|>",
+            "<|tool_call_begin|>",
+            "functions.",
+            "functions.weather:0",
+            "<|tool_call_argument_begin|>",
+            "{\"city\": \"Paris\"}",
+            "{\"city\": 1",
+            "<|tool_call_end|>",
+            "<|tool_calls_section_end|>",
+            "<|tool_call_begin|>functions.time:1<|tool_call_argument_begin|>",
+        ],
+        "mistral" => &[
+            "[TOOL_CALLS]",
+            "[CALL_ID]",
+            "a1B2c3D4e",
+            "[ARGS]",
+            "{\"city\": \"Paris\"}",
+            "[",
+            "]",
+            "[TOOL_CALLS]weather[ARGS]",
+            "[TOOL_CALLS][{\"name\": \"time\", \"arguments\": {}",
+            "{\"name\": \"weather\", \"arguments\": ",
+        ],
         "harmony" => &[
             "<|start|>",
             "<|channel|>",
@@ -405,6 +443,15 @@ fn work_is_linear() {
                 ("deepseek-v3", format!("{call}{}", "x`".repeat(n)))
             }),
         ),
+        ("ends of reasoning", Box::new(move |n| hermes("</think>x".repeat(n)))),
+        (
+            "lines",
+            Box::new(move |n| {
+                ("qwen3-coder", format!("<function=weather><parameter=city>{}", "\n</param".repeat(n)))
+            }),
+        ),
+        ("ids", Box::new(move |n| ("kimi-k2", "<|tool_call_begin|>functions.time:00".repeat(n)))),
+        ("a list", Box::new(move |n| ("mistral", "[TOOL_CALLS][{\"name\": \"time\"},".repeat(n)))),
         ("marks", Box::new(move |n| ("harmony", "<|channel|>".repeat(n)))),
         ("ends of messages", Box::new(move |n| ("harmony", "<|end|> \n".repeat(n)))),
         (
@@ -462,7 +509,15 @@ fn formats_of_templates() {
     let qwen25 = r#"{{- '<tool_call>\n{"name": "' }}{{- tool_call.name }}{{- '", "arguments": ' }}"#;
     assert_eq!(found(qwen25), (None, Some(ToolSyntax::Hermes)));
     let coder = "{{- '<tool_call>\\n<function=' + tool_call.name + '>\\n' }}<parameter=";
-    assert_eq!(found(coder), (None, None));
+    assert_eq!(found(coder), (None, Some(ToolSyntax::Qwen3Coder)));
+    // JSON within, and a tag of its own around it.
+    assert_eq!(found("'<function=' + name + '>' + arguments + '</function>'"), (None, None));
+    assert_eq!(found("<seed:think></seed:think><seed:tool_call><function=f><parameter=a>").1, None);
+    let kimi = "<|tool_calls_section_begin|><|tool_call_begin|>{{ id }}<|tool_call_argument_begin|>";
+    assert_eq!(found(kimi), (None, Some(ToolSyntax::KimiK2)));
+    let mistral = "{{ '[TOOL_CALLS]' + name + '[ARGS]' + arguments }}";
+    assert_eq!(found(mistral), (None, Some(ToolSyntax::Mistral)));
+    assert_eq!(found("{{ '[TOOL_CALLS][' }}"), (None, Some(ToolSyntax::MistralList)));
     let v31 = "{{'<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>'+ name + '<｜tool▁sep｜>' + arguments + '<｜tool▁call▁end｜>'}}</think>";
     assert_eq!(found(v31), (think, Some(ToolSyntax::DeepSeekV31)));
     let llama = r#"{{- 'Answer in the form {"name": function name, "parameters": its arguments}.' }}"#;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use weft_engine::Token;
 use weft_text::reply::ReplyPiece;
 
-use crate::api::wire;
+use crate::api::wire::{self, Calls};
 use crate::error::ApiError;
 use crate::http::new_id;
 use crate::http::sse::{Events, Frames};
@@ -33,7 +33,7 @@ pub(crate) struct ChatEvents {
 struct Choice {
     /// Whether the first chunk was sent, which names the role.
     begun: bool,
-    calls: usize,
+    calls: Calls,
     /// Tokens whose log probabilities were not sent.
     tokens: Vec<Token>,
 }
@@ -129,17 +129,21 @@ impl Events for ChatEvents {
             Update::Piece(ReplyPiece::Reasoning(text)) => json!({ "reasoning_content": text }),
             Update::Piece(ReplyPiece::Text(text)) => json!({ "content": text }),
             Update::Piece(ReplyPiece::ToolCall { index: at, name }) => {
-                self.choices[index].calls += 1;
+                self.choices[index].calls.begun += 1;
                 let function = json!({ "name": name, "arguments": "" });
                 json!({ "tool_calls": [{ "index": at, "id": new_id("call_"), "type": "function", "function": function }] })
             }
             Update::Piece(ReplyPiece::Arguments { index: at, json: text }) => {
                 json!({ "tool_calls": [{ "index": at, "function": { "arguments": text } }] })
             }
+            Update::Piece(ReplyPiece::ToolCallEnd { .. }) => {
+                self.choices[index].calls.ended += 1;
+                return;
+            }
             Update::Piece(_) => return,
             Update::Finished(outcome) => {
                 self.total.add(&outcome);
-                let reason = wire::finish_reason(&outcome.finish, self.choices[index].calls > 0);
+                let reason = wire::finish_reason(&outcome.finish, self.choices[index].calls);
                 let mut chunk = self.delta(index, json!({}), Some(reason));
                 if self.choices.len() == 1 {
                     chunk["timings"] = wire::timings(&outcome);

@@ -8,8 +8,8 @@ use crate::error::ApiError;
 use crate::ignored::Ignored;
 use crate::json::{Fields, expected_at};
 
-/// The most tool calls of a message.
-const CALLS: usize = 256;
+/// The most tool calls of a message: more than a reply has room for.
+const CALLS: usize = 16384;
 /// The most parts of a message.
 const PARTS: usize = 4096;
 
@@ -50,10 +50,6 @@ pub(super) fn read(value: &Value, path: &str, ignored: &Ignored) -> Result<Messa
             .enumerate()
             .map(|(i, call)| tool_call(call, &format!("{path}.tool_calls[{i}]"), ignored))
             .collect::<Result<_, _>>()?;
-        if content.is_null() && calls.is_empty() && reasoning.is_none() {
-            let path = fields.at("content");
-            return Err(ApiError::invalid(path.clone(), format!("{path} is missing: expected a string")));
-        }
         if !calls.is_empty() {
             extra.insert("tool_calls".into(), calls.into());
         }
@@ -113,6 +109,16 @@ fn text_of(content: &Value, path: &str, history: bool, ignored: &Ignored) -> Res
     Ok(text)
 }
 
+/// The arguments of a call of an earlier reply. Models write what is no JSON, and clients return it: history is not refused.
+pub(crate) fn arguments_of(value: Option<&Value>) -> String {
+    match value {
+        None => "{}".to_string(),
+        Some(Value::String(text)) => text.clone(),
+        // Ollama's clients send the object itself.
+        Some(other) => other.to_string(),
+    }
+}
+
 /// A tool call of an earlier reply.
 fn tool_call(value: &Value, path: &str, ignored: &Ignored) -> Result<Value, ApiError> {
     let mut fields = Fields::of(value, path, ignored)?;
@@ -122,13 +128,7 @@ fn tool_call(value: &Value, path: &str, ignored: &Ignored) -> Result<Value, ApiE
     let function = fields.required("function", "an object")?;
     let mut function = Fields::of(function, fields.at("function"), ignored)?;
     let name = function.required_text("name")?.to_string();
-    let arguments = match function.value("arguments") {
-        None => "{}".to_string(),
-        Some(Value::String(text)) => text.clone(),
-        // Ollama's clients send the object itself.
-        Some(object @ Value::Object(_)) => object.to_string(),
-        Some(other) => return Err(function.expected("arguments", "a string of JSON", other)),
-    };
+    let arguments = arguments_of(function.value("arguments"));
     function.end()?;
     fields.end()?;
     Ok(json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }))

@@ -108,7 +108,8 @@ impl Events for TextEvents {
             }
             Update::Finished(outcome) => {
                 self.usage.add(index.is_multiple_of(self.n), &outcome);
-                let mut chunk = self.text(index, "", Some(wire::finish_reason(&outcome.finish, false)));
+                let mut chunk =
+                    self.text(index, "", Some(wire::finish_reason(&outcome.finish, wire::Calls::default())));
                 if self.choices.len() == 1 {
                     chunk["timings"] = wire::timings(&outcome);
                 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use weft_engine::Message;
 
+use crate::api::chat::arguments_of;
 use crate::api::dialogue::Dialogue;
 use crate::api::{opaque, unread};
 use crate::error::ApiError;
@@ -230,11 +231,7 @@ fn assistant(
             "tool_use" => {
                 let id = fields.required_text("id")?;
                 let name = fields.required_text("name")?;
-                let input = fields.required("input", "an object")?;
-                if !input.is_object() {
-                    return Err(fields.expected("input", "an object", input));
-                }
-                let function = json!({ "name": name, "arguments": input.to_string() });
+                let function = json!({ "name": name, "arguments": arguments_of(fields.value("input")) });
                 calls.push(json!({ "id": id, "type": "function", "function": function }));
                 fields.ignore(&["caller"]);
             }

@@ -5,6 +5,7 @@ use weft_engine::Finish;
 use weft_text::reply::ReplyPiece;
 
 use crate::api::opaque;
+use crate::api::wire::Calls;
 use crate::error::ApiError;
 use crate::http::sse::{Events, Frames};
 use crate::json::object_prefix;
@@ -35,8 +36,8 @@ pub(super) struct MessageEvents {
     content: Vec<Value>,
     /// The block that more comes of.
     open: Option<Block>,
-    /// Whether a call is complete.
-    called: bool,
+    /// Its calls.
+    calls: Calls,
     outcome: Option<Outcome>,
 }
 
@@ -50,7 +51,7 @@ enum Block {
 
 impl MessageEvents {
     pub(super) fn new(outline: Outline) -> MessageEvents {
-        MessageEvents { outline, content: Vec::new(), open: None, called: false, outcome: None }
+        MessageEvents { outline, content: Vec::new(), open: None, calls: Calls::default(), outcome: None }
     }
 
     /// The message as it is by now.
@@ -68,14 +69,16 @@ impl MessageEvents {
         })
     }
 
-    /// Why the message ended, and the stop sequence that ended it. A message that was cut off says so even if it has a call.
+    /// Why the message ended, and the stop sequence that ended it. A message that was cut off says so even if it has a call, and so
+    /// does one with a call that broke off.
     fn stop(&self) -> (Option<&'static str>, Option<&str>) {
         let Some(outcome) = &self.outcome else { return (None, None) };
         match &outcome.finish {
             Finish::Length => (Some("max_tokens"), None),
             Finish::Context => (Some("model_context_window_exceeded"), None),
             Finish::Stop(text) => (Some("stop_sequence"), Some(text)),
-            _ if self.called => (Some("tool_use"), None),
+            _ if self.calls.begun > self.calls.ended => (Some("max_tokens"), None),
+            _ if self.calls.begun > 0 => (Some("tool_use"), None),
             _ => (Some("end_turn"), None),
         }
     }
@@ -159,6 +162,7 @@ impl MessageEvents {
                 }
             }
             ReplyPiece::ToolCall { index, name } => {
+                self.calls.begun += 1;
                 self.end_block(out);
                 let id = format!("toolu_{}_{index}", self.outline.id);
                 self.begin_block(Block::Call { id, name, input: String::new() }, out);
@@ -170,7 +174,7 @@ impl MessageEvents {
                 }
             }
             ReplyPiece::ToolCallEnd { .. } => {
-                self.called = true;
+                self.calls.ended += 1;
                 self.end_block(out);
             }
             _ => {}

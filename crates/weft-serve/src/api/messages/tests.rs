@@ -28,6 +28,13 @@ fn machine(thinking_shown: bool) -> MessageEvents {
     MessageEvents::new(outline)
 }
 
+/// The message of a whole reply.
+pub(in crate::api) fn answered(updates: &[Update]) -> Value {
+    let mut machine = machine(true);
+    fold(&mut machine, updates);
+    machine.message()
+}
+
 fn read(body: &Value, ignored: &Ignored) -> Result<MessageRequest, ApiError> {
     MessageRequest::read(body, &GenerateOptions::default(), 1000, false, ignored)
 }
@@ -78,7 +85,7 @@ fn every_end_has_its_reason() {
     assert_eq!(after(Finish::Length), "max_tokens");
     assert_eq!(after(Finish::Context), "model_context_window_exceeded");
     // A call that broke off is not to be run.
-    assert_eq!(reason(&[call(0, "f"), arguments(0, "{\"a"), finished(Finish::EndOfTurn)]).0, "end_turn");
+    assert_eq!(reason(&[call(0, "f"), arguments(0, "{\"a"), finished(Finish::EndOfTurn)]).0, "max_tokens");
 }
 
 #[test]

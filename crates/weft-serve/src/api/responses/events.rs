@@ -43,6 +43,8 @@ pub(super) struct ResponseEvents {
     /// Log probabilities of tokens whose text has not come.
     pending: Vec<Value>,
     outcome: Option<Outcome>,
+    /// Whether a call broke off.
+    broken: bool,
     error: Option<Value>,
 }
 
@@ -55,13 +57,14 @@ impl ResponseEvents {
             open: None,
             pending: Vec::new(),
             outcome: None,
+            broken: false,
             error: None,
         }
     }
 
     /// The response as it is by now.
     pub(super) fn response(&self) -> Value {
-        let cut = self.outcome.as_ref().is_some_and(is_cut);
+        let cut = self.is_cut();
         let status = match (&self.error, &self.outcome) {
             (Some(_), _) => "failed",
             (None, None) => "in_progress",
@@ -83,6 +86,11 @@ impl ResponseEvents {
             set("timings", wire::timings(outcome));
         }
         Value::Object(map)
+    }
+
+    /// Whether it has ended before it was complete: at a limit, or with a call that broke off.
+    fn is_cut(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| self.broken || is_cut(outcome))
     }
 
     fn emit(&mut self, kind: &str, mut event: Value, out: &mut Frames) {
@@ -200,6 +208,7 @@ impl ResponseEvents {
     /// Ends the open item because another begins. A call that is open by then was broken off.
     fn end_for_next(&mut self, out: &mut Frames) {
         let call = matches!(self.open, Some(Item { body: Body::Call { .. } | Body::Custom { .. }, .. }));
+        self.broken |= call;
         self.end_item(if call { Status::Incomplete } else { Status::Completed }, out);
     }
 
@@ -274,7 +283,7 @@ impl Events for ResponseEvents {
     }
 
     fn end(&mut self, out: &mut Frames) {
-        let cut = self.outcome.as_ref().is_some_and(is_cut);
+        let cut = self.is_cut();
         self.emit_response(if cut { "response.incomplete" } else { "response.completed" }, out);
         out.raw("[DONE]");
     }

@@ -5,6 +5,7 @@ use weft_engine::Message;
 
 use super::custom::FIELD;
 use super::tools::{Callables, model_name};
+use crate::api::chat::arguments_of;
 use crate::api::dialogue::Dialogue;
 use crate::api::{opaque, unread};
 use crate::error::ApiError;
@@ -149,9 +150,9 @@ impl Reader<'_> {
         let name = fields.required_text("name")?;
         let name = model_name(fields.text("namespace")?, name);
         let arguments = if custom {
-            json!({ FIELD: fields.required_text("input")? }).to_string()
+            json!({ FIELD: fields.text("input")?.unwrap_or_default() }).to_string()
         } else {
-            fields.required_text("arguments")?.to_string()
+            arguments_of(fields.value("arguments"))
         };
         let function = json!({ "name": name, "arguments": arguments });
         self.turn.calls.push(json!({ "id": id, "type": "function", "function": function }));

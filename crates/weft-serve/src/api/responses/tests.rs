@@ -34,6 +34,13 @@ fn machine(reasoning: ReasoningForm) -> ResponseEvents {
     ResponseEvents::new(outline)
 }
 
+/// The response of a whole reply.
+pub(in crate::api) fn answered(updates: &[Update]) -> Value {
+    let mut machine = machine(SHOWN);
+    fold(&mut machine, updates);
+    machine.response()
+}
+
 fn tools() -> Value {
     json!([
         { "type": "function", "name": "weather", "parameters": { "type": "object" } },

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 ///
 /// A value counts once it is certain to be whole: a string at its closing quote, a number at what follows it. Objects and
 /// arrays that were open are closed. A text that is not the beginning of an object gives an empty one.
-pub(crate) fn object_prefix(text: &str) -> Map<String, Value> {
+pub fn object_prefix(text: &str) -> Map<String, Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return whole;
     }
