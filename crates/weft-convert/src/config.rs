@@ -41,6 +41,9 @@ pub(crate) fn refuse_pointer(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// A byte order mark, with which Windows programs begin a text.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Reads a file of at most `limit` bytes.
 pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let failed = |source| Error::Io { action: "read", path: path.to_path_buf(), source };
@@ -53,8 +56,12 @@ pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
             format!("it has {} bytes; expected at most {limit} in a file of this kind", about.len());
         return Err(refuse(path, problem));
     }
-    let bytes = fs::read(path).map_err(failed)?;
+    let mut bytes = fs::read(path).map_err(failed)?;
     refuse_pointer(path, &bytes)?;
+    // The byte order mark of a text; nothing else that is read here begins like this.
+    if bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
+    }
     Ok(bytes)
 }
 

@@ -39,7 +39,8 @@ pub struct EngineOptions {
     pub gpu_layers: Option<usize>,
     /// The number of CPU threads, which also pack weights for other devices. `None` uses all.
     pub threads: Option<usize>,
-    /// The most tokens of a sequence. `None` means 4096, or the length that the model was trained for if that is less.
+    /// The most tokens of a sequence. `None` means 4096, or the length that the model was trained for if that is less;
+    /// [`WHOLE`](EngineOptions::WHOLE) means that length.
     pub context: Option<usize>,
     /// The number of sequences of full length that the KV cache has room for. More can run at once if they are shorter
     /// or, with room for several, share a prefix.
@@ -117,6 +118,9 @@ impl EngineOptions {
     pub fn threads(self, threads: impl Into<Option<usize>>) -> EngineOptions {
         EngineOptions { threads: threads.into(), ..self }
     }
+
+    /// As a context: the length that the model was trained for.
+    pub const WHOLE: usize = usize::MAX;
 
     /// Sets the [context](Self::context), in tokens.
     pub fn context(self, tokens: impl Into<Option<usize>>) -> EngineOptions {

@@ -112,7 +112,11 @@ impl Room {
     /// If an option is not valid for the model.
     pub(crate) fn new(options: &EngineOptions, trained: usize, hardware: &Hardware) -> Result<Room, Error> {
         let batch = options.batch.unwrap_or(hardware.batch);
-        let context = options.context.unwrap_or(DEFAULT_CONTEXT.min(trained));
+        let context = match options.context {
+            None => DEFAULT_CONTEXT.min(trained),
+            Some(EngineOptions::WHOLE) => trained,
+            Some(context) => context,
+        };
         if context == 0 || context > trained {
             let why = format!(
                 "the context is {context} tokens: expected 1 to {trained}, the length the model was trained for"

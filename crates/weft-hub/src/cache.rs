@@ -5,6 +5,7 @@
 //! the name of the first and [`.weft`](PACKED) after it; once its own files are complete, they are used. `locks` keeps processes from downloading the same file at once,
 //! `staging` is for unpacking, `packed` for packed weights (see `weft-pack`), and `prompts` for computed prompts (see `weft-engine`).
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -171,12 +172,15 @@ impl Cache {
     ///
     /// # Errors
     /// Those of [`list`](Cache::list).
-    pub fn find_any(&self, name: &str) -> Result<Option<CachedModel>, Error> {
+    pub fn find_any(&self, name: impl AsRef<OsStr>) -> Result<Option<CachedModel>, Error> {
+        let path = Path::new(name.as_ref());
+        // A name that is not UTF-8 can only be a path.
+        let name = path.to_str().unwrap_or_default();
         match HubName::recognise(name) {
             Some(Ok(name)) => self.find_hub(&name),
             _ => {
-                let there = || fs::canonicalize(name).ok();
-                let path = there().or_else(|| fs::canonicalize(packed_path(Path::new(name))).ok());
+                let there = || fs::canonicalize(path).ok();
+                let path = there().or_else(|| fs::canonicalize(packed_path(path)).ok());
                 let is_it = |model: &CachedModel| fs::canonicalize(&model.path).ok() == path;
                 let by_path = path.is_some().then(|| self.list()).transpose()?;
                 match by_path.and_then(|models| models.into_iter().find(is_it)) {

@@ -135,7 +135,11 @@ const GLM_SMALL: &CatalogModel = &CatalogModel {
 pub const CATALOG: &[&CatalogModel] =
     if BUILT_IN.is_some() { &[DEFAULT_MODEL, GLM_SMALL] } else { &[DEFAULT_MODEL] };
 
-/// Returns the model of the catalogue with this name.
+/// What Ollama writes after a name without a version.
+const LATEST: &str = ":latest";
+
+/// Returns the model of the catalogue with this name, also as Ollama writes it, with `:latest` after it.
 pub fn catalog_model(name: &str) -> Option<&'static CatalogModel> {
+    let name = name.strip_suffix(LATEST).unwrap_or(name);
     CATALOG.iter().copied().find(|model| model.name == name)
 }

@@ -38,6 +38,12 @@ pub enum Error {
     /// The path is a folder.
     #[error("{} is a folder: expected one of the GGUF files in it", .0.display())]
     Folder(PathBuf),
+    /// The address is not one of the Hugging Face hub.
+    #[error(
+        "cannot download {0}: expected an address of a model on huggingface.co, or hf:ORG/REPO:QUANT; download other files \
+         yourself, and then name the file"
+    )]
+    Address(String),
     /// The name is not one that can be downloaded.
     #[error(
         "cannot download `{name}`{}: expected a model in the catalogue (`weft list --all` shows it) or hf:ORG/REPO:QUANT",

@@ -1,5 +1,6 @@
 //! Resolving the name of a model to a file, which is downloaded if necessary.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::built_in;
@@ -90,8 +91,8 @@ impl Hub {
     ///
     /// # Errors
     /// [`Error::NotFound`] or [`Error::Folder`] if there is no such model, and those of [`pull`](Hub::pull).
-    pub fn find(&self, name: &str, on: OnEvent<'_>) -> Result<PathBuf, Error> {
-        match self.named(name)? {
+    pub fn find(&self, name: impl AsRef<OsStr>, on: OnEvent<'_>) -> Result<PathBuf, Error> {
+        match self.named(name.as_ref())? {
             Named::File(path) => Ok(path),
             Named::Catalog(model) => {
                 let packed = self.cache.kept_packed(&self.cache.path_of(model));
@@ -109,12 +110,14 @@ impl Hub {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NoFile`], [`Error::Folder`] or [`Error::InvalidName`] if it would not.
     pub fn check_name(&self, name: &str) -> Result<(), Error> {
-        self.named(name).map(drop)
+        self.named(OsStr::new(name)).map(drop)
     }
 
     /// What a name stands for.
-    fn named(&self, name: &str) -> Result<Named, Error> {
+    fn named(&self, name: &OsStr) -> Result<Named, Error> {
         let path = Path::new(name);
+        // A name that is not UTF-8 can only be a path.
+        let name = path.to_str().unwrap_or_default();
         if let Some(model) = catalog_model(name).filter(|_| !path.is_file()) {
             return Ok(Named::Catalog(model));
         }
@@ -130,9 +133,12 @@ impl Hub {
         if let Some(name) = HubName::recognise(name) {
             return name.map(Named::Remote);
         }
+        if is_address(name) {
+            return Err(Error::Address(name.into()));
+        }
         match self.cache.find(name)? {
             Some(model) => Ok(Named::File(model.path)),
-            None if looks_like_path(name) => Err(no_file(path)),
+            None if name.is_empty() || looks_like_path(name) => Err(no_file(path)),
             None => Err(self.not_found(name)?),
         }
     }
@@ -162,6 +168,8 @@ impl Hub {
             }
         } else if let Some(model) = self.cache.find(name)? {
             Ok(model.path)
+        } else if is_address(name) {
+            Err(Error::Address(name.into()))
         } else {
             let near = self.similar(name, &[]);
             Err(Error::NotFetchable { name: name.into(), near })
@@ -276,6 +284,11 @@ impl Hub {
     ) -> Result<(), Error> {
         notify(on, Event::Fetching { file, part, bytes, host: self.remote.host() })
     }
+}
+
+/// Whether a name is an address; those of the Hugging Face hub have been recognised before.
+fn is_address(name: &str) -> bool {
+    name.starts_with("https://") || name.starts_with("http://")
 }
 
 /// Whether a name can only be meant as a path.

@@ -101,7 +101,8 @@ impl HubName {
         let (org, name) = (parts.next()?, parts.next()?);
         let (name, quant) = name.split_once(':').map_or((name, None), |(name, quant)| (name, Some(quant)));
         let file = parts.next_back().and_then(FileName::parse).map(|file| file.stem);
-        let quant = quant.or(file).filter(|quant| !quant.is_empty()).map(str::to_string);
+        let quant =
+            quant.or(file).filter(|quant| !quant.is_empty() && *quant != "latest").map(str::to_string);
         (is_plain(org) && is_plain(name)).then(|| HubName { repo: format!("{org}/{name}"), quant })
     }
 
@@ -171,7 +172,9 @@ impl fmt::Display for HubName {
 
 /// A name and its quantisation.
 fn parts(text: &str) -> (&str, Option<&str>) {
-    text.split_once(':').map_or((text, None), |(name, quant)| (name, Some(quant)))
+    // Ollama writes `:latest` where none is chosen.
+    text.split_once(':')
+        .map_or((text, None), |(name, quant)| (name, Some(quant).filter(|quant| *quant != "latest")))
 }
 
 /// Returns whether a name is safe to use in a path and an address without escaping.

@@ -8,6 +8,7 @@ mod gpt_oss;
 mod llama;
 mod mistral3;
 mod nearest;
+mod other;
 mod phi3;
 mod qwen2;
 mod qwen2moe;
@@ -73,7 +74,9 @@ pub fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
             file: metadata.file().into(),
             found: found.into(),
             supported: architectures().collect::<Vec<_>>().join(", "),
-            nearest: nearest::nearest(gguf, found, FAMILIES),
+            nearest: other::other(found)
+                .map(str::to_string)
+                .or_else(|| nearest::nearest(gguf, found, FAMILIES)),
         }),
     }
 }

@@ -51,10 +51,18 @@ pub struct PackedOf {
     pub packing: String,
 }
 
+impl PackedOf {
+    /// Whether the path is not UTF-8, so that the file has only a likeness of it.
+    fn is_approximate(&self) -> bool {
+        self.model.to_str().is_none_or(|path| path.contains(char::REPLACEMENT_CHARACTER))
+    }
+}
+
 impl Packed {
     /// Whether the model is gone: no file is at its path any more.
     pub fn is_of_none(&self) -> bool {
-        self.of.as_ref().is_some_and(|of| matches!(of.model.try_exists(), Ok(false)))
+        let gone = |of: &PackedOf| !of.is_approximate() && matches!(of.model.try_exists(), Ok(false));
+        self.of.as_ref().is_some_and(gone)
     }
 }
 
@@ -79,7 +87,9 @@ impl PackCache {
         let stem = model.file_stem().unwrap_or_default().to_string_lossy();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
         let stem: String = stem.chars().map(plain).take(STEM).collect();
-        let hash = checksum(format!("{}\n{packing}", model.display()).as_bytes());
+        // The bytes of the path, because two paths that are not UTF-8 may be shown alike.
+        let of = [model.as_os_str().as_encoded_bytes(), b"\n", packing.as_bytes()].concat();
+        let hash = checksum(&of);
         self.folder.join(format!("{stem}-{hash:016x}{SUFFIX}"))
     }
 

@@ -1,6 +1,6 @@
 //! Parsed arguments by the names of their knobs, and the options that several commands build from them.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ use weft_quant::GgmlType;
 
 use crate::config;
 use crate::knobs::{KNOBS, Knob};
+use crate::values::{NO_LIMIT, fresh_seed};
 
 /// The arguments of a command, and its name.
 ///
@@ -71,7 +72,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// The value of a text, a choice or a positional.
+    /// The value of a text, a choice, or a positional that is text.
     pub(crate) fn text(self, name: &str) -> Option<&'a str> {
         self.0.get_one::<String>(name).map(String::as_str)
     }
@@ -81,7 +82,12 @@ impl<'a> Args<'a> {
         self.0.get_many::<String>(name).unwrap_or_default().cloned().collect()
     }
 
-    /// A path.
+    /// All values of a knob or positional with names of files, which may be given more than once.
+    pub(crate) fn names(self, name: &str) -> Vec<OsString> {
+        self.0.get_many::<OsString>(name).unwrap_or_default().cloned().collect()
+    }
+
+    /// A path, or a name that may be one: of a knob or a positional.
     pub(crate) fn path(self, name: &str) -> Option<&'a Path> {
         self.0.get_one::<PathBuf>(name).map(PathBuf::as_path)
     }
@@ -89,6 +95,11 @@ impl<'a> Args<'a> {
     /// An integer, capped at `usize::MAX`.
     pub(crate) fn count(self, name: &str) -> Option<usize> {
         self.0.get_one::<u64>(name).map(|&count| usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    /// A limit; `None` where there is none.
+    pub(crate) fn limit(self, name: &str) -> Option<usize> {
+        self.0.get_one::<u64>(name).filter(|&&limit| limit != NO_LIMIT).and(self.count(name))
     }
 
     /// The layers that run on the GPU; not all commands that run a model let users choose them.
@@ -207,13 +218,13 @@ impl<'a> Args<'a> {
 
     /// What guesses the tokens of replies. A draft model is named, not yet found.
     pub(crate) fn speculate(self) -> Speculate {
-        let Some(mode) = self.text("speculate") else { return Speculate::Off };
-        match mode.to_ascii_lowercase().as_str() {
+        let Some(mode) = self.path("speculate") else { return Speculate::Off };
+        match mode.to_str().unwrap_or_default().to_ascii_lowercase().as_str() {
             "off" => Speculate::Off,
             "lookup" => Speculate::Lookup,
             "mtp" => Speculate::Mtp,
             "auto" => Speculate::Auto,
-            _ => Speculate::Model(mode.into()),
+            _ => Speculate::Model(mode.to_path_buf()),
         }
     }
 
@@ -245,7 +256,7 @@ impl<'a> Args<'a> {
     pub(crate) fn generate(self, own: Option<&Settings>) -> GenerateOptions {
         let mut options = self.sampling_defaults(own);
         options.sampling.seed = self.0.get_one("seed").copied().unwrap_or_else(fresh_seed);
-        options.max_tokens = self.count("max-tokens");
+        options.max_tokens = self.limit("max-tokens");
         options.stop = self.texts("stop");
         options
     }
@@ -274,12 +285,6 @@ pub(crate) struct Counts(pub(crate) Vec<u64>);
 /// A list of token ids, as one argument.
 #[derive(Clone, Debug)]
 pub(crate) struct Ids(pub(crate) Vec<u32>);
-
-/// A random seed of 32 bits, so that every reader of the JSON output can represent it.
-fn fresh_seed() -> u64 {
-    // The standard library seeds its hash maps with the operating system's random numbers.
-    RandomState::new().build_hasher().finish() >> 32
-}
 
 #[cfg(test)]
 mod tests {
@@ -355,9 +360,20 @@ mod tests {
     }
 
     #[test]
+    fn a_context_or_a_reply_may_be_as_long_as_the_model_allows() {
+        for whole in ["0", "max"] {
+            let context = with_args(&["run", "-c", whole, "hi"], |args| args.engine().context);
+            assert_eq!(context, Some(EngineOptions::WHOLE));
+        }
+        assert_eq!(with_args(&["run", "-n", "-1", "hi"], |args| args.generate(None).max_tokens), None);
+        assert_eq!(with_args(&["run", "-n", "3", "hi"], |args| args.generate(None).max_tokens), Some(3));
+    }
+
+    #[test]
     fn seeds_are_exact_or_fresh() {
         let seed = |line: &[&str]| with_args(line, |args| args.generate(None).sampling.seed);
         assert_eq!(seed(&["run", "--seed", "18446744073709551615", "hi"]), u64::MAX);
+        assert!(seed(&["run", "--seed", "-1", "hi"]) <= u32::MAX.into());
         assert_ne!(
             (seed(&["run", "hi"]), seed(&["run", "hi"])),
             (seed(&["run", "hi"]), seed(&["run", "hi"]))

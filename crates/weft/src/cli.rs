@@ -1,11 +1,14 @@
 //! The command-line parser, built from the tables of knobs and commands.
 
 use std::env;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use clap::builder::{NonEmptyStringValueParser, StyledStr};
-use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::builder::{
+    NonEmptyStringValueParser, OsStringValueParser, StringValueParser, StyledStr, TypedValueParser as _,
+};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
 use weft_engine::BACKENDS;
 
@@ -14,6 +17,7 @@ use crate::config::{self, config};
 use crate::hints;
 use crate::knobs::{KNOBS, Knob};
 use crate::option_args::arguments;
+use crate::os_text::Utf8;
 
 const ABOUT: &str = "Run language models from GGUF files, on the CPU or a GPU";
 const EXAMPLES: &str = "\
@@ -34,7 +38,7 @@ pub(crate) fn parser() -> clap::Command {
 
 /// The parser of the whole program for this call: with a short help if `-h` asks for it.
 pub(crate) fn parser_of_call() -> clap::Command {
-    let short = env::args().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "-h");
+    let short = env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "-h");
     parser_with(if short { Help::Short } else { Help::Long })
 }
 
@@ -134,6 +138,7 @@ fn subcommand(command: &Command, help: Help) -> clap::Command {
     let hide = move |knob: &Knob| help == Help::Short && knob.is_for_few();
     clap::Command::new(command.name)
         .about(command.about)
+        .override_usage(usage(command))
         .after_help(notes)
         // The last one wins, so that shell aliases can set defaults.
         .args_override_self(true)
@@ -145,27 +150,54 @@ fn subcommand(command: &Command, help: Help) -> clap::Command {
         )
 }
 
+/// How a command is called. The parser's own text has every option that an environment variable sets.
+fn usage(command: &Command) -> String {
+    let mut usage = format!("weft {}", command.name);
+    if KNOBS.iter().any(|knob| knob.commands.contains(&command.name)) {
+        usage += " [OPTIONS]";
+    }
+    for Positional { name, required, .. } in command.positionals {
+        let (bare, more) = name.strip_suffix("...").map_or((*name, ""), |bare| (bare, "..."));
+        usage += &if *required { format!(" <{bare}>{more}") } else { format!(" [{bare}]{more}") };
+    }
+    usage
+}
+
 fn positional(positional: &Positional) -> Arg {
     let Positional { name, help, required } = *positional;
     let arg = Arg::new(name).value_name(name.trim_end_matches('.')).help(help).required(required);
     let arg = if name.ends_with("...") { arg.action(ArgAction::Append).num_args(1..) } else { arg };
     // An empty prompt, from a script, is not a usage error.
-    if required { arg.value_parser(NonEmptyStringValueParser::new()) } else { arg }
+    match (positional.is_path(), required, name.ends_with("...")) {
+        (true, true, true) => arg.value_parser(OsStringValueParser::new()),
+        (true, true, false) => arg.value_parser(value_parser!(PathBuf)),
+        (true, false, _) => arg.value_parser(OsStringValueParser::new().map(PathBuf::from)),
+        (false, true, _) => arg.value_parser(Utf8(NonEmptyStringValueParser::new())),
+        (false, false, _) => arg.value_parser(Utf8(StringValueParser::new())),
+    }
 }
 
 /// Adds to a usage error what helps: where an invalid value comes from, or what an argument of another program is called here.
 pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
-    let mut arguments = env::args().skip(1);
-    if let Some(command) = arguments.next()
-        && error.exit_code() != 0
-        && let Some(tip) = hints::hint(&command, arguments)
-    {
-        // The parser's own guess is about letters only.
-        error.remove(ContextKind::SuggestedArg);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
-        return error;
+    let mut arguments = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
+    let Some(command) = arguments.next().filter(|_| error.exit_code() != 0) else { return error };
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if error.kind() == ErrorKind::UnknownArgument => Some(word.as_str()),
+        _ => None,
+    };
+    // The parser's own guess is about letters only.
+    let guessed = error.get(ContextKind::SuggestedArg).is_some();
+    let near = || unknown.filter(|_| !guessed).and_then(|word| hints::near(&command, word));
+    let instead = || hints::command(&command).map(str::to_string);
+    match instead().or_else(|| hints::hint(&command, arguments)).or_else(near) {
+        Some(tip) => {
+            error.remove(ContextKind::SuggestedArg);
+            error.remove(ContextKind::SuggestedSubcommand);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+            error
+        }
+        None => blame_environment(error),
     }
-    blame_environment(error)
 }
 
 /// Adds to an error the environment variable or file that the invalid value comes from, if any.
@@ -187,7 +219,10 @@ fn blame_environment(mut error: clap::Error) -> clap::Error {
     let knob = KNOBS.iter().find(|knob| long.strip_prefix("--") == Some(knob.name) && !given(knob));
     // The invalid value may be one item of a list.
     let from = |name: &&str| {
-        env::var(name).is_ok_and(|content| content == value || content.split(',').any(|item| item == value))
+        env::var_os(name).is_some_and(|content| {
+            let content = content.to_string_lossy();
+            content == value || content.split(',').any(|item| item == value)
+        })
     };
     let origin = match knob.and_then(|knob| knob.env).filter(from) {
         Some(name) => Some(format!("the environment variable {name}")),

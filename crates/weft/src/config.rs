@@ -10,9 +10,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use anyhow::Context as _;
 use weft_hub::suggest;
 
 use crate::knobs::{KNOBS, Kind, Knob};
+use crate::text_file;
 
 /// The name of the model to use where a command names none.
 pub(crate) const MODEL: &str = "model";
@@ -41,10 +43,21 @@ pub(crate) fn setting(command: &str, name: &str) -> Option<&'static str> {
 /// If it exists and cannot be read, or has a line that is not a setting.
 pub(crate) fn read() -> anyhow::Result<()> {
     if let Some(path) = path() {
-        let config = match fs::read_to_string(&path) {
-            Ok(text) => parse(&text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?,
+        let read = fs::read(&path);
+        let config = match read {
+            Ok(bytes) => {
+                let text = text_file::text_of(bytes)
+                    .with_context(|| format!("cannot read the configuration {}", path.display()))?;
+                parse(&text).map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Config::default(),
-            Err(error) => anyhow::bail!("cannot read the configuration {}: {error}", path.display()),
+            Err(error) => {
+                anyhow::bail!(
+                    "cannot read the configuration {}: {}",
+                    path.display(),
+                    text_file::words(&error)
+                )
+            }
         };
         let _ = CONFIG.set(config);
     }

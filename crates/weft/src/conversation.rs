@@ -44,6 +44,8 @@ pub(crate) struct Generated {
     pub(crate) timings: Timings,
     /// Whether it was ended because it only repeated itself.
     pub(crate) repeats: bool,
+    /// The option whose form it lacks, because it ended early.
+    pub(crate) lacks: Option<&'static str>,
 }
 
 /// A model that replies to messages.
@@ -130,7 +132,8 @@ impl Conversation {
     /// If the template rejects a message, the context is too small, or a step fails.
     pub(crate) fn reply(&mut self, messages: &[Message], show: Show<'_>) -> anyhow::Result<Generated> {
         let (request, reading) = self.request(messages)?;
-        stream(&mut self.engine, request, reading, self.guard, show)
+        let how = How { guard: self.guard, form: self.form.as_ref() };
+        stream(&mut self.engine, request, reading, how, show)
     }
 
     /// The request for a reply to these messages, and what reads it.
@@ -150,7 +153,9 @@ impl Conversation {
         if let Some(form) = &self.form {
             request = request.processor(form.processor(Some((&self.template, prompt.text())))?);
         }
-        Ok((request, Reading::new(&self.format, prompt.text())))
+        let mut reading = Reading::new(&self.format, prompt.text());
+        reading.trims = self.form.as_ref().is_some_and(Form::is_json);
+        Ok((request, reading))
     }
 
     fn push(&mut self, request: Request) -> anyhow::Result<Generation> {
@@ -173,7 +178,16 @@ pub(crate) fn complete(
     if let Some(form) = form {
         request = request.processor(form.processor(None)?);
     }
-    stream(engine, request, Reading::default(), false, show)
+    let reading = Reading { trims: form.is_some_and(Form::is_json), ..Reading::default() };
+    stream(engine, request, reading, How { guard: false, form }, show)
+}
+
+/// How a reply is generated.
+struct How<'a> {
+    /// Whether it is ended if it only repeats itself.
+    guard: bool,
+    /// The form that it must have.
+    form: Option<&'a Form>,
 }
 
 /// Generates a reply and shows it.
@@ -181,14 +195,16 @@ fn stream(
     engine: &mut Engine,
     request: Request,
     mut reading: Reading,
-    guard: bool,
+    how: How<'_>,
     mut show: Show<'_>,
 ) -> anyhow::Result<Generated> {
     let listener = Listener::new();
     let stop = listener.pressed();
     let quiet = Quiet::new();
     let mut progress = None;
-    let mut spinner = Some(Spinner::new("thinking"));
+    let mut spinner = Some(Spinner::new("reading the prompt"));
+    // Whether the model writes what is not shown.
+    let mut thinks = false;
     let mut text = String::new();
     let mut written = Ok(());
     let mut generation = engine.push(request).map_err(|error| with_numbers(error, engine))?;
@@ -208,11 +224,18 @@ fn stream(
             // What was computed when Ctrl-C was pressed is not shown any more.
             Some(Event::Text(_)) if repeats || stop.load(Ordering::SeqCst) => cut = true,
             Some(Event::Text(more)) => {
-                (progress, spinner) = (None, None);
+                progress = None;
+                spinner = spinner.filter(|_| thinks);
                 let shown = reading.push(&more, &mut show);
                 written = written.and(shown);
                 text += &more;
-                repeats = guard && repeats::only_repeats(&text);
+                let hidden =
+                    reading.text.is_empty() && !reading.reasoning.is_empty() && show.hides_reasoning();
+                if hidden != thinks {
+                    thinks = hidden;
+                    spinner = thinks.then(|| Spinner::new("thinking"));
+                }
+                repeats = how.guard && repeats::only_repeats(&text);
             }
             Some(Event::Finished(finish)) => break if cut && !repeats { Finish::Cancelled } else { finish },
             Some(_) => {}
@@ -235,7 +258,8 @@ fn stream(
     written.and_then(|()| show.end())?;
     drop(quiet);
     let (usage, timings) = (generation.usage(), generation.timings());
-    Ok(Generated { text: reading.text, reasoning: reading.reasoning, finish, usage, timings, repeats })
+    let lacks = how.form.and_then(|form| form.lacking(&reading.text, &finish, engine.model()));
+    Ok(Generated { text: reading.text, reasoning: reading.reasoning, finish, usage, timings, repeats, lacks })
 }
 
 /// A prompt that does not fit in the context.
@@ -274,6 +298,16 @@ fn with_numbers(error: Error, engine: &Engine) -> anyhow::Error {
         }
         error => error.into(),
     }
+}
+
+/// Says that a reply was cut off before it had the form of this option.
+pub(crate) fn cut_off(finish: &Finish, option: &str) -> String {
+    let (by, more) = match finish {
+        Finish::Length => ("--max-tokens", "a larger one leaves room for all of it"),
+        Finish::Context => ("the end of the context", "--context sets a larger one"),
+        _ => ("--stop", "choose a text that does not come in it"),
+    };
+    format!("the reply was cut off by {by}, so it does not have the form of {option}; {more}")
 }
 
 /// The statistics of a reply, on one line.

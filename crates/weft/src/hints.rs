@@ -1,5 +1,7 @@
 //! Words of other programs' command lines, and what they are called here.
 
+use weft_hub::suggest;
+
 use crate::knobs::KNOBS;
 
 /// An argument as others write it, and what to write instead.
@@ -28,6 +30,49 @@ const HINTS: &[(&[&str], &str)] = &[
     (&["-r", "--reverse-prompt"], "--stop"),
 ];
 
+/// A command as others call it, and what to do instead.
+const COMMANDS: &[(&[&str], &str)] = &[
+    (&["show", "info"], "`weft inspect MODEL` shows what is in a model"),
+    (
+        &["stop", "unload", "kill"],
+        "`weft ps` lists what runs, with the number of each process, which `kill NUMBER` ends",
+    ),
+    (&["models", "ls", "aliases", "catalog"], "`weft list` shows the models that are here"),
+    (&["version", "-v", "-version"], "`weft --version` shows the version"),
+    (
+        &["create", "preset", "modelfile"],
+        "`weft config set NAME VALUE` keeps options for later calls, and `weft quantize` makes a smaller model",
+    ),
+    (&["cp", "copy", "mv", "rename"], "models are files: copy or rename them, and name them by their path"),
+    (&["remove", "delete", "uninstall"], "`weft rm MODEL` removes a downloaded model"),
+    (&["download", "get", "fetch", "install"], "`weft pull NAME` downloads a model"),
+    (&["search"], "search on huggingface.co, and then name the model as hf:ORG/REPO:QUANT"),
+    (&["import"], "`weft convert DIR OUT` makes a GGUF file of safetensors; GGUF files need no import"),
+    (&["generate", "ask", "prompt", "complete", "completion"], "`weft run MODEL PROMPT` answers a prompt"),
+    (&["server", "start"], "`weft serve MODEL` serves a model over HTTP"),
+    (&["status", "running"], "`weft ps` lists what runs"),
+    (
+        &["settings", "set"],
+        "`weft config` shows the options that are kept, and `weft config set NAME VALUE` keeps one",
+    ),
+    (&["benchmark"], "`weft bench MODEL` measures a model"),
+];
+
+/// What to do instead of a command that another program has and this one does not.
+pub(crate) fn command(word: &str) -> Option<&'static str> {
+    COMMANDS.iter().find(|(known, _)| known.contains(&word)).map(|(_, instead)| *instead)
+}
+
+/// What to write instead of an argument that differs by a letter or two from one that another program knows.
+pub(crate) fn near(command: &str, word: &str) -> Option<String> {
+    let word = word.split('=').next().unwrap_or_default();
+    let known =
+        HINTS.iter().flat_map(|(known, _)| known.iter().copied()).filter(|known| known.starts_with("--"));
+    let meant = suggest(word, &known.collect::<Vec<_>>()).first().copied()?;
+    let tip = hint(command, std::iter::once(meant.to_string()))?;
+    Some(tip.replace(&format!("'{meant}'"), &format!("'{word}'")))
+}
+
 /// What to write instead of the first of these arguments that another program knows and this command does not.
 pub(crate) fn hint(command: &str, arguments: impl Iterator<Item = String>) -> Option<String> {
     let knows = |word: &str| {
@@ -53,6 +98,7 @@ pub(crate) fn hint(command: &str, arguments: impl Iterator<Item = String>) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands;
 
     #[test]
     fn the_word_to_use_is_told() {
@@ -71,6 +117,32 @@ mod tests {
         assert_eq!(hint("chat", "--model x"), None);
         assert_eq!(hint("bench", "-p 1 -r 2"), None);
         assert_eq!(hint("run", "hi -- --temp"), None);
+    }
+
+    #[test]
+    fn misspelled_words_are_told_as_well() {
+        let said = near("run", "--modle").unwrap();
+        assert!(said.starts_with("leave out '--modle': the model is the first argument"), "{said}");
+        assert_eq!(near("run", "--tmep=1").unwrap(), "instead of '--tmep', use --temperature");
+        // Where the word means something, the parser knows it.
+        assert_eq!(near("chat", "--modle"), None);
+        assert_eq!(near("run", "--something-else"), None);
+    }
+
+    #[test]
+    fn commands_of_other_programs_lead_to_ours() {
+        for (words, instead) in COMMANDS {
+            for word in *words {
+                assert!(!commands::COMMANDS.iter().any(|command| command.name == *word), "{word}");
+                assert_eq!(command(word), Some(*instead));
+            }
+            for told in instead.split("`weft ").skip(1) {
+                let name = told.split([' ', '`']).next().unwrap();
+                let known = commands::COMMANDS.iter().any(|command| command.name == name);
+                assert!(known || name == "--version", "{instead}");
+            }
+        }
+        assert_eq!(command("inspct"), None);
     }
 
     #[test]

@@ -74,6 +74,7 @@ fn tell_apart() -> std::io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
+    let mut resume = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
     drop(entered);
     let watch = async move {
         loop {
@@ -81,6 +82,13 @@ fn tell_apart() -> std::io::Result<()> {
                 _ = interrupt.recv() => CTRL_C,
                 _ = terminate.recv() => 143,
                 _ = hang_up.recv() => 129,
+                _ = resume.recv() => {
+                    // Elsewhere the line editor sees to it.
+                    if LISTENING.load(Ordering::SeqCst) {
+                        terminal::quiet_again();
+                    }
+                    continue;
+                }
             });
         }
     };

@@ -47,8 +47,18 @@ pub(crate) enum Kind {
     Texts(&'static str),
     /// A path; with its placeholder in the help.
     Path(&'static str),
+    /// A text that may be a path, and so need not be UTF-8; with its placeholder in the help.
+    Name(&'static str),
+    /// Like `Name`, but may be given more than once.
+    Names(&'static str),
     /// An integer in this inclusive range.
     Count(u64, u64),
+    /// A length of the context, up to this; `max` or 0 is the model's limit.
+    Context(u64),
+    /// An integer in this inclusive range; -1 is no limit.
+    Limit(u64, u64),
+    /// A seed; -1 is a random one.
+    Seed,
     /// A number of bytes, such as `500M` or `4G`; 0 is none.
     Size,
     /// A number in this inclusive range.
@@ -74,8 +84,12 @@ impl Knob {
     pub(crate) fn placeholder(&self) -> Option<&'static str> {
         let by_kind = match self.kind {
             Kind::Flag | Kind::Switch(..) => None,
-            Kind::Text(name) | Kind::Texts(name) | Kind::Path(name) => Some(name),
-            Kind::Count(..) | Kind::Real(..) => Some("N"),
+            Kind::Text(name)
+            | Kind::Texts(name)
+            | Kind::Path(name)
+            | Kind::Name(name)
+            | Kind::Names(name) => Some(name),
+            Kind::Count(..) | Kind::Real(..) | Kind::Context(_) | Kind::Limit(..) | Kind::Seed => Some("N"),
             Kind::Size => Some("SIZE"),
             Kind::Choice(_) => Some("CHOICE"),
             Kind::Ids => Some("IDS"),

@@ -1,8 +1,9 @@
 //! The `weft` command: runs, inspects and measures language models.
 //!
 //! Start reading at `knobs.rs` and `commands.rs`, the tables of options and commands; `cli.rs` builds the parser from them
-//! and `main` runs the command. Exit codes are 0 for success, 1 for an error, 2 for a usage error, 101 for a bug, and
-//! 130, 143 or 129 after Ctrl-C, SIGTERM or SIGHUP.
+//! and `main` runs the command. Exit codes are 0 for success, 1 for an error, 2 for a usage error, 3 for a reply that was cut
+//! off before it had the form of `--schema` or `--grammar`, 101 for a bug, and 130, 143 or 129 after Ctrl-C, SIGTERM or
+//! SIGHUP.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -28,6 +29,7 @@ mod measuring;
 mod messages;
 mod model_ref;
 mod option_args;
+mod os_text;
 mod out;
 mod output;
 mod packing;
@@ -55,6 +57,9 @@ use std::process::{ExitCode, exit};
 use args::Args;
 use commands::Outcome;
 use out::note;
+
+/// The exit code for a reply that was cut off before it had the form that it must have.
+const CUT_OFF: u8 = 3;
 
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|panic| report(panic)));
@@ -89,6 +94,7 @@ fn main() -> ExitCode {
             }
         },
         Ok(Outcome::Interrupted) => ExitCode::from(interrupt::exit_code()),
+        Ok(Outcome::CutOff) => ExitCode::from(CUT_OFF),
         Err(error) if out::is_closed(&error) => ExitCode::SUCCESS,
         Err(error) if matches!(error.downcast_ref(), Some(weft_engine::Error::Interrupted)) => {
             ExitCode::from(interrupt::exit_code())

@@ -63,7 +63,7 @@ pub(crate) struct Prepared {
 /// # Errors
 /// If there is no such model, or the step does not fit into the model's limit, the context or a batch.
 pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -> anyhow::Result<Prepared> {
-    let path = model_ref::find(args, args.text(name))?;
+    let path = model_ref::find(args, args.path(name))?;
     let gguf = open_adapted(&path, &args.adapters())?;
     let own = args.engine();
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;

@@ -24,29 +24,39 @@ pub(crate) const HELP: &str = "A GGUF file, a name from `weft list`, or hf:ORG/R
 ///
 /// # Errors
 /// If there is no such model, or it cannot be downloaded. The message says where it was looked for.
-pub(crate) fn find(args: Args<'_>, name: Option<&str>) -> anyhow::Result<PathBuf> {
+pub(crate) fn find(args: Args<'_>, name: Option<&Path>) -> anyhow::Result<PathBuf> {
     let own = preferred();
-    let Some(name) = name.or(own.as_deref()) else { return find_default(args) };
-    let path = Path::new(name);
+    let Some(path) = name.or(own.as_deref()) else { return find_default(args) };
     // A file needs no cache folder, so this works without one.
     if path.is_file() {
         return Ok(path.to_path_buf());
     }
     let packed = packed_path(path);
-    if name.ends_with(".gguf") && packed.is_file() {
+    if is_gguf_name(path) && packed.is_file() {
         return Ok(packed);
     }
     // Nor does the model in the program.
-    if let Some(model) = catalog_model(name).filter(|model| matches!(model.source, Source::BuiltIn(_))) {
+    if let Some(model) = known(path).filter(|model| matches!(model.source, Source::BuiltIn(_))) {
         return Ok(unpack(model, args.cache().ok().as_ref())?);
     }
-    if catalog_model(name).is_none() && is_checkpoint(path) {
+    if known(path).is_none() && is_checkpoint(path) {
+        let name = path.display();
         bail!(
             "{name} is a folder with safetensors: expected a GGUF file, as `weft convert {name} OUT.gguf` makes it"
         );
     }
     let hub = hub(args)?;
-    Ok(with_events(|on| hub.find(name, on))?)
+    Ok(with_events(|on| hub.find(path, on))?)
+}
+
+/// The catalogue's model of this name.
+fn known(name: &Path) -> Option<&'static CatalogModel> {
+    catalog_model(name.to_str()?)
+}
+
+/// Whether a name ends as those of GGUF files do.
+fn is_gguf_name(name: &Path) -> bool {
+    name.as_os_str().as_encoded_bytes().ends_with(b".gguf")
 }
 
 /// Whether this is a folder that `weft convert` reads, without a GGUF file in it.
@@ -86,7 +96,7 @@ fn find_default(args: Args<'_>) -> anyhow::Result<PathBuf> {
 pub(crate) fn answering(args: Args<'_>) -> anyhow::Result<EngineOptions> {
     let speculate = match args.speculate() {
         Speculate::Model(name) => {
-            let found = find(args, name.to_str());
+            let found = find(args, Some(&name));
             Speculate::Model(found.context("--speculate: expected off, auto, lookup, mtp or a draft model")?)
         }
         mode => mode,
@@ -98,9 +108,9 @@ pub(crate) fn answering(args: Args<'_>) -> anyhow::Result<EngineOptions> {
 const ENV: &str = "WEFT_MODEL";
 
 /// The model to use where a command names none: of the environment, or else of the configuration file.
-fn preferred() -> Option<String> {
-    let own = std::env::var(ENV).ok().filter(|name| !name.is_empty());
-    own.or_else(|| config().get("", config::MODEL).map(str::to_string))
+fn preferred() -> Option<PathBuf> {
+    let own = std::env::var_os(ENV).filter(|name| !name.is_empty());
+    own.map(PathBuf::from).or_else(|| config().get("", config::MODEL).map(PathBuf::from))
 }
 
 /// The hub and the cache that the arguments name.
@@ -124,11 +134,28 @@ fn packed_sums(path: &Path) -> Option<Vec<String>> {
 
 /// The catalogue's model of this name, unless it is also a file here. Without a name it is the default model, or the one that
 /// took its place, as `path` shows.
-pub(crate) fn named(name: Option<&str>, path: &Path) -> Option<&'static CatalogModel> {
+pub(crate) fn named(name: Option<&Path>, path: &Path) -> Option<&'static CatalogModel> {
     let own = preferred();
     match name.or(own.as_deref()) {
-        Some(name) => catalog_model(name).filter(|_| !Path::new(name).is_file()),
+        Some(name) => known(name).filter(|_| !name.is_file()),
         None => BUILT_IN.filter(|model| is_file_of(path, model)).or(Some(DEFAULT_MODEL)),
+    }
+}
+
+/// What a model is called where it is shown: as the user named it, or as the catalogue does.
+pub(crate) fn shown(name: Option<&Path>, path: &Path) -> String {
+    match name.map(Path::to_path_buf).or_else(preferred) {
+        Some(name) => name.display().to_string(),
+        None => named(None, path).map_or_else(|| path.display().to_string(), |model| model.name.to_string()),
+    }
+}
+
+/// The same, so that it also finds the model from another folder.
+pub(crate) fn lasting(name: Option<&Path>, path: &Path) -> String {
+    let file = name.map(Path::to_path_buf).or_else(preferred).filter(|name| name.exists());
+    match file.and_then(|file| std::path::absolute(file).ok()) {
+        Some(file) => file.display().to_string(),
+        None => shown(name, path),
     }
 }
 
@@ -140,29 +167,27 @@ fn is_file_of(path: &Path, model: &CatalogModel) -> bool {
 }
 
 /// The settings of the catalogue's model that this name or the file's path leads to.
-pub(crate) fn settings(name: Option<&str>, path: &Path) -> Option<&'static Settings> {
+pub(crate) fn settings(name: Option<&Path>, path: &Path) -> Option<&'static Settings> {
     // The file itself: the same defaults as by the catalogue's name.
     let by_file = || CATALOG.iter().copied().find(|model| is_file_of(path, model));
     named(name, path).or_else(by_file).map(|model| &model.settings)
 }
 
 /// Whether a lone argument looks like a model rather than a prompt.
-pub(crate) fn looks_like_model(text: &str) -> bool {
+pub(crate) fn looks_like_model(name: &Path) -> bool {
+    let Some(text) = name.to_str() else { return is_gguf_name(name) || is_checkpoint(name) };
     // A sentence may end in the name of a file, or begin with an address.
     let one_word = !text.contains(char::is_whitespace);
-    let file =
-        (text.ends_with(".gguf") || text.ends_with(".gguf.weft")) && (one_word || Path::new(text).is_file());
+    let file = (text.ends_with(".gguf") || text.ends_with(".gguf.weft")) && (one_word || name.is_file());
     let address = one_word && HubName::of_address(text).is_some();
     let short = catalog_model(text).is_some() || HubName::of_short(text).is_some();
-    file || text.starts_with(HubName::PREFIX) || address || short || is_checkpoint(Path::new(text))
+    file || text.starts_with(HubName::PREFIX) || address || short || is_checkpoint(name)
 }
 
 /// Whether this names a GGUF file or a model in the cache.
-pub(crate) fn is_there(args: Args<'_>, name: &str) -> bool {
-    let cached = || args.cache().ok()?.find(name).ok()?;
-    starts_like_gguf(Path::new(name)).unwrap_or(false)
-        || is_packed_model(Path::new(name))
-        || cached().is_some()
+pub(crate) fn is_there(args: Args<'_>, name: &Path) -> bool {
+    let cached = || args.cache().ok()?.find(name.to_str()?).ok()?;
+    starts_like_gguf(name).unwrap_or(false) || is_packed_model(name) || cached().is_some()
 }
 
 fn starts_like_gguf(path: &Path) -> io::Result<bool> {
@@ -185,14 +210,14 @@ mod tests {
     fn a_model_of_the_catalogue_has_the_same_defaults_by_its_path() {
         let folder = TestFolder::new("settings");
         let model = DEFAULT_MODEL;
-        let by_name = settings(Some(model.name), Path::new("")).unwrap();
+        let by_name = settings(Some(Path::new(model.name)), Path::new("")).unwrap();
         // Its bytes do not matter here, and take no space.
         let file = |name: &str, bytes| {
             let path = folder.join(name);
             File::create(&path).unwrap().set_len(bytes).unwrap();
             path
         };
-        let by_path = |path: &Path| settings(path.to_str(), path);
+        let by_path = |path: &Path| settings(Some(path), path);
         assert_eq!(by_path(&file(model.file, model.bytes)), Some(by_name));
         // Another file of that name, and a file of another name.
         assert!(by_path(&file(model.file, model.bytes - 1)).is_none());

@@ -1,7 +1,10 @@
 //! Options as arguments of the parser, with the defaults that the configuration file sets.
 
 use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
+use clap::builder::{OsStringValueParser, StringValueParser, TypedValueParser as _};
 use clap::{Arg, ArgAction, value_parser};
 use weft_engine::{AdapterFile, DeviceChoice};
 
@@ -9,8 +12,9 @@ use crate::choices::Choices;
 use crate::config;
 use crate::kernel_file::kernel_file;
 use crate::knobs::{KNOBS, Kind, Knob};
+use crate::os_text::{Utf8, rsplit_once};
 use crate::units;
-use crate::values::{counts, ids, integer, on_or_off, real, setting};
+use crate::values::{context, counts, ids, integer, limit, on_or_off, real, seed, setting};
 
 /// The arguments of a knob: two for a switch, one otherwise.
 pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
@@ -36,28 +40,39 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
         None => knob.default.into_iter().fold(arg, Arg::default_value),
     };
     let arg = match knob.kind {
-        Kind::Flag | Kind::Switch(..) => arg.action(ArgAction::SetTrue).value_parser(on_or_off),
-        Kind::Text(_) => arg,
-        Kind::Texts(_) => arg.action(ArgAction::Append),
-        Kind::Path(_) => arg.value_parser(value_parser!(std::path::PathBuf)),
+        Kind::Flag | Kind::Switch(..) => arg.action(ArgAction::SetTrue).value_parser(Utf8(on_or_off)),
+        Kind::Text(_) => arg.value_parser(Utf8(StringValueParser::new())),
+        Kind::Texts(_) => arg.action(ArgAction::Append).value_parser(Utf8(StringValueParser::new())),
+        Kind::Name(_) => arg.value_parser(OsStringValueParser::new().map(PathBuf::from)),
+        Kind::Names(_) => arg.action(ArgAction::Append).value_parser(OsStringValueParser::new()),
+        Kind::Path(_) => arg.value_parser(value_parser!(PathBuf)),
         Kind::Count(from, to) => {
-            arg.allow_negative_numbers(true).value_parser(move |text: &str| integer(text, from, to))
+            arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| integer(text, from, to)))
         }
-        Kind::Size => arg.value_parser(units::parse_bytes),
+        Kind::Context(to) => {
+            arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| context(text, to)))
+        }
+        Kind::Limit(from, to) => {
+            arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| limit(text, from, to)))
+        }
+        Kind::Seed => arg.allow_negative_numbers(true).value_parser(Utf8(seed)),
+        Kind::Size => arg.value_parser(Utf8(units::parse_bytes)),
         Kind::Real(from, to) => {
-            arg.allow_negative_numbers(true).value_parser(move |text: &str| real(text, from, to))
+            arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| real(text, from, to)))
         }
-        Kind::Choice(choices) => arg.ignore_case(true).value_parser(Choices::of(choices)),
-        Kind::Ids => arg.allow_hyphen_values(true).value_parser(ids),
+        Kind::Choice(choices) => arg.ignore_case(true).value_parser(Utf8(Choices::of(choices))),
+        Kind::Ids => arg.allow_hyphen_values(true).value_parser(Utf8(ids)),
         Kind::Counts(from, to) => {
-            arg.allow_hyphen_values(true).value_parser(move |text: &str| counts(text, from, to))
+            arg.allow_hyphen_values(true).value_parser(Utf8(move |text: &str| counts(text, from, to)))
         }
-        Kind::Device => arg.value_parser(|text: &str| text.parse::<DeviceChoice>()),
+        Kind::Device => arg.value_parser(Utf8(|text: &str| text.parse::<DeviceChoice>())),
         Kind::Adapters => {
-            arg.action(ArgAction::Append).value_parser(|text: &str| text.parse::<AdapterFile>())
+            arg.action(ArgAction::Append).value_parser(OsStringValueParser::new().map(|text| adapter(&text)))
         }
-        Kind::Kernels => arg.action(ArgAction::Append).value_parser(kernel_file),
-        Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(setting),
+        Kind::Kernels => arg
+            .action(ArgAction::Append)
+            .value_parser(OsStringValueParser::new().try_map(|path| kernel_file(Path::new(&path)))),
+        Kind::Decisions => arg.action(ArgAction::Append).value_delimiter(',').value_parser(Utf8(setting)),
     };
     match knob.kind {
         Kind::Switch(opposite, help) => {
@@ -71,6 +86,13 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
         }
         _ => vec![arg],
     }
+}
+
+/// Reads `FILE` or `FILE:SCALE`, whatever bytes the file's name has.
+fn adapter(text: &OsStr) -> AdapterFile {
+    let scaled = rsplit_once(text, ':').and_then(|(path, scale)| Some((path, scale.to_str()?.parse().ok()?)));
+    let (path, scale) = scaled.unwrap_or((text.to_os_string(), 1.0));
+    AdapterFile { path: path.into(), scale }
 }
 
 /// Checks the value of a setting in the configuration file.

@@ -32,6 +32,11 @@ impl Out {
         Out { terminal: stdout.is_terminal(), stdout, reply: Reply::default() }
     }
 
+    /// Whether it is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     /// Writes and flushes text from a model or a file. On a terminal, control characters are left out, since the
     /// terminal would act on them: move the cursor, set its title, and so on.
     pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
@@ -136,8 +141,7 @@ pub(crate) fn is_closed(error: &anyhow::Error) -> bool {
 
 /// Whether the user wants colours, and the terminal knows them.
 fn has_styles() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !terminal::is_dumb()
 }
 
 /// Prints an error and its causes; the prefix is red on a terminal.
@@ -150,11 +154,26 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// An error and its causes on one line, without causes that are quoted already.
 pub(crate) fn in_one_line(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text {
+    let line = error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text {
         text if text.is_empty() => cause,
         text if text.contains(&cause) => text,
         text => format!("{text}: {cause}"),
-    })
+    });
+    without_numbers(&line)
+}
+
+/// A text without the numbers of the operating system's errors, whose words then continue a sentence.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut plain = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let from = plain.rfind(": ").map_or(0, |at| at + 2);
+        if let Some(first) = plain[from..].chars().next() {
+            plain.replace_range(from..from + first.len_utf8(), &first.to_lowercase().to_string());
+        }
+        plain += part.split_once(')').map_or(part, |(_, rest)| rest);
+    }
+    plain
 }
 
 /// Prints a line to standard error, ignoring errors. On a terminal it breaks between words.
@@ -209,6 +228,18 @@ mod tests {
         let error =
             anyhow::anyhow!("no such file").context("cannot open a: no such file").context("cannot run it");
         assert_eq!(in_one_line(&error), "cannot run it: cannot open a: no such file");
+    }
+
+    #[test]
+    fn the_systems_words_continue_a_sentence() {
+        for (text, expected) in [
+            ("cannot open a: Permission denied (os error 13)", "cannot open a: permission denied"),
+            ("Is a directory (os error 21); use b", "is a directory; use b"),
+            ("a: B (os error 1): c: D (os error 2)", "a: b: c: d"),
+            ("No such thing: A", "No such thing: A"),
+        ] {
+            assert_eq!(without_numbers(text), expected);
+        }
     }
 
     #[test]

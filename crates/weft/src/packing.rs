@@ -15,16 +15,17 @@ use crate::units;
 ///
 /// # Errors
 /// If there is none of this name. The message tells a file of the user's from a name that is not known.
-pub(crate) fn cached(cache: &Cache, name: &str) -> anyhow::Result<CachedModel> {
+pub(crate) fn cached(cache: &Cache, name: &Path) -> anyhow::Result<CachedModel> {
     if let Some(model) = cache.find_any(name)? {
         return Ok(model);
     }
     let folder = cache.models();
     let folder = folder.display();
-    if Path::new(name).is_file() {
-        bail!("{name} is a file of yours: only models in {folder} are packed in place");
+    let shown = name.display();
+    if name.is_file() {
+        bail!("{shown} is a file of yours: only models in {folder} are packed in place");
     }
-    bail!("there is no model {name} in {folder}; `weft list` shows what there is")
+    bail!("there is no model {shown} in {folder}; `weft list` shows what there is")
 }
 
 /// Refuses to pack the model in the program.

@@ -145,23 +145,28 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
         // Seconds per second say nothing.
         Unit::Seconds => "{pos} of {len} seconds",
     };
+    let since = Instant::now();
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counted}")) {
         let pace = move |state: &ProgressState, out: &mut dyn fmt::Write| {
-            if state.pos() > done {
-                let _ = out.write_str(&pace(unit, state.per_sec(), state.eta()));
-            }
+            let made = state.pos().saturating_sub(done);
+            let left = state.len().unwrap_or(0).saturating_sub(state.pos());
+            let _ = out.write_str(&pace(unit, made, left, since.elapsed()));
         };
         bar.set_style(style.with_key("pace", pace));
     }
     bar.set_message(label.to_string());
     bar.set_position(done);
-    bar.reset_eta();
     bar
 }
 
-/// The speed and the time left, once some progress has been made.
-fn pace(unit: Unit, per_second: f64, left: Duration) -> String {
+/// The speed and the time left, once some progress has been made: `made` units in this time, with `left` to go.
+fn pace(unit: Unit, made: u64, left: u64, took: Duration) -> String {
+    if made == 0 || took.is_zero() {
+        return String::new();
+    }
+    let per_second = made as f64 / took.as_secs_f64();
+    let left = Duration::try_from_secs_f64(left as f64 / per_second).unwrap_or(Duration::MAX);
     let rate = match unit {
         Unit::Bytes => units::bytes(per_second as u64),
         Unit::Tokens | Unit::Samples | Unit::Kernels | Unit::Seconds => format!("{per_second:.1}"),
@@ -175,8 +180,9 @@ mod tests {
 
     #[test]
     fn a_pace_is_rounded() {
-        let left = Duration::from_secs(5);
-        assert_eq!(pace(Unit::Tokens, 12.3456, left), ", 12.3/s, 5s left");
-        assert_eq!(pace(Unit::Bytes, 1_234_567.8, left), ", 1.23 MB/s, 5s left");
+        let took = Duration::from_secs(10);
+        assert_eq!(pace(Unit::Tokens, 123, 62, took), ", 12.3/s, 5s left");
+        assert_eq!(pace(Unit::Bytes, 12_345_678, 6_172_839, took), ", 1.23 MB/s, 5s left");
+        assert_eq!(pace(Unit::Tokens, 0, 62, took), "", "what was done before does not count");
     }
 }

@@ -35,6 +35,15 @@ impl Show<'_> {
         }
     }
 
+    /// Whether what the model writes before its answer is shown nowhere while it comes.
+    pub(crate) fn hides_reasoning(&self) -> bool {
+        match self {
+            Show::Nothing => true,
+            Show::Text(out) => !out.is_terminal(),
+            Show::Events(_) => false,
+        }
+    }
+
     /// Says how many tokens of the prompt have been computed.
     pub(crate) fn prompt(&mut self, done: usize, total: usize) -> io::Result<()> {
         match self {

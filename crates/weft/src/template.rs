@@ -1,6 +1,5 @@
 //! Chooses the chat template: the model's own, a file's, or a built-in one.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use weft_engine::Model;
 use weft_text::{CHATML, ChatTemplate, TemplateError};
 
 use crate::args::Args;
+use crate::text_file;
 
 /// Built-in templates and their names.
 pub(crate) const BUILT_IN: &[(&str, &str)] = &[
@@ -28,11 +28,13 @@ pub(crate) const BUILT_IN: &[(&str, &str)] = &[
 /// # Errors
 /// If there is none, the file cannot be read, or the template is invalid.
 pub(crate) fn choose(args: Args<'_>, model: &Model) -> anyhow::Result<Arc<ChatTemplate>> {
-    match args.text("chat-template") {
+    match args.path("chat-template") {
         Some(name) => {
             let source = source(name)?;
             let template = ChatTemplate::new(&source, model.tokenizer());
-            Ok(Arc::new(template.with_context(|| format!("cannot use the chat template {name}"))?))
+            Ok(Arc::new(
+                template.with_context(|| format!("cannot use the chat template {}", name.display()))?,
+            ))
         }
         None => match model.chat_template() {
             Err(TemplateError::Missing) => Err(anyhow!(
@@ -50,15 +52,19 @@ pub(crate) fn names() -> String {
     BUILT_IN.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-fn source(name: &str) -> anyhow::Result<String> {
-    if let Some((_, source)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+fn source(path: &Path) -> anyhow::Result<String> {
+    if let Some((_, source)) = BUILT_IN.iter().find(|(known, _)| path == Path::new(known)) {
         return Ok((*source).to_string());
     }
-    let is_path = name.contains(['/', '.', std::path::MAIN_SEPARATOR]) || Path::new(name).exists();
-    if !is_path {
-        return Err(anyhow!("there is no chat template {name}: expected a file, or one of {}", names()));
+    let is_path = path.to_str().is_none_or(|name| name.contains(['/', '.', std::path::MAIN_SEPARATOR]));
+    if !is_path && !path.exists() {
+        return Err(anyhow!(
+            "there is no chat template {}: expected a file, or one of {}",
+            path.display(),
+            names()
+        ));
     }
-    fs::read_to_string(name).with_context(|| format!("cannot read the chat template {name}"))
+    text_file::text(path, "the chat template")
 }
 
 #[cfg(test)]
@@ -94,12 +100,12 @@ mod tests {
 
     #[test]
     fn names_and_files_are_told_apart() {
-        assert_eq!(source("chatml").unwrap(), CHATML);
-        let error = source("chatlm").unwrap_err().to_string();
+        assert_eq!(source(Path::new("chatml")).unwrap(), CHATML);
+        let error = source(Path::new("chatlm")).unwrap_err().to_string();
         assert!(
             error.contains("there is no chat template chatlm: expected a file, or one of chatml, "),
             "{error}"
         );
-        assert!(format!("{:#}", source("./none.jinja").unwrap_err()).contains("cannot read"));
+        assert!(format!("{:#}", source(Path::new("./none.jinja")).unwrap_err()).contains("cannot read"));
     }
 }

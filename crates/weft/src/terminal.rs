@@ -6,7 +6,13 @@
 #[cfg(not(unix))]
 pub(crate) use other::{Quiet, columns, restore};
 #[cfg(unix)]
-pub(crate) use unix::{Quiet, columns, restore};
+pub(crate) use unix::{Quiet, columns, quiet_again, restore};
+
+/// Whether the terminal cannot move its cursor, as those of Emacs and of CI. The line editor then reads plain lines.
+pub(crate) fn is_dumb() -> bool {
+    let term = std::env::var_os("TERM").unwrap_or_default();
+    ["dumb", "cons25", "emacs"].iter().any(|dumb| term.eq_ignore_ascii_case(dumb))
+}
 
 #[cfg(unix)]
 mod unix {
@@ -40,14 +46,29 @@ mod unix {
                 && foreground()
                 && let Ok(mode) = tcgetattr(&input)
             {
-                let mut quiet = mode.clone();
-                quiet.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
                 let mut saved = before();
-                if saved.is_none() && tcsetattr(&input, OptionalActions::Now, &quiet).is_ok() {
+                if saved.is_none() && silence(&mode) {
                     *saved = Some(mode);
                 }
             }
             Quiet(())
+        }
+    }
+
+    /// Turns echo off. Returns whether the terminal did.
+    fn silence(mode: &Termios) -> bool {
+        let mut quiet = mode.clone();
+        quiet.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
+        tcsetattr(stdin(), OptionalActions::Now, &quiet).is_ok()
+    }
+
+    /// Turns echo off again after the program was stopped, when the shell has set its own mode. Does nothing if there is no
+    /// [`Quiet`], or the program goes on in the background.
+    pub(crate) fn quiet_again() {
+        let saved = before();
+        let foreground = tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp());
+        if foreground && let Some(mode) = &*saved {
+            silence(mode);
         }
     }
 

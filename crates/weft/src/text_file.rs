@@ -1,8 +1,9 @@
-//! Reads the text file that a model is scored on.
+//! Reads the text files that a user names: as UTF-8, without a byte order mark, and up to a size.
 
-use std::fmt::Write as _;
+use std::ffi::OsStr;
+use std::fmt::{self, Write as _};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -11,6 +12,9 @@ use sha2::{Digest as _, Sha256};
 
 /// The maximum size in bytes. Scoring more would take weeks, and a file that large is unlikely to be text.
 const LIMIT: u64 = 256 << 20;
+
+/// What Windows programs write at the beginning of a text.
+const MARK: &str = "\u{FEFF}";
 
 /// A text and the path of its file.
 #[derive(Debug)]
@@ -30,31 +34,104 @@ impl TextFile {
     }
 }
 
-/// Reads a text file; `-` is standard input.
+/// Reads the text file that a model is scored on; `-` is standard input.
+///
+/// # Errors
+/// Those of [`text`].
+pub(crate) fn read(path: &Path) -> anyhow::Result<TextFile> {
+    let text = text_or_input(path, "the text file")?;
+    Ok(TextFile { text, path: path.to_path_buf() })
+}
+
+/// Reads a text file; `-` is standard input. `what` says what it is, such as `the prompt`.
+///
+/// # Errors
+/// Those of [`text`].
+pub(crate) fn text_or_input(path: &Path, what: &str) -> anyhow::Result<String> {
+    if path == Path::new("-") { input() } else { text(path, what) }
+}
+
+/// Reads a text file. `what` says what it is, such as `the prompt`.
 ///
 /// # Errors
 /// If the file cannot be read, is larger than [`LIMIT`], or is not UTF-8.
-pub(crate) fn read(path: &Path) -> anyhow::Result<TextFile> {
-    let (shown, source): (String, Box<dyn Read>) = if path == Path::new("-") {
-        ("standard input".into(), Box::new(std::io::stdin()))
-    } else {
-        let shown = format!("the text file {}", path.display());
-        let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
-        (shown, Box::new(file))
-    };
+pub(crate) fn text(path: &Path, what: &str) -> anyhow::Result<String> {
+    let shown = format!("{what} {}", path.display());
+    let file = File::open(path).map_err(|error| anyhow::anyhow!("cannot read {shown}: {}", words(&error)))?;
+    read_from(file, &shown)
+}
+
+/// Reads all of standard input as text.
+///
+/// # Errors
+/// Those of [`text`].
+pub(crate) fn input() -> anyhow::Result<String> {
+    read_from(io::stdin(), "standard input")
+}
+
+fn read_from(source: impl Read, shown: &str) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    source.take(LIMIT + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {shown}"))?;
+    source
+        .take(LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| anyhow::anyhow!("cannot read {shown}: {}", words(&error)))?;
     if bytes.len() as u64 > LIMIT {
         bail!("{shown} is larger than {} MiB; use a part of it", LIMIT >> 20);
     }
+    text_of(bytes).with_context(|| format!("cannot read {shown}"))
+}
+
+/// The text that these bytes are, without a byte order mark.
+///
+/// # Errors
+/// Says which byte is the first that is not UTF-8.
+pub(crate) fn text_of(bytes: Vec<u8>) -> anyhow::Result<String> {
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(TextFile { text, path: path.to_path_buf() }),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            bail!(
-                "{shown} is not UTF-8 text: byte {at} is invalid; convert it, for example with `iconv -t UTF-8`"
-            )
+        Ok(mut text) => {
+            if text.starts_with(MARK) {
+                text.drain(..MARK.len());
+            }
+            Ok(text)
         }
+        Err(error) => {
+            let bytes = error.as_bytes();
+            let from = if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
+                "iconv -f UTF-16 -t UTF-8"
+            } else {
+                "iconv -f LATIN1 -t UTF-8"
+            };
+            let bad = NotUtf8 { at: error.utf8_error().valid_up_to() };
+            bail!("it is {bad}; convert it, for example with `{from}`")
+        }
+    }
+}
+
+/// The first byte of a text that makes it no UTF-8.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NotUtf8 {
+    at: usize,
+}
+
+impl NotUtf8 {
+    /// Looks for it; `None` if all is UTF-8.
+    pub(crate) fn find(text: &OsStr) -> Option<NotUtf8> {
+        let error = std::str::from_utf8(text.as_encoded_bytes()).err()?;
+        Some(NotUtf8 { at: error.valid_up_to() })
+    }
+}
+
+impl fmt::Display for NotUtf8 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not UTF-8 text: byte {} is invalid", self.at)
+    }
+}
+
+/// What the operating system says, as Weft words it: `no such file`.
+pub(crate) fn words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_string(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_string(),
+        _ => error.to_string(),
     }
 }
 
@@ -74,11 +151,32 @@ mod tests {
         assert_eq!(text.text, "Grüße\n");
         assert_eq!((&text.json()["bytes"], &text.json()["path"]), (&8.into(), &path.to_str().into()));
         assert_eq!(text.json()["sha256"], "b1de61b8108f15d9913e0fa2e6371ed737fbe2be84e63a89ca8ae7a370322371");
-        fs::write(&path, b"ab\xFFc").unwrap();
-        let error = folder.relative(&format!("{:#}", read(&path).unwrap_err()));
-        assert!(error.starts_with("the text file text is not UTF-8 text: byte 2 is invalid"), "{error}");
+        let wrong = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            folder.relative(&format!("{:#}", read(&path).unwrap_err()))
+        };
+        assert_eq!(
+            wrong(b"ab\xFFc"),
+            "cannot read the text file text: it is not UTF-8 text: byte 2 is invalid; convert it, for example with \
+             `iconv -f LATIN1 -t UTF-8`"
+        );
+        assert!(
+            wrong(b"\xFF\xFEh\0i\0")
+                .ends_with("byte 0 is invalid; convert it, for example with `iconv -f UTF-16 -t UTF-8`")
+        );
         let error = folder.relative(&format!("{:#}", read(&folder.join("none")).unwrap_err()));
-        assert!(error.starts_with("cannot open the text file none: "), "{error}");
+        assert_eq!(error, "cannot read the text file none: no such file");
+        let error = format!("{:#}", read(&folder.join(".")).unwrap_err());
+        assert!(error.ends_with(": it is a folder"), "{error}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_text() {
+        assert_eq!(text_of(b"\xEF\xBB\xBFhi".to_vec()).unwrap(), "hi");
+        // Only the first one.
+        assert_eq!(text_of("a\u{FEFF}\u{FEFF}".into()).unwrap(), "a\u{FEFF}\u{FEFF}");
+        assert_eq!(text_of("\u{FEFF}\u{FEFF}a".into()).unwrap(), "\u{FEFF}a");
+        assert_eq!(text_of(Vec::new()).unwrap(), "");
     }
 
     #[cfg(unix)]

@@ -1,14 +1,18 @@
 //! Sets streamed text for a terminal: lines break between words, and Markdown and code get light styles.
 //!
 //! A word appears once it is complete, since only then is it known on which line it belongs. Text within fences and tables is
-//! not wrapped. Only the marks of bold text and inline code are left out, because their style shows instead.
+//! not wrapped; a table appears once it is complete, since only then are the widths of its columns known. Marks are left out
+//! where a style or a sign shows instead.
 
 mod code;
+mod inline;
 mod style;
+mod table;
 
 use unicode_width::UnicodeWidthChar as _;
 
 use code::Code;
+use inline::LineMark;
 pub(crate) use style::Style;
 
 /// Sets one reply.
@@ -28,7 +32,16 @@ pub(crate) struct Typesetter {
     line: String,
     before: char,
     kind: Kind,
+    /// How many quotes the line is within.
+    quotes: usize,
+    /// The rows of a table that is not complete.
+    table: Vec<String>,
     bold: bool,
+    /// The mark of the emphasis that the text is within.
+    italic: Option<char>,
+    struck: bool,
+    /// The style of a link, which goes before all others.
+    link: Option<Style>,
     /// The number of backticks that ends inline code.
     ticks: Option<usize>,
     /// The code within fences.
@@ -68,7 +81,12 @@ impl Typesetter {
             line: String::new(),
             before: '\n',
             kind: Kind::Unknown,
+            quotes: 0,
+            table: Vec::new(),
             bold: false,
+            italic: None,
+            struck: false,
+            link: None,
             ticks: None,
             code: None,
             shown: Style::Plain,
@@ -84,6 +102,7 @@ impl Typesetter {
     pub(crate) fn finish(&mut self, columns: Option<usize>) -> String {
         let mut out = self.set("", columns, true);
         self.flush(columns, &mut out);
+        self.end_table(columns, &mut out);
         self.show(Style::Plain, &mut out);
         if self.column > 0 {
             out.push('\n');
@@ -109,11 +128,25 @@ impl Typesetter {
     /// Sets the beginning of `rest` and returns its length; `None` if that takes more text.
     fn next(&mut self, rest: &str, last: bool, limit: Option<usize>, out: &mut String) -> Option<usize> {
         let first = rest.chars().next()?;
+        let marks = self.styled && self.base == Style::Plain;
+        let begins = marks && self.kind == Kind::Unknown && self.code.is_none();
+        if begins && first == '|' && self.quotes == 0 {
+            let end = rest.find('\n').map(|at| at + 1).or_else(|| last.then_some(rest.len()))?;
+            self.table.push(rest[..end].trim_end_matches('\n').to_string());
+            self.spaces = 0;
+            self.line.clear();
+            return Some(end);
+        }
+        if first != ' ' && !self.table.is_empty() {
+            self.end_table(limit.map(|limit| limit + 1), out);
+        }
         if first == '\n' {
             self.end_line(limit, out);
             return Some(1);
         }
-        let marks = self.styled && self.base == Style::Plain;
+        if begins && let Some(taken) = self.line_mark(rest, last, out)? {
+            return Some(taken);
+        }
         if self.kind == Kind::Unknown && first != ' ' {
             self.kind = if marks { self.line_kind(rest, last)? } else { Kind::Prose };
         }
@@ -123,11 +156,15 @@ impl Typesetter {
             rest[..taken].chars().for_each(|c| self.put(style, c, out));
             return Some(taken);
         }
-        if marks
-            && self.kind == Kind::Prose
-            && let Some(mark) = self.mark(rest, first, last)?
-        {
-            return Some(mark);
+        if marks && self.kind == Kind::Prose {
+            if self.ticks.is_none()
+                && let Some(link) = inline::link(rest, last)?
+            {
+                return Some(self.set_link(&link, limit, out));
+            }
+            if let Some(mark) = self.mark(rest, first, last)? {
+                return Some(mark);
+            }
         }
         self.char(first, limit, out);
         Some(first.len_utf8())
@@ -136,8 +173,7 @@ impl Typesetter {
     /// What the line is that continues with `rest`, which does not begin with a space.
     fn line_kind(&mut self, rest: &str, last: bool) -> Option<Kind> {
         let run = |mark| rest.len() - rest.trim_start_matches(mark).len();
-        let (ticks, hashes) = (run('`'), run('#'));
-        let open = |length: usize| length == rest.len() && !last;
+        let ticks = run('`');
         if ticks >= 3 {
             // The language decides how the code looks, so the whole line is needed.
             let end = rest.find('\n').or_else(|| last.then_some(rest.len()))?;
@@ -147,11 +183,69 @@ impl Typesetter {
             };
             return Some(Kind::Fence);
         }
-        if ticks > 0 && open(ticks) || (1..=6).contains(&hashes) && open(hashes) && self.code.is_none() {
+        if ticks > 0 && ticks == rest.len() && !last {
             return None;
         }
-        let heading = (1..=6).contains(&hashes) && rest[hashes..].starts_with(' ') && self.code.is_none();
-        Some(if heading { Kind::Heading } else { Kind::Prose })
+        Some(Kind::Prose)
+    }
+
+    /// Takes a mark at the beginning of a line, and shows a sign for it: as [`mark`](Typesetter::mark).
+    #[expect(clippy::option_option, reason = "not known yet, no mark, or a mark")]
+    fn line_mark(&mut self, rest: &str, last: bool, out: &mut String) -> Option<Option<usize>> {
+        let (length, sign) = match inline::line_mark(rest, last)? {
+            None => return Some(None),
+            Some(LineMark::Heading(length)) => {
+                self.kind = Kind::Heading;
+                (length, None)
+            }
+            Some(LineMark::Quote(length)) => {
+                self.spaces = 0;
+                self.line.clear();
+                self.quotes += 1;
+                self.bar(out);
+                (length, None)
+            }
+            Some(LineMark::Item(length, sign)) => {
+                self.kind = Kind::Prose;
+                (length, Some(sign))
+            }
+        };
+        for c in sign.into_iter().flat_map(|sign| [sign, ' ']) {
+            self.char(c, None, out);
+        }
+        Some(Some(length))
+    }
+
+    /// Shows that the line is part of a quote.
+    fn bar(&mut self, out: &mut String) {
+        self.put(Style::Dim, '│', out);
+        self.show(Style::Plain, out);
+        out.push(' ');
+        self.column += 1;
+    }
+
+    /// Sets a link, and returns its length.
+    fn set_link(&mut self, link: &inline::Link<'_>, limit: Option<usize>, out: &mut String) -> usize {
+        self.link = Some(Style::Link);
+        link.text.chars().filter(|c| !"*`".contains(*c)).for_each(|c| self.char(c, limit, out));
+        if link.text != link.address {
+            self.link = None;
+            self.char(' ', limit, out);
+            self.link = Some(Style::Dim);
+            format!("({})", link.address).chars().for_each(|c| self.char(c, limit, out));
+        }
+        self.link = None;
+        link.length
+    }
+
+    /// Shows a table that is complete.
+    fn end_table(&mut self, columns: Option<usize>, out: &mut String) {
+        let rows = std::mem::take(&mut self.table);
+        if !rows.is_empty() {
+            let lines = table::set(&rows, columns);
+            out.push_str(&lines.as_deref().unwrap_or(&rows).join("\n"));
+            out.push('\n');
+        }
     }
 
     /// Takes a mark of bold text or inline code: `Some(Some(length))`; `Some(None)` is no mark, `None` takes more text.
@@ -170,10 +264,16 @@ impl Typesetter {
                 }
                 Some(Some(run))
             }
-            '*' if self.ticks.is_none() => {
+            '*' | '_' | '~' if self.ticks.is_none() && self.before != '\\' => {
                 let after = rest[run..].chars().next();
                 if after.is_none() && !last {
                     return None;
+                }
+                match first {
+                    '~' => return self.strike(rest, run, last),
+                    _ if run == 1 => return self.emphasis(rest, first, last),
+                    '_' => return Some(None),
+                    _ => {}
                 }
                 let closes = self.bold && !self.before.is_whitespace();
                 let opens = !self.bold
@@ -189,12 +289,45 @@ impl Typesetter {
         }
     }
 
+    /// Takes a `*` or `_` that begins or ends emphasis.
+    #[expect(clippy::option_option, reason = "not known yet, no mark, or a mark")]
+    fn emphasis(&mut self, rest: &str, mark: char, last: bool) -> Option<Option<usize>> {
+        let after = rest[1..].chars().next();
+        let word_follows = after.is_some_and(char::is_alphanumeric);
+        if self.italic == Some(mark) && !self.before.is_whitespace() && !(mark == '_' && word_follows) {
+            self.italic = None;
+            return Some(Some(1));
+        }
+        let opens = self.italic.is_none()
+            && !self.before.is_alphanumeric()
+            && after.is_some_and(|after| !after.is_whitespace());
+        if !opens || !inline::is_closed(&rest[1..], mark, 1, last)? {
+            return Some(None);
+        }
+        self.italic = Some(mark);
+        Some(Some(1))
+    }
+
+    /// Takes `~~`, around text that is struck out.
+    #[expect(clippy::option_option, reason = "not known yet, no mark, or a mark")]
+    fn strike(&mut self, rest: &str, run: usize, last: bool) -> Option<Option<usize>> {
+        let begins = || rest[run..].starts_with(|c: char| !c.is_whitespace());
+        if run != 2 || !self.struck && !(begins() && inline::is_closed(&rest[2..], '~', 2, last)?) {
+            return Some(None);
+        }
+        self.struck = !self.struck;
+        Some(Some(2))
+    }
+
     fn style(&self) -> Style {
         match self.kind {
             Kind::Fence => Style::Dim,
             Kind::Heading => Style::Bold,
             _ if self.ticks.is_some() => Style::Code,
+            _ if self.link.is_some() => self.link.unwrap_or(self.base),
             _ if self.bold => Style::Bold,
+            _ if self.italic.is_some() => Style::Italic,
+            _ if self.struck => Style::Struck,
             _ => self.base,
         }
     }
@@ -234,7 +367,8 @@ impl Typesetter {
         let width = word.iter().map(|(_, c)| c.width().unwrap_or(0)).sum::<usize>();
         let limit = limit.filter(|_| !self.line.trim_start().starts_with('|'));
         let indent = limit.map_or(0, |limit| self.indent().min(limit / 2));
-        if limit.is_some_and(|limit| self.column > indent && self.column + spaces + width > limit) {
+        let begin = indent + 2 * self.quotes;
+        if limit.is_some_and(|limit| self.column > begin && self.column + spaces + width > limit) {
             self.break_line(indent, out);
         } else {
             // Spaces at a line's beginning have the style of no word.
@@ -244,7 +378,7 @@ impl Typesetter {
         }
         for (style, c) in word {
             let width = c.width().unwrap_or(0);
-            if limit.is_some_and(|limit| self.column > indent && self.column + width > limit) {
+            if limit.is_some_and(|limit| self.column > begin && self.column + width > limit) {
                 self.break_line(indent, out);
             }
             self.put(style, c, out);
@@ -254,8 +388,10 @@ impl Typesetter {
     fn break_line(&mut self, indent: usize, out: &mut String) {
         self.show(Style::Plain, out);
         out.push('\n');
+        self.column = 0;
+        (0..self.quotes).for_each(|_| self.bar(out));
         out.extend(std::iter::repeat_n(' ', indent));
-        self.column = indent;
+        self.column += indent;
     }
 
     /// How far the further lines of a paragraph or list item are indented.
@@ -264,7 +400,7 @@ impl Typesetter {
         let spaces = self.line.len() - text.len();
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let mark = match digits {
-            0 if text.starts_with("- ") || text.starts_with("* ") || text.starts_with("+ ") => 2,
+            0 if ["- ", "* ", "+ ", "• ", "☐ ", "☑ "].iter().any(|mark| text.starts_with(mark)) => 2,
             0 => 0,
             _ if text[digits..].starts_with(". ") || text[digits..].starts_with(") ") => digits + 2,
             _ => 0,
@@ -281,7 +417,10 @@ impl Typesetter {
         self.line.clear();
         self.before = '\n';
         self.kind = Kind::Unknown;
+        self.quotes = 0;
         self.bold = false;
+        self.italic = None;
+        self.struck = false;
         self.ticks = None;
         if let Some(code) = &mut self.code {
             code.end_line();

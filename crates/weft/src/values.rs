@@ -1,5 +1,7 @@
 //! Parses the values of options.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use weft_engine::{Decision, Mode, decision, decisions};
 use weft_hub::suggest;
 
@@ -21,7 +23,8 @@ pub(crate) fn on_or_off(text: &str) -> Result<bool, String> {
 /// Says what the knob expects.
 pub(crate) fn number(knob: &Knob, text: &str) -> Result<f64, String> {
     match knob.kind {
-        Kind::Count(from, to) => integer(text, from, to).map(|value| value as f64),
+        Kind::Count(from, to) | Kind::Limit(from, to) => integer(text, from, to).map(|value| value as f64),
+        Kind::Seed => integer(text, 0, u64::MAX).map(|value| value as f64),
         Kind::Real(from, to) => real(text, from, to),
         _ => Err("expected another kind of value".to_string()),
     }
@@ -33,6 +36,39 @@ pub(crate) fn integer(text: &str, from: u64, to: u64) -> Result<u64, String> {
         Ok(value) if (from..=to).contains(&value) => Ok(value),
         _ => Err(format!("expected an integer from {from} to {to}")),
     }
+}
+
+/// Stands for no limit, and for a context as long as the model allows.
+pub(crate) const NO_LIMIT: u64 = u64::MAX;
+
+/// Parses an integer in this inclusive range; -1, as llama.cpp has it, is [`NO_LIMIT`].
+pub(crate) fn limit(text: &str, from: u64, to: u64) -> Result<u64, String> {
+    if text == "-1" {
+        return Ok(NO_LIMIT);
+    }
+    integer(text, from, to).map_err(|expected| format!("{expected}, or -1 for no limit"))
+}
+
+/// Parses the length of a context; `max`, or 0 as llama.cpp has it, is [`NO_LIMIT`].
+pub(crate) fn context(text: &str, to: u64) -> Result<u64, String> {
+    if text == "0" || text.eq_ignore_ascii_case("max") {
+        return Ok(NO_LIMIT);
+    }
+    integer(text, 1, to).map_err(|expected| format!("{expected}, or max for the model's limit"))
+}
+
+/// Parses a seed; -1, as llama.cpp has it, is a random one.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    if text == "-1" {
+        return Ok(fresh_seed());
+    }
+    integer(text, 0, u64::MAX).map_err(|expected| format!("{expected}, or -1 for a random seed"))
+}
+
+/// A random seed of 32 bits, so that every reader of the JSON output can represent it.
+pub(crate) fn fresh_seed() -> u64 {
+    // The standard library seeds its hash maps with the operating system's random numbers.
+    RandomState::new().build_hasher().finish() >> 32
 }
 
 /// Parses a number in this inclusive range.
@@ -116,6 +152,23 @@ mod tests {
         for wrong in ["", "0,", "0 1", "-1", "0,5001", "two"] {
             assert!(counts(wrong, 0, 5000).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn numbers_of_llama_cpp_are_understood() {
+        assert_eq!((limit("-1", 1, 9), limit("9", 1, 9)), (Ok(NO_LIMIT), Ok(9)));
+        assert_eq!(
+            (context("0", 9), context("MAX", 9), context("9", 9)),
+            (Ok(NO_LIMIT), Ok(NO_LIMIT), Ok(9))
+        );
+        assert_eq!(seed("7"), Ok(7));
+        assert!(seed("-1").is_ok_and(|seed| seed <= u32::MAX.into()));
+        assert_eq!(limit("-2", 1, 9).unwrap_err(), "expected an integer from 1 to 9, or -1 for no limit");
+        assert_eq!(
+            context("-1", 9).unwrap_err(),
+            "expected an integer from 1 to 9, or max for the model's limit"
+        );
+        assert!(seed("-2").unwrap_err().ends_with(", or -1 for a random seed"));
     }
 
     #[test]

@@ -51,12 +51,14 @@ pub(super) fn nearest(gguf: &Gguf, architecture: &str, families: &[Family]) -> O
     };
     let is_other = |key: &str| is_set(key) && !family.unusual.contains(&key);
     differences.extend(KEYS.iter().filter(|(key, _)| is_other(key)).map(|(_, what)| (*what).to_string()));
-    let differences = match differences.split_last() {
-        None => "has the same tensors but may compute something else with them".to_string(),
-        Some((last, [])) => format!("also has {last}"),
-        Some((last, rest)) => format!("also has {} and {last}", rest.join(", ")),
-    };
-    Some(format!("the nearest is `{}`, but this file {differences}", family.architecture))
+    let nearest = format!("the nearest is `{}`", family.architecture);
+    Some(match differences.split_last() {
+        None => format!(
+            "{nearest}, whose tensors have the same names, but this file may compute something else with them"
+        ),
+        Some((last, [])) => format!("{nearest}, but this file also has {last}"),
+        Some((last, rest)) => format!("{nearest}, but this file also has {} and {last}", rest.join(", ")),
+    })
 }
 
 /// The name of a tensor within its block.

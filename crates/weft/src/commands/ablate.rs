@@ -23,6 +23,7 @@ use crate::model_ref;
 use crate::out::{Out, note};
 use crate::progress::{Progress, Unit};
 use crate::table::Form;
+use crate::text_file;
 use crate::tuned;
 use table::Tested;
 pub(crate) use table::{gains, write_changes};
@@ -80,7 +81,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
     let form = Form::of(args)?;
-    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let path = model_ref::find(args, args.path(MODEL.name))?;
     let gguf = open_adapted(&path, &args.adapters())?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     let model = weft_models::build(&gguf, &build)?;
@@ -222,7 +223,7 @@ fn check_room(wanted: &AblateOptions, context: usize, model: &ModelGraph) -> any
 
 /// Reads golden logits.
 fn golden(file: &Path, vocab: usize) -> anyhow::Result<Golden> {
-    let json: Value = serde_json::from_str(&fs::read_to_string(file)?)?;
+    let json: Value = serde_json::from_str(&text_file::text(file, "the logits' description")?)?;
     let tokens = json["tokens"].as_array().context("`tokens` is not a list")?;
     let token = |token: &Value| token.as_u64().and_then(|id| u32::try_from(id).ok());
     let tokens: Option<Vec<u32>> = tokens.iter().map(token).collect();

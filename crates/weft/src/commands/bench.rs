@@ -71,7 +71,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if let Some(before) = &before {
         tell_too_few(before, &wanted);
     }
-    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let path = model_ref::find(args, args.path(MODEL.name))?;
     let gguf = open_adapted(&path, &args.adapters())?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     let model = weft_models::build(&gguf, &build)?;

@@ -62,7 +62,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let cache = PackCache::new(models.packed());
     let prompts = PromptCache::new(models.prompts(), 0);
     let what = args.text(WHAT.name).unwrap_or("list");
-    let model = args.text(MODEL.name);
+    let model = args.path(MODEL.name);
     let json = args.flag("json");
     if !["list", "clear", "prune", "verify", "pack", "unpack", "path"].contains(&what) {
         let problem =
@@ -106,7 +106,8 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         packed.retain(|packed| packed.of.as_ref().is_some_and(|of| of.model == path));
         ensure!(
             !packed.is_empty() || !kept.is_empty(),
-            "there are no packed weights of `{model}`; `weft cache` lists all"
+            "there are no packed weights of `{}`; `weft cache` lists all",
+            model.display()
         );
     }
     if what == "verify" {
@@ -123,9 +124,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 }
 
 /// The path of a model, which may have been removed.
-fn path_of(models: &Cache, name: &str) -> anyhow::Result<PathBuf> {
-    let path = Path::new(name);
-    let known = if path.exists() { None } else { models.find(name)?.map(|model| model.path) };
+fn path_of(models: &Cache, path: &Path) -> anyhow::Result<PathBuf> {
+    let name = path.to_str().filter(|_| !path.exists());
+    let known = name.map(|name| models.find(name)).transpose()?.flatten().map(|model| model.path);
     let path = known.as_deref().unwrap_or(path);
     // A removed model can still be named by the path that `list` shows.
     Ok(path.canonicalize().unwrap_or(path.to_path_buf()))

@@ -10,6 +10,9 @@ mod session;
 mod settings;
 mod talk;
 
+use std::path::Path;
+
+use anyhow::Context as _;
 use clap::error::ErrorKind;
 
 use super::{Command, Outcome, Positional};
@@ -31,7 +34,7 @@ each of its lines is a message, and Ctrl-C ends the program. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, or to glm-small, which is in the program, where smollm2 cannot be downloaded.
 
 Conversations in a terminal are kept in the user's data folder, the last twenty of them: --resume continues the last \
-one, and /load any of them.
+one, with its own model unless MODEL names another, and /load any of them. /save makes a copy under a name, which stays as it is.
 
 With --server, a running server answers: `weft serve`, or any other with OpenAI's API. It is sent only the sampling \
 options that you set, and chooses the others itself.
@@ -76,18 +79,33 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 }
 
 fn converse(args: Args<'_>) -> anyhow::Result<Outcome> {
+    let resumed = if args.flag("resume") { Some(session::resume()?) } else { None };
+    let own = resumed.as_ref().and_then(|(_, conversation)| conversation.with.as_ref());
     let Some(url) = args.text("server") else {
         if args.is_set("model") {
             let problem = "--model has no effect without --server; MODEL names a model of this machine";
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
         }
-        return Talk::new(args, &mut Local::new(args)?)?.run();
+        let own = own.filter(|own| own.server.is_none()).and_then(|own| own.model.as_deref());
+        let mut local = match (args.path(MODEL.name), own) {
+            (None, Some(own)) => Local::new(args, Some(Path::new(own))).with_context(|| {
+                format!(
+                    "cannot go on with {own}, which the last conversation was held with; `weft chat MODEL --resume` goes on with \
+                     another model"
+                )
+            })?,
+            (named, _) => Local::new(args, named)?,
+        };
+        return Talk::new(args, &mut local, resumed)?.run();
     };
     args.refuse_with("--server, which has its own", LOCAL)?;
-    if let Some(model) = args.text(MODEL.name) {
+    if let Some(model) = args.path(MODEL.name) {
+        let model = model.display();
         let problem =
             format!("MODEL has no effect with --server; `--model {model}` asks the server for a model");
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
-    Talk::new(args, &mut Remote::new(args, url)?)?.run()
+    let own = own.and_then(|own| own.model.as_deref());
+    let mut remote = Remote::new(args, url, own)?;
+    Talk::new(args, &mut remote, resumed)?.run()
 }

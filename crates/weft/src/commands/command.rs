@@ -27,6 +27,13 @@ pub(crate) struct Positional {
     pub(crate) required: bool,
 }
 
+impl Positional {
+    /// Whether its values may be the names of files, and so need not be UTF-8.
+    pub(crate) fn is_path(&self) -> bool {
+        ["MODEL", "MODEL...", "BASE", "OTHER", "FILE", "OUT", "DIR"].contains(&self.name)
+    }
+}
+
 /// How a command ended that did not fail.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
@@ -34,6 +41,8 @@ pub(crate) enum Outcome {
     Done,
     /// Ctrl-C stopped it.
     Interrupted,
+    /// A reply ended before it had the form that it must have.
+    CutOff,
     /// It asks for completions for this shell, which only the program knows.
     Completions(clap_complete::Shell),
     /// It asks for manual pages in this folder.

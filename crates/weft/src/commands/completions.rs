@@ -1,7 +1,5 @@
 //! `weft completions`: completions for shells, and manual pages.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum as _;
 use clap::error::ErrorKind;
 use clap_complete::Shell;
@@ -34,8 +32,8 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let usage = |problem: String| clap::Error::raw(ErrorKind::InvalidValue, problem);
     let name = args.text(SHELL.name).unwrap_or_default();
-    match (name, args.text(FOLDER.name)) {
-        ("man", Some(folder)) => Ok(Outcome::Manual(PathBuf::from(folder))),
+    match (name, args.path(FOLDER.name)) {
+        ("man", Some(folder)) => Ok(Outcome::Manual(folder.to_path_buf())),
         ("man", None) => Err(usage("manual pages need a folder: `weft completions man DIR`".into()).into()),
         (_, Some(_)) => Err(usage("DIR has no effect: completions go to standard output".into()).into()),
         (name, None) => match Shell::from_str(name, true) {

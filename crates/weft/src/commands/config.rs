@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -16,6 +16,7 @@ use crate::config::{self, Config, config};
 use crate::knobs::KNOBS;
 use crate::option_args;
 use crate::out::{Out, note};
+use crate::text_file;
 
 const WHAT: Positional = Positional {
     name: "WHAT",
@@ -148,9 +149,9 @@ fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyh
     if let Some(value) = value {
         option_args::check_setting(section, &name, value)?;
     }
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        text => text.with_context(|| format!("cannot read {}", path.display()))?,
+    let text = match fs::exists(path) {
+        Ok(false) => String::new(),
+        _ => text_file::text(path, "the configuration")?,
     };
     let changed = changed(&text, section, &name, value);
     let cannot = || format!("cannot write {}", path.display());

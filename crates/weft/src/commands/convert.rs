@@ -34,7 +34,7 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let [folder, path] = [DIR, OUT].map(|name| Path::new(args.text(name.name).unwrap_or_default()));
+    let [folder, path] = [DIR, OUT].map(|name| args.path(name.name).unwrap_or(Path::new("")));
     let mix = args.text("quant").map(QuantMix::named).transpose()?;
     let options = ConvertOptions { mix, threads: threads(args) };
     let done = with_progress("converting", |progress| convert(folder, path, &options, progress))?;

@@ -62,7 +62,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let problem = "--source needs a device that runs source code, such as --device gpu";
         return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem).into());
     }
-    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let path = model_ref::find(args, args.path(MODEL.name))?;
     let gguf = open_adapted(&path, &args.adapters())?;
     dot.into_iter().chain(html).try_for_each(|out| check_output(out, &gguf))?;
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;

@@ -45,8 +45,8 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let path = model_ref::find(args, args.text(MODEL.name))?;
-    let text_path = Path::new(args.text(TEXT.name).unwrap_or_default());
+    let path = model_ref::find(args, args.path(MODEL.name))?;
+    let text_path = args.path(TEXT.name).unwrap_or(Path::new(""));
     let text = text_file::read(text_path)?;
     let Some(out_path) = args.path("out") else { bail!("--out: expected a file to write") };
     check_output(out_path, &open_file(&path)?)?;

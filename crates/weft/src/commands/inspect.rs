@@ -34,7 +34,7 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let path = model_ref::find(args, args.path(MODEL.name))?;
     let gguf = open_file(&path)?;
     let facts = Facts::of(&gguf, args.flag("tensors"));
     let need = if args.is_set("device") { Some(memory(args, &gguf)?) } else { None };

@@ -52,10 +52,10 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let paths = [BASE, OTHER].map(|model| model_ref::find(args, args.text(model.name)));
+    let paths = [BASE, OTHER].map(|model| model_ref::find(args, args.path(model.name)));
     let [base_path, other_path] = paths;
     let (base_path, other_path) = (base_path?, other_path?);
-    let text = text_file::read(Path::new(args.text(TEXT.name).unwrap_or_default()))?;
+    let text = text_file::read(args.path(TEXT.name).unwrap_or(Path::new("")))?;
     let options = args.engine();
     let (mut base, _) = load(&base_path, &options).context("cannot load BASE")?;
     let (mut other, _) = load(&other_path, &options).context("cannot load OTHER")?;

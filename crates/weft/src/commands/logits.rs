@@ -43,7 +43,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             &["device", "threads", "chunk", "kv", "set", "kernel", "no-cache", "no-tuned", "cache-limit"],
         )?;
     }
-    let model = model_ref::find(args, args.text(MODEL.name))?;
+    let model = model_ref::find(args, args.path(MODEL.name))?;
     let gguf = open_adapted(&model, &args.adapters())?;
     check_output(out, &gguf)?;
     let tokens = match (args.ids("tokens"), args.text("text")) {

@@ -42,8 +42,8 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let path = model_ref::find(args, args.text(MODEL.name))?;
-    let text = text_file::read(Path::new(args.text(TEXT.name).unwrap_or_default()))?;
+    let path = model_ref::find(args, args.path(MODEL.name))?;
+    let text = text_file::read(args.path(TEXT.name).unwrap_or(Path::new("")))?;
     let (mut engine, _) = load(&path, &args.engine())?;
     let windows = windows(args, engine.model().tokenizer(), &text.text)?;
     let listener = Listener::new();

@@ -55,7 +55,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         })
     })?;
     if packed {
-        let model = packing::cached(hub.cache(), &path.to_string_lossy())?;
+        let model = packing::cached(hub.cache(), &path)?;
         packing::pack(hub.cache(), &model)?;
         path = model.packed_path();
     }

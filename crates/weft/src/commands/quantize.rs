@@ -34,8 +34,8 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let model = model_ref::find(args, args.text(MODEL.name))?;
-    let path = Path::new(args.text(OUT.name).unwrap_or_default());
+    let model = model_ref::find(args, args.path(MODEL.name))?;
+    let path = args.path(OUT.name).unwrap_or(Path::new(""));
     let ty = |knob: &str| args.text(knob).map(str::parse).transpose();
     let imatrix = args.path("imatrix").map(|path| {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();

@@ -29,7 +29,7 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let cache = args.cache()?;
-    let names = args.texts(MODELS.name);
+    let names = args.names(MODELS.name);
     // All are found before any is removed.
     let mut found = Vec::new();
     for name in &names {
@@ -37,6 +37,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             Some(model) => found.push(model),
             None => {
                 let path = std::path::Path::new(name);
+                let name = path.display();
                 let hint =
                     if path.is_file() { "; it is a file of yours, which `rm` does not touch" } else { "" };
                 bail!(

@@ -1,26 +1,26 @@
 //! `weft run`: answers a prompt.
 
+mod places;
 mod prompts;
 
-use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
 use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use weft_engine::{EngineOptions, Finish, Model};
 
-use super::tokenize::standard_input;
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
-use crate::conversation::{Conversation, Generated, complete, decode_rate, finish_name, timings};
+use crate::conversation::{Conversation, Generated, complete, cut_off, decode_rate, finish_name, timings};
 use crate::form::Form;
 use crate::load::load;
 use crate::model_ref;
 use crate::out::{Out, note};
 use crate::show::{Show, event};
+use crate::text_file::NotUtf8;
+use places::Places;
 
 const FIRST: Positional = Positional { name: "MODEL", help: model_ref::HELP, required: false };
 const SECOND: Positional = Positional {
@@ -36,16 +36,20 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 The reply is printed to standard output as it is generated. Ctrl-C ends it early, with exit code 130. \
 What a model writes before its answer, its reasoning, is shown dimmed on a terminal, and left out elsewhere; --json and --events have it. \
+The text of a pipe or a file as standard input follows PROMPT and the file of --prompt-file; `< /dev/null` leaves it out, as in loops \
+that read a list from there. \
+A reply that is cut off before it has the form of --schema or --grammar ends with exit code 3. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, which has its own defaults: temperature 0.2, top-p 0.9 and no system message. Where smollm2 can be neither found nor downloaded, \
 it is glm-small, which is in the program: it tells very short stories and knows little.
 
 Examples:
   weft run \"What is the capital of France?\"
   weft run model.gguf --temperature 0 --max-tokens 100 \"Count to ten.\"
-  git diff | weft run model.gguf --system \"Summarise this change.\"
+  git diff | weft run model.gguf \"Summarise this change:\"
   weft run -f question.txt
+  weft run -f notes.txt \"Summarise this:\"
   weft run --schema '{\"type\": \"object\", \"properties\": {\"city\": {\"type\": \"string\"}}}' \"Name a city.\"
-  weft run \"Summarise this: $(cat notes.txt)\"",
+  weft run --raw \"Once upon a time\"",
     positionals: &[FIRST, SECOND],
     run,
 };
@@ -56,21 +60,10 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let useless = ["system", "think", "no-think", "chat-template"];
         args.refuse_with("--raw, which skips the chat template", &useless)?;
     }
-    let (prompt, from) = match prompt {
+    let prompt = match prompt {
         Prompt::Many(file) => return prompts::run(args, model, file),
-        Prompt::Text(prompt) => (prompt.to_string(), "PROMPT has no text".to_string()),
-        Prompt::File(file) => {
-            let (prompt, file) = (fs::read_to_string(file), file.display());
-            (prompt.with_context(|| format!("cannot read the prompt {file}"))?, format!("{file} has no text"))
-        }
-        Prompt::StandardInput => {
-            let other = "give a prompt there, as PROMPT or with --prompt-file";
-            (standard_input()?, format!("standard input has no text; {other}"))
-        }
+        Prompt::One(places) => places.read()?,
     };
-    // The last line end belongs to the shell or the editor, not to the prompt.
-    let prompt = prompt.trim_end_matches(['\r', '\n']).to_string();
-    ensure!(!prompt.trim().is_empty(), "the prompt is empty: {from}");
     let path = model_ref::find(args, model)?;
     let engine = model_ref::answering(args)?;
     let context = context_for(&path, &prompt, args, &engine)?;
@@ -98,6 +91,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         event(&mut out, &end)?;
     } else if json {
         out.json(&report(&generated, &path, &device, loaded, seed))?;
+    }
+    if let Some(option) = generated.lacks {
+        note!("{}", cut_off(&generated.finish, option));
+    } else if events || json {
+        // They say how the reply ended.
     } else if generated.finish == Finish::Context {
         note!("the reply ends here: the context of {context} tokens is full; --context sets a larger one");
     } else if generated.finish == Finish::Length
@@ -109,20 +107,22 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     if args.flag("verbose") {
         note!("{device}; {}", timings(&generated, loaded, seed));
     }
-    Ok(if generated.finish == Finish::Cancelled { Outcome::Interrupted } else { Outcome::Done })
+    Ok(match (&generated.finish, generated.lacks) {
+        (Finish::Cancelled, _) => Outcome::Interrupted,
+        (_, Some(_)) => Outcome::CutOff,
+        (_, None) => Outcome::Done,
+    })
 }
 
 /// What to run.
 struct Call<'a> {
-    model: Option<&'a str>,
+    model: Option<&'a Path>,
     prompt: Prompt<'a>,
 }
 
 /// Where the prompt is.
 enum Prompt<'a> {
-    Text(&'a str),
-    StandardInput,
-    File(&'a Path),
+    One(Places<'a>),
     /// One on each line of a file.
     Many(&'a Path),
 }
@@ -130,44 +130,53 @@ enum Prompt<'a> {
 /// Tells the model and the prompt apart. Without a prompt, it is read from standard input.
 ///
 /// # Errors
-/// A usage error if there is no prompt, or more than one.
+/// A usage error if there is no prompt, or it is not text.
 fn call(args: Args<'_>) -> Result<Call<'_>, clap::Error> {
     let terminal = io::stdin().is_terminal();
-    let file = |path: &'_ Path| path != Path::new("-");
-    let from_file = match (args.path("prompt-file"), args.path("prompts")) {
-        (Some(path), None) if file(path) => Some(Prompt::File(path)),
-        (Some(_), None) => Some(Prompt::StandardInput),
-        (None, Some(path)) => Some(Prompt::Many(path)),
-        (None, None) => None,
-        (Some(_), Some(_)) => {
-            let problem = "--prompt-file and --prompts exclude each other";
-            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem));
-        }
-    };
-    if let Some(prompt) = from_file {
-        if args.text(SECOND.name).is_some() {
-            let problem = "PROMPT has no effect with a file of prompts";
-            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem));
-        }
-        return Ok(Call { model: args.text(FIRST.name), prompt });
+    let conflict = |problem: &str| Err(clap::Error::raw(ErrorKind::ArgumentConflict, problem));
+    let (first, second) = (args.path(FIRST.name), args.text(SECOND.name));
+    let file = args.path("prompt-file");
+    if let Some(many) = args.path("prompts") {
+        return match (file, second) {
+            (Some(_), _) => conflict("--prompt-file and --prompts exclude each other"),
+            (_, Some(_)) => conflict("PROMPT has no effect with --prompts"),
+            _ => Ok(Call { model: first, prompt: Prompt::Many(many) }),
+        };
     }
-    let (model, prompt) = match (args.text(FIRST.name), args.text(SECOND.name)) {
-        (Some(model), Some(prompt)) => (Some(model), Some(prompt)),
+    let (model, text) = match (first, second) {
+        (Some(model), Some(text)) => (Some(model), Some(text)),
+        // With a file there is a prompt already.
+        (Some(model), None) if file.is_some() && !is_sentence(model) => (Some(model), None),
         (Some(model), None) if model_ref::looks_like_model(model) => (Some(model), None),
         // The prompt may be piped.
         (Some(model), None) if !terminal && model_ref::is_there(args, model) => (Some(model), None),
-        (prompt, _) => (None, prompt),
+        (text, _) => (None, text.map(prompt_of).transpose()?),
     };
-    if prompt.is_none() && terminal {
-        let named = model.map_or(String::new(), |model| format!(" {model}"));
+    if text.is_none() && file.is_none() && terminal {
+        let named = model.map_or(String::new(), |model| format!(" {}", model.display()));
         let problem = format!(
             "a prompt is required, for example:\n  weft run{named} \"What is the capital of France?\"\nFor a conversation, \
              use `weft chat{named}`."
         );
         return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, problem));
     }
-    let prompt = prompt.filter(|prompt| *prompt != "-").map_or(Prompt::StandardInput, Prompt::Text);
-    Ok(Call { model, prompt })
+    Ok(Call { model, prompt: Prompt::One(Places::new(text, file, terminal)) })
+}
+
+/// Whether an argument has several words, and is no file.
+fn is_sentence(argument: &Path) -> bool {
+    argument.to_str().is_some_and(|text| text.contains(char::is_whitespace)) && !argument.exists()
+}
+
+/// An argument as a prompt.
+///
+/// # Errors
+/// If it is not UTF-8.
+fn prompt_of(argument: &Path) -> Result<&str, clap::Error> {
+    argument.to_str().ok_or_else(|| {
+        let problem = NotUtf8::find(argument.as_os_str()).map(|bad| format!("the prompt is {bad}"));
+        clap::Error::raw(ErrorKind::InvalidUtf8, problem.unwrap_or_default())
+    })
 }
 
 /// The context that a prompt needs, where the user has set none: the default, unless the prompt is long.
@@ -182,7 +191,7 @@ fn context_for(
     /// Room for the chat template.
     const FRAME: usize = 256;
     let system = args.text("system").map_or(0, str::len);
-    let reply = args.count("max-tokens").unwrap_or(1024);
+    let reply = args.limit("max-tokens").unwrap_or(1024);
     // A token has at least one byte, so a short prompt need not be counted.
     if engine.context.is_some() || prompt.len() + system + FRAME + reply <= DEFAULT {
         return Ok(engine.context);

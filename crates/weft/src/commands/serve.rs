@@ -1,6 +1,5 @@
 //! `weft serve`: answers HTTP requests.
 
-use std::fs;
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
 use std::panic;
@@ -11,14 +10,18 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
+use weft_engine::open_adapted;
+use weft_models::BuildOptions;
 use weft_serve::{Limits, LogFormat, ModelSource, ServeOptions, Server};
 
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::model_ref;
+use crate::os_text::split_once;
 use crate::out::note;
 use crate::running;
+use crate::text_file::{self, NotUtf8};
 
 const MODEL: Positional = Positional { required: false, ..super::MODEL };
 
@@ -43,6 +46,7 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let options = options(args)?;
+    check(&options, args)?;
     weft_serve::log_to_stderr(match args.text("log-format") {
         Some("json") => LogFormat::Json,
         _ => LogFormat::Text,
@@ -93,6 +97,19 @@ async fn told_to_end(pressed: &AtomicBool) {
     told.await;
 }
 
+/// Checks that the models can be run, as far as their headers tell, before an address is told.
+///
+/// # Errors
+/// Says which cannot.
+fn check(options: &ServeOptions, args: Args<'_>) -> anyhow::Result<()> {
+    let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
+    options.models.iter().try_for_each(|model| {
+        let gguf = open_adapted(&model.path, &args.adapters())?;
+        weft_models::build(&gguf, &build)?;
+        Ok(())
+    })
+}
+
 fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     let mut options = ServeOptions::new(models(args)?);
     let host = args.text("host").unwrap_or("127.0.0.1");
@@ -102,20 +119,19 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
         .with_context(|| format!("--host is {host:?}: expected an IP address, as 127.0.0.1 or ::"))?;
     let port = u16::try_from(args.count("port").unwrap_or(0)).context("the port is too large")?;
     options.address = SocketAddr::new(ip, port);
-    options.keys = keys(args.path("api-key-file"), std::env::var("WEFT_API_KEY").ok())?;
+    options.keys = keys(args.path("api-key-file"), key_of_environment()?)?;
     options.hosts = args.texts("allow-host");
     let engine = model_ref::answering(args)?;
     let context = engine.context.unwrap_or(CONTEXT);
-    let tokens = args.count("kv-tokens").unwrap_or(4 * context);
     let chunk = args.count("chunk").unwrap_or(engine.chunk);
-    let sequences = tokens.div_ceil(context).max(1);
+    let sequences = args.count("kv-tokens").map_or(4, |tokens| tokens.div_ceil(context).max(1));
     options.engine = engine.chunk(chunk).sequences(sequences).commit(true).prompts(args.prompt_cache()?);
     let mut limits = Limits::default();
     limits.parallel = args.count("parallel").unwrap_or(limits.parallel);
     limits.queue_requests = args.count("queue").unwrap_or(limits.queue_requests);
     limits.queue_tokens = args.count("queue-tokens").unwrap_or(limits.queue_tokens);
     limits.per_key = args.count("per-key");
-    limits.max_tokens = args.count("max-tokens");
+    limits.max_tokens = args.limit("max-tokens");
     let seconds = |name| args.count(name).map(|seconds| Duration::from_secs(seconds as u64));
     limits.request_time = seconds("timeout").unwrap_or(limits.request_time);
     limits.drain = seconds("drain").unwrap_or(limits.drain);
@@ -135,8 +151,8 @@ const CONTEXT: usize = 4096;
 /// The models: MODEL, under its own name, and those of `--model`.
 fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
     let mut models = Vec::new();
-    let more = args.texts("model");
-    let first = args.text(MODEL.name);
+    let more = args.names("model");
+    let first = args.path(MODEL.name);
     if first.is_some() || more.is_empty() {
         let path = model_ref::find(args, first)?;
         let name = match model_ref::named(first, &path) {
@@ -147,13 +163,18 @@ fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
         models.push((name, path, own));
     }
     for pair in &more {
-        let Some((name, model)) = pair.split_once('=') else {
-            bail!("--model is {pair:?}: expected NAME=MODEL");
+        let shown = pair.display();
+        let Some((name, model)) = split_once(pair, '=') else {
+            bail!("--model is \"{shown}\": expected NAME=MODEL");
         };
-        ensure!(!name.is_empty(), "--model is {pair:?}: the name is empty");
+        let Ok(name) = name.into_string() else {
+            bail!("--model is \"{shown}\": the name is not UTF-8 text");
+        };
+        ensure!(!name.is_empty(), "--model is \"{shown}\": the name is empty");
+        let model = Path::new(&model);
         let path = model_ref::find(args, Some(model))?;
         let own = model_ref::settings(Some(model), &path);
-        models.push((name.to_string(), path, own));
+        models.push((name, path, own));
     }
     let source = |(name, path, own): (String, _, Option<&weft_hub::Settings>)| {
         ModelSource::new(name, path).defaults(args.sampling_defaults(own))
@@ -172,12 +193,23 @@ fn stem(path: &Path) -> String {
     }
 }
 
+/// The key of the environment.
+///
+/// # Errors
+/// If it is not UTF-8: a server without a key is not what the user wants.
+fn key_of_environment() -> anyhow::Result<Option<String>> {
+    let Some(key) = std::env::var_os("WEFT_API_KEY") else { return Ok(None) };
+    if let Some(bad) = NotUtf8::find(&key) {
+        bail!("cannot use the key in WEFT_API_KEY: it is {bad}");
+    }
+    Ok(key.into_string().ok())
+}
+
 /// The keys of a file, one on each line, and that of the environment.
 fn keys(file: Option<&Path>, environment: Option<String>) -> anyhow::Result<Vec<String>> {
     let mut keys: Vec<String> = environment.into_iter().collect();
     if let Some(path) = file {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("cannot read the API keys in {}", path.display()))?;
+        let text = text_file::text(path, "the API keys in")?;
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let before = keys.len();
         keys.extend(lines.map(str::to_string));
@@ -188,6 +220,8 @@ fn keys(file: Option<&Path>, environment: Option<String>) -> anyhow::Result<Vec<
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

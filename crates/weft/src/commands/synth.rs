@@ -29,7 +29,7 @@ Examples:
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    let path = Path::new(args.text(OUT.name).unwrap_or_default());
+    let path = args.path(OUT.name).unwrap_or(Path::new(""));
     let options = SynthOptions {
         preset: Preset::named(args.text("preset").unwrap_or_default())?,
         layers: args.count("layers").map(|layers| u32::try_from(layers).unwrap_or(u32::MAX)),

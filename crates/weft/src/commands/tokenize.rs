@@ -1,8 +1,7 @@
 //! `weft tokenize`: prints the tokens of a text.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::Write as _;
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
 use weft_engine::open_file;
 use weft_text::EncodeOptions;
@@ -11,6 +10,7 @@ use super::{Command, MODEL, Outcome, Positional};
 use crate::args::Args;
 use crate::model_ref;
 use crate::out::Out;
+use crate::text_file;
 
 const TEXT: Positional =
     Positional { name: "TEXT", help: "The text; `-` or nothing reads standard input", required: false };
@@ -31,10 +31,10 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let text = match args.text("TEXT") {
-        Some("-") | None => standard_input()?,
+        Some("-") | None => text_file::input()?,
         Some(text) => text.to_string(),
     };
-    let path = model_ref::find(args, args.text("MODEL"))?;
+    let path = model_ref::find(args, args.path("MODEL"))?;
     let tokenizer = weft_engine::tokenizer(open_file(&path)?.metadata())?;
     let special = args.switch("special", "no-special").unwrap_or(true);
     let ids = tokenizer.encode(&text, EncodeOptions { parse_special: special, add_special: special });
@@ -63,13 +63,6 @@ fn piece(bytes: &[u8]) -> String {
 /// A token's text, or its bytes if they are not UTF-8.
 fn json_piece(bytes: &[u8]) -> Value {
     std::str::from_utf8(bytes).map_or_else(|_| json!(bytes), |text| json!(text))
-}
-
-/// Reads all of standard input as text.
-pub(super) fn standard_input() -> anyhow::Result<String> {
-    let mut text = String::new();
-    io::stdin().read_to_string(&mut text).context("cannot read standard input as UTF-8 text")?;
-    Ok(text)
 }
 
 #[cfg(test)]

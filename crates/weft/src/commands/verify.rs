@@ -52,7 +52,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         let problem = "--tokens and --text cannot be used together";
         return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, problem).into());
     }
-    let path = model_ref::find(args, args.text(MODEL.name))?;
+    let path = model_ref::find(args, args.path(MODEL.name))?;
     let gguf = weft_engine::open_adapted(&path, &args.adapters())?;
     let tokens = tokens(args, &gguf)?;
     ensure!(!tokens.is_empty(), "the text has no tokens, so there is nothing to verify");

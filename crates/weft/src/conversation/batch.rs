@@ -63,7 +63,9 @@ impl Conversation {
                 }
                 let (usage, timings) = (generation.usage(), generation.timings());
                 let Reading { text, reasoning, .. } = reading;
-                done[at] = Some(Generated { text, reasoning, finish, usage, timings, repeats: false });
+                let form = self.form.as_ref();
+                let lacks = form.and_then(|form| form.lacking(&text, &finish, self.engine.model()));
+                done[at] = Some(Generated { text, reasoning, finish, usage, timings, repeats: false, lacks });
             }
             while let Some(reply) = done.get_mut(told).and_then(Option::take) {
                 each(told, reply)?;

@@ -23,6 +23,8 @@ pub(super) struct Reading {
     pub(super) text: String,
     /// What the model wrote before it.
     pub(super) reasoning: String,
+    /// Whether spaces and line breaks at the beginning of the answer are left out.
+    pub(super) trims: bool,
 }
 
 impl Reading {
@@ -65,6 +67,8 @@ impl Reading {
                     show.reasoning(more)
                 }
                 ReplyPiece::Text(more) => {
+                    let trim = self.trims && self.text.is_empty();
+                    let more = if trim { more.trim_start() } else { more.as_str() };
                     self.text += more;
                     show.text(more)
                 }

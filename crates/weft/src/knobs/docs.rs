@@ -76,7 +76,11 @@ fn values(kind: Kind) -> String {
     match kind {
         Kind::Flag | Kind::Switch(..) => String::new(),
         Kind::Text(_) | Kind::Texts(_) => "text".into(),
+        Kind::Name(_) | Kind::Names(_) => "text or path".into(),
         Kind::Path(_) | Kind::Kernels => "path".into(),
+        Kind::Context(to) => format!("1 to {to}, or `max`"),
+        Kind::Limit(from, to) => format!("{from} to {to}, or -1 for no limit"),
+        Kind::Seed => "0 to 2^64 - 1, or -1 for a random one".into(),
         Kind::Adapters => "path, or path`:`number".into(),
         Kind::Count(from, u64::MAX) => format!("{from} to 2^64 - 1"),
         Kind::Count(from, to) => format!("{from} to {to}"),

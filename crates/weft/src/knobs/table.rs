@@ -160,8 +160,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Number of layers that run on the GPU, with the head; the others run on the CPU"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores; on Apple silicon, performance cores")
         .help("Number of CPU threads"),
-    knob(MODEL, "context", Kind::Count(1, 1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
-        .help("Context size: maximum number of tokens of prompt and reply together"),
+    knob(MODEL, "context", Kind::Context(1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
+        .help("Context size: maximum number of tokens of prompt and reply together; `max` is the model's limit"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate", "optimize"]).short('c').unset("as many as needed, with prompts at least a batch")
         .help("Context size in tokens"),
     knob(MODEL, "context", Kind::Count(3, 1 << 20), &["perplexity", "kl"]).short('c').default("512")
@@ -172,7 +172,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum number of tokens computed in one step"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
-    knob(MODEL, "speculate", Kind::Text("MODE"), all_of![SAMPLE, &["bench"]]).env("WEFT_SPECULATE").default("off")
+    knob(MODEL, "speculate", Kind::Name("MODE"), all_of![SAMPLE, &["bench"]]).env("WEFT_SPECULATE").default("off")
         .help("How to guess the next tokens of replies, so that one step can compute several: off; lookup, from earlier text; mtp, with the layer that some models have for it; auto, with either where it pays; or a smaller model of the same vocabulary, a file or a name. Changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
@@ -198,7 +198,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("File to read the prompt from; `-` for standard input"),
     knob(PROMPT, "prompts", Kind::Path("FILE"), &["run"])
         .help("Answer every line of a file, several at once: text, a JSON string, or an object with a `prompt`; prints a line of JSON for each"),
-    knob(PROMPT, "schema", Kind::Text("JSON"), GENERATE)
+    knob(PROMPT, "schema", Kind::Name("JSON"), GENERATE)
         .help("JSON schema that the reply must match, or a file that contains one"),
     knob(PROMPT, "grammar", Kind::Path("FILE"), GENERATE)
         .help("Grammar that the reply must follow, in llguidance's dialect of Lark"),
@@ -206,17 +206,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Continue the prompt as it is, without the model's chat template; control tokens in it are parsed"),
     knob(PROMPT, "think", Kind::Switch("no-think", "Answer without reasoning first"), GENERATE).env("WEFT_THINK").unset("up to the chat template")
         .help("Reason before answering, if the chat template supports `enable_thinking`"),
-    knob(PROMPT, "chat-template", Kind::Text("NAME"), GENERATE).env("WEFT_CHAT_TEMPLATE").unset("the model's own")
+    knob(PROMPT, "chat-template", Kind::Name("NAME"), GENERATE).env("WEFT_CHAT_TEMPLATE").unset("the model's own")
         .help("Chat template: a file of Jinja, or chatml, llama2, llama3, mistral, gemma, phi3, zephyr, vicuna or alpaca"),
     knob(PROMPT, "resume", Kind::Flag, &["chat"])
         .help("Continue the last conversation"),
-    knob(PROMPT, "max-tokens", Kind::Count(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n').unset("no limit")
+    knob(PROMPT, "max-tokens", Kind::Limit(1, u32::MAX as u64), GENERATE).env("WEFT_MAX_TOKENS").short('n').unset("no limit")
         .help("Maximum number of tokens in a reply"),
     knob(PROMPT, "stop", Kind::Texts("TEXT"), GENERATE)
         .help("End the reply before this text; may be given more than once"),
 
     // How requests are served.
-    knob(SERVE, "model", Kind::Texts("NAME=MODEL"), &["serve"])
+    knob(SERVE, "model", Kind::Names("NAME=MODEL"), &["serve"])
         .help("Another model under a name, loaded when first used; may be given more than once"),
     knob(SERVE, "host", Kind::Text("ADDRESS"), &["serve"]).env("WEFT_HOST").default("127.0.0.1")
         .help("IP address to listen on; other machines can only be served with an API key"),
@@ -242,7 +242,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum time of a request, in seconds"),
     knob(SERVE, "drain", Kind::Count(0, 1_000_000), &["serve"]).default("30")
         .help("Time that replies have to end after Ctrl-C or SIGTERM, in seconds"),
-    knob(SERVE, "max-tokens", Kind::Count(1, u32::MAX as u64), &["serve"]).unset("no limit")
+    knob(SERVE, "max-tokens", Kind::Limit(1, u32::MAX as u64), &["serve"]).unset("no limit")
         .help("Maximum number of tokens in a reply; requests that ask for more get this many"),
     knob(SERVE, "kv-events", Kind::Text("ADDRESS"), &["serve"]).unset("off")
         .help("Publishes what the prefix cache holds over ZeroMQ on IP:PORT, for routers; it contains the tokens of prompts"),
@@ -264,7 +264,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Subtract N from the logit of every recent token"),
     knob(SAMPLING, "frequency-penalty", Kind::Real(-100.0, 100.0), SAMPLE).env("WEFT_FREQUENCY_PENALTY").default("0")
         .help("Subtract N from the logit of a recent token for each time it occurred"),
-    knob(SAMPLING, "seed", Kind::Count(0, u64::MAX), GENERATE).env("WEFT_SEED").unset("random")
+    knob(SAMPLING, "seed", Kind::Seed, GENERATE).env("WEFT_SEED").unset("random")
         .help("Random seed; the same seed gives the same reply"),
 
     // What `tokenize`, `logits` and `verify` read.

@@ -29,6 +29,7 @@ fn styles(text: &str) -> String {
     let out = set_in(text, 1000, None, true);
     let named = [("\x1b[0m", "}"), ("\x1b[1m", "b{"), ("\x1b[2m", "d{"), ("\x1b[36m", "c{")];
     let named = named.iter().chain(&[("\x1b[35m", "k{"), ("\x1b[32m", "l{")]);
+    let named = named.chain(&[("\x1b[3m", "i{"), ("\x1b[9m", "s{"), ("\x1b[4m", "u{")]);
     named.fold(out, |out, (from, to)| out.replace(from, to))
 }
 
@@ -40,13 +41,20 @@ fn lines_break_between_words() {
         ("exactly sixteen.", 17, "exactly sixteen.\n"),
         ("exactly sixteen..", 17, "exactly\nsixteen..\n"),
         ("one\n\n  two", 20, "one\n\n  two\n"),
-        ("- a list item that is long", 16, "- a list item\n  that is long\n"),
+        ("- a list item that is long", 16, "• a list item\n  that is long\n"),
+        ("- [ ] a task that is long", 16, "☐ a task that\n  is long\n"),
+        ("> a quote that is long\n> > two", 16, "│ a quote that\n│ is long\n│ │ two\n"),
+        ("> - an item that is long", 16, "│ • an item\n│   that is\n│   long\n"),
+        ("see [a page](http://x.org/) now", 40, "see a page (http://x.org/) now\n"),
         ("12. a list item that is long", 16, "12. a list item\n    that is\n    long\n"),
         ("a abcdefghijklmnopqrstuvwxyz", 16, "a\nabcdefghijklmno\npqrstuvwxyz\n"),
         ("a well-considered word", 16, "a well-\nconsidered word\n"),
         // Wide characters need no spaces to break at, and take two columns.
         ("日本語日本語日本語", 16, "日本語日本語日\n本語\n"),
         ("| a | table with many cells |", 16, "| a | table with many cells |\n"),
+        ("| a | b |\n|--:|---|\n| 10 | x |\n\nend", 16, " a │ b\n───┼──\n10 │ x\n\nend\n"),
+        ("|a|b|\n|-|-|\n|c `x|y`|", 16, "a     │ b\n──────┼──\nc x|y │\n"),
+        ("|a|b|\n|-|-|\n|too wide|for this|\nend", 16, "|a|b|\n|-|-|\n|too wide|for this|\nend\n"),
         ("```\ncode that is longer than the line\n```", 16, "```\ncode that is longer than the line\n```\n"),
         ("too narrow for anything", 8, "too narrow for anything\n"),
         ("done\n", 16, "done\n"),
@@ -74,11 +82,20 @@ fn markdown_is_styled() {
         ("a **b c** d", "a b{b} b{c} d\n"),
         ("use `a b` now", "use c{a} c{b} now\n"),
         ("``a ` b``", "c{a} c{`} c{b}\n"),
-        ("## Title", "b{##} b{Title}\n"),
+        ("## Title", "b{Title}\n"),
+        ("a *b c* d", "a i{b} i{c} d\n"),
+        ("_a_ snake_case_name, *open", "i{a} snake_case_name, *open\n"),
+        ("***a*** b", "b{a} b\n"),
+        ("~~a~~ ~5", "s{a} ~5\n"),
+        ("[a](b)!", "u{a} d{(b)}!\n"),
+        ("[http://a](http://a) [1] [a] (b)", "u{http://a} [1] [a] (b)\n"),
+        ("\\*a* \\(x\\)", "\\*a* \\(x\\)\n"),
+        ("> a *b*", "d{│} a i{b}\n"),
+        ("|a|\n|-|\n|`c`|", "b{a}\n─\nc{c}\n"),
         ("#hashtag", "#hashtag\n"),
         ("2**3 and 2 ** 3 * 4", "2**3 and 2 ** 3 * 4\n"),
         ("**open\nnext", "b{open}\nnext\n"),
-        ("* item **b**", "* item b{b}\n"),
+        ("* item **b**", "• item b{b}\n"),
     ] {
         assert_eq!(styles(text), expected, "{text}");
     }

@@ -60,7 +60,7 @@ fn a_file_that_is_no_kernel_is_refused_with_its_line() {
     let line = 1 + bad.lines().position(|line| line.contains("plus")).unwrap();
     let said = refused(bad.as_bytes());
     assert!(said.contains(&format!("line {line}: unknown instruction `plus`")), "{said}");
-    assert!(refused(&[0xff, 0xfe]).contains("cannot read it: stream did not contain valid UTF-8"));
+    assert!(refused(&[0xff, 0xfe]).contains("it is not UTF-8 text: byte 0 is invalid"));
     assert!(refused(&vec![b'#'; (1 << 20) + 1]).contains("it is larger than 1 MiB"));
 }
 

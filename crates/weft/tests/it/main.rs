@@ -1,6 +1,7 @@
 //! Tests of the whole program: what it prints and writes. No test needs the network, or a model outside the repository.
 
 mod ablate;
+mod arguments;
 mod built_in;
 mod cache;
 mod compute;

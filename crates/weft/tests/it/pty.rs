@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 use crate::support::Weft;
 
@@ -41,6 +41,11 @@ pub(crate) fn can_run() -> bool {
 impl Pty {
     /// Starts a call in a terminal of this many columns.
     pub(crate) fn start(call: &mut Weft, columns: u16) -> Pty {
+        Pty::start_in(call, columns, "xterm")
+    }
+
+    /// The same in a terminal of this kind.
+    pub(crate) fn start_in(call: &mut Weft, columns: u16, term: &str) -> Pty {
         let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&control).unwrap();
         unlockpt(&control).unwrap();
@@ -54,7 +59,7 @@ impl Pty {
         let mut in_terminal = Command::new("setsid");
         in_terminal.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
         in_terminal.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        in_terminal.env("PATH", "/usr/bin:/bin").env("TERM", "xterm");
+        in_terminal.env("PATH", "/usr/bin:/bin").env("TERM", term);
         let child = in_terminal.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         let keyboard = File::from(control);
         let mut out = keyboard.try_clone().unwrap();
@@ -125,6 +130,23 @@ impl Pty {
     pub(crate) fn is_cooked(&self) -> bool {
         let mode = tcgetattr(self.terminal.as_fd()).unwrap().local_modes;
         mode.contains(LocalModes::ECHO | LocalModes::ICANON)
+    }
+
+    /// Makes the terminal echo and assemble lines, as a shell does when it stops a program.
+    pub(crate) fn cook(&self) {
+        let mut mode = tcgetattr(self.terminal.as_fd()).unwrap();
+        mode.local_modes |= LocalModes::ECHO | LocalModes::ICANON;
+        tcsetattr(self.terminal.as_fd(), OptionalActions::Now, &mode).unwrap();
+    }
+
+    /// Waits until the terminal neither echoes nor assembles lines.
+    #[track_caller]
+    pub(crate) fn wait_until_raw(&self) {
+        let since = Instant::now();
+        while tcgetattr(self.terminal.as_fd()).unwrap().local_modes.contains(LocalModes::ECHO) {
+            assert!(since.elapsed() < PATIENCE, "the terminal still echoes");
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Waits for the end of the program. Returns its exit code and all that was on the screen.

@@ -61,12 +61,12 @@ fn unsuitable_texts_are_refused() {
         refused(b"", &[], 1).contains("the text has 0 tokens")
             || refused(b"", &[], 1).contains("the text has 1 tokens")
     );
-    assert!(refused(b"\xFF\xFE", &[], 1).contains("is not UTF-8 text: byte 0 is invalid"));
+    assert!(refused(b"\xFF\xFE", &[], 1).contains("it is not UTF-8 text: byte 0 is invalid"));
     assert!(refused(b"Hi", &["-c", "2"], 2).contains("expected an integer from 3 to 1048576"));
     let more = refused(b"Hi", &["-c", "1000000"], 1);
     assert!(more.contains("the context is 1000000 tokens: expected 1 to"), "{more}");
     let call = ["perplexity", model("glm-tiny-q4_0").to_str().unwrap(), "no/such/text"].map(str::to_string);
-    assert!(weft(call).run().failed(1).contains("cannot open the text file no/such/text"));
+    assert!(weft(call).run().failed(1).contains("cannot read the text file no/such/text: no such file"));
 }
 
 #[test]

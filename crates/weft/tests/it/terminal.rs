@@ -323,6 +323,104 @@ fn conversations_are_resumed() {
 }
 
 #[test]
+fn a_saved_copy_stays_as_it_is_and_the_conversation_goes_on() {
+    if !can_run() {
+        return;
+    }
+    let (data, folder) = (Folder::new(), Folder::new());
+    let copy = folder.join("copy.json");
+    let start = |args: &[&str]| {
+        let mut pty = Pty::start(&mut weft(args).env("XDG_DATA_HOME", data.path()), 300);
+        pty.wait_for("> ");
+        pty
+    };
+    let path = model("glm-tiny-q4_0");
+    let own = ["chat", path.to_str().unwrap(), "--temperature", "0", "--max-tokens", "4"];
+    let mut pty = start(&own);
+    greet(&mut pty);
+    pty.send(&format!("/save {}\r", copy.display()));
+    pty.wait_for("saved to");
+    pty.wait_for("> ");
+    pty.send("Third\r");
+    pty.wait_for("\n");
+    pty.wait_for("> ");
+    pty.send(&format!("/save {}\r", folder.join("other.json").display()));
+    pty.wait_for("saved to");
+    pty.wait_for("> ");
+    // Another conversation than the one saved last is replaced only after a yes.
+    pty.send(&format!("/save {}\r", copy.display()));
+    pty.wait_for("replace it? [y/N] ");
+    pty.send("\r");
+    pty.wait_for("nothing was saved");
+    pty.leave();
+    assert_eq!(pty.end().0, Some(0));
+    let saved = std::fs::read_to_string(&copy).unwrap();
+    assert!(saved.contains("Hello") && !saved.contains("Third"), "{saved}");
+    // It goes on with the newest text and its own model, though none is named.
+    let mut pty = Pty::start(
+        &mut weft(["chat", "--resume", "--max-tokens", "4"]).env("XDG_DATA_HOME", data.path()),
+        300,
+    );
+    let seen = pty.wait_for("> Third");
+    assert!(seen.contains("glm-tiny-q4_0.gguf on cpu"), "{seen:?}");
+    assert!(!seen.contains("was held with"), "{seen:?}");
+    pty.wait_for("> ");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+    // Another model is told.
+    let other = model("ds2-tiny-q4_0");
+    let mut pty = Pty::start(
+        &mut weft(["chat", other.to_str().unwrap(), "--resume"]).env("XDG_DATA_HOME", data.path()),
+        300,
+    );
+    let seen = pty.wait_for("goes on with it");
+    assert!(
+        seen.contains("this conversation was held with /") && seen.contains("ds2-tiny-q4_0.gguf"),
+        "{seen:?}"
+    );
+    pty.wait_for("> ");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn a_dumb_terminal_shows_what_is_typed() {
+    if !can_run() {
+        return;
+    }
+    let mut call = chat(SHORT);
+    let mut pty = Pty::start_in(&mut call, 80, "dumb");
+    pty.wait_for("> ");
+    pty.send("/set temperature 0.25\r");
+    pty.wait_for("/set temperature 0.25");
+    pty.wait_for("> ");
+    pty.send("/quit\r");
+    pty.wait_for("/quit");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
+fn a_reply_that_was_stopped_and_goes_on_shows_no_keys() {
+    if !can_run() {
+        return;
+    }
+    let mut pty = start(LONG);
+    pty.send("Hello\r");
+    pty.wait_for("\n");
+    pty.wait_for(" ");
+    pty.signal("STOP");
+    // As a shell does.
+    pty.cook();
+    pty.signal("CONT");
+    pty.wait_until_raw();
+    pty.send("\x03");
+    let seen = pty.wait_for("> ");
+    assert!(!seen.contains("^C"), "{seen:?}");
+    pty.send("\x04");
+    assert_eq!(pty.end().0, Some(0));
+}
+
+#[test]
 fn a_full_context_can_forget_the_oldest_messages() {
     if !can_run() {
         return;

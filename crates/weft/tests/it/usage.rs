@@ -28,8 +28,12 @@ fn values_out_of_range_are_refused() {
         (["run", "--threads", "0", "hi"], "expected an integer from 1 to 1024"),
         (["run", "--top-p", "1.5", "hi"], "expected a number from 0 to 1"),
         (["run", "--temperature", "nan", "hi"], "expected a number from 0 to 100"),
-        (["run", "--seed", "-1", "hi"], "expected an integer from 0 to 18446744073709551615"),
-        (["run", "-n", "-1", "hi"], "expected an integer from 1 to 4294967295"),
+        (
+            ["run", "--seed", "-2", "hi"],
+            "expected an integer from 0 to 18446744073709551615, or -1 for a random seed",
+        ),
+        (["run", "-n", "-2", "hi"], "expected an integer from 1 to 4294967295, or -1 for no limit"),
+        (["run", "-c", "-1", "hi"], "expected an integer from 1 to 2147483648, or max for the model's limit"),
         (["logits", "x", "--tokens", "1,x"], "`x` is not a token id"),
         (["logits", "x", "--tokens", "-1"], "`-1` is not a token id"),
         (["logits", "x", "--tokens", "-1,2"], "`-1` is not a token id"),
@@ -147,6 +151,65 @@ fn arguments_of_other_programs_are_answered_with_the_word_to_use() {
         let error = wrong(args);
         assert!(error.contains(said), "{args:?}: {error}");
     }
+}
+
+#[test]
+fn commands_of_other_programs_are_answered_with_ours() {
+    for (args, said) in [
+        (&["show", "x"][..], "tip: `weft inspect MODEL`"),
+        (&["stop"], "tip: `weft ps`"),
+        (&["models"], "tip: `weft list`"),
+        (&["version"], "tip: `weft --version`"),
+        (&["-v"], "tip: `weft --version`"),
+        (&["create"], "tip: `weft config set"),
+        (&["run", "--modle", "x", "hi"], "tip: leave out '--modle': the model is the first argument"),
+    ] {
+        let error = wrong(args);
+        assert!(
+            error.contains(said) && !error.contains("similar") && !error.contains("-- --"),
+            "{args:?}: {error}"
+        );
+    }
+    // What is close to a command of ours is still that.
+    assert!(wrong(&["lst"]).contains("'list'"));
+}
+
+#[test]
+fn the_usage_names_only_what_must_be_given() {
+    for (command, usage) in
+        [("rm", "rm [OPTIONS] <MODEL>..."), ("quantize", "quantize [OPTIONS] <MODEL> <OUT>")]
+    {
+        let error = weft([command]).env("WEFT_THREADS", "2").run().failed(2);
+        assert!(error.contains(&format!("Usage: weft {usage}\n")), "{error}");
+    }
+}
+
+#[test]
+fn a_context_can_be_as_long_as_the_model_allows() {
+    let path = model("glm-tiny-q4_0");
+    let context = |value: &str| {
+        let args = ["inspect", path.to_str().unwrap(), "--device", "cpu", "--json", "-c", value];
+        weft(args).run().json()["memory"]["context"].as_u64().unwrap()
+    };
+    let whole = context("max");
+    assert_eq!(context("0"), whole);
+    assert_eq!(context(&whole.to_string()), whole, "one more is refused:");
+    let more = (whole + 1).to_string();
+    let args = ["inspect", path.to_str().unwrap(), "--device", "cpu", "-c", &more];
+    assert!(weft(args).run().failed(1).contains("trained for"));
+}
+
+#[test]
+fn names_as_other_programs_write_them_are_understood_or_explained() {
+    let error = weft(["inspect", "https://example.com/x.gguf"]).run().failed(1);
+    assert!(error.contains("expected an address of a model on huggingface.co"), "{error}");
+    let error = weft(["pull", "https://example.com/x.gguf"]).run().failed(1);
+    assert!(error.contains("expected an address of a model on huggingface.co"), "{error}");
+    let error = weft(["inspect", "smollm2:135m"]).run().failed(1);
+    assert!(error.contains("did you mean `smollm2`?"), "{error}");
+    // The hub cannot be reached, and the model is known.
+    let error = weft(["inspect", "smollm2:latest"]).env("PATH", "").run().failed(1);
+    assert!(error.contains("cannot download smollm2"), "{error}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(super) const SLASH_COMMANDS: &[SlashCommand] = &[
     command(
         "save",
         "NAME",
-        "save the conversation under a name, or in a file such as notes.json",
+        "save a copy of the conversation under a name, or in a file such as notes.json",
         Does::Save,
     ),
     command("load", "[NAME]", "list saved conversations, or go on with one", Does::Load),

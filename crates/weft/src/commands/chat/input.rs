@@ -9,6 +9,7 @@ use rustyline::history::FileHistory;
 
 use super::complete::Commands;
 use crate::out::note;
+use crate::terminal;
 
 const PROMPT: &str = "> ";
 /// The prompt of a message's further lines.
@@ -89,9 +90,23 @@ impl Input {
         })
     }
 
+    /// Asks a question whose answer is no unless it begins with y.
+    pub(super) fn agrees(&mut self, question: &str) -> anyhow::Result<bool> {
+        Ok(match self.line(question)? {
+            Line::Text(answer) => answer.trim_start().to_lowercase().starts_with('y'),
+            Line::Abandoned | Line::End => false,
+        })
+    }
+
     fn line(&mut self, prompt: &str) -> anyhow::Result<Line> {
         match self {
-            Input::Terminal(editor) => editor.read(prompt, ""),
+            Input::Terminal(editor) => {
+                if terminal::is_dumb() {
+                    // The editor then leaves the echo to the terminal.
+                    terminal::restore();
+                }
+                editor.read(prompt, "")
+            }
             Input::Plain => {
                 let mut line = String::new();
                 let read =

@@ -1,7 +1,7 @@
 //! A conversation with a model in this process.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use weft_engine::{Finish, Model};
 
 use super::partner::{Ended, Partner, Reply, answer};
+use super::session::With;
 use crate::args::Args;
-use crate::conversation::{Conversation, TooLong, timings};
+use crate::conversation::{Conversation, TooLong, cut_off, timings};
 use crate::load::load;
 use crate::messages::Messages;
 use crate::model_ref;
@@ -34,18 +35,17 @@ pub(super) struct Local<'a> {
 struct Loaded {
     conversation: Conversation,
     /// As the user names it.
-    name: Option<String>,
+    name: Option<PathBuf>,
     path: PathBuf,
     took: Duration,
 }
 
 impl<'a> Local<'a> {
-    /// Loads the model that the arguments name.
+    /// Loads the model of this name, or the default one.
     ///
     /// # Errors
     /// If there is no such model, or it cannot be loaded or hold conversations.
-    pub(super) fn new(args: Args<'a>) -> anyhow::Result<Local<'a>> {
-        let name = args.text("MODEL");
+    pub(super) fn new(args: Args<'a>, name: Option<&Path>) -> anyhow::Result<Local<'a>> {
         let path = model_ref::find(args, name)?;
         let own = model_ref::settings(name, &path);
         let mut messages = Messages::default();
@@ -99,7 +99,7 @@ impl<'a> Local<'a> {
 }
 
 impl Loaded {
-    fn new(args: Args<'_>, name: Option<&str>, path: PathBuf) -> anyhow::Result<Loaded> {
+    fn new(args: Args<'_>, name: Option<&Path>, path: PathBuf) -> anyhow::Result<Loaded> {
         let own = model_ref::settings(name, &path);
         let (engine, took) = load(&path, &model_ref::answering(args)?.prompts(args.prompt_cache()?))?;
         let options = args.generate(own);
@@ -108,17 +108,20 @@ impl Loaded {
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
             conversation.guard();
         }
-        Ok(Loaded { conversation, name: name.map(str::to_string), path, took })
+        Ok(Loaded { conversation, name: name.map(Path::to_path_buf), path, took })
     }
 }
 
 impl Partner for Local<'_> {
     fn name(&self) -> String {
         let Some(model) = &self.model else { return "no model".to_string() };
-        let engine = model.conversation.engine();
-        let config = &engine.model().graph().config;
-        let name = config.name.as_deref().unwrap_or(config.architecture).escape_debug();
-        format!("{name} on {}", engine.device().name)
+        let name = model_ref::shown(model.name.as_deref(), &model.path);
+        format!("{} on {}", name.escape_debug(), model.conversation.engine().device().name)
+    }
+
+    fn with(&self) -> With {
+        let lasting = |model: &Loaded| model_ref::lasting(model.name.as_deref(), &model.path);
+        With { model: self.model.as_ref().map(lasting), server: None }
     }
 
     fn messages(&mut self) -> &mut Messages {
@@ -135,6 +138,10 @@ impl Partner for Local<'_> {
             _ if generated.repeats => Ended::Repeats,
             _ => Ended::Done,
         };
+        // A full context is told by itself.
+        if let Some(option) = generated.lacks.filter(|_| ended != Ended::Full) {
+            note!("{}", cut_off(&generated.finish, option));
+        }
         let kept = !generated.text.is_empty() || ended != Ended::Cancelled;
         let seed = conversation.generate().sampling.seed;
         let used = generated.usage.prompt_tokens + generated.usage.tokens;
@@ -203,13 +210,14 @@ impl Partner for Local<'_> {
 
     fn switch(&mut self, model: &str) -> anyhow::Result<()> {
         let cannot = || format!("cannot go on with {model}");
+        let name = Path::new(model);
         // What can be seen without its weights is checked while the old model is still there.
-        let path = model_ref::find(self.args, Some(model)).with_context(cannot)?;
+        let path = model_ref::find(self.args, Some(name)).with_context(cannot)?;
         Model::open_with(&path, &self.args.engine()).with_context(cannot)?;
         // There may not be memory for both.
         let old = self.model.take().map(|Loaded { name, path, .. }| (name, path));
         running::unloaded();
-        let error = match Loaded::new(self.args, Some(model), path) {
+        let error = match Loaded::new(self.args, Some(name), path) {
             Ok(new) => {
                 self.take(new);
                 return Ok(());

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use weft_text::Message;
 
+use super::session::With;
 use crate::messages::Messages;
 use crate::out::Out;
 
@@ -10,6 +11,9 @@ use crate::out::Out;
 pub(super) trait Partner {
     /// What answers, for the first line.
     fn name(&self) -> String;
+
+    /// What answers, to find it again.
+    fn with(&self) -> With;
 
     /// The conversation so far.
     fn messages(&mut self) -> &mut Messages;

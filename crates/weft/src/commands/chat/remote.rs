@@ -10,6 +10,7 @@ use anyhow::ensure;
 use serde_json::{Map, Value, json};
 
 use super::partner::{Ended, Partner, Reply, answer};
+use super::session::With;
 use crate::args::Args;
 use crate::client::{ClientError, Server};
 use crate::interrupt::Listener;
@@ -49,15 +50,15 @@ struct Arrived {
 }
 
 impl Remote {
-    /// Connects to the server at `url`.
+    /// Connects to the server at `url`, to talk to `own` if no argument names another model and the server has it.
     ///
     /// # Errors
     /// If no server answers there, or it wants a key.
-    pub(super) fn new(args: Args<'_>, url: &str) -> anyhow::Result<Remote> {
+    pub(super) fn new(args: Args<'_>, url: &str, own: Option<&str>) -> anyhow::Result<Remote> {
         let server = Server::new(url, args.text("api-key"), SILENCE)?;
         let model = match args.text("model") {
             Some(model) => Some(model.to_string()),
-            None => first_model(&server)?,
+            None => offered(&server, own)?,
         };
         let mut messages = Messages::default();
         messages.set_system(args.system(None));
@@ -193,6 +194,10 @@ impl Partner for Remote {
         format!("{model} at {}", self.server.url())
     }
 
+    fn with(&self) -> With {
+        With { model: self.model.clone(), server: Some(self.server.url().to_string()) }
+    }
+
     fn messages(&mut self) -> &mut Messages {
         &mut self.messages
     }
@@ -270,9 +275,12 @@ impl Partner for Remote {
     }
 }
 
-/// The first model of a server; `None` if it does not list its models.
-fn first_model(server: &Server) -> Result<Option<String>, ClientError> {
+/// A server's model of this name, or else its first one; `None` if it does not list its models.
+fn offered(server: &Server, own: Option<&str>) -> Result<Option<String>, ClientError> {
     let models = server.models()?;
+    if let Some(own) = own.filter(|own| models.iter().any(|model| model == own)) {
+        return Ok(Some(own.to_string()));
+    }
     if models.len() > 1 {
         note!("the server offers {}; --model chooses one", models.join(", "));
     }
@@ -290,8 +298,11 @@ fn options(args: Args<'_>) -> Map<String, Value> {
     for name in ["temperature", "top-p", "min-p", "repeat-penalty", "presence-penalty", "frequency-penalty"] {
         set(name, &name.replace('-', "_"), &|| args.number(name).into());
     }
-    for name in ["top-k", "repeat-last-n", "max-tokens"] {
+    for name in ["top-k", "repeat-last-n"] {
         set(name, &name.replace('-', "_"), &|| args.count(name).into());
+    }
+    if let Some(limit) = args.limit("max-tokens") {
+        set("max-tokens", "max_tokens", &|| limit.into());
     }
     set("seed", "seed", &|| args.generate(None).sampling.seed.into());
     set("stop", "stop", &|| args.texts("stop").into());

@@ -1,6 +1,8 @@
 //! Conversations on disk: JSON files with the messages, in the user's data folder or where the user says.
 
+use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,11 +10,46 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use serde_json::{Map, Value, json};
 use weft_text::Message;
 
+use crate::text_file;
+
 /// How many conversations without a name are kept.
 const KEPT: usize = 20;
 /// What their files begin with.
 const UNNAMED: &str = "chat-";
 const EXTENSION: &str = "json";
+
+/// What a conversation is held with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct With {
+    /// The model, by a name that finds it again.
+    pub(super) model: Option<String>,
+    /// The address of its server; `None` for this machine.
+    pub(super) server: Option<String>,
+}
+
+impl fmt::Display for With {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.model.as_deref().unwrap_or("a model"))?;
+        self.server.as_ref().map_or(Ok(()), |server| write!(f, " at {server}"))
+    }
+}
+
+/// A conversation that was read.
+#[derive(Debug, PartialEq)]
+pub(super) struct Conversation {
+    /// What it was held with, where the file says so.
+    pub(super) with: Option<With>,
+    pub(super) messages: Vec<Message>,
+}
+
+/// What is at a path where a conversation is to be saved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Occupant {
+    Nothing,
+    Conversation,
+    /// Something that is not replaced.
+    Other,
+}
 
 /// A saved conversation.
 pub(super) struct Saved {
@@ -51,11 +88,43 @@ pub(super) fn path(name: &str) -> anyhow::Result<PathBuf> {
     Ok(folder()?.join(format!("{name}.{EXTENSION}")))
 }
 
+/// Whether a file is in the folder of conversations, where it grows with its conversation.
+pub(super) fn is_kept(path: &Path) -> bool {
+    path.parent().is_some_and(|parent| folder().is_ok_and(|folder| folder == parent))
+}
+
+/// Whether this is the name of a conversation without a name.
+fn is_unnamed(name: &str) -> bool {
+    name.strip_prefix(UNNAMED).is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Looks at what is at a path. Only what looks like a file of [`save`] is a conversation.
+///
+/// # Errors
+/// If the name is kept for conversations without one, or the path cannot be looked at.
+pub(super) fn occupant(path: &Path) -> anyhow::Result<Occupant> {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    ensure!(
+        !(is_kept(path) && is_unnamed(name)),
+        "{name} is a name of conversations without one; choose another name"
+    );
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Occupant::Nothing),
+        Err(error) => bail!("cannot look at {}: {}", path.display(), text_file::words(&error)),
+        Ok(about) if !about.is_file() => Ok(Occupant::Other),
+        Ok(_) => {
+            let json = text_file::text(path, "the conversation").and_then(|text| parse(&text));
+            let ours = json.is_ok_and(|conversation| conversation.with.is_some());
+            Ok(if ours { Occupant::Conversation } else { Occupant::Other })
+        }
+    }
+}
+
 /// Writes a conversation.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(super) fn save(path: &Path, model: &str, messages: &[Message]) -> anyhow::Result<()> {
+pub(super) fn save(path: &Path, with: &With, messages: &[Message]) -> anyhow::Result<()> {
     let message = |message: &Message| {
         let mut fields = Map::new();
         fields.insert("role".into(), message.role.as_str().into());
@@ -64,9 +133,9 @@ pub(super) fn save(path: &Path, model: &str, messages: &[Message]) -> anyhow::Re
         Value::Object(fields)
     };
     let all: Vec<Value> = messages.iter().map(message).collect();
-    let text = format!("{:#}\n", json!({ "model": model, "messages": all }));
+    let text = format!("{:#}\n", json!({ "model": with.model, "server": with.server, "messages": all }));
     let shown = || format!("cannot save the conversation to {}", path.display());
-    if path.parent().is_some_and(|parent| folder().is_ok_and(|folder| folder == parent)) {
+    if is_kept(path) {
         weft_file::create_private(path.parent().unwrap_or(path)).with_context(shown)?;
     }
     weft_file::write(path, text.as_bytes()).with_context(shown)
@@ -76,14 +145,16 @@ pub(super) fn save(path: &Path, model: &str, messages: &[Message]) -> anyhow::Re
 ///
 /// # Errors
 /// If the file cannot be read or is not a conversation.
-pub(super) fn load(path: &Path) -> anyhow::Result<Vec<Message>> {
-    let text = fs::read_to_string(path)
-        .with_context(|| format!("cannot read the conversation {}", path.display()))?;
+pub(super) fn load(path: &Path) -> anyhow::Result<Conversation> {
+    let text = text_file::text(path, "the conversation")?;
     parse(&text).with_context(|| format!("{} is not a saved conversation", path.display()))
 }
 
-fn parse(text: &str) -> anyhow::Result<Vec<Message>> {
+fn parse(text: &str) -> anyhow::Result<Conversation> {
     let json: Value = serde_json::from_str(text)?;
+    let text = |name: &str| json[name].as_str().map(str::to_string);
+    // Files of earlier versions have no server, and a description of the model.
+    let with = json.get("server").map(|_| With { model: text("model"), server: text("server") });
     // A bare list, as in requests to servers, will do as well.
     let list = json.as_array().or_else(|| json["messages"].as_array());
     let list = list.ok_or_else(|| anyhow!("messages: expected a list"))?;
@@ -98,7 +169,7 @@ fn parse(text: &str) -> anyhow::Result<Vec<Message>> {
         read.extra.extend(more.map(|(name, value)| (name.clone(), value.clone())));
         messages.push(read);
     }
-    Ok(messages)
+    Ok(Conversation { with, messages })
 }
 
 /// The saved conversations, the last first.
@@ -112,18 +183,30 @@ pub(super) fn list() -> Vec<Saved> {
         is_one.then_some(Saved { name, path, at })
     };
     let mut found: Vec<Saved> = entries.into_iter().filter_map(saved).collect();
-    found.sort_by(|a, b| (b.at, &b.name).cmp(&(a.at, &a.name)));
+    // Of two that were written at once, the one without a name is what goes on, and the other its copy.
+    let order = |saved: &Saved| (saved.at, is_unnamed(&saved.name), saved.name.clone());
+    found.sort_by_key(|saved| std::cmp::Reverse(order(saved)));
     found
 }
 
 /// The last conversation, named or not.
-pub(super) fn last() -> Option<PathBuf> {
+fn last() -> Option<PathBuf> {
     list().into_iter().next().map(|saved| saved.path)
+}
+
+/// The last conversation and its file.
+///
+/// # Errors
+/// If there is none, or it cannot be read.
+pub(super) fn resume() -> anyhow::Result<(PathBuf, Conversation)> {
+    let path = last().ok_or_else(|| anyhow!("there is no conversation to resume"))?;
+    let conversation = load(&path)?;
+    Ok((path, conversation))
 }
 
 /// Removes the oldest conversations without a name.
 pub(super) fn tidy() {
-    let unnamed = list().into_iter().filter(|saved| saved.name.starts_with(UNNAMED));
+    let unnamed = list().into_iter().filter(|saved| is_unnamed(&saved.name));
     for saved in unnamed.skip(KEPT) {
         let _ = fs::remove_file(saved.path);
     }
@@ -132,7 +215,7 @@ pub(super) fn tidy() {
 /// The list that `/load` shows: names, and how the conversations begin.
 pub(super) fn overview() -> String {
     let begins = |saved: &Saved| {
-        let messages = load(&saved.path).unwrap_or_default();
+        let messages = load(&saved.path).map_or_else(|_| Vec::new(), |conversation| conversation.messages);
         let first = messages.iter().find(|message| message.role == "user");
         let text = first.and_then(|message| message.content.as_str()).unwrap_or_default();
         text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(50).collect::<String>()
@@ -154,8 +237,15 @@ mod tests {
         let mut reply = Message::new("assistant", "Grüße\n");
         reply.extra.insert("reasoning_content".into(), "hm".into());
         let messages = [Message::new("system", ""), Message::new("user", "hi"), reply];
-        save(&path, "m", &messages).unwrap();
-        assert_eq!(load(&path).unwrap(), messages);
+        let with = With { model: Some("m".into()), server: None };
+        save(&path, &with, &messages).unwrap();
+        let read = load(&path).unwrap();
+        assert_eq!((read.with, read.messages), (Some(with), messages.to_vec()));
+        // An earlier version's, whose model is a description, and a bare list.
+        for older in ["{\"model\": \"A on cpu\", \"messages\": []}", "[]"] {
+            fs::write(&path, older).unwrap();
+            assert_eq!(load(&path).unwrap(), Conversation { with: None, messages: Vec::new() });
+        }
         for (wrong, said) in [
             ("{}", "messages: expected a list"),
             ("[{\"role\": 1}]", "messages[0].role: expected a string"),
@@ -166,6 +256,28 @@ mod tests {
             let error = format!("{:#}", load(&path).unwrap_err());
             assert!(error.contains(said), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn only_conversations_may_be_replaced() {
+        let folder = TestFolder::new("occupant");
+        let path = folder.join("a.json");
+        assert_eq!(occupant(&path).unwrap(), Occupant::Nothing);
+        let with = With { model: None, server: Some("http://here".into()) };
+        save(&path, &with, &[Message::new("user", "hi")]).unwrap();
+        assert_eq!(occupant(&path).unwrap(), Occupant::Conversation);
+        // Text, JSON of others that has messages too, and a folder.
+        for other in ["precious\n", "{}", "[]", "{\"model\": \"m\", \"messages\": []}", ""] {
+            fs::write(&path, other).unwrap();
+            assert_eq!(occupant(&path).unwrap(), Occupant::Other, "{other}");
+        }
+        assert_eq!(occupant(&folder.join(".")).unwrap(), Occupant::Other);
+    }
+
+    #[test]
+    fn only_numbers_follow_in_names_that_are_none() {
+        assert!(is_unnamed("chat-1732789"));
+        assert!(!is_unnamed("chat-with-anna") && !is_unnamed("trip"));
     }
 
     #[test]

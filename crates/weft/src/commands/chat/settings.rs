@@ -62,9 +62,10 @@ pub(super) fn set(partner: &mut dyn Partner, name: &str, text: &str) -> Result<(
             ref near => format!("there is no setting {name}; did you mean {}?", near.join(" or ")),
         });
     };
-    let value = match text {
-        "default" => None,
-        text => Some(
+    let value = match (name, text) {
+        (_, "default") | ("max-tokens", "-1") => None,
+        ("seed", "-1") => Some(values::fresh_seed() as f64),
+        (_, text) => Some(
             values::number(knob, text).map_err(|expected| format!("{name}: {expected}, found {text:?}"))?,
         ),
     };

@@ -3,10 +3,13 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use anyhow::bail;
+
 use super::commands::{self, Does};
 use super::input::Input;
 use super::partner::{Ended, Partner, Reply};
-use super::{session, settings};
+use super::session::{self, Conversation, Occupant};
+use super::settings;
 use crate::args::Args;
 use crate::commands::Outcome;
 use crate::interrupt;
@@ -23,6 +26,8 @@ pub(super) struct Talk<'a> {
     verbose: bool,
     /// The file of this conversation, in a terminal.
     file: Option<PathBuf>,
+    /// The file that it was last saved in or read from, which may be replaced.
+    own: Option<PathBuf>,
     /// The statistics of the last reply, and the room that the conversation takes.
     last: Option<String>,
     room: Option<(usize, usize)>,
@@ -41,16 +46,21 @@ enum Next {
 }
 
 impl<'a> Talk<'a> {
-    /// Begins a conversation, or goes on with the last one.
+    /// Begins a conversation, or goes on with one that was saved.
     ///
     /// # Errors
-    /// If the terminal cannot be used, or there is no conversation to go on with.
-    pub(super) fn new(args: Args<'_>, partner: &'a mut dyn Partner) -> anyhow::Result<Talk<'a>> {
+    /// If the terminal cannot be used.
+    pub(super) fn new(
+        args: Args<'_>,
+        partner: &'a mut dyn Partner,
+        resumed: Option<(PathBuf, Conversation)>,
+    ) -> anyhow::Result<Talk<'a>> {
         let input = Input::new()?;
         let out = Out::new();
         let mut talk = Talk {
             partner,
             file: if input.is_terminal() { session::unnamed() } else { None },
+            own: None,
             input,
             out,
             verbose: args.flag("verbose"),
@@ -62,10 +72,8 @@ impl<'a> Talk<'a> {
             note!("{}; /help lists commands, Ctrl-D ends", talk.partner.name());
             session::tidy();
         }
-        if args.flag("resume") {
-            let last =
-                session::last().ok_or_else(|| anyhow::anyhow!("there is no conversation to resume"))?;
-            talk.resume(last)?;
+        if let Some((path, conversation)) = resumed {
+            talk.resume(path, conversation)?;
         }
         Ok(talk)
     }
@@ -169,18 +177,28 @@ impl<'a> Talk<'a> {
     /// Keeps the conversation on disk, in a terminal. Failing to do so is reported once.
     fn keep(&mut self) {
         let Some(file) = &self.file else { return };
-        let name = self.partner.name();
-        if let Err(error) = session::save(file, &name, self.partner.messages().all()) {
+        if self.partner.messages().is_empty() && !file.exists() {
+            return;
+        }
+        let with = self.partner.with();
+        if let Err(error) = session::save(file, &with, self.partner.messages().all()) {
             note!("{error:#}; this conversation is not kept");
             self.file = None;
         }
     }
 
     /// Goes on with a saved conversation.
-    fn resume(&mut self, path: PathBuf) -> anyhow::Result<()> {
-        let messages = session::load(&path)?;
-        self.partner.messages().replace(messages);
-        self.file = self.file.is_some().then_some(path);
+    fn resume(&mut self, path: PathBuf, conversation: Conversation) -> anyhow::Result<()> {
+        self.partner.messages().replace(conversation.messages);
+        let with = self.partner.with();
+        if let Some(before) = conversation.with.filter(|before| *before != with) {
+            note!("this conversation was held with {before}; {with} goes on with it");
+        }
+        self.own = Some(path.clone());
+        if self.file.is_some() {
+            // A file elsewhere is the user's, and stays as it is.
+            self.file = if session::is_kept(&path) { Some(path) } else { session::unnamed() };
+        }
         self.warned = false;
         if self.input.is_terminal() {
             self.show_last()?;
@@ -241,22 +259,45 @@ impl<'a> Talk<'a> {
                 note!("started a new conversation");
             }
             Does::Save if rest.is_empty() => note!("expected a name, such as /save trip"),
-            Does::Save => {
-                let path = session::path(rest)?;
-                let name = self.partner.name();
-                session::save(&path, &name, self.partner.messages().all())?;
-                note!("saved to {}", path.display());
-                // From now on, the conversation is kept there.
-                self.file = self.file.is_some().then_some(path);
-            }
+            Does::Save => self.save(session::path(rest)?)?,
             Does::Load if rest.is_empty() => writeln!(self.out, "{}", session::overview())?,
-            Does::Load => self.resume(session::path(rest)?)?,
+            Does::Load => {
+                let path = session::path(rest)?;
+                let conversation = session::load(&path)?;
+                self.resume(path, conversation)?;
+            }
         }
         Ok(Next::Message)
     }
 
+    /// Saves a copy. Only a conversation is replaced, and another one only if the user says so.
+    fn save(&mut self, path: PathBuf) -> anyhow::Result<()> {
+        let shown = path.display();
+        match session::occupant(&path)? {
+            Occupant::Nothing => {}
+            Occupant::Conversation if self.own.as_ref() == Some(&path) => {}
+            Occupant::Conversation if !self.input.is_terminal() => {
+                bail!("{shown} has another conversation; choose another name");
+            }
+            Occupant::Conversation => {
+                if !self.input.agrees(&format!("{shown} has another conversation; replace it? [y/N] "))? {
+                    note!("nothing was saved");
+                    return Ok(());
+                }
+            }
+            Occupant::Other => bail!("{shown} exists and is no conversation; choose another name"),
+        }
+        session::save(&path, &self.partner.with(), self.partner.messages().all())?;
+        note!("saved to {shown}");
+        // The conversation goes on in its own file, which is then the newest.
+        self.keep();
+        self.own = Some(path);
+        Ok(())
+    }
+
     /// A conversation in a file of its own.
     fn anew(&mut self) {
+        self.own = None;
         (self.room, self.warned, self.last) = (None, false, None);
         if self.file.is_some() {
             self.file = session::unnamed();

@@ -1,19 +1,18 @@
 //! `weft run --prompts`: answers several prompts together.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::super::Outcome;
-use super::super::tokenize::standard_input;
 use crate::args::Args;
-use crate::conversation::{Conversation, finish_name};
+use crate::conversation::{Conversation, cut_off, finish_name};
 use crate::load::load;
 use crate::model_ref;
-use crate::out::Out;
+use crate::out::{Out, note};
 use crate::show::event;
+use crate::text_file;
 
 /// The most replies computed together.
 const TOGETHER: usize = 16;
@@ -22,12 +21,8 @@ const TOGETHER: usize = 16;
 ///
 /// # Errors
 /// If the file cannot be read, or a prompt cannot be answered.
-pub(super) fn run(args: Args<'_>, model: Option<&str>, file: &Path) -> anyhow::Result<Outcome> {
-    let text = if file == Path::new("-") {
-        standard_input()?
-    } else {
-        fs::read_to_string(file).with_context(|| format!("cannot read the prompts {}", file.display()))?
-    };
+pub(super) fn run(args: Args<'_>, model: Option<&Path>, file: &Path) -> anyhow::Result<Outcome> {
+    let text = text_file::text_or_input(file, "the prompts")?;
     let mut prompts = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         prompts.push(prompt(line).with_context(|| format!("line {} of {}", at + 1, file.display()))?);
@@ -40,6 +35,7 @@ pub(super) fn run(args: Args<'_>, model: Option<&str>, file: &Path) -> anyhow::R
     let options = args.generate(own);
     let mut conversation = Conversation::new(engine, args, own, options)?;
     let mut out = Out::new();
+    let mut lacking = None;
     let whole = conversation.answer_all(&prompts, together, |at, reply| {
         let line = json!({
             "index": at,
@@ -50,9 +46,19 @@ pub(super) fn run(args: Args<'_>, model: Option<&str>, file: &Path) -> anyhow::R
             "prompt_tokens": reply.usage.prompt_tokens,
             "tokens": reply.usage.tokens,
         });
+        if let Some(option) = reply.lacks {
+            lacking.get_or_insert_with(|| format!("line {}: {}", at + 1, cut_off(&reply.finish, option)));
+        }
         Ok(event(&mut out, &line)?)
     })?;
-    Ok(if whole { Outcome::Done } else { Outcome::Interrupted })
+    if let Some(lacking) = &lacking {
+        note!("{lacking}");
+    }
+    Ok(match (whole, lacking) {
+        (false, _) => Outcome::Interrupted,
+        (true, Some(_)) => Outcome::CutOff,
+        (true, None) => Outcome::Done,
+    })
 }
 
 /// The prompt that a line has.

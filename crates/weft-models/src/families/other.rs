@@ -1,0 +1,19 @@
+//! Files that are no language models, and what they are.
+
+/// What a file of this architecture is, and what to do; `None` if it may be a language model.
+pub(super) fn other(architecture: &str) -> Option<&'static str> {
+    Some(match architecture {
+        "clip" => {
+            "this is the part of a model that reads images (an mmproj file), and Weft reads text only: name the model's other \
+             file, which lies beside it"
+        }
+        "bert" | "nomic-bert" | "nomic-bert-moe" | "modern-bert" | "neo-bert" | "jina-bert-v2"
+        | "jina-bert-v3" | "gemma-embedding" | "t5encoder" => {
+            "this model embeds or ranks text and writes none, and Weft runs models that write text"
+        }
+        "t5" => "this model has an encoder and a decoder, and Weft runs models with a decoder only",
+        "whisper" | "wavtokenizer-dec" => "this model is for sound, and Weft runs models that write text",
+        "imatrix" => "this is an importance matrix: give it to `weft quantize --imatrix`",
+        _ => return None,
+    })
+}
