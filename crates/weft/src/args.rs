@@ -18,14 +18,18 @@ use weft_quant::GgmlType;
 
 use crate::config;
 use crate::knobs::{KNOBS, Knob};
-use crate::values::{NO_LIMIT, fresh_seed};
+use crate::values::{NO_LIMIT, fresh_seed, integer, on_or_off, real};
 
-/// The arguments of a command, and its name.
+/// The arguments of a command, its name, and the section of the configuration with settings of the model, if there is one.
 ///
 /// Getters take the name of a knob and must match its kind in the table. A name that the command does not have is a bug
 /// and panics.
 #[derive(Clone, Copy)]
-pub(crate) struct Args<'a>(pub(crate) &'a ArgMatches, pub(crate) &'static str);
+pub(crate) struct Args<'a>(
+    pub(crate) &'a ArgMatches,
+    pub(crate) &'static str,
+    pub(crate) Option<&'static str>,
+);
 
 impl<'a> Args<'a> {
     /// Whether a flag is set.
@@ -37,7 +41,10 @@ impl<'a> Args<'a> {
     pub(crate) fn switch(self, name: &str, opposite: &str) -> Option<bool> {
         let place = |id| self.given(id).then(|| self.0.index_of(id)).flatten();
         match (place(name), place(opposite)) {
-            (None, None) => self.is_set(name).then(|| self.0.get_flag(name)),
+            (None, None) => match self.of_model(name) {
+                Some(value) => on_or_off(value).ok(),
+                None => self.is_set(name).then(|| self.0.get_flag(name)),
+            },
             (yes, no) => Some(yes > no),
         }
     }
@@ -67,14 +74,22 @@ impl<'a> Args<'a> {
         match self.0.value_source(name) {
             Some(ValueSource::CommandLine | ValueSource::EnvVariable) => true,
             // The value in the file is the parser's default.
-            Some(_) => config::setting(self.1, name).is_some(),
-            None => false,
+            Some(_) => config::setting(self.1, name).or(self.of_model(name)).is_some(),
+            None => self.of_model(name).is_some(),
         }
+    }
+
+    /// The value that the configuration has for the model, if neither an argument nor the environment says otherwise.
+    pub(crate) fn of_model(self, name: &str) -> Option<&'static str> {
+        let known = self.0.try_contains_id(name).is_ok();
+        let source = if known { self.0.value_source(name) } else { None };
+        let said = matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable));
+        self.2.filter(|_| !said).and_then(|section| config::config().of_model(section, name))
     }
 
     /// The value of a text, a choice, or a positional that is text.
     pub(crate) fn text(self, name: &str) -> Option<&'a str> {
-        self.0.get_one::<String>(name).map(String::as_str)
+        self.of_model(name).or_else(|| self.0.get_one::<String>(name).map(String::as_str))
     }
 
     /// All values of a knob that may be given more than once.
@@ -94,7 +109,9 @@ impl<'a> Args<'a> {
 
     /// An integer, capped at `usize::MAX`.
     pub(crate) fn count(self, name: &str) -> Option<usize> {
-        self.0.get_one::<u64>(name).map(|&count| usize::try_from(count).unwrap_or(usize::MAX))
+        let own = self.of_model(name).and_then(|text| integer(text, 0, u64::MAX).ok());
+        let count = own.or_else(|| self.0.get_one::<u64>(name).copied());
+        count.map(|count| usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     /// A limit; `None` where there is none.
@@ -116,7 +133,8 @@ impl<'a> Args<'a> {
 
     /// A number that has a default.
     fn real(self, name: &str) -> f32 {
-        self.0.get_one::<f64>(name).copied().unwrap_or_default() as f32
+        let own = self.of_model(name).and_then(|text| real(text, f64::MIN, f64::MAX).ok());
+        own.or_else(|| self.0.get_one::<f64>(name).copied()).unwrap_or_default() as f32
     }
 
     /// A number; where the user did not set it, the model's own, if it has one.
@@ -298,7 +316,7 @@ mod tests {
     fn with_args<T>(line: &[&str], read: impl FnOnce(Args<'_>) -> T) -> T {
         let matches = parser().try_get_matches_from([&["weft"], line].concat()).unwrap();
         let (command, matches) = called(&matches).unwrap();
-        read(Args(matches, command.name))
+        read(Args(matches, command.name, None))
     }
 
     #[test]

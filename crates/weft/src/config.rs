@@ -1,7 +1,7 @@
 //! The configuration file: options that apply to every call, unless an argument or environment variable says otherwise.
 //!
-//! Its format is a small part of TOML: `name = value`, comments, and sections named after commands. The table of knobs is its
-//! schema: every option that has an environment variable can be set, and `model`.
+//! Its format is a small part of TOML: `name = value`, comments, and sections named after commands, or after models as
+//! `[model.NAME]`. The table of knobs is its schema: every option that has an environment variable can be set, and `model`.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,12 +14,31 @@ use anyhow::Context as _;
 use weft_hub::suggest;
 
 use crate::knobs::{KNOBS, Kind, Knob};
+use crate::option_args::check_setting;
 use crate::text_file;
 
 /// The name of the model to use where a command names none.
 pub(crate) const MODEL: &str = "model";
 
-/// The settings of the file: by command (empty for all commands) and name.
+/// What the name of a model's section begins with.
+pub(crate) const MODELS: &str = "model.";
+
+/// The options that a model's section can set. They are about its replies, and `run`, `chat` and `serve` use them.
+const OF_MODELS: &[&str] = &[
+    "system",
+    "think",
+    "context",
+    "temperature",
+    "top-k",
+    "top-p",
+    "min-p",
+    "repeat-penalty",
+    "repeat-last-n",
+    "presence-penalty",
+    "frequency-penalty",
+];
+
+/// The settings of the file: by section (empty for all commands) and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config(BTreeMap<(String, String), String>);
 
@@ -89,6 +108,20 @@ impl Config {
         sections
     }
 
+    /// The value of an option in a model's section.
+    pub(crate) fn of_model(&self, section: &str, name: &str) -> Option<&str> {
+        self.0.get(&(section.to_string(), name.to_string())).map(String::as_str)
+    }
+
+    /// The section of a model that is known by these names. The first that has one counts.
+    pub(crate) fn section_of<'a>(&'a self, names: &[&str]) -> Option<&'a str> {
+        let of = |name: &&str| {
+            let mut sections = self.0.keys().map(|(section, _)| section.as_str());
+            sections.find(|section| section.strip_prefix(MODELS) == Some(*name))
+        };
+        names.iter().find_map(of)
+    }
+
     /// All settings: section, name and value.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.0.iter().map(|((section, name), value)| (section.as_str(), name.as_str(), value.as_str()))
@@ -101,29 +134,55 @@ impl Config {
 /// The number of the line, and what is wrong.
 pub(crate) fn parse(text: &str) -> Result<Config, String> {
     let mut config = Config::default();
-    let mut section = String::new();
+    let mut current = String::new();
     for (at, line) in text.lines().enumerate() {
         let wrong = |problem: String| format!("{}: {problem}", at + 1);
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        if let Some(name) = line.strip_prefix('[') {
-            let name = name.split('#').next().unwrap_or_default().trim().strip_suffix(']');
-            let name = name.ok_or_else(|| wrong("expected [COMMAND]".to_string()))?.trim();
-            if !is_command(name) {
+        if line.starts_with('[') {
+            let name =
+                section(line).ok_or_else(|| wrong("expected [COMMAND] or [model.NAME]".to_string()))?;
+            if !is_section(&name) {
                 return Err(wrong(format!("there is no command {name} with settings")));
             }
-            section = name.to_string();
+            current = name;
             continue;
         }
         let (name, value) = line.split_once('=').ok_or_else(|| wrong("expected NAME = VALUE".to_string()))?;
         let name = name.trim().replace('_', "-");
-        check(&section, &name).map_err(wrong)?;
+        check(&current, &name).map_err(wrong)?;
         let value = unquoted(value.trim()).map_err(wrong)?;
-        config.0.insert((section.clone(), name), value);
+        if current.starts_with(MODELS) {
+            check_setting("", &name, &value).map_err(|error| wrong(error.to_string()))?;
+        }
+        config.0.insert((current.clone(), name), value);
     }
     Ok(config)
+}
+
+/// The name of the section that a line begins. A model's name may be quoted, as TOML has it.
+pub(crate) fn section(line: &str) -> Option<String> {
+    let name = line.trim().strip_prefix('[')?.split('#').next()?.trim().strip_suffix(']')?.trim();
+    Some(match name.strip_prefix(MODELS) {
+        Some(model) => format!("{MODELS}{}", model.trim().trim_matches('"')),
+        None => name.to_string(),
+    })
+}
+
+/// The line that begins a section.
+pub(crate) fn header(section: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    match section.strip_prefix(MODELS) {
+        Some(model) if !model.chars().all(bare) => format!("[{MODELS}\"{model}\"]"),
+        _ => format!("[{section}]"),
+    }
+}
+
+/// Whether there can be a section of this name: of a command with settings, or of a model.
+pub(crate) fn is_section(name: &str) -> bool {
+    name.strip_prefix(MODELS).map_or_else(|| is_command(name), |model| !model.is_empty())
 }
 
 /// The text of a value: quoted, or up to a comment.
@@ -162,6 +221,14 @@ fn unquoted(value: &str) -> Result<String, String> {
 /// # Errors
 /// Says what is wrong.
 pub(crate) fn check(section: &str, name: &str) -> Result<(), String> {
+    if section.starts_with(MODELS) {
+        return match OF_MODELS.contains(&name) {
+            true => Ok(()),
+            false => {
+                Err(format!("{name} is no setting of a model; expected one of {}", OF_MODELS.join(", ")))
+            }
+        };
+    }
     let belongs = |knob: &&Knob| section.is_empty() || knob.commands.contains(&section);
     let mut known = KNOBS.iter().filter(|knob| is_setting(knob));
     if name == MODEL && section.is_empty() || known.any(|knob| knob.name == name && belongs(&knob)) {
@@ -181,7 +248,7 @@ pub(crate) fn check(section: &str, name: &str) -> Result<(), String> {
 }
 
 /// Whether a command has settings.
-pub(crate) fn is_command(name: &str) -> bool {
+fn is_command(name: &str) -> bool {
     KNOBS.iter().any(|knob| is_setting(knob) && knob.commands.contains(&name))
 }
 
@@ -218,6 +285,22 @@ mod tests {
     }
 
     #[test]
+    fn a_model_has_settings_of_its_own() {
+        let text = "temperature = 1\n[model.small]\ntemperature = 0.2\n[model.\"hf:a/b.c:Q4_0\"]\nsystem = \"Be brief.\"\n";
+        let config = parse(text).unwrap();
+        let value = |names: &[&str], name| config.of_model(config.section_of(names)?, name);
+        assert_eq!(value(&["small"], "temperature"), Some("0.2"));
+        assert_eq!(value(&["other", "hf:a/b.c:Q4_0", "small"], "system"), Some("Be brief."));
+        assert_eq!(value(&["small"], "system"), None);
+        assert_eq!(config.section_of(&["other", "smal"]), None);
+        assert_eq!(config.get("run", "temperature"), Some("1"));
+        for name in ["small", "a.b", "hf:a/b:Q4_0"] {
+            let name = format!("{MODELS}{name}");
+            assert_eq!(section(&header(&name)), Some(name));
+        }
+    }
+
+    #[test]
     fn mistakes_are_told_with_their_line() {
         for (text, said) in [
             ("a", "1: expected NAME = VALUE"),
@@ -228,6 +311,13 @@ mod tests {
             ("system = \"a\" b", "1: expected nothing after the closing quote, found b"),
             ("[serve]\nsystem = \"a\"", "2: system is no option of `weft serve`"),
             ("tokens = 1", "1: tokens makes sense for one call only"),
+            (
+                "[model.a]\nthreads = 4",
+                "2: threads is no setting of a model; expected one of system, think, context",
+            ),
+            ("[model.a]\ntemperature = hot", "2: invalid value 'hot'"),
+            ("[model.]", "1: there is no command model. with settings"),
+            ("[model.a", "1: expected [COMMAND] or [model.NAME]"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.starts_with(said), "{text}: {error}");

@@ -149,6 +149,7 @@ impl Conversation {
         let tokenizer = self.engine.model().tokenizer();
         let mut generate = self.generate.clone();
         generate.shown = self.format.shown(tokenizer);
+        check_length(&self.engine, prompt.text())?;
         let mut request = Request::new(tokenizer.encode_chat(&prompt)).options(generate);
         if let Some(form) = &self.form {
             request = request.processor(form.processor(Some((&self.template, prompt.text())))?);
@@ -174,6 +175,7 @@ pub(crate) fn complete(
     form: Option<&Form>,
     show: Show<'_>,
 ) -> anyhow::Result<Generated> {
+    check_length(engine, text)?;
     let mut request = Request::new(engine.model().tokens(text)).options(options.clone());
     if let Some(form) = form {
         request = request.processor(form.processor(None)?);
@@ -308,6 +310,16 @@ pub(crate) fn cut_off(finish: &Finish, option: &str) -> String {
         _ => ("--stop", "choose a text that does not come in it"),
     };
     format!("the reply was cut off by {by}, so it does not have the form of {option}; {more}")
+}
+
+/// Refuses a prompt that does not fit the context for certain, in less time than it takes to tokenise it.
+fn check_length(engine: &Engine, text: &str) -> anyhow::Result<()> {
+    let context = engine.context();
+    let fewest = if text.len() > context { engine.model().tokenizer().fewest_tokens(text) } else { 0 };
+    if fewest > context {
+        return Err(with_numbers(Error::Context { len: 0, more: fewest, context }, engine));
+    }
+    Ok(())
 }
 
 /// The statistics of a reply, on one line.

@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     // The parser only accepts commands of the table.
     let Some((command, matches)) = cli::called(&matches) else { return ExitCode::from(2) };
     running::begin(command.name);
-    let outcome = (command.run)(Args(matches, command.name));
+    let outcome = (command.run)(Args(matches, command.name, None));
     running::end();
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -173,6 +173,32 @@ pub(crate) fn settings(name: Option<&Path>, path: &Path) -> Option<&'static Sett
     named(name, path).or_else(by_file).map(|model| &model.settings)
 }
 
+/// The arguments, with the settings that the configuration has for a model: under the name that a server gives it, the name
+/// by which it is called, that of the catalogue, or that of its file.
+pub(crate) fn configured<'a>(
+    args: Args<'a>,
+    served: Option<&str>,
+    name: Option<&Path>,
+    path: &Path,
+) -> Args<'a> {
+    let own = preferred();
+    let called = name.or(own.as_deref()).and_then(Path::to_str);
+    let (known, file) = (named(name, path).map(|model| model.name), stem(path));
+    let names: Vec<&str> = [served, called, known, Some(file.as_str())].into_iter().flatten().collect();
+    Args(args.0, args.1, config().section_of(&names))
+}
+
+/// A file's name without `.gguf`, without the number of a split, and without what packing added.
+pub(crate) fn stem(path: &Path) -> String {
+    let own = path.extension().is_some_and(|extension| extension == "weft").then(|| path.with_extension(""));
+    let path = own.as_deref().unwrap_or(path);
+    let name = path.file_stem().map_or("model".into(), |name| name.to_string_lossy().into_owned());
+    match name.find("-00001-of-") {
+        Some(at) => name[..at].to_string(),
+        None => name,
+    }
+}
+
 /// Whether a lone argument looks like a model rather than a prompt.
 pub(crate) fn looks_like_model(name: &Path) -> bool {
     let Some(text) = name.to_str() else { return is_gguf_name(name) || is_checkpoint(name) };
@@ -222,6 +248,12 @@ mod tests {
         // Another file of that name, and a file of another name.
         assert!(by_path(&file(model.file, model.bytes - 1)).is_none());
         assert!(by_path(&file("other.gguf", model.bytes)).is_none());
+    }
+
+    #[test]
+    fn a_model_is_named_by_its_file() {
+        assert_eq!(stem(Path::new("/a/GLM-4.7-Flash-Q4_0.gguf")), "GLM-4.7-Flash-Q4_0");
+        assert_eq!(stem(Path::new("big-00001-of-00003.gguf")), "big");
     }
 
     #[test]

@@ -25,7 +25,7 @@ const WHAT: Positional = Positional {
 };
 const NAME: Positional = Positional {
     name: "NAME",
-    help: "A setting: the name of an option without dashes, or `model`; COMMAND.NAME is for that command only",
+    help: "A setting: the name of an option without dashes, or `model`; COMMAND.NAME is for that command only, model.MODEL.NAME for a model's replies",
     required: false,
 };
 const VALUE: Positional = Positional { name: "VALUE", help: "Its value", required: false };
@@ -38,10 +38,14 @@ Settings apply to every call, unless an argument or an environment variable says
 environment variable can be set, and the model to use where none is named. WEFT_CONFIG names another file; if it is empty, \
 no file is read. `list --all` shows all of them, in the form of the file.
 
+A model can have settings of its own, which `run`, `chat` and `serve` use: system, think, context, and how tokens are sampled. \
+MODEL is a name that `serve` gives it, the name by which it is called, that of `weft list`, or that of its file.
+
 Examples:
   weft config set model hf:bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
   weft config set threads 4
   weft config set chat.system \"Answer in one sentence.\"
+  weft config set model.smollm2.temperature 0.7
   weft config unset threads
   weft config list --all",
     positionals: &[WHAT, NAME, VALUE],
@@ -136,9 +140,12 @@ fn model(args: Args<'_>, name: &str) -> anyhow::Result<String> {
 
 /// Sets or removes a setting, and says so. Comments and the order of the other lines stay.
 fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyhow::Result<()> {
-    let (section, name) = given.split_once('.').unwrap_or(("", given));
+    // A model's name can have dots.
+    let split =
+        if given.starts_with(config::MODELS) { given.rsplit_once('.') } else { given.split_once('.') };
+    let (section, name) = split.unwrap_or(("", given));
     let name = name.trim_start_matches('-').replace('_', "-");
-    if !section.is_empty() && !config::is_command(section) {
+    if !section.is_empty() && !config::is_section(section) {
         bail!("there is no command {section} with settings");
     }
     config::check(section, &name).map_err(anyhow::Error::msg)?;
@@ -147,7 +154,8 @@ fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyh
     let absolute = value.filter(|_| is_model).map(|value| model(args, value)).transpose()?;
     let value = absolute.as_deref().or(value);
     if let Some(value) = value {
-        option_args::check_setting(section, &name, value)?;
+        let of_model = section.starts_with(config::MODELS);
+        option_args::check_setting(if of_model { "" } else { section }, &name, value)?;
     }
     let text = match fs::exists(path) {
         Ok(false) => String::new(),
@@ -177,8 +185,8 @@ fn changed(text: &str, section: &str, name: &str, value: Option<&str>) -> String
     }
     for text in text.lines() {
         let own = text.trim();
-        if let Some(header) = own.strip_prefix('[') {
-            current = header.split(']').next().unwrap_or_default().trim().to_string();
+        if own.starts_with('[') {
+            current = config::section(own).unwrap_or_default();
             lines.push(text.to_string());
             if current == section {
                 place = Some(lines.len());
@@ -202,7 +210,7 @@ fn changed(text: &str, section: &str, name: &str, value: Option<&str>) -> String
             if lines.last().is_some_and(|line| !line.is_empty()) {
                 lines.push(String::new());
             }
-            lines.extend([format!("[{section}]"), line]);
+            lines.extend([config::header(section), line]);
         }
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
@@ -247,6 +255,10 @@ mod tests {
         assert_eq!(file, "temperature = 1\nthreads = 2\n\n[chat]\nsystem = \"Be brief.\"\n");
         let file = set(&file, "", "threads", None);
         assert_eq!(file, "temperature = 1\n\n[chat]\nsystem = \"Be brief.\"\n");
+        let file = set("", "model.a.b", "system", Some("x"));
+        assert_eq!(file, "[model.\"a.b\"]\nsystem = \"x\"\n");
+        let file = set(&file, "model.a.b", "temperature", Some("1"));
+        assert_eq!(file, "[model.\"a.b\"]\nsystem = \"x\"\ntemperature = 1\n");
         let commented = "# threads = 1\nthreads = 3\n";
         assert_eq!(set(commented, "", "threads", Some("2")), "# threads = 1\nthreads = 2\n");
     }

@@ -65,6 +65,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         Prompt::One(places) => places.read()?,
     };
     let path = model_ref::find(args, model)?;
+    let args = model_ref::configured(args, None, model, &path);
     let engine = model_ref::answering(args)?;
     let context = context_for(&path, &prompt, args, &engine)?;
     let (mut engine, loaded) = load(&path, &engine.context(context).prompts(args.prompt_cache()?))?;
@@ -197,8 +198,12 @@ fn context_for(
         return Ok(engine.context);
     }
     let model = Model::open_with(path, engine)?;
+    let most = model.graph().config.context;
+    if model.tokenizer().fewest_tokens(prompt) > most {
+        return Ok(Some(most));
+    }
     let needed = model.tokens(prompt).len() + system + FRAME + reply;
-    Ok((needed > DEFAULT).then(|| needed.next_multiple_of(256).min(model.graph().config.context)))
+    Ok((needed > DEFAULT).then(|| needed.next_multiple_of(256).min(most)))
 }
 
 fn report(generated: &Generated, path: &Path, device: &str, loaded: Duration, seed: u64) -> Value {

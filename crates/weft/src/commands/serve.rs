@@ -3,14 +3,14 @@
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
 use std::panic;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
-use weft_engine::open_adapted;
+use weft_engine::{EngineOptions, open_adapted};
 use weft_models::BuildOptions;
 use weft_serve::{Limits, LogFormat, ModelSource, ServeOptions, Server};
 
@@ -22,6 +22,7 @@ use crate::os_text::split_once;
 use crate::out::note;
 use crate::running;
 use crate::text_file::{self, NotUtf8};
+use crate::values::on_or_off;
 
 const MODEL: Positional = Positional { required: false, ..super::MODEL };
 
@@ -31,6 +32,7 @@ pub(super) const COMMAND: Command = Command {
     notes: "\
 The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models) and Anthropic \
 (/v1/messages), and a page to chat at /. /openapi.json describes every route. \
+Fields that have no effect here are left out of a request and named in the header x-weft-ignored of its answer. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, or to glm-small, which is in the program, where smollm2 cannot be downloaded. Ctrl-C or SIGTERM waits for replies to end; a second Ctrl-C does not.
 
 Only this machine can reach the server, unless --host says otherwise, which needs an API key in WEFT_API_KEY or --api-key-file.
@@ -111,7 +113,8 @@ fn check(options: &ServeOptions, args: Args<'_>) -> anyhow::Result<()> {
 }
 
 fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
-    let mut options = ServeOptions::new(models(args)?);
+    let engine = model_ref::answering(args)?;
+    let mut options = ServeOptions::new(models(args, &engine)?);
     let host = args.text("host").unwrap_or("127.0.0.1");
     let host = if host == "localhost" { "127.0.0.1" } else { host };
     let ip: IpAddr = host
@@ -121,11 +124,8 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     options.address = SocketAddr::new(ip, port);
     options.keys = keys(args.path("api-key-file"), key_of_environment()?)?;
     options.hosts = args.texts("allow-host");
-    let engine = model_ref::answering(args)?;
-    let context = engine.context.unwrap_or(CONTEXT);
-    let chunk = args.count("chunk").unwrap_or(engine.chunk);
-    let sequences = args.count("kv-tokens").map_or(4, |tokens| tokens.div_ceil(context).max(1));
-    options.engine = engine.chunk(chunk).sequences(sequences).commit(true).prompts(args.prompt_cache()?);
+    options.engine = serving(args, engine)?;
+    options.strict = args.flag("strict");
     let mut limits = Limits::default();
     limits.parallel = args.count("parallel").unwrap_or(limits.parallel);
     limits.queue_requests = args.count("queue").unwrap_or(limits.queue_requests);
@@ -140,6 +140,15 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     Ok(options)
 }
 
+/// The options of an engine that answers several requests at once.
+fn serving(args: Args<'_>, engine: EngineOptions) -> anyhow::Result<EngineOptions> {
+    let context = engine.context.unwrap_or(CONTEXT);
+    let tokens = args.count("kv-tokens").unwrap_or(4 * context);
+    let chunk = args.count("chunk").unwrap_or(engine.chunk);
+    let sequences = tokens.div_ceil(context).max(1);
+    Ok(engine.chunk(chunk).sequences(sequences).commit(true).prompts(args.prompt_cache()?))
+}
+
 /// The address of `--kv-events`.
 fn events_address(text: &str) -> anyhow::Result<SocketAddr> {
     text.parse().with_context(|| format!("--kv-events is {text:?}: expected IP:PORT, as 127.0.0.1:5557"))
@@ -149,7 +158,7 @@ fn events_address(text: &str) -> anyhow::Result<SocketAddr> {
 const CONTEXT: usize = 4096;
 
 /// The models: MODEL, under its own name, and those of `--model`.
-fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
+fn models(args: Args<'_>, engine: &EngineOptions) -> anyhow::Result<Vec<ModelSource>> {
     let mut models = Vec::new();
     let more = args.names("model");
     let first = args.path(MODEL.name);
@@ -157,10 +166,9 @@ fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
         let path = model_ref::find(args, first)?;
         let name = match model_ref::named(first, &path) {
             Some(known) => known.name.to_string(),
-            None => stem(&path),
+            None => model_ref::stem(&path),
         };
-        let own = model_ref::settings(first, &path);
-        models.push((name, path, own));
+        models.push(source(args, engine, name, first, path)?);
     }
     for pair in &more {
         let shown = pair.display();
@@ -173,24 +181,28 @@ fn models(args: Args<'_>) -> anyhow::Result<Vec<ModelSource>> {
         ensure!(!name.is_empty(), "--model is \"{shown}\": the name is empty");
         let model = Path::new(&model);
         let path = model_ref::find(args, Some(model))?;
-        let own = model_ref::settings(Some(model), &path);
-        models.push((name, path, own));
+        models.push(source(args, engine, name, Some(model), path)?);
     }
-    let source = |(name, path, own): (String, _, Option<&weft_hub::Settings>)| {
-        ModelSource::new(name, path).defaults(args.sampling_defaults(own))
-    };
-    Ok(models.into_iter().map(source).collect())
+    Ok(models)
 }
 
-/// A file's name without `.gguf`, without the number of a split, and without what packing added.
-fn stem(path: &Path) -> String {
-    let own = path.extension().is_some_and(|extension| extension == "weft").then(|| path.with_extension(""));
-    let path = own.as_deref().unwrap_or(path);
-    let name = path.file_stem().map_or("model".into(), |name| name.to_string_lossy().into_owned());
-    match name.find("-00001-of-") {
-        Some(at) => name[..at].to_string(),
-        None => name,
+/// A model with its own settings: those of the catalogue, and those of the configuration under one of its names.
+fn source(
+    args: Args<'_>,
+    engine: &EngineOptions,
+    name: String,
+    called: Option<&Path>,
+    path: PathBuf,
+) -> anyhow::Result<ModelSource> {
+    let configured = model_ref::configured(args, Some(&name), called, &path);
+    let own = model_ref::settings(called, &path);
+    let mut source = ModelSource::new(name, path).defaults(configured.sampling_defaults(own));
+    source.system = configured.of_model("system").map(str::to_string);
+    source.think = configured.of_model("think").and_then(|value| on_or_off(value).ok());
+    if configured.of_model("context").is_some() {
+        source.engine = Some(serving(args, engine.clone().context(configured.count("context")))?);
     }
+    Ok(source)
 }
 
 /// The key of the environment.
@@ -223,12 +235,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-
-    #[test]
-    fn a_model_is_named_by_its_file() {
-        assert_eq!(stem(Path::new("/a/GLM-4.7-Flash-Q4_0.gguf")), "GLM-4.7-Flash-Q4_0");
-        assert_eq!(stem(Path::new("big-00001-of-00003.gguf")), "big");
-    }
 
     #[test]
     fn keys_come_from_the_environment_and_a_file() {

@@ -244,6 +244,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Time that replies have to end after Ctrl-C or SIGTERM, in seconds"),
     knob(SERVE, "max-tokens", Kind::Limit(1, u32::MAX as u64), &["serve"]).unset("no limit")
         .help("Maximum number of tokens in a reply; requests that ask for more get this many"),
+    knob(SERVE, "strict", Kind::Flag, &["serve"]).env("WEFT_STRICT")
+        .help("Refuse requests with fields that have no effect here, instead of leaving these out and naming them in the answer"),
     knob(SERVE, "kv-events", Kind::Text("ADDRESS"), &["serve"]).unset("off")
         .help("Publishes what the prefix cache holds over ZeroMQ on IP:PORT, for routers; it contains the tokens of prompts"),
 

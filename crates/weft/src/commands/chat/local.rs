@@ -49,7 +49,7 @@ impl<'a> Local<'a> {
         let path = model_ref::find(args, name)?;
         let own = model_ref::settings(name, &path);
         let mut messages = Messages::default();
-        messages.set_system(args.system(own));
+        messages.set_system(model_ref::configured(args, None, name, &path).system(own));
         let model = Some(Loaded::new(args, name, path)?);
         Ok(Local { args, messages, model, changed: Vec::new(), think: None })
     }
@@ -75,7 +75,8 @@ impl<'a> Local<'a> {
 
     fn apply(&mut self, name: &str, value: Option<f64>) {
         let Some(Loaded { conversation, name: model, path, .. }) = &mut self.model else { return };
-        let default = self.args.generate(model_ref::settings(model.as_deref(), path));
+        let args = model_ref::configured(self.args, None, model.as_deref(), path);
+        let default = args.generate(model_ref::settings(model.as_deref(), path));
         let options = conversation.options();
         let (sampling, own) = (&mut options.sampling, default.sampling);
         let real = |own: f32| value.map_or(own, |value| value as f32);
@@ -100,6 +101,7 @@ impl<'a> Local<'a> {
 
 impl Loaded {
     fn new(args: Args<'_>, name: Option<&Path>, path: PathBuf) -> anyhow::Result<Loaded> {
+        let args = model_ref::configured(args, None, name, &path);
         let own = model_ref::settings(name, &path);
         let (engine, took) = load(&path, &model_ref::answering(args)?.prompts(args.prompt_cache()?))?;
         let options = args.generate(own);

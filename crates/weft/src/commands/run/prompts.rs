@@ -29,6 +29,7 @@ pub(super) fn run(args: Args<'_>, model: Option<&Path>, file: &Path) -> anyhow::
     }
     ensure!(!prompts.is_empty(), "there are no prompts in {}", file.display());
     let path = model_ref::find(args, model)?;
+    let args = model_ref::configured(args, None, model, &path);
     let together = prompts.len().min(TOGETHER);
     let (engine, _) = load(&path, &model_ref::answering(args)?.sequences(together))?;
     let own = model_ref::settings(model, &path);
