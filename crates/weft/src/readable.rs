@@ -50,7 +50,7 @@ fn named(name: &str, value: &Value, indent: usize, text: &mut String) {
             }
             None => {
                 for (at, item) in items.iter().enumerate() {
-                    named(&format!("{}", at + 1), item, deeper, text);
+                    named(&(at + 1).to_string(), item, deeper, text);
                 }
             }
         },
