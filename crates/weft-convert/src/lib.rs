@@ -86,7 +86,8 @@ impl Conversion {
         &self.metadata
     }
 
-    /// A choice that was made between files of the folder that say different things, for the person who converts it.
+    /// A choice that was made between files of the folder that say different things, for the person who
+    /// converts it.
     pub fn note(&self) -> Option<&'static str> {
         self.note
     }

@@ -95,7 +95,8 @@ impl Metadata {
         values.ok_or_else(|| self.missing(key, "one u32 or an array with one for each layer"))
     }
 
-    /// One integer for all of `layers` layers: a single value, or an array of that length whose values are all equal.
+    /// One integer for all of `layers` layers: a single value, or an array of that length whose values are
+    /// all equal.
     pub fn u32_of_layers(&self, key: &str, layers: usize) -> Result<Option<u32>, KeyError> {
         match self.get(key) {
             Some(Value::Array(_)) => self.only(key, &self.require_u32s(key)?, layers, "u32").map(Some),

@@ -36,8 +36,8 @@ pub fn unpack(model: &CatalogModel, cache: Option<&Cache>) -> Result<PathBuf, Er
 
 /// Writes the file, unless it has these bytes already. A damaged copy is replaced.
 ///
-/// One process writes it while others wait: to what was packed from the first file, a second one with the same bytes is another
-/// model.
+/// One process writes it while others wait: to what was packed from the first file, a second one with the
+/// same bytes is another model.
 fn put(path: &Path, bytes: &[u8], lock: &Path) -> io::Result<()> {
     let is_there = || has(path, bytes).unwrap_or(false);
     if is_there() {
@@ -53,7 +53,8 @@ fn put(path: &Path, bytes: &[u8], lock: &Path) -> io::Result<()> {
     weft_file::write(path, bytes)
 }
 
-/// Waits for the lock file, and holds it for as long as the result lives; `None` where it cannot be written, or there are no locks.
+/// Waits for the lock file, and holds it for as long as the result lives; `None` where it cannot be written,
+/// or there are no locks.
 fn locked(path: &Path) -> Option<File> {
     path.parent().map_or(Ok(()), fs::create_dir_all).ok()?;
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path).ok()?;

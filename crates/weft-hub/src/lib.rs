@@ -17,8 +17,9 @@
 //! # Ok::<(), weft_hub::Error>(())
 //! ```
 //!
-//! A model is named by a path, by its name in the catalogue ([`CATALOG`], whose files are pinned, and [`LISTED`], whose
-//! repositories are named), by `hf:ORG/REPO:QUANT` ([`HubName`]), or by its name in the cache ([`Cache::list`]):
+//! A model is named by a path, by its name in the catalogue ([`CATALOG`], whose files are pinned, and
+//! [`LISTED`], whose repositories are named), by `hf:ORG/REPO:QUANT` ([`HubName`]), or by its name in the
+//! cache ([`Cache::list`]):
 //!
 //! ```
 //! use weft_hub::{Cache, HubName};

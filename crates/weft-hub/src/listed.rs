@@ -1,7 +1,7 @@
 //! The catalogue's models on the hub: short names, each with a repository and a quantisation.
 //!
-//! Their files are not pinned, because repositories replace files to correct them: a download is checked against the size and the
-//! SHA-256 that the hub states at that time.
+//! Their files are not pinned, because repositories replace files to correct them: a download is checked
+//! against the size and the SHA-256 that the hub states at that time.
 
 use crate::catalog::CATALOG;
 use crate::names::HubName;
@@ -76,14 +76,15 @@ pub const LISTED: &[ListedModel] = &[
 /// The most names that are suggested.
 const SUGGESTED: usize = 3;
 
-/// The fewest letters and digits of a name for models whose names begin with it to be suggested: `llama`, `phi4`.
+/// The fewest letters and digits of a name for models whose names begin with it to be suggested: `llama`,
+/// `phi4`.
 const BEGINNING: usize = 4;
 
 /// Endings that other programs' names have and the catalogue's have not.
 const ENDINGS: [&str; 6] = ["latest", "instruct", "gguf", "chat", "it", "hf"];
 
-/// The names that a wrong one may stand for, the likeliest first: as other programs write them (`qwen3:8b`, `llama3.2`), or
-/// misspelt. `others` are names besides those of the catalogue.
+/// The names that a wrong one may stand for, the likeliest first: as other programs write them (`qwen3:8b`,
+/// `llama3.2`), or misspelt. `others` are names besides those of the catalogue.
 pub(crate) fn suggest_model(wrong: &str, others: &[&str]) -> Vec<String> {
     let catalogue = CATALOG.iter().map(|model| model.name).chain(LISTED.iter().map(|model| model.name));
     let names: Vec<&str> = catalogue.chain(others.iter().copied()).collect();
@@ -107,7 +108,8 @@ pub(crate) fn suggest_model(wrong: &str, others: &[&str]) -> Vec<String> {
     found
 }
 
-/// The letters and digits of a name in lower case, without an organisation before it and the endings of other programs' names.
+/// The letters and digits of a name in lower case, without an organisation before it and the endings of other
+/// programs' names.
 fn key(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let parts = name.split([':', '-', '_']).filter(|part| !ENDINGS.contains(part));

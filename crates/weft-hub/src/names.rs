@@ -106,8 +106,8 @@ impl HubName {
         (is_plain(org) && is_plain(name)).then(|| HubName { repo: format!("{org}/{name}"), quant })
     }
 
-    /// Reads a [short name](crate::LISTED), which may have another quantisation than the listed one: `glm-4.7-flash:Q4_0`. `None`
-    /// if it is not one.
+    /// Reads a [short name](crate::LISTED), which may have another quantisation than the listed one:
+    /// `glm-4.7-flash:Q4_0`. `None` if it is not one.
     ///
     /// ```
     /// use weft_hub::HubName;

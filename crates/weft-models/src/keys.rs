@@ -35,7 +35,8 @@ impl Keys<'_> {
         format!("{}.{key}", self.architecture)
     }
 
-    /// Reads an optional number: a single one, or an array with the same for each layer, as converters write what could differ.
+    /// Reads an optional number: a single one, or an array with the same for each layer, as converters write
+    /// what could differ.
     pub(crate) fn u32(&self, key: &str) -> Result<Option<u32>, Error> {
         let name = self.name(key);
         match self.metadata.get(&name) {

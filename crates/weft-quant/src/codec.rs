@@ -68,9 +68,9 @@ pub fn decode(ty: GgmlType, bytes: &[u8], out: &mut [f32]) -> Result<(), CodecEr
 
 /// Encodes values as whole blocks.
 ///
-/// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, TQ1_0, TQ2_0 and MXFP4 match GGML's reference
-/// `quantize_row_*_ref` bit for bit; Q2_K to Q6_K, IQ4_NL and IQ4_XS search for the scales with the smallest error, with
-/// results close to GGML's or better.
+/// F16 and BF16 round to nearest, ties to even. Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, TQ1_0, TQ2_0 and MXFP4 match
+/// GGML's reference `quantize_row_*_ref` bit for bit; Q2_K to Q6_K, IQ4_NL and IQ4_XS search for the scales
+/// with the smallest error, with results close to GGML's or better.
 ///
 /// If a block of a quantised type holds a NaN or an infinity, its scale is NaN, so that all of it decodes to NaN; to infinities in
 /// MXFP4, whose scale is never NaN.

@@ -1,5 +1,5 @@
-//! Encoders for the K formats (Q2_K and Q3_K in [`kquants_low`](crate::kquants_low)): a weighted least-squares search for every
-//! group's scale and minimum.
+//! Encoders for the K formats (Q2_K and Q3_K in [`kquants_low`](crate::kquants_low)): a weighted
+//! least-squares search for every group's scale and minimum.
 //!
 //! The idea is that of GGML's `make_qkx2_quants` and `make_qx_quants`: round a group with several candidate steps,
 //! solve for the scale (and minimum) that fit each rounding best, and keep the best fit. The weight of a value is its
@@ -212,8 +212,8 @@ fn super_block(values: &[f32; 256], importance: Importance<'_>, top: f32) -> Opt
     Some(out)
 }
 
-/// The scale and minimum of a group as numbers in `0..=most`: of those below and above the fitted ones, the pair with the
-/// smallest error. They count the super-block's scale and minimum, `[d, dmin]`.
+/// The scale and minimum of a group as numbers in `0..=most`: of those below and above the fitted ones, the
+/// pair with the smallest error. They count the super-block's scale and minimum, `[d, dmin]`.
 #[inline(never)]
 pub(crate) fn round_pair<const N: usize>(
     values: &[f32; N],

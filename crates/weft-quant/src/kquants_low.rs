@@ -1,7 +1,8 @@
 //! Encoders for Q2_K and Q3_K, the K formats with groups of sixteen values and few bits.
 //!
-//! The search is that of [`kquants_encode`](crate::kquants_encode). With so few steps it matters more which scale a group gets, so
-//! both neighbours of every rounded scale are tried, and in Q3_K more candidates of either sign.
+//! The search is that of [`kquants_encode`](crate::kquants_encode). With so few steps it matters more which
+//! scale a group gets, so both neighbours of every rounded scale are tried, and in Q3_K more candidates of
+//! either sign.
 
 use crate::encoding::{reciprocal, write};
 use crate::floats::{f16_bytes, read_f16};
@@ -44,7 +45,8 @@ pub(crate) fn q3_k(values: &[f32; 256], importance: Importance<'_>, block: &mut 
     const D_AT: usize = 108;
     const LOW: f32 = -4.0;
     const HIGH: f32 = 3.0;
-    // The extreme as 3.1 to 4.9 steps down, or as 2.5 to 3.55 steps up: values beyond clip and the others gain precision.
+    // The extreme as 3.1 to 4.9 steps down, or as 2.5 to 3.55 steps up: values beyond clip and the others
+    // gain precision.
     let steps: [f32; 3 * CANDIDATES] = std::array::from_fn(|k| match k {
         0..16 => -3.1 - 0.12 * k as f32,
         _ => 2.5 + 0.15 * (k - 16) as f32,

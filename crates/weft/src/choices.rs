@@ -1,4 +1,5 @@
-//! Options that take one of a list, with the reason for some values that people look for and that are not in it.
+//! Options that take one of a list, with the reason for some values that people look for and that are not in
+//! it.
 
 use std::ffi::OsStr;
 

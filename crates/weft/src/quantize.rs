@@ -165,7 +165,8 @@ fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
     })
 }
 
-/// How many query heads share a head of keys and values; 1 if the file does not say, or has different numbers of layers.
+/// How many query heads share a head of keys and values; 1 if the file does not say, or has different numbers
+/// of layers.
 pub(crate) fn sharing(metadata: &Metadata) -> Result<u32> {
     let architecture = metadata.require_str("general.architecture")?;
     let layers = metadata.require_u32(&format!("{architecture}.block_count"))? as usize;

@@ -109,7 +109,8 @@ fn rounded(number: f64) -> String {
     }
 }
 
-/// Rows of the same parts as a table; `None` if the items are not such rows, or their lines would be too long.
+/// Rows of the same parts as a table; `None` if the items are not such rows, or their lines would be too
+/// long.
 fn table(items: &[Value]) -> Option<Vec<String>> {
     let rows: Vec<&Map<String, Value>> = items.iter().map(Value::as_object).collect::<Option<_>>()?;
     let names: Vec<&String> = rows.first()?.keys().collect();

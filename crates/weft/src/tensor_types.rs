@@ -146,8 +146,8 @@ impl TensorTypes {
         }
     }
 
-    /// The type of what makes the values of attention: small beside the other matrices, and all heads that share a value share what
-    /// is lost.
+    /// The type of what makes the values of attention: small beside the other matrices, and all heads that
+    /// share a value share what is lost.
     fn values_type(&self, layer: Option<u32>) -> GgmlType {
         use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K};
         let is_before = |end: u32| layer.is_some_and(|layer| layer < end);
@@ -183,7 +183,8 @@ impl TensorTypes {
         }
     }
 
-    /// The type of a down projection. The first ones have outliers, which a minimum for each block helps with.
+    /// The type of a down projection. The first ones have outliers, which a minimum for each block helps
+    /// with.
     fn down_type(&self, layer: Option<u32>) -> GgmlType {
         use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K};
         let (early, weighted) = (self.is_early(layer), self.weighted);

@@ -230,8 +230,8 @@ impl Roles {
 
 /// Writes the chat template, or several with their names. Returns what a person should know about the choice.
 ///
-/// Like `transformers`, takes chat_template.jinja before the template in tokenizer_config.json, which older folders have, and which is
-/// not always kept up to date beside the file.
+/// Like `transformers`, takes chat_template.jinja before the template in tokenizer_config.json, which older
+/// folders have, and which is not always kept up to date beside the file.
 pub(super) fn template(
     metadata: &mut Metadata,
     folder: &Path,

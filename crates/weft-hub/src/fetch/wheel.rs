@@ -126,7 +126,8 @@ fn spawn(command: &mut Command) -> Result<Running, Error> {
 /// The last error of pip's or Python's messages, or else the last line.
 fn last_line(messages: &str) -> &str {
     let mut lines = messages.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    // pip prints advice after its errors. `ERROR: Exception:` is the beginning of a traceback, whose last line is the reason.
+    // pip prints advice after its errors. `ERROR: Exception:` is the beginning of a traceback, whose last
+    // line is the reason.
     let error = messages.lines().rev().find(|line| line.starts_with("ERROR:"));
     let error = error.filter(|line| !line.trim_end().ends_with(':'));
     error.or_else(|| lines.next()).unwrap_or("it gave no reason")

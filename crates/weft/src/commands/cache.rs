@@ -179,8 +179,8 @@ fn list(
     Ok(())
 }
 
-/// When packed weights were last used, in words. The time of a file is exact to an hour, because a use within an hour of
-/// another does not set it again.
+/// When packed weights were last used, in words. The time of a file is exact to an hour, because a use within
+/// an hour of another does not set it again.
 fn last_used(since: Duration) -> String {
     const EXACT: Duration = Duration::from_secs(3600);
     if since < EXACT { "within the hour".into() } else { format!("{} ago", HumanDuration(since)) }

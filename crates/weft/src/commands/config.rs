@@ -91,7 +91,8 @@ fn usage(problem: impl std::fmt::Display) -> anyhow::Error {
     clap::Error::raw(ErrorKind::InvalidValue, problem).into()
 }
 
-/// All settings in the form of the file: those that are set, and the others as comments, each with its meaning.
+/// All settings in the form of the file: those that are set, and the others as comments, each with its
+/// meaning.
 fn every_setting(config: &Config) -> String {
     let mut text = String::new();
     let mut add = |name: &str, help: &str, default: Option<&str>, placeholder: &str| {
@@ -120,8 +121,8 @@ fn every_setting(config: &Config) -> String {
     text + "\n"
 }
 
-/// A model as it is kept in the file: one that the program knows, and the path of a file from the root, because the file applies in
-/// every folder.
+/// A model as it is kept in the file: one that the program knows, and the path of a file from the root,
+/// because the file applies in every folder.
 ///
 /// # Errors
 /// If there is no such model, and no name of one that could be downloaded.
