@@ -57,7 +57,8 @@ fn describe(slot: &Slot, app: &App) -> Value {
     })
 }
 
-/// What a request that leaves them out gets, by the names of requests. Without `max_tokens`, a reply ends with its turn or the context.
+/// What a request that leaves them out gets, by the names of requests. Without `max_tokens`, a reply ends
+/// with its turn or the context.
 pub(super) fn parameters(defaults: &GenerateOptions, limit: Option<usize>) -> Value {
     let sampling = &defaults.sampling;
     // As it was written: 0.6, not the nearest `f32`.

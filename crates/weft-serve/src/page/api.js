@@ -76,8 +76,8 @@ async function refused(response) {
 }
 
 /**
- * The models that the server offers: `{id, context, loaded, device, architecture, defaults}`. What is unknown is null; `defaults`
- * are the parameters of requests that leave them out.
+ * The models that the server offers: `{id, context, loaded, device, architecture, defaults}`. What is unknown
+ * is null; `defaults` are the parameters of requests that leave them out.
  */
 export async function models() {
   const list = await (await request("/v1/models")).json();

@@ -34,7 +34,8 @@ const result = (request) =>
 /**
  * Fires `change` when anything was saved or deleted, and `elsewhere` too if another tab did it.
  *
- * Conversations are `{id, title, created, updated, leaf, model, system}`, where `system` is a system prompt of their own; messages are those of `Thread` with the `chat` they are in.
+ * Conversations are `{id, title, created, updated, leaf, model, system}`, where `system` is a system prompt
+ * of their own; messages are those of `Thread` with the `chat` they are in.
  */
 class History extends EventTarget {
   #database;

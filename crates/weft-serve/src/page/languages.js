@@ -1,11 +1,15 @@
-// What the colouring of code knows of each language: how comments and strings begin and end, its keywords, and names with a role.
+// What the colouring of code knows of each language: how comments and strings begin and end, its keywords,
+// and names with a role.
 //
-// Kinds are `c` for comments, `s` for strings, `n` for numbers, `k` for keywords, `t` for names with a role, such as keys and tags, and
-// `a` and `d` for lines that a difference adds and deletes.
+// Kinds are `c` for comments, `s` for strings, `n` for numbers, `k` for keywords, `t` for names with a role,
+// such as keys and tags, and `a` and `d` for lines that a difference adds and deletes.
 
 const list = (text) => text.trim().split(/\s+/);
 
-/** Comments and strings: `{kind, begin, end, escapes, multi}`. Without an end, they end with the quotes they begin with. */
+/**
+ * Comments and strings: `{kind, begin, end, escapes, multi}`. Without an end, they end with the quotes they
+ * begin with.
+ */
 const upTo = (begin, end, more = {}) => ({ kind: "c", begin, end, multi: true, ...more });
 const toEnd = (begin) => ({ kind: "c", begin, end: "\n" });
 const string = (begin, more = {}) => ({ kind: "s", begin, escapes: true, ...more });

@@ -106,7 +106,9 @@ function markTask(item) {
 /** What colours the code of each block. */
 const painters = new WeakMap();
 
-/** A block of code with its language and a button that copies it. `syntax` is the language it is coloured as. */
+/**
+ * A block of code with its language and a button that copies it. `syntax` is the language it is coloured as.
+ */
 export function codeBlock(text, language, syntax = language) {
   const code = el("code");
   painters.set(code, new Painter(code, syntax));

@@ -1,8 +1,8 @@
 // Formulas in Markdown: finds them, keeps Markdown away from what is in them, and shows them.
 //
-// `\(…\)`, `\[…\]`, `$$…$$`, and environments such as `\begin{align}` are formulas; `$…$` is one where it can hardly be anything else,
-// since dollars are prices and variables too. A formula that is not closed, or that has a construct which is not known, is shown as
-// it was written.
+// `\(…\)`, `\[…\]`, `$$…$$`, and environments such as `\begin{align}` are formulas; `$…$` is one where it can
+// hardly be anything else, since dollars are prices and variables too. A formula that is not closed, or that
+// has a construct which is not known, is shown as it was written.
 
 import { el } from "./dom.js";
 import { FREE } from "./tex-tables.js";
@@ -20,7 +20,10 @@ const FREE_BEGIN = new RegExp(`^\\\\begin\\{(${FREE.join("|")})(\\*?)\\}`);
 /** What remains of a line after a formula that has the line to itself. */
 const AFTER = /^\s*([.,;:!?)]?)\s*$/;
 
-/** Teaches a parser of Markdown formulas. Its tokens are `math`, `math_block` and, for one that is not closed, `math_open`. */
+/**
+ * Teaches a parser of Markdown formulas. Its tokens are `math`, `math_block` and, for one that is not closed,
+ * `math_open`.
+ */
 export function mathRules(md) {
   md.inline.ruler.before("escape", "math", inline);
   md.block.ruler.before("fence", "math", block, { alt: ["paragraph", "reference", "blockquote", "list"] });
@@ -66,7 +69,10 @@ function inline(state, silent) {
   return push(state, silent, at + 1, two);
 }
 
-/** A formula, or, where it is not closed, text. `find` returns where its closing delimiter is before a place, or -1. */
+/**
+ * A formula, or, where it is not closed, text. `find` returns where its closing delimiter is before a place,
+ * or -1.
+ */
 function between(state, silent, open, find) {
   const { src, pos, posMax: end } = state;
   // Where one is not closed, those after it are not either.

@@ -58,8 +58,8 @@ function shown(name, value) {
 }
 
 /**
- * Connects the settings' dialog. `changed` is called after each change, `defaults` returns what the server has for fields that are
- * empty, by their names, and `chat` has the system prompt of the conversation.
+ * Connects the settings' dialog. `changed` is called after each change, `defaults` returns what the server
+ * has for fields that are empty, by their names, and `chat` has the system prompt of the conversation.
  */
 export function connectSettings(settings, { changed, defaults, chat }) {
   const form = byId("settings-form");

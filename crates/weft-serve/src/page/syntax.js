@@ -1,5 +1,5 @@
-// Colours code: comments, strings, numbers, keywords and names with a role, line by line, so that code that grows changes only at
-// its end. It knows enough of each language for that and no more.
+// Colours code: comments, strings, numbers, keywords and names with a role, line by line, so that code that
+// grows changes only at its end. It knows enough of each language for that and no more.
 
 import { LANGUAGES } from "./languages.js";
 
@@ -17,7 +17,10 @@ function take(pattern, text, at) {
   return pattern.exec(text)?.[0] ?? "";
 }
 
-/** The pieces of one line, `[kind, text]`, and what it leaves open: the end of a comment or a string, or nothing. */
+/**
+ * The pieces of one line, `[kind, text]`, and what it leaves open: the end of a comment or a string, or
+ * nothing.
+ */
 export function pieces(line, language, open) {
   const found = [];
   const add = (kind, text) => {

@@ -2,7 +2,10 @@
 
 import { Unknown, fence, ml } from "./tex.js";
 
-/** Environments: the delimiters around them, how their columns are aligned by turns, and whether they are displayed. */
+/**
+ * Environments: the delimiters around them, how their columns are aligned by turns, and whether they are
+ * displayed.
+ */
 const KINDS = {
   matrix: {}, pmatrix: { around: "()" }, bmatrix: { around: "[]" }, Bmatrix: { around: "{}" }, vmatrix: { around: "||" }, Vmatrix: { around: "‖‖" },
   smallmatrix: { small: true }, array: {}, substack: {},

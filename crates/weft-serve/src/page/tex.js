@@ -1,5 +1,6 @@
-// TeX's mathematics as MathML, which browsers set by themselves. What TeX can that is not known here is refused, so that the source
-// can be shown instead. The source comes from a model: it is bounded in length and depth, and becomes nothing but elements and text.
+// TeX's mathematics as MathML, which browsers set by themselves. What TeX can that is not known here is
+// refused, so that the source can be shown instead. The source comes from a model: it is bounded in length
+// and depth, and becomes nothing but elements and text.
 
 import { begin } from "./tex-tables.js";
 import * as symbols from "./tex-symbols.js";
@@ -431,7 +432,10 @@ const COMMANDS = {
 
 let rootsAreDrawn = null;
 
-/** Finds out what the fonts of this system can: some browsers leave out the sign of a root, and show boxes for slanted Greek letters. */
+/**
+ * Finds out what the fonts of this system can: some browsers leave out the sign of a root, and show boxes for
+ * slanted Greek letters.
+ */
 function askFonts() {
   const box = document.createElement("div");
   box.className = "sr";
@@ -466,7 +470,10 @@ function width(text) {
   return space(unit === "mu" ? `${amount / 18}em` : `${amount}${unit}`);
 }
 
-/** The nodes of items: an operator without a term before it is a sign, and functions stand apart from their arguments. */
+/**
+ * The nodes of items: an operator without a term before it is a sign, and functions stand apart from their
+ * arguments.
+ */
 function arrange(items) {
   const nodes = [];
   let before = "open";
@@ -501,8 +508,8 @@ function parts(items) {
 }
 
 /**
- * Reads a formula. Returns its elements: one, or several between which a line may break. Throws `Unknown` for what is not known
- * here or is not TeX.
+ * Reads a formula. Returns its elements: one, or several between which a line may break. Throws `Unknown` for
+ * what is not known here or is not TeX.
  */
 export function formula(source, display) {
   if (source.length > LONGEST) throw new Unknown("too long");
