@@ -79,6 +79,14 @@ impl Record {
         let path = self.model["path"].as_str()?;
         Path::new(path).file_name().and_then(|name| name.to_str()).or(Some(path))
     }
+
+    /// Whether another run was of the same model: by its fingerprint or, where a run has none, by its name.
+    pub fn is_of_same_model(&self, other: &Record) -> bool {
+        match [self, other].map(|record| record.model["fingerprint"].as_str()) {
+            [Some(a), Some(b)] => a == b,
+            _ => self.model_name() == other.model_name(),
+        }
+    }
 }
 
 /// Returns the results of a run in a line, which begins with its interruption if it had one; empty if no

@@ -16,8 +16,14 @@ pub(super) fn write(before: &Record, after: &Record, out: &mut String) -> fmt::R
         return Ok(());
     }
     let (a, b) = (before.id, after.id);
+    let same_model = before.is_of_same_model(after);
     writeln!(out, "<section class=\"run\" id=\"difference\">\n<h2>From run {a} to run {b}</h2>")?;
     [before, after].into_iter().try_for_each(|record| interrupted::write(record, out))?;
+    if !same_model {
+        out.write_str(
+            "<p class=\"soft\">The runs are of different models: their figures are beside each other, and no change is given.</p>\n",
+        )?;
+    }
     if !found.settings.is_empty() {
         out.write_str("<dl class=\"facts\">\n")?;
         for (name, a, b) in &found.settings {
@@ -34,7 +40,7 @@ pub(super) fn write(before: &Record, after: &Record, out: &mut String) -> fmt::R
         )?;
         for change in found.changes.iter().take(MOST) {
             let Compared { name, unit, before, after } = change;
-            let relative = change.relative().map_or("–".into(), signed_percent);
+            let relative = change.relative().filter(|_| same_model).map_or("–".into(), signed_percent);
             writeln!(
                 out,
                 "<tr><td>{} <small>{}</small></td><td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{relative}</td></tr>",

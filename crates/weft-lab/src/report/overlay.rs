@@ -46,8 +46,16 @@ pub(super) fn write(records: &[Record], out: &mut String) -> fmt::Result {
         let name = record.model_name().unwrap_or("this machine");
         write!(out, "<span><i class=\"r{}\"></i>run {}: {}</span> ", at % 10, record.id, Escaped(name))?;
     }
-    out.write_str(
-        "</p>\n<p class=\"soft\">A bar is the median, each mark a sample. The change is from the first run to the last.</p>\n\
+    // Between different models there is a ratio, but nothing has changed.
+    let same = benches.windows(2).all(|pair| pair[0].is_of_same_model(pair[1]));
+    let change = if same {
+        "The change is from the first run to the last."
+    } else {
+        "The runs are of different models, so no change is given."
+    };
+    write!(
+        out,
+        "</p>\n<p class=\"soft\">A bar is the median, each mark a sample. {change}</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens per second of all runs\">\n<table>\n<thead><tr><th>Phase</th>\
          <th class=\"num\">Tokens</th><th class=\"num\">After</th><th style=\"width:50%\">Runs</th><th class=\"num\">Tokens/s</th>\
          <th class=\"num\">Change</th></tr></thead>\n<tbody>\n",
@@ -58,7 +66,7 @@ pub(super) fn write(records: &[Record], out: &mut String) -> fmt::Result {
             .enumerate()
             .filter_map(|(at, record)| Some((at, record.id, Rates::of(&of(record, key)?))))
             .collect();
-        row(key, &found, out)?;
+        row(key, &found, same, out)?;
     }
     out.write_str("</tbody>\n</table>\n</div>\n</section>\n")
 }
@@ -82,6 +90,7 @@ impl Rates {
 fn row(
     (phase, tokens, depth, sequences): &Key,
     found: &[(usize, i64, Rates)],
+    same_model: bool,
     out: &mut String,
 ) -> fmt::Result {
     let most = found
@@ -125,12 +134,12 @@ fn row(
     }
     let shown: Vec<String> = medians.iter().map(|median| short(*median)).collect();
     let change = match medians[..] {
-        [first, .., last] if first > 0.0 => signed_percent(last / first - 1.0),
+        [first, .., last] if first > 0.0 && same_model => signed_percent(last / first - 1.0),
         _ => "–".to_string(),
     };
     writeln!(
         out,
         "</svg></td><td class=\"num\"><b>{}</b></td><td class=\"num\">{change}</td></tr>",
-        Escaped(&shown.join(" → "))
+        Escaped(&shown.join(if same_model { " → " } else { ", " }))
     )
 }

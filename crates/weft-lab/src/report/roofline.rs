@@ -16,6 +16,9 @@ const TOP: f64 = 14.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 
+/// The room that a name above a line takes.
+const NAME: f64 = 20.0;
+
 /// The kernels with a number in the picture: the first of the table below it.
 const NUMBERED: usize = 9;
 
@@ -53,9 +56,9 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
         return Ok(());
     }
     let all = |of: fn(&Point<'_>) -> f64| points.iter().map(move |(_, point)| of(point));
-    // Whole powers of ten around all kernels and the ridge, where the roofs meet.
-    let x = decades(all(|p| p.intensity).chain([roofs.dot / roofs.read]));
-    let y = decades(all(|p| p.rate).chain([roofs.dot]));
+    // Whole powers of ten around all kernels and the last ridge, where the roofs meet.
+    let x = decades(all(|p| p.intensity).chain([roofs.most() / roofs.read]));
+    let y = decades(all(|p| p.rate).chain([roofs.most()]));
     let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
     let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
     let multiplies = match roofs.dot {
@@ -103,13 +106,13 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
         HEIGHT - 6.0,
         (TOP + BOTTOM) / 2.0
     )?;
-    roofs.write([x, y], out)?;
+    // The numbers of kernels keep away from the names of roofs.
+    let mut labels = roofs.write([x, y], out)?;
     let longest = points.iter().map(|(_, point)| number(&point.row["ms"])).fold(0.0, f64::max);
     // The area is the time.
     let radius = |point: &Point<'_>| 3.0 + 13.0 * (number(&point.row["ms"]) / longest).max(0.0).sqrt();
     let circles: Vec<[f64; 3]> =
         points.iter().map(|(_, point)| [at_x(point.intensity), at_y(point.rate), radius(point)]).collect();
-    let mut labels = Vec::new();
     for (at, point) in &points {
         let text = |name: &str| point.row[name].as_str().unwrap_or("?");
         let (px, py) = (at_x(point.intensity), at_y(point.rate));
@@ -141,6 +144,17 @@ pub(super) fn write(results: &Value, roles: &Roles<'_>, out: &mut String) -> fmt
     out.write_str("</svg>\n</div>\n")
 }
 
+/// The width of a character of a label, roughly.
+const CHARACTER: f64 = 6.5;
+
+/// Writes the name of a roof, of which this is the end of the base line. Returns points that cover it.
+fn write_name(name: &str, [x, y]: [f64; 2], out: &mut String) -> Result<Vec<[f64; 2]>, fmt::Error> {
+    write!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{name}</text>")?;
+    let width = CHARACTER * name.chars().count() as f64;
+    let points = (width / 12.0).ceil().max(1.0) as usize;
+    Ok((0..=points).map(|i| [x - width * i as f64 / points as f64, y - 4.0]).collect())
+}
+
 /// The place of a number beside a circle: the nearest in the plot that covers no other number, and no circle if there is room.
 fn free_place([x, y, radius]: [f64; 3], taken: &[[f64; 2]], circles: &[[f64; 3]]) -> [f64; 2] {
     // Right, left, above, below and between, then farther out.
@@ -168,14 +182,21 @@ fn free_place([x, y, radius]: [f64; 3], taken: &[[f64; 2]], circles: &[[f64; 3]]
 }
 
 impl Roofs {
-    /// Draws the roofs.
-    fn write(&self, [x, y]: [[f64; 2]; 2], out: &mut String) -> fmt::Result {
+    /// The highest rate of multiplications; NaN if none was measured.
+    fn most(&self) -> f64 {
+        self.dot.max(self.floats)
+    }
+
+    /// Draws the roofs. Returns points that cover their names.
+    fn write(&self, [x, y]: [[f64; 2]; 2], out: &mut String) -> Result<Vec<[f64; 2]>, fmt::Error> {
         let Roofs { read, dot, floats } = *self;
         let at_x = |value: f64| LEFT + place(value.log10(), x, RIGHT - LEFT);
         let at_y = |value: f64| BOTTOM - place(value.log10(), y, BOTTOM - TOP);
-        // The memory roof goes from the left or bottom edge to the ridge, or to the right or top edge if there is no other roof.
+        // The memory roof goes from the left or bottom edge to the last ridge, or to the right or top edge if
+        // there is no other roof.
         let from = 10f64.powf(x[0]).max(10f64.powf(y[0]) / read);
-        let to = if dot.is_nan() { 10f64.powf(x[1]).min(10f64.powf(y[1]) / read) } else { dot / read };
+        let most = self.most();
+        let to = if most.is_nan() { 10f64.powf(x[1]).min(10f64.powf(y[1]) / read) } else { most / read };
         write!(
             out,
             "<path class=\"roof\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>",
@@ -185,31 +206,23 @@ impl Roofs {
             at_y(read * to)
         )?;
         let middle = (from * to).sqrt();
-        write!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">memory, {}B/s</text>",
-            at_x(middle) - 8.0,
-            at_y(read * middle) - 6.0,
-            short(read)
-        )?;
-        for (rate, name, dashes) in
-            [(dot, "8-bit integers", ""), (floats, "f32", " stroke-dasharray=\"5 4\"")]
+        let place = [at_x(middle) - 8.0, at_y(read * middle) - 6.0];
+        let mut covered = write_name(&format!("memory, {}B/s", short(read)), place, out)?;
+        for (rate, other, name, dashes) in
+            [(dot, floats, "8-bit integers", ""), (floats, dot, "f32", " stroke-dasharray=\"5 4\"")]
         {
             if rate.is_nan() {
                 continue;
             }
-            write!(
-                out,
-                "<path class=\"roof\"{dashes} d=\"M{:.1} {:.1}H{RIGHT}\"/>\
-                 <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">{name}, {} per second</text>",
-                at_x(rate / read),
-                at_y(rate),
-                // Where the lines are close together, the lower one's name is below it.
-                at_y(rate) + if rate < dot && at_y(rate) - at_y(dot) < 20.0 { 14.0 } else { -6.0 },
-                short(rate)
-            )?;
+            let (left, line) = (at_x(rate / read), at_y(rate));
+            write!(out, "<path class=\"roof\"{dashes} d=\"M{left:.1} {line:.1}H{RIGHT}\"/>")?;
+            // Where the lines are close together, the lower one's name is below it.
+            let is_lower = rate < other || (rate == other && dashes.is_empty());
+            let below = is_lower && line - at_y(other) < NAME;
+            let place = [RIGHT, line + if below { 14.0 } else { -6.0 }];
+            covered.extend(write_name(&format!("{name}, {} per second", short(rate)), place, out)?);
         }
-        Ok(())
+        Ok(covered)
     }
 }
 
@@ -246,6 +259,38 @@ mod tests {
             assert!(!taken.iter().any(covers), "{found:?} of {taken:?}");
             assert!((LEFT..RIGHT).contains(&found[0]) && (TOP..BOTTOM).contains(&found[1]));
             taken.push(found);
+        }
+    }
+
+    /// The names of roofs with their boxes: left, top, right, bottom.
+    fn names(roofs: &Roofs) -> Vec<(String, [f64; 4])> {
+        let mut out = String::new();
+        let covered = roofs.write([[-1.0, 3.0], [8.0, 12.0]], &mut out).unwrap();
+        let texts = out.split("<text ").skip(1).map(|tag| {
+            let figure = |name: &str| -> f64 {
+                let rest = tag.split(&format!("{name}=\"")).nth(1).unwrap();
+                rest.split('"').next().unwrap().parse().unwrap()
+            };
+            let name = tag.split('>').nth(1).unwrap().split('<').next().unwrap().to_string();
+            let (x, y, width) = (figure("x"), figure("y"), CHARACTER * name.chars().count() as f64);
+            assert!(covered.iter().any(|[a, b]| (a - x).abs() < 7.0 && (b - y).abs() < 7.0), "{name}");
+            (name, [x - width, y - 10.0, x, y + 3.0])
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn names_of_roofs_do_not_cover_each_other() {
+        // Either may be the faster one, by any factor or none.
+        for factor in [0.01, 0.3, 0.8, 0.914, 0.99, 1.0, 1.01, 1.094, 1.3, 4.0, 100.0] {
+            let names = names(&Roofs { read: 29e9, dot: 45.4e9, floats: 45.4e9 * factor });
+            assert_eq!(names.len(), 3);
+            for (at, (name, a)) in names.iter().enumerate() {
+                for (other, b) in &names[at + 1..] {
+                    let apart = a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1];
+                    assert!(apart, "{factor}: {name} {a:?} and {other} {b:?}");
+                }
+            }
         }
     }
 

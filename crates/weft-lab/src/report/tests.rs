@@ -106,6 +106,14 @@ fn every_command_has_its_part() {
     let both = page(&[1, 4]);
     assert!(both.contains("together</h2>") && both.contains("310 → 310") && both.contains("+0.0 %"));
     assert!(!page(&[1, 5]).contains("together</h2>"));
+    // Between different models nothing has changed.
+    let mut other = records[3].clone();
+    other.model = json!({ "path": "other.gguf", "bytes": 1, "fingerprint": "cd" });
+    let different = report(&[records[0].clone(), other]);
+    assert!(
+        different.contains("310, 310") && !different.contains("310 → 310") && !different.contains("+0.0 %")
+    );
+    assert_eq!(different.matches("The runs are of different models").count(), 2);
     // A gain beyond the axis has an arrow.
     assert!(page(&[2]).contains("<path class=\"good\" d=\"M300 11"));
     // Advice names its kernel.
