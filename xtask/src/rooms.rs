@@ -131,12 +131,6 @@ pub(crate) const ROOMS: &[Room] = &[
         ],
         ..IMPURE
     },
-    // An experiment beside the compiler. No room that ships depends on its library.
-    Room {
-        name: "weft-explore",
-        uses: &["weft-random", "weft-quant", "weft-ir", "weft-kern", "weft-fuse"],
-        ..IMPURE
-    },
     Room { name: "xtask", ..IMPURE },
 ];
 
