@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
         decisions().for_each(|decision| all.set(decision, Mode::On));
         let rewritten = weft_ir::rewrite(&graph, &all).graph;
         assert_eq!(weft_ir::verify(&rewritten), Ok(()));
-        let max = Sizes { tokens: 4, rows: 2, slots: 64, pages: 2 };
+        let max = Sizes::of(4).rows(2).slots(64).pages(2);
         let fused = weft_fuse::fuse(&graph, &max);
         assert!(!matches!(fused, Err(weft_fuse::FuseError::Plan(_))));
     }

@@ -24,6 +24,7 @@ rules! {
     rooms
     imports
     circles
+    anchors
     manifests
     pure
     unsafety

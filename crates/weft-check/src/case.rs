@@ -51,11 +51,8 @@ impl Case {
 
     /// The sizes of a step of so many tokens that uses all pages.
     fn sizes_of(&self, tokens: usize) -> Sizes {
-        let pages = self.kernel.parts.iter().filter_map(|part| match &part.anchor {
-            Anchor::Attend(attend) => Some(self.args[attend.pages].values),
-            _ => None,
-        });
-        Sizes { tokens, pages: pages.max().unwrap_or(0), ..Sizes::default() }
+        let pages = self.kernel.parts.iter().filter_map(Part::attention).map(|a| self.args[a.pages].values);
+        Sizes::of(tokens).pages(pages.max().unwrap_or(0))
     }
 
     /// What the interpreter computes.

@@ -1,7 +1,7 @@
 //! What attention on matrix units rounds: its queries and its weights, which these units multiply as halves.
 
 use half::f16;
-use weft_kern::{Anchor, Kernel, Part, Sizes, View};
+use weft_kern::{Kernel, Part, Sizes, View};
 use weft_render::Schedule;
 
 use crate::arg::Arg;
@@ -13,7 +13,7 @@ const OF_WEIGHTS: usize = 1 << 13;
 pub(crate) fn round_queries(kernel: &Kernel, sizes: &Sizes, schedule: &Schedule, args: &mut [Arg]) -> usize {
     let mut roundings = 0;
     for (part, split) in kernel.parts.iter().zip(&schedule.parts) {
-        let Anchor::Attend(attend) = &part.anchor else { continue };
+        let Some(attend) = part.attention() else { continue };
         if split.matrix {
             roundings += OF_WEIGHTS;
             round(&mut args[attend.q.param], &rows(part, &attend.q, sizes), attend.k_len);

@@ -190,7 +190,7 @@ mod tests {
             let part = &kernel.parts[0];
             let program = RowProgram::new(&kernel.params, part, apart).unwrap();
             let dot = Dot::new(&kernel, part, &program, &products).unwrap();
-            let sizes = Sizes { tokens: 300, ..Sizes::default() };
+            let sizes = Sizes::of(300);
             let needs = dot.needs(&Space::new(&part.rows, &sizes), false);
             assert_eq!(needs.floats, transposed::ROWS * expected);
         }

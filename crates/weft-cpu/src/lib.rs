@@ -13,7 +13,7 @@
 //! let x = g.input("x", F32, [Dim::T, 2.into()]);
 //! let y = g.mul(x, x);
 //! g.output("y", y);
-//! let sizes = Sizes { tokens: 1, rows: 1, slots: 1, pages: 1 };
+//! let sizes = Sizes::of(1).rows(1).slots(1).pages(1);
 //! let plan = Arc::new(weft_fuse::fuse(&g.finish()?, &sizes)?);
 //!
 //! let mut device = CpuDevice::new(CpuOptions::default())?;

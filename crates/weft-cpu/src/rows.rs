@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn coordinates_count_the_last_axis_fastest() {
         let rows = [Dim::T, Dim::Const(1), Dim::Const(3)];
-        let space = Space::new(&rows, &Sizes { tokens: 2, ..Sizes::default() });
+        let space = Space::new(&rows, &Sizes::of(2));
         let all: Vec<_> = (0..space.count()).map(|r| space.coords(r)).collect();
         assert_eq!(all, [[0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 2, 0], [1, 0, 0, 0], [1, 0, 1, 0], [1, 0, 2, 0]]);
         assert_eq!(Space::new(&[], &Sizes::default()).count(), 1);

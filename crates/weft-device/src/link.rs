@@ -177,7 +177,7 @@ impl Linker<'_> {
             regions.push(match &buffer.source {
                 Source::Arena(offset) => Region { buffer: self.arena, offset: *offset, values },
                 Source::Weight(name) => whole(instance.weights.get(name).ok_or_else(missing)?),
-                Source::State(name) => whole(instance.states.get(name).ok_or_else(missing)?),
+                Source::State { name, .. } => whole(instance.states.get(name).ok_or_else(missing)?),
                 Source::Input(name) => {
                     let expected = kind(buffer);
                     if let Some(found) = self.kinds.get(name).filter(|found| **found != expected) {

@@ -169,7 +169,7 @@ impl Collector {
             let bytes: Vec<u8> = values.iter().flat_map(|value: &i32| value.to_le_bytes()).collect();
             self.device.write(region.buffer, region.offset, &bytes)?;
         }
-        let sizes = Sizes { tokens: tokens.len(), rows: 0, slots: self.max.slots, pages };
+        let sizes = Sizes::of(tokens.len()).slots(self.max.slots).pages(pages);
         for part in &self.parts {
             self.device.replay(part.program, &sizes)?;
             for tap in &part.taps {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_device::{BufferId, Device, DeviceError, Instance, Program, ProgramId, Region, link};
 use weft_fuse::{CostModel, Fusion, Options};
 use weft_gguf::Gguf;
-use weft_ir::{Dim, Op, Sizes};
+use weft_ir::{Dim, Op, Sizes, StateKind};
 use weft_kern::{Format, Plan};
 use weft_models::{ModelGraph, Mtp, Segment};
 use weft_pack::{OnReport, PackCache};
@@ -36,10 +36,10 @@ pub(crate) struct Shared {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     pub(crate) buffer: BufferId,
-    /// The size of a row, which belongs to one token.
+    /// The size of a row.
     pub(crate) row_bytes: usize,
-    /// Whether it belongs to a layer with a sliding window that has pages of its own.
-    pub(crate) windowed: bool,
+    /// What a row stands for. Windows have pages of their own.
+    pub(crate) kind: StateKind,
 }
 
 /// A compiled model.
@@ -384,7 +384,7 @@ pub(crate) fn bind_states(
 ) -> Result<BTreeMap<String, BufferId>, Error> {
     let mut bound = BTreeMap::new();
     for node in segment.graph.nodes() {
-        let Op::State { name } = &node.op else { continue };
+        let Op::State { name, kind } = &node.op else { continue };
         let Some((_, in_model)) = segment.states.iter().find(|(own, _)| own == name) else { continue };
         let buffer = match model_states.get(in_model) {
             Some(known) => known.buffer,
@@ -395,7 +395,7 @@ pub(crate) fn bind_states(
                 let buffer = device.alloc(bytes)?;
                 let rows = node.ty.shape.dims().first().copied().unwrap_or(Dim::S);
                 let row_bytes = bytes / rows.eval(max).max(1);
-                let state = State { buffer, row_bytes, windowed: rows != Dim::S };
+                let state = State { buffer, row_bytes, kind: *kind };
                 model_states.insert(in_model.clone(), state);
                 buffer
             }
@@ -419,7 +419,7 @@ mod tests {
         context: 64,
         pages: 1,
         window: None,
-        max: Sizes { tokens: 8, rows: 2, slots: 64, pages: 2 },
+        max: Sizes::of(8).rows(2).slots(64).pages(2),
         steps: Hardware::STEPS,
         near: [None; 2],
         beside: None,

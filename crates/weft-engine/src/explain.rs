@@ -197,7 +197,7 @@ fn one_plan(
         }
     });
     let tokens = plan.max.tokens;
-    let sizes = Sizes { tokens, rows: 1, slots: plan.max.slots, pages: (depth + tokens).div_ceil(PAGE) };
+    let sizes = Sizes::of(tokens).rows(1).slots(plan.max.slots).pages((depth + tokens).div_ceil(PAGE));
     let seen = Seen::causal(depth as u64, tokens as u64);
     let counted = plan.traffic(&sizes, &seen).into_iter().zip(estimate(plan, &sizes, &seen, &costs.machine));
     let calls = plan.calls.iter().zip(calls).zip(counted).map(|((call, computed), (operations, ns))| {

@@ -79,6 +79,8 @@ pub struct LaunchPiece {
     pub role: Role,
     /// `dot`, `head_dot`, `select_dot`, `select_sum`, `attend`, `reduce` or `map`.
     pub anchor: &'static str,
+    /// Whether it reads a state, as attention does.
+    pub reads_state: bool,
     /// The type of the weight that it multiplies by.
     pub ty: Option<GgmlType>,
     /// Its bytes and operations. What several pieces of a launch read counts for the first.
@@ -170,7 +172,8 @@ impl SegmentNames {
                     Format::Q8 => None,
                 });
                 let role = self.role(plan, args, kernel, &operation);
-                LaunchPiece { role, anchor: operation.anchor, ty, amounts: more }
+                let Operation { anchor, reads_state, .. } = operation;
+                LaunchPiece { role, anchor, reads_state, ty, amounts: more }
             });
             let pieces = pieces.collect();
             let (segment, layer) = (self.name.clone(), self.layer);
@@ -190,7 +193,7 @@ impl SegmentNames {
             // A product with tied embeddings is the head.
             return role_of_tensor(tensor, Role::Head);
         }
-        if operation.anchor == "attend" {
+        if operation.reads_state {
             return Role::Attention;
         }
         let touched = || operation.touches.iter().map(|touch| touch.param);
@@ -201,7 +204,7 @@ impl SegmentNames {
         if body.iter().any(|instr| matches!(instr, Instr::TopK { .. })) {
             // Outside layers, tokens are chosen.
             if self.layer.is_some() { Role::Router } else { Role::Candidates }
-        } else if touched().any(|param| matches!(source(param), Source::State(_))) {
+        } else if touched().any(|param| matches!(source(param), Source::State { .. })) {
             Role::Attention
         } else if self.layer.is_none() && self.weights.is_empty() {
             Role::Tables

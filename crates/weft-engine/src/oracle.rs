@@ -43,7 +43,7 @@ pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
     ] {
         values.insert(name.into(), Tensor::i32([data.len()], data));
     }
-    let sizes = Sizes { tokens: len, rows: len, slots: pages * PAGE, pages };
+    let sizes = Sizes::of(len).rows(len).slots(pages * PAGE).pages(pages);
     model.eval(gguf, &sizes, &mut values)?;
     let logits = values.remove("logits").and_then(|t| t.as_f32().map(<[f32]>::to_vec));
     logits.ok_or_else(|| Error::Option("the model computes no logits".into()))

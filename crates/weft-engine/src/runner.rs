@@ -14,7 +14,7 @@ use std::path::Path;
 
 use weft_device::{Caps, Device, Region};
 use weft_fuse::{CostModel, Options};
-use weft_ir::{Sizes, Switches};
+use weft_ir::{Sizes, StateKind, Switches};
 use weft_models::{BuildOptions, Mtp};
 use weft_pack::OnReport;
 use weft_text::Tokenizer;
@@ -324,7 +324,8 @@ impl Runner {
         let rows = copy.rows.next_multiple_of(8).min(PAGE);
         for state in shared.states.values() {
             let at = |page: u32| page as usize * PAGE * state.row_bytes;
-            let (from, to) = copy.windowed.filter(|_| state.windowed).unwrap_or((copy.from, copy.to));
+            let (from, to) =
+                copy.windowed.filter(|_| state.kind == StateKind::Window).unwrap_or((copy.from, copy.to));
             bytes.clear();
             bytes.resize(rows * state.row_bytes, 0);
             device.read(state.buffer, at(from), bytes)?;
@@ -369,7 +370,7 @@ impl Runner {
     /// The sizes of the current step, without rows of logits.
     fn sizes(&self) -> Sizes {
         let Indices { tokens, pages, .. } = &self.indices;
-        Sizes { tokens: tokens.len(), rows: 0, slots: self.room.max.slots, pages: pages.len() }
+        Sizes::of(tokens.len()).slots(self.room.max.slots).pages(pages.len())
     }
 
     fn replay(&mut self, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {

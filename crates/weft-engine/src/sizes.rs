@@ -146,7 +146,7 @@ impl Room {
             context,
             pages,
             window: None,
-            max: Sizes { tokens, rows, slots: pages * PAGE, pages: listed },
+            max: Sizes::of(tokens).rows(rows).slots(pages * PAGE).pages(listed),
             steps: hardware.steps,
             near: hardware.near.map(|near| near.map(|positions| positions / PAGE)),
             beside: None,

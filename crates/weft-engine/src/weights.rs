@@ -177,7 +177,7 @@ mod tests {
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
-        let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
+        let max = Sizes::of(1).rows(1).slots(64).pages(2);
         let options = Options { max, ..Options::default() };
         let (segments, sections) = plans::segments(&model, None, &options.switches, false, None).unwrap();
         let classes = [plans::plan(&segments, &options, None).unwrap()];

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use weft_ir::{Builder, Dim, Graph, NodeId, Op, Type};
+use weft_ir::{Builder, Dim, Graph, NodeId, Op, StateKind, Type};
 use weft_models::Segment;
 
 use crate::error::Error;
@@ -50,12 +50,11 @@ fn windowed(graph: &Graph, rows: usize) -> Result<Graph, Error> {
     let mut map: Vec<NodeId> = Vec::with_capacity(graph.nodes().len());
     for node in graph.nodes() {
         let mut op = node.op.clone();
-        if let Op::Input { name } = &mut op {
-            match name.as_str() {
-                "slots" => *name = SLOTS.into(),
-                "pages" => *name = PAGES.into(),
-                _ => {}
-            }
+        match &mut op {
+            Op::Input { name } if name == "slots" => *name = SLOTS.into(),
+            Op::Input { name } if name == "pages" => *name = PAGES.into(),
+            Op::State { kind, .. } => *kind = StateKind::Window,
+            _ => {}
         }
         // The rows of what is stored and of what is read from a state follow from the state.
         let shape = match node.ty.shape.dims().first() {

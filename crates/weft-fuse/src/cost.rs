@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use weft_kern::{Amounts, Anchor, Counted, Kernel, Machine, Part, Plan, Seen, Sizes};
+use weft_kern::{Amounts, Counted, Kernel, Machine, Part, Plan, Seen, Sizes};
 
 /// The cost of a plan in its largest step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -79,12 +79,12 @@ fn work(amounts: &Amounts, machine: &Machine) -> u64 {
 /// The number of pieces that a part's work can be divided into.
 fn pieces(part: &Part, sizes: &Sizes, machine: &Machine) -> u64 {
     let rows = part.rows.iter().fold(1, |rows: u64, dim| rows.saturating_mul(dim.eval(sizes) as u64));
-    let divides = part.columns_independent() || matches!(part.anchor, Anchor::Attend(_));
+    let divides = part.columns_independent() || part.anchor.divides_rows();
     let cols = part.cols as u64;
-    rows.saturating_mul(match &part.anchor {
+    rows.saturating_mul(match part.products() {
         _ if divides => cols.div_ceil(machine.columns.max(1)),
-        Anchor::Dot(_) => machine.row_workers.min(cols),
-        _ => 1,
+        [] => 1,
+        _ => machine.row_workers.min(cols),
     })
 }
 

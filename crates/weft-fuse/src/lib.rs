@@ -17,7 +17,7 @@
 //! let y = g.add(x, y);
 //! g.output("y", y);
 //!
-//! let plan = fuse(&g.finish()?, &Sizes { tokens: 4, rows: 1, slots: 1, pages: 1 })?;
+//! let plan = fuse(&g.finish()?, &Sizes::of(4).rows(1).slots(1).pages(1))?;
 //! // Six operations, two kernels: both products of x with what follows them, and the last one with the residual.
 //! assert_eq!(plan.calls.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -88,9 +88,7 @@ fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusi
     let placed = place::place(&graph, &groups, switches)?;
     let mut pieces = emit::emit(&graph, &groups, &placed)?;
     for piece in &mut pieces {
-        if let weft_kern::Anchor::Attend(attend) = &mut piece.part.anchor {
-            attend.most_pages = options.most_pages;
-        }
+        piece.part.anchor.limit_pages(options.most_pages);
     }
     let launches = order::order(pieces, switches.on(&decide::BESIDE), &placed.buffers);
     let mut calls: Vec<Computed> = launches.iter().map(|launch| computed(&groups, launch)).collect();

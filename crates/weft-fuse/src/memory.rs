@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use weft_ir::Sizes;
-use weft_kern::{Anchor, Buffer, Call, Kernel, Part, Pick, Plan, Product, Seen, Source};
+use weft_kern::{Buffer, Call, Kernel, Plan, Seen, Source};
 
 use crate::order::Launch;
 
@@ -36,28 +36,10 @@ fn describe(kernel: &Kernel, max: &Sizes) -> String {
     };
     // The first of several equal ones.
     let largest = (0..kernel.parts.len()).rev().max_by_key(|at| size(*at)).map(|at| &kernel.parts[at]);
-    let name = largest.map_or(String::new(), |part| describe_part(kernel, part));
+    let name = largest.map_or(String::new(), |part| part.anchor.label(&kernel.params, part.cols));
     match kernel.parts.len() {
         0 | 1 => name,
         n => format!("{name}+{}", n - 1),
-    }
-}
-
-fn describe_part(kernel: &Kernel, part: &Part) -> String {
-    let product = |p: &Product| {
-        let kind = match p.w.pick {
-            Pick::Only => "dot",
-            Pick::Axis(_) => "head_dot",
-            Pick::Ids(_) => "select_dot",
-            Pick::Sum(_) => "select_sum",
-        };
-        format!("{kind}_{}x{}_{}", p.w.n, p.w.k, kernel.params[p.w.param].format)
-    };
-    match &part.anchor {
-        Anchor::Map => format!("map_{}", part.cols),
-        Anchor::Reduce => format!("reduce_{}", part.cols),
-        Anchor::Attend(a) => format!("attend_{}x{}", a.heads, a.k_len),
-        Anchor::Dot(products) => products.iter().map(product).collect::<Vec<_>>().join("&"),
     }
 }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use weft_ir::NodeId;
-use weft_kern::{Access, Buffer, BufferId, Kernel, Param, ParamId, Part, Source, View};
-use weft_kern::{Anchor, Factor, Instr, Pick};
+use weft_kern::{Access, Buffer, BufferId, Kernel, Param, ParamId, Part, Source};
 
 use crate::emit::EmittedPart;
 
@@ -108,41 +107,8 @@ impl Launch {
                 self.args.len() - 1
             }));
         }
-        renumber(&mut part, &numbers);
+        part.renumber(&numbers);
         self.kernel.parts.push(part);
         self.groups.push(group);
-    }
-}
-
-/// Renumbers a part's parameters.
-fn renumber(part: &mut Part, numbers: &[ParamId]) {
-    let view = |v: &mut View| v.param = numbers[v.param];
-    let program = part.prologue.iter_mut().flat_map(|p| &mut p.body).chain(&mut part.body);
-    for instr in program {
-        if let Instr::Load { view: at, indexed, .. } | Instr::Store { view: at, indexed, .. } = instr {
-            view(at);
-            indexed.iter_mut().for_each(|i| view(&mut i.index));
-        }
-    }
-    match &mut part.anchor {
-        Anchor::Map | Anchor::Reduce => {}
-        Anchor::Dot(products) => {
-            for product in products {
-                if let Factor::View(x) = &mut product.x {
-                    view(x);
-                }
-                product.w.param = numbers[product.w.param];
-                match &mut product.w.pick {
-                    Pick::Only | Pick::Axis(_) => {}
-                    Pick::Ids(ids) => view(ids),
-                    Pick::Sum(sum) => [&mut sum.ids, &mut sum.weights].into_iter().for_each(view),
-                }
-            }
-        }
-        Anchor::Attend(a) => {
-            view(&mut a.q);
-            let read = [&mut a.k.param, &mut a.v.param, &mut a.pos, &mut a.first, &mut a.pages];
-            read.into_iter().chain(&mut a.sinks).for_each(|param| *param = numbers[*param]);
-        }
     }
 }

@@ -176,7 +176,7 @@ impl Placer<'_> {
             Op::Input { name } => Source::Input(name.clone()),
             Op::Weight { name } => Source::Weight(name.clone()),
             op if op.is_computed_parameter() => Source::Weight(parameter_name(self.graph, base)),
-            Op::State { name } => Source::State(name.clone()),
+            Op::State { name, kind } => Source::State { name: name.clone(), kind: *kind },
             Op::Const { values } => Source::Constant(values.clone()),
             Op::Store => {
                 let (state, rows, slots) = (node.inputs[0], node.inputs[1], node.inputs[2]);

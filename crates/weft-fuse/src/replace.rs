@@ -62,7 +62,7 @@ mod tests {
 ";
 
     fn options(replacements: Vec<Arc<Replacement>>) -> Options {
-        Options { max: Sizes { tokens: 4, ..Sizes::default() }, replacements, ..Options::default() }
+        Options { max: Sizes::of(4), replacements, ..Options::default() }
     }
 
     /// The last kernel of the graph, with its sum the other way round, in two parts.

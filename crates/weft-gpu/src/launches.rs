@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
-use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, ParamId, Part};
+use weft_kern::{Access, Format, Instr, Kernel, Param, ParamId, Part};
 use weft_render::{Bound, Content, Language, Refused, Shader, Slots, given_slots};
 
 use crate::weights::WeightLayout;
@@ -204,10 +204,7 @@ fn check(
 
 /// Whether a parameter is a state: written, or read by attention alone.
 fn is_state(kernel: &Kernel, param: ParamId) -> bool {
-    let attended = |part: &Part| match &part.anchor {
-        Anchor::Attend(attend) => [attend.k.param, attend.v.param].contains(&param),
-        _ => false,
-    };
+    let attended = |part: &Part| part.anchor.states().contains(&param);
     let mut rows = kernel.parts.iter().flat_map(rows_read);
     kernel.params[param].access == Access::Write
         || kernel.parts.iter().any(attended) && rows.all(|(other, _)| other != param)

@@ -5,7 +5,7 @@ use weft_quant::GgmlType;
 
 use crate::graph::{Graph, Node, NodeId, Type};
 use crate::infer::infer;
-use crate::op::{Binary, F32, Op, Reduce, RopeStyle, Unary};
+use crate::op::{Binary, F32, Op, Reduce, RopeStyle, StateKind, Unary};
 use crate::shape::{Dim, Shape};
 use crate::verify::{VerifyError, verify};
 
@@ -148,7 +148,8 @@ impl Builder {
 
     /// A KV state.
     pub fn state(&mut self, name: impl Into<String>, dtype: GgmlType, shape: impl Into<Shape>) -> NodeId {
-        self.push(Op::State { name: name.into() }, vec![], Some(Type::new(dtype, shape)))
+        let op = Op::State { name: name.into(), kind: StateKind::PerToken };
+        self.push(op, vec![], Some(Type::new(dtype, shape)))
     }
 
     /// A scalar constant, shape `[]`.

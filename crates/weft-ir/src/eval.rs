@@ -56,7 +56,7 @@ pub fn eval(
     let done = compute(graph, sizes, weights, values, &mut uses, &mut results);
     // Give states that were only read back to their owner, also after an error.
     for (id, node) in graph.iter() {
-        if let (Op::State { name }, Some(state)) = (&node.op, &mut results[id.index()]) {
+        if let (Op::State { name, .. }, Some(state)) = (&node.op, &mut results[id.index()]) {
             values.insert(name.clone(), std::mem::take(state));
         }
     }
@@ -88,7 +88,7 @@ fn compute(
             Op::Input { name } => {
                 Some(given(values.get(name).cloned(), name, &node.ty, sizes).map_err(fail)?)
             }
-            Op::State { name } => Some(given(values.remove(name), name, &node.ty, sizes).map_err(fail)?),
+            Op::State { name, .. } => Some(given(values.remove(name), name, &node.ty, sizes).map_err(fail)?),
             _ => ops::apply(graph, id, sizes, weights, results, uses).map_err(fail)?,
         };
         for input in &node.inputs {

@@ -56,7 +56,9 @@ pub fn hoist(graph: &Graph, step_inputs: &[&str]) -> Option<Hoisted> {
     let names: Vec<String> = (0..tables.len()).map(|i| format!("tables.{i}")).collect();
     let named: Vec<(String, NodeId)> = names.into_iter().zip(tables).collect();
     let taken = |node: &Node| match &node.op {
-        Op::Input { name } | Op::Weight { name } | Op::State { name } => named.iter().any(|(n, _)| n == name),
+        Op::Input { name } | Op::Weight { name } | Op::State { name, .. } => {
+            named.iter().any(|(n, _)| n == name)
+        }
         _ => false,
     };
     if graph.nodes().iter().any(taken) {

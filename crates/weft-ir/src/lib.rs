@@ -23,7 +23,7 @@
 //!     }
 //! }
 //! let mut values = Values::from([("x".into(), Tensor::f32([1, 3], vec![1.0, 2.0, 3.0]))]);
-//! eval(&graph, &Sizes { tokens: 1, ..Sizes::default() }, &Weights, &mut values)?;
+//! eval(&graph, &Sizes::of(1), &Weights, &mut values)?;
 //! assert_eq!(values["y"].as_f32(), Some(&[6.0, 60.0][..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -52,7 +52,7 @@ pub use decision::{Decision, Mode, Switches};
 pub use eval::{EvalError, Product, Tensor, Values, eval};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
-pub use op::{Binary, F32, Op, Reduce, RopeStyle, Unary, hadamard};
+pub use op::{Binary, F32, Op, Reduce, RopeStyle, StateKind, Unary, hadamard};
 pub use rewrite::{Fired, Missed, Rewritten, WhyNot, rewrite};
 pub use rule::{Keeps, Rule};
 pub use shape::{Dim, Shape, Sizes, Sym};

@@ -45,6 +45,18 @@ pub enum Reduce {
     Max,
 }
 
+/// What a row of a state stands for. It decides how a sequence can be cut back, shared and saved.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum StateKind {
+    /// One position: keys, values, latents. A sequence is cut back by dropping rows.
+    #[default]
+    PerToken,
+    /// One of the last positions: a sliding window. A sequence can be cut back until its window is gone.
+    Window,
+    /// A whole sequence: the matrices of linear attention. A sequence can only be restored from a snapshot.
+    PerSequence,
+}
+
 /// How a rotary embedding pairs the values of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RopeStyle {
@@ -109,6 +121,7 @@ impl RopeStyle {
 named!(Unary: Neg = "neg", Exp = "exp", Sigmoid = "sigmoid", Silu = "silu", Rsqrt = "rsqrt", Cos = "cos", Sin = "sin");
 named!(Binary: Add = "add", Sub = "sub", Mul = "mul", Div = "div", Max = "max", Min = "min");
 named!(Reduce: Sum = "reduce_sum", Max = "reduce_max");
+named!(StateKind: PerToken = "per_token", Window = "window", PerSequence = "per_sequence");
 named!(RopeStyle: Pairs = "pairs", Halves = "halves");
 
 /// An `f32` that compares and hashes by its bits, so that nodes can be interned.
@@ -145,10 +158,12 @@ pub enum Op {
         /// The name that an instance of this graph binds, not the tensor's own.
         name: String,
     },
-    /// Rows that outlive the step: a KV cache. There are `S` of them, or in layers with a sliding window a fixed number.
+    /// Rows that outlive the step. There are `S` of them, or a fixed number.
     State {
         /// The name that an instance of this graph binds.
         name: String,
+        /// What a row stands for.
+        kind: StateKind,
     },
     /// A small constant vector, or a scalar when the node's shape is `[]`.
     Const {

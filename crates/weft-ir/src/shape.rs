@@ -47,6 +47,26 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// A step of `tokens` tokens; every other size is 0.
+    pub const fn of(tokens: usize) -> Sizes {
+        Sizes { tokens, rows: 0, slots: 0, pages: 0 }
+    }
+
+    /// The same with this many rows whose logits are wanted.
+    pub const fn rows(self, rows: usize) -> Sizes {
+        Sizes { rows, ..self }
+    }
+
+    /// The same with states of this many rows.
+    pub const fn slots(self, slots: usize) -> Sizes {
+        Sizes { slots, ..self }
+    }
+
+    /// The same with a page list of this many entries.
+    pub const fn pages(self, pages: usize) -> Sizes {
+        Sizes { pages, ..self }
+    }
+
     /// The value of one symbol.
     pub const fn get(&self, sym: Sym) -> usize {
         match sym {
@@ -231,9 +251,6 @@ mod tests {
     fn counts_are_checked() {
         let huge = Shape::from([Dim::T, Dim::Const(usize::MAX), Dim::Const(2)]);
         assert_eq!(huge.known_count(), None);
-        assert_eq!(
-            Shape::from([Dim::T, Dim::Const(3)]).count(&Sizes { tokens: 5, ..Sizes::default() }),
-            Some(15)
-        );
+        assert_eq!(Shape::from([Dim::T, Dim::Const(3)]).count(&Sizes::of(5)), Some(15));
     }
 }

@@ -14,7 +14,7 @@ use std::fmt::{self, Write as _};
 use weft_quant::GgmlType;
 
 use crate::graph::{Graph, Node, NodeId, Type};
-use crate::op::{Binary, F32, Op, Reduce, RopeStyle, Unary};
+use crate::op::{Binary, F32, Op, Reduce, RopeStyle, StateKind, Unary};
 use crate::shape::{Dim, Shape, Sym};
 use crate::verify::verify;
 
@@ -37,7 +37,9 @@ impl fmt::Display for Graph {
 
 fn attributes(op: &Op) -> String {
     match op {
-        Op::Input { name } | Op::Weight { name } | Op::State { name } => format!(" {name}"),
+        Op::Input { name } | Op::Weight { name } => format!(" {name}"),
+        Op::State { name, kind: StateKind::PerToken } => format!(" {name}"),
+        Op::State { name, kind } => format!(" {name} kind={}", kind.name()),
         Op::Const { values } => values.iter().fold(String::new(), |mut s, v| {
             // `{:?}` prints the shortest decimal that reads back as the same bits.
             let _ = write!(s, " {:?}", v.0);
@@ -139,7 +141,8 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
     let num = |key: &str| attr(key)?.parse::<usize>().map_err(|_| format!("`{key}` must be a number"));
     let flag = |key: &str| attr(key)?.parse::<bool>().map_err(|_| format!("`{key}` must be true or false"));
     let attributes = match name {
-        "input" | "weight" | "state" | "rope" | "topk" | "head_dot" | "product" | "concat" => 1,
+        "input" | "weight" | "rope" | "topk" | "head_dot" | "product" | "concat" => 1,
+        "state" => 1 + usize::from(attr("kind").is_ok()),
         "slice" => 3,
         "attend" => 3 + usize::from(attr("window").is_ok()),
         "const" => rest.len(),
@@ -151,7 +154,13 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
     let op = match name {
         "input" => Op::Input { name: word()? },
         "weight" => Op::Weight { name: word()? },
-        "state" => Op::State { name: word()? },
+        "state" => {
+            let kind = attr("kind").unwrap_or(StateKind::PerToken.name());
+            Op::State {
+                name: rest[0].to_string(),
+                kind: StateKind::from_name(kind).ok_or_else(|| format!("unknown kind of state `{kind}`"))?,
+            }
+        }
         "const" => Op::Const { values: rest.iter().map(|w| float(w)).collect::<Result<_, _>>()? },
         "hadamard" => Op::Hadamard,
         "cast" => Op::Cast,

@@ -51,7 +51,7 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         {
             return Err(fail(place(), format!("factor {factor} is not rows of a weight")));
         }
-        if let Op::Input { name } | Op::Weight { name } | Op::State { name } = &node.op {
+        if let Op::Input { name } | Op::Weight { name } | Op::State { name, .. } = &node.op {
             if !is_word(name) {
                 return Err(fail(
                     place(),
@@ -79,10 +79,10 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
             return Err(fail(format!("{id} is a weight, which nothing computes")));
         }
         let is_state =
-            graph.nodes.iter().any(|n| matches!(&n.op, Op::State { name: state } if state == name));
+            graph.nodes.iter().any(|n| matches!(&n.op, Op::State { name: state, .. } if state == name));
         let store = graph.node(*id);
         let own_store = store.op == Op::Store
-            && matches!(&graph.node(store.inputs[0]).op, Op::State { name: state } if state == name);
+            && matches!(&graph.node(store.inputs[0]).op, Op::State { name: state, .. } if state == name);
         if is_state && !own_store {
             return Err(fail(format!("it has the name of a state, but {id} does not store that state")));
         }
@@ -102,14 +102,14 @@ fn states(graph: &Graph) -> Result<(), (NodeId, String)> {
     let users = graph.users();
     for (id, node) in graph.iter() {
         match &node.op {
-            Op::State { name } => {
+            Op::State { name, .. } => {
                 let stores = users[id.index()].iter().filter(|u| graph.node(**u).op == Op::Store).count();
                 if stores > 0 && users[id.index()].len() > 1 {
                     return Err((id, format!("state `{name}` is stored and has another user")));
                 }
             }
             Op::Store => {
-                let Op::State { name } = &graph.node(node.inputs[0]).op else {
+                let Op::State { name, .. } = &graph.node(node.inputs[0]).op else {
                     return Err((id, "stores into something that is not a state".into()));
                 };
                 if !graph.outputs.iter().any(|(n, o)| n == name && *o == id) {

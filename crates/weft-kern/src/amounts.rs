@@ -106,7 +106,7 @@ impl Plan {
                             alone.weight_bytes += touch.bytes;
                             more.weight_bytes += take(weights_left.entry(at).or_insert(all), touch.bytes);
                         }
-                        Source::State(_) => {
+                        Source::State { .. } => {
                             alone.state_bytes += touch.bytes;
                             more.state_bytes += touch.bytes;
                         }
@@ -171,7 +171,7 @@ call both b0 b1 b3
 ",
         )
         .unwrap();
-        let sizes = Sizes { tokens: 2, rows: 1, slots: 64, pages: 2 };
+        let sizes = Sizes::of(2).rows(1).slots(64).pages(2);
         let traffic = plan.traffic(&sizes, &Seen::default());
         let more = |call: usize| traffic[call].iter().map(|counted| counted.more).collect::<Vec<_>>();
         let second = Amounts { float_multiplications: 64, ..Amounts::default() };

@@ -12,7 +12,6 @@
 //! place (ulp): 2.5 for a division, 2 for 1/√x, 3 + 2|x| for eˣ. Sine and cosine, which make the tables of rotary embeddings, must
 //! be more accurate than the 2⁻¹¹ it allows.
 
-mod attend;
 mod number;
 
 use weft_quant::{GgmlType, f16_to_f32};
@@ -21,10 +20,10 @@ use crate::kernel::Format;
 use crate::q8;
 
 /// The unit roundoff of `f32`.
-const U: f64 = 1.0 / 16_777_216.0;
+pub(crate) const U: f64 = 1.0 / 16_777_216.0;
 
 /// The largest ulp, relative to its number.
-const ULP: f64 = 2.0 * U;
+pub(crate) const ULP: f64 = 2.0 * U;
 
 /// The smallest normal number; devices may flush smaller ones to 0.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
@@ -42,13 +41,13 @@ pub struct Bar {
 }
 
 /// The largest error of a sum of `n` terms, relative to the sum of their magnitudes.
-fn sum_error(n: usize) -> f64 {
+pub(crate) fn sum_error(n: usize) -> f64 {
     let n = n as f64;
     n.min(LAMBDA * n.sqrt()) * U
 }
 
 /// The largest sum of independent errors of these magnitudes (Hoeffding, 1963, with the same λ).
-fn independent(errors: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn independent(errors: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = errors.fold((0.0, 0.0), |(sum, squares), e| (sum + e, squares + e * e));
     // The root of an infinite sum of squares would bound nothing.
     if squares.is_finite() { f64::min(sum, LAMBDA * f64::sqrt(squares)) } else { sum }
@@ -73,7 +72,7 @@ impl Bar {
     }
 
     /// A result with a propagated error of `error`, rounded by both.
-    fn rounded(value: f32, error: f64) -> Bar {
+    pub(crate) fn rounded(value: f32, error: f64) -> Bar {
         Bar::within(value, error, 0.0)
     }
 

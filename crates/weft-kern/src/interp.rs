@@ -6,20 +6,18 @@
 //! The interpreter is generic over [`Number`]: [`run`] computes with `f32` and writes the results; [`stores`] computes one row
 //! with values that carry more, such as error bounds, and returns what it would write.
 
-mod attend;
 mod buffer;
 mod number;
 mod rows;
 
 use weft_ir::{Binary, Reduce, RopeStyle, Sizes};
 
-pub use attend::Attention;
+pub use crate::anchor::Attention;
 pub use buffer::{Buffer, BufferError};
 pub use number::Number;
 pub use rows::rows;
 
-use crate::kernel::{Anchor, Factor, Indexed, Instr, Kernel, ParamId, Part, Pick, Product, View};
-use crate::q8;
+use crate::kernel::{Indexed, Instr, Kernel, ParamId, Part, View};
 
 /// An index in the data is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,16 +74,7 @@ pub fn stores<N: Number>(
     row: &[usize],
 ) -> Result<Vec<Stored<N>>, InterpError> {
     let run = || {
-        let results: Vec<Vec<N>> = match &part.anchor {
-            Anchor::Map | Anchor::Reduce => Vec::new(),
-            Anchor::Dot(products) => {
-                products.iter().map(|p| product(kernel, part, args, row, p)).collect::<Result<_, _>>()?
-            }
-            Anchor::Attend(attend) => {
-                let attention = Attention::new(args, row, attend)?;
-                vec![N::attended(&attention.result(part.cols), &attention)]
-            }
-        };
+        let results: Vec<Vec<N>> = part.anchor.compute(kernel, part, args, row)?;
         let mut stored = Vec::new();
         program(&part.body, args, row, &results, &mut stored)?;
         Ok(stored)
@@ -111,12 +100,18 @@ pub fn place(
 }
 
 /// The first index of a view's row.
-fn base(view: &View, row: &[usize]) -> usize {
+pub(crate) fn base(view: &View, row: &[usize]) -> usize {
     view.offset + view.strides.iter().zip(row).map(|(s, r)| s * r).sum::<usize>()
 }
 
 /// The index that a view of indices holds for a row, checked against `bound`.
-fn index(args: &[Buffer<'_>], view: &View, row: &[usize], c: usize, bound: usize) -> Result<usize, String> {
+pub(crate) fn index(
+    args: &[Buffer<'_>],
+    view: &View,
+    row: &[usize],
+    c: usize,
+    bound: usize,
+) -> Result<usize, String> {
     let value = args[view.param].int(base(view, row) + c * view.step);
     usize::try_from(value)
         .ok()
@@ -125,98 +120,17 @@ fn index(args: &[Buffer<'_>], view: &View, row: &[usize], c: usize, bound: usize
 }
 
 /// Values in memory.
-fn load<N: Number>(args: &[Buffer<'_>], view: &View, at: usize, len: usize) -> Vec<N> {
+pub(crate) fn load<N: Number>(args: &[Buffer<'_>], view: &View, at: usize, len: usize) -> Vec<N> {
     (0..len).map(|i| N::exact(args[view.param].float(at + i * view.step))).collect()
 }
 
-fn binary<N: Number>(op: Binary, a: N, b: N) -> N {
+/// An elementwise operation on two values.
+pub(crate) fn binary<N: Number>(op: Binary, a: N, b: N) -> N {
     N::binary(op.apply(a.value(), b.value()), op, a, b)
 }
 
-fn product<N: Number>(
-    kernel: &Kernel,
-    part: &Part,
-    args: &[Buffer<'_>],
-    row: &[usize],
-    product: &Product,
-) -> Result<Vec<N>, String> {
-    let w = &product.w;
-    // The left factor, of which a sum has several rows.
-    let x = |term: usize, apart: usize| -> Result<Vec<N>, String> {
-        match &product.x {
-            Factor::View(view) => Ok(load(args, view, base(view, row) + term * apart, product.x_len())),
-            Factor::Prologue => prologue(part, args, row, product.rounds(&kernel.params)),
-        }
-    };
-    let matrix = match &w.pick {
-        Pick::Only => 0,
-        Pick::Axis(axis) => row[*axis],
-        Pick::Ids(view) => index(args, view, row, 0, w.count)?,
-        Pick::Sum(sum) => {
-            let mut total: Vec<N> = Vec::new();
-            for term in 0..sum.terms {
-                let matrix = index(args, &sum.ids, row, term, w.count)?;
-                let at = base(&sum.weights, row) + term * sum.weights.step;
-                let weight = N::exact(args[sum.weights.param].float(at));
-                let each = multiply(args, product, matrix, &x(term, sum.apart)?).into_iter();
-                let each = each.map(|y| binary(Binary::Mul, y, weight));
-                total = match term {
-                    0 => each.collect(),
-                    _ => total.iter().zip(each).map(|(t, y)| binary(Binary::Add, *t, y)).collect(),
-                };
-            }
-            return Ok(total);
-        }
-    };
-    Ok(multiply(args, product, matrix, &x(0, 0)?))
-}
-
-/// The prologue's value for a row, rounded to `q8` and back if the product reads it rounded.
-fn prologue<N: Number>(
-    part: &Part,
-    args: &[Buffer<'_>],
-    row: &[usize],
-    rounded: bool,
-) -> Result<Vec<N>, String> {
-    let prologue = part.prologue.as_ref().ok_or("the part has no prologue")?;
-    let row = &row[..part.prologue_rows().len()];
-    let mut values = program(&prologue.body, args, row, &[], &mut Vec::new())?;
-    let mut x: Vec<N> = values.swap_remove(prologue.value);
-    if rounded {
-        for block in x.as_chunks_mut::<{ q8::BLOCK }>().0 {
-            *block = N::rounded_q8(block, &q8::quantise(&block.map(N::value)));
-        }
-    }
-    Ok(x)
-}
-
-/// Multiplies one row by one matrix.
-fn multiply<N: Number>(args: &[Buffer<'_>], product: &Product, matrix: usize, x: &[N]) -> Vec<N> {
-    let w = &product.w;
-    // For each output, the sum so far and what it carries.
-    let mut sums = vec![(0.0f64, N::Sum::default()); product.cols()];
-    let add = |sum: &mut (f64, N::Sum), x: N, (weight, magnitude): (f32, f64)| {
-        sum.0 += f64::from(x.value()) * f64::from(weight);
-        N::add(&mut sum.1, x, weight, magnitude);
-    };
-    for n in 0..w.n {
-        let row = w.first + matrix * w.stride + n;
-        let weights = args[w.param].row(row, w.k);
-        let magnitudes = if N::MAGNITUDES { args[w.param].magnitudes(row, &weights) } else { Vec::new() };
-        let weight = |k: usize| (weights[k], magnitudes.get(k).copied().unwrap_or(0.0));
-        if product.transposed {
-            sums.iter_mut().enumerate().for_each(|(k, sum)| add(sum, x[n], weight(k)));
-        } else {
-            let mut sum = Default::default();
-            x.iter().enumerate().for_each(|(k, x)| add(&mut sum, *x, weight(k)));
-            sums[n] = sum;
-        }
-    }
-    sums.into_iter().map(|(value, sum)| N::product(value as f32, sum, x.len())).collect()
-}
-
 /// Runs a row program for a row. Returns its values, and adds what it stores to `stored`.
-fn program<N: Number>(
+pub(crate) fn program<N: Number>(
     body: &[Instr],
     args: &[Buffer<'_>],
     row: &[usize],

@@ -1,10 +1,12 @@
 //! The kernel: one launch of one part, or of several side by side, each an anchor with a row program before and after it.
 
+use std::iter;
 use std::sync::Arc;
 
 use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Unary};
 use weft_quant::GgmlType;
 
+use crate::anchor::{Anchor, Attend, Product};
 use crate::given::GivenText;
 
 /// How a buffer's values are stored.
@@ -139,105 +141,6 @@ pub enum Instr {
     },
 }
 
-/// Which matrix of a stack a row is multiplied by.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Pick {
-    /// There is only one.
-    Only,
-    /// The matrix with the row's index along this axis of [`Part::rows`]: one per head.
-    Axis(usize),
-    /// The matrix whose index is at this view of an `i32` parameter, with step 0: one per expert.
-    Ids(View),
-    /// Several, whose weighted products are added: all experts of a token.
-    Sum(Box<Sum>),
-}
-
-/// `Σ weight(i) · x(i)·W(id(i))ᵀ`: every product is rounded to `f32` and multiplied by its weight, and the terms are added in
-/// order, starting with the first.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Sum {
-    /// The number of terms.
-    pub terms: usize,
-    /// The indices of the matrices, from an `i32` parameter; the step is the distance between terms.
-    pub ids: View,
-    /// The weights of the products, `f32`; the step is the distance between terms.
-    pub weights: View,
-    /// The distance between the x of two terms, in values.
-    pub apart: usize,
-}
-
-/// A matrix, or a stack of them, inside a weight parameter.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Matrices {
-    /// The parameter.
-    pub param: ParamId,
-    /// Which matrix multiplies a row.
-    pub pick: Pick,
-    /// The number of matrices.
-    pub count: usize,
-    /// The rows of a matrix that are used, N.
-    pub n: usize,
-    /// The length of a row, K.
-    pub k: usize,
-    /// The row of the parameter that is row 0 of matrix 0.
-    pub first: usize,
-    /// The distance between two matrices, in rows of the parameter.
-    pub stride: usize,
-}
-
-/// What a part is built around.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Anchor {
-    /// Nothing: the row program is elementwise and movement.
-    Map,
-    /// Nothing but reductions and selections in the row program.
-    Reduce,
-    /// One or more products with the same rows and columns, each with its own result.
-    Dot(Vec<Product>),
-    /// Attention as [`weft_ir::Op::Attend`] defines it; rows are tokens × heads, columns the values of a head.
-    Attend(Box<Attend>),
-}
-
-/// y = x·wᵀ with the columns as N; transposed, y = x·w with the columns as K.
-///
-/// The text form calls it `dot`, or `select_dot` if the matrix is picked by index, or `select_sum` if several are.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Product {
-    /// K values per row (transposed: N), `q8` if the product [`rounds`](Product::rounds), otherwise `f32`.
-    pub x: Factor,
-    /// The weight.
-    pub w: Matrices,
-    /// Whether to multiply by the transposed matrices.
-    pub transposed: bool,
-}
-
-impl Product {
-    /// The length of a row of x.
-    pub const fn x_len(&self) -> usize {
-        if self.transposed { self.w.n } else { self.w.k }
-    }
-
-    /// Returns whether x is rounded to `q8`: if the weight is quantised and not transposed.
-    pub fn rounds(&self, params: &[Param]) -> bool {
-        let quantised = |p: &Param| matches!(p.format, Format::Ggml(ty) if ty.is_quantised());
-        !self.transposed && params.get(self.w.param).is_some_and(quantised)
-    }
-
-    /// The columns of the result.
-    pub const fn cols(&self) -> usize {
-        if self.transposed { self.w.k } else { self.w.n }
-    }
-}
-
-/// The left factor of a product with a weight.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Factor {
-    /// Values in memory.
-    View(View),
-    /// The prologue's value for the row's index along the first axis, rounded to `q8` if the weight is quantised.
-    Prologue,
-}
-
 /// A row program that computes an operand of the products, instead of another kernel before them.
 ///
 /// Its rows are the first axis of the part's rows (a single row if the part has no axes). It reads memory but does not write it,
@@ -248,67 +151,6 @@ pub struct Prologue {
     pub body: Vec<Instr>,
     /// The value that is multiplied.
     pub value: ValueId,
-}
-
-/// The operands of attention.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Attend {
-    /// Queries, `f32`.
-    pub q: View,
-    /// The state that holds keys, and their layout in its rows: value `c` of key head `g` is at
-    /// `row·row_stride + offset + g·head_stride + c`.
-    pub k: Cached,
-    /// The same for values.
-    pub v: Cached,
-    /// Positions, `i32[T]`.
-    pub pos: ParamId,
-    /// The index in `pages` where each token's sequence begins, `i32[T]`.
-    pub first: ParamId,
-    /// Page numbers, `i32[P]`. The first [`Sizes::pages`](crate::Sizes) are those of the step, and no position needs another.
-    pub pages: ParamId,
-    /// The factor of q·k.
-    pub scale: F32,
-    /// The number of query heads, H.
-    pub heads: usize,
-    /// The number of key heads, G.
-    pub kv_heads: usize,
-    /// The length of a query, Dk.
-    pub k_len: usize,
-    /// The rows of a page.
-    pub page: usize,
-    /// How many positions a token sees at most, its own included. `None` if it sees all.
-    pub window: Option<usize>,
-    /// A further score of each head's softmax, which has no value: `f32[H]`.
-    pub sinks: Option<ParamId>,
-    /// The most pages of a sequence, if it is known: no token has a position beyond them.
-    pub most_pages: Option<usize>,
-}
-
-impl Attend {
-    /// The most positions that a token attends to in a step whose sequences have so many pages together; saturates.
-    pub fn most_positions(&self, pages: usize) -> usize {
-        let all = pages.min(self.most_pages.unwrap_or(usize::MAX)).saturating_mul(self.page);
-        all.min(self.window.unwrap_or(usize::MAX))
-    }
-
-    /// The parameters that it reads.
-    pub fn params(&self) -> impl Iterator<Item = ParamId> {
-        let Attend { q, k, v, pos, first, pages, sinks, .. } = self;
-        [q.param, k.param, v.param, *pos, *first, *pages].into_iter().chain(*sinks)
-    }
-}
-
-/// The layout of keys or values in the rows of a state.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Cached {
-    /// The state.
-    pub param: ParamId,
-    /// The offset of the first value in a row.
-    pub offset: usize,
-    /// The distance between two rows, in values.
-    pub row_stride: usize,
-    /// The distance between two key heads, in values.
-    pub head_stride: usize,
 }
 
 /// A kernel: what a device launches. Its parts run side by side: none reads what another writes.
@@ -358,23 +200,10 @@ impl Kernel {
         let reads = |instr: &Instr| {
             instr.view().is_some_and(|(view, row)| is_it(view) || row.is_some_and(|row| is_it(&row.index)))
         };
-        let otherwise = |product: &Product| {
-            let by_pick = match &product.w.pick {
-                Pick::Only | Pick::Axis(_) => false,
-                Pick::Ids(ids) => is_it(ids),
-                Pick::Sum(sum) => is_it(&sum.ids) || is_it(&sum.weights),
-            };
-            let unrounded = product.w.param == param && !product.rounds(&self.params);
-            by_pick || unrounded || matches!(&product.x, Factor::View(view) if is_it(view))
-        };
         let mut multiplies = false;
         for part in &self.parts {
             let program = part.prologue.iter().flat_map(|prologue| &prologue.body).chain(&part.body);
-            let attends = match &part.anchor {
-                Anchor::Attend(a) => a.params().any(|read| read == param),
-                _ => false,
-            };
-            if attends || program.into_iter().any(reads) || part.products().iter().any(otherwise) {
+            if part.anchor.reads_values(param, &self.params) || program.into_iter().any(reads) {
                 return false;
             }
             multiplies |= part.products().iter().any(|product| product.w.param == param);
@@ -390,6 +219,35 @@ impl Part {
             Anchor::Dot(products) => products,
             _ => &[],
         }
+    }
+
+    /// The attention, if it is the anchor.
+    pub fn attention(&self) -> Option<&Attend> {
+        match &self.anchor {
+            Anchor::Attend(attend) => Some(attend),
+            _ => None,
+        }
+    }
+
+    /// Every parameter that it reads or writes. A parameter may be among them more than once.
+    pub fn params(&self) -> Vec<ParamId> {
+        let program = self.prologue.iter().flat_map(|prologue| &prologue.body).chain(&self.body);
+        let views = program.filter_map(Instr::view);
+        let by_program =
+            views.flat_map(|(view, by)| iter::once(view.param).chain(by.map(|by| by.index.param)));
+        by_program.chain(self.anchor.params()).collect()
+    }
+
+    /// Replaces the number of each parameter by the one that `numbers` has for it.
+    pub fn renumber(&mut self, numbers: &[ParamId]) {
+        let program = self.prologue.iter_mut().flat_map(|prologue| &mut prologue.body).chain(&mut self.body);
+        for instr in program {
+            if let Instr::Load { view, indexed, .. } | Instr::Store { view, indexed, .. } = instr {
+                view.param = numbers[view.param];
+                indexed.iter_mut().for_each(|by| by.index.param = numbers[by.index.param]);
+            }
+        }
+        self.anchor.params_mut().into_iter().for_each(|param| *param = numbers[*param]);
     }
 
     /// The axes of the prologue's rows.

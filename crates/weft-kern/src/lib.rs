@@ -27,7 +27,7 @@
 //! )?;
 //! let x: Vec<u8> = [1.0f32, 2.0, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
 //! let mut args = [Buffer::from_bytes(Format::F32, 3, &x)?, Buffer::from_bytes(Format::F32, 3, &[0; 12])?];
-//! run(&plan.kernels[0], &mut args, &Sizes { tokens: 1, ..Sizes::default() })?;
+//! run(&plan.kernels[0], &mut args, &Sizes::of(1))?;
 //! assert_eq!(args[1].row(0, 3), [2.0, 4.0, 6.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,9 +39,10 @@ pub mod interp;
 pub mod q8;
 
 // Part of this crate's interface, so that devices need not know graphs.
-pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
+pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, StateKind, Sym, Unary};
 
 mod amounts;
+mod anchor;
 mod bar;
 mod given;
 mod kernel;
@@ -55,12 +56,10 @@ mod traffic;
 mod verify;
 
 pub use amounts::{Amounts, Counted};
+pub use anchor::{Anchor, Attend, Cached, Factor, Matrices, Pick, Product, Sum};
 pub use bar::Bar;
 pub use given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};
-pub use kernel::{
-    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, ParamId, Part,
-    Pick, Product, Prologue, Sum, ValueId, View,
-};
+pub use kernel::{Access, Format, Indexed, Instr, Kernel, Param, ParamId, Part, Prologue, ValueId, View};
 pub use machine::Machine;
 pub use plan::{Buffer, BufferId, Call, Plan, Source};
 pub use replacement::Replacement;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_ir::{F32, Shape, Sizes};
+use weft_ir::{F32, Shape, Sizes, StateKind};
 
 use crate::kernel::{Format, Kernel};
 
@@ -18,8 +18,13 @@ pub enum Source {
     Output(String),
     /// A parameter of the model, by its name in the graph.
     Weight(String),
-    /// A KV state, by its name in the graph.
-    State(String),
+    /// A state.
+    State {
+        /// Its name in the graph.
+        name: String,
+        /// What a row stands for.
+        kind: StateKind,
+    },
     /// These values, part of the plan.
     Constant(Vec<F32>),
     /// Values between kernels, at this offset of the arena in bytes.

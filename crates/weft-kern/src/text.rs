@@ -15,18 +15,18 @@ mod print;
 pub use line::ParseError;
 pub use parse::{parse_plan, parse_replacement};
 
+// For the anchors, which read their own lines.
+pub(crate) use line::{Attrs, Parsed, number};
+pub(crate) use parse::view;
+
 /// Words that printing and parsing share.
-mod words {
-    pub(super) const ONLY: &str = "only";
-    pub(super) const DOT: &str = "dot";
-    pub(super) const SELECT_DOT: &str = "select_dot";
-    pub(super) const SELECT_SUM: &str = "select_sum";
-    pub(super) const ROWS: &str = "rows [";
-    pub(super) const COLS: &str = "] cols ";
-    pub(super) const BEFORE: &str = "before";
-    pub(super) const GIVES: &str = "gives v";
-    pub(super) const REPLACE: &str = "replace";
-    pub(super) const WITH: &str = "with";
+pub(crate) mod words {
+    pub(crate) const ROWS: &str = "rows [";
+    pub(crate) const COLS: &str = "] cols ";
+    pub(crate) const BEFORE: &str = "before";
+    pub(crate) const GIVES: &str = "gives v";
+    pub(crate) const REPLACE: &str = "replace";
+    pub(crate) const WITH: &str = "with";
 }
 
 #[cfg(test)]

@@ -6,10 +6,7 @@
 
 use weft_ir::{Dim, Sizes};
 
-use crate::kernel::{
-    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, ParamId, Part, Pick, Product,
-    View,
-};
+use crate::kernel::{Access, Format, Indexed, Instr, Kernel, ParamId, Part, View};
 use crate::q8;
 
 /// How much of the KV cache the tokens of a step attend to, which sizes do not say.
@@ -28,7 +25,7 @@ impl Seen {
     }
 
     /// At most what `tokens` tokens see that attend to the last `window` positions only.
-    fn within(self, window: usize, tokens: u64) -> Seen {
+    pub(crate) fn within(self, window: usize, tokens: u64) -> Seen {
         let most = tokens.saturating_mul(window as u64);
         Seen { rows: self.rows.min(most), pairs: self.pairs.min(most) }
     }
@@ -51,6 +48,8 @@ pub struct Operation {
     /// Whether they are of `f32`, or of whatever a device uses in attention, rather than of 8-bit integers. (The CPU's attention
     /// uses 16-bit integers, which are twice as fast as `f32`.)
     pub floats: bool,
+    /// Whether its anchor reads a state.
+    pub reads_state: bool,
     /// Values that instructions of the row program compute.
     pub values: u64,
     /// Values that instructions of the prologue compute. Every worker computes them again.
@@ -76,14 +75,7 @@ impl Kernel {
         for (at, part) in self.parts.iter().enumerate() {
             let mut own = Counter { kernel: self, rows: &part.rows, sizes, part: at };
             let first = operations.len();
-            match &part.anchor {
-                Anchor::Dot(products) => {
-                    operations.extend(products.iter().map(|product| own.product(product)))
-                }
-                Anchor::Attend(attend) => operations.push(own.attend(part.cols, attend, seen)),
-                Anchor::Reduce => operations.push(own.operation("reduce")),
-                Anchor::Map => operations.push(own.operation("map")),
-            }
+            operations.extend(part.anchor.operations(&own, part.cols, seen));
             let Some(operation) = operations.get_mut(first) else { continue };
             own.program(&part.body, &part.lens(), &mut operation.touches);
             operation.values = own.row_values(&part.lens());
@@ -100,16 +92,17 @@ impl Kernel {
 }
 
 /// Counts the operations of a part.
-struct Counter<'a> {
-    kernel: &'a Kernel,
+pub(crate) struct Counter<'a> {
+    pub(crate) kernel: &'a Kernel,
     /// The axes of the row program being counted.
     rows: &'a [Dim],
-    sizes: &'a Sizes,
+    pub(crate) sizes: &'a Sizes,
     part: usize,
 }
 
 impl Counter<'_> {
-    fn operation(&self, anchor: &'static str) -> Operation {
+    /// An operation that touches nothing yet.
+    pub(crate) fn operation(&self, anchor: &'static str) -> Operation {
         Operation {
             part: self.part,
             anchor,
@@ -117,82 +110,19 @@ impl Counter<'_> {
             touches: Vec::new(),
             multiplications: 0,
             floats: true,
+            reads_state: false,
             values: 0,
             prologue_values: 0,
         }
     }
 
     /// The number of the part's rows in this step.
-    fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.rows.iter().map(|dim| dim.eval(self.sizes) as u64).product()
     }
 
     fn row_values(&self, lens: &[usize]) -> u64 {
         self.count() * lens.iter().map(|len| *len as u64).sum::<u64>()
-    }
-
-    fn product(&self, product: &Product) -> Operation {
-        let w = &product.w;
-        let anchor = match w.pick {
-            Pick::Only => "dot",
-            Pick::Axis(_) => "head_dot",
-            Pick::Ids(_) => "select_dot",
-            Pick::Sum(_) => "select_sum",
-        };
-        let rows = self.count() * if let Pick::Sum(sum) = &w.pick { sum.terms as u64 } else { 1 };
-        // The most matrices that the rows can pick.
-        let matrices = match w.pick {
-            Pick::Only => rows.min(1),
-            Pick::Axis(_) if rows == 0 => 0,
-            Pick::Axis(_) => w.count as u64,
-            Pick::Ids(_) | Pick::Sum(_) => rows.min(w.count as u64),
-        };
-        let row_bytes = match self.kernel.params[w.param].format {
-            Format::Ggml(ty) => ty.row_bytes(w.k as u64).unwrap_or(0),
-            Format::Q8 => 0,
-        };
-        let bytes = matrices * w.n as u64 * row_bytes;
-        let mut touches = vec![Touch { param: w.param, access: Access::Read, bytes }];
-        let mut terms = 1;
-        match &w.pick {
-            Pick::Only | Pick::Axis(_) => {}
-            Pick::Ids(ids) => touches.push(self.touch(ids, None, 1, Access::Read)),
-            Pick::Sum(sum) => {
-                touches
-                    .extend([&sum.ids, &sum.weights].map(|v| self.touch(v, None, sum.terms, Access::Read)));
-                terms = if sum.apart > 0 { sum.terms } else { 1 };
-            }
-        }
-        if let Factor::View(x) = &product.x {
-            touches.push(self.touch(x, None, product.x_len() * terms, Access::Read));
-        }
-        Operation {
-            weight: Some(w.param),
-            touches,
-            multiplications: rows * w.n as u64 * w.k as u64,
-            floats: !product.rounds(&self.kernel.params),
-            ..self.operation(anchor)
-        }
-    }
-
-    fn attend(&self, cols: usize, attend: &Attend, seen: &Seen) -> Operation {
-        let Attend { q, k, v, pos, first, pages, heads, kv_heads, k_len, window, sinks, .. } = attend;
-        let mut touches = vec![self.touch(q, None, *k_len, Access::Read)];
-        let tokens = self.sizes.tokens as u64;
-        let seen = window.map_or(*seen, |window| seen.within(window, tokens));
-        for (param, count) in [(*pos, tokens), (*first, tokens), (*pages, self.sizes.pages as u64)] {
-            touches.push(self.values(param, Access::Read, count));
-        }
-        touches.extend(sinks.map(|sinks| self.values(sinks, Access::Read, *heads as u64)));
-        let (keys, values) = (columns(k, *kv_heads, *k_len), columns(v, *kv_heads, cols));
-        let state = |param, columns| self.values(param, Access::Read, seen.rows * distinct(columns));
-        if k.param == v.param {
-            touches.push(state(k.param, [keys, values].concat()));
-        } else {
-            touches.extend([state(k.param, keys), state(v.param, values)]);
-        }
-        let multiplications = seen.pairs * *heads as u64 * (k_len + cols) as u64;
-        Operation { touches, multiplications, ..self.operation("attend") }
     }
 
     /// Adds the accesses of a row program.
@@ -214,7 +144,7 @@ impl Counter<'_> {
     }
 
     /// The distinct values of a view of `len` columns. Axes without a stride repeat them.
-    fn touch(&self, view: &View, indexed: Option<&Indexed>, len: usize, access: Access) -> Touch {
+    pub(crate) fn touch(&self, view: &View, indexed: Option<&Indexed>, len: usize, access: Access) -> Touch {
         let moves = |axis: usize| {
             let along = |view: &View| view.strides.get(axis).is_some_and(|stride| *stride > 0);
             along(view) || indexed.is_some_and(|indexed| along(&indexed.index))
@@ -227,31 +157,14 @@ impl Counter<'_> {
         self.values(view.param, access, if none { 0 } else { rows * columns })
     }
 
-    fn values(&self, param: ParamId, access: Access, values: u64) -> Touch {
+    /// An access to `values` values of a parameter.
+    pub(crate) fn values(&self, param: ParamId, access: Access, values: u64) -> Touch {
         let bytes = match self.kernel.params[param].format {
             Format::Ggml(ty) => (values * ty.block_bytes() as u64).div_ceil(ty.block_len() as u64),
             Format::Q8 => q8::buffer_bytes(values as usize).unwrap_or(0) as u64,
         };
         Touch { param, access, bytes }
     }
-}
-
-/// The ranges of columns of a state that the heads read.
-fn columns(cached: &Cached, heads: usize, len: usize) -> Vec<(usize, usize)> {
-    let begin = |head: usize| cached.offset + head * cached.head_stride;
-    (0..heads).map(|head| (begin(head), begin(head) + len)).collect()
-}
-
-/// The number of columns in any of these ranges.
-fn distinct(mut ranges: Vec<(usize, usize)>) -> u64 {
-    ranges.sort_unstable();
-    let mut covered = 0;
-    let sum = ranges.into_iter().map(|(from, to)| {
-        let from = from.max(covered);
-        covered = covered.max(to);
-        to.saturating_sub(from)
-    });
-    sum.sum::<usize>() as u64
 }
 
 #[cfg(test)]
@@ -279,7 +192,7 @@ mod tests {
     }
 
     fn sizes(tokens: usize) -> Sizes {
-        Sizes { tokens, rows: 1, slots: 64, pages: 2 }
+        Sizes::of(tokens).rows(1).slots(64).pages(2)
     }
 
     #[test]
@@ -380,13 +293,5 @@ call rows b0 b1 b2
         assert_eq!(operations(plan, sizes(3), Seen::default()), [("map", 0, true, touches)]);
         let none = vec![(0, 0), (1, 0), (2, 0)];
         assert_eq!(operations(plan, sizes(0), Seen::default()), [("map", 0, true, none)]);
-    }
-
-    #[test]
-    fn columns_that_heads_share_are_counted_once() {
-        assert_eq!(distinct(vec![(8, 12), (0, 4), (4, 8)]), 12);
-        assert_eq!(distinct(vec![(0, 576), (0, 512)]), 576);
-        assert_eq!(distinct(vec![(0, 4), (2, 6), (10, 10)]), 6);
-        assert_eq!(distinct(Vec::new()), 0);
     }
 }

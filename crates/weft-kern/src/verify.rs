@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use weft_ir::{Dim, Sizes};
 use weft_quant::GgmlType;
 
-use crate::kernel::{
-    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Param, ParamId, Part, Pick,
-    Product, View,
-};
+use crate::kernel::{Access, Format, Indexed, Instr, Kernel, Param, ParamId, Part, View};
 use crate::plan::{BufferId, Call, Plan, Source};
 use crate::q8;
 
@@ -169,7 +166,7 @@ fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> R
     if part.rows.iter().skip(1).any(|d| matches!(d, Dim::Sym(_))) || part.cols == 0 {
         return Err("only the first axis of rows may be symbolic, and there must be columns".into());
     }
-    if let Some(p) = uses(part).into_iter().find(|p| *p >= kernel.params.len()) {
+    if let Some(p) = part.params().into_iter().find(|p| *p >= kernel.params.len()) {
         return Err(format!("no parameter p{p}"));
     }
     let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
@@ -185,54 +182,31 @@ fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> R
             .map_err(|why| format!("before: {why}"))?;
     }
     let cx = Context { params, values, rows: &rows, part };
-    cx.anchor()?;
+    part.anchor.verify(&cx)?;
+    if part.prologue.is_some() && !part.anchor.reads_prologue() {
+        return Err("nothing reads the prologue".into());
+    }
     cx.program(&part.body, &part.lens(), part.cols, false)
 }
 
 /// A parameter that one part writes and the other uses.
 fn conflict(kernel: &Kernel, a: &Part, b: &Part) -> Option<ParamId> {
-    let (a, b) = (uses(a), uses(b));
+    let (a, b) = (a.params(), b.params());
     let written = |p: &ParamId| kernel.params.get(*p).is_some_and(|param| param.access == Access::Write);
     a.into_iter().find(|p| written(p) && b.contains(p))
 }
 
-/// The parameters that a part reads or writes.
-fn uses(part: &Part) -> BTreeSet<ParamId> {
-    let mut used = BTreeSet::new();
-    let mut view = |v: &View| _ = used.insert(v.param);
-    for instr in part.prologue.iter().flat_map(|p| &p.body).chain(&part.body) {
-        if let Some((at, indexed)) = instr.view() {
-            view(at);
-            indexed.into_iter().for_each(|i| view(&i.index));
-        }
-    }
-    for product in part.products() {
-        if let Factor::View(x) = &product.x {
-            view(x);
-        }
-        match &product.w.pick {
-            Pick::Only | Pick::Axis(_) => {}
-            Pick::Ids(ids) => view(ids),
-            Pick::Sum(sum) => [&sum.ids, &sum.weights].into_iter().for_each(&mut view),
-        }
-    }
-    used.extend(part.products().iter().map(|p| p.w.param));
-    if let Anchor::Attend(a) = &part.anchor {
-        used.extend(a.params());
-    }
-    used
-}
-
 /// The rows that views are checked for: those of a part, or of its prologue.
-struct Context<'a> {
-    params: &'a [Param],
-    values: &'a [usize],
-    rows: &'a [usize],
-    part: &'a Part,
+pub(crate) struct Context<'a> {
+    pub(crate) params: &'a [Param],
+    /// The values of each parameter's argument.
+    pub(crate) values: &'a [usize],
+    pub(crate) rows: &'a [usize],
+    pub(crate) part: &'a Part,
 }
 
 impl Context<'_> {
-    fn format(&self, param: ParamId, access: Access) -> Result<Format, String> {
+    pub(crate) fn format(&self, param: ParamId, access: Access) -> Result<Format, String> {
         let p = self.params.get(param).ok_or_else(|| format!("no parameter p{param}"))?;
         if p.access == access {
             Ok(p.format)
@@ -278,7 +252,7 @@ impl Context<'_> {
         }
     }
 
-    fn reads(&self, v: &View, len: usize, allowed: impl Fn(Format) -> bool) -> Result<(), String> {
+    pub(crate) fn reads(&self, v: &View, len: usize, allowed: impl Fn(Format) -> bool) -> Result<(), String> {
         let format = self.format(v.param, Access::Read)?;
         if !allowed(format) {
             return Err(format!("p{} has the wrong format {format}", v.param));
@@ -286,18 +260,13 @@ impl Context<'_> {
         self.view(v, len, None)
     }
 
-    fn indices(&self, v: &View, len: usize) -> Result<(), String> {
+    pub(crate) fn indices(&self, v: &View, len: usize) -> Result<(), String> {
         self.reads(v, len, |f| f == Format::I32)
     }
 
     /// Checks a row program whose loads are at most `width` long; a `prologue` uses only memory, and does not write it.
     fn program(&self, body: &[Instr], lens: &[usize], width: usize, prologue: bool) -> Result<(), String> {
-        let results = match &self.part.anchor {
-            _ if prologue => 0,
-            Anchor::Map | Anchor::Reduce => 0,
-            Anchor::Dot(products) => products.len(),
-            Anchor::Attend(_) => 1,
-        };
+        let results = if prologue { 0 } else { self.part.anchor.results() };
         for (i, instr) in body.iter().enumerate() {
             let fail = |why: String| format!("v{i}: {why}");
             let len_of = |v: usize| match lens.get(v) {
@@ -397,140 +366,6 @@ impl Context<'_> {
         }
         if view.step == 0 && len > 1 {
             return Err("all columns are stored in one place".into());
-        }
-        Ok(())
-    }
-
-    fn anchor(&self) -> Result<(), String> {
-        match &self.part.anchor {
-            Anchor::Map | Anchor::Reduce => {}
-            Anchor::Dot(products) if products.is_empty() => return Err("a dot has no products".into()),
-            Anchor::Dot(products) => products.iter().try_for_each(|p| self.product(p))?,
-            Anchor::Attend(attend) => self.attend(attend)?,
-        }
-        let used = self.part.products().iter().any(|p| p.x == Factor::Prologue);
-        match self.part.prologue {
-            Some(_) if !used => Err("nothing reads the prologue".into()),
-            _ => Ok(()),
-        }
-    }
-
-    fn attend(&self, a: &Attend) -> Result<(), String> {
-        if self.rows.len() != 2 || self.rows[1] != a.heads {
-            return Err("rows must be tokens × heads".into());
-        }
-        if a.kv_heads == 0
-            || !a.heads.is_multiple_of(a.kv_heads)
-            || a.page == 0
-            || a.k_len == 0
-            || a.window == Some(0)
-            || a.most_pages == Some(0)
-        {
-            return Err(format!(
-                "cannot attend with {} heads, {} key heads, keys of {} values and pages of {} rows",
-                a.heads, a.kv_heads, a.k_len, a.page
-            ));
-        }
-        self.reads(&a.q, a.k_len, |f| f == Format::F32)?;
-        for (cached, len) in [(&a.k, a.k_len), (&a.v, self.part.cols)] {
-            self.cached(cached, len, a.kv_heads)?;
-        }
-        for (param, n) in [(a.pos, self.rows[0]), (a.first, self.rows[0]), (a.pages, 1)] {
-            if self.format(param, Access::Read)? != Format::I32 || self.values[param] < n {
-                return Err(format!("p{param} must be at least {n} indices"));
-            }
-        }
-        if let Some(param) = a.sinks
-            && (self.format(param, Access::Read)? != Format::F32 || self.values[param] < a.heads)
-        {
-            return Err(format!("p{param} must be at least {} scores, f32", a.heads));
-        }
-        Ok(())
-    }
-
-    fn cached(&self, c: &Cached, len: usize, heads: usize) -> Result<(), String> {
-        let format = self.format(c.param, Access::Read)?;
-        let block = match format {
-            Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)) => {
-                ty.block_len()
-            }
-            _ => return Err(format!("p{} ({format}) is not a type of states", c.param)),
-        };
-        if [c.offset, c.row_stride, c.head_stride, len].iter().any(|n| !n.is_multiple_of(block)) {
-            return Err(format!("p{} ({format}): rows and heads are not whole blocks of {block}", c.param));
-        }
-        let end =
-            (heads - 1).checked_mul(c.head_stride).and_then(|n| n.checked_add(c.offset)?.checked_add(len));
-        if end.is_some_and(|end| end <= c.row_stride) {
-            Ok(())
-        } else {
-            Err(format!(
-                "p{} ({format}): {heads} heads of {len} values do not fit rows of {}",
-                c.param, c.row_stride
-            ))
-        }
-    }
-
-    fn product(&self, product: &Product) -> Result<(), String> {
-        let w = &product.w;
-        let Format::Ggml(ty) = self.format(w.param, Access::Read)? else {
-            return Err("a weight must have a GGML type".into());
-        };
-        if !ty.can_decode() || w.n == 0 || w.k == 0 || w.count == 0 || ty.row_bytes(w.k as u64).is_none() {
-            return Err(format!("cannot multiply by {} matrices {ty}[{}, {}]", w.count, w.n, w.k));
-        }
-        if product.cols() != self.part.cols {
-            return Err(format!("the part has {} columns, but the dot {}", self.part.cols, product.cols()));
-        }
-        let rounded = product.rounds(self.params);
-        match &product.x {
-            Factor::View(x) => self.factor(x, product, rounded)?,
-            Factor::Prologue => {
-                let found = self.part.prologue.as_ref().map(|p| p.lens().get(p.value).copied().unwrap_or(0));
-                if found != Some(product.x_len()) {
-                    return Err(format!(
-                        "the dot reads {} values, but the prologue has {found:?}",
-                        product.x_len()
-                    ));
-                }
-                if rounded && !product.x_len().is_multiple_of(q8::BLOCK) {
-                    return Err(format!("{} values are not whole blocks of q8", product.x_len()));
-                }
-            }
-        }
-        let rows = self.values[w.param] / w.k;
-        let last = (w.count - 1).checked_mul(w.stride).and_then(|r| r.checked_add(w.first)?.checked_add(w.n));
-        if last.is_none_or(|last| last > rows) || (w.count > 1 && w.stride == 0) {
-            return Err(format!("the matrices reach beyond the parameter's {rows} rows"));
-        }
-        match &w.pick {
-            Pick::Only => Ok(()),
-            Pick::Axis(a) if self.rows.get(*a).is_some_and(|n| *n <= w.count) => Ok(()),
-            Pick::Axis(a) => Err(format!("axis {a} cannot pick one of {} matrices", w.count)),
-            Pick::Ids(view) if view.step == 0 => self.indices(view, 1),
-            Pick::Ids(_) => Err("ids must have step 0".into()),
-            Pick::Sum(sum) if sum.terms == 0 || sum.terms > w.count.max(rows) => {
-                Err(format!("a sum has {} terms, expected 1 to {}", sum.terms, w.count.max(rows)))
-            }
-            Pick::Sum(sum) => {
-                self.indices(&sum.ids, sum.terms)?;
-                self.reads(&sum.weights, sum.terms, |f| f == Format::F32)
-            }
-        }
-    }
-
-    /// Checks a factor in memory: contiguous rows, of which a sum reads several.
-    fn factor(&self, x: &View, product: &Product, rounded: bool) -> Result<(), String> {
-        let (terms, apart) = match &product.w.pick {
-            Pick::Sum(sum) => (sum.terms, sum.apart),
-            _ => (1, 0),
-        };
-        let reach = terms.saturating_sub(1).checked_mul(apart).and_then(|n| n.checked_add(product.x_len()));
-        let reach = reach.ok_or("the rows of a sum reach too far")?;
-        self.reads(x, reach, |f| f == if rounded { Format::Q8 } else { Format::F32 })?;
-        let mut places = x.strides.iter().chain([&x.offset, &apart]);
-        if x.step != 1 || (rounded && places.any(|s| s % q8::BLOCK != 0)) {
-            return Err("the rows of a dot must be contiguous, and those of q8 at multiples of 32".into());
         }
         Ok(())
     }

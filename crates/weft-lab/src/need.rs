@@ -79,7 +79,7 @@ pub(crate) fn prefill(runner: &Runner, tokens: usize) -> Need {
 fn amounts(runner: &Runner, tokens: usize, depth: usize, by_weights: bool) -> Amounts {
     let launches = runner.launches(&StepShape { tokens, depth, logits: 1 });
     let pieces = launches.iter().flat_map(|launch| &launch.pieces);
-    pieces.filter(|piece| !by_weights || piece.anchor != "attend").map(|piece| piece.amounts).sum()
+    pieces.filter(|piece| !by_weights || !piece.reads_state).map(|piece| piece.amounts).sum()
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ impl ModelGraph {
         let mut states = Values::new();
         for segment in &self.segments {
             for node in segment.graph.nodes() {
-                let Op::State { name } = &node.op else { continue };
-                let shape = node.ty.shape.eval(&Sizes { slots, ..Sizes::default() });
+                let Op::State { name, .. } = &node.op else { continue };
+                let shape = node.ty.shape.eval(&Sizes::of(0).slots(slots));
                 let zeros = vec![0.0; shape.iter().product()];
                 if let Some((_, model)) = segment.states.iter().find(|(own, _)| own == name) {
                     states.insert(model.clone(), Tensor::f32(shape, zeros));

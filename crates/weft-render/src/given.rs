@@ -5,7 +5,7 @@
 
 use std::iter;
 
-use weft_kern::{Anchor, GivenText, Kernel, Sizes, TextGroups, TextHead, TextLanguage, TextPlace};
+use weft_kern::{GivenText, Kernel, Sizes, TextGroups, TextHead, TextLanguage, TextPlace};
 
 use crate::grid::{Grid, Groups};
 use crate::limits::{Language, Limits, Target};
@@ -30,7 +30,7 @@ pub fn as_given(
     if let Some(place) = &shader.given {
         return kernel.texts.iter().find(|text| text.place == *place).map(|text| GivenText::clone(text));
     }
-    if kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_))) || shader.needs_spirv {
+    if kernel.parts.iter().any(|part| part.attention().is_some()) || shader.needs_spirv {
         return None;
     }
     let groups = |of: &Groups| {

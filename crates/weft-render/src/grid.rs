@@ -113,7 +113,7 @@ mod tests {
     fn groups_of_several_parts_fold_into_two_axes() {
         let part = |axis, inner, tile, times| Groups { axis, inner, tile, more: 0, times, chunks: None };
         let grid = Grid { wide: 8, parts: vec![part(Dim::T, 3, 2, 2), part(Dim::Const(1), 1, 1, 1)] };
-        let groups = |tokens| grid.groups(&Sizes { tokens, ..Sizes::default() });
+        let groups = |tokens| grid.groups(&Sizes::of(tokens));
         assert_eq!(groups(0), [1, 1, 1]);
         assert_eq!(groups(1), [5, 1, 1]);
         assert_eq!(groups(4), [8, 2, 1]);
@@ -122,14 +122,14 @@ mod tests {
         let chunks =
             Some(Chunks { most_pages: Some(9), page: 32, positions: 128, seen: None, shared_by: None });
         let spread = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
-        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [15, 1, 1]);
-        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 40, ..Sizes::default() }), [15, 1, 1]);
+        assert_eq!(spread.groups(&Sizes::of(1).pages(9)), [15, 1, 1]);
+        assert_eq!(spread.groups(&Sizes::of(1).pages(40)), [15, 1, 1]);
         let windowed = chunks.map(|chunks| Chunks { seen: Some(2), ..chunks });
         let spread = Grid { wide: 64, parts: vec![Groups { chunks: windowed, ..part(Dim::T, 20, 4, 1) }] };
-        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 40, ..Sizes::default() }), [10, 1, 1]);
-        assert_eq!(spread.groups(&Sizes { tokens: 1, pages: 3, ..Sizes::default() }), [5, 1, 1]);
+        assert_eq!(spread.groups(&Sizes::of(1).pages(40)), [10, 1, 1]);
+        assert_eq!(spread.groups(&Sizes::of(1).pages(3)), [5, 1, 1]);
         let chunks = chunks.map(|chunks| Chunks { shared_by: Some(2), ..chunks });
         let shared = Grid { wide: 64, parts: vec![Groups { chunks, ..part(Dim::T, 20, 4, 1) }] };
-        assert_eq!(shared.groups(&Sizes { tokens: 1, pages: 9, ..Sizes::default() }), [10, 1, 1]);
+        assert_eq!(shared.groups(&Sizes::of(1).pages(9)), [10, 1, 1]);
     }
 }

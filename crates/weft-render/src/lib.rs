@@ -9,7 +9,7 @@
 //! let x = g.input("x", F32, [Dim::T, 64.into()]);
 //! let y = g.mul(x, x);
 //! g.output("y", y);
-//! let max = Sizes { tokens: 8, rows: 1, slots: 1, pages: 1 };
+//! let max = Sizes::of(8).rows(1).slots(1).pages(1);
 //! let plan = weft_fuse::fuse(&g.finish()?, &max)?;
 //!
 //! // The kernel's two parameters are in separate buffers: slots 0 and 1.

@@ -454,11 +454,11 @@ fn written_part(
     if let (true, Anchor::Dot(_)) = (split.sorts(), &part.anchor) {
         return matrix::write(w, part, split, (space, pass), group);
     }
-    if let (Anchor::Attend(attend), Pass::Shared(shares)) = (&part.anchor, pass) {
+    if let (Some(attend), Pass::Shared(shares)) = (part.attention(), pass) {
         return warpgroups::share(w, (part, attend), split, (space, shares), group);
     }
     let mut group = group.clone();
-    if split.matrix && matches!((&part.anchor, pass), (Anchor::Attend(_), Pass::Whole | Pass::Joined { .. }))
+    if split.matrix && part.attention().is_some() && matches!(pass, Pass::Whole | Pass::Joined { .. })
     {
         // Later tokens attend to more positions, and the longest work begins first.
         group = space.count(&mut w.code) - 1u32 - group;
@@ -567,17 +567,12 @@ fn fetch(w: &mut Writer<'_>, part: &Part) -> Result<(), Why> {
 }
 
 fn is_attention(part: &Part) -> bool {
-    matches!(part.anchor, Anchor::Attend(_))
+    part.attention().is_some()
 }
 
 /// A part's title, for the comment above it.
 fn title(part: &Part) -> String {
     let rows: Vec<String> = part.rows.iter().map(ToString::to_string).collect();
-    let anchor = match &part.anchor {
-        Anchor::Map => "map",
-        Anchor::Reduce => "reduce",
-        Anchor::Dot(_) => "dot",
-        Anchor::Attend(_) => "attend",
-    };
+    let anchor = part.anchor.name();
     format!("{anchor} [{}] × {}", rows.join(", "), part.cols)
 }

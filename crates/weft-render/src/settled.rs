@@ -64,7 +64,7 @@ fn could_hand_over<'k, B: PartialEq>(
         return false;
     }
     let ((kernel, _), (next, args)) = (launch(at), launch(at + 1));
-    let attends = kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_)));
+    let attends = kernel.parts.iter().any(|part| part.attention().is_some());
     if attends || !runs_with(kernel, next) || !runs_with(next, kernel) {
         return false;
     }
@@ -107,7 +107,7 @@ fn runs_with(other: &Kernel, kernel: &Kernel) -> bool {
     };
     (0..1usize << Sym::ALL.len()).all(|some| {
         let size = |i: usize| some >> i & 1;
-        let sizes = Sizes { tokens: size(0), rows: size(1), slots: size(2), pages: size(3) };
+        let sizes = Sizes::of(size(0)).rows(size(1)).slots(size(2)).pages(size(3));
         !runs(kernel, &sizes) || runs(other, &sizes)
     })
 }

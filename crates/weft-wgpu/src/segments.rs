@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use weft_device::Program;
-use weft_kern::{Anchor, Kernel, Machine, Seen, Sizes};
+use weft_kern::{Kernel, Machine, Seen, Sizes};
 
 /// The estimated nanoseconds after which a submission ends.
 const LONGEST_NS: u64 = 30_000_000;
@@ -40,10 +40,7 @@ fn cut(times: impl Iterator<Item = u64>) -> Vec<Range<usize>> {
 
 /// The time of a launch in a step of these sizes, if the tokens are the last ones of all pages.
 fn nanoseconds(kernel: &Kernel, sizes: &Sizes, machine: &Machine) -> u64 {
-    let positions = kernel.parts.iter().filter_map(|part| match &part.anchor {
-        Anchor::Attend(attend) => Some(attend.most_positions(sizes.pages)),
-        _ => None,
-    });
+    let positions = kernel.parts.iter().map(|part| part.anchor.most_positions(sizes.pages));
     let positions = positions.max().unwrap_or(0);
     let seen = Seen::causal(positions.saturating_sub(sizes.tokens) as u64, sizes.tokens as u64);
     let over = |amount: u64, rate: u64| u128::from(amount) * 1_000_000_000 / u128::from(rate.max(1));
@@ -99,7 +96,7 @@ call product b0 b1 b2
 ";
         let kernel = weft_kern::parse_plan(text).unwrap().kernels.remove(0);
         let machine = machine(DeviceKind::Integrated, 8);
-        let of = |tokens| nanoseconds(&kernel, &Sizes { tokens, ..Sizes::default() }, &machine);
+        let of = |tokens| nanoseconds(&kernel, &Sizes::of(tokens), &machine);
         let layers = |tokens: usize| cut(std::iter::repeat_n(of(tokens), 47)).len();
         assert_eq!(layers(1), 1, "{} ns", of(1));
         assert!((3..=47).contains(&layers(512)), "{} submissions, {} ns", layers(512), of(512));

@@ -55,7 +55,7 @@ pub fn what_does_not_exist_is_a_usage_error(device: &mut dyn Device) {
     let nothing =
         device.compile(&Program { max: Sizes::default(), kernels: vec![], launches: vec![] }).unwrap();
     device.replay(nothing, &Sizes::default()).unwrap();
-    usage(device.replay(nothing, &Sizes { tokens: 1, ..Sizes::default() }));
+    usage(device.replay(nothing, &Sizes::of(1)));
 }
 
 /// Weights with and without tiles, of matching and other sizes.

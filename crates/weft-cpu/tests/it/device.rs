@@ -18,7 +18,7 @@ fn device() -> CpuDevice {
 }
 
 fn tokens(tokens: usize) -> Sizes {
-    Sizes { tokens, ..Sizes::default() }
+    Sizes::of(tokens)
 }
 
 /// Copies rows of 8 values.

@@ -202,7 +202,7 @@ fn a_part_without_rows_in_a_step_leaves_the_others_theirs() {
     let case = parts.case(0);
     let args = load(&mut device, &case);
     for (max_rows, rows) in [(4, 4), (4, 0), (0, 0)] {
-        let max = Sizes { tokens: 4, rows: max_rows, ..Sizes::default() };
+        let max = Sizes::of(4).rows(max_rows);
         let kernels = vec![std::sync::Arc::new(case.kernel.clone())];
         let launches = vec![weft_device::KernelLaunch { kernel: 0, args: args.clone() }];
         let program = device.compile(&weft_device::Program { max, kernels, launches }).unwrap();

@@ -7,7 +7,7 @@ use weft_device::{Device, DeviceError, KernelLaunch, Program, Region, Span, Timi
 use weft_kern::{Access, Anchor, Dim, F32, Format, Indexed, Instr, Kernel, Param, Part, Sizes, View};
 
 const THREADS: usize = 3;
-const MAX: Sizes = Sizes { tokens: 40, rows: 0, slots: 0, pages: 0 };
+const MAX: Sizes = Sizes::of(40);
 
 fn param(access: Access, format: Format) -> Param {
     Param { access, format }

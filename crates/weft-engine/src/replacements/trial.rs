@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_device::{BufferId, Device, KernelLaunch, Program, ProgramId, Region, Weight};
 use weft_fuse::Replaced;
-use weft_kern::{Access, Anchor, Bar, Buffer, Format, Kernel, Plan, Sizes, Source, interp};
+use weft_kern::{Access, Bar, Buffer, Format, Kernel, Plan, Sizes, Source, interp};
 use weft_random::Random;
 
 use super::data::{self, Indices};
@@ -89,7 +89,7 @@ impl<'a> Trial<'a> {
         seed: u64,
     ) -> Result<Trial<'a>, Error> {
         let kernels = [&replaced.replacement.replaced, &replaced.replacement.by];
-        if kernels.iter().any(|k| k.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_)))) {
+        if kernels.iter().any(|k| k.parts.iter().any(|part| !part.anchor.states().is_empty())) {
             return Err(of(replaced, "attention cannot be checked, so it cannot be replaced".into()));
         }
         let max = Sizes {

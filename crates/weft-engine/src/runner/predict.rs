@@ -130,12 +130,8 @@ impl Runner {
         if rows.is_empty() {
             rows.push(0);
         }
-        let sizes = Sizes {
-            tokens: places.len(),
-            rows: rows.len(),
-            slots: self.room.max.slots,
-            pages: indices.pages.len(),
-        };
+        let sizes =
+            Sizes::of(places.len()).rows(rows.len()).slots(self.room.max.slots).pages(indices.pages.len());
         let inputs = indices.inputs(&rows);
         let vocab = self.model.graph().config.vocab;
         let Runner { device, shared, variants, bytes, predicted, pages, .. } = self;

@@ -97,7 +97,7 @@ fn oracle(path: &Path, tokens: &[u32]) -> BTreeMap<String, InputSums> {
     let gguf = Gguf::open(path).unwrap();
     let model = weft_models::build(&gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE }).unwrap();
     let (len, pages) = (tokens.len(), tokens.len().div_ceil(PAGE));
-    let sizes = Sizes { tokens: len, rows: 0, slots: pages * PAGE, pages };
+    let sizes = Sizes::of(len).slots(pages * PAGE).pages(pages);
     let mut values = Values::new();
     let all = || (0..len as i32).collect::<Vec<_>>();
     for (name, data) in [
@@ -117,7 +117,7 @@ fn oracle(path: &Path, tokens: &[u32]) -> BTreeMap<String, InputSums> {
         nodes.dedup();
         let graph = with_outputs(&segment.graph, &nodes);
         for node in graph.nodes() {
-            if let Op::State { name } = &node.op {
+            if let Op::State { name, .. } = &node.op {
                 let shape = node.ty.shape.eval(&sizes);
                 let zeros = vec![0.0; shape.iter().product()];
                 values.insert(name.clone(), Tensor::f32(shape, zeros));

@@ -141,7 +141,7 @@ fn oracle(path: &Path, tokens: &[u32]) -> Vec<Vec<f32>> {
     let (len, vocab) = (tokens.len() - 1, model.config.vocab);
     let pages = len.div_ceil(PAGE);
     let mut values = model.oracle_states(pages * PAGE);
-    let sizes = Sizes { tokens: len, rows: len, slots: pages * PAGE, pages };
+    let sizes = Sizes::of(len).rows(len).slots(pages * PAGE).pages(pages);
     let ids = |from: &[u32]| from.iter().map(|token| *token as i32).collect::<Vec<_>>();
     let all = || (0..len as i32).collect::<Vec<_>>();
     let list: Vec<i32> = (0..pages as i32).collect();
@@ -162,7 +162,7 @@ fn oracle(path: &Path, tokens: &[u32]) -> Vec<Vec<f32>> {
             .iter()
             .flat_map(|segment| segment.graph.nodes())
             .find_map(|node| match &node.op {
-                weft_ir::Op::State { name: own } if own == name => node.ty.shape.last(),
+                weft_ir::Op::State { name: own, .. } if own == name => node.ty.shape.last(),
                 _ => None,
             })
             .unwrap();

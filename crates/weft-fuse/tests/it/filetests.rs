@@ -132,7 +132,7 @@ fn number(words: &[&str], key: &str) -> Result<usize, String> {
 
 fn parse_sizes(words: &[&str]) -> Result<Sizes, String> {
     let get = |key: &str| number(words, key);
-    Ok(Sizes { tokens: get("T")?, rows: get("R")?, slots: get("S")?, pages: get("P")? })
+    Ok(Sizes::of(get("T")?).rows(get("R")?).slots(get("S")?).pages(get("P")?))
 }
 
 #[test]

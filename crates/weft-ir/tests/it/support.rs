@@ -5,7 +5,7 @@ use weft_ir::{Graph, Mode, Op, Rule, Sizes, Switches, Tensor, Values, WeightRows
 use weft_random::Random;
 
 /// The sizes that every test evaluates under.
-pub(crate) const SIZES: Sizes = Sizes { tokens: 3, rows: 1, slots: 8, pages: 4 };
+pub(crate) const SIZES: Sizes = Sizes::of(3).rows(1).slots(8).pages(4);
 
 /// Weights that depend only on their names, scaled so that products keep their magnitude.
 pub(crate) struct Weights;
@@ -24,7 +24,7 @@ impl WeightRows for Weights {
 pub(crate) fn given(graph: &Graph, hostile: bool) -> Values {
     let mut values = Values::new();
     for node in graph.nodes() {
-        let (Op::Input { name } | Op::State { name }) = &node.op else { continue };
+        let (Op::Input { name } | Op::State { name, .. }) = &node.op else { continue };
         let shape = node.ty.shape.eval(&SIZES);
         let count = shape.iter().product();
         let mut random = Random::named(0, name);

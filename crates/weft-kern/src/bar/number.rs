@@ -3,7 +3,8 @@
 use weft_ir::{Binary, Unary};
 use weft_quant::GgmlType;
 
-use super::{Bar, TINY, U, ULP, attend, largest, sum_error};
+use super::{Bar, TINY, U, ULP, largest, sum_error};
+use crate::anchor;
 use crate::interp::{Attention, Number};
 use crate::kernel::Format;
 use crate::q8;
@@ -126,7 +127,7 @@ impl Number for Bar {
     }
 
     fn attended(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
-        attend::bars(values, attention)
+        anchor::bars(values, attention)
     }
 }
 

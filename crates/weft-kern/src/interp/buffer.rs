@@ -170,7 +170,7 @@ impl<'a> Buffer<'a> {
     ///
     /// # Panics
     /// If `row` is out of range.
-    pub(super) fn magnitudes(&self, row: usize, values: &[f32]) -> Vec<f64> {
+    pub(crate) fn magnitudes(&self, row: usize, values: &[f32]) -> Vec<f64> {
         let plain = || values.iter().map(|w| f64::from(w.abs())).collect();
         let Data::Blocks(ty, bytes) = &self.data else { return plain() };
         let Some(layout) = ty.int_layout().filter(|layout| layout.has_min) else { return plain() };

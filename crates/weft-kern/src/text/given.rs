@@ -259,7 +259,7 @@ end
         assert!(wgsl.source.starts_with("// A comment") && wgsl.source.ends_with("\n\n  #  fn main()\n"));
         assert_eq!((wgsl.place.line, cuda.place.of_line(1)), (21, "line 27 of its file".to_string()));
         assert!(read.replaced.texts.is_empty() && after.head.entry == "after");
-        let sizes = Sizes { tokens: 20, rows: 5, ..Sizes::default() };
+        let sizes = Sizes::of(20).rows(5);
         let counts: Vec<u64> = cuda.head.groups.iter().map(|groups| groups.count(&sizes)).collect();
         assert_eq!(counts, [(3 + 6) * 8, 2, 60, 2]);
     }

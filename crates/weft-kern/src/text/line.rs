@@ -11,10 +11,10 @@ pub struct ParseError {
 }
 
 /// What is read, or what was expected and found.
-pub(super) type Parsed<T> = Result<T, String>;
+pub(crate) type Parsed<T> = Result<T, String>;
 
 /// A number after a prefix.
-pub(super) fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T> {
+pub(crate) fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T> {
     let digits = text.trim().strip_prefix(prefix);
     digits
         .and_then(|d| d.parse().ok())
@@ -22,7 +22,7 @@ pub(super) fn number<T: std::str::FromStr>(text: &str, prefix: &str) -> Parsed<T
 }
 
 /// Splits a line into words. Brackets and what is in them are part of a word.
-pub(super) fn split(text: &str) -> Parsed<Vec<&str>> {
+pub(crate) fn split(text: &str) -> Parsed<Vec<&str>> {
     let mut words = Vec::new();
     let (mut start, mut depth) = (None, 0usize);
     for (i, c) in text.char_indices() {
@@ -42,13 +42,14 @@ pub(super) fn split(text: &str) -> Parsed<Vec<&str>> {
 }
 
 /// A line's `key=value` words, and the others.
-pub(super) struct Attrs<'a> {
-    pub(super) plain: Vec<&'a str>,
-    pub(super) pairs: Vec<(&'a str, &'a str)>,
+pub(crate) struct Attrs<'a> {
+    pub(crate) plain: Vec<&'a str>,
+    pub(crate) pairs: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Attrs<'a> {
-    pub(super) fn new(text: &'a str) -> Parsed<Attrs<'a>> {
+    /// Reads a line.
+    pub(crate) fn new(text: &'a str) -> Parsed<Attrs<'a>> {
         let mut attrs = Attrs { plain: Vec::new(), pairs: Vec::new() };
         for word in split(text)? {
             match word.split_once('=') {
@@ -59,12 +60,14 @@ impl<'a> Attrs<'a> {
         Ok(attrs)
     }
 
-    pub(super) fn get(&self, key: &str) -> Parsed<&'a str> {
+    /// The text after `key=`.
+    pub(crate) fn get(&self, key: &str) -> Parsed<&'a str> {
         let found = self.pairs.iter().find(|(k, _)| *k == key);
         found.map(|(_, v)| *v).ok_or_else(|| format!("expected `{key}=…`"))
     }
 
-    pub(super) fn num(&self, key: &str) -> Parsed<usize> {
+    /// The number after `key=`.
+    pub(crate) fn num(&self, key: &str) -> Parsed<usize> {
         number(self.get(key)?, "")
     }
 }

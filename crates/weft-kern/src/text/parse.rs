@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, Sym, Unary};
+use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, StateKind, Sym, Unary};
 use weft_quant::GgmlType;
 
 use super::given::Lines;
 use super::line::{Attrs, ParseError, Parsed, number, split};
 use super::words;
-use crate::kernel::{
-    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Param, Part, Pick,
-    Product, Prologue, Sum, ValueId, View,
-};
+use crate::anchor::Anchor;
+use crate::kernel::{Access, Format, Indexed, Instr, Kernel, Param, Part, Prologue, ValueId, View};
 use crate::plan::{Buffer, Call, Plan, Source};
 use crate::replacement::Replacement;
 use crate::verify::verify;
@@ -108,12 +106,7 @@ fn header(line: &str) -> Parsed<Plan> {
         line.strip_prefix("plan ").and_then(|l| l.strip_suffix('{')).ok_or("expected `plan NAME … {`")?;
     let attrs = Attrs::new(inner)?;
     let name = *attrs.plain.first().ok_or("the plan has no name")?;
-    let max = Sizes {
-        tokens: attrs.num("T")?,
-        rows: attrs.num("R")?,
-        slots: attrs.num("S")?,
-        pages: attrs.num("P")?,
-    };
+    let max = Sizes::of(attrs.num("T")?).rows(attrs.num("R")?).slots(attrs.num("S")?).pages(attrs.num("P")?);
     let (buffers, kernels, calls) = (Vec::new(), Vec::new(), Vec::new());
     Ok(Plan { name: name.into(), max, buffers, kernels, calls, arena: attrs.num("arena")? })
 }
@@ -129,7 +122,11 @@ fn buffer(line: &str, expected: usize) -> Parsed<Buffer> {
         "input" => Source::Input(name.into()),
         "output" => Source::Output(name.into()),
         "weight" => Source::Weight(name.into()),
-        "state" => Source::State(name.into()),
+        "state" => {
+            let (name, kind) = name.split_once(' ').unwrap_or((name, StateKind::PerToken.name()));
+            let kind = StateKind::from_name(kind).ok_or_else(|| format!("unknown kind of state `{kind}`"))?;
+            Source::State { name: name.into(), kind }
+        }
         "constant" => {
             Source::Constant(name.split(' ').map(|v| number(v, "").map(F32)).collect::<Parsed<_>>()?)
         }
@@ -179,15 +176,14 @@ fn part(lines: &mut Inner<'_>) -> Result<Part, (usize, String)> {
         prologue = Some(Prologue { body, value });
     }
     let (line, text) = lines.next().ok_or((first, "expected an anchor".to_string()))?;
-    let mut anchor = anchor(text).map_err(|why| (line, why))?;
-    if let Anchor::Dot(products) = &mut anchor {
-        let another = |l: &str| {
-            let word = l.split_whitespace().next().unwrap_or_default();
-            [words::DOT, words::SELECT_DOT, words::SELECT_SUM].contains(&word)
+    let read = |text| Anchor::parse(&Attrs::new(text)?);
+    let mut anchor = read(text).map_err(|why| (line, why))?;
+    while let Some((line, text)) = lines.peek().copied() {
+        let first = text.split_whitespace().next().unwrap_or_default();
+        match anchor.parse_more(first, text).map_err(|why| (line, why))? {
+            true => lines.next(),
+            false => break,
         };
-        while let Some((line, text)) = lines.next_if(|(_, l)| another(l)) {
-            products.push(product(&Attrs::new(text).map_err(|why| (line, why))?).map_err(|why| (line, why))?);
-        }
     }
     Ok(Part { rows, cols, prologue, anchor, body: program(lines)? })
 }
@@ -225,71 +221,6 @@ fn space(text: &str) -> Parsed<(Vec<Dim>, usize)> {
     let inner = text.strip_prefix(words::ROWS).and_then(|t| t.split_once(words::COLS));
     let (dims, cols) = inner.ok_or("expected `rows […] cols N`")?;
     Ok((dims_of(dims)?, number(cols, "")?))
-}
-
-fn anchor(text: &str) -> Parsed<Anchor> {
-    let attrs = Attrs::new(text)?;
-    match attrs.plain.first().copied().unwrap_or_default() {
-        "map" => Ok(Anchor::Map),
-        "reduce" => Ok(Anchor::Reduce),
-        words::DOT | words::SELECT_DOT | words::SELECT_SUM => Ok(Anchor::Dot(vec![product(&attrs)?])),
-        "attend" => Ok(Anchor::Attend(Box::new(Attend {
-            q: view(attrs.get("q")?)?,
-            k: cached(attrs.get("k")?)?,
-            v: cached(attrs.get("v")?)?,
-            pos: number(attrs.get("pos")?, "p")?,
-            first: number(attrs.get("first")?, "p")?,
-            pages: number(attrs.get("pages")?, "p")?,
-            scale: F32(number(attrs.get("scale")?, "")?),
-            heads: attrs.num("heads")?,
-            kv_heads: attrs.num("kv_heads")?,
-            k_len: attrs.num("k_len")?,
-            page: attrs.num("page")?,
-            window: attrs.get("window").ok().map(|n| number(n, "")).transpose()?,
-            sinks: attrs.get("sinks").ok().map(|p| number(p, "p")).transpose()?,
-            most_pages: attrs.get("most_pages").ok().map(|n| number(n, "")).transpose()?,
-        }))),
-        other => Err(format!("unknown anchor `{other}`")),
-    }
-}
-
-fn product(attrs: &Attrs<'_>) -> Parsed<Product> {
-    let name = attrs.plain.first().copied().unwrap_or_default();
-    let pick = match attrs.get("pick")? {
-        words::ONLY => Pick::Only,
-        axis if axis.starts_with("axis") => Pick::Axis(number(axis, "axis")?),
-        ids if name == words::SELECT_SUM => Pick::Sum(Box::new(Sum {
-            terms: attrs.num("terms")?,
-            ids: view(ids)?,
-            weights: view(attrs.get("weights")?)?,
-            apart: attrs.num("apart")?,
-        })),
-        ids => Pick::Ids(view(ids)?),
-    };
-    let w = Matrices {
-        param: number(attrs.get("w")?, "p")?,
-        pick,
-        count: attrs.num("count")?,
-        n: attrs.num("n")?,
-        k: attrs.num("k")?,
-        first: attrs.num("first")?,
-        stride: attrs.num("stride")?,
-    };
-    let transposed = match attrs.get("transposed")? {
-        "true" => true,
-        "false" => false,
-        other => return Err(format!("`transposed` must be true or false, not `{other}`")),
-    };
-    let x = match attrs.get("x")? {
-        words::BEFORE => Factor::Prologue,
-        at => Factor::View(view(at)?),
-    };
-    if matches!(w.pick, Pick::Ids(_)) != (name == words::SELECT_DOT)
-        || matches!(w.pick, Pick::Sum(_)) != (name == words::SELECT_SUM)
-    {
-        return Err("a `select_dot` or `select_sum` picks by ids, and a `dot` does not".into());
-    }
-    Ok(Product { x, w, transposed })
 }
 
 fn instruction(text: &str) -> Parsed<Instr> {
@@ -330,7 +261,8 @@ fn instruction(text: &str) -> Parsed<Instr> {
     })
 }
 
-fn view(text: &str) -> Parsed<View> {
+/// Reads a view.
+pub(crate) fn view(text: &str) -> Parsed<View> {
     let wrong = || format!("expected a view `pN[offset; strides; step]`, found `{text}`");
     let (param, inner) = text.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or_else(wrong)?;
     let parts: Vec<&str> = inner.split(';').map(str::trim).collect();
@@ -342,14 +274,6 @@ fn view(text: &str) -> Parsed<View> {
         strides: strides.map(|s| number(s, "")).collect::<Parsed<_>>()?,
         step: number(step, "")?,
     })
-}
-
-fn cached(text: &str) -> Parsed<Cached> {
-    let View { param, offset, strides, .. } = view(text)?;
-    let [row_stride, head_stride] = strides[..] else {
-        return Err("rows of a state must have two strides".into());
-    };
-    Ok(Cached { param, offset, row_stride, head_stride })
 }
 
 fn format_of(text: &str) -> Parsed<Format> {

@@ -2,13 +2,10 @@
 
 use std::fmt;
 
-use weft_ir::{Dim, Sizes};
+use weft_ir::{Dim, Sizes, StateKind};
 
 use super::words;
-use crate::kernel::{
-    Access, Anchor, Attend, Cached, Factor, Format, Indexed, Instr, Kernel, Matrices, Part, Pick, Product,
-    Sum, View,
-};
+use crate::kernel::{Access, Format, Indexed, Instr, Kernel, Part, View};
 use crate::plan::{Plan, Source};
 use crate::replacement::Replacement;
 
@@ -40,55 +37,6 @@ fn indexed(f: &mut fmt::Formatter<'_>, i: Option<&Indexed>) -> fmt::Result {
     i.map_or(Ok(()), |i| write!(f, " @ {} * {}", i.index, i.stride))
 }
 
-impl fmt::Display for Matrices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Matrices { param, pick, count, n, k, first, stride } = self;
-        write!(f, "w=p{param} count={count} n={n} k={k} first={first} stride={stride} pick=")?;
-        match pick {
-            Pick::Only => f.write_str(words::ONLY),
-            Pick::Axis(a) => write!(f, "axis{a}"),
-            Pick::Ids(view) => write!(f, "{view}"),
-            Pick::Sum(sum) => {
-                let Sum { terms, ids, weights, apart } = &**sum;
-                write!(f, "{ids} terms={terms} weights={weights} apart={apart}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for Cached {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "p{}[{}; {}, {}; 1]", self.param, self.offset, self.row_stride, self.head_stride)
-    }
-}
-
-impl fmt::Display for Product {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.w.pick {
-            Pick::Only | Pick::Axis(_) => words::DOT,
-            Pick::Ids(_) => words::SELECT_DOT,
-            Pick::Sum(_) => words::SELECT_SUM,
-        };
-        write!(f, "{name} x=")?;
-        match &self.x {
-            Factor::View(view) => write!(f, "{view}")?,
-            Factor::Prologue => f.write_str(words::BEFORE)?,
-        }
-        write!(f, " {} transposed={}", self.w, self.transposed)
-    }
-}
-
-impl fmt::Display for Attend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Attend { q, k, v, pos, first, pages, scale, heads, kv_heads, k_len, page, .. } = self;
-        write!(f, "attend q={q} k={k} v={v} pos=p{pos} first=p{first} pages=p{pages}")?;
-        write!(f, " scale={:?} heads={heads} kv_heads={kv_heads} k_len={k_len} page={page}", scale.0)?;
-        self.window.iter().try_for_each(|n| write!(f, " window={n}"))?;
-        self.sinks.iter().try_for_each(|p| write!(f, " sinks=p{p}"))?;
-        self.most_pages.iter().try_for_each(|n| write!(f, " most_pages={n}"))
-    }
-}
-
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kernel {} {{", self.name)?;
@@ -118,12 +66,7 @@ impl fmt::Display for Part {
             program(f, &prologue.body)?;
             writeln!(f, "  {}{}", words::GIVES, prologue.value)?;
         }
-        match &self.anchor {
-            Anchor::Map => writeln!(f, "  map")?,
-            Anchor::Reduce => writeln!(f, "  reduce")?,
-            Anchor::Dot(products) => products.iter().try_for_each(|p| writeln!(f, "  {p}"))?,
-            Anchor::Attend(attend) => writeln!(f, "  {attend}")?,
-        }
+        write!(f, "{}", self.anchor)?;
         program(f, &self.body)
     }
 }
@@ -164,7 +107,8 @@ impl fmt::Display for Source {
             Source::Input(name) => write!(f, "input {name}"),
             Source::Output(name) => write!(f, "output {name}"),
             Source::Weight(name) => write!(f, "weight {name}"),
-            Source::State(name) => write!(f, "state {name}"),
+            Source::State { name, kind: StateKind::PerToken } => write!(f, "state {name}"),
+            Source::State { name, kind } => write!(f, "state {name} {}", kind.name()),
             Source::Constant(values) => {
                 f.write_str("constant")?;
                 values.iter().try_for_each(|v| write!(f, " {:?}", v.0))

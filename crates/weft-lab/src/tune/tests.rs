@@ -327,7 +327,7 @@ fn a_refused_schedule_costs_other_kernels_nothing() {
 }
 
 fn attends(kernel: &Kernel) -> bool {
-    kernel.parts.iter().any(|part| matches!(part.anchor, weft_kern::Anchor::Attend(_)))
+    kernel.parts.iter().any(|part| part.attention().is_some())
 }
 
 #[test]

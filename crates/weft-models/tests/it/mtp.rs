@@ -73,7 +73,7 @@ fn check(file: &File, at: usize, states: &[(&str, usize)]) {
     let len = TOKENS.len() - 1;
     let pages = len.div_ceil(ORACLE.page);
     let slots = pages * ORACLE.page;
-    let sizes = Sizes { tokens: len, rows: len, slots, pages };
+    let sizes = Sizes::of(len).rows(len).slots(slots).pages(pages);
     let mut values = model.oracle_states(slots);
     let all: Vec<i32> = (0..len as i32).collect();
     for (name, data) in [

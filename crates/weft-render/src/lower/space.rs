@@ -1,6 +1,6 @@
 //! The rows and columns of a part that a workgroup computes.
 
-use weft_kern::{Anchor, Dim, Part, Sizes, Sym};
+use weft_kern::{Dim, Part, Sizes, Sym};
 
 use crate::code::builder::Builder;
 use crate::code::expr::Expr;
@@ -69,15 +69,15 @@ impl Space {
             along_first: split.along_first,
             cols: word(part.cols)?,
             width: split.width.min(word(part.cols)?),
-            chunks: match &part.anchor {
-                Anchor::Attend(attend) => Some(Chunks {
+            chunks: match part.attention() {
+                Some(attend) => Some(Chunks {
                     most_pages: attend.most_pages.map(word).transpose()?,
                     page: word(attend.page)?,
                     positions: split.chunk,
                     seen: attend.window.map(|window| most_chunks(window, split.chunk)).transpose()?,
                     shared_by: None,
                 }),
-                _ => None,
+                None => None,
             },
             spread,
             is_long: false,

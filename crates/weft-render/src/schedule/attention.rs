@@ -196,7 +196,7 @@ pub(crate) fn on_matrix(
     lanes: u32,
     split: Split,
 ) -> Option<Split> {
-    let weft_kern::Anchor::Attend(attend) = &part.anchor else { return None };
+    let Some(attend) = part.attention() else { return None };
     if !suits(kernel, part, attend, limits) || lanes < MOST_SHARES * WARP {
         return None;
     }

@@ -84,10 +84,10 @@ fn part_of(
     }
     let gathers = spread && is_dot && limits.gathers && !part.columns_independent();
     let apart = part.columns_together().is_some_and(|unit| (width as usize).is_multiple_of(unit));
-    if !whole && (!apart && !gathers || matches!(part.anchor, Anchor::Attend(_))) {
+    if !whole && (!apart && !gathers || part.attention().is_some()) {
         return Err(format!("a workgroup needs all {} columns, it has {width}", part.cols));
     }
-    if let (true, Anchor::Attend(attend)) = (matrix, &part.anchor) {
+    if let (true, Some(attend)) = (matrix, part.attention()) {
         if limits.cooperative {
             return cooperative::check(kernel, part, attend, split, (lanes, limits));
         }
@@ -114,14 +114,14 @@ fn part_of(
             return Err(format!("{width} columns are not a multiple of the {unit} that are stored together"));
         }
     }
-    let attends = matches!(part.anchor, Anchor::Attend(_));
+    let attends = part.attention().is_some();
     if attends != (chunk > 0) {
         return Err(format!("`{split}`: attention needs a chunk, and nothing else may have one"));
     }
     if spread && !attends && !gathers {
         return Err(format!("`{split}`: only attention and products of whole rows can be spread"));
     }
-    if let Anchor::Attend(attend) = &part.anchor {
+    if let Some(attend) = part.attention() {
         let group = attend.heads / attend.kv_heads.max(1);
         if !upcast.is_power_of_two() || !group.is_multiple_of(rows as usize) {
             return Err(format!(

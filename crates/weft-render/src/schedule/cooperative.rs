@@ -3,7 +3,7 @@
 //! What is computed for a row depends on that row alone: all its products are of the same 16 × 16 matrices, in the same order,
 //! whatever the tile. So steps of all sizes add up alike.
 
-use weft_kern::{Anchor, Attend, Format, Kernel, Part, Sizes};
+use weft_kern::{Attend, Format, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
 use crate::code::cooperative::{Arrays, FOUR, SIDE};
@@ -55,7 +55,7 @@ pub(crate) struct Tile {
 
 /// Whether cooperative matrices compute a part with this schedule.
 pub(crate) fn cooperates(part: &Part, split: &Split, limits: &Limits) -> bool {
-    limits.cooperative && split.matrix && matches!(part.anchor, Anchor::Attend(_))
+    limits.cooperative && split.matrix && part.attention().is_some()
 }
 
 /// Whether a tile of so many rows has several tokens. Then another shader stores its queries in scratch memory, as halves: they
@@ -198,7 +198,7 @@ pub(crate) fn split(
     (lanes, limits): (u32, &Limits),
     split: Split,
 ) -> Option<Split> {
-    let Anchor::Attend(attend) = &part.anchor else { return None };
+    let Some(attend) = part.attention() else { return None };
     if !suits(kernel, part, attend, (lanes, limits)) {
         return None;
     }

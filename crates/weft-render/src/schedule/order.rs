@@ -1,6 +1,6 @@
 //! The order in which a schedule adds up sums.
 
-use weft_kern::{Anchor, Instr, Kernel, Part, Pick, Product};
+use weft_kern::{Instr, Kernel, Part, Pick, Product};
 
 use crate::limits::Limits;
 use crate::schedule::{Schedule, Split};
@@ -64,7 +64,7 @@ pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
     let reduces = |instr: &Instr| matches!(instr, Instr::Reduce(..) | Instr::TopK { .. });
     kernel.parts.iter().any(|part| {
         let before = part.prologue.iter().flat_map(|prologue| &prologue.body);
-        matches!(part.anchor, Anchor::Attend(_)) || part.body.iter().chain(before).any(reduces)
+        part.attention().is_some() || part.body.iter().chain(before).any(reduces)
     })
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn same_bits(kernel: &Kernel, one: &Schedule, other: &Schedule) -> bo
     (one.lanes == other.lanes || !lanes_matter(kernel))
         && one.parts.len() == other.parts.len()
         && parts.into_iter().all(|(part, (a, b))| {
-            let attends = matches!(part.anchor, Anchor::Attend(_));
+            let attends = part.attention().is_some();
             // In attention only the rows are free, and whether chunks are spread.
             if attends { Split { rows: b.rows, spread: b.spread, ..*a } == *b } else { a.reduce == b.reduce }
         })

@@ -123,7 +123,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             return narrow;
         }
         for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
-            if let Anchor::Attend(attend) = &part.anchor {
+            if let Some(attend) = part.attention() {
                 *split = scored(kernel, attend, limits, schedule.lanes, *split);
                 *split = tiled(kernel, (part, attend), max, limits, schedule.lanes, *split).unwrap_or(*split);
             }

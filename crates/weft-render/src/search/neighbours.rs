@@ -55,7 +55,7 @@ fn steps(n: u32) -> impl Iterator<Item = u32> {
 /// Splits that change no bit, and nothing outside the part.
 fn splits(part: &Part, max: &Sizes, from: &Split) -> Vec<Split> {
     let all = part.rows.iter().fold(1usize, |n, d| n.saturating_mul(d.eval(max)));
-    let attends = matches!(part.anchor, Anchor::Attend(_));
+    let attends = part.attention().is_some();
     let mut splits = Vec::new();
     if from.picked > 0 {
         // All else of the split follows from it.

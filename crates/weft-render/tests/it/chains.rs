@@ -115,7 +115,7 @@ fn no_more_workgroups_are_launched_than_run_at_once() {
     let all = plans(&graph);
     let plan = all.usual().find(|plan| plan.max.tokens == 1).unwrap();
     let chain = rendered(plan, 0, &joined(plan, 0, &target), &target);
-    let one = Sizes { tokens: 1, ..Sizes::default() };
+    let one = Sizes::of(1);
     let groups: Vec<u64> = chain.stages.iter().map(|stage| u64::from(stage.groups(&one)[0])).collect();
     let most = *groups.iter().max().unwrap() as u32;
     assert!(most > 1, "{groups:?}");

@@ -23,7 +23,7 @@ const GRAPH: &str = "graph attention {
 
 /// The shaders of a graph's attention in steps of so many tokens.
 fn shaders(graph: &str, tokens: usize, target: &Target) -> Vec<Shader> {
-    let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+    let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
     let costs = CostModel::fixed(Machine { workers: 1, ..Machine::default() });
     let graph = weft_ir::parse(graph).unwrap();
     let plan = fuse_with(&graph, &Options { max, costs, ..Options::default() }).unwrap().plan;

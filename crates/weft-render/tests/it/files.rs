@@ -40,7 +40,7 @@ fn run(input: &str) -> String {
     let size = |key: &str| sizes(key)[0];
     let graph = weft_ir::parse(&text.join("\n")).unwrap();
     let machine = Machine { workers: size("workers") as u64, ..Machine::default() };
-    let of = |tokens| Sizes { tokens, rows: size("R"), slots: size("S"), pages: size("P") };
+    let of = |tokens| Sizes::of(tokens).rows(size("R")).slots(size("S")).pages(size("P"));
     let fused = |max| {
         fuse_with(&graph, &Options { max, costs: CostModel::fixed(machine), ..Options::default() }).unwrap()
     };

@@ -26,7 +26,7 @@ fn slots() -> Slots {
 }
 
 fn sizes(tokens: usize) -> Sizes {
-    Sizes { tokens, rows: 1, ..Sizes::default() }
+    Sizes::of(tokens).rows(1)
 }
 
 fn cuda(capability: (i32, i32)) -> Target {

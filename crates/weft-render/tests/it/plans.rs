@@ -92,7 +92,7 @@ fn prompts_have_many_heads_together() {
     let [card, large, ..] = adapters();
     let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
     let heads = |tokens: usize, target: &Target| {
-        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
         let mut found = None;
         for (at, call) in plan.calls.iter().enumerate() {
@@ -117,7 +117,7 @@ fn prompts_multiply_from_panels() {
     let [card, large, ..] = adapters();
     let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
     let parts = |tokens: usize, target: &Target, mark: &str| {
-        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
         let texts = plan.calls.iter().enumerate().flat_map(|(at, call)| {
             render(&plan.kernels[call.kernel], &slots(&plan, at, false), &max, target).unwrap()
@@ -135,7 +135,7 @@ fn a_few_replies_have_schedules_of_their_own() {
     let [_, large, ..] = adapters();
     let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
     let splits = |tokens: usize| {
-        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
         let texts = plan.calls.iter().enumerate().flat_map(|(at, call)| {
             render(&plan.kernels[call.kernel], &slots(&plan, at, false), &max, &large).unwrap()
@@ -170,7 +170,7 @@ fn the_longest_steps_have_counters_enough() {
     let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
     let card = Target { language: Language::Cuda, limits: Limits::of_cuda((7, 5), 40) };
     for tokens in [16, 512, 8192] {
-        let max = Sizes { tokens, rows: 1, slots: 8192, pages: 256 };
+        let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
         for (at, call) in plan.calls.iter().enumerate() {
             render(&plan.kernels[call.kernel], &slots(&plan, at, true), &max, &card).unwrap();
@@ -211,7 +211,7 @@ fn kernels_of_weights_in_pieces() {
     assert!(in_pieces > 30 && refused == 0, "{in_pieces} shaders with pieces, {refused} refused");
     // Only weights are in pieces.
     let graph = graph_of(&root("filetests/kernels/rms_norm_into_dot.t"));
-    let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
+    let max = Sizes::of(1).rows(1).slots(64).pages(2);
     let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
     let kernel = &fusion.plan.kernels[fusion.plan.calls[0].kernel];
     let mut slots = slots(&fusion.plan, 0, false);
@@ -255,7 +255,7 @@ fn workgroup_memory_is_counted_as_metal_counts_it() {
 #[test]
 fn too_small_an_adapter_is_told_which_limit() {
     let graph = graph_of(&root("filetests/kernels/rms_norm_into_dot.t"));
-    let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
+    let max = Sizes::of(1).rows(1).slots(64).pages(2);
     let fusion = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap();
     let call = &fusion.plan.calls[0];
     let (kernel, slots) = (&fusion.plan.kernels[call.kernel], slots(&fusion.plan, 0, false));

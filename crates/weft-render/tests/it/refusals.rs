@@ -25,7 +25,7 @@ call tested b0 b1
 }
 
 fn why(kernel: &Kernel) -> Why {
-    let max = Sizes { tokens: 4, rows: 1, slots: 64, pages: 2 };
+    let max = Sizes::of(4).rows(1).slots(64).pages(2);
     render(kernel, &Slots::without_weights([0, 1]), &max, &adapters()[0]).unwrap_err().why
 }
 
@@ -72,7 +72,7 @@ fn schedules_are_checked() {
         "v3 = store v2 p1[0; 64; 1]",
     ];
     let across = kernel(["f32", "f32"], &lines);
-    let max = Sizes { tokens: 4, rows: 1, slots: 64, pages: 2 };
+    let max = Sizes::of(4).rows(1).slots(64).pages(2);
     let [large, ..] = adapters();
     let with = |kernel: &Kernel, text: &str| {
         let schedule: Schedule = text.parse().unwrap();
@@ -101,7 +101,7 @@ fn schedules_are_checked() {
 fn cuda_with_subgroups_that_are_not_warps() {
     let lines = ["rows [T] cols 64", "map", "v0 = load 64 p0[0; 64; 1]", "v1 = store v0 p1[0; 64; 1]"];
     let kernel = kernel(["f32", "f32"], &lines);
-    let max = Sizes { tokens: 4, rows: 1, slots: 64, pages: 2 };
+    let max = Sizes::of(4).rows(1).slots(64).pages(2);
     for (subgroup, fine) in [(None, true), (Some(32), true), (Some(16), false), (Some(64), false)] {
         let limits = Limits { subgroup, ..Limits::cuda() };
         let rendered = render(
@@ -140,7 +140,7 @@ call tested b0 b1 b2
 "
         )
     };
-    let max = Sizes { tokens: 1, rows: 1, slots: 64, pages: 2 };
+    let max = Sizes::of(1).rows(1).slots(64).pages(2);
     let reduces =
         ["v1 = store v0 p2[0; 64; 1]", "v1 = reduce_max v0\n  v2 = sub v0 v1\n  v3 = store v2 p2[0; 64; 1]"];
     let reduces = reduces.map(|body| {

@@ -58,7 +58,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
     let launch = |from, to| KernelLaunch { kernel: 0, args: vec![region(from), region(to)] };
     let more = (0..twice).flat_map(|_| [launch(64, 128), launch(128, 64)]);
     let launches: Vec<KernelLaunch> = std::iter::once(launch(0, 64)).chain(more).collect();
-    let max = Sizes { tokens: 8, ..Sizes::default() };
+    let max = Sizes::of(8);
     let program = Program { max, kernels: vec![kernel], launches };
     assert_eq!(slots(&program, 0, |_| None, Binds::WGSL).0.of, [0, 0]);
     let shader = Shader {
@@ -110,7 +110,7 @@ fn launches_in_order(mut device: GpuDevice, submissions: usize) {
     device.write(arena, 0, &start).unwrap();
     let mut timings = Timings::default();
     for (tokens, timed) in [(3, false), (1, true), (8, false), (0, false), (5, true)] {
-        let sizes = Sizes { tokens, ..Sizes::default() };
+        let sizes = Sizes::of(tokens);
         let mut before = [0; 16];
         device.read(arena, 64, &mut before).unwrap();
         if timed {
@@ -140,7 +140,7 @@ fn a_step_that_ends_early_is_an_error_and_stays_one() {
     for whole_launches in [false, true] {
         let Some(mut device) = open("steps that end early") else { return };
         let arena = by_hand(&mut device, 2);
-        let sizes = Sizes { tokens: 3, ..Sizes::default() };
+        let sizes = Sizes::of(3);
         let mut out = [0; 16];
         for _ in 0..5 {
             device.replay(ProgramId(0), &sizes).unwrap();

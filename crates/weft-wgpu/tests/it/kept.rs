@@ -38,12 +38,12 @@ fn what_the_driver_made_of_texts_is_kept_and_damage_to_it_harms_nobody() {
         let mut device = GpuBackend.open(None, &options).unwrap();
         let [x, y] = [0, 1].map(|_| device.alloc(128).unwrap());
         let args = [x, y].map(|buffer| Region { buffer, offset: 0, values: 32 });
-        let max = Sizes { tokens: 8, ..Sizes::default() };
+        let max = Sizes::of(8);
         let launches = vec![KernelLaunch { kernel: 0, args: args.into() }];
         let program = Program { max, kernels: vec![Arc::clone(&kernel)], launches };
         let program = device.compile(&program).unwrap();
         device.write(x, 0, &1.5f32.to_le_bytes().repeat(32)).unwrap();
-        device.replay(program, &Sizes { tokens: 5, ..Sizes::default() }).unwrap();
+        device.replay(program, &Sizes::of(5)).unwrap();
         let mut out = [0; 128];
         device.read(y, 0, &mut out).unwrap();
         let out: Vec<f32> = out.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();

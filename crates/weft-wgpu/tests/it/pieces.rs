@@ -75,7 +75,7 @@ call rows b0 b1 b2
     let (ids, y) = (device.alloc(64).unwrap(), device.alloc(6 * 4 * COLS).unwrap());
     let args = [(table, rows * COLS), (ids, 6), (y, 6 * COLS)];
     let args = args.map(|(buffer, values)| Region { buffer, offset: 0, values });
-    let max = Sizes { tokens: 6, ..Sizes::default() };
+    let max = Sizes::of(6);
     let launches = vec![KernelLaunch { kernel: 0, args: args.into() }];
     let program = device.compile(&Program { max, kernels: vec![kernel], launches }).unwrap();
     let words: Vec<u8> = chosen.iter().flat_map(|at| (*at as u32).to_le_bytes()).collect();

@@ -383,7 +383,7 @@ fn evaluate(gguf: &Gguf, tokens: &[i32]) -> (Vec<f32>, Vec<f32>) {
     let ModelGraph { config, segments } = build(gguf, &OPTIONS).unwrap();
     let n = tokens.len();
     let all = || (0..n as i32).collect::<Vec<_>>();
-    let sizes = Sizes { tokens: n, rows: n, slots: n.next_multiple_of(16), pages: n.div_ceil(16) };
+    let sizes = Sizes::of(n).rows(n).slots(n.next_multiple_of(16)).pages(n.div_ceil(16));
     let mut values = Values::new();
     for (name, data) in [
         ("tokens", tokens.to_vec()),

@@ -1,6 +1,6 @@
 //! How attention rounds rows and weights, written as plainly as possible.
 
-use weft_kern::{Anchor, Cached, Format};
+use weft_kern::{Cached, Format};
 use weft_quant::GgmlType;
 
 use super::{Arg, Case};
@@ -85,7 +85,7 @@ impl Row {
 pub(crate) fn round(case: &mut Case) {
     let (mut args, mut beyond) = (case.args.clone(), 0.0f32);
     for part in &case.kernel.parts {
-        let Anchor::Attend(a) = &part.anchor else { continue };
+        let Some(a) = part.attention() else { continue };
         let law = Law::of(a.k_len);
         let mut q = args[a.q.param].floats(&args[a.q.param].bytes);
         q.chunks_exact_mut(a.k_len).for_each(|q| q.copy_from_slice(&law.row(q).values()));

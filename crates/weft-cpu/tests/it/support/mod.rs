@@ -40,7 +40,7 @@ impl Case {
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
-        Sizes { tokens: self.tokens, ..Sizes::default() }
+        Sizes::of(self.tokens)
     }
 
     /// The same for some of the tokens, if its arguments can be divided by token.

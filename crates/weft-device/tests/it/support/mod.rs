@@ -22,8 +22,8 @@ impl WeightRows for Weights {
     }
 }
 
-pub(crate) const SIZES: Sizes = Sizes { tokens: 5, rows: 3, slots: 32, pages: 4 };
-pub(crate) const MAX: Sizes = Sizes { tokens: 7, rows: 4, slots: 32, pages: 5 };
+pub(crate) const SIZES: Sizes = Sizes::of(5).rows(3).slots(32).pages(4);
+pub(crate) const MAX: Sizes = Sizes::of(7).rows(4).slots(32).pages(5);
 
 /// Runs `graph` both ways, some decisions set by hand, and compares all `f32` outputs to a relative L2 of `bound`. Two devices
 /// that share its launches give the same bits as one.
@@ -40,7 +40,7 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
             Op::Input { name } if node.ty.dtype == GgmlType::I32 => {
                 values.insert(name.clone(), Tensor::i32(shape, index_input(name, count)));
             }
-            Op::Input { name } | Op::State { name } => {
+            Op::Input { name } | Op::State { name, .. } => {
                 let data = (0..count).map(|_| random.signed()).collect();
                 values.insert(name.clone(), Tensor::f32(shape, data));
             }
@@ -102,7 +102,7 @@ fn index_input(name: &str, count: usize) -> Vec<i32> {
 /// A side for each weight and state: one for all that a launch uses.
 fn sides(plan: &Plan, random: &mut Random) -> BTreeMap<String, Side> {
     let name = |buffer: &usize| match &plan.buffers[*buffer].source {
-        Source::Weight(name) | Source::State(name) => Some(name.clone()),
+        Source::Weight(name) | Source::State { name, .. } => Some(name.clone()),
         _ => None,
     };
     let names = (0..plan.buffers.len()).filter_map(|buffer| name(&buffer));
@@ -166,7 +166,7 @@ fn run_program(
                 device.write(buffer, 0, &bytes).unwrap();
                 inputs.insert(name.clone(), Region { buffer, offset: 0, values: room });
             }
-            Op::State { name } => {
+            Op::State { name, .. } => {
                 let data = values[name].as_f32().unwrap();
                 let bytes: Vec<u8> = data.iter().flat_map(|v| v.to_le_bytes()).collect();
                 place(device, side(name));
@@ -187,7 +187,7 @@ fn run_program(
         }
     }
     let stored =
-        |name: &str| graph.nodes().iter().any(|n| matches!(&n.op, Op::State { name: s } if s == name));
+        |name: &str| graph.nodes().iter().any(|n| matches!(&n.op, Op::State { name: s, .. } if s == name));
     let names: Vec<&str> = graph.outputs().iter().map(|(n, _)| n.as_str()).filter(|n| !stored(n)).collect();
     let states = instance.states.clone();
     let linked = link(device, &[instance], &inputs, &names).unwrap();

@@ -8,7 +8,7 @@
 //! Nobody waits for long: what a share begins with is handed on before all else that the workgroup before has to do. Should a
 //! tile be longer than a share, workgroups visit it one after another.
 
-use weft_kern::{Anchor, Attend, Part, Sizes};
+use weft_kern::{Attend, Part, Sizes};
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
@@ -55,7 +55,7 @@ pub(crate) struct Shares {
 
 /// The most tiles in a step of these sizes, if workgroups share them evenly: if there are more than run at once.
 pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, limits: &Limits) -> Option<u32> {
-    let by_warpgroups = matches!(part.anchor, Anchor::Attend(_)) && split.matrix && split.rows == ROWS;
+    let by_warpgroups = part.attention().is_some() && split.matrix && split.rows == ROWS;
     let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
     let tiles = u32::try_from(rows.div_ceil(ROWS as usize)).ok()?;
     let signals = u64::from(limits.processors) <= COUNTER_BYTES / 4;

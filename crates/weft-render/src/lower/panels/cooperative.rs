@@ -4,7 +4,6 @@
 //! The sums of a block are exact. They are multiplied by the scales of rows and columns, and added to those before, value by value as
 //! lanes do: nobody needs to know which lane has which.
 
-use weft_kern::Anchor;
 
 use crate::code::cooperative::{Cooperative, Operand, SIDE};
 use crate::code::expr::Expr;
@@ -49,7 +48,7 @@ impl Matrices {
         let whole =
             rows.is_multiple_of(SIDE) && width.is_multiple_of(SIDE) && w.code.lanes.is_multiple_of(WARP);
         // Half of a block has no matrices of its own.
-        let attends = w.kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_)));
+        let attends = w.kernel.parts.iter().any(|part| part.attention().is_some());
         if !w.cooperative_values || attends || !whole || scales != 1 || warps == 0 {
             return Ok(None);
         }

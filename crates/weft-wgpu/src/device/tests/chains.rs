@@ -41,7 +41,7 @@ fn program(device: &mut GpuDevice, launches: usize) -> Program {
     let buffers = [(); 2].map(|()| device.alloc(4 * VALUES).unwrap());
     let region = |i: usize| Region { buffer: buffers[i % 2], offset: 0, values: VALUES };
     let launch = |i: usize| KernelLaunch { kernel: 0, args: vec![region(i), region(i + 1)] };
-    let max = Sizes { tokens: 1, ..Sizes::default() };
+    let max = Sizes::of(1);
     Program { max, kernels: vec![kernel], launches: (0..launches).map(launch).collect() }
 }
 
@@ -85,7 +85,7 @@ fn launches_in_one_compute_what_they_compute_apart() {
     assert_eq!((chain.stages.len(), chain.groups(&program.max, u32::MAX)), (5, 256));
     for tokens in [1, 1, 0] {
         begin(&mut device);
-        device.replay(id, &Sizes { tokens, ..Sizes::default() }).unwrap();
+        device.replay(id, &Sizes::of(tokens)).unwrap();
         // Steps of no tokens launch nothing.
         assert_eq!(is_right(&device, 5), tokens > 0, "{tokens} tokens");
     }

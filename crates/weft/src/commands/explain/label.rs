@@ -63,7 +63,7 @@ pub(super) fn kernel(parts: &[PartLabel]) -> String {
 pub(super) fn node(graph: &Graph, id: NodeId) -> String {
     let named = weft_engine::inspect::named(graph, id);
     match &graph.node(id).op {
-        Op::Input { name } | Op::Weight { name } | Op::State { name } => format!("{named} {name}"),
+        Op::Input { name } | Op::Weight { name } | Op::State { name, .. } => format!("{named} {name}"),
         _ => operand(graph, id).map_or(named.clone(), |operand| format!("{named} {operand}")),
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn source(graph: &Graph, mut id: NodeId) -> Option<String> {
     loop {
         let node = graph.node(id);
         match &node.op {
-            Op::Input { name } | Op::Weight { name } | Op::State { name } => {
+            Op::Input { name } | Op::Weight { name } | Op::State { name, .. } => {
                 return Some(format!("{name}{range}"));
             }
             // Its factors are weights, so there is nothing below.

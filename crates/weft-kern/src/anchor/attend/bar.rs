@@ -7,8 +7,8 @@
 //! may round queries and weights, and nothing else, to 11 bits each, as matrix units for halves do
 //! (`weft-render/src/lower/attend/matrix.rs`). No device may round more coarsely than one of these.
 
-use super::{Bar, U, ULP, independent, sum_error};
-use crate::interp::Attention;
+use super::Attention;
+use crate::bar::{Bar, U, ULP, independent, sum_error};
 
 /// The largest error of a value that is rounded to whole steps, in steps: a half, and a quarter for a block's scale that is itself
 /// rounded.
@@ -26,7 +26,7 @@ const BLOCK: usize = 128;
 const MOST: f64 = i32::MAX as f64;
 
 /// Returns the bars of `values`, a row of results.
-pub(super) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
+pub(crate) fn bars(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
     let (a, query, positions) = (attention.attend(), attention.query(), attention.positions());
     let numbers = (MOST / a.k_len as f64).sqrt().floor().min(4095.0);
     let query_top = largest(query.iter().copied());

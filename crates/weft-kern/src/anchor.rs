@@ -1,0 +1,232 @@
+//! What a part is built around. Each anchor is a room of its own: its parameters, rules, memory traffic, text form,
+//! interpreter and error bound.
+//!
+//! The rest of the house asks an [`Anchor`] instead of matching on it. A new anchor is a file here that implements
+//! [`Room`], a variant, and a line in each of [`Anchor::room`], [`Anchor::room_mut`], [`Anchor::compute`] and
+//! [`Anchor::parse`].
+
+mod attend;
+mod dot;
+mod rows;
+
+use std::fmt;
+
+pub use attend::{Attend, Attention, Cached};
+pub use dot::{Factor, Matrices, Pick, Product, Sum};
+
+pub(crate) use attend::bars;
+
+use crate::interp::{Buffer, Number};
+use crate::kernel::{Kernel, Param, ParamId, Part};
+use crate::text::{Attrs, Parsed};
+use crate::traffic::{Counter, Operation, Seen};
+use crate::verify::Context;
+
+/// What a part is built around.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Anchor {
+    /// Nothing: the row program is elementwise and movement.
+    Map,
+    /// Nothing but reductions and selections in the row program.
+    Reduce,
+    /// One or more products with the same rows and columns, each with its own result.
+    Dot(Vec<Product>),
+    /// Attention as [`weft_ir::Op::Attend`] defines it; rows are tokens × heads, columns the values of a head.
+    Attend(Box<Attend>),
+}
+
+/// The questions that each anchor answers about itself.
+pub(crate) trait Room {
+    /// The number of its results, which [`Instr::Acc`](crate::Instr::Acc) reads.
+    fn results(&self) -> usize;
+
+    /// Every parameter that it reads, some of them twice.
+    fn params(&self) -> Vec<ParamId>;
+
+    /// The same, to be renumbered.
+    fn params_mut(&mut self) -> Vec<&mut ParamId>;
+
+    /// The parameters among them that are states.
+    fn states(&self) -> Vec<ParamId> {
+        Vec::new()
+    }
+
+    /// Returns whether it reads the value of the prologue.
+    fn reads_prologue(&self) -> bool {
+        false
+    }
+
+    /// Returns whether it reads the values of a parameter, rather than multiplying by its tiles.
+    fn reads_values(&self, param: ParamId, params: &[Param]) -> bool {
+        let _ = params;
+        self.params().contains(&param)
+    }
+
+    /// Returns whether workers can divide a row whose columns depend on each other.
+    fn divides_rows(&self) -> bool {
+        false
+    }
+
+    /// The most positions that a token reads from states in a step whose sequences have `pages` pages together.
+    fn most_positions(&self, pages: usize) -> usize {
+        let _ = pages;
+        0
+    }
+
+    /// Checks its own rules, and that it stays within its arguments.
+    fn verify(&self, cx: &Context<'_>) -> Result<(), String>;
+
+    /// Its operations, without those of row programs.
+    fn operations(&self, counter: &Counter<'_>, cols: usize, seen: &Seen) -> Vec<Operation>;
+
+    /// What a kernel with such a part is called.
+    fn label(&self, params: &[Param], cols: usize) -> String;
+
+    /// Writes its lines of the text form.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+impl Anchor {
+    fn room(&self) -> &dyn Room {
+        match self {
+            Anchor::Map => &rows::MAP,
+            Anchor::Reduce => &rows::REDUCE,
+            Anchor::Dot(products) => products,
+            Anchor::Attend(attend) => &**attend,
+        }
+    }
+
+    fn room_mut(&mut self) -> Option<&mut dyn Room> {
+        match self {
+            // Without parameters.
+            Anchor::Map | Anchor::Reduce => None,
+            Anchor::Dot(products) => Some(products),
+            Anchor::Attend(attend) => Some(&mut **attend),
+        }
+    }
+
+    /// Its kind, as the text form calls it: `map`, `reduce`, `dot` or `attend`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Anchor::Map => rows::MAP.name,
+            Anchor::Reduce => rows::REDUCE.name,
+            Anchor::Dot(_) => dot::NAME,
+            Anchor::Attend(_) => attend::NAME,
+        }
+    }
+
+    /// The number of its results, which [`Instr::Acc`](crate::Instr::Acc) reads.
+    pub fn results(&self) -> usize {
+        self.room().results()
+    }
+
+    /// Every parameter that it reads. A parameter may be among them more than once.
+    pub fn params(&self) -> Vec<ParamId> {
+        self.room().params()
+    }
+
+    /// Every parameter that it reads, to be renumbered.
+    pub fn params_mut(&mut self) -> Vec<&mut ParamId> {
+        self.room_mut().map(Room::params_mut).unwrap_or_default()
+    }
+
+    /// The states that it reads.
+    pub fn states(&self) -> Vec<ParamId> {
+        self.room().states()
+    }
+
+    /// Returns whether it reads the value of the prologue.
+    pub fn reads_prologue(&self) -> bool {
+        self.room().reads_prologue()
+    }
+
+    /// Returns whether workers can divide a row whose columns depend on each other.
+    pub fn divides_rows(&self) -> bool {
+        self.room().divides_rows()
+    }
+
+    /// The most positions that a token reads from states in a step whose sequences have `pages` pages together.
+    pub fn most_positions(&self, pages: usize) -> usize {
+        self.room().most_positions(pages)
+    }
+
+    /// What a kernel with this anchor and `cols` columns is called, such as `attend_20x576`.
+    pub fn label(&self, params: &[Param], cols: usize) -> String {
+        self.room().label(params, cols)
+    }
+
+    /// States the most pages of a sequence, where that bounds the work.
+    pub fn limit_pages(&mut self, most: Option<usize>) {
+        if let Anchor::Attend(attend) = self {
+            attend.most_pages = most;
+        }
+    }
+
+    /// Returns whether it reads the values of a parameter, rather than multiplying by its tiles.
+    pub(crate) fn reads_values(&self, param: ParamId, params: &[Param]) -> bool {
+        self.room().reads_values(param, params)
+    }
+
+    pub(crate) fn verify(&self, cx: &Context<'_>) -> Result<(), String> {
+        self.room().verify(cx)
+    }
+
+    pub(crate) fn operations(&self, counter: &Counter<'_>, cols: usize, seen: &Seen) -> Vec<Operation> {
+        self.room().operations(counter, cols, seen)
+    }
+
+    /// Computes the results for a row.
+    ///
+    /// # Errors
+    /// A sentence, if an index in the data is out of range.
+    pub(crate) fn compute<N: Number>(
+        &self,
+        kernel: &Kernel,
+        part: &Part,
+        args: &[Buffer<'_>],
+        row: &[usize],
+    ) -> Result<Vec<Vec<N>>, String> {
+        match self {
+            Anchor::Map | Anchor::Reduce => Ok(Vec::new()),
+            Anchor::Dot(products) => {
+                products.iter().map(|product| dot::compute(kernel, part, args, row, product)).collect()
+            }
+            Anchor::Attend(attend) => Ok(vec![attend::compute(attend, part.cols, args, row)?]),
+        }
+    }
+
+    /// Reads the line that begins an anchor.
+    ///
+    /// # Errors
+    /// What was expected, and found.
+    pub(crate) fn parse(line: &Attrs<'_>) -> Parsed<Anchor> {
+        match line.plain.first().copied().unwrap_or_default() {
+            name if name == rows::MAP.name => Ok(Anchor::Map),
+            name if name == rows::REDUCE.name => Ok(Anchor::Reduce),
+            name if dot::WORDS.contains(&name) => Ok(Anchor::Dot(vec![dot::parse(line)?])),
+            attend::NAME => Ok(Anchor::Attend(Box::new(attend::parse(line)?))),
+            other => Err(format!("unknown anchor `{other}`")),
+        }
+    }
+
+    /// Reads a further line of an anchor, if `first` is its first word; returns whether it is.
+    ///
+    /// # Errors
+    /// What was expected, and found.
+    pub(crate) fn parse_more(&mut self, first: &str, line: &str) -> Parsed<bool> {
+        match self {
+            Anchor::Dot(products) if dot::WORDS.contains(&first) => {
+                products.push(dot::parse(&Attrs::new(line)?)?);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The lines of the text form.
+impl fmt::Display for Anchor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.room().write(f)
+    }
+}
