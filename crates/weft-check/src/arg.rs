@@ -68,6 +68,11 @@ impl Arg {
         Arg { access: Access::Write, ..Arg::read(format, values, bytes) }
     }
 
+    /// A state that is updated in place.
+    pub fn state(values: &[f32]) -> Arg {
+        Arg { access: Access::ReadWrite, ..Arg::f32(values) }
+    }
+
     /// With `values` of them for each token.
     pub fn per_token(self, values: usize) -> Arg {
         Arg { per_token: Some(values), ..self }

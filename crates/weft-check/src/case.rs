@@ -44,19 +44,22 @@ impl Case {
         case
     }
 
-    /// The sizes of the step, which uses all pages.
+    /// The sizes of the step, which uses all pages and has all sequences.
     pub fn sizes(&self) -> Sizes {
         self.sizes_of(self.tokens)
     }
 
-    /// The sizes of a step of so many tokens that uses all pages.
+    /// The same for a step of `tokens` tokens.
     fn sizes_of(&self, tokens: usize) -> Sizes {
-        let pages = self.kernel.parts.iter().filter_map(Part::attention).map(|a| self.args[a.pages].values);
-        Sizes::of(tokens).pages(pages.max().unwrap_or(0))
+        let parts = || self.kernel.parts.iter();
+        let pages = parts().filter_map(Part::attention).map(|attend| self.args[attend.pages].values);
+        let sequences = parts().filter_map(Part::scan).map(|scan| self.args[scan.ends].values);
+        let (pages, sequences) = (pages.max().unwrap_or(0), sequences.max().unwrap_or(0));
+        Sizes::of(tokens).pages(pages).sequences(sequences)
     }
 
     /// What the interpreter computes.
-    fn oracle(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn oracle(&self) -> Vec<Vec<u8>> {
         let buffers =
             self.args.iter().map(|a| interp::Buffer::from_bytes(a.format, a.values, &a.bytes).unwrap());
         let mut buffers: Vec<_> = buffers.collect();
@@ -121,7 +124,7 @@ impl Case {
         device.replay(compiled, &self.sizes())?;
         let read = |(arg, region): (&Arg, &Region)| match arg.access {
             Access::Read => arg.bytes.clone(),
-            Access::Write => {
+            Access::Write | Access::ReadWrite => {
                 let mut out = vec![0; arg.bytes.len()];
                 device.read(region.buffer, 0, &mut out).unwrap();
                 out
@@ -197,7 +200,7 @@ impl Case {
     /// The first value that is not, in words.
     pub fn agrees(&self, found: &[Vec<u8>]) -> Result<(), String> {
         let expected = self.oracle();
-        for (p, arg) in self.args.iter().enumerate().filter(|(_, a)| a.access == Access::Write) {
+        for (p, arg) in self.args.iter().enumerate().filter(|(_, a)| a.access.writes()) {
             let (expected, found) = (arg.floats(&expected[p]), arg.floats(&found[p]));
             let top = expected.iter().filter(|v| v.is_finite()).fold(self.least, |top, v| top.max(v.abs()));
             let tolerance = top * (self.roundings as f32 * f32::EPSILON / 2.0 + arg.step());

@@ -6,5 +6,6 @@ pub mod many;
 pub mod promises;
 pub mod random;
 pub mod rows;
+pub mod scan;
 pub mod shapes;
 pub mod top;

@@ -115,17 +115,17 @@ fn bind(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<Bo
                 param.format
             )
         })?;
-        if param.access == Access::Write && !writable {
+        if param.access.writes() && !writable {
             return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
         }
         for (other, (write, other_buffer, bytes)) in ranges.iter().enumerate() {
             let overlap: &std::ops::Range<usize> = bytes;
             let shared = *other_buffer == buffer && overlap.start < end && offset < overlap.end;
-            if shared && (*write || param.access == Access::Write) {
+            if shared && (*write || param.access.writes()) {
                 return Err(format!("p{p} and p{other} overlap, and one of them is written"));
             }
         }
-        ranges.push((param.access == Access::Write, buffer, offset..end));
+        ranges.push((param.access.writes(), buffer, offset..end));
         if only_tiles && param.access == Access::Read {
             args.push(Arg::without_bytes(values, param.format));
             continue;
@@ -135,7 +135,8 @@ fn bind(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<Bo
         // only kernels access buffers meanwhile. Kernels run one after another. Within one, a written argument overlaps no other
         // (checked above), so nothing reads it, and two writes can only meet in one argument. That argument belongs to one part
         // (`stores::owned`): parts side by side do not meet. Within a part, no two rows or columns that may go to different threads
-        // write the same place (`stores::check`, and `Numbers::distinct` for rows picked by number).
+        // write the same place (`stores::check`, and `Numbers::distinct` for rows picked by number). States that are updated in place are
+        // read and written by one thread each (`Scan::check`).
         let arg = unsafe { Arg::new(start.wrapping_add(offset), values, param.format, param.access) };
         args.push(arg.ok_or_else(|| format!("p{p}: {buffer:?} is not aligned for {:?}", param.format))?);
     }

@@ -87,6 +87,7 @@ mod probe;
 mod prologue;
 mod rowprog;
 mod rows;
+mod scan;
 mod scratch;
 mod share;
 mod stores;

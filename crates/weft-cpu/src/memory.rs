@@ -138,10 +138,11 @@ impl Arg {
     /// # Safety
     /// As long as the `Arg` is used, `ptr` is valid for as many bytes as the format takes for that many values,
     /// initialised, for reads or writes according to `access`. While it is used to read, nothing writes these
-    /// bytes; while it is used to write, nothing reads them, and no two threads write the same bytes.
+    /// bytes; while it is used to write, nothing reads them, and no two threads write the same bytes; while it is used to update,
+    /// no thread reads or writes bytes that another one writes.
     pub(crate) unsafe fn new(ptr: *mut u8, values: usize, format: Format, access: Access) -> Option<Arg> {
         let bytes = format.bytes(values)?;
-        let numbers = matches!(format, Format::F32 | Format::I32 | Format::Q8) || access == Access::Write;
+        let numbers = matches!(format, Format::F32 | Format::I32 | Format::Q8) || access.writes();
         let aligned = !numbers || ptr.addr().is_multiple_of(align_of::<f32>());
         aligned.then_some(Arg { ptr, values, bytes, format, access, tiles: (std::ptr::null(), 0, 0) })
     }
@@ -215,6 +216,25 @@ impl Arg {
         self.write(Format::F32, at, values)
     }
 
+    /// Copies values of a state that is updated in place.
+    #[inline(always)]
+    pub(crate) fn read_state(&self, at: usize, out: &mut [f32]) -> Option<()> {
+        let at = at.checked_mul(size_of::<f32>())?;
+        if self.format != Format::F32 || self.access != Access::ReadWrite || !self.holds::<f32>(at, out.len())
+        {
+            return None;
+        }
+        // SAFETY: within the bytes that `new` was promised, which no other thread writes meanwhile, so `out` is elsewhere; aligned,
+        // because `new` found the beginning aligned and `at` is a multiple.
+        unsafe { ptr::copy_nonoverlapping(self.ptr.add(at).cast(), out.as_mut_ptr(), out.len()) };
+        Some(())
+    }
+
+    /// Writes values of a state that is updated in place.
+    pub(crate) fn write_state(&self, at: usize, values: &[f32]) -> Option<()> {
+        self.write(Format::F32, at, values)
+    }
+
     pub(crate) fn write_i32s(&self, at: usize, values: &[i32]) -> Option<()> {
         self.write(Format::I32, at, values)
     }
@@ -278,10 +298,10 @@ impl Arg {
 
     #[inline(always)]
     fn put<T: Plain>(&self, at: usize, values: &[T]) -> Option<()> {
-        if self.access != Access::Write || !self.holds::<T>(at, values.len()) {
+        if !self.access.writes() || !self.holds::<T>(at, values.len()) {
             return None;
         }
-        // SAFETY: within the bytes that `new` was promised, which no other thread writes and nothing reads
+        // SAFETY: within the bytes that `new` was promised, which no other thread writes or reads
         // meanwhile, so `values` is elsewhere; aligned as in `slice`.
         unsafe { ptr::copy_nonoverlapping(values.as_ptr(), self.ptr.add(at).cast(), values.len()) };
         Some(())

@@ -8,6 +8,7 @@ use crate::isa::Arch;
 use crate::memory::Arg;
 use crate::rowprog::{Acc, RowProgram};
 use crate::rows::{Fault, MAX_AXES, Space};
+use crate::scan::Scan;
 use crate::scratch::{Needs, Scratch};
 use crate::stores::{self, Numbers};
 use crate::thread::Thread;
@@ -31,6 +32,7 @@ enum PreparedAnchor {
     Rows,
     Dot(Dot),
     Attend(Attend),
+    Scan(Scan),
 }
 
 impl Prepared {
@@ -69,6 +71,11 @@ impl Prepared {
                 let needs = attend.needs(&space);
                 (PreparedAnchor::Attend(attend), needs)
             }
+            Anchor::Scan(scan) => {
+                let scan = Scan::new(scan, part.cols);
+                let needs = scan.needs(max.sequences);
+                (PreparedAnchor::Scan(scan), needs)
+            }
         };
         let numbers = Numbers::of(part);
         let rows = if numbers.is_empty() { 0 } else { space.count() };
@@ -91,6 +98,7 @@ impl Prepared {
             PreparedAnchor::Rows => self.program.cost.saturating_mul(space.count() as u64),
             PreparedAnchor::Dot(dot) => dot.cost(space, self.cols),
             PreparedAnchor::Attend(attend) => attend.cost(args, space)?,
+            PreparedAnchor::Scan(scan) => scan.cost(space),
         };
         // Bounded, so that the costs of all parts can be added up.
         Ok(cost.clamp(1, u64::MAX >> 16))
@@ -110,8 +118,8 @@ impl Prepared {
         match &self.anchor {
             PreparedAnchor::Rows => self.program.cost / (self.cols as u64).div_ceil(self.program.unit as u64),
             PreparedAnchor::Dot(dot) => dot.least_cost(),
-            // Some heads at a long context.
-            PreparedAnchor::Attend(_) => u64::MAX,
+            // Some heads at a long context, or a head of a whole prompt.
+            PreparedAnchor::Attend(_) | PreparedAnchor::Scan(_) => u64::MAX,
         }
     }
 
@@ -137,6 +145,7 @@ impl Prepared {
             PreparedAnchor::Rows => rows(cx, scratch),
             PreparedAnchor::Dot(dot) => dot.run(cx, scratch),
             PreparedAnchor::Attend(attend) => attend.run(cx, scratch),
+            PreparedAnchor::Scan(scan) => scan.run(cx, scratch),
         }
     }
 }

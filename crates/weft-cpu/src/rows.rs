@@ -19,6 +19,7 @@ pub(crate) struct Fault;
 pub(crate) struct Space {
     axes: [usize; MAX_AXES],
     count: usize,
+    sequences: usize,
 }
 
 impl Space {
@@ -28,7 +29,7 @@ impl Space {
         for (axis, dim) in axes.iter_mut().zip(rows) {
             *axis = dim.eval(sizes);
         }
-        Space { axes, count: axes.iter().product() }
+        Space { axes, count: axes.iter().product(), sequences: sizes.sequences }
     }
 
     pub(crate) fn axes(&self) -> [usize; MAX_AXES] {
@@ -38,7 +39,12 @@ impl Space {
     /// The rows of the first axis only, for a prologue.
     pub(crate) fn first_axis(&self) -> Space {
         let rows = self.axes[0];
-        Space { axes: [rows, 1, 1, 1], count: rows }
+        Space { axes: [rows, 1, 1, 1], count: rows, sequences: self.sequences }
+    }
+
+    /// The sequences of the step.
+    pub(crate) fn sequences(&self) -> usize {
+        self.sequences
     }
 
     /// Rows over all axes.

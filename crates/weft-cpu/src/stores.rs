@@ -6,7 +6,7 @@
 //! that a written argument overlaps no other); [`check`] proves it for the rows and columns of a part, from the strides;
 //! a kernel without proof is refused. For rows picked by number, [`Numbers::distinct`] checks the numbers of each step.
 
-use weft_kern::{Indexed, Instr, Kernel, ParamId, Part, View};
+use weft_kern::{Access, Indexed, Instr, Kernel, ParamId, Part, View};
 
 use crate::memory::Arg;
 use crate::rows::{Coords, Fault, MAX_AXES, RowPick, Space};
@@ -24,7 +24,9 @@ struct Stored<'a> {
 /// A sentence that names the parts.
 pub(crate) fn owned(kernel: &Kernel) -> Result<(), String> {
     let stores = |part: &Part, param: ParamId| {
-        part.body.iter().any(|i| matches!(i, Instr::Store { view, .. } if view.param == param))
+        let updates =
+            kernel.params[param].access == Access::ReadWrite && part.anchor.states().contains(&param);
+        updates || part.body.iter().any(|i| matches!(i, Instr::Store { view, .. } if view.param == param))
     };
     for param in 0..kernel.params.len() {
         let mut writers = (0..kernel.parts.len()).filter(|part| stores(&kernel.parts[*part], param));

@@ -78,7 +78,7 @@ impl Program {
                 let overlaps = |(j, (b, r, _)): (usize, &(BufferId, Range<usize>, Access))| {
                     i != j && b == buffer && r.start < written.end && written.start < r.end
                 };
-                if *access == Access::Write && ranges.iter().enumerate().any(overlaps) {
+                if access.writes() && ranges.iter().enumerate().any(overlaps) {
                     return Err(fail(format!(
                         "a region of {buffer:?} is written and overlaps another argument"
                     )));

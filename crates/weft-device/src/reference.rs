@@ -1,6 +1,6 @@
 //! The reference device: runs programs in the kernel interpreter. Slow, and the definition of what every other device computes.
 
-use weft_kern::{Access, Format, Sizes, interp};
+use weft_kern::{Format, Sizes, interp};
 
 use crate::backend::{Backend, OpenError, OpenOptions};
 use crate::checkpoints::{Checkpoints, Mark};
@@ -124,7 +124,7 @@ impl ReferenceDevice {
             .map_err(|_| DeviceError::Index { kernel: kernel.name.clone() })?;
         let written = launch.args.iter().zip(&kernel.params).zip(&args);
         Ok(written
-            .filter(|((_, param), _)| param.access == Access::Write)
+            .filter(|((_, param), _)| param.access.writes())
             .map(|((region, _), buffer)| (*region, buffer.to_bytes()))
             .collect())
     }

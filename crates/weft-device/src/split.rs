@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use weft_kern::{Access, Sizes};
+use weft_kern::Sizes;
 
 use crate::checkpoints::{Checkpoints, Mark};
 use crate::device::{Caps, Device};
@@ -188,10 +188,10 @@ impl SplitDevice {
                     mirrored.push((Part { buffer: region.buffer, bytes }, param.access));
                 }
             }
-            for (part, _) in mirrored.iter().filter(|(_, access)| *access == Access::Read) {
+            for (part, _) in mirrored.iter().filter(|(_, access)| access.reads()) {
                 stage.read(part, &mut written);
             }
-            for (part, _) in mirrored.iter().filter(|(_, access)| *access == Access::Write) {
+            for (part, _) in mirrored.iter().filter(|(_, access)| access.writes()) {
                 stage.write(part, &mut written);
             }
         }

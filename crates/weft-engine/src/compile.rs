@@ -385,6 +385,10 @@ pub(crate) fn bind_states(
     let mut bound = BTreeMap::new();
     for node in segment.graph.nodes() {
         let Op::State { name, kind } = &node.op else { continue };
+        if *kind == StateKind::PerSequence {
+            let why = format!("`{name}` is a state of whole sequences, for which the engine has no room yet");
+            return Err(Error::Option(why));
+        }
         let Some((_, in_model)) = segment.states.iter().find(|(own, _)| own == name) else { continue };
         let buffer = match model_states.get(in_model) {
             Some(known) => known.buffer,

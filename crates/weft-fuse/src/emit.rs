@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weft_ir::{Binary, Dim, Graph, NodeId, Op, Reduce, Shape};
 use weft_kern::{
     Access, Anchor, Attend, BufferId, Cached, Factor, Indexed, Instr, Matrices, Param, ParamId, Part, Pick,
-    Product, Prologue, Sum, ValueId, View,
+    Product, Prologue, Recurrence, Scan, Sum, ValueId, View,
 };
 
 use crate::error::FuseError;
@@ -57,19 +57,19 @@ fn group(
     };
     let mut values: BTreeMap<NodeId, ValueId> = BTreeMap::new();
     let mut products = Vec::new();
-    let mut attend = None;
+    let mut alone = None;
     for (i, anchor) in group.anchors.iter().enumerate() {
         let before = |x: NodeId| group.prologue.is_some_and(|p| groups.is_value(graph, x, p));
         match is_product(&graph.node(*anchor).op) {
             true => products.push(w.product(*anchor, before(graph.node(*anchor).inputs[0]))?),
-            false => attend = Some(Anchor::Attend(Box::new(w.attend(*anchor)?))),
+            false => alone = Some(w.alone(*anchor)?),
         }
         values.insert(*anchor, w.push(Instr::Acc(i)));
     }
     w.members(groups, index, group, &mut values)?;
     let chooses = |i: &Instr| matches!(i, Instr::Reduce(..) | Instr::TopK { .. });
-    let anchor = match attend {
-        Some(attend) => attend,
+    let anchor = match alone {
+        Some(anchor) => anchor,
         None if !products.is_empty() => Anchor::Dot(products),
         None if w.body.iter().any(chooses) => Anchor::Reduce,
         None => Anchor::Map,
@@ -327,10 +327,40 @@ impl<'a> Writer<'a> {
         Ok(Product { x, w, transposed: node.op == Op::HeadDot { transposed: true } })
     }
 
+    /// An anchor that is the only one of its part.
+    fn alone(&mut self, id: NodeId) -> Result<Anchor, FuseError> {
+        match self.graph.node(id).op {
+            Op::Attend { .. } => Ok(Anchor::Attend(Box::new(self.attend(id)?))),
+            Op::Scan { rule } => Ok(Anchor::Scan(Box::new(self.scan(id, rule)))),
+            _ => Err(FuseError::new(self.graph, id, "it is not an anchor")),
+        }
+    }
+
+    fn scan(&mut self, id: NodeId, rule: Recurrence) -> Scan {
+        let node = self.graph.node(id);
+        let out = &node.ty.shape;
+        let state = self.placed.whole(self.graph, node.inputs[2]);
+        let decay = {
+            let (buffer, at) = self.placed.dense(self.graph, node.inputs[1]);
+            let strides = [at.strides[0], at.strides[1], 0];
+            self.view((buffer, at), out, &strides)
+        };
+        Scan {
+            rule,
+            x: self.operand_rows(id, node.inputs[0], out),
+            decay,
+            state: self.param(state, Access::ReadWrite),
+            ends: self.vector(node.inputs[3]),
+            from: self.vector(node.inputs[4]),
+            to: self.vector(node.inputs[5]),
+            heads: out.dims()[1].known().unwrap_or(1),
+        }
+    }
+
     fn attend(&mut self, id: NodeId) -> Result<Attend, FuseError> {
         let node = self.graph.node(id);
         let Op::Attend { scale, kv_heads, page, window } = node.op else {
-            return Err(FuseError::new(self.graph, id, "it is not an anchor"));
+            return Err(FuseError::new(self.graph, id, "it is not attention"));
         };
         let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
         let heads = node.ty.shape.dims()[1].known().unwrap_or(1);

@@ -41,7 +41,7 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
         Op::Reshape if view(graph, id).base != id => Class::View,
         // These bring scattered values together: the kernels that compute them write them to their places.
         Op::Reshape | Op::Concat { .. } | Op::Store => Class::Place,
-        Op::Attend { .. } => Class::Anchor,
+        Op::Attend { .. } | Op::Scan { .. } => Class::Anchor,
         op if is_product(op) => Class::Anchor,
         _ => Class::Row,
     }
@@ -55,7 +55,7 @@ pub(crate) fn is_product(op: &Op) -> bool {
 /// Nodes that become one part of a kernel.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// The anchors: products, or one attention; none if the part is only a row program.
+    /// The anchors: products, one attention or one scan; none if the part is only a row program.
     pub(crate) anchors: Vec<NodeId>,
     /// The part's rows and columns.
     pub(crate) space: Space,
@@ -411,7 +411,9 @@ fn own_space(graph: &Graph, id: NodeId) -> Space {
             Space { cols: from.cols.max(own.cols), rows: own.rows }
         }
         // Tokens and heads, even with a single head.
-        Op::Attend { .. } => Space { rows: node.ty.shape.dims()[..2].to_vec(), ..Space::of(&node.ty.shape) },
+        Op::Attend { .. } | Op::Scan { .. } => {
+            Space { rows: node.ty.shape.dims()[..2].to_vec(), ..Space::of(&node.ty.shape) }
+        }
         _ => Space::of(&node.ty.shape),
     }
 }

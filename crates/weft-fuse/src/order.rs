@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use weft_ir::NodeId;
-use weft_kern::{Access, Buffer, BufferId, Kernel, Param, ParamId, Part, Source};
+use weft_kern::{Access, Buffer, BufferId, Kernel, Param, ParamId, Source};
 
 use crate::emit::EmittedPart;
 
@@ -52,14 +52,14 @@ pub(crate) fn order(mut parts: Vec<EmittedPart>, beside: bool, buffers: &[Buffer
 /// For each part, how many other parts must run before it one after another.
 fn levels(parts: &[EmittedPart]) -> Vec<usize> {
     let mut levels: Vec<Option<usize>> = vec![None; parts.len()];
-    let writes = |p: &EmittedPart, b: &BufferId| accesses(p, Access::Write).any(|written| written == *b);
+    let writes = |p: &EmittedPart, b: &BufferId| accesses(p, Access::writes).any(|written| written == *b);
     for _ in 0..parts.len() {
         let ready = (0..parts.len()).find_map(|i| {
             if levels[i].is_some() {
                 return None;
             }
             let mut level = 0;
-            for read in accesses(&parts[i], Access::Read) {
+            for read in accesses(&parts[i], Access::reads) {
                 for writer in (0..parts.len()).filter(|m| *m != i && writes(&parts[*m], &read)) {
                     level = level.max(levels[writer]? + 1);
                 }
@@ -72,13 +72,13 @@ fn levels(parts: &[EmittedPart]) -> Vec<usize> {
     levels.into_iter().flatten().collect()
 }
 
-fn accesses(part: &EmittedPart, access: Access) -> impl Iterator<Item = BufferId> {
-    part.args.iter().zip(&part.params).filter(move |(_, p)| p.access == access).map(|(b, _)| *b)
+fn accesses(part: &EmittedPart, access: fn(Access) -> bool) -> impl Iterator<Item = BufferId> {
+    part.args.iter().zip(&part.params).filter(move |(_, p)| access(p.access)).map(|(b, _)| *b)
 }
 
 /// Returns whether a part writes a buffer that a launch uses, or the other way round.
 fn conflict(launch: &Launch, part: &EmittedPart) -> bool {
-    let written = |p: &Param| p.access == Access::Write;
+    let written = |p: &Param| p.access.writes();
     launch
         .args
         .iter()

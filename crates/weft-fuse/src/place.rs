@@ -127,12 +127,13 @@ pub(crate) fn parameter_name(graph: &Graph, id: NodeId) -> String {
     format!("{}{id}", graph.node(id).op.name())
 }
 
-/// Returns whether an operand must be contiguous and alone in its buffer, because indices count from its start: tables, and the
-/// lists of attention.
+/// Returns whether an operand must be contiguous and alone in its buffer, because indices count from its start: tables, states of
+/// whole sequences, and the lists of attention and scans.
 fn whole(graph: &Graph, reader: NodeId, operand: usize) -> bool {
     match graph.node(reader).op {
         Op::Rows => operand == 0,
         Op::Attend { .. } => operand >= 3,
+        Op::Scan { .. } => operand >= 2,
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use weft_device::{BufferId, DeviceError, KernelLaunch, Program, Region};
-use weft_kern::{Access, Format, Instr, Kernel, Param, ParamId, Part};
+use weft_kern::{Format, Instr, Kernel, Param, ParamId, Part};
 use weft_render::{Bound, Content, Language, Refused, Shader, Slots, given_slots};
 
 use crate::weights::WeightLayout;
@@ -99,7 +99,7 @@ fn as_in_text(
     }
     let written = |buffer: BufferId| {
         let mut all = args.iter().zip(&kernel.params);
-        all.any(|(region, param)| region.buffer == buffer && param.access == Access::Write)
+        all.any(|(region, param)| region.buffer == buffer && param.access.writes())
     };
     let is_again = |(slot, buffer): (usize, &BufferId)| bound[..slot].contains(buffer) && written(*buffer);
     if language == Language::Wgsl && bound.iter().enumerate().any(is_again) || own.len() != args.len() {
@@ -177,7 +177,7 @@ fn check(
     for (p, (region, param)) in launch.args.iter().zip(&kernel.params).enumerate() {
         let held = layout(region.buffer);
         let Region { buffer, offset, .. } = region;
-        if param.access == Access::Write && held.is_some() {
+        if param.access.writes() && held.is_some() {
             return Err(format!("p{p}: {buffer:?} is a weight and cannot be written"));
         }
         // The blocks of a state are in their own order; those of a weight are in tiles.
@@ -206,7 +206,7 @@ fn check(
 fn is_state(kernel: &Kernel, param: ParamId) -> bool {
     let attended = |part: &Part| part.anchor.states().contains(&param);
     let mut rows = kernel.parts.iter().flat_map(rows_read);
-    kernel.params[param].access == Access::Write
+    kernel.params[param].access.writes()
         || kernel.parts.iter().any(attended) && rows.all(|(other, _)| other != param)
 }
 

@@ -5,7 +5,7 @@ use weft_quant::GgmlType;
 
 use crate::graph::{Graph, Node, NodeId, Type};
 use crate::infer::infer;
-use crate::op::{Binary, F32, Op, Reduce, RopeStyle, StateKind, Unary};
+use crate::op::{Binary, F32, Op, Recurrence, Reduce, RopeStyle, StateKind, Unary};
 use crate::shape::{Dim, Shape};
 use crate::verify::{VerifyError, verify};
 
@@ -150,6 +150,18 @@ impl Builder {
     pub fn state(&mut self, name: impl Into<String>, dtype: GgmlType, shape: impl Into<Shape>) -> NodeId {
         let op = Op::State { name: name.into(), kind: StateKind::PerToken };
         self.push(op, vec![], Some(Type::new(dtype, shape)))
+    }
+
+    /// A state with a row for each sequence, see [`StateKind::PerSequence`].
+    pub fn sequence_state(&mut self, name: impl Into<String>, shape: impl Into<Shape>) -> NodeId {
+        let op = Op::State { name: name.into(), kind: StateKind::PerSequence };
+        self.push(op, vec![], Some(Type::new(GgmlType::F32, shape)))
+    }
+
+    /// A running sum of `x` with decay `a`, see [`Op::Scan`].
+    pub fn scan(&mut self, x: NodeId, a: NodeId, state: NodeId, rows: ScanRows) -> NodeId {
+        let ScanRows { ends, from, to } = rows;
+        self.push(Op::Scan { rule: Recurrence::Decay }, vec![x, a, state, ends, from, to], None)
     }
 
     /// A scalar constant, shape `[]`.
@@ -302,6 +314,17 @@ elementwise! {
     div(Binary::Div): "a / b",
     max(Binary::Max): "The larger of a and b.",
     min(Binary::Min): "The smaller of a and b.",
+}
+
+/// Where the rows of a step's sequences are, and their states. See [`Op::Scan`].
+#[derive(Clone, Copy, Debug)]
+pub struct ScanRows {
+    /// The row behind the last one of each sequence, `i32[Q]`.
+    pub ends: NodeId,
+    /// The row of the state that each sequence begins with, `i32[Q]`.
+    pub from: NodeId,
+    /// The row of the state that each sequence writes, `i32[Q]`.
+    pub to: NodeId,
 }
 
 /// Inputs of [`Builder::attend`], and which positions it sees; shapes as in [`Op::Attend`].

@@ -5,6 +5,7 @@
 
 mod ops;
 mod product;
+mod scan;
 mod tensor;
 
 use std::collections::BTreeMap;

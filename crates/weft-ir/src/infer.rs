@@ -3,7 +3,7 @@
 use weft_quant::GgmlType;
 
 use crate::graph::Type;
-use crate::op::Op;
+use crate::op::{Op, Recurrence};
 use crate::shape::{Dim, Shape};
 
 /// The most values of a node per entry of its symbolic axis: more than any machine holds, and few enough that sizes in bytes do
@@ -202,6 +202,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             }
         }
         Op::Attend { kv_heads, page, window, .. } => attend(inputs, *kv_heads, *page, *window),
+        Op::Scan { rule: Recurrence::Decay } => scan(inputs),
     }
 }
 
@@ -238,6 +239,20 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
         _ => false,
     };
     if ok { Ok(declared.clone()) } else { Err(format!("`{}` cannot have type {declared}", op.name())) }
+}
+
+fn scan(inputs: &[&Type]) -> Result<Type, String> {
+    let [x, a, state, lists @ ..] = inputs else { return Err("scan takes six operands".into()) };
+    let [ends, from, to] = lists else { return Err("scan takes six operands".into()) };
+    [x, a, state].into_iter().try_for_each(|ty| expect_dtype(ty, GgmlType::F32))?;
+    lists.iter().try_for_each(|ty| expect_dtype(ty, GgmlType::I32))?;
+    let wrong = || format!("scan does not take {x}, {a}, {state}, {ends}, {from} and {to}");
+    let (&[t, heads, cols], &[at, a_heads]) = (x.shape.dims(), a.shape.dims()) else { return Err(wrong()) };
+    let (&[_, width], &[_]) = (state.shape.dims(), ends.shape.dims()) else { return Err(wrong()) };
+    let values = heads.known().zip(cols.known()).and_then(|(heads, cols)| heads.checked_mul(cols));
+    let fits = (t, heads) == (at, a_heads) && width.known() == values && values.is_some_and(|n| n > 0);
+    let lists = from.shape == ends.shape && to.shape == ends.shape;
+    if fits && lists { Ok(Type::new(GgmlType::F32, x.shape.clone())) } else { Err(wrong()) }
 }
 
 fn product(joined: bool, a: &Type, b: &Type, dtype: GgmlType) -> Result<Type, String> {

@@ -47,12 +47,12 @@ mod text;
 mod verify;
 mod weights;
 
-pub use build::{AttendInputs, BuildError, Builder};
+pub use build::{AttendInputs, BuildError, Builder, ScanRows};
 pub use decision::{Decision, Mode, Switches};
 pub use eval::{EvalError, Product, Tensor, Values, eval};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
-pub use op::{Binary, F32, Op, Reduce, RopeStyle, StateKind, Unary, hadamard};
+pub use op::{Binary, F32, Op, Recurrence, Reduce, RopeStyle, StateKind, Unary, hadamard};
 pub use rewrite::{Fired, Missed, Rewritten, WhyNot, rewrite};
 pub use rule::{Keeps, Rule};
 pub use shape::{Dim, Shape, Sizes, Sym};

@@ -57,6 +57,13 @@ pub enum StateKind {
     PerSequence,
 }
 
+/// How a scan carries its state from row to row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Recurrence {
+    /// s ← a·s + x, with one decay a for a row of x: a running sum that forgets.
+    Decay,
+}
+
 /// How a rotary embedding pairs the values of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RopeStyle {
@@ -121,6 +128,7 @@ impl RopeStyle {
 named!(Unary: Neg = "neg", Exp = "exp", Sigmoid = "sigmoid", Silu = "silu", Rsqrt = "rsqrt", Cos = "cos", Sin = "sin");
 named!(Binary: Add = "add", Sub = "sub", Mul = "mul", Div = "div", Max = "max", Min = "min");
 named!(Reduce: Sum = "reduce_sum", Max = "reduce_max");
+named!(Recurrence: Decay = "decay");
 named!(StateKind: PerToken = "per_token", Window = "window", PerSequence = "per_sequence");
 named!(RopeStyle: Pairs = "pairs", Halves = "halves");
 
@@ -144,7 +152,7 @@ impl std::hash::Hash for F32 {
 
 /// The operation of a node. Shapes are written outermost axis first.
 ///
-/// The last five, from [`Op::Dot`] on, are what kernels are built around. The others are sources, elementwise operations,
+/// The last six, from [`Op::Dot`] on, are what kernels are built around. The others are sources, elementwise operations,
 /// reductions, selections and movement. [`crate::eval`] defines each of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
@@ -261,6 +269,19 @@ pub enum Op {
         /// How many positions a token sees at most, its own included. `None` if it sees all.
         window: Option<usize>,
     },
+    /// Walks the rows of each sequence in order, and carries a state from row to row.
+    ///
+    /// `(x [T, H, D], a [T, H], state [S, H·D], ends i32[Q], from i32[Q], to i32[Q]) → [T, H, D]`, where `state` is of the
+    /// kind [`StateKind::PerSequence`]. The step's rows are in the order of its sequences: those of sequence `q` are
+    /// `ends[q − 1]..ends[q]`, and those of the first begin at 0. The state of sequence `q` before its first row is row
+    /// `from[q]` of `state`, or 0 if `from[q]` is negative. After its last row it is written to row `to[q]`, in place.
+    /// Row `t` of the result is the state after row `t`.
+    ///
+    /// The rows `to` differ from each other. None is another sequence's `from`, because sequences run side by side.
+    Scan {
+        /// How the state follows from the one before.
+        rule: Recurrence,
+    },
 }
 
 impl Op {
@@ -290,6 +311,7 @@ impl Op {
             Op::SelectDot => "select_dot",
             Op::SelectSum => "select_sum",
             Op::Attend { .. } => "attend",
+            Op::Scan { .. } => "scan",
         }
     }
 

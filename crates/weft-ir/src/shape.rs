@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A size that is known only when a step runs.
 ///
-/// The set is closed on purpose: these four numbers are all that changes from one step to the next, and a compiled
+/// The set is closed on purpose: these five numbers are all that changes from one step to the next, and a compiled
 /// program takes exactly them (see [`Sizes`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Sym {
@@ -16,11 +16,13 @@ pub enum Sym {
     Slots,
     /// `P`: entries in the step's page list.
     Pages,
+    /// `Q`: sequences in the step.
+    Sequences,
 }
 
 impl Sym {
     /// Every symbol.
-    pub const ALL: [Sym; 4] = [Sym::Tokens, Sym::Rows, Sym::Slots, Sym::Pages];
+    pub const ALL: [Sym; 5] = [Sym::Tokens, Sym::Rows, Sym::Slots, Sym::Pages, Sym::Sequences];
 
     /// The letter the text form uses.
     pub const fn letter(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Sym {
             Sym::Rows => "R",
             Sym::Slots => "S",
             Sym::Pages => "P",
+            Sym::Sequences => "Q",
         }
     }
 }
@@ -44,12 +47,14 @@ pub struct Sizes {
     pub slots: usize,
     /// Value of [`Sym::Pages`].
     pub pages: usize,
+    /// Value of [`Sym::Sequences`].
+    pub sequences: usize,
 }
 
 impl Sizes {
     /// A step of `tokens` tokens; every other size is 0.
     pub const fn of(tokens: usize) -> Sizes {
-        Sizes { tokens, rows: 0, slots: 0, pages: 0 }
+        Sizes { tokens, rows: 0, slots: 0, pages: 0, sequences: 0 }
     }
 
     /// The same with this many rows whose logits are wanted.
@@ -67,6 +72,11 @@ impl Sizes {
         Sizes { pages, ..self }
     }
 
+    /// The same with this many sequences.
+    pub const fn sequences(self, sequences: usize) -> Sizes {
+        Sizes { sequences, ..self }
+    }
+
     /// The value of one symbol.
     pub const fn get(&self, sym: Sym) -> usize {
         match sym {
@@ -74,6 +84,7 @@ impl Sizes {
             Sym::Rows => self.rows,
             Sym::Slots => self.slots,
             Sym::Pages => self.pages,
+            Sym::Sequences => self.sequences,
         }
     }
 
@@ -101,6 +112,8 @@ impl Dim {
     pub const S: Dim = Dim::Sym(Sym::Slots);
     /// Entries of the page list.
     pub const P: Dim = Dim::Sym(Sym::Pages);
+    /// Sequences in the step.
+    pub const Q: Dim = Dim::Sym(Sym::Sequences);
 
     /// The size in a step with these sizes.
     pub const fn eval(self, sizes: &Sizes) -> usize {

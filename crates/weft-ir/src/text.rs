@@ -14,7 +14,7 @@ use std::fmt::{self, Write as _};
 use weft_quant::GgmlType;
 
 use crate::graph::{Graph, Node, NodeId, Type};
-use crate::op::{Binary, F32, Op, Reduce, RopeStyle, StateKind, Unary};
+use crate::op::{Binary, F32, Op, Recurrence, Reduce, RopeStyle, StateKind, Unary};
 use crate::shape::{Dim, Shape, Sym};
 use crate::verify::verify;
 
@@ -55,6 +55,7 @@ fn attributes(op: &Op) -> String {
             let window = window.map_or(String::new(), |window| format!(" window={window}"));
             format!(" scale={:?} kv_heads={kv_heads} page={page}{window}", scale.0)
         }
+        Op::Scan { rule } => format!(" rule={}", rule.name()),
         Op::Hadamard | Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
         Op::Rows | Op::Take | Op::Store | Op::Dot | Op::SelectDot | Op::SelectSum => String::new(),
     }
@@ -144,6 +145,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "input" | "weight" | "rope" | "topk" | "head_dot" | "product" | "concat" => 1,
         "state" => 1 + usize::from(attr("kind").is_ok()),
         "slice" => 3,
+        "scan" => 1,
         "attend" => 3 + usize::from(attr("window").is_ok()),
         "const" => rest.len(),
         _ => usize::from(Reduce::from_name(name).is_some()),
@@ -182,6 +184,11 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "select_dot" => Op::SelectDot,
         "select_sum" => Op::SelectSum,
         "store" => Op::Store,
+        "scan" => {
+            let rule = attr("rule")?;
+            let known = Recurrence::from_name(rule);
+            Op::Scan { rule: known.ok_or_else(|| format!("unknown recurrence `{rule}`"))? }
+        }
         "attend" => Op::Attend {
             scale: float(attr("scale")?)?,
             kv_heads: num("kv_heads")?,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::graph::{Graph, NodeId, Type};
 use crate::infer::infer;
-use crate::op::Op;
+use crate::op::{Op, StateKind};
 use crate::weights::WeightView;
 
 /// A rule that a graph breaks.
@@ -102,10 +102,23 @@ fn states(graph: &Graph) -> Result<(), (NodeId, String)> {
     let users = graph.users();
     for (id, node) in graph.iter() {
         match &node.op {
-            Op::State { name, .. } => {
+            Op::State { name, kind } => {
                 let stores = users[id.index()].iter().filter(|u| graph.node(**u).op == Op::Store).count();
                 if stores > 0 && users[id.index()].len() > 1 {
                     return Err((id, format!("state `{name}` is stored and has another user")));
+                }
+                let scans = |user: &NodeId| matches!(graph.node(*user).op, Op::Scan { .. });
+                if *kind == StateKind::PerSequence && !matches!(&users[id.index()][..], [one] if scans(one)) {
+                    return Err((
+                        id,
+                        format!("state `{name}` of whole sequences needs one scan, and no other user"),
+                    ));
+                }
+            }
+            Op::Scan { .. } => {
+                let state = node.inputs[2];
+                if !matches!(graph.node(state).op, Op::State { kind: StateKind::PerSequence, .. }) {
+                    return Err((id, "scans something that is not a state of whole sequences".into()));
                 }
             }
             Op::Store => {

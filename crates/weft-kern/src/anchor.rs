@@ -2,21 +2,24 @@
 //! interpreter and error bound.
 //!
 //! The rest of the house asks an [`Anchor`] instead of matching on it. A new anchor is a file here that implements
-//! [`Room`], a variant, and a line in each of [`Anchor::room`], [`Anchor::room_mut`], [`Anchor::compute`] and
-//! [`Anchor::parse`].
+//! [`Room`], a variant, and a line in each of the functions of [`Anchor`] that match on it.
 
 mod attend;
 mod dot;
 mod rows;
+mod scan;
 
 use std::fmt;
 
 pub use attend::{Attend, Attention, Cached};
 pub use dot::{Factor, Matrices, Pick, Product, Sum};
+pub use scan::Scan;
 
 pub(crate) use attend::bars;
 
-use crate::interp::{Buffer, Number};
+use weft_ir::Sizes;
+
+use crate::interp::{Buffer, Number, Stored};
 use crate::kernel::{Kernel, Param, ParamId, Part};
 use crate::text::{Attrs, Parsed};
 use crate::traffic::{Counter, Operation, Seen};
@@ -33,6 +36,8 @@ pub enum Anchor {
     Dot(Vec<Product>),
     /// Attention as [`weft_ir::Op::Attend`] defines it; rows are tokens × heads, columns the values of a head.
     Attend(Box<Attend>),
+    /// A walk over the rows of each sequence, as [`weft_ir::Op::Scan`] defines it; rows are tokens × heads.
+    Scan(Box<Scan>),
 }
 
 /// The questions that each anchor answers about itself.
@@ -60,6 +65,11 @@ pub(crate) trait Room {
     fn reads_values(&self, param: ParamId, params: &[Param]) -> bool {
         let _ = params;
         self.params().contains(&param)
+    }
+
+    /// Returns whether a row depends on the rows before it in its sequence.
+    fn walks_sequences(&self) -> bool {
+        false
     }
 
     /// Returns whether workers can divide a row whose columns depend on each other.
@@ -93,6 +103,7 @@ impl Anchor {
             Anchor::Reduce => &rows::REDUCE,
             Anchor::Dot(products) => products,
             Anchor::Attend(attend) => &**attend,
+            Anchor::Scan(scan) => &**scan,
         }
     }
 
@@ -102,16 +113,18 @@ impl Anchor {
             Anchor::Map | Anchor::Reduce => None,
             Anchor::Dot(products) => Some(products),
             Anchor::Attend(attend) => Some(&mut **attend),
+            Anchor::Scan(scan) => Some(&mut **scan),
         }
     }
 
-    /// Its kind, as the text form calls it: `map`, `reduce`, `dot` or `attend`.
+    /// Its kind, as the text form calls it: `map`, `reduce`, `dot`, `attend` or `scan`.
     pub fn name(&self) -> &'static str {
         match self {
             Anchor::Map => rows::MAP.name,
             Anchor::Reduce => rows::REDUCE.name,
             Anchor::Dot(_) => dot::NAME,
             Anchor::Attend(_) => attend::NAME,
+            Anchor::Scan(_) => scan::NAME,
         }
     }
 
@@ -138,6 +151,11 @@ impl Anchor {
     /// Returns whether it reads the value of the prologue.
     pub fn reads_prologue(&self) -> bool {
         self.room().reads_prologue()
+    }
+
+    /// Returns whether a row depends on the rows before it in its sequence. Rows of other anchors are independent.
+    pub fn walks_sequences(&self) -> bool {
+        self.room().walks_sequences()
     }
 
     /// Returns whether workers can divide a row whose columns depend on each other.
@@ -192,6 +210,29 @@ impl Anchor {
                 products.iter().map(|product| dot::compute(kernel, part, args, row, product)).collect()
             }
             Anchor::Attend(attend) => Ok(vec![attend::compute(attend, part.cols, args, row)?]),
+            Anchor::Scan(scan) => Ok(vec![scan::compute(scan, part.cols, args, row)?]),
+        }
+    }
+
+    /// Computes what it writes to states once all rows are done.
+    ///
+    /// # Errors
+    /// A sentence, if an index in the data is out of range.
+    pub(crate) fn updates<N: Number>(
+        &self,
+        part: &Part,
+        args: &[Buffer<'_>],
+        sizes: &Sizes,
+    ) -> Result<Vec<Stored<N>>, String> {
+        match self {
+            Anchor::Map | Anchor::Reduce | Anchor::Dot(_) | Anchor::Attend(_) => Ok(Vec::new()),
+            Anchor::Scan(scan) => {
+                match part.rows.first().map_or(1, |rows| rows.eval(sizes)) {
+                    // Nothing runs.
+                    0 => Ok(Vec::new()),
+                    tokens => scan::updates(scan, part.cols, args, (tokens, sizes.sequences)),
+                }
+            }
         }
     }
 
@@ -205,6 +246,7 @@ impl Anchor {
             name if name == rows::REDUCE.name => Ok(Anchor::Reduce),
             name if dot::WORDS.contains(&name) => Ok(Anchor::Dot(vec![dot::parse(line)?])),
             attend::NAME => Ok(Anchor::Attend(Box::new(attend::parse(line)?))),
+            scan::NAME => Ok(Anchor::Scan(Box::new(scan::parse(line)?))),
             other => Err(format!("unknown anchor `{other}`")),
         }
     }

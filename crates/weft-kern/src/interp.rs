@@ -56,6 +56,9 @@ pub fn run(kernel: &Kernel, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<()
                 args[stored.param].store(stored.at, stored.step, &stored.values);
             }
         }
+        for stored in updates::<f32>(kernel, part, args, sizes)? {
+            args[stored.param].store(stored.at, stored.step, &stored.values);
+        }
     }
     Ok(())
 }
@@ -80,6 +83,23 @@ pub fn stores<N: Number>(
         Ok(stored)
     };
     run().map_err(|why| InterpError { kernel: kernel.name.clone(), why })
+}
+
+/// Computes what a part writes to states of whole sequences once all rows are done.
+///
+/// # Errors
+/// If an index in the data is out of range.
+///
+/// # Panics
+/// If [`crate::verify_call`] does not accept the kernel for these buffers.
+pub fn updates<N: Number>(
+    kernel: &Kernel,
+    part: &Part,
+    args: &[Buffer<'_>],
+    sizes: &Sizes,
+) -> Result<Vec<Stored<N>>, InterpError> {
+    let done = part.anchor.updates(part, args, sizes);
+    done.map_err(|why| InterpError { kernel: kernel.name.clone(), why })
 }
 
 /// The first index that a row loads or stores: where its view begins, plus the offset of a row picked by index.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Unary};
 use weft_quant::GgmlType;
 
-use crate::anchor::{Anchor, Attend, Product};
+use crate::anchor::{Anchor, Attend, Product, Scan};
 use crate::given::GivenText;
 
 /// How a buffer's values are stored.
@@ -41,6 +41,20 @@ pub enum Access {
     Read,
     /// Only written.
     Write,
+    /// Read, and written in place: a state of whole sequences.
+    ReadWrite,
+}
+
+impl Access {
+    /// Whether it is read.
+    pub const fn reads(self) -> bool {
+        matches!(self, Access::Read | Access::ReadWrite)
+    }
+
+    /// Whether it is written.
+    pub const fn writes(self) -> bool {
+        matches!(self, Access::Write | Access::ReadWrite)
+    }
 }
 
 /// A buffer that a kernel works on. A call binds it.
@@ -168,7 +182,7 @@ pub struct Kernel {
 
 /// A part of a kernel: for every row of a space, the prologue, the anchor and then the row program.
 ///
-/// Rows are independent of each other. So are the columns, if all values of the program are whole rows or scalars, without
+/// Rows are independent of each other, unless the anchor [walks sequences](Anchor::walks_sequences). So are the columns, if all values of the program are whole rows or scalars, without
 /// reduction, rotation, selection and take ([`Part::columns_independent`]). A device may divide the work there as it likes. The
 /// order in which it adds the terms of an output may depend on the part only. ([`crate::interp`] defines the exact values, a
 /// device's own tests its bits.)
@@ -225,6 +239,14 @@ impl Part {
     pub fn attention(&self) -> Option<&Attend> {
         match &self.anchor {
             Anchor::Attend(attend) => Some(attend),
+            _ => None,
+        }
+    }
+
+    /// The scan, if it is the anchor.
+    pub fn scan(&self) -> Option<&Scan> {
+        match &self.anchor {
+            Anchor::Scan(scan) => Some(scan),
             _ => None,
         }
     }

@@ -39,7 +39,7 @@ pub mod interp;
 pub mod q8;
 
 // Part of this crate's interface, so that devices need not know graphs.
-pub use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, StateKind, Sym, Unary};
+pub use weft_ir::{Binary, Dim, F32, Recurrence, Reduce, RopeStyle, Shape, Sizes, StateKind, Sym, Unary};
 
 mod amounts;
 mod anchor;
@@ -56,7 +56,7 @@ mod traffic;
 mod verify;
 
 pub use amounts::{Amounts, Counted};
-pub use anchor::{Anchor, Attend, Cached, Factor, Matrices, Pick, Product, Sum};
+pub use anchor::{Anchor, Attend, Cached, Factor, Matrices, Pick, Product, Scan, Sum};
 pub use bar::Bar;
 pub use given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};
 pub use kernel::{Access, Format, Indexed, Instr, Kernel, Param, ParamId, Part, Prologue, ValueId, View};

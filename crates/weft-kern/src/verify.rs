@@ -85,7 +85,7 @@ pub fn verify(plan: &Plan) -> Result<(), VerifyError> {
                     format!("p{p} is {}, but b{arg} is {}", param.format, buffer.format),
                 ));
             }
-            if param.access == Access::Write
+            if param.access.writes()
                 && matches!(buffer.source, Source::Input(_) | Source::Weight(_) | Source::Constant(_))
             {
                 return Err(fail(place(), format!("p{p} writes b{arg}, which is read-only")));
@@ -118,16 +118,16 @@ impl Arena {
             (Some(a), Some(b)) => a.start < b.end && b.start < a.end,
             _ => false,
         };
-        let of = |access: Access| {
+        let of = |access: fn(Access) -> bool| {
             let args = call.args.iter().zip(&kernel.params);
-            args.filter(move |(_, p)| p.access == access).map(|(b, _)| *b)
+            args.filter(move |(_, p)| access(p.access)).map(|(b, _)| *b)
         };
-        for read in of(Access::Read).filter(|b| range(*b).is_some()) {
+        for read in of(Access::reads).filter(|b| range(*b).is_some()) {
             if !self.live.contains(&read) {
                 return Err(format!("b{read} is read before it is written"));
             }
         }
-        for written in of(Access::Write).filter(|b| range(*b).is_some()) {
+        for written in of(Access::writes).filter(|b| range(*b).is_some()) {
             if let Some(other) = call.args.iter().find(|b| **b != written && overlap(**b, written)) {
                 return Err(format!("b{written} overlaps b{other}, which is an argument of the same call"));
             }
@@ -177,11 +177,11 @@ fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> R
     let params = &kernel.params;
     if let Some(prologue) = &part.prologue {
         let own = &rows[..part.prologue_rows().len()];
-        let cx = Context { params, values, rows: own, part };
+        let cx = Context { params, values, rows: own, part, max };
         cx.program(&prologue.body, &prologue.lens(), usize::MAX, true)
             .map_err(|why| format!("before: {why}"))?;
     }
-    let cx = Context { params, values, rows: &rows, part };
+    let cx = Context { params, values, rows: &rows, part, max };
     part.anchor.verify(&cx)?;
     if part.prologue.is_some() && !part.anchor.reads_prologue() {
         return Err("nothing reads the prologue".into());
@@ -192,7 +192,7 @@ fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> R
 /// A parameter that one part writes and the other uses.
 fn conflict(kernel: &Kernel, a: &Part, b: &Part) -> Option<ParamId> {
     let (a, b) = (a.params(), b.params());
-    let written = |p: &ParamId| kernel.params.get(*p).is_some_and(|param| param.access == Access::Write);
+    let written = |p: &ParamId| kernel.params.get(*p).is_some_and(|param| param.access.writes());
     a.into_iter().find(|p| written(p) && b.contains(p))
 }
 
@@ -203,6 +203,8 @@ pub(crate) struct Context<'a> {
     pub(crate) values: &'a [usize],
     pub(crate) rows: &'a [usize],
     pub(crate) part: &'a Part,
+    /// The largest sizes of a step.
+    pub(crate) max: &'a Sizes,
 }
 
 impl Context<'_> {

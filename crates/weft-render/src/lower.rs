@@ -30,7 +30,7 @@ mod tile;
 mod top;
 mod writer;
 
-use weft_kern::{Access, Anchor, Format, Instr, Kernel, Part, Sizes};
+use weft_kern::{Anchor, Format, Instr, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
 use crate::code::cooperative::Arrays;
@@ -431,7 +431,7 @@ pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots, chain: bool) -> Result<
     };
     let mut held: Vec<Slot> = contents.iter().zip(pieces).map(slot).collect();
     for (slot, param) in of.iter().zip(&kernel.params) {
-        held[*slot].written |= param.access == Access::Write;
+        held[*slot].written |= param.access.writes();
     }
     match held.iter().find(|slot| slot.written && slot.content != Content::Open) {
         Some(Slot { content: Content::Weight, .. }) => Err(Why::Form("writes a weight".into())),
@@ -458,8 +458,7 @@ fn written_part(
         return warpgroups::share(w, (part, attend), split, (space, shares), group);
     }
     let mut group = group.clone();
-    if split.matrix && part.attention().is_some() && matches!(pass, Pass::Whole | Pass::Joined { .. })
-    {
+    if split.matrix && part.attention().is_some() && matches!(pass, Pass::Whole | Pass::Joined { .. }) {
         // Later tokens attend to more positions, and the longest work begins first.
         group = space.count(&mut w.code) - 1u32 - group;
     }
@@ -540,6 +539,7 @@ fn written_part(
             // The second shader runs the row program.
             None => return Ok(()),
         },
+        Anchor::Scan(_) => return Err(Why::Form("is a scan, which no GPU kernel computes yet".into())),
     };
     store::program(w, part, &place, results)
 }

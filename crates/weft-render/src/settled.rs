@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use weft_kern::{Access, Anchor, Kernel, Param, Sizes, Sym};
+use weft_kern::{Access, Kernel, Param, Sizes, Sym};
 
 /// The memory that an argument of a launch is bound to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,10 +94,7 @@ fn overlap<B: PartialEq>(a: &Bound<B>, b: &Bound<B>) -> bool {
 
 /// The regions that a launch writes.
 fn written<B>(kernel: &Kernel, args: Vec<Bound<B>>) -> impl Iterator<Item = Bound<B>> {
-    args.into_iter()
-        .zip(&kernel.params)
-        .filter(|(_, param)| param.access == Access::Write)
-        .map(|(arg, _)| arg)
+    args.into_iter().zip(&kernel.params).filter(|(_, param)| param.access.writes()).map(|(arg, _)| arg)
 }
 
 /// Whether `other` has work in every step in which `kernel` has some.
@@ -107,14 +104,14 @@ fn runs_with(other: &Kernel, kernel: &Kernel) -> bool {
     };
     (0..1usize << Sym::ALL.len()).all(|some| {
         let size = |i: usize| some >> i & 1;
-        let sizes = Sizes::of(size(0)).rows(size(1)).slots(size(2)).pages(size(3));
+        let sizes = Sizes::of(size(0)).rows(size(1)).slots(size(2)).pages(size(3)).sequences(size(4));
         !runs(kernel, &sizes) || runs(other, &sizes)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use weft_kern::{Dim, Format, Part};
+    use weft_kern::{Anchor, Dim, Format, Part};
     use weft_quant::GgmlType::F32;
 
     use super::*;

@@ -20,6 +20,9 @@ use weft_kern::{Sizes, Sym, TextPlace};
 
 use crate::grid::Grid;
 
+/// The sizes of a step that texts can read, in the order of the words of `sizes`.
+pub(crate) const SIZES: [Sym; 4] = [Sym::Tokens, Sym::Rows, Sym::Slots, Sym::Pages];
+
 /// Bytes at the beginning of scratch memory that count workgroups in CUDA: zero between launches.
 pub const COUNTER_BYTES: u64 = 1 << 10;
 
@@ -105,7 +108,7 @@ impl Shader {
 
     /// The words of `sizes` for a step.
     pub fn sizes(sizes: &Sizes) -> [u32; 4] {
-        Sym::ALL.map(|sym| u32::try_from(sizes.get(sym)).unwrap_or(u32::MAX))
+        SIZES.map(|sym| u32::try_from(sizes.get(sym)).unwrap_or(u32::MAX))
     }
 }
 

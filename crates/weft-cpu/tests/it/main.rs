@@ -8,6 +8,7 @@ mod parts;
 mod products;
 mod prologue;
 mod rows;
+mod scan;
 mod shapes;
 mod support;
 mod timings;

@@ -2,7 +2,7 @@
 
 use crate::support::check;
 use weft_fuse::{Mode, decisions};
-use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, Shape, Switches};
+use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, ScanRows, Shape, Switches};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
@@ -13,6 +13,7 @@ struct Grower {
     /// Nodes to choose operands from, with their axes after `T`.
     pool: Vec<(NodeId, Vec<usize>)>,
     weights: usize,
+    states: usize,
     rounded: bool,
 }
 
@@ -54,7 +55,7 @@ impl Grower {
 
     /// One random operation; `None` if the operands drawn do not fit it.
     fn grow(&mut self) -> Option<()> {
-        let choice = self.below(16);
+        let choice = self.below(17);
         let rank = 1 + self.below(2);
         let (x, mut dims) = self.pick(rank)?;
         let last = dims.len() - 1;
@@ -173,6 +174,18 @@ impl Grower {
                 let y = self.g.reshape(sum, [Dim::T, Dim::Const(32)]);
                 self.keep(y, vec![32], true);
             }
+            // A running sum over each sequence, which forgets.
+            16 if dims.len() == 2 => {
+                let decays = self.pool.iter().find(|(_, other)| other[..] == dims[..1]).cloned();
+                let decay = self.g.sigmoid(decays?.0);
+                self.states += 1;
+                let width = dims[0] * dims[1];
+                let state = self.g.sequence_state(format!("s{}", self.states), [Dim::S, Dim::Const(width)]);
+                let [ends, from, to] =
+                    ["ends", "from", "to"].map(|name| self.g.input(name, GgmlType::I32, [Dim::Q]));
+                let y = self.g.scan(x, decay, state, ScanRows { ends, from, to });
+                self.keep(y, dims, true);
+            }
             _ => return None,
         }
         Some(())
@@ -181,8 +194,14 @@ impl Grower {
 
 fn random_graph(seed: u64, rounded: bool) -> Graph {
     let random = Random::new(seed);
-    let mut grower =
-        Grower { g: Builder::new(format!("random_{seed}")), random, pool: Vec::new(), weights: 0, rounded };
+    let mut grower = Grower {
+        g: Builder::new(format!("random_{seed}")),
+        random,
+        pool: Vec::new(),
+        weights: 0,
+        states: 0,
+        rounded,
+    };
     for (name, dims) in [("a", vec![32]), ("b", vec![8]), ("c", vec![4, 8]), ("d", vec![1]), ("e", vec![4])] {
         let shape: Vec<Dim> = std::iter::once(Dim::T).chain(dims.iter().map(|d| Dim::Const(*d))).collect();
         let id = grower.g.input(name, GgmlType::F32, Shape::new(shape));

@@ -114,7 +114,7 @@ impl<'a> Trial<'a> {
             let row_len = buffer.shape.last().unwrap_or(1).max(1);
             let bytes = match access {
                 Access::Write => vec![POISON[0]; format.bytes(values[p]).unwrap_or(0)],
-                Access::Read => {
+                Access::Read | Access::ReadWrite => {
                     let indices = Indices::of(p, kernels, &values);
                     data::random(&buffer.source, format, (values[p], row_len), indices, &mut random)
                         .map_err(|why| of(replaced, format!("there are no random values for p{p}: {why}")))?
@@ -280,7 +280,7 @@ impl<'a> Trial<'a> {
                 .unwrap_or(&[])
                 .to_vec()
         };
-        Ok(self.args.iter().filter(|arg| arg.access == Access::Write).map(read).collect())
+        Ok(self.args.iter().filter(|arg| arg.access.writes()).map(read).collect())
     }
 
     /// What is at a byte of a buffer that should not be written.
@@ -300,7 +300,7 @@ impl<'a> Trial<'a> {
 
     /// The parameter of an output.
     fn written(&self, output: usize) -> usize {
-        let outputs = self.args.iter().enumerate().filter(|(_, arg)| arg.access == Access::Write);
+        let outputs = self.args.iter().enumerate().filter(|(_, arg)| arg.access.writes());
         outputs.map(|(p, _)| p).nth(output).unwrap_or(0)
     }
 
@@ -309,7 +309,7 @@ impl<'a> Trial<'a> {
         let mut written = outputs.into_iter().flatten();
         let each = self.args.iter().map(|arg| {
             let bytes: &[u8] = match arg.access {
-                Access::Write => written.next().map_or(&arg.bytes, |(bytes, _)| bytes),
+                Access::Write | Access::ReadWrite => written.next().map_or(&arg.bytes, |(bytes, _)| bytes),
                 Access::Read => &arg.bytes,
             };
             let values = arg.region.values;
@@ -376,7 +376,7 @@ impl Held {
     fn add(&mut self, bytes: &[u8], access: Access) -> usize {
         let begin = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        if access == Access::Write {
+        if access.writes() {
             self.written.push(begin..self.bytes.len());
         }
         let end = (self.bytes.len() + BETWEEN).next_multiple_of(BETWEEN);

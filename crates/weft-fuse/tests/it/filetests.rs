@@ -132,7 +132,10 @@ fn number(words: &[&str], key: &str) -> Result<usize, String> {
 
 fn parse_sizes(words: &[&str]) -> Result<Sizes, String> {
     let get = |key: &str| number(words, key);
-    Ok(Sizes::of(get("T")?).rows(get("R")?).slots(get("S")?).pages(get("P")?))
+    let sizes = Sizes::of(get("T")?).rows(get("R")?).slots(get("S")?).pages(get("P")?);
+    // Most graphs have no states of whole sequences.
+    let has_sequences = words.iter().any(|word| word.starts_with("Q="));
+    Ok(if has_sequences { sizes.sequences(get("Q")?) } else { sizes })
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The definition of every operation.
 
 use super::product::Product;
+use super::scan;
 use super::tensor::Tensor;
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::{Binary, Op, Reduce, RopeStyle, hadamard};
@@ -101,6 +102,15 @@ pub(super) fn apply(
             let args = (0..node.inputs.len()).map(arg).collect::<Result<Vec<_>, _>>()?;
             attend(&args, scale.0, *kv_heads, (*page, *window), shape)
         }
+        Op::Scan { rule } => {
+            let id = node.inputs[2];
+            let args = [arg(0)?, arg(1)?, arg(3)?, arg(4)?, arg(5)?];
+            let state = results[id.index()].take().ok_or("the state has no value")?;
+            let (result, state) = scan::scan(*rule, &args, state, sizes.sequences, shape)?;
+            // It goes back to its owner.
+            results[id.index()] = Some(state);
+            Ok(result)
+        }
         Op::Input { .. } | Op::Weight { .. } | Op::State { .. } => Err("sources are not computed".into()),
     };
     value.map(Some)
@@ -153,15 +163,15 @@ impl<'a> Context<'a> {
     }
 }
 
-fn floats(t: &Tensor) -> Result<&[f32], String> {
+pub(super) fn floats(t: &Tensor) -> Result<&[f32], String> {
     t.as_f32().ok_or_else(|| "expected f32 values, found i32".into())
 }
 
-fn ints(t: &Tensor) -> Result<&[i32], String> {
+pub(super) fn ints(t: &Tensor) -> Result<&[i32], String> {
     t.as_i32().ok_or_else(|| "expected i32 values, found f32".into())
 }
 
-fn index(i: i32, len: usize, what: &str) -> Result<usize, String> {
+pub(super) fn index(i: i32, len: usize, what: &str) -> Result<usize, String> {
     usize::try_from(i)
         .ok()
         .filter(|i| *i < len)

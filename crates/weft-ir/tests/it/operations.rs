@@ -1,6 +1,6 @@
 //! Operations against others that mean the same, or against a few lines of arithmetic.
 
-use weft_ir::{Builder, Dim, Graph, NodeId, Op, Product, WeightRows, parse};
+use weft_ir::{Builder, Dim, Graph, NodeId, Op, Product, Sizes, Tensor, Values, WeightRows, eval, parse};
 use weft_quant::GgmlType::{self, F16, F32, I32, Q4_0, Q5_K, Q8_0};
 
 use crate::support::{Weights, given, outputs, relative_l2, same_bits};
@@ -42,6 +42,69 @@ fn select_sum_is_a_weighted_sum_of_select_dot() {
         let sum = g.reduce_sum(weighted, 1);
         (g.select_sum(x, w, ids, weights), g.reshape(sum, [Dim::T, 5.into()]))
     });
+}
+
+/// What a scan does, as text: two heads of three values, in two sequences.
+const SCAN: &str = "graph scan {
+  %0 = input x : f32[T, 2, 3]
+  %1 = input a : f32[T, 2]
+  %2 = state s kind=per_sequence : f32[S, 6]
+  %3 = input ends : i32[Q]
+  %4 = input from : i32[Q]
+  %5 = input to : i32[Q]
+  %6 = scan %0 %1 %2 %3 %4 %5 rule=decay : f32[T, 2, 3]
+  output y = %6
+}
+";
+
+#[test]
+fn a_scan_carries_the_state_of_each_sequence() {
+    let graph = parse(SCAN).unwrap();
+    assert_eq!(graph.to_string(), SCAN);
+    let floats = |shape: &[usize], of: &dyn Fn(usize) -> f32| {
+        Tensor::f32(shape.to_vec(), (0..shape.iter().product()).map(of).collect())
+    };
+    let list = |values: [i32; 2]| Tensor::i32(vec![2], values.to_vec());
+    let step = |from: [i32; 2], to: [i32; 2]| {
+        let mut values = Values::new();
+        values.insert("x".into(), floats(&[3, 2, 3], &|i| i as f32));
+        values.insert("a".into(), floats(&[3, 2], &|i| if i % 2 == 0 { 0.5 } else { 1.0 }));
+        values.insert("s".into(), floats(&[4, 6], &|i| 100.0 * (i / 6) as f32));
+        values.insert("ends".into(), list([2, 3]));
+        values.insert("from".into(), list(from));
+        values.insert("to".into(), list(to));
+        let sizes = Sizes::of(3).slots(4).sequences(2);
+        eval(&graph, &sizes, &Weights, &mut values).map_err(|e| e.to_string())?;
+        Ok::<_, String>([&values["y"], &values["s"]].map(|tensor| tensor.as_f32().unwrap().to_vec()))
+    };
+    // The first sequence goes on from row 2, the second begins.
+    let [y, s] = step([2, -1], [1, 3]).unwrap();
+    let first = [100.0, 101.0, 102.0, 203.0, 204.0, 205.0];
+    let second = [56.0, 57.5, 59.0, 212.0, 214.0, 216.0];
+    let other = [12.0, 13.0, 14.0, 15.0, 16.0, 17.0];
+    assert_eq!(y, [first, second, other].concat());
+    assert_eq!(s, [[0.0; 6], second, [200.0; 6], other].concat());
+    for (from, to) in [([2, -1], [1, 1]), ([2, 1], [1, 3]), ([4, -1], [1, 3]), ([2, -1], [-1, 3])] {
+        step(from, to).unwrap_err();
+    }
+}
+
+#[test]
+fn a_state_of_sequences_has_one_scan_and_nothing_else() {
+    for (from, to, why) in [
+        (" kind=per_sequence", "", "not a state of whole sequences"),
+        ("kind=per_sequence", "kind=for_ever", "unknown kind of state"),
+        ("rule=decay", "rule=growth", "unknown recurrence"),
+        ("f32[S, 6]", "f32[S, 5]", "scan does not take"),
+        (
+            "  output y",
+            "  %7 = slice %2 axis=1 start=0 len=2 : f32[S, 2]\n  output z = %7\n  output y",
+            "needs one scan",
+        ),
+    ] {
+        let error = parse(&SCAN.replace(from, to)).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }
 
 const H: usize = 3;

@@ -106,7 +106,9 @@ fn header(line: &str) -> Parsed<Plan> {
         line.strip_prefix("plan ").and_then(|l| l.strip_suffix('{')).ok_or("expected `plan NAME … {`")?;
     let attrs = Attrs::new(inner)?;
     let name = *attrs.plain.first().ok_or("the plan has no name")?;
+    let sequences = attrs.get("Q").ok().map(|n| number(n, "")).transpose()?;
     let max = Sizes::of(attrs.num("T")?).rows(attrs.num("R")?).slots(attrs.num("S")?).pages(attrs.num("P")?);
+    let max = max.sequences(sequences.unwrap_or(0));
     let (buffers, kernels, calls) = (Vec::new(), Vec::new(), Vec::new());
     Ok(Plan { name: name.into(), max, buffers, kernels, calls, arena: attrs.num("arena")? })
 }
@@ -212,7 +214,8 @@ fn param(text: &str, expected: usize) -> Parsed<Param> {
     let access = match access {
         "read" => Access::Read,
         "write" => Access::Write,
-        _ => return Err(format!("expected `read` or `write`, found `{access}`")),
+        "update" => Access::ReadWrite,
+        _ => return Err(format!("expected `read`, `write` or `update`, found `{access}`")),
     };
     Ok(Param { access, format: format_of(format)? })
 }

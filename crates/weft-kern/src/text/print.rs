@@ -41,7 +41,11 @@ impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kernel {} {{", self.name)?;
         for (i, p) in self.params.iter().enumerate() {
-            let access = if p.access == Access::Read { "read" } else { "write" };
+            let access = match p.access {
+                Access::Read => "read",
+                Access::Write => "write",
+                Access::ReadWrite => "update",
+            };
             writeln!(f, "  p{i} {access} {}", p.format)?;
         }
         self.parts.iter().try_for_each(|part| write!(f, "{part}"))?;
@@ -120,8 +124,12 @@ impl fmt::Display for Source {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sizes { tokens, rows, slots, pages } = self.max;
-        writeln!(f, "plan {} T={tokens} R={rows} S={slots} P={pages} arena={} {{", self.name, self.arena)?;
+        let Sizes { tokens, rows, slots, pages, sequences } = self.max;
+        write!(f, "plan {} T={tokens} R={rows} S={slots} P={pages}", self.name)?;
+        if sequences > 0 {
+            write!(f, " Q={sequences}")?;
+        }
+        writeln!(f, " arena={} {{", self.arena)?;
         for (i, b) in self.buffers.iter().enumerate() {
             let dims: &[Dim] = b.shape.dims();
             write!(f, "b{i} = {} : {}[", b.source, b.format)?;

@@ -44,7 +44,7 @@ impl Launch<'_> {
         }
         let given: Vec<Vec<u8>> = (before.iter().zip(&self.kernel.params))
             .map(|(bytes, param)| match param.access {
-                Access::Read => bytes.clone(),
+                Access::Read | Access::ReadWrite => bytes.clone(),
                 Access::Write => vec![POISON; bytes.len()],
             })
             .collect();
@@ -92,7 +92,7 @@ impl Launch<'_> {
 
     fn written<'b>(&'b self, bytes: &'b [Vec<u8>]) -> impl Iterator<Item = (&'b Region, &'b Vec<u8>)> {
         let all = self.args.iter().zip(bytes).zip(&self.kernel.params);
-        all.filter(|(_, param)| param.access == Access::Write).map(|(arg, _)| arg)
+        all.filter(|(_, param)| param.access.writes()).map(|(arg, _)| arg)
     }
 
     /// The bytes of an argument that is a weight.

@@ -149,7 +149,7 @@ impl Witness {
         for (launch, KernelLaunch { kernel, args }) in program.launches.iter().enumerate().rev() {
             for (p, (region, param)) in args.iter().zip(&program.kernels[*kernel].params).enumerate() {
                 let Region { buffer, offset, values } = *region;
-                if param.access == Access::Write && seen.insert((buffer, offset, values)) {
+                if param.access.writes() && seen.insert((buffer, offset, values)) {
                     let mut bytes = vec![0; param.format.bytes(values).unwrap_or(0)];
                     self.device.read(buffer, offset, &mut bytes)?;
                     left.push((launch, p, *region, bytes));

@@ -7,6 +7,7 @@ use crate::code::expr::Expr;
 use crate::grid::{Chunks, Grid, Groups};
 use crate::refused::{Why, word};
 use crate::schedule::Split;
+use crate::shader::SIZES;
 
 /// A part's rows split into tiles, and its columns into blocks.
 #[derive(Clone, Debug)]
@@ -60,6 +61,9 @@ impl Space {
     /// its own workgroups.
     pub(crate) fn new(part: &Part, split: &Split, spread: bool, max: &Sizes) -> Result<Space, Why> {
         let overflow = || Why::Form("has more rows than 32 bits can count".into());
+        if part.rows.contains(&Dim::Q) {
+            return Err(Why::Form("has a row for each sequence, whose number texts do not read".into()));
+        }
         let known = part.rows.iter().skip(1).filter_map(|d| d.known());
         let inner = known.into_iter().try_fold(1usize, usize::checked_mul).ok_or_else(overflow)?;
         Ok(Space {
@@ -252,7 +256,7 @@ fn length(axis: Dim) -> Expr {
 
 /// A size of the step.
 pub(crate) fn size(sym: Sym) -> Expr {
-    Expr::Size(Sym::ALL.into_iter().position(|s| s == sym).unwrap_or(0))
+    Expr::Size(SIZES.into_iter().position(|s| s == sym).unwrap_or(0))
 }
 
 impl Chunks {

@@ -1,6 +1,6 @@
 //! Stores of a row program, over whole rows or over a block of columns of several rows.
 
-use weft_kern::{Access, Format, Indexed, Instr, Part, ValueId, View, q8};
+use weft_kern::{Format, Indexed, Instr, Part, ValueId, View, q8};
 use weft_quant::GgmlType;
 
 use crate::code::expr::{Expr, Fun};
@@ -153,7 +153,7 @@ impl Field<'_> {
             stores.iter().filter(|s| wanted(w.format(s.view.param))).copied().collect()
         };
         for store in stores {
-            if w.kernel.params[store.view.param].access != Access::Write {
+            if !w.kernel.params[store.view.param].access.writes() {
                 return Err(Why::Form(format!("writes p{}, which is only read", store.view.param)));
             }
         }

@@ -69,7 +69,7 @@ fn part_of(
         return Err(format!("`{split}`: lanes do not multiply these rows in tiles of {picked}"));
     }
     let variables = match part.anchor {
-        Anchor::Map | Anchor::Reduce => 1,
+        Anchor::Map | Anchor::Reduce | Anchor::Scan(_) => 1,
         // Its own check names the rows of tiles.
         Anchor::Attend(_) if matrix && limits.cooperative => 1,
         Anchor::Attend(_) | Anchor::Dot(_) => rows,

@@ -64,7 +64,8 @@ pub(crate) fn choose(
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            // No form computes a scan, which lowering says.
+            Anchor::Map | Anchor::Reduce | Anchor::Scan(_) => elementwise(part, &rows, lanes),
             Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes, reduce(part)),
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
         }

@@ -144,7 +144,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Map | Anchor::Reduce | Anchor::Scan(_) => elementwise(part, &rows, lanes),
             Anchor::Dot(products) => {
                 let reduce = reduce(part).unwrap_or(1).min(lanes);
                 Columns::new(kernel, part, products, lanes, reduce, limits).split(part, &rows, limits)

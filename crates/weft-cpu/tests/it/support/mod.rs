@@ -78,6 +78,11 @@ impl Devices {
         Devices(isas.flat_map(|isa| [1, 2, 3, 5].map(|threads| device(isa, threads).unwrap())).collect())
     }
 
+    /// Calls a function with each of them.
+    pub(crate) fn each(&mut self, mut with: impl FnMut(&mut CpuDevice)) {
+        self.0.iter_mut().for_each(|device| with(device));
+    }
+
     /// Checks a case on all of them.
     pub(crate) fn check(&mut self, case: &Case) {
         let [first, others @ ..] = &mut self.0[..] else { panic!("there is a device") };
@@ -181,7 +186,7 @@ pub(crate) fn run(device: &mut dyn Device, case: &Case) -> Result<Vec<Vec<u8>>, 
     Ok(all
         .map(|(arg, region)| match arg.access {
             Access::Read => arg.bytes.clone(),
-            Access::Write => read(device, region.buffer, arg.bytes.len()),
+            Access::Write | Access::ReadWrite => read(device, region.buffer, arg.bytes.len()),
         })
         .collect())
 }

@@ -22,8 +22,8 @@ impl WeightRows for Weights {
     }
 }
 
-pub(crate) const SIZES: Sizes = Sizes::of(5).rows(3).slots(32).pages(4);
-pub(crate) const MAX: Sizes = Sizes::of(7).rows(4).slots(32).pages(5);
+pub(crate) const SIZES: Sizes = Sizes::of(5).rows(3).slots(32).pages(4).sequences(2);
+pub(crate) const MAX: Sizes = Sizes::of(7).rows(4).slots(32).pages(5).sequences(3);
 
 /// Runs `graph` both ways, some decisions set by hand, and compares all `f32` outputs to a relative L2 of `bound`. Two devices
 /// that share its launches give the same bits as one.
@@ -91,6 +91,9 @@ fn index_input(name: &str, count: usize) -> Vec<i32> {
         "pages" => &[3, 1, 2, 0],
         "slots" => &[9, 10, 11, 16, 17],
         "out_rows" => &[4, 0, 2],
+        "ends" => &[3, 5],
+        "from" => &[2, -1],
+        "to" => &[4, 0],
         "ids" => &[0, 2, 1, 0, 2, 2, 1, 2, 0, 1],
         "expert_ids" => &[0, 2, 1, 0, 2, 2, 1, 2, 0, 1, 1, 1, 0, 0, 2, 1, 2, 2, 0, 1],
         _ => panic!("no index input `{name}`"),

@@ -4,7 +4,6 @@
 //! The sums of a block are exact. They are multiplied by the scales of rows and columns, and added to those before, value by value as
 //! lanes do: nobody needs to know which lane has which.
 
-
 use crate::code::cooperative::{Cooperative, Operand, SIDE};
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
