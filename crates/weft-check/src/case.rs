@@ -155,7 +155,7 @@ impl Case {
         tokens.dedup();
         for token in tokens.into_iter().filter(|_| self.tokens > 1) {
             let alone = self.of_tokens(token..token + 1).run(device, 1).unwrap();
-            for (p, arg) in self.args.iter().enumerate().filter(|(_, arg)| arg.access == Access::Write) {
+            for (p, arg) in self.args.iter().enumerate().filter(|(_, arg)| arg.access.writes()) {
                 let own = arg.of_tokens(&all[p], token..token + 1);
                 assert!(
                     own.as_ref() == Some(&alone[p]),

@@ -16,7 +16,7 @@ fn check(seeds: Range<u64>) {
             let beyond = drawn.least * drawn.roundings as f32 * f32::EPSILON / 2.0;
             let rounded = Some((drawn.args.clone(), beyond));
             let weft_check::case::Case { kernel, args, tokens, roundings, .. } = drawn;
-            let attends = kernel.parts.iter().any(|part| matches!(part.anchor, Anchor::Attend(_)));
+            let attends = kernel.parts.iter().any(|part| part.attention().is_some());
             let mut case = Case { kernel, args, tokens, roundings, rounded };
             if attends {
                 attention::round(&mut case);

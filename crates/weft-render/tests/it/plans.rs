@@ -72,7 +72,7 @@ fn candidates_of_any_vocabulary() {
     for vocab in (500..1030).chain(others) {
         let graph = weft_models::candidates(vocab, 64).unwrap().graph;
         for rows in [1, 64] {
-            let max = Sizes { tokens: rows, rows, slots: 64, pages: 2 };
+            let max = Sizes::of(rows).rows(rows).slots(64).pages(2);
             let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
             for (at, call) in plan.calls.iter().enumerate() {
                 let (kernel, slots) = (&plan.kernels[call.kernel], slots(&plan, at, false));
