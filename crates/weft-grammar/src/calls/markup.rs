@@ -134,12 +134,12 @@ fn argument(
     schema: &Value,
     tags: &Tags,
 ) -> Result<String, GrammarError> {
-    if key.is_empty() || key.trim() != key || key.contains(['<', '>']) {
+    if key.is_empty() || key.trim() != key || key.contains('<') || key.contains(&tags.key.1.text[..1]) {
         return Err(GrammarError::new(
             Place::Tool(tool.index),
             format!("properties.{key}"),
             "expected a name that this model can write between tags: not empty, without whitespace around it and \
-             without < and >",
+             without < or, in Qwen3-Coder's form, >",
         ));
     }
     let value = value(lark, schemas, tool, key, schema, &tags.value.1)?;

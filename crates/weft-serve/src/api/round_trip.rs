@@ -38,7 +38,7 @@ struct Model {
 }
 
 /// The names of the tools, some of them odd.
-const TOOLS: [&str; 4] = ["look", "look_up", "get-weather.v2", "näme"];
+const TOOLS: [&str; 4] = ["look", "look_up", "get-weather.v2", "a--_b"];
 const TEXTS: [&str; 12] = [
     "",
     "Rome",
@@ -313,7 +313,7 @@ impl Client {
     }
 }
 
-/// Makes so many replies with each template and API. Returns how many replies and calls there were, and what went wrong.
+/// Makes so many conversations with each template and API. Returns how many replies and calls there were, and what went wrong.
 fn check(rounds: usize) -> (usize, usize, BTreeMap<String, usize>) {
     let tokenizer = tokenizer();
     let (mut replies, mut calls, mut wrong) = (0, 0, BTreeMap::new());
@@ -328,6 +328,8 @@ fn check(rounds: usize) -> (usize, usize, BTreeMap<String, usize>) {
             let mut made = 0;
             while made < rounds {
                 let mut client = Client::new(&mut random, api);
+                // Also if the first prompt is refused.
+                made += 1;
                 for _ in 0..4 {
                     let prompt = client.dialogue().and_then(|dialogue| {
                         dialogue.render_for(Ok(&model.template), &tokenizer, &model.format, None)
@@ -354,9 +356,6 @@ fn check(rounds: usize) -> (usize, usize, BTreeMap<String, usize>) {
                         *wrong.entry(line).or_default() += 1;
                         break;
                     }
-                    if made == rounds {
-                        break;
-                    }
                     let Reading::Chat { format, .. } = &prompt.reading else { panic!("a chat") };
                     let text = reply(&mut random, format);
                     let updates = updates(&mut random, &prompt.reading, &text);
@@ -365,10 +364,9 @@ fn check(rounds: usize) -> (usize, usize, BTreeMap<String, usize>) {
                         .filter(|u| matches!(u, Update::Piece(ReplyPiece::ToolCall { .. })))
                         .count();
                     client.take(&mut random, &updates);
-                    made += 1;
+                    replies += 1;
                 }
             }
-            replies += made;
         }
     }
     (replies, calls, wrong)
@@ -435,19 +433,20 @@ fn history_with_arguments_that_are_no_object_is_accepted() {
 fn assert_accepted(rounds: usize) {
     let (replies, calls, wrong) = check(rounds);
     println!("{replies} replies with {calls} calls, {} refused", wrong.values().sum::<usize>());
-    let shown: Vec<&str> = wrong.keys().map(String::as_str).take(40).collect();
+    let shown: Vec<&str> = wrong.keys().map(String::as_str).take(25).collect();
     assert!(wrong.is_empty(), "{} of {replies} replies:\n{}", wrong.len(), shown.join("\n"));
     assert!(calls > replies / 3, "{calls} calls in {replies} replies");
 }
 
 #[test]
 fn what_a_reply_contains_is_accepted_when_it_comes_back() {
-    assert_accepted(3);
+    assert_accepted(1);
 }
 
 #[test]
 #[ignore = "slow"]
 fn what_ten_thousand_replies_contain_is_accepted() {
-    let each = 10_000_usize.div_ceil(3 * templates().len());
+    // Four in each conversation.
+    let each = 10_000_usize.div_ceil(4 * 3 * templates().len());
     assert_accepted(each);
 }
