@@ -149,7 +149,8 @@ impl ReplyFormat {
         // Within a string of the template, quotes may be escaped.
         let source = template.replace("\\\"", "\"");
         let has = |text: &str| source.contains(text);
-        if has(harmony::START) && has(harmony::MESSAGE) {
+        // Others have the first two marks and different ends.
+        if has(harmony::START) && has(harmony::MESSAGE) && (has(harmony::END) || has(harmony::CHANNEL)) {
             let tools = has(harmony::FUNCTIONS).then_some(ToolSyntax::Harmony);
             return ReplyFormat { reasoning: None, tools, harmony: true };
         }

@@ -19,8 +19,8 @@ use super::ledger::{Fate, Ledger};
 use super::piece::{Channel, Output};
 use super::scanner::{Scan, Scanner};
 use super::tools::{Tool, Tools};
-use header::{CHANNEL, CONSTRAIN, END, ENDS, Header, HeaderStep};
-pub(super) use header::{MESSAGE, START};
+pub(super) use header::{CHANNEL, END, MESSAGE, START};
+use header::{CONSTRAIN, ENDS, Header, HeaderStep};
 
 /// The prefix of recipients that are the client's tools; others are tools that the model was trained with.
 pub(super) const FUNCTIONS: &str = "functions.";

@@ -362,8 +362,8 @@ mod tests {
         ] {
             assert_eq!(scan(text), None, "{text}");
         }
-        assert_eq!(scan(&format!("{}{}", "[".repeat(100), "]".repeat(100))).unwrap().1, 200);
-        assert_eq!(scan(&format!("{}{}", "[".repeat(101), "]".repeat(101))), None);
+        assert_eq!(scan(&format!("{}{}", "[".repeat(DEPTH), "]".repeat(DEPTH))).unwrap().1, 2 * DEPTH);
+        assert_eq!(scan(&format!("{}{}", "[".repeat(DEPTH + 1), "]".repeat(DEPTH + 1))), None);
     }
 
     proptest! {

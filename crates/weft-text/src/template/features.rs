@@ -93,7 +93,8 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
         json!("weft_thought"),
     );
     let reasoning_or_text = text_with_calls && render(&[user(), reasoned], None).is_none();
-    let mut two = call(arguments, json!(""));
+    let silent = || call(arguments, if null_content { Json::Null } else { json!("") });
+    let mut two = silent();
     if let Some(Json::Array(calls)) = two.extra.get_mut("tool_calls") {
         let mut second = calls[0].clone();
         second["function"]["name"] = json!(SECOND);
@@ -103,10 +104,10 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
     let named_ids = written.as_ref().is_some_and(|calls| !calls.output.contains(FUNCTION));
     // Where ids stand for names, the second has the first's.
     let one_call = written.is_some() && !named_ids && !second_call;
-    let mut long = call(arguments, if null_content { Json::Null } else { json!("") });
+    let mut long = silent();
     long.extra["tool_calls"][0]["id"] = json!("call_of_a_tool_1");
     let short_ids = written.is_some() && render(&[user(), long], None).is_none();
-    let answered = call(arguments, if null_content { Json::Null } else { json!("") });
+    let answered = silent();
     let mut result = Message::new("tool", TEXT);
     result.extra.insert("tool_call_id".into(), json!(ID));
     result.extra.insert("name".into(), json!(FUNCTION));
