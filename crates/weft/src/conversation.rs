@@ -180,7 +180,7 @@ pub(crate) fn complete(
     if let Some(form) = form {
         request = request.processor(form.processor(None)?);
     }
-    let reading = Reading { trims: form.is_some_and(Form::is_json), ..Reading::default() };
+    let reading = Reading::plain(form.is_some_and(Form::is_json));
     stream(engine, request, reading, How { guard: false, form }, show)
 }
 

@@ -33,6 +33,11 @@ impl Reading {
         Reading { parser: Some(ReplyParser::new(format, &[], prompt)), ..Reading::default() }
     }
 
+    /// Reads a reply that is only text. `trims` leaves out spaces and line breaks at its beginning.
+    pub(super) fn plain(trims: bool) -> Reading {
+        Reading { trims, ..Reading::default() }
+    }
+
     /// Takes more of the reply and shows what it says.
     ///
     /// # Errors
