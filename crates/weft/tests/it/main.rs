@@ -34,5 +34,6 @@ mod support;
 mod talk;
 #[cfg(unix)]
 mod terminal;
+mod texts;
 mod tune;
 mod usage;
