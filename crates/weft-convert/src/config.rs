@@ -13,9 +13,6 @@ pub(crate) const MAX_SETTINGS: u64 = 4 << 20;
 /// The longest file that lists all tokens or tensors, in bytes. The longest tokenizers have 35 MB.
 pub(crate) const MAX_LIST: u64 = 64 << 20;
 
-/// How some programs begin a text file.
-const MARK: char = '\u{feff}';
-
 /// How a file begins that Git LFS has in the place of another one.
 const POINTER: &[u8] = b"version https://git-lfs";
 
@@ -67,12 +64,7 @@ pub(crate) fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>> {
 
 /// Reads a text file of at most `limit` bytes.
 pub(crate) fn read_text(path: &Path, limit: u64) -> Result<String> {
-    let mut text = String::from_utf8(read_bytes(path, limit)?)
-        .map_err(|error| refuse(path, format!("not UTF-8: {error}")))?;
-    if text.starts_with(MARK) {
-        text.drain(..MARK.len_utf8());
-    }
-    Ok(text)
+    String::from_utf8(read_bytes(path, limit)?).map_err(|error| refuse(path, format!("not UTF-8: {error}")))
 }
 
 impl Config {

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn only_what_disturbs_is_said() {
         let began = Usage { cores: 4, all: 1000, busy: 500, own: 100 };
-        let after = |busy, own| Usage { cores: 4, all: 1400, busy: 500 + busy, own: 100 + own };
+        let after = |busy: u64, own: u64| Usage { cores: 4, all: 1400, busy: 500 + busy, own: 100 + own };
         let words = |busy, own, threads| words(&began, &after(busy, own), threads);
         assert_eq!(
             words(390, 200, 2).unwrap(),

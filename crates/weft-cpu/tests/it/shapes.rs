@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use crate::support::{Case, Devices, attention};
 use weft_check::suite::shapes::{DRAWS, MANY_SEEDS, SEEDS};
-use weft_kern::Anchor;
 
 fn check(seeds: Range<u64>) {
     let mut devices = Devices::all();

@@ -13,7 +13,7 @@ use weft_device::{
     BufferId, Checkpoints, Device, DeviceError, Forward, KernelLaunch, Mark, Program, ProgramId, Region,
     Weight,
 };
-use weft_kern::{Access, Sizes};
+use weft_kern::Sizes;
 
 use super::check::Launch;
 use super::findings::{Checked, FaultKind};

@@ -21,6 +21,7 @@ use super::messages::{self, MessageRequest};
 use super::responses::{self, ResponseRequest};
 use super::scripted::finished;
 use crate::error::ApiError;
+use crate::ignored::Ignored;
 use crate::reply::{Collected, Reading, Update};
 
 #[derive(Clone, Copy, Debug)]
@@ -234,7 +235,7 @@ impl Client {
             json!({"type": "object", "properties": {"city": {"type": "string", "description": "c"}}});
         let function = |name: &&str| json!({"name": name, "description": "d", "parameters": schema});
         let tools: Vec<Value> = TOOLS.iter().filter(|_| self.tools).map(function).collect();
-        let defaults = GenerateOptions::default();
+        let (defaults, ignored) = (GenerateOptions::default(), Ignored::default());
         match self.api {
             Api::Chat => {
                 let tools = tools.into_iter().map(|tool| json!({"type": "function", "function": tool}));
@@ -242,7 +243,7 @@ impl Client {
                 if self.tools {
                     body["tools"] = tools.collect();
                 }
-                Ok(ChatRequest::read(&body, &defaults, 258)?.dialogue)
+                Ok(ChatRequest::read(&body, &defaults, 258, &ignored)?.dialogue)
             }
             Api::Responses => {
                 let tools = tools.into_iter().map(|mut tool| {
@@ -250,7 +251,7 @@ impl Client {
                     tool
                 });
                 let body = json!({"input": self.turns, "tools": tools.collect::<Value>()});
-                Ok(ResponseRequest::read(&body, &defaults, 258)?.dialogue)
+                Ok(ResponseRequest::read(&body, &defaults, 258, &ignored)?.dialogue)
             }
             Api::Messages => {
                 let tools = tools.into_iter().map(|mut tool| {
@@ -260,7 +261,7 @@ impl Client {
                 });
                 let body =
                     json!({"messages": self.turns, "max_tokens": 9, "tools": tools.collect::<Value>()});
-                Ok(MessageRequest::read(&body, &defaults, 258, false)?.dialogue)
+                Ok(MessageRequest::read(&body, &defaults, 258, false, &ignored)?.dialogue)
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod adapt;
 mod conversations;
+mod formats;
 mod hf;
 mod injection;
 mod jinja;
