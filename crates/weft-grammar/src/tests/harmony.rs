@@ -126,7 +126,7 @@ fn calls_are_messages() {
 
 #[test]
 fn prompts_begin_replies() {
-    let format = weft_text::reply::ReplyFormat::of("<|start|>{{ m.role }}<|message|>");
+    let format = weft_text::reply::ReplyFormat::of("<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>");
     for (prompt, begun) in [
         ("<|end|><|start|>assistant", Begun::Header),
         ("<|start|>assistant<|channel|>analysis<|message|>", Begun::Reasoning),

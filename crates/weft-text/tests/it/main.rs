@@ -2,12 +2,12 @@
 
 mod adapt;
 mod conversations;
-mod formats;
 mod hf;
 mod injection;
 mod jinja;
 mod pieces;
 mod reply;
+mod reply_format;
 mod smollm2;
 mod support;
 mod template;

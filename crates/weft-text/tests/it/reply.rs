@@ -477,22 +477,6 @@ fn work_is_linear() {
     }
 }
 
-#[test]
-fn a_prompt_says_whether_the_reply_begins_inside_reasoning() {
-    let format = format("glm");
-    for (prompt, expected) in [
-        ("<|assistant|><think>", true),
-        ("<|im_start|>assistant\n<think>\n", true),
-        ("<|assistant|></think>", false),
-        ("<think>\n\n</think>\n\n", false),
-        ("<|assistant|>", false),
-        ("", false),
-    ] {
-        assert_eq!(format.begins_in_reasoning(prompt), expected, "{prompt:?}");
-    }
-    assert!(!ReplyFormat::default().begins_in_reasoning("<think>"));
-}
-
 /// What is shown, piece by piece, as early as it can be.
 #[test]
 fn no_more_is_held_back_than_necessary() {

@@ -74,7 +74,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             || clap::Error::raw(ErrorKind::MissingRequiredArgument, format!("{what} needs a MODEL"));
         let name = model.ok_or_else(missing)?;
         if what == "pack" {
-            packing::refuse_built_in(name)?;
+            packing::refuse_built_in(&name.to_string_lossy())?;
         }
         let model = packing::cached(&models, name)?;
         let act = if what == "pack" { packing::pack } else { packing::unpack };

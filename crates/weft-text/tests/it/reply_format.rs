@@ -1,9 +1,9 @@
-//! Forms of replies, as chat templates tell them.
+//! The forms of replies that chat templates show, and whether prompts have begun them.
 
 use std::fs;
 use std::path::Path;
 
-use weft_text::reply::{ReplyFormat, ToolSyntax};
+use weft_text::reply::{ReplyFormat, ToolSyntax, law};
 
 fn template(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/templates").join(format!("{name}.jinja"));
@@ -30,6 +30,9 @@ fn formats_of_templates() {
     let without_tools = ReplyFormat::of("<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>");
     assert_eq!((without_tools.harmony, without_tools.tools), (true, None));
 
+    // Marks like gpt-oss's, with other ends.
+    assert!(!ReplyFormat::of("<|start|>{{ m.role }}<|message|>{{ m.content }}<|eot|>").harmony);
+
     // The lines by which others are recognised.
     let qwen3 = r#"{{- "<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>" }}
         {%- if enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{% endif %}"#;
@@ -52,4 +55,21 @@ fn formats_of_templates() {
     assert_eq!(found(llama), (None, Some(ToolSyntax::Llama3)));
     assert_eq!(found("{{- '<|python_tag|>' + code }}"), (None, Some(ToolSyntax::Llama3)));
     assert_eq!(found("{{ '[THINK]' + m.thinking + '[/THINK]' }}").0, Some("[THINK]"));
+}
+
+#[test]
+fn a_prompt_says_whether_the_reply_begins_inside_reasoning() {
+    let formats = law::formats();
+    let format = &formats.iter().find(|(name, _)| *name == "glm").unwrap().1;
+    for (prompt, expected) in [
+        ("<|assistant|><think>", true),
+        ("<|im_start|>assistant\n<think>\n", true),
+        ("<|assistant|></think>", false),
+        ("<think>\n\n</think>\n\n", false),
+        ("<|assistant|>", false),
+        ("", false),
+    ] {
+        assert_eq!(format.begins_in_reasoning(prompt), expected, "{prompt:?}");
+    }
+    assert!(!ReplyFormat::default().begins_in_reasoning("<think>"));
 }
