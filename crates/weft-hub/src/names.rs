@@ -120,7 +120,6 @@ impl HubName {
         let model = LISTED.iter().find(|model| name.eq_ignore_ascii_case(model.name))?;
         match quant {
             None => Some(model.hub_name()),
-            // Such as `latest`, which is no quantisation.
             Some(other) if !is_quant(other.strip_prefix("UD-").unwrap_or(other)) => None,
             Some(quant) => Some(HubName { repo: model.repo.into(), quant: Some(quant.into()) }),
         }
@@ -134,13 +133,8 @@ impl HubName {
             let expected = "expected hf:ORG/REPO:QUANT; Weft runs this model, but knows no file of it";
             is_known.then(|| Err(Error::InvalidName { name: text.into(), expected }))
         };
-        let elsewhere = || {
-            let is_address = text.starts_with("https://") || text.starts_with("http://");
-            let expected = "expected an address on huggingface.co; download other files yourself, and name them by their path";
-            is_address.then(|| Err(Error::InvalidName { name: text.into(), expected }))
-        };
         let own = text.starts_with(HubName::PREFIX).then(|| text.parse());
-        own.or_else(known).or_else(nameless).or_else(elsewhere)
+        own.or_else(known).or_else(nameless)
     }
 }
 
@@ -250,6 +244,7 @@ mod tests {
         let read = |text: &str| HubName::recognise(text).map(|name| name.map(|name| name.to_string()));
         for (text, full) in [
             ("glm-4.7-flash", "hf:unsloth/GLM-4.7-Flash-GGUF:Q4_K_M"),
+            ("glm-4.7-flash:latest", "hf:unsloth/GLM-4.7-Flash-GGUF:Q4_K_M"),
             ("GLM-4.7-Flash:q8_0", "hf:unsloth/GLM-4.7-Flash-GGUF:q8_0"),
             ("glm-4.7-flash:UD-Q4_K_XL", "hf:unsloth/GLM-4.7-Flash-GGUF:UD-Q4_K_XL"),
             ("gpt-oss-20b", "hf:ggml-org/gpt-oss-20b-GGUF:MXFP4"),
@@ -265,16 +260,14 @@ mod tests {
         }
         for text in [
             "glm-4.7-flash:",
-            "glm-4.7-flash:latest",
             "glm-4.7",
             "moonlights",
             "glm-4.7-flash.gguf",
             "qwen3:8b",
+            "https://example.com/a.gguf",
         ] {
             assert!(read(text).is_none(), "{text}");
         }
-        let error = read("https://example.com/a.gguf").unwrap().unwrap_err().to_string();
-        assert!(error.contains("expected an address on huggingface.co"), "{error}");
     }
 
     #[test]
