@@ -198,7 +198,8 @@ impl ChatTemplate {
     /// the template itself looks for in messages, such as a `</think>` at which it splits them.
     ///
     /// If the template fails, it gets the tools with empty descriptions where there are none, and with text in place of
-    /// defaults of choices that are no strings; gpt-oss's needs both.
+    /// defaults of choices that are no strings; gpt-oss's needs both. Without tools it gets an empty list of them, which a template
+    /// for tools alone needs.
     ///
     /// # Errors
     /// If the template refuses the messages, fails on them, or exceeds its limits.
@@ -210,7 +211,10 @@ impl ChatTemplate {
         let output = on_large_stack(|| {
             let result = self.output(&self.environment, messages, options);
             let Err(TemplateError::Failed(_)) = result else { return result };
-            let Some(tools) = options.extra.get("tools").and_then(tools::completed) else { return result };
+            // A template that is for tools alone may need a list, if only an empty one.
+            let without = || Some(Vec::<serde_json::Value>::new().into());
+            let completed = options.extra.get("tools").map_or_else(without, tools::completed);
+            let Some(tools) = completed else { return result };
             let mut options = options.clone();
             options.extra.insert("tools".to_owned(), tools);
             self.output(&self.environment, messages, &options).or(result)

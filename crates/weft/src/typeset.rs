@@ -312,7 +312,8 @@ impl Typesetter {
     #[expect(clippy::option_option, reason = "not known yet, no mark, or a mark")]
     fn strike(&mut self, rest: &str, run: usize, last: bool) -> Option<Option<usize>> {
         let begins = || rest[run..].starts_with(|c: char| !c.is_whitespace());
-        if run != 2 || !self.struck && !(begins() && inline::is_closed(&rest[2..], '~', 2, last)?) {
+        let closes = self.struck || run == 2 && begins() && inline::is_closed(&rest[2..], '~', 2, last)?;
+        if run != 2 || !closes {
             return Some(None);
         }
         self.struck = !self.struck;

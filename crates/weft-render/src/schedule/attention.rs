@@ -196,7 +196,7 @@ pub(crate) fn on_matrix(
     lanes: u32,
     split: Split,
 ) -> Option<Split> {
-    let Some(attend) = part.attention() else { return None };
+    let attend = part.attention()?;
     if !suits(kernel, part, attend, limits) || lanes < MOST_SHARES * WARP {
         return None;
     }

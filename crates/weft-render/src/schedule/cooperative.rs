@@ -198,7 +198,7 @@ pub(crate) fn split(
     (lanes, limits): (u32, &Limits),
     split: Split,
 ) -> Option<Split> {
-    let Some(attend) = part.attention() else { return None };
+    let attend = part.attention()?;
     if !suits(kernel, part, attend, (lanes, limits)) {
         return None;
     }

@@ -254,10 +254,11 @@ mod tests {
     #[test]
     fn a_model_completes_what_a_conversation_leaves_to_it() {
         let with = |messages: &[(&str, &str)], variables: &[(&str, Value)]| {
-            let mut dialogue = Dialogue::default();
-            dialogue.messages = messages.iter().map(|(role, text)| Message::new(*role, *text)).collect();
-            dialogue.variables =
-                variables.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+            let mut dialogue = Dialogue {
+                messages: messages.iter().map(|(role, text)| Message::new(*role, *text)).collect(),
+                variables: variables.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+                ..Dialogue::default()
+            };
             dialogue.complete(Some("Be brief."), Some(false));
             let roles: Vec<String> = dialogue.messages.iter().map(|message| message.role.clone()).collect();
             (roles.join(" "), Value::Object(dialogue.variables).to_string())

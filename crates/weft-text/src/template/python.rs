@@ -59,6 +59,12 @@ pub(super) mod name {
     pub(in crate::template) const SLICE: &str = "weft_slice";
 }
 
+/// An operator of the language as a filter: the left operand, and the others.
+type Operator = fn(&mut State<'_, '_>, &Value, &[Value]) -> Result<Value, Error>;
+
+/// A function that templates call.
+type Function = fn(Args) -> Result<Value, Error>;
+
 /// Whether a sequence is a list or tuple, which JSON has, and no view of a dict.
 pub(super) fn is_json(value: &Value) -> bool {
     value.downcast_object_ref::<objects::View>().is_none()
@@ -71,7 +77,7 @@ pub(super) fn is_method(name: &str) -> bool {
 
 /// Gives an environment all of this.
 pub(super) fn add(environment: &mut Environment<'static>) {
-    environment.set_formatter(|out, state, value| write(out, state, value));
+    environment.set_formatter(write);
     for name in filters::NAMES.iter().chain(list_filters::NAMES) {
         environment.add_filter(
             *name,
@@ -80,7 +86,7 @@ pub(super) fn add(environment: &mut Environment<'static>) {
             },
         );
     }
-    let operators: [(&str, fn(&mut State<'_, '_>, &Value, &[Value]) -> Result<Value, Error>); 13] = [
+    let operators: [(&str, Operator); 13] = [
         (name::ARITHMETIC, |_, value, rest| operators::arithmetic(value, rest)),
         (name::ATTRIBUTE, |_, value, rest| operators::attribute(value, text_at(rest, 0))),
         (name::CALL, |state, value, args| value.call(state, args)),
@@ -111,7 +117,7 @@ pub(super) fn add(environment: &mut Environment<'static>) {
             },
         );
     }
-    let functions: [(&str, fn(Args) -> Result<Value, Error>); 4] = [
+    let functions: [(&str, Function); 4] = [
         ("range", objects::range),
         ("dict", dict),
         ("cycler", |args| Cycler::value(args.positional)),

@@ -227,5 +227,5 @@ fn a_model_that_cannot_be_loaded_ends_the_server() {
     std::fs::write(&path, b"GGUF and no more").unwrap();
     let arguments = ["serve".as_ref(), path.as_os_str(), "--port".as_ref(), "0".as_ref()];
     let error = weft(arguments).run().failed(1);
-    assert!(error.contains("cannot load the model `broken`"), "{error}");
+    assert!(error.contains("broken.gguf: not a supported GGUF file"), "{error}");
 }

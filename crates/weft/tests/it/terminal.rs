@@ -311,7 +311,8 @@ fn conversations_are_resumed() {
     pty.wait_for("saved to");
     pty.leave();
     assert_eq!(pty.end().0, Some(0));
-    let mut pty = start(&[SHORT, &["--resume"]].concat());
+    let resumed = [SHORT, &["--resume"]].concat();
+    let mut pty = Pty::start(&mut chat(&resumed).env("XDG_DATA_HOME", data.path()), 80);
     pty.wait_for("Hello");
     pty.wait_for("> ");
     pty.send("/load\r");
@@ -361,7 +362,7 @@ fn a_saved_copy_stays_as_it_is_and_the_conversation_goes_on() {
         &mut weft(["chat", "--resume", "--max-tokens", "4"]).env("XDG_DATA_HOME", data.path()),
         300,
     );
-    let seen = pty.wait_for("> Third");
+    let seen = pty.wait_for("Third");
     assert!(seen.contains("glm-tiny-q4_0.gguf on cpu"), "{seen:?}");
     assert!(!seen.contains("was held with"), "{seen:?}");
     pty.wait_for("> ");

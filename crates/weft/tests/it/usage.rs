@@ -104,7 +104,7 @@ fn the_error_for_a_missing_model_says_where_it_was_looked_for() {
     let cache = Folder::new();
     let error = weft(["inspect", "nowhere"]).env("WEFT_CACHE", cache.path()).run().failed(1);
     assert!(error.starts_with("weft: there is no model `nowhere`"), "{error}");
-    for place in [cache.path().to_str().unwrap(), "is empty", "smollm2", "hf:ORG/REPO:QUANT"] {
+    for place in [cache.path().to_str().unwrap(), "is empty", "`weft list --all`", "hf:ORG/REPO:QUANT"] {
         assert!(error.contains(place), "{place}: {error}");
     }
     assert!(weft(["inspect"]).run().failed(2).contains("<MODEL>"));

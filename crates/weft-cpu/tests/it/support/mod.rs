@@ -79,8 +79,8 @@ impl Devices {
     }
 
     /// Calls a function with each of them.
-    pub(crate) fn each(&mut self, mut with: impl FnMut(&mut CpuDevice)) {
-        self.0.iter_mut().for_each(|device| with(device));
+    pub(crate) fn each(&mut self, with: impl FnMut(&mut CpuDevice)) {
+        self.0.iter_mut().for_each(with);
     }
 
     /// Checks a case on all of them.

@@ -387,7 +387,7 @@ fn sum(value: &Value, args: Args) -> Result<Value, Error> {
 fn unique(value: &Value, args: Args) -> Result<Value, Error> {
     let [case, attribute] = args.bind("unique", ["case_sensitive", "attribute"])?;
     let getter = Getter::new(attribute.as_ref(), None, !truth(&case, false));
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = std::collections::BTreeSet::new();
     let mut kept = Vec::new();
     for value in items(value)? {
         let key = getter.get(&value)?;
