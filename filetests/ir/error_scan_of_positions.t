@@ -11,3 +11,4 @@ graph scan {
   output y = %6
 }
 ---
+graph `scan`, %6: scans something that is not a state of whole sequences

@@ -24,3 +24,4 @@ kernel scan {
 call scan b0 b1 b2 b3 b4 b5 b6
 }
 ---
+plan `p`, call 0 (`scan`): p2 is declared for Write, but used for ReadWrite
