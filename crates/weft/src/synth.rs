@@ -25,11 +25,14 @@ use weights::{Distribution, Weights};
 /// The maximum number of layers.
 const MAX_LAYERS: u32 = 1000;
 
+/// The most tokens of a vocabulary.
+const MAX_VOCABULARY: u32 = 1 << 20;
+
 /// Which model to create.
 #[derive(Debug)]
 pub(crate) struct SynthOptions {
     /// The shape.
-    pub(crate) preset: &'static Preset,
+    pub(crate) preset: Preset,
     /// The number of layers, 1 to 1000; `None` for as many as the preset has.
     pub(crate) layers: Option<u32>,
     /// Whether there is a layer for multi-token prediction after them.
@@ -57,7 +60,8 @@ pub(crate) struct Synthesised {
 ///
 /// # Errors
 ///
-/// If the number of layers is out of range, the preset has no layer for multi-token prediction, or the file cannot be written.
+/// If the number of layers or of tokens is out of range, the preset has no layer for multi-token prediction,
+/// or the file cannot be written.
 pub(crate) fn synth(
     options: &SynthOptions,
     out: &Path,
@@ -88,10 +92,18 @@ struct Model {
 
 impl Model {
     fn new(options: &SynthOptions) -> Result<Model> {
-        let preset = options.preset;
+        let preset = &options.preset;
         let layers = options.layers.unwrap_or(preset.layers);
         if !(1..=MAX_LAYERS).contains(&layers) {
             bail!("cannot create a model with {layers} layers; expected 1 to {MAX_LAYERS}");
+        }
+        let (tokens, [fewest, most]) = (preset.vocabulary, [preset.family.fewest_tokens(), MAX_VOCABULARY]);
+        if !(fewest..=most).contains(&tokens) {
+            bail!(
+                "cannot create a vocabulary of {tokens} tokens in the shape of {}; expected {fewest} to {most}: \
+                 all bytes and the special tokens are in it",
+                preset.name
+            );
         }
         if options.mtp && !matches!(preset.attention, Attention::Latent { .. }) {
             bail!(

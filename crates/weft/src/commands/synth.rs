@@ -23,15 +23,20 @@ The same options give the same file on every machine.
 
 Examples:
   weft synth tiny.gguf
-  weft synth --preset glm-4.7-flash --layers 2 --quant q4_0 two-layers.gguf",
+  weft synth --preset glm-4.7-flash --layers 2 --quant q4_0 two-layers.gguf
+  weft synth --preset qwen3moe-odd --vocab 1003 odd.gguf",
     positionals: &[OUT],
     run,
 };
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let path = args.path(OUT.name).unwrap_or(Path::new(""));
+    let mut preset = *Preset::named(args.text("preset").unwrap_or_default())?;
+    if let Some(tokens) = args.count("vocab") {
+        preset.vocabulary = u32::try_from(tokens).unwrap_or(u32::MAX);
+    }
     let options = SynthOptions {
-        preset: Preset::named(args.text("preset").unwrap_or_default())?,
+        preset,
         layers: args.count("layers").map(|layers| u32::try_from(layers).unwrap_or(u32::MAX)),
         mtp: args.flag("mtp"),
         mix: QuantMix::named(args.text("quant").unwrap_or_default())?,

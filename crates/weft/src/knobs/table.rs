@@ -386,6 +386,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Model whose shape to use"),
     knob(WEIGHTS, "layers", Kind::Count(1, 1000), &["synth"]).unset("as many as the preset has")
         .help("Number of layers"),
+    knob(WEIGHTS, "vocab", Kind::Count(256, 1 << 20), &["synth"]).unset("as many as the preset has")
+        .help("Number of tokens in the vocabulary"),
     knob(WEIGHTS, "mtp", Kind::Flag, &["synth"])
         .help("Add a layer for multi-token prediction, which `--speculate mtp` uses"),
     knob(WEIGHTS, "seed", Kind::Count(0, u64::MAX), &["synth"]).default("0")

@@ -100,8 +100,12 @@ fn experts(experts: &Experts) -> [(&'static str, u32); 8] {
 fn general(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64, metadata: &mut Metadata) {
     let (name, layers, mix) = (preset.name, types.layers - u32::from(mtp), types.mix);
     let mtp = if mtp { " --mtp" } else { "" };
-    let command =
-        format!("weft synth --preset {name} --layers {layers} --quant {} --seed {seed}{mtp}", mix.name);
+    let usual = Preset::named(name).is_ok_and(|usual| usual.vocabulary == preset.vocabulary);
+    let vocab = if usual { String::new() } else { format!(" --vocab {}", preset.vocabulary) };
+    let command = format!(
+        "weft synth --preset {name} --layers {layers}{vocab} --quant {} --seed {seed}{mtp}",
+        mix.name
+    );
     metadata.insert("general.architecture", preset.architecture);
     metadata.insert("general.type", "model");
     metadata.insert("general.name", format!("{name}, synthetic"));

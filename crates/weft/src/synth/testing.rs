@@ -16,7 +16,7 @@ use crate::write_model::PlannedTensor;
 /// Options for a model with this many layers, and seed 1.
 pub(crate) fn options(preset: &str, layers: u32, mix: &str) -> SynthOptions {
     SynthOptions {
-        preset: Preset::named(preset).unwrap(),
+        preset: *Preset::named(preset).unwrap(),
         layers: Some(layers),
         mtp: false,
         mix: QuantMix::named(mix).unwrap(),

@@ -467,7 +467,7 @@ const SMALL_V2: Preset = Preset {
 fn a_small_deepseek_runs() {
     let folder = TestFolder::new("synth-v2");
     let path = folder.join("m.gguf");
-    write(&SynthOptions { preset: &SMALL_V2, ..options("tiny", 8, "q4_k_m") }, &path);
+    write(&SynthOptions { preset: SMALL_V2, ..options("tiny", 8, "q4_k_m") }, &path);
     let (logits, deviations) = evaluate(&Gguf::open(&path).unwrap(), &TOKENS);
     assert!((1.6..2.4).contains(&deviation(&logits)), "{}", deviation(&logits));
     assert!(deviations.iter().all(|x| (0.9..2.0).contains(x)), "{deviations:?}");
@@ -497,6 +497,29 @@ fn layers_have_a_limit() {
     for layers in [0, MAX_LAYERS + 1] {
         let message = Model::new(&options("tiny", layers, "q4_0")).err().unwrap().to_string();
         assert_eq!(message, format!("cannot create a model with {layers} layers; expected 1 to 1000"));
+    }
+}
+
+#[test]
+fn vocabularies_have_all_bytes_and_special_tokens() {
+    let of = |name: &str, vocabulary| {
+        let preset = Preset { vocabulary, ..*Preset::named(name).unwrap() };
+        Model::new(&SynthOptions { preset, ..options("tiny", 1, "q4_0") })
+    };
+    let message = of("qwen3moe-odd", 548).err().unwrap().to_string();
+    assert_eq!(
+        message,
+        "cannot create a vocabulary of 548 tokens in the shape of qwen3moe-odd; expected 549 to 1048576: all bytes and \
+         the special tokens are in it"
+    );
+    let metadata = of("qwen3moe-odd", 1003).unwrap().metadata;
+    assert_eq!(metadata.require_strings("tokenizer.ggml.tokens").unwrap().iter().count(), 1003);
+    let described = metadata.require_str("general.description").unwrap();
+    assert!(described.contains("--preset qwen3moe-odd --layers 1 --vocab 1003 --quant q4_0"), "{described}");
+    for preset in PRESETS {
+        let fewest = of(preset.name, preset.family.fewest_tokens()).unwrap().metadata;
+        let tokens = fewest.require_strings("tokenizer.ggml.tokens").unwrap().iter().count();
+        assert_eq!(tokens, preset.family.fewest_tokens() as usize, "{}", preset.name);
     }
 }
 

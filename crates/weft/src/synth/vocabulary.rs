@@ -15,6 +15,9 @@ const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
 const BYTE: i32 = 6;
 
+/// The characters that a vocabulary of pieces has beside its bytes: a space, and those that ASCII prints.
+const PIECES: u32 = 1 + ('~' as u32 - '!' as u32 + 1);
+
 /// The tokenizer of a family of models.
 #[derive(Debug)]
 pub(crate) struct Family {
@@ -67,6 +70,16 @@ impl Family {
             }
         }
         metadata.insert("tokenizer.chat_template", self.chat_template);
+    }
+
+    /// The fewest tokens of a vocabulary: its special ones, all bytes, and the characters of pieces.
+    pub(crate) fn fewest_tokens(&self) -> u32 {
+        let own = match self.kind {
+            Kind::Words { from_end, .. } => from_end,
+            Kind::WordsAfterSpecial { .. } => self.special.len() as u32,
+            Kind::Pieces { .. } => self.special.len() as u32 + PIECES,
+        };
+        256 + own
     }
 
     /// The first token that stands for text, of a vocabulary with `size` tokens.
