@@ -2,7 +2,7 @@
 
 use super::product::Product;
 use super::scan;
-use super::tensor::Tensor;
+use super::tensor::{Tensor, floats, index, ints};
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::{Binary, Op, Reduce, RopeStyle, hadamard};
 use crate::shape::Sizes;
@@ -161,21 +161,6 @@ impl<'a> Context<'a> {
         }
         Ok(Tensor::f32(shape, out))
     }
-}
-
-pub(super) fn floats(t: &Tensor) -> Result<&[f32], String> {
-    t.as_f32().ok_or_else(|| "expected f32 values, found i32".into())
-}
-
-pub(super) fn ints(t: &Tensor) -> Result<&[i32], String> {
-    t.as_i32().ok_or_else(|| "expected i32 values, found f32".into())
-}
-
-pub(super) fn index(i: i32, len: usize, what: &str) -> Result<usize, String> {
-    usize::try_from(i)
-        .ok()
-        .filter(|i| *i < len)
-        .ok_or_else(|| format!("{what} {i} is out of range: there are {len}"))
 }
 
 fn strides(shape: &[usize]) -> Vec<usize> {

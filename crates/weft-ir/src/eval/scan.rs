@@ -1,7 +1,6 @@
 //! The definition of scans.
 
-use super::Tensor;
-use super::ops::{floats, index, ints};
+use super::tensor::{Tensor, floats, index, ints};
 use crate::op::Recurrence;
 
 /// Walks the rows of each sequence. Returns the result and the state afterwards.

@@ -91,3 +91,21 @@ impl Tensor {
         Tensor { shape, data }
     }
 }
+
+/// The values of a tensor of floats.
+pub(super) fn floats(t: &Tensor) -> Result<&[f32], String> {
+    t.as_f32().ok_or_else(|| "expected f32 values, found i32".into())
+}
+
+/// The values of a tensor of indices.
+pub(super) fn ints(t: &Tensor) -> Result<&[i32], String> {
+    t.as_i32().ok_or_else(|| "expected i32 values, found f32".into())
+}
+
+/// An index into `len` things, called `what` in the error.
+pub(super) fn index(i: i32, len: usize, what: &str) -> Result<usize, String> {
+    usize::try_from(i)
+        .ok()
+        .filter(|i| *i < len)
+        .ok_or_else(|| format!("{what} {i} is out of range: there are {len}"))
+}
