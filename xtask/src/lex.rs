@@ -198,11 +198,13 @@ fn group_end(code: &[&Token<'_>], at: usize) -> usize {
 }
 
 /// Every path that begins with `root`, a crate or a module, with grouped imports expanded:
-/// `use std::{fs, io::Write}` gives `std::fs` and `std::io::Write`. Each comes with its last token.
+/// `use std::{fs, io::Write}` gives `std::fs` and `std::io::Write`. Each comes with its last token. The path of a visibility,
+/// such as `pub(in crate::a)`, is none of them.
 pub(crate) fn paths<'t, 'a>(code: &[&'t Token<'a>], root: &str) -> Vec<(String, &'t Token<'a>)> {
     let mut found = Vec::new();
     for at in 0..code.len() {
-        if reads(code, at, &[root, ":", ":"]) && !continues(code, at) {
+        let visibility = at > 2 && reads(code, at - 3, &["pub", "(", "in"]);
+        if reads(code, at, &[root, ":", ":"]) && !continues(code, at) && !visibility {
             path(code, at + 3, root.to_string(), &mut found);
         } else if reads(code, at, &["use", root, "as"]) || reads(code, at, &["crate", root, "as"]) {
             found.push((root.to_string(), code[at + 1]));
@@ -372,7 +374,7 @@ mod tests {
     fn paths_are_expanded() {
         let source =
             "use std::{fs, io::{self, Write as W}, *}; let a = ::std::env::args(); b::<std::time::Instant>();
-            use std as s; let c = std as f32 / other::std(d);";
+            use std as s; let c = std as f32 / other::std(d); pub(in std::net) fn e() {}";
         let tokens = tokens(source);
         let paths: Vec<_> = paths(&code(&tokens), "std").into_iter().map(|(path, _)| path).collect();
         assert_eq!(

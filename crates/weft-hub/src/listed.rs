@@ -4,7 +4,6 @@
 //! against the size and the SHA-256 that the hub states at that time.
 
 use crate::catalog::CATALOG;
-use crate::names::HubName;
 use crate::suggest::suggest;
 
 /// A model on the hub with a short name.
@@ -19,13 +18,6 @@ pub struct ListedModel {
     pub repo: &'static str,
     /// The quantisation that is downloaded if none is named.
     pub quant: &'static str,
-}
-
-impl ListedModel {
-    /// Its name on the hub.
-    pub fn hub_name(&self) -> HubName {
-        HubName { repo: self.repo.into(), quant: Some(self.quant.into()) }
-    }
 }
 
 const fn listed(
@@ -122,7 +114,7 @@ mod tests {
 
     use super::*;
     use crate::catalog::catalog_model;
-    use crate::names::is_plain;
+    use crate::names::{HubName, is_plain};
 
     #[test]
     fn every_listed_model_can_be_named_and_looked_up() {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
-use crate::listed::LISTED;
+use crate::listed::{LISTED, ListedModel};
 
 /// The parsed name of a model file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +135,13 @@ impl HubName {
         };
         let own = text.starts_with(HubName::PREFIX).then(|| text.parse());
         own.or_else(known).or_else(nameless)
+    }
+}
+
+impl ListedModel {
+    /// Its name on the hub.
+    pub fn hub_name(&self) -> HubName {
+        HubName { repo: self.repo.into(), quant: Some(self.quant.into()) }
     }
 }
 

@@ -6,8 +6,8 @@ use std::ops::{Add, AddAssign};
 
 use weft_ir::Sizes;
 
-use crate::kernel::Access;
 use crate::plan::{Plan, Source};
+use crate::program::Access;
 use crate::traffic::{Operation, Seen};
 
 /// Memory traffic in bytes, and operations.

@@ -6,6 +6,7 @@
 
 mod attend;
 mod dot;
+mod room;
 mod rows;
 mod scan;
 
@@ -17,10 +18,10 @@ pub use scan::Scan;
 
 pub(crate) use attend::bars;
 
-use weft_ir::Sizes;
+use room::Room;
 
 use crate::interp::{Buffer, Number, Stored};
-use crate::kernel::{Kernel, Param, ParamId, Part};
+use crate::program::{Param, ParamId, Prologue};
 use crate::text::{Attrs, Parsed};
 use crate::traffic::{Counter, Operation, Seen};
 use crate::verify::Context;
@@ -38,62 +39,6 @@ pub enum Anchor {
     Attend(Box<Attend>),
     /// A walk over the rows of each sequence, as [`weft_ir::Op::Scan`] defines it; rows are tokens × heads.
     Scan(Box<Scan>),
-}
-
-/// The questions that each anchor answers about itself.
-pub(crate) trait Room {
-    /// The number of its results, which [`Instr::Acc`](crate::Instr::Acc) reads.
-    fn results(&self) -> usize;
-
-    /// Every parameter that it reads, some of them twice.
-    fn params(&self) -> Vec<ParamId>;
-
-    /// The same, to be renumbered.
-    fn params_mut(&mut self) -> Vec<&mut ParamId>;
-
-    /// The parameters among them that are states.
-    fn states(&self) -> Vec<ParamId> {
-        Vec::new()
-    }
-
-    /// Returns whether it reads the value of the prologue.
-    fn reads_prologue(&self) -> bool {
-        false
-    }
-
-    /// Returns whether it reads the values of a parameter, rather than multiplying by its tiles.
-    fn reads_values(&self, param: ParamId, params: &[Param]) -> bool {
-        let _ = params;
-        self.params().contains(&param)
-    }
-
-    /// Returns whether a row depends on the rows before it in its sequence.
-    fn walks_sequences(&self) -> bool {
-        false
-    }
-
-    /// Returns whether workers can divide a row whose columns depend on each other.
-    fn divides_rows(&self) -> bool {
-        false
-    }
-
-    /// The most positions that a token reads from states in a step whose sequences have `pages` pages together.
-    fn most_positions(&self, pages: usize) -> usize {
-        let _ = pages;
-        0
-    }
-
-    /// Checks its own rules, and that it stays within its arguments.
-    fn verify(&self, cx: &Context<'_>) -> Result<(), String>;
-
-    /// Its operations, without those of row programs.
-    fn operations(&self, counter: &Counter<'_>, cols: usize, seen: &Seen) -> Vec<Operation>;
-
-    /// What a kernel with such a part is called.
-    fn label(&self, params: &[Param], cols: usize) -> String;
-
-    /// Writes its lines of the text form.
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
 impl Anchor {
@@ -193,46 +138,43 @@ impl Anchor {
         self.room().operations(counter, cols, seen)
     }
 
-    /// Computes the results for a row.
+    /// Computes the `cols` columns of each result for a row. Products read the value of the prologue `before` them.
     ///
     /// # Errors
     /// A sentence, if an index in the data is out of range.
     pub(crate) fn compute<N: Number>(
         &self,
-        kernel: &Kernel,
-        part: &Part,
+        cols: usize,
+        before: (&[Param], Option<&Prologue>),
         args: &[Buffer<'_>],
         row: &[usize],
     ) -> Result<Vec<Vec<N>>, String> {
         match self {
             Anchor::Map | Anchor::Reduce => Ok(Vec::new()),
             Anchor::Dot(products) => {
-                products.iter().map(|product| dot::compute(kernel, part, args, row, product)).collect()
+                products.iter().map(|product| dot::compute(product, before, args, row)).collect()
             }
-            Anchor::Attend(attend) => Ok(vec![attend::compute(attend, part.cols, args, row)?]),
-            Anchor::Scan(scan) => Ok(vec![scan::compute(scan, part.cols, args, row)?]),
+            Anchor::Attend(attend) => {
+                let attention = Attention::new(args, row, attend)?;
+                Ok(vec![N::attended(&attention.result(cols), &attention)])
+            }
+            Anchor::Scan(scan) => Ok(vec![scan::compute(scan, cols, args, row)?]),
         }
     }
 
-    /// Computes what it writes to states once all rows are done.
+    /// Computes what it writes to states once all rows are done; `counts` are the tokens and the sequences of the step.
     ///
     /// # Errors
     /// A sentence, if an index in the data is out of range.
     pub(crate) fn updates<N: Number>(
         &self,
-        part: &Part,
+        cols: usize,
         args: &[Buffer<'_>],
-        sizes: &Sizes,
+        counts: (usize, usize),
     ) -> Result<Vec<Stored<N>>, String> {
         match self {
             Anchor::Map | Anchor::Reduce | Anchor::Dot(_) | Anchor::Attend(_) => Ok(Vec::new()),
-            Anchor::Scan(scan) => {
-                match part.rows.first().map_or(1, |rows| rows.eval(sizes)) {
-                    // Nothing runs.
-                    0 => Ok(Vec::new()),
-                    tokens => scan::updates(scan, part.cols, args, (tokens, sizes.sequences)),
-                }
-            }
+            Anchor::Scan(scan) => scan::updates(scan, cols, args, counts),
         }
     }
 

@@ -16,7 +16,7 @@ mod number;
 
 use weft_quant::{GgmlType, f16_to_f32};
 
-use crate::kernel::Format;
+use crate::program::Format;
 use crate::q8;
 
 /// The unit roundoff of `f32`.

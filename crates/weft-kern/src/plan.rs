@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use weft_ir::{F32, Shape, Sizes, StateKind};
 
-use crate::kernel::{Format, Kernel};
+use crate::kernel::Kernel;
+use crate::program::Format;
 
 /// A buffer's index in [`Plan::buffers`].
 pub type BufferId = usize;

@@ -16,8 +16,7 @@ pub use line::ParseError;
 pub use parse::{parse_plan, parse_replacement};
 
 // For the anchors, which read their own lines.
-pub(crate) use line::{Attrs, Parsed, number};
-pub(crate) use parse::view;
+pub(crate) use line::{Attrs, Parsed, number, view};
 
 /// Words that printing and parsing share.
 pub(crate) mod words {

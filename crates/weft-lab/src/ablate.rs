@@ -20,12 +20,13 @@ use weft_random::Random;
 
 use crate::OnProgress;
 use crate::bench::Phase;
+use crate::clock::Now;
 use crate::error::Error;
 use crate::host::Host;
 use crate::json::joined;
 use crate::schedules::schedules;
 use gate::logits;
-pub(crate) use pairs::{Now, Rig, Way};
+pub(crate) use pairs::{Rig, Way};
 
 pub use change::Change;
 pub use gate::{Distance, Gate, Golden};

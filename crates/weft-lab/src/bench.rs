@@ -20,7 +20,7 @@ use weft_engine::{
 use weft_random::Random;
 
 use crate::OnProgress;
-use crate::ablate::Now;
+use crate::clock::Now;
 use crate::error::Error;
 use crate::host::Host;
 use crate::meter::Meter;

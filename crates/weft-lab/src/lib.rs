@@ -38,6 +38,7 @@ mod ablate;
 mod against;
 mod bench;
 mod block;
+mod clock;
 mod distribution;
 mod divergence;
 mod error;

@@ -11,7 +11,8 @@ use weft_engine::Switches;
 use weft_engine::inspect::TunedDecision;
 use weft_random::Random;
 
-use crate::ablate::{AblateOptions, Ablation, Change, Now, Outcome, Verdict, ablate_by, together};
+use crate::ablate::{AblateOptions, Ablation, Change, Outcome, Verdict, ablate_by, together};
+use crate::clock::Now;
 use crate::error::Error;
 use crate::verify::{Verification, Verifier, VerifyOptions};
 

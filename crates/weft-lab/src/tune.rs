@@ -26,8 +26,9 @@ use weft_device::Scheduled;
 use weft_engine::inspect::{Launch, PlansId, Runner, StepShape};
 use weft_random::Random;
 
-use crate::ablate::{Measured, Now, Rig, Rule, Verdict, Way};
+use crate::ablate::{Measured, Rig, Rule, Verdict, Way};
 use crate::bench::Phase;
+use crate::clock::Now;
 use crate::error::Error;
 use crate::host::Host;
 use crate::schedules::schedules_of;

@@ -18,7 +18,7 @@ use weft_quant::GgmlType;
 
 use crate::config;
 use crate::knobs::{KNOBS, Knob};
-use crate::values::{NO_LIMIT, fresh_seed, integer, on_or_off, real};
+use crate::values::{Counts, Ids, NO_LIMIT, fresh_seed, integer, on_or_off, real};
 
 /// The arguments of a command, its name, and the section of the configuration with settings of the model, if there is one.
 ///
@@ -295,14 +295,6 @@ impl<'a> Args<'a> {
         options
     }
 }
-
-/// A list of integers, as one argument. A type of its own since the parser takes a `Vec` for several values.
-#[derive(Clone, Debug)]
-pub(crate) struct Counts(pub(crate) Vec<u64>);
-
-/// A list of token ids, as one argument.
-#[derive(Clone, Debug)]
-pub(crate) struct Ids(pub(crate) Vec<u32>);
 
 #[cfg(test)]
 mod tests {

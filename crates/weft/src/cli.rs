@@ -143,11 +143,11 @@ fn subcommand(command: &Command, help: Help) -> clap::Command {
         // The last one wins, so that shell aliases can set defaults.
         .args_override_self(true)
         .args(command.positionals.iter().map(positional))
-        .args(
-            knobs.flat_map(|knob| {
-                arguments(knob, command.name).into_iter().map(move |arg| arg.hide(hide(knob)))
-            }),
-        )
+        .args(knobs.flat_map(|knob| {
+            arguments(knob, config::setting(command.name, knob.name))
+                .into_iter()
+                .map(move |arg| arg.hide(hide(knob)))
+        }))
 }
 
 /// How a command is called. The parser's own text has every option that an environment variable sets.

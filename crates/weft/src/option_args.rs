@@ -9,21 +9,20 @@ use clap::{Arg, ArgAction, value_parser};
 use weft_engine::{AdapterFile, DeviceChoice};
 
 use crate::choices::Choices;
-use crate::config;
 use crate::kernel_file::kernel_file;
 use crate::knobs::{KNOBS, Kind, Knob};
 use crate::os_text::{Utf8, rsplit_once};
 use crate::units;
 use crate::values::{context, counts, ids, integer, limit, on_or_off, real, seed, setting};
 
-/// The arguments of a knob: two for a switch, one otherwise.
-pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
+/// The arguments of a knob: two for a switch, one otherwise. `configured` is the default that the configuration file sets.
+pub(crate) fn arguments(knob: &'static Knob, configured: Option<&'static str>) -> Vec<Arg> {
     let mut help = knob.help.to_string();
     if knob.kind == Kind::Device {
         help += &format!(" [possible values: {}]", DeviceChoice::forms().replace('`', ""));
     }
     help.extend(knob.env.map(|name| format!(" [env: {name}]")));
-    let configured_default = config::setting(command, knob.name).and(knob.default);
+    let configured_default = configured.and(knob.default);
     help.extend(knob.unset.or(configured_default).map(|unset| format!(" [default: {unset}]")));
     let mut arg = Arg::new(knob.name)
         .long(knob.name)
@@ -34,7 +33,7 @@ pub(crate) fn arguments(knob: &'static Knob, command: &str) -> Vec<Arg> {
         .hide_env(true);
     arg = knob.short.into_iter().fold(arg, Arg::short);
     arg = knob.env.into_iter().filter(|name| !is_unset(knob, name)).fold(arg, Arg::env);
-    arg = match config::setting(command, knob.name) {
+    arg = match configured {
         // The help states the default that the table has.
         Some(value) => arg.default_value(value).hide_default_value(true),
         None => knob.default.into_iter().fold(arg, Arg::default_value),
@@ -102,15 +101,11 @@ fn adapter(text: &OsStr) -> AdapterFile {
 pub(crate) fn check_setting(section: &str, name: &str, value: &str) -> anyhow::Result<()> {
     let belongs = |knob: &&Knob| section.is_empty() || knob.commands.contains(&section);
     for knob in KNOBS.iter().filter(|knob| knob.name == name && knob.env.is_some()).filter(belongs) {
-        let Some(command) = knob.commands.first().filter(|_| section.is_empty()).copied().or(Some(section))
-        else {
-            continue;
-        };
         let checked = match knob.kind {
             Kind::Flag | Kind::Switch(..) => on_or_off(value).map(drop),
             _ => {
                 // A command of its own, without positionals and other options.
-                let parser = clap::Command::new("weft").args(arguments(knob, command));
+                let parser = clap::Command::new("weft").args(arguments(knob, None));
                 let call = ["weft".to_string(), format!("--{name}={value}")];
                 parser.try_get_matches_from(call).map(drop).map_err(|error| {
                     let text = error.to_string();

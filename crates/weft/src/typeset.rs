@@ -242,7 +242,7 @@ impl Typesetter {
     fn end_table(&mut self, columns: Option<usize>, out: &mut String) {
         let rows = std::mem::take(&mut self.table);
         if !rows.is_empty() {
-            let lines = table::set(&rows, columns);
+            let lines = table::set(&rows, columns, styled);
             out.push_str(&lines.as_deref().unwrap_or(&rows).join("\n"));
             out.push('\n');
         }
@@ -443,6 +443,16 @@ impl Typesetter {
             self.shown = style;
         }
     }
+}
+
+/// A cell of a table with its marks as styles.
+fn styled(cell: &str) -> String {
+    let mut typesetter = Typesetter::new(true, Style::Plain);
+    typesetter.kind = Kind::Prose;
+    let mut text = typesetter.set(cell, None, true);
+    typesetter.flush(None, &mut text);
+    typesetter.show(Style::Plain, &mut text);
+    text
 }
 
 #[cfg(test)]

@@ -5,8 +5,15 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use weft_engine::{Decision, Mode, decision, decisions};
 use weft_hub::suggest;
 
-use crate::args::{Counts, Ids};
 use crate::knobs::{Kind, Knob};
+
+/// A list of integers, as one argument. A type of its own since the parser takes a `Vec` for several values.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts(pub(crate) Vec<u64>);
+
+/// A list of token ids, as one argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Ids(pub(crate) Vec<u32>);
 
 /// Parses the value of a flag's environment variable.
 pub(crate) fn on_or_off(text: &str) -> Result<bool, String> {

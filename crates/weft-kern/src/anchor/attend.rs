@@ -10,10 +10,9 @@ use weft_quant::GgmlType;
 
 pub(crate) use bar::bars;
 pub use interp::Attention;
-pub(super) use interp::compute;
 
-use super::Room;
-use crate::kernel::{Access, Format, Param, ParamId, View};
+use super::room::Room;
+use crate::program::{Access, Format, Param, ParamId, View};
 use crate::text::{Attrs, Parsed, number, view};
 use crate::traffic::{Counter, Operation, Seen};
 use crate::verify::Context;
@@ -138,7 +137,7 @@ fn verify(cx: &Context<'_>, a: &Attend) -> Result<(), String> {
         ));
     }
     cx.reads(&a.q, a.k_len, |f| f == Format::F32)?;
-    for (cached, len) in [(&a.k, a.k_len), (&a.v, cx.part.cols)] {
+    for (cached, len) in [(&a.k, a.k_len), (&a.v, cx.cols)] {
         verify_cached(cx, cached, len, a.kv_heads)?;
     }
     for (param, n) in [(a.pos, cx.rows[0]), (a.first, cx.rows[0]), (a.pages, 1)] {

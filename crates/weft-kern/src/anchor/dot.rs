@@ -6,8 +6,8 @@ use std::fmt;
 
 pub(super) use interp::compute;
 
-use super::Room;
-use crate::kernel::{Access, Format, Param, ParamId, View};
+use super::room::Room;
+use crate::program::{Access, Format, Param, ParamId, View};
 use crate::q8;
 use crate::text::{Attrs, Parsed, number, view, words};
 use crate::traffic::{Counter, Operation, Seen, Touch};
@@ -213,14 +213,14 @@ fn verify(cx: &Context<'_>, product: &Product) -> Result<(), String> {
     if !ty.can_decode() || w.n == 0 || w.k == 0 || w.count == 0 || ty.row_bytes(w.k as u64).is_none() {
         return Err(format!("cannot multiply by {} matrices {ty}[{}, {}]", w.count, w.n, w.k));
     }
-    if product.cols() != cx.part.cols {
-        return Err(format!("the part has {} columns, but the dot {}", cx.part.cols, product.cols()));
+    if product.cols() != cx.cols {
+        return Err(format!("the part has {} columns, but the dot {}", cx.cols, product.cols()));
     }
     let rounded = product.rounds(cx.params);
     match &product.x {
         Factor::View(x) => verify_factor(cx, x, product, rounded)?,
         Factor::Prologue => {
-            let found = cx.part.prologue.as_ref().map(|p| p.lens().get(p.value).copied().unwrap_or(0));
+            let found = cx.prologue.map(|p| p.lens().get(p.value).copied().unwrap_or(0));
             if found != Some(product.x_len()) {
                 return Err(format!(
                     "the dot reads {} values, but the prologue has {found:?}",
@@ -278,7 +278,7 @@ fn operation(counter: &Counter<'_>, product: &Product) -> Operation {
         Pick::Axis(_) => w.count as u64,
         Pick::Ids(_) | Pick::Sum(_) => rows.min(w.count as u64),
     };
-    let row_bytes = match counter.kernel.params[w.param].format {
+    let row_bytes = match counter.params[w.param].format {
         Format::Ggml(ty) => ty.row_bytes(w.k as u64).unwrap_or(0),
         Format::Q8 => 0,
     };
@@ -300,7 +300,7 @@ fn operation(counter: &Counter<'_>, product: &Product) -> Operation {
         weight: Some(w.param),
         touches,
         multiplications: rows * w.n as u64 * w.k as u64,
-        floats: !product.rounds(&counter.kernel.params),
+        floats: !product.rounds(counter.params),
         ..counter.operation(product.kind())
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Room;
-use crate::kernel::{Param, ParamId};
+use super::room::Room;
+use crate::program::{Param, ParamId};
 use crate::traffic::{Counter, Operation, Seen};
 use crate::verify::Context;
 

@@ -8,8 +8,8 @@ use weft_ir::Recurrence;
 
 pub(super) use interp::{compute, updates};
 
-use super::Room;
-use crate::kernel::{Access, Format, Param, ParamId, View};
+use super::room::Room;
+use crate::program::{Access, Format, Param, ParamId, View};
 use crate::text::{Attrs, Parsed, number, view};
 use crate::traffic::{Counter, Operation, Seen};
 use crate::verify::Context;
@@ -62,7 +62,7 @@ impl Room for Scan {
     }
 
     fn verify(&self, cx: &Context<'_>) -> Result<(), String> {
-        let (heads, cols) = (self.heads, cx.part.cols);
+        let (heads, cols) = (self.heads, cx.cols);
         if cx.rows.len() != 2 || cx.rows[1] != heads {
             return Err("rows must be tokens × heads".into());
         }

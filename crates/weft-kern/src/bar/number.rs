@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 use super::{Bar, TINY, U, ULP, largest, sum_error};
 use crate::anchor;
 use crate::interp::{Attention, Number};
-use crate::kernel::Format;
+use crate::program::Format;
 use crate::q8;
 
 /// Relative error of a product besides its sum's: from rounding a block's scale, its minimum, and the sums these multiply.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use weft_quant::GgmlType;
 use weft_quant::ints::unpack_row;
 
-use crate::kernel::Format;
+use crate::program::Format;
 use crate::q8;
 
 /// The values of one argument.

@@ -2,7 +2,7 @@
 
 use weft_ir::{Binary, Unary};
 
-use super::Attention;
+use crate::anchor::Attention;
 use crate::q8;
 
 /// A value of the interpreter, and what it carries: nothing (`f32`), or, say, a bound on the error of a device's value.

@@ -6,7 +6,7 @@ use weft_ir::{Dim, Sym};
 
 use super::line::{Attrs, ParseError, number};
 use crate::given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};
-use crate::kernel::Param;
+use crate::program::Param;
 
 /// The line that closes a text.
 const END: &str = "end";

@@ -1,4 +1,6 @@
-//! What a line of a text form is made of: numbers, words, `key=value`.
+//! What a line of a text form is made of: numbers, words, `key=value`, views.
+
+use crate::program::View;
 
 /// Why a text is not a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,4 +72,19 @@ impl<'a> Attrs<'a> {
     pub(crate) fn num(&self, key: &str) -> Parsed<usize> {
         number(self.get(key)?, "")
     }
+}
+
+/// Reads a view.
+pub(crate) fn view(text: &str) -> Parsed<View> {
+    let wrong = || format!("expected a view `pN[offset; strides; step]`, found `{text}`");
+    let (param, inner) = text.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or_else(wrong)?;
+    let parts: Vec<&str> = inner.split(';').map(str::trim).collect();
+    let [offset, strides, step] = parts[..] else { return Err(wrong()) };
+    let strides = strides.split(',').map(str::trim).filter(|s| !s.is_empty());
+    Ok(View {
+        param: number(param, "p")?,
+        offset: number(offset, "")?,
+        strides: strides.map(|s| number(s, "")).collect::<Parsed<_>>()?,
+        step: number(step, "")?,
+    })
 }

@@ -6,11 +6,12 @@ use weft_ir::{Binary, Dim, F32, Reduce, RopeStyle, Shape, Sizes, StateKind, Sym,
 use weft_quant::GgmlType;
 
 use super::given::Lines;
-use super::line::{Attrs, ParseError, Parsed, number, split};
+use super::line::{Attrs, ParseError, Parsed, number, split, view};
 use super::words;
 use crate::anchor::Anchor;
-use crate::kernel::{Access, Format, Indexed, Instr, Kernel, Param, Part, Prologue, ValueId, View};
+use crate::kernel::{Kernel, Part};
 use crate::plan::{Buffer, Call, Plan, Source};
+use crate::program::{Access, Format, Indexed, Instr, Param, Prologue, ValueId};
 use crate::replacement::Replacement;
 use crate::verify::verify;
 
@@ -261,21 +262,6 @@ fn instruction(text: &str) -> Parsed<Instr> {
                 return Err(format!("unknown instruction `{name}`"));
             }
         }
-    })
-}
-
-/// Reads a view.
-pub(crate) fn view(text: &str) -> Parsed<View> {
-    let wrong = || format!("expected a view `pN[offset; strides; step]`, found `{text}`");
-    let (param, inner) = text.strip_suffix(']').and_then(|t| t.split_once('[')).ok_or_else(wrong)?;
-    let parts: Vec<&str> = inner.split(';').map(str::trim).collect();
-    let [offset, strides, step] = parts[..] else { return Err(wrong()) };
-    let strides = strides.split(',').map(str::trim).filter(|s| !s.is_empty());
-    Ok(View {
-        param: number(param, "p")?,
-        offset: number(offset, "")?,
-        strides: strides.map(|s| number(s, "")).collect::<Parsed<_>>()?,
-        step: number(step, "")?,
     })
 }
 

@@ -5,8 +5,9 @@ use std::fmt;
 use weft_ir::{Dim, Sizes, StateKind};
 
 use super::words;
-use crate::kernel::{Access, Format, Indexed, Instr, Kernel, Part, View};
+use crate::kernel::{Kernel, Part};
 use crate::plan::{Plan, Source};
+use crate::program::{Access, Format, Indexed, Instr, View};
 use crate::replacement::Replacement;
 
 impl fmt::Display for Format {

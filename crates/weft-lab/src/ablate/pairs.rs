@@ -1,7 +1,6 @@
 //! Pairs of samples: the same tokens computed by the base and by the change, back to back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use weft_engine::inspect::{Batch, PlansId, Runner, SeqId};
@@ -10,10 +9,8 @@ use weft_random::Random;
 use super::rule::{Gain, Rule};
 use crate::OnProgress;
 use crate::bench::Phase;
+use crate::clock::Now;
 use crate::error::Error;
-
-/// Tells the time since some moment. That of a test need not be the real one.
-pub(crate) type Now<'a> = &'a dyn Fn() -> Duration;
 
 /// A way to compute: the base's or the change's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,56 +8,27 @@
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, Output, State, Value};
 
-use self::args::{Args, charge, failed};
-use self::objects::{Cycler, Joiner};
+use self::args::Args;
+use self::budget::{charge, failed};
+use self::functions::{Cycler, Joiner};
 use self::values::to_text;
 
 mod args;
-mod case;
+mod budget;
 mod collections;
-mod digits;
 mod filters;
+mod functions;
 mod list_filters;
+mod method;
+pub(super) mod names;
 mod objects;
 mod operators;
-mod percent;
-mod str_format;
 mod strings;
 mod tests;
 mod text;
 mod values;
 
-pub(super) use self::args::{TooMuchText, begin};
-
-/// Names of the filters that rewritten templates call.
-pub(super) mod name {
-    /// `left | arithmetic("+", right, …)`
-    pub(in crate::template) const ARITHMETIC: &str = "weft_arithmetic";
-    /// `value | attribute("name")`
-    pub(in crate::template) const ATTRIBUTE: &str = "weft_attribute";
-    /// `callable | call(…)`
-    pub(in crate::template) const CALL: &str = "weft_call";
-    /// `left | compare("<", right, …)`
-    pub(in crate::template) const COMPARE: &str = "weft_compare";
-    /// `first | concat(second, …)`
-    pub(in crate::template) const CONCAT: &str = "weft_concat";
-    /// `value | get("name")`
-    pub(in crate::template) const GET: &str = "weft_get";
-    /// `value | is("name", …)`
-    pub(in crate::template) const IS: &str = "weft_is";
-    /// `value | item(key)`
-    pub(in crate::template) const ITEM: &str = "weft_item";
-    /// `value | iterate`
-    pub(in crate::template) const ITERATE: &str = "weft_iterate";
-    /// `value | method("name", …)`
-    pub(in crate::template) const METHOD: &str = "weft_method";
-    /// `value | negative`
-    pub(in crate::template) const NEGATIVE: &str = "weft_negative";
-    /// `value | positive`
-    pub(in crate::template) const POSITIVE: &str = "weft_positive";
-    /// `value | slice(start, stop, step)`
-    pub(in crate::template) const SLICE: &str = "weft_slice";
-}
+pub(super) use self::budget::{TooMuchText, begin};
 
 /// An operator of the language as a filter: the left operand, and the others.
 type Operator = fn(&mut State<'_, '_>, &Value, &[Value]) -> Result<Value, Error>;
@@ -72,13 +43,13 @@ pub(super) fn is_json(value: &Value) -> bool {
 
 /// Whether `value.name` may be a method, for some value.
 pub(super) fn is_method(name: &str) -> bool {
-    collections::DICT.contains(&name) || collections::LIST.contains(&name) || strings::NAMES.contains(&name)
+    [names::OF_DICTS, names::OF_LISTS, names::OF_STRINGS].iter().any(|names| names.contains(&name))
 }
 
 /// Gives an environment all of this.
 pub(super) fn add(environment: &mut Environment<'static>) {
     environment.set_formatter(write);
-    for name in filters::NAMES.iter().chain(list_filters::NAMES) {
+    for name in names::FILTERS.iter().chain(names::LIST_FILTERS) {
         environment.add_filter(
             *name,
             |state: &mut State<'_, '_>, value: ValueOrKwargs, args: Rest<ValueOrKwargs>| {
@@ -87,24 +58,24 @@ pub(super) fn add(environment: &mut Environment<'static>) {
         );
     }
     let operators: [(&str, Operator); 13] = [
-        (name::ARITHMETIC, |_, value, rest| operators::arithmetic(value, rest)),
-        (name::ATTRIBUTE, |_, value, rest| operators::attribute(value, text_at(rest, 0))),
-        (name::CALL, |state, value, args| value.call(state, args)),
-        (name::COMPARE, |_, value, rest| operators::comparison(value, rest)),
-        (name::CONCAT, |_, value, rest| operators::concatenation(value, rest)),
-        (name::GET, |_, value, rest| value.get_attr(text_at(rest, 0))),
-        (name::IS, |state, value, args| {
+        (names::ARITHMETIC, |_, value, rest| operators::arithmetic(value, rest)),
+        (names::ATTRIBUTE, |_, value, rest| operators::attribute(value, text_at(rest, 0))),
+        (names::CALL, |state, value, args| value.call(state, args)),
+        (names::COMPARE, |_, value, rest| operators::comparison(value, rest)),
+        (names::CONCAT, |_, value, rest| operators::concatenation(value, rest)),
+        (names::GET, |_, value, rest| value.get_attr(text_at(rest, 0))),
+        (names::IS, |state, value, args| {
             tests::holds(state, text_at(args, 0), value, Args::new(args.get(1..).unwrap_or_default()))
                 .map(Value::from)
         }),
-        (name::ITEM, |_, value, rest| operators::item(value, rest.first().unwrap_or(&Value::UNDEFINED))),
-        (name::ITERATE, |_, value, _| iterate(value)),
-        (name::METHOD, |state, value, args| {
+        (names::ITEM, |_, value, rest| operators::item(value, rest.first().unwrap_or(&Value::UNDEFINED))),
+        (names::ITERATE, |_, value, _| iterate(value)),
+        (names::METHOD, |state, value, args| {
             call_method(state, value, text_at(args, 0), args.get(1..).unwrap_or_default())
         }),
-        (name::NEGATIVE, |_, value, _| operators::signed(value, true)),
-        (name::POSITIVE, |_, value, _| operators::signed(value, false)),
-        (name::SLICE, |_, value, rest| match rest {
+        (names::NEGATIVE, |_, value, _| operators::signed(value, true)),
+        (names::POSITIVE, |_, value, _| operators::signed(value, false)),
+        (names::SLICE, |_, value, rest| match rest {
             [start, stop, step] => operators::slice(value, [start, stop, step]),
             _ => Err(failed("a slice has three bounds")),
         }),
@@ -118,8 +89,8 @@ pub(super) fn add(environment: &mut Environment<'static>) {
         );
     }
     let functions: [(&str, Function); 4] = [
-        ("range", objects::range),
-        ("dict", dict),
+        ("range", functions::range),
+        ("dict", functions::dict),
         ("cycler", |args| Cycler::value(args.positional)),
         ("joiner", Joiner::value),
     ];
@@ -185,23 +156,4 @@ fn call_method(state: &mut State<'_, '_>, value: &Value, name: &str, args: &[Val
         true => failed(format!("{} has no method {name}", values::kind_name(value))),
         false => error,
     })
-}
-
-/// The function `dict`.
-fn dict(args: Args) -> Result<Value, Error> {
-    let named = args.named;
-    let [mapping] = Args { positional: args.positional, named: Vec::new() }.bind("dict", [""])?;
-    let mut pairs = match mapping {
-        None => Vec::new(),
-        Some(mapping) if values::is_dict(&mapping) => values::pairs(&mapping)?,
-        Some(list) => {
-            let pair = |pair: Value| match &values::items(&pair)?[..] {
-                [key, value] => Ok((key.clone(), value.clone())),
-                _ => Err(failed("dict: expected pairs")),
-            };
-            values::items(&list)?.into_iter().map(pair).collect::<Result<_, Error>>()?
-        }
-    };
-    pairs.extend(named.into_iter().map(|(key, value)| (Value::from(key), value)));
-    operators::dict(pairs)
 }

@@ -6,7 +6,7 @@
 //! wrong with it.
 
 use self::expression::{Parser, Unknown};
-use super::python::name;
+use super::python::names;
 
 mod expression;
 mod lexer;
@@ -105,7 +105,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<String, Unknown> {
                 }
                 values.push(')');
             }
-            let mut statement = format!("for {target} in {values}|{}", name::ITERATE);
+            let mut statement = format!("for {target} in {values}|{}", names::ITERATE);
             if parser.take_name("if") {
                 statement.push_str(" if ");
                 statement.push_str(&parser.expression()?);

@@ -2,8 +2,6 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::{Kind, Style, Typesetter};
-
 /// On which side of its column a cell is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -12,8 +10,13 @@ enum Side {
     Right,
 }
 
-/// The lines of a table for a terminal of this width; `None` if these rows are none, or it would be too wide.
-pub(super) fn set(rows: &[String], columns: Option<usize>) -> Option<Vec<String>> {
+/// The lines of a table for a terminal of this width; `None` if these rows are none, or it would be too wide. `styled`
+/// writes the marks of a cell as styles.
+pub(super) fn set(
+    rows: &[String],
+    columns: Option<usize>,
+    styled: impl Fn(&str) -> String,
+) -> Option<Vec<String>> {
     let mut cells = rows.iter().map(|row| cells(row));
     let (head, sides) = (cells.next()?, cells.next()?);
     let sides: Vec<Side> = sides.iter().map(|cell| side(cell)).collect::<Option<_>>()?;
@@ -81,16 +84,6 @@ fn side(cell: &str) -> Option<Side> {
         (false, true) => Side::Right,
         (_, false) => Side::Left,
     })
-}
-
-/// A cell with its marks as styles.
-fn styled(cell: &str) -> String {
-    let mut typesetter = Typesetter::new(true, Style::Plain);
-    typesetter.kind = Kind::Prose;
-    let mut text = typesetter.set(cell, None, true);
-    typesetter.flush(None, &mut text);
-    typesetter.show(Style::Plain, &mut text);
-    text
 }
 
 /// The number of columns that a text takes; its styles take none.

@@ -2,7 +2,7 @@
 //! sees.
 
 use super::{Attend, Cached};
-use crate::interp::{Buffer, Number, base};
+use crate::interp::{Buffer, base};
 
 /// Attention of one token and one head, with all operands and intermediate values.
 pub struct Attention<'a> {
@@ -20,20 +20,13 @@ pub struct Attention<'a> {
     begin: usize,
 }
 
-/// The result for a token and a head.
-pub(in crate::anchor) fn compute<N: Number>(
-    attend: &Attend,
-    cols: usize,
-    args: &[Buffer<'_>],
-    row: &[usize],
-) -> Result<Vec<N>, String> {
-    let attention = Attention::new(args, row, attend)?;
-    Ok(N::attended(&attention.result(cols), &attention))
-}
-
 impl<'a> Attention<'a> {
     /// Scores all positions that row `[token, head]` sees.
-    fn new(args: &'a [Buffer<'a>], row: &[usize], attend: &'a Attend) -> Result<Attention<'a>, String> {
+    pub(in crate::anchor) fn new(
+        args: &'a [Buffer<'a>],
+        row: &[usize],
+        attend: &'a Attend,
+    ) -> Result<Attention<'a>, String> {
         let [token, head] = row[..] else { return Err("rows must be tokens × heads".into()) };
         let group = head / (attend.heads / attend.kv_heads);
         let (begin, rows) = cache_rows(args, token, attend)?;
@@ -52,7 +45,7 @@ impl<'a> Attention<'a> {
     }
 
     /// The first `cols` values of the result.
-    fn result(&self, cols: usize) -> Vec<f32> {
+    pub(in crate::anchor) fn result(&self, cols: usize) -> Vec<f32> {
         let value = |i: usize| {
             let terms = (0..self.positions()).map(|p| self.weights[p] * self.value(p, i));
             (terms.sum::<f64>() / self.total) as f32

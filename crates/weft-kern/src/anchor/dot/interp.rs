@@ -4,23 +4,22 @@ use weft_ir::Binary;
 
 use super::{Factor, Pick, Product};
 use crate::interp::{Buffer, Number, base, binary, index, load, program};
-use crate::kernel::{Kernel, Part};
+use crate::program::{Param, Prologue};
 use crate::q8;
 
 /// The results of a product for a row.
 pub(in crate::anchor) fn compute<N: Number>(
-    kernel: &Kernel,
-    part: &Part,
+    product: &Product,
+    (params, before): (&[Param], Option<&Prologue>),
     args: &[Buffer<'_>],
     row: &[usize],
-    product: &Product,
 ) -> Result<Vec<N>, String> {
     let w = &product.w;
     // The left factor, of which a sum has several rows.
     let x = |term: usize, apart: usize| -> Result<Vec<N>, String> {
         match &product.x {
             Factor::View(view) => Ok(load(args, view, base(view, row) + term * apart, product.x_len())),
-            Factor::Prologue => prologue(part, args, row, product.rounds(&kernel.params)),
+            Factor::Prologue => prologue(before, args, row, product.rounds(params)),
         }
     };
     let matrix = match &w.pick {
@@ -48,13 +47,13 @@ pub(in crate::anchor) fn compute<N: Number>(
 
 /// The prologue's value for a row, rounded to `q8` and back if the product reads it rounded.
 fn prologue<N: Number>(
-    part: &Part,
+    prologue: Option<&Prologue>,
     args: &[Buffer<'_>],
     row: &[usize],
     rounded: bool,
 ) -> Result<Vec<N>, String> {
-    let prologue = part.prologue.as_ref().ok_or("the part has no prologue")?;
-    let row = &row[..part.prologue_rows().len()];
+    let prologue = prologue.ok_or("the part has no prologue")?;
+    let row = &row[..row.len().min(1)];
     let mut values = program(&prologue.body, args, row, &[], &mut Vec::new())?;
     let mut x: Vec<N> = values.swap_remove(prologue.value);
     if rounded {

@@ -7,11 +7,6 @@ use super::objects::View;
 use super::values::{get, pairs, tuple};
 use super::{operators, strings};
 
-/// The methods of dicts that templates may call.
-pub(super) const DICT: &[&str] = &["copy", "get", "items", "keys", "values"];
-/// The methods of lists and tuples that templates may call.
-pub(super) const LIST: &[&str] = &["copy", "count", "index"];
-
 /// Calls a method of a dict.
 ///
 /// # Errors

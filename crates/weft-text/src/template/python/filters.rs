@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use minijinja::{Error, State, Value};
 use regex::Regex;
 
-use super::args::{Args, charge, failed, made, required, string, string_or, text_or, truth, whole, whole_or};
-use super::objects::Method;
-use super::operators::calculate;
-use super::strings::{is_space, lines, pad, replace, stripped};
-use super::text::Text;
+use super::args::{Args, required, string, string_or, text_or, truth, whole, whole_or};
+use super::budget::{charge, failed, made};
+use super::method::Method;
+use super::operators::{calculate, escaped};
+use super::strings::{case, lines, pad, percent, replace, stripped};
+use super::text::{Text, is_space};
 use super::values::{Number, is_dict, items, kind_name, length, number, pairs, to_text, tuple};
-use super::{case, percent};
 
 /// Applies a filter; nothing if it is none of these.
 pub(super) fn apply(
@@ -50,40 +50,6 @@ pub(super) fn apply(
         _ => return None,
     })
 }
-
-/// The names of the filters.
-pub(super) const NAMES: &[&str] = &[
-    "abs",
-    "attr",
-    "capitalize",
-    "center",
-    "count",
-    "d",
-    "default",
-    "e",
-    "escape",
-    "filesizeformat",
-    "float",
-    "forceescape",
-    "format",
-    "indent",
-    "int",
-    "length",
-    "lower",
-    "pprint",
-    "replace",
-    "round",
-    "safe",
-    "string",
-    "striptags",
-    "title",
-    "trim",
-    "truncate",
-    "upper",
-    "urlencode",
-    "wordcount",
-    "wordwrap",
-];
 
 fn cased(name: &str, value: &Value, args: Args) -> Result<Value, Error> {
     let [] = args.bind(name, [])?;
@@ -137,19 +103,6 @@ fn default(value: &Value, args: Args) -> Result<Value, Error> {
     let [other, boolean] = args.bind("default", ["default_value", "boolean"])?;
     let use_other = value.is_undefined() || (truth(&boolean, false) && !value.is_true());
     Ok(if use_other { other.unwrap_or_else(|| Value::from("")) } else { value.clone() })
-}
-
-/// A text escaped for HTML, which Jinja escapes no more.
-pub(super) fn escaped(text: &str) -> Result<Value, Error> {
-    charge(text.len().saturating_mul(5))?;
-    Ok(Value::from_safe_string(Text::new(text).map(|_, c, out| match c {
-        '&' => out.push_str("&amp;"),
-        '<' => out.push_str("&lt;"),
-        '>' => out.push_str("&gt;"),
-        '\'' => out.push_str("&#39;"),
-        '"' => out.push_str("&#34;"),
-        c => out.push(c),
-    })))
 }
 
 fn file_size(value: &Value, args: Args) -> Result<Value, Error> {

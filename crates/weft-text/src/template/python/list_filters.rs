@@ -1,45 +1,20 @@
 //! The filters of Jinja that work on lists and dicts.
 
 use std::cmp::Ordering;
-use std::fmt;
-use std::sync::Arc;
 
-use minijinja::value::{Enumerator, Kwargs, Object, ObjectRepr, ValueKind};
+use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, State, Value};
 
-use super::args::{Args, charge, charge_items, failed, required, text_or, truth};
+use super::args::{Args, required, text_or, truth};
+use super::budget::{charge, charge_items, failed};
 use super::filters::count;
-use super::objects::Generator;
+use super::objects::{Generator, Group};
 use super::operators::{arithmetic, item};
 use super::tests;
 use super::text::{Text, plain};
 use super::values::{
     compare, equal, is_dict, items, list, pairs, sort, to_text, tuple, write_repr, write_text,
 };
-
-/// The names of the filters.
-pub(super) const NAMES: &[&str] = &[
-    "batch",
-    "dictsort",
-    "first",
-    "groupby",
-    "items",
-    "join",
-    "last",
-    "list",
-    "map",
-    "max",
-    "min",
-    "reject",
-    "rejectattr",
-    "reverse",
-    "select",
-    "selectattr",
-    "slice",
-    "sort",
-    "sum",
-    "unique",
-];
 
 /// Applies a filter; nothing if it is none of these.
 pub(super) fn apply(
@@ -175,40 +150,6 @@ fn dict_items(value: &Value) -> Result<Value, Error> {
         return Ok(Generator::value(Vec::new()));
     }
     Ok(Generator::value(pairs(value)?.into_iter().map(|(key, value)| tuple(vec![key, value])).collect()))
-}
-
-/// What `groupby` makes: a pair whose parts have names.
-#[derive(Debug)]
-struct Group {
-    grouper: Value,
-    list: Value,
-}
-
-impl Object for Group {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Seq
-    }
-
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        match (key.as_str(), key.as_usize()) {
-            (Some("grouper"), _) | (_, Some(0)) => Some(self.grouper.clone()),
-            (Some("list"), _) | (_, Some(1)) => Some(self.list.clone()),
-            _ => None,
-        }
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(vec![self.grouper.clone(), self.list.clone()])
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({:?}, {:?})", self.grouper, self.list)
-    }
-}
-
-/// Whether a value is a pair of `groupby`.
-pub(super) fn is_group(value: &Value) -> bool {
-    value.downcast_object_ref::<Group>().is_some()
 }
 
 fn group_by(value: &Value, args: Args) -> Result<Value, Error> {

@@ -1,14 +1,12 @@
-//! Objects of Python that minijinja has not: generators, views of dicts, ranges, bound methods, cyclers and joiners.
+//! Collections of Python that minijinja has not: generators, views of dicts, ranges and the groups of `groupby`.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use minijinja::value::{Enumerator, Object, ObjectRepr, ValueKind};
-use minijinja::{Error, ErrorKind, State, Value};
+use minijinja::value::{Enumerator, Object, ObjectRepr};
+use minijinja::{Error, Value};
 
-use super::args::{Args, failed, required, text_or, whole};
-use super::{collections, strings, values};
+use super::budget::failed;
 
 /// What `map`, `select` and others return: items that can be taken once.
 #[derive(Debug)]
@@ -137,121 +135,36 @@ impl Object for Range {
     }
 }
 
-/// The function `range`.
-pub(super) fn range(args: Args) -> Result<Value, Error> {
-    let [a, b, c] = args.bind("range", ["", " ", "  "])?;
-    let first = whole(&required(a, "range")?, "range")?;
-    let range = match (b, c) {
-        (None, _) => Range::new(0, first, 1),
-        (Some(stop), None) => Range::new(first, whole(&stop, "range")?, 1),
-        (Some(stop), Some(step)) => Range::new(first, whole(&stop, "range")?, whole(&step, "range")?),
-    };
-    Ok(Value::from_object(range?))
-}
-
-/// A method of a value, before it is called: `text.strip`.
+/// What `groupby` makes: a pair whose parts have names.
 #[derive(Debug)]
-pub(super) struct Method {
-    owner: Value,
-    name: String,
+pub(super) struct Group {
+    pub(super) grouper: Value,
+    pub(super) list: Value,
 }
 
-impl Method {
-    /// The method with this name; nothing if the value has none that templates may use.
-    pub(super) fn of(owner: &Value, name: &str) -> Option<Value> {
-        let known = match owner.kind() {
-            ValueKind::String => strings::NAMES.contains(&name),
-            ValueKind::Map if values::is_dict(owner) => collections::DICT.contains(&name),
-            ValueKind::Seq => {
-                collections::LIST.contains(&name) && owner.downcast_object_ref::<View>().is_none()
-            }
-            _ => false,
-        };
-        known.then(|| Value::from_object(Method { owner: owner.clone(), name: name.to_owned() }))
-    }
-}
-
-impl Object for Method {
+impl Object for Group {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn call(self: &Arc<Self>, state: &mut State<'_, '_>, args: &[Value]) -> Result<Value, Error> {
-        super::call_method(state, &self.owner, &self.name, args)
-    }
-
-    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<built-in method {}>", self.name)
-    }
-}
-
-/// What `cycler()` returns.
-#[derive(Debug)]
-pub(super) struct Cycler {
-    items: Vec<Value>,
-    at: AtomicUsize,
-}
-
-impl Cycler {
-    pub(super) fn value(items: Vec<Value>) -> Result<Value, Error> {
-        if items.is_empty() {
-            return Err(failed("cycler: at least one item has to be provided"));
-        }
-        Ok(Value::from_object(Cycler { items, at: AtomicUsize::new(0) }))
-    }
-
-    fn current(&self) -> Value {
-        self.items[self.at.load(Ordering::Relaxed) % self.items.len()].clone()
-    }
-}
-
-impl Object for Cycler {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
+        ObjectRepr::Seq
     }
 
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        (key.as_str() == Some("current")).then(|| self.current())
-    }
-
-    fn call_method(self: &Arc<Self>, _: &mut State<'_, '_>, name: &str, _: &[Value]) -> Result<Value, Error> {
-        match name {
-            "next" => {
-                let current = self.current();
-                self.at.fetch_add(1, Ordering::Relaxed);
-                Ok(current)
-            }
-            "reset" => {
-                self.at.store(0, Ordering::Relaxed);
-                Ok(Value::from(()))
-            }
-            _ => Err(Error::from(ErrorKind::UnknownMethod)),
+        match (key.as_str(), key.as_usize()) {
+            (Some("grouper"), _) | (_, Some(0)) => Some(self.grouper.clone()),
+            (Some("list"), _) | (_, Some(1)) => Some(self.list.clone()),
+            _ => None,
         }
     }
-}
 
-/// What `joiner()` returns: it writes its separator from the second call on.
-#[derive(Debug)]
-pub(super) struct Joiner {
-    separator: String,
-    called: AtomicUsize,
-}
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Values(vec![self.grouper.clone(), self.list.clone()])
+    }
 
-impl Joiner {
-    pub(super) fn value(args: Args) -> Result<Value, Error> {
-        let [separator] = args.bind("joiner", ["sep"])?;
-        let separator = text_or(&separator, ", ")?;
-        Ok(Value::from_object(Joiner { separator, called: AtomicUsize::new(0) }))
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({:?}, {:?})", self.grouper, self.list)
     }
 }
 
-impl Object for Joiner {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn call(self: &Arc<Self>, _: &mut State<'_, '_>, _: &[Value]) -> Result<Value, Error> {
-        let first = self.called.fetch_add(1, Ordering::Relaxed) == 0;
-        Ok(Value::from(if first { "" } else { self.separator.as_str() }))
-    }
+/// Whether a value is a pair of `groupby`.
+pub(super) fn is_group(value: &Value) -> bool {
+    value.downcast_object_ref::<Group>().is_some()
 }

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use minijinja::value::ValueKind;
 use minijinja::{Error, Value};
 
-use super::args::{charge, charge_items, failed, made};
-use super::filters::escaped;
-use super::objects::{Method, Range};
-use super::percent;
+use super::budget::{charge, charge_items, failed, made};
+use super::method::Method;
+use super::objects::{Range, View};
+use super::strings::percent;
 use super::text::Text;
 use super::values::{
     Number, compare, contains, equal, get, int, is_list, items, kind_name, list, number, to_text, tuple,
@@ -206,6 +206,19 @@ fn safe_join(values: &[&Value]) -> Result<Value, Error> {
     Ok(Value::from_safe_string(text))
 }
 
+/// A text escaped for HTML, which Jinja escapes no more.
+pub(super) fn escaped(text: &str) -> Result<Value, Error> {
+    charge(text.len().saturating_mul(5))?;
+    Ok(Value::from_safe_string(Text::new(text).map(|_, c, out| match c {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '\'' => out.push_str("&#39;"),
+        '"' => out.push_str("&#34;"),
+        c => out.push(c),
+    })))
+}
+
 /// `value[key]`.
 pub(super) fn item(value: &Value, key: &Value) -> Result<Value, Error> {
     if value.is_undefined() {
@@ -248,7 +261,7 @@ fn at(value: &Value, index: i128) -> Option<Value> {
     if let Some(range) = value.downcast_object_ref::<Range>() {
         return range.at(from_end(range.len)?);
     }
-    if value.kind() != ValueKind::Seq || value.downcast_object_ref::<super::objects::View>().is_some() {
+    if value.kind() != ValueKind::Seq || value.downcast_object_ref::<View>().is_some() {
         return None;
     }
     value.as_object()?.get_value(&Value::from(from_end(value.len()?)?))

@@ -5,63 +5,15 @@ use std::ops::Range;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
-use super::args::{Args, charge, failed, made, required, string, string_or, truth, whole, whole_or};
-use super::text::{Text, push_marked};
+use super::args::{Args, required, string, string_or, truth, whole, whole_or};
+use super::budget::{charge, failed, made};
+use super::text::{Text, is_space, push_marked};
 use super::values::{equal, is_list, items, kind_name, list, pairs, tuple};
-use super::{case, str_format};
 
-/// The methods that templates may call.
-pub(super) const NAMES: &[&str] = &[
-    "capitalize",
-    "casefold",
-    "center",
-    "count",
-    "endswith",
-    "expandtabs",
-    "find",
-    "format",
-    "format_map",
-    "index",
-    "isalnum",
-    "isalpha",
-    "isascii",
-    "isdecimal",
-    "isdigit",
-    "isidentifier",
-    "islower",
-    "isnumeric",
-    "isprintable",
-    "isspace",
-    "istitle",
-    "isupper",
-    "join",
-    "ljust",
-    "lower",
-    "lstrip",
-    "partition",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rfind",
-    "rindex",
-    "rjust",
-    "rpartition",
-    "rsplit",
-    "rstrip",
-    "split",
-    "splitlines",
-    "startswith",
-    "strip",
-    "swapcase",
-    "title",
-    "upper",
-    "zfill",
-];
-
-/// White space of Python's `str.split` and `strip`.
-pub(super) fn is_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1C}'..='\u{1F}').contains(&c)
-}
+pub(super) mod case;
+mod digits;
+pub(super) mod percent;
+mod str_format;
 
 /// Calls a method.
 ///

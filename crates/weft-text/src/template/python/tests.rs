@@ -3,55 +3,13 @@
 use minijinja::value::ValueKind;
 use minijinja::{Error, State, Value};
 
-use super::args::{Args, failed, required};
+use super::args::{Args, required};
+use super::budget::failed;
 use super::objects::{Generator, Range, View};
-use super::operators;
+use super::strings::case;
 use super::text::plain;
 use super::values::{Number, equal, is_callable, is_dict, kind_name, number, to_text};
-use super::{case, filters, list_filters};
-
-/// The names of the tests.
-pub(super) const NAMES: &[&str] = &[
-    "!=",
-    "<",
-    "<=",
-    "==",
-    ">",
-    ">=",
-    "boolean",
-    "callable",
-    "defined",
-    "divisibleby",
-    "eq",
-    "equalto",
-    "escaped",
-    "even",
-    "false",
-    "filter",
-    "float",
-    "ge",
-    "greaterthan",
-    "gt",
-    "in",
-    "integer",
-    "iterable",
-    "le",
-    "lessthan",
-    "lower",
-    "lt",
-    "mapping",
-    "ne",
-    "none",
-    "number",
-    "odd",
-    "sameas",
-    "sequence",
-    "string",
-    "test",
-    "true",
-    "undefined",
-    "upper",
-];
+use super::{names, operators};
 
 /// Whether a test holds.
 ///
@@ -97,10 +55,10 @@ pub(super) fn holds(_: &mut State<'_, '_>, name: &str, value: &Value, args: Args
         "false" => kind == ValueKind::Bool && !value.is_true(),
         "true" => kind == ValueKind::Bool && value.is_true(),
         "filter" => {
-            let known = |name: &str| filters::NAMES.contains(&name) || list_filters::NAMES.contains(&name);
+            let known = |name: &str| names::FILTERS.contains(&name) || names::LIST_FILTERS.contains(&name);
             value.as_str().is_some_and(|name| known(name) || name == "tojson")
         }
-        "test" => value.as_str().is_some_and(|name| NAMES.contains(&name)),
+        "test" => value.as_str().is_some_and(|name| names::TESTS.contains(&name)),
         "float" => is_number && !value.is_integer(),
         "integer" => is_number && value.is_integer(),
         "number" => is_number || kind == ValueKind::Bool,

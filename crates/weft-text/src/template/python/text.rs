@@ -8,6 +8,11 @@ use std::ops::Range;
 
 use crate::template::sentinel::{self, AFTER, BEFORE, ESCAPE};
 
+/// White space of Python's `str.split` and `strip`.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\u{1C}'..='\u{1F}').contains(&c)
+}
+
 /// A string without its sentinels, which it remembers.
 pub(super) struct Text<'t> {
     plain: Cow<'t, str>,

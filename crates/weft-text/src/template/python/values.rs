@@ -8,9 +8,8 @@ use minijinja::value::{Tuple, ValueKind};
 use minijinja::{Error, Value};
 use regex::Regex;
 
-use super::args::{charge, charge_items, failed};
-use super::list_filters::is_group;
-use super::objects::{Generator, Range, View};
+use super::budget::{charge, charge_items, failed};
+use super::objects::{Generator, Range, View, is_group};
 use super::text::{self, Text};
 use crate::template::lists::GrowingList;
 use crate::template::number;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::lexer::Token;
 use crate::template::lists;
-use crate::template::python::{is_method, name};
+use crate::template::python::{is_method, names};
 
 /// The deepest nesting of expressions, which minijinja limits too.
 const MAX_NESTING: usize = 100;
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         if operands.len() > MAX_OPERANDS {
             return Err(Unknown);
         }
-        push_filter(&mut value, name::COMPARE, &operands);
+        push_filter(&mut value, names::COMPARE, &operands);
         Ok(value)
     }
 
@@ -191,7 +191,7 @@ impl<'t> Parser<'t> {
             operands.push((*sign, operand(self)?));
         }
         for operands in operands.chunks(MAX_OPERANDS) {
-            push_filter(&mut value, name::ARITHMETIC, operands);
+            push_filter(&mut value, names::ARITHMETIC, operands);
         }
         Ok(value)
     }
@@ -207,7 +207,7 @@ impl<'t> Parser<'t> {
             operands.push(self.product()?);
         }
         for operands in operands.chunks(MAX_OPERANDS) {
-            let _ = write!(value, "|{}({})", name::CONCAT, operands.join(", "));
+            let _ = write!(value, "|{}({})", names::CONCAT, operands.join(", "));
         }
         Ok(value)
     }
@@ -220,9 +220,9 @@ impl<'t> Parser<'t> {
         let mut signs = Vec::new();
         loop {
             if self.take_sign("-") {
-                signs.push(name::NEGATIVE);
+                signs.push(names::NEGATIVE);
             } else if self.take_sign("+") {
-                signs.push(name::POSITIVE);
+                signs.push(names::POSITIVE);
             } else {
                 break;
             }
@@ -326,11 +326,11 @@ impl<'t> Parser<'t> {
                         self.at += 1;
                         if self.take_sign("(") {
                             let arguments = self.arguments()?;
-                            push_call(value, name::METHOD, &quoted(attribute), &arguments);
+                            push_call(value, names::METHOD, &quoted(attribute), &arguments);
                         } else if is_method(attribute) {
-                            push_call(value, name::ATTRIBUTE, &quoted(attribute), "");
+                            push_call(value, names::ATTRIBUTE, &quoted(attribute), "");
                         } else if filtered {
-                            push_call(value, name::GET, &quoted(attribute), "");
+                            push_call(value, names::GET, &quoted(attribute), "");
                         } else {
                             let _ = write!(value, ".{attribute}");
                             continue;
@@ -338,7 +338,7 @@ impl<'t> Parser<'t> {
                     }
                     Some(Token::Number(index)) if index.bytes().all(|byte| byte.is_ascii_digit()) => {
                         self.at += 1;
-                        push_call(value, name::ITEM, index, "");
+                        push_call(value, names::ITEM, index, "");
                     }
                     _ => return Err(Unknown),
                 }
@@ -360,12 +360,12 @@ impl<'t> Parser<'t> {
                 && !value.starts_with(|c: char| c.is_ascii_digit());
         match value.as_str() {
             // Recursion: minijinja knows it by the name.
-            "loop" => *value = format!("loop(({arguments})|{})", name::ITERATE),
+            "loop" => *value = format!("loop(({arguments})|{})", names::ITERATE),
             _ if is_plain_name => {
                 let _ = write!(value, "({arguments})");
             }
             _ => {
-                let _ = write!(value, "|{}({arguments})", name::CALL);
+                let _ = write!(value, "|{}({arguments})", names::CALL);
             }
         }
     }
@@ -388,11 +388,11 @@ impl<'t> Parser<'t> {
             }
         }
         match (place, bounds) {
-            (0, [Some(key), ..]) => push_call(value, name::ITEM, &key, ""),
+            (0, [Some(key), ..]) => push_call(value, names::ITEM, &key, ""),
             (0, _) => return Err(Unknown),
             (_, bounds) => {
                 let [start, stop, step] = bounds.map(|bound| bound.unwrap_or_else(|| "none".to_owned()));
-                push_call(value, name::SLICE, &start, &format!("{stop}, {step}"));
+                push_call(value, names::SLICE, &start, &format!("{stop}, {step}"));
             }
         }
         Ok(())
@@ -437,7 +437,7 @@ impl<'t> Parser<'t> {
                 }
             } else if self.take_sign("(") {
                 let arguments = self.arguments()?;
-                let _ = write!(value, "|{}({arguments})", name::CALL);
+                let _ = write!(value, "|{}({arguments})", names::CALL);
             } else {
                 return Ok(());
             }
@@ -492,7 +492,7 @@ impl<'t> Parser<'t> {
             }
             _ => String::new(),
         };
-        push_call(value, name::IS, &quoted(&test), &argument);
+        push_call(value, names::IS, &quoted(&test), &argument);
         Ok(())
     }
 
@@ -515,7 +515,7 @@ impl<'t> Parser<'t> {
                 let default = self.expression()?;
                 let mut used = self.tokens[begin..self.at].iter();
                 if used.any(|token| matches!(token, Token::Name(used) if names.contains(&used.as_str()))) {
-                    let is = name::IS;
+                    let is = names::IS;
                     parameters.push_str("=weft_missing");
                     assignments
                         .push(format!("{name} = ({default} if {name}|{is}(\"undefined\") else {name})"));

@@ -2,13 +2,13 @@
 
 use minijinja::Error;
 
-use super::args::charge;
+use crate::template::python::budget::charge;
 
 /// A float in one of the forms `e`, `f` and `g`, without its sign.
 ///
 /// # Errors
 /// If the text is too long.
-pub(super) fn float(
+pub(in crate::template::python) fn float(
     value: f64,
     form: char,
     precision: Option<usize>,
@@ -66,7 +66,7 @@ fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
 }
 
 /// An integer without its sign, in one of the forms `d`, `x`, `X`, `o` and `b`.
-pub(super) fn integer(value: u128, form: char) -> String {
+pub(in crate::template::python) fn integer(value: u128, form: char) -> String {
     match form {
         'x' => format!("{value:x}"),
         'X' => format!("{value:X}"),
@@ -77,7 +77,7 @@ pub(super) fn integer(value: u128, form: char) -> String {
 }
 
 /// Puts a separator between groups of digits before the point.
-pub(super) fn grouped(digits: &str, separator: char, size: usize) -> String {
+pub(in crate::template::python) fn grouped(digits: &str, separator: char, size: usize) -> String {
     let whole = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
     let mut text = String::with_capacity(digits.len() * 2);
     for (place, c) in digits[..whole].chars().enumerate() {

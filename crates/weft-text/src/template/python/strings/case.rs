@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::strings::is_space;
-use super::text::{Text, is_marked};
+use crate::template::python::text::{Text, is_marked, is_space};
 
 /// Applies a method that changes the case; nothing if it is none of these.
-pub(super) fn change(text: &Text<'_>, encoded: &str, name: &str) -> Option<String> {
+pub(in crate::template::python) fn change(text: &Text<'_>, encoded: &str, name: &str) -> Option<String> {
     Some(match name {
         "lower" if !is_marked(encoded) => encoded.to_lowercase(),
         "upper" if !is_marked(encoded) => encoded.to_uppercase(),
@@ -48,7 +47,7 @@ pub(super) fn change(text: &Text<'_>, encoded: &str, name: &str) -> Option<Strin
 }
 
 /// Writes a character as the first of a word.
-pub(super) fn push_title(out: &mut String, c: char) {
+pub(in crate::template::python) fn push_title(out: &mut String, c: char) {
     // Letters of two parts have a form of their own.
     if let 'Ǆ'..='ǌ' | 'Ǳ'..='ǳ' = c {
         out.push(match c {
@@ -77,7 +76,7 @@ static IDENTIFIER: LazyLock<Option<Regex>> =
 static PRINTABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?: |[^\p{C}\p{Z}])*$").ok());
 
 /// Applies a method that asks for the kind of characters; nothing if it is none of these.
-pub(super) fn is(plain: &str, name: &str) -> Option<bool> {
+pub(in crate::template::python) fn is(plain: &str, name: &str) -> Option<bool> {
     let all = |pattern: &LazyLock<Option<Regex>>| {
         !plain.is_empty() && pattern.as_ref().is_some_and(|pattern| pattern.is_match(plain))
     };

@@ -2,11 +2,12 @@
 
 use minijinja::{Error, Value};
 
-use super::args::{Args, charge, failed};
 use super::digits;
-use super::operators::item;
-use super::text::{Text, is_marked, plain};
-use super::values::{Number, kind_name, number, to_text, write_repr};
+use crate::template::python::args::Args;
+use crate::template::python::budget::{charge, failed};
+use crate::template::python::operators::item;
+use crate::template::python::text::{Text, is_marked, plain};
+use crate::template::python::values::{Number, kind_name, number, to_text, write_repr};
 
 /// Fields within the specifications of fields.
 const MAX_DEPTH: usize = 2;
@@ -15,7 +16,7 @@ const MAX_DEPTH: usize = 2;
 ///
 /// # Errors
 /// If the format or the arguments are wrong, or the text is too long.
-pub(super) fn format(encoded: &str, args: &Args) -> Result<Value, Error> {
+pub(in crate::template::python) fn format(encoded: &str, args: &Args) -> Result<Value, Error> {
     let mut out = String::new();
     expand(&mut out, encoded, args, &mut 0, MAX_DEPTH)?;
     Ok(Value::from(out))

@@ -2,10 +2,11 @@
 
 use minijinja::{Error, Value};
 
-use super::args::{charge, failed};
 use super::digits;
-use super::text::{Text, plain};
-use super::values::{Number, get, is_dict, items, kind_name, number, to_text, write_repr};
+use crate::template::python::args::whole;
+use crate::template::python::budget::{charge, failed};
+use crate::template::python::text::{Text, plain};
+use crate::template::python::values::{Number, get, is_dict, items, kind_name, number, to_text, write_repr};
 
 /// One conversion: `%(name)-08.3f`.
 #[derive(Default)]
@@ -23,7 +24,7 @@ struct Conversion {
 ///
 /// # Errors
 /// If the format or the values are wrong, or the text is too long.
-pub(super) fn format(encoded: &str, values: &Value) -> Result<Value, Error> {
+pub(in crate::template::python) fn format(encoded: &str, values: &Value) -> Result<Value, Error> {
     let text = Text::new(encoded);
     let format = text.plain();
     let mut rest: std::collections::VecDeque<Value> =
@@ -77,7 +78,7 @@ pub(super) fn format(encoded: &str, values: &Value) -> Result<Value, Error> {
             if *c == '*' {
                 *c = next(at)?;
                 let given = take()?;
-                return super::args::whole(&given, "%");
+                return whole(&given, "%");
             }
             let mut size = 0_i64;
             while let Some(digit) = c.to_digit(10) {
