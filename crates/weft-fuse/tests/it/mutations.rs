@@ -65,7 +65,7 @@ fn damaged_texts_are_refused_or_read() {
                 (Ok(graph), _) => {
                     graphs += 1;
                     assert_eq!(weft_ir::parse(&graph.to_string()).as_ref(), Ok(&graph), "{text}");
-                    let max = Sizes::of(4).rows(2).slots(64).pages(2);
+                    let max = Sizes::of(4).rows(2).slots(64).pages(2).sequences(2);
                     if let Err(weft_fuse::FuseError::Plan(wrong)) = weft_fuse::fuse(&graph, &max) {
                         panic!("{wrong}\n{text}");
                     }

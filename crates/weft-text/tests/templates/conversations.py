@@ -1,4 +1,4 @@
-"""Conversations that expect.py renders with the templates in models.txt: what requests have that templates must cope with."""
+"""Conversations that expect.py renders with the templates of llama.cpp: what requests have that templates must cope with."""
 
 
 def tool(name, description, properties, required=()):

@@ -1,5 +1,5 @@
 """Writes what Python's Jinja makes of templates: expected.json of the cases in cases.json, expressions.txt of those in
-expressions.py, and conversations.txt of the templates in models.txt with the conversations in conversations.py.
+expressions.py, and conversations.txt of the templates of llama.cpp with the conversations in conversations.py.
 
 `expect.py MODEL NUMBER` prints the prompt of one conversation instead. The environment is configured as in HF
 transformers (utils/chat_template_utils.py). Needs `pip install jinja2` (made with 3.1.6); run it in this folder after
@@ -7,6 +7,7 @@ changing a template or a case.
 """
 
 import datetime
+import glob
 import json
 import sys
 
@@ -16,6 +17,10 @@ import jinja2.sandbox
 
 import conversations
 import expressions
+
+
+# Templates written for the tests. The others are llama.cpp's.
+OURS = {"chatml", "deepseek", "features", "glm", "harmony", "llama3"}
 
 
 class Generation(jinja2.ext.Extension):
@@ -124,12 +129,14 @@ def converse_once(source, messages, variables):
 
 
 def models():
-    """The templates in models.txt: a line with the names and the length of each, and its source."""
-    with open("models.txt", "rb") as file:
-        for line in file:
-            if line.startswith(b"=== "):
-                _, *names, length = line.decode().split()
-                yield " ".join(names), file.read(int(length)).decode()
+    """The templates of llama.cpp's collection: the names of those that are the same, and their source."""
+    names = {}
+    for path in sorted(glob.glob("*.jinja")):
+        name = path.removesuffix(".jinja")
+        if name not in OURS:
+            with open(path, encoding="utf-8", newline="") as file:
+                names.setdefault(file.read(), []).append(name)
+    return [(" ".join(those), source) for source, those in names.items()]
 
 
 def main():
