@@ -81,3 +81,6 @@ pub(crate) fn segments(segments: &[Segment], slots: usize) -> Result<Vec<Segment
         },
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -206,3 +206,6 @@ impl Pages {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
