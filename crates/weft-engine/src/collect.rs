@@ -106,12 +106,16 @@ impl Collector {
     ) -> Result<Collector, Error> {
         let options = options.clone().sequences(1);
         let trained = model.graph().config.context;
-        let Room { context, max, .. } = Room::new(&options, trained, &device.caps().hardware)?;
+        let room = Room::new(&options, trained, &device.caps().hardware)?;
+        let Room { context, max, states, .. } = room.for_model(&options, model.graph());
+        // There is one sequence, whose state is updated in place.
+        let (states, max) = (states.map(|_| 1), max.sequences(max.sequences.min(1)));
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let switches = options.decisions(&device.caps().hardware, model.gguf());
         let compile = Options { max, switches, costs, ..Options::default() };
         let (tapped, taps) = tapped(model.graph())?;
-        let planned = Planned::new(&tapped, None, &compile, (context, None, None), vec![max.tokens])?;
+        let planned =
+            Planned::new(&tapped, None, &compile, (context, None, (None, states)), vec![max.tokens])?;
         memory::check(&planned, &max, &*device)?;
         let inputs = compile::inputs(&mut *device, &max, None)?;
         let parts = parts(&mut *device, model.gguf(), &planned, &taps, (&max, &inputs), &options, report)?;
@@ -164,12 +168,17 @@ impl Collector {
             ("slots", positions()),
             ("first", vec![0; tokens.len()]),
             ("pages", (0..pages as i32).collect()),
+            ("ends", vec![tokens.len() as i32]),
+            ("from", vec![if first == 0 { -1 } else { 0 }]),
+            ("to", vec![0]),
         ] {
-            let region = self.inputs[name];
+            // Only models with states of whole sequences have the last three.
+            let Some(region) = self.inputs.get(name) else { continue };
             let bytes: Vec<u8> = values.iter().flat_map(|value: &i32| value.to_le_bytes()).collect();
             self.device.write(region.buffer, region.offset, &bytes)?;
         }
-        let sizes = Sizes::of(tokens.len()).slots(self.max.slots).pages(pages);
+        let Sizes { slots, sequences, .. } = self.max;
+        let sizes = Sizes::of(tokens.len()).slots(slots).pages(pages).sequences(sequences);
         for part in &self.parts {
             self.device.replay(part.program, &sizes)?;
             for tap in &part.taps {

@@ -160,6 +160,8 @@ pub(crate) struct Planned {
     pub(crate) second: usize,
     /// The pages of layers with a sliding window, if they have pages of their own.
     pub(crate) window: Option<Window>,
+    /// The slots of states of whole sequences, if the model has any.
+    pub(crate) states: Option<usize>,
     /// The pages up to which steps of one token have programs of their own.
     pub(crate) near: [Option<usize>; 2],
     /// The most tokens of each class.
@@ -173,12 +175,15 @@ const INPUT_ALIGN: usize = 64;
 
 /// The `i32` inputs of a step and their lengths. The longest is last, so that the unused part of it is not written.
 fn step_inputs(max: &Sizes, window: Option<&Window>) -> impl Iterator<Item = (&'static str, usize)> {
-    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages] = plans::STEP_INPUTS;
+    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, ends, from, to] =
+        plans::STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
     let windowed = window.map(|_| [(window_slots, max.tokens), (window_pages, max.pages)]);
+    let sequences = (max.sequences > 0).then(|| [ends, from, to].map(|name| (name, max.sequences)));
     per_token
         .into_iter()
         .chain([(out_rows, max.rows)])
+        .chain(sequences.into_iter().flatten())
         .chain(windowed.into_iter().flatten())
         .chain([(pages, max.pages)])
 }
@@ -250,7 +255,7 @@ impl Planned {
         options: &Options,
         room: &Room,
     ) -> Result<Planned, Error> {
-        let sizes = (room.context, room.beside, room.window);
+        let sizes = (room.context, room.beside, (room.window, room.states));
         let planned = Planned::new(model, mtp, options, sizes, room.classes())?;
         Ok(Planned { near: room.near, ..planned })
     }
@@ -261,18 +266,20 @@ impl Planned {
         model: &ModelGraph,
         mtp: Option<&Mtp>,
         options: &Options,
-        (context, beside, window): (usize, Option<Beside>, Option<Window>),
+        (context, beside, (window, states)): (usize, Option<Beside>, (Option<Window>, Option<usize>)),
         steps: Vec<usize>,
     ) -> Result<Planned, Error> {
         let distant = options.costs.distant;
-        let (segments, sections) = plans::segments(model, mtp, &options.switches, distant, window.as_ref())?;
+        let (segments, sections) =
+            plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states))?;
         let second = beside.map_or(0, |beside| sections.before_layer(&segments, beside.layers));
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {
             // Each token may be of another sequence.
             let one = context.div_ceil(PAGE);
             let pages = tokens.saturating_mul(one).min(options.max.pages);
-            let max = Sizes { tokens, rows: options.max.rows.min(tokens), pages, ..options.max };
+            let (rows, sequences) = (options.max.rows.min(tokens), options.max.sequences.min(tokens));
+            let max = Sizes { tokens, rows, pages, sequences, ..options.max };
             let like = fusions.first().map(|first| first.split_at(second));
             let plan = |segments: &[Segment], costs: CostModel, like: Option<&[Arc<Fusion>]>| {
                 // Kernels of the CPU are the same for any context.
@@ -284,7 +291,7 @@ impl Planned {
             planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, second, window, near: [None; 2], steps, fusions })
+        Ok(Planned { segments, sections, second, window, states, near: [None; 2], steps, fusions })
     }
 }
 
@@ -385,8 +392,8 @@ pub(crate) fn bind_states(
     let mut bound = BTreeMap::new();
     for node in segment.graph.nodes() {
         let Op::State { name, kind } = &node.op else { continue };
-        if *kind == StateKind::PerSequence {
-            let why = format!("`{name}` is a state of whole sequences, for which the engine has no room yet");
+        if *kind == StateKind::PerSequence && node.ty.shape.known_count() == Some(0) {
+            let why = format!("`{name}` is a state of whole sequences without a row: expected one at least");
             return Err(Error::Option(why));
         }
         let Some((_, in_model)) = segment.states.iter().find(|(own, _)| own == name) else { continue };
@@ -423,6 +430,7 @@ mod tests {
         context: 64,
         pages: 1,
         window: None,
+        states: None,
         max: Sizes::of(8).rows(2).slots(64).pages(2),
         steps: Hardware::STEPS,
         near: [None; 2],
@@ -435,7 +443,7 @@ mod tests {
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let options = Options { max: ROOM.max, ..Options::default() };
-        let (segments, _) = plans::segments(&model, None, &options.switches, false, None).unwrap();
+        let (segments, _) = plans::segments(&model, None, &options.switches, false, (None, None)).unwrap();
         let mut fusions = plans::plan(&segments, &options, None).unwrap();
         // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
         assert_eq!(fusions.len(), 30);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weft_device::{BufferId, Device, Instance, NullDevice, Packing};
-use weft_ir::Sizes;
+use weft_ir::{Sizes, StateKind};
 use weft_kern::{Buffer, Format, Source};
 
-use crate::compile::{Class, Planned, bind_states, class, inputs};
+use crate::compile::{Class, Planned, State, bind_states, class, inputs};
 use crate::error::Error;
 
 /// A model, linked without a device.
@@ -21,8 +21,10 @@ pub(crate) struct Dry {
     pub(crate) weight_bytes: u64,
     /// Bytes of the KV cache.
     pub(crate) cache_bytes: u64,
-    /// The weights of each segment, and the bytes of its part of the KV cache.
-    pub(crate) segments: Vec<(Vec<BufferId>, u64)>,
+    /// Bytes of states of whole sequences.
+    pub(crate) state_bytes: u64,
+    /// The weights of each segment, and the bytes of its part of the KV cache and of states of whole sequences.
+    pub(crate) segments: Vec<(Vec<BufferId>, [u64; 2])>,
     /// Bytes of all other buffers: a step's inputs, and values between kernels.
     pub(crate) value_bytes: u64,
 }
@@ -37,7 +39,7 @@ impl Dry {
         let inputs = inputs(&mut device, max, planned.window.as_ref())?;
         let (mut tensors, mut states) = (BTreeMap::new(), BTreeMap::new());
         let mut weights = BTreeMap::new();
-        let (mut unpacked_bytes, mut cache_bytes) = (0, 0);
+        let (mut unpacked_bytes, mut cache_bytes, mut state_bytes) = (0, 0, 0);
         let mut bound = Vec::with_capacity(planned.segments.len());
         let mut in_segments = Vec::with_capacity(planned.segments.len());
         for (i, segment) in planned.segments.iter().enumerate() {
@@ -65,9 +67,11 @@ impl Dry {
             }
             let (before, ids) = (device.bytes(), own.values().copied().collect());
             bound.push((own, bind_states(&mut device, segment, max, &mut states)?));
-            let states = (device.bytes() - before) as u64;
-            cache_bytes += states;
-            in_segments.push((ids, states));
+            let all = (device.bytes() - before) as u64;
+            let slots = slot_bytes(&states) * planned.states.unwrap_or(0) as u64 - state_bytes;
+            cache_bytes += all - slots;
+            state_bytes += slots;
+            in_segments.push((ids, [all - slots, slots]));
         }
         let mut classes = Vec::with_capacity(planned.steps.len());
         for (&tokens, fusions) in planned.steps.iter().zip(&planned.fusions) {
@@ -79,10 +83,24 @@ impl Dry {
             let instances: Vec<Instance> = instances.collect();
             classes.push(class(&mut device, (tokens, planned.near), &instances, planned.sections, &inputs)?);
         }
-        let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes;
+        let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes - state_bytes;
         let weight_bytes = weights.values().sum();
-        Ok(Dry { classes, weights, weight_bytes, cache_bytes, segments: in_segments, value_bytes })
+        Ok(Dry {
+            classes,
+            weights,
+            weight_bytes,
+            cache_bytes,
+            state_bytes,
+            segments: in_segments,
+            value_bytes,
+        })
     }
+}
+
+/// The bytes of a slot: a row of every state of whole sequences.
+fn slot_bytes(states: &BTreeMap<String, State>) -> u64 {
+    let of_sequences = states.values().filter(|state| state.kind == StateKind::PerSequence);
+    of_sequences.map(|state| state.row_bytes as u64).sum()
 }
 
 /// A plan's buffer with its name, if it is a weight.

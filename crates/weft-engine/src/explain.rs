@@ -134,7 +134,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
     let ExplainOptions { switches, tokens, depth, costs, kernels } = options;
     // As a program that runs the model with default options compiles it, if its context has room for the step.
     let (defaults, any) = (EngineOptions::default(), Hardware::common("any"));
-    let room = Room::new(&defaults, model.config.context.max(*tokens), &any)?.with_windows(&defaults, model);
+    let room = Room::new(&defaults, model.config.context.max(*tokens), &any)?.for_model(&defaults, model);
     let options = Options {
         max: room.max,
         switches: switches.clone(),
@@ -144,7 +144,8 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         ..Options::default()
     };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
-    let planned = Planned::new(model, None, &options, (room.context, None, room.window), steps)?;
+    let planned =
+        Planned::new(model, None, &options, (room.context, None, (room.window, room.states)), steps)?;
     // Every device that runs text packs weights like this.
     let linked = Arc::new(Dry::new(&planned, &options.max, Some(&RowsOf16))?);
     let (Some(first), Some(fusions)) = (planned.fusions.first(), planned.fusions.last()) else {
@@ -198,6 +199,7 @@ fn one_plan(
     });
     let tokens = plan.max.tokens;
     let sizes = Sizes::of(tokens).rows(1).slots(plan.max.slots).pages((depth + tokens).div_ceil(PAGE));
+    let sizes = sizes.sequences(plan.max.sequences.min(1));
     let seen = Seen::causal(depth as u64, tokens as u64);
     let counted = plan.traffic(&sizes, &seen).into_iter().zip(estimate(plan, &sizes, &seen, &costs.machine));
     let calls = plan.calls.iter().zip(calls).zip(counted).map(|((call, computed), (operations, ns))| {

@@ -90,6 +90,7 @@ mod runner;
 mod running;
 mod sample;
 mod schedule;
+mod sequence_states;
 mod sides;
 mod sizes;
 mod speculate;

@@ -49,6 +49,8 @@ fn of_all(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<(Memory
         tokens: max.slots,
         weights: dry.weight_bytes,
         cache: dry.cache_bytes,
+        states: dry.state_bytes,
+        slots: planned.states.unwrap_or(0),
         values: dry.value_bytes + scratch.map_or(0, |each| each.sum()),
         free: device.free_memory(),
     };
@@ -68,8 +70,12 @@ pub(crate) fn of_last_layers(
         let segments = &dry.segments[first..];
         let ids: BTreeSet<BufferId> = segments.iter().flat_map(|(ids, _)| ids.iter().copied()).collect();
         let weights = ids.iter().filter_map(|id| dry.weights.get(id)).sum();
-        let cache = segments.iter().map(|(_, cache)| cache).sum();
-        MemoryNeed { weights, cache, ..all.clone() }
+        let [mut cache, mut states] = [0, 0];
+        for (_, [rows, slots]) in segments {
+            cache += rows;
+            states += slots;
+        }
+        MemoryNeed { weights, cache, states, ..all.clone() }
     };
     // All layers include the embedding, which has the second device if there is one.
     Ok(std::iter::once(all.clone()).chain((1..=layers).map(part)).collect())

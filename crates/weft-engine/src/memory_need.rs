@@ -13,6 +13,10 @@ pub struct MemoryNeed {
     pub weights: u64,
     /// The KV cache.
     pub cache: u64,
+    /// The states of whole sequences, beside the KV cache; 0 if the model has none.
+    pub states: u64,
+    /// The number of these states: of sequences that are computed, and snapshots of the prefix cache.
+    pub slots: usize,
     /// The inputs of a step, values between kernels, and scratch memory of kernels.
     pub values: u64,
     /// The memory of the device that is free, if the device knows.
@@ -22,7 +26,7 @@ pub struct MemoryNeed {
 impl MemoryNeed {
     /// All of it.
     pub fn total(&self) -> u64 {
-        self.weights + self.cache + self.values
+        self.weights + self.cache + self.states + self.values
     }
 
     /// How much more memory is needed than is free; 0 if it suffices, or if the device does not know.
@@ -34,15 +38,18 @@ impl MemoryNeed {
 /// A sentence or two: what is needed, and whether there is as much.
 impl fmt::Display for MemoryNeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MemoryNeed { device, tokens, weights, cache, values, free } = self;
+        let MemoryNeed { device, tokens, weights, cache, states, slots, values, free } = self;
         write!(
             f,
-            "the model needs {} on {device}: {} for weights, {} for a KV cache of {tokens} tokens and {} to compute",
+            "the model needs {} on {device}: {} for weights, {} for a KV cache of {tokens} tokens",
             Size(self.total()),
             Size(*weights),
             Size(*cache),
-            Size(*values)
         )?;
+        if *states > 0 {
+            write!(f, ", {} for {slots} states of sequences", Size(*states))?;
+        }
+        write!(f, " and {} to compute", Size(*values))?;
         match (free, self.missing()) {
             (None, _) => Ok(()),
             (Some(free), 0) => write!(f, "; {} is free", Size(*free)),
@@ -75,6 +82,8 @@ mod tests {
             tokens: 4096,
             weights: 16 * GIB,
             cache: GIB / 4,
+            states: 0,
+            slots: 0,
             values: GIB / 2,
             free,
         };
@@ -89,5 +98,9 @@ mod tests {
             assert_eq!(need(free).to_string(), format!("{needed}{rest}"));
             assert_eq!(need(free).missing(), missing);
         }
+        let with_states = MemoryNeed { states: GIB / 4, slots: 10, ..need(None) };
+        let needed = needed.replace("16.8 GiB on", "17.0 GiB on");
+        let needed = needed.replace(" and 512 MiB", ", 256 MiB for 10 states of sequences and 512 MiB");
+        assert_eq!(with_states.to_string(), needed);
     }
 }

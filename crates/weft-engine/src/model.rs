@@ -58,6 +58,13 @@ impl Model {
         Ok(Model { gguf, graph, tokenizer, template, tool_template, kv })
     }
 
+    /// Changes the graphs, so that tests can have models that no family builds.
+    #[cfg(test)]
+    pub(crate) fn change(mut self, change: impl FnOnce(&mut ModelGraph)) -> Model {
+        change(&mut self.graph);
+        self
+    }
+
     /// The type of the KV cache.
     pub fn kv(&self) -> GgmlType {
         self.kv

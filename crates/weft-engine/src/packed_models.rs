@@ -56,7 +56,7 @@ pub fn unpack_model(
 fn needed(gguf: &Gguf) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
     let defaults = EngineOptions::default();
     let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: BuildOptions::PAGE })?;
-    let room = Room::new(&defaults, model.config.context, &Hardware::common("any"))?;
+    let room = Room::of(&defaults, &model, &Hardware::common("any"))?;
     let options = Options { max: room.max, ..Options::default() };
     let planned = Planned::of_all_steps(&model, None, &options, &room)?;
     let (mut tiles, mut rows) = (BTreeSet::new(), BTreeSet::new());

@@ -1,7 +1,8 @@
 //! The rows of the KV cache that belong to each sequence.
 //!
 //! Rows come in pages. Sequences that begin with the same tokens share pages: [`Pages::begin`] finds them in the prefix
-//! cache, and [`Pages::record`] adds them to it. Layers with a sliding window have pages of their own ([`sliding`]).
+//! cache, and [`Pages::record`] adds them to it. Layers with a sliding window have pages of their own ([`sliding`]). Layers with a state of a
+//! whole sequence have slots ([`states`]).
 
 mod follow;
 mod indices;
@@ -9,6 +10,7 @@ mod key;
 mod pool;
 mod prefix;
 mod sliding;
+mod states;
 mod watch;
 mod window;
 
@@ -21,6 +23,7 @@ use indices::ABSENT;
 pub(crate) use indices::Indices;
 pub(crate) use key::{Key, Keys};
 use pool::Pool;
+use states::States;
 pub use watch::CacheEvent;
 pub(crate) use window::Need;
 use window::{Held, Windows};
@@ -41,6 +44,8 @@ pub(crate) struct Pages {
     pool: Pool,
     /// The pages of layers with a sliding window, if they keep only their window.
     windows: Option<Windows>,
+    /// The slots of states of whole sequences, if the model has any.
+    states: Option<States>,
     sequences: Vec<Option<Sequence>>,
     /// The number of the engine.
     engine: u64,
@@ -55,6 +60,8 @@ struct Sequence {
     pages: Vec<u32>,
     /// Its pages of layers with a sliding window.
     window: Held,
+    /// Its states, if the model has states of whole sequences.
+    state: states::Held,
     /// The key of its last page in the prefix cache, and the number of its pages there. `None` if it does not use the
     /// prefix cache.
     chain: Option<(Key, usize)>,
@@ -99,8 +106,8 @@ impl Pages {
     /// a step. The number of rows must fit into an `i32`.
     pub(crate) fn new(page: usize, count: usize, context: usize, listed: usize) -> Pages {
         let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
-        let (pool, windows, sequences) = (Pool::new(count), None, Vec::new());
-        Pages { page, context, listed, pool, windows, sequences, engine, begun: 0 }
+        let (pool, windows, states, sequences) = (Pool::new(count), None, None, Vec::new());
+        Pages { page, context, listed, pool, windows, states, sequences, engine, begun: 0 }
     }
 
     /// Gives layers with a sliding window pages of their own, before any sequence has begun.
@@ -130,7 +137,8 @@ impl Pages {
         let id = SeqId { engine: self.engine, place: at, generation: self.begun };
         self.begun += 1;
         let window = self.windows.as_ref().map(|windows| windows.none_held(self.page)).unwrap_or_default();
-        self.sequences[at] = Some(Sequence { id, len: 0, pages, window, chain: None });
+        self.sequences[at] =
+            Some(Sequence { id, len: 0, pages, window, state: states::Held::default(), chain: None });
         id
     }
 
@@ -167,11 +175,15 @@ impl Pages {
         let full = self.usable(keys, tokens);
         let mut pages: Vec<u32> = self.cached(keys, tokens).take(full).collect();
         let windowed = self.hold_windows(keys, tokens, full);
+        let snapshot = self.hold_snapshot(keys, tokens, full);
+        let cuts = self.cuts(keys, tokens);
         pages.iter().for_each(|page| self.pool.hold(*page));
         let key = *keys.before(full);
         let mut cached = full * self.page;
         let rest = &tokens[cached..most.min(cached + self.page)];
-        let partial = self.pool.kept().longest(&key, rest).filter(|(_, rows)| *rows >= WORTH_A_COPY);
+        // Rows can be copied, but there is no state after them.
+        let partial = self.pool.kept().longest(&key, rest).filter(|_| !self.has_states());
+        let partial = partial.filter(|(_, rows)| *rows >= WORTH_A_COPY);
         let copy = partial.and_then(|(from, rows)| self.copy_of(from, rows));
         if let Some(PageCopy { from, to, rows, .. }) = copy {
             pages.push(to);
@@ -186,6 +198,7 @@ impl Pages {
             sequence.pages.extend(pages);
             sequence.window.begin(first_window, windowed);
             sequence.window.extend(copy.and_then(|copy| copy.windowed).map(|(_, to)| to));
+            sequence.state.begin(snapshot, cached, cuts);
             sequence.chain = Some((key, full));
         }
         Begun { seq, cached, copy }
@@ -237,6 +250,9 @@ impl Pages {
             self.pool.keep(sequence.pages[*kept], key, tokens);
             if let (Some(windows), Some(own)) = (&mut self.windows, sequence.window.get(*kept)) {
                 windows.pool.keep(own, key, tokens);
+            }
+            if let Some(states) = &mut self.states {
+                states.record(&mut sequence.state, (*kept + 1) * page, key, tokens);
             }
             *key = key.then(tokens);
             *kept += 1;
@@ -336,6 +352,7 @@ impl Pages {
     pub(crate) fn forget(&mut self) {
         self.pool.forget();
         self.windows.iter_mut().for_each(|windows| windows.pool.forget());
+        self.states.iter_mut().for_each(|states| states.pool.forget());
     }
 
     /// Ends a sequence and releases its pages.
@@ -347,18 +364,25 @@ impl Pages {
     }
 
     /// Removes all but the first `len` tokens of a sequence. Returns how many it has left: fewer if layers with a sliding
-    /// window have released pages that a token after them would see, and then none.
+    /// window have released pages that a token after them would see, and then none; or if the model has states of whole sequences,
+    /// and then as many as it had before the last step, or none.
     pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
-        let Pages { page, pool, windows, sequences, .. } = self;
+        let Pages { page, pool, windows, states, sequences, .. } = self;
         let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return 0 };
         if sequence.id != seq {
             return 0;
         }
         let mut keep = sequence.len.min(len);
+        if let Some(states) = states {
+            keep = states.go_back(&mut sequence.state, keep);
+        }
         if let Some(windows) = &*windows
             && !sequence.window.reaches(windows.first_seen(keep, *page))
         {
             keep = 0;
+        }
+        if let (0, Some(states)) = (keep, states) {
+            states.go_back(&mut sequence.state, 0);
         }
         sequence.len = keep;
         let keep = keep.div_ceil(*page);
@@ -405,14 +429,25 @@ impl Pages {
             }
             out.first.push(out.starts[entry.seq.place]);
         }
+        let Pages { states: Some(states), sequences, .. } = self else { return Ok(()) };
+        for run in entries.chunk_by(|a, b| a.seq == b.seq) {
+            let Some(Some(sequence)) = sequences.get_mut(run[0].seq.place) else { continue };
+            let end = out.ends.last().copied().unwrap_or(0) + run.len() as i32;
+            // There is a slot: `check` has seen to it.
+            let Some([from, to]) = states.advance(&mut sequence.state, sequence.len) else { continue };
+            out.ends.push(end);
+            out.from.push(from);
+            out.to.push(to);
+        }
         Ok(())
     }
 
     /// Removes a step's tokens after it failed.
     pub(crate) fn undo(&mut self, entries: &[Entry]) {
-        for entry in entries.iter().rev() {
-            let len = self.len(entry.seq);
-            self.truncate(entry.seq, len.saturating_sub(1));
+        // All of a run at once: a state of a whole sequence cannot go back by one token.
+        for run in entries.chunk_by(|a, b| a.seq == b.seq).rev() {
+            let len = self.len(run[0].seq);
+            self.truncate(run[0].seq, len.saturating_sub(run.len()));
         }
     }
 
@@ -421,6 +456,7 @@ impl Pages {
             let why = format!("{:?} has ended or belongs to another engine", ended.seq);
             return Err(Error::Batch(why));
         }
+        self.check_states(entries)?;
         let mut needed = 0;
         let mut listed = 0;
         for Sequence { id, len, pages, .. } in self.sequences.iter().flatten() {

@@ -1,5 +1,6 @@
 //! The plans of a model: each distinct graph is compiled once for every class of steps.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use weft_fuse::{Fusion, Options, fuse_with};
@@ -9,11 +10,22 @@ use weft_models::{ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 use crate::sizes::Window;
-use crate::windowed;
+use crate::{sequence_states, windowed};
 
 /// The inputs that all segments of a step share.
-pub(crate) const STEP_INPUTS: [&str; 8] =
-    ["tokens", "pos", "slots", "first", "pages", "out_rows", windowed::SLOTS, windowed::PAGES];
+pub(crate) const STEP_INPUTS: [&str; 11] = [
+    "tokens",
+    "pos",
+    "slots",
+    "first",
+    "pages",
+    "out_rows",
+    windowed::SLOTS,
+    windowed::PAGES,
+    "ends",
+    "from",
+    "to",
+];
 
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;
@@ -45,22 +57,27 @@ impl Sections {
 
 /// A model's segments: what all layers would compute alike is hoisted into a segment before them, and a distant device
 /// chooses candidates in a segment after the head. If there is a layer that predicts one token more, its hidden states are
-/// stored at the end of the body, and its segments come last. With `window`, layers with a sliding window keep no more.
+/// stored at the end of the body, and its segments come last. With `window`, layers with a sliding window keep no more. With
+/// `slots`, states of whole sequences have so many rows.
 pub(crate) fn segments(
     model: &ModelGraph,
     mtp: Option<&Mtp>,
     switches: &Switches,
     distant: bool,
-    window: Option<&Window>,
+    (window, slots): (Option<&Window>, Option<usize>),
 ) -> Result<(Vec<Segment>, Sections), Error> {
     let chooses = distant && switches.on(&weft_fuse::CANDIDATES);
     let candidates =
         |most| chooses.then(|| weft_models::candidates(model.config.vocab, most)).into_iter().flatten();
     let mut hoisting = Hoisting::new(switches.on(&STEPS));
-    let mut all = match window {
-        Some(window) => hoisting.hoisted(&windowed::segments(&model.segments, window)?),
-        None => hoisting.hoisted(&model.segments),
-    };
+    let mut segments = Cow::Borrowed(&model.segments[..]);
+    if let Some(slots) = slots {
+        segments = Cow::Owned(sequence_states::segments(&segments, slots)?);
+    }
+    if let Some(window) = window {
+        segments = Cow::Owned(windowed::segments(&segments, window)?);
+    }
+    let mut all = hoisting.hoisted(&segments);
     let head = all.split_off(all.len().saturating_sub(1));
     all.extend(mtp.map(|mtp| mtp.hidden.clone()));
     let body = all.len();

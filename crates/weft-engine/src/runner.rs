@@ -16,7 +16,7 @@ use weft_device::{Caps, Device, Region};
 use weft_fuse::{CostModel, Options};
 use weft_ir::{Sizes, StateKind, Switches};
 use weft_models::{BuildOptions, Mtp};
-use weft_pack::OnReport;
+use weft_pack::{OnReport, Report};
 use weft_text::Tokenizer;
 
 use crate::batch::{Batch, SeqId};
@@ -30,6 +30,7 @@ use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
 use crate::pages::{Indices, PageCopy, Pages};
 use crate::plans::CANDIDATES;
+use crate::sequence_states::has_states;
 use crate::sizes::Room;
 use crate::speculate::Speculate;
 use variants::Variants;
@@ -112,7 +113,7 @@ impl Runner {
         }
         let room = Room::of(options, model.graph(), &device.caps().hardware)?;
         let room = Room { beside, ..room };
-        let Room { context, pages, window, max, .. } = room;
+        let Room { context, pages, window, states, max, .. } = room;
         let costs = cost_model(&device.caps().hardware, options.device_folder());
         let switches = options.decisions(&device.caps().hardware, model.gguf());
         let replacements = options.kernels.clone();
@@ -127,6 +128,12 @@ impl Runner {
                 planned
             }
         };
+        if states.is_some() && options.prompts.is_some() {
+            let note = "no prompts are kept on disk: the model has states of whole sequences, which are not in pages";
+            if report(Report::Note(note.into())).is_break() {
+                return Err(Error::Interrupted);
+            }
+        }
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
@@ -141,9 +148,9 @@ impl Runner {
             device,
             shared,
             variants: Variants::new(compiled, fusion),
-            pages: Pages::new(PAGE, pages, context, max.pages).with_window(window),
+            pages: Pages::new(PAGE, pages, context, max.pages).with_window(window).with_states(states),
             room,
-            indices: Indices::with_capacity(max.tokens, max.pages, options.sequences),
+            indices: Indices::with_capacity(&max, options.sequences),
             bytes: Vec::with_capacity(inputs),
             computed: Read::with_capacity(4 * max.rows * vocab),
             candidates: Read::with_capacity(8 * max.rows * CANDIDATES),
@@ -196,6 +203,12 @@ impl Runner {
         self.room.max.rows
     }
 
+    /// Returns whether the model has states of whole sequences, as linear attention has: a sequence can then go back only to
+    /// where its last batch began, see [`truncate`](Runner::truncate).
+    pub fn has_sequence_states(&self) -> bool {
+        self.room.states.is_some()
+    }
+
     /// Begins an empty sequence.
     pub fn new_sequence(&mut self) -> SeqId {
         self.pages.new_sequence()
@@ -214,7 +227,8 @@ impl Runner {
     /// Removes all but the first `len` tokens of a sequence. Returns how many it has left.
     ///
     /// These are none if layers with a sliding window no longer have what a token after them sees; the caller has to compute
-    /// them again. Tokens of the last batch can always be removed.
+    /// them again. All tokens of the last batch can always be removed. A model with states of whole sequences can go back only to
+    /// where the last batch began: of a length within that batch, this much is left, and of a shorter one nothing.
     pub fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
         self.pages.truncate(seq, len)
     }
@@ -322,7 +336,8 @@ impl Runner {
         let Runner { device, shared, bytes, .. } = self;
         // Devices copy whole words. The surplus rows are overwritten before they are read.
         let rows = copy.rows.next_multiple_of(8).min(PAGE);
-        for state in shared.states.values() {
+        let paged = shared.states.values().filter(|state| state.kind != StateKind::PerSequence);
+        for state in paged {
             let at = |page: u32| page as usize * PAGE * state.row_bytes;
             let (from, to) =
                 copy.windowed.filter(|_| state.kind == StateKind::Window).unwrap_or((copy.from, copy.to));
@@ -369,8 +384,8 @@ impl Runner {
 
     /// The sizes of the current step, without rows of logits.
     fn sizes(&self) -> Sizes {
-        let Indices { tokens, pages, .. } = &self.indices;
-        Sizes::of(tokens.len()).slots(self.room.max.slots).pages(pages.len())
+        let Indices { tokens, pages, ends, .. } = &self.indices;
+        Sizes::of(tokens.len()).slots(self.room.max.slots).pages(pages.len()).sequences(ends.len())
     }
 
     fn replay(&mut self, mut timings: Option<&mut StepTimings>) -> Result<(), Error> {
@@ -435,7 +450,16 @@ impl Runner {
 /// The graphs of the layer that predicts one token more, if they are wanted.
 fn mtp(model: &Model, speculate: &Speculate) -> Result<Option<Mtp>, Error> {
     let options = BuildOptions { kv: model.kv(), page: PAGE };
-    let built = || weft_models::mtp(model.graph(), model.gguf(), &options);
+    let built = || -> Result<Option<Mtp>, Error> {
+        let built = weft_models::mtp(model.graph(), model.gguf(), &options)?;
+        let segments = built.iter().flat_map(|mtp| mtp.segments.iter().chain([&mtp.hidden]));
+        if segments.into_iter().any(|segment| has_states(&segment.graph)) {
+            let why = "the model cannot guess its own tokens: its MTP layer has a state of whole sequences, which cannot follow the \
+                       model at its own pace; speculate with `lookup` or `auto`";
+            return Err(Error::Option(why.into()));
+        }
+        Ok(built)
+    };
     match speculate {
         Speculate::Off | Speculate::Lookup | Speculate::Model(_) => Ok(None),
         // What it cannot use, it leaves.

@@ -30,6 +30,9 @@ pub(crate) struct Running {
     pub(crate) keys: Keys,
     /// Whether its prompt has waited for others to be done with it.
     pub(crate) waited: bool,
+    /// The number of its last tokens, but for the last, that have to be computed again, because the state after them was that of
+    /// wrong guesses too.
+    pub(crate) again: usize,
     pub(crate) shared: Arc<Shared>,
     /// The guess of its next tokens, of which some are computed in this step.
     pub(crate) guess: Guess,
@@ -73,6 +76,7 @@ impl Running {
             seq: None,
             keys: Keys::new(root),
             waited: false,
+            again: 0,
             shared,
             decoder: StreamDecoder::new(),
             stops: StopMatcher::new(options.stop.iter().cloned()),
@@ -123,6 +127,7 @@ impl Running {
     /// time, and not after a preemption.
     pub(crate) fn begun(&mut self, seq: SeqId, cached: usize) -> bool {
         self.seq = Some(seq);
+        self.again = 0;
         let first = self.times.begun.is_none();
         if first {
             self.times.begun = Some(Instant::now());

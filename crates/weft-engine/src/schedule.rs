@@ -66,6 +66,8 @@ struct Work {
     at: usize,
     /// The number of its tokens that are computed.
     tokens: usize,
+    /// The number of them that were computed before, with wrong guesses.
+    again: usize,
     /// The number of guessed tokens that are computed after them.
     guessed: usize,
 }
@@ -141,7 +143,7 @@ impl Schedule {
             return self.nothing_planned(runner.pages_mut());
         }
         self.batch.clear();
-        for &Work { at, tokens, guessed } in &self.work {
+        for &Work { at, tokens, guessed, .. } in &self.work {
             let one = &self.all[at];
             let Some(seq) = one.seq else { continue };
             let from = runner.pages().len(seq);
@@ -236,8 +238,8 @@ impl Schedule {
         // generation waits for, again and again.
         let mut full = false;
         for at in 0..self.all.len() {
-            if budget.tokens > 0 && self.left(at, runner.pages()) == Some(1) {
-                full |= !self.add(at, 1, &mut budget, runner.pages_mut());
+            if budget.tokens > 0 && self.is_replying(at, runner.pages()) {
+                full |= !self.add(at, 1 + self.all[at].again, &mut budget, runner.pages_mut());
             }
         }
         if full {
@@ -279,6 +281,11 @@ impl Schedule {
         Some(one.tokens.len() - pages.len(seq))
     }
 
+    /// Returns whether an active generation has only its last token to compute, and what wrong guesses took with them.
+    fn is_replying(&self, at: usize, pages: &Pages) -> bool {
+        self.left(at, pages) == Some(1 + self.all[at].again)
+    }
+
     /// The generations whose prompts share a step of this many tokens, oldest first. Those among them that wait begin, if there
     /// is room for all of their tokens beside all that earlier ones still need.
     fn prompts_of_step(&mut self, tokens: usize, runner: &mut Runner) -> Result<Vec<usize>, Error> {
@@ -291,7 +298,7 @@ impl Schedule {
                 break;
             }
             if self.all[at].seq.is_some() {
-                if self.left(at, runner.pages()) == Some(1) {
+                if self.is_replying(at, runner.pages()) {
                     continue;
                 }
             } else {
@@ -299,7 +306,7 @@ impl Schedule {
                     break;
                 }
                 let found = self.find(at, runner.pages());
-                if let Some(own) = self.awaits(at, found, runner.pages()) {
+                if let Some(own) = self.awaits(at, found, runner.pages_mut()) {
                     reserved += own;
                     continue;
                 }
@@ -329,7 +336,7 @@ impl Schedule {
 
     /// Returns whether a generation should wait for the page after those `found`, since an earlier one is computing it: the
     /// number of pages that it needs beside those that they have in common.
-    fn awaits(&self, at: usize, found: Found, pages: &Pages) -> Option<Need> {
+    fn awaits(&self, at: usize, found: Found, pages: &mut Pages) -> Option<Need> {
         let one = &self.all[at];
         let next = one.keys.get(found.pages).filter(|_| one.caches())?;
         let end = (found.pages + 1) * PAGE;
@@ -337,11 +344,18 @@ impl Schedule {
         if end >= one.reusable().len() {
             return None;
         }
-        let computes = |other: &&Running| {
-            let behind = other.seq.is_some_and(|seq| pages.len(seq) < end);
-            behind && other.caches() && other.keys.get(found.pages) == Some(next)
+        let most = (one.reusable().len() - 1) / PAGE;
+        let has_states = pages.has_states();
+        let mut computes = |other: &&Running| {
+            let Some(seq) = other.seq.filter(|_| other.caches()) else { return false };
+            if has_states {
+                // A page is of use only with the state after it.
+                let common = one.keys.common(&other.keys).min(most);
+                return pages.cut_for_another(seq, found.pages * PAGE, common * PAGE);
+            }
+            pages.len(seq) < end && other.keys.get(found.pages) == Some(next)
         };
-        let other = self.all[..at].iter().find(computes)?;
+        let other = self.all[..at].iter().find(|other| computes(other))?;
         let Need { pages, windowed } = pages.need(one.tokens.len() + 1);
         Some(Need { pages: pages.saturating_sub(one.keys.common(&other.keys)), windowed })
     }
@@ -356,6 +370,7 @@ impl Schedule {
         loop {
             let Some(seq) = self.all[at].seq else { return false };
             let len = pages.len(seq);
+            let rest = rest.min(pages.until_cut(seq));
             let tokens = rest.min(budget.tokens).min(pages.room(seq));
             let listed = pages.pages_of(len + tokens);
             // If there is no room for all of them, preempt the generation that came last; if there is none, compute
@@ -371,7 +386,8 @@ impl Schedule {
             }
             budget.tokens -= tokens;
             budget.pages -= listed;
-            self.work.push(Work { at, tokens, guessed: 0 });
+            let again = self.all[at].again.min(tokens);
+            self.work.push(Work { at, tokens, again, guessed: 0 });
             return true;
         }
     }

@@ -10,6 +10,7 @@ use weft_models::ModelGraph;
 use crate::error::Error;
 use crate::model::PAGE;
 use crate::options::EngineOptions;
+use crate::sequence_states;
 use crate::speculate::Speculate;
 use crate::speculate::drafter::MOST_GUESSES;
 
@@ -36,6 +37,8 @@ pub(crate) struct Room {
     pub(crate) pages: usize,
     /// The pages of layers with a sliding window, if they have fewer.
     pub(crate) window: Option<Window>,
+    /// The slots of states of whole sequences, if the model has any.
+    pub(crate) states: Option<usize>,
     /// The sizes of the largest step.
     pub(crate) max: Sizes,
     /// The short steps that have programs of their own.
@@ -83,16 +86,20 @@ impl Room {
         model: &ModelGraph,
         hardware: &Hardware,
     ) -> Result<Room, Error> {
-        Ok(Room::new(options, model.config.context, hardware)?.with_windows(options, model))
+        Ok(Room::new(options, model.config.context, hardware)?.for_model(options, model))
     }
 
-    /// The same room, where layers with a sliding window keep no more than that, if this takes fewer pages.
-    pub(crate) fn with_windows(self, options: &EngineOptions, model: &ModelGraph) -> Room {
-        // A prompt cache keeps the rows of all layers.
-        let windows = options.windows && options.prompts.is_none();
+    /// The same room, with slots for states of whole sequences, and where layers with a sliding window keep no more than
+    /// that, if this takes fewer pages.
+    pub(crate) fn for_model(self, options: &EngineOptions, model: &ModelGraph) -> Room {
+        let states = sequence_states::slots(model, options.sequences, self.pages);
+        // A prompt cache keeps the rows of all layers. There is none for a model with states of whole sequences.
+        let windows = options.windows && (options.prompts.is_none() || states.is_some());
         let positions = model.window().filter(|_| windows);
         let window = positions.and_then(|positions| self.window(positions, options.sequences));
-        Room { window, ..self }
+        // All sequences that have slots may take part in a step.
+        let sequences = states.map_or(0, |slots| (slots / sequence_states::HELD).min(self.max.tokens));
+        Room { window, states, max: self.max.sequences(sequences), ..self }
     }
 
     /// The pages of layers that see so many positions. `None` if they would not be fewer than the others.
@@ -146,6 +153,7 @@ impl Room {
             context,
             pages,
             window: None,
+            states: None,
             max: Sizes::of(tokens).rows(rows).slots(pages * PAGE).pages(listed),
             steps: hardware.steps,
             near: hardware.near.map(|near| near.map(|positions| positions / PAGE)),

@@ -1,5 +1,7 @@
 //! The index inputs of a step.
 
+use weft_ir::Sizes;
+
 use crate::plans::STEP_INPUTS;
 
 /// The index inputs of a step. See `weft_ir::Op::Attend`.
@@ -13,6 +15,11 @@ pub(crate) struct Indices {
     /// The slots and pages of layers with a sliding window, if they have pages of their own. There is one for each of `pages`.
     pub(crate) window_slots: Vec<i32>,
     pub(crate) window_pages: Vec<i32>,
+    /// For each sequence of the step the row behind its last, and the slots with its state before and after: empty for models
+    /// without states of whole sequences. See `weft_ir::Op::Scan`.
+    pub(crate) ends: Vec<i32>,
+    pub(crate) from: Vec<i32>,
+    pub(crate) to: Vec<i32>,
     /// The index in `pages` at which each sequence's pages begin, or `ABSENT`.
     pub(super) starts: Vec<i32>,
 }
@@ -22,31 +29,37 @@ pub(super) const ABSENT: i32 = -1;
 
 impl Indices {
     /// Allocates memory for steps of up to this size, so that no step allocates.
-    pub(crate) fn with_capacity(tokens: usize, pages: usize, sequences: usize) -> Indices {
-        let room = || Vec::with_capacity(tokens);
+    pub(crate) fn with_capacity(max: &Sizes, sequences: usize) -> Indices {
+        let room = || Vec::with_capacity(max.tokens);
+        let of_sequences = || Vec::with_capacity(max.sequences);
         Indices {
             tokens: room(),
             pos: room(),
             slots: room(),
             first: room(),
-            pages: Vec::with_capacity(pages),
+            pages: Vec::with_capacity(max.pages),
             window_slots: room(),
-            window_pages: Vec::with_capacity(pages),
+            window_pages: Vec::with_capacity(max.pages),
+            ends: of_sequences(),
+            from: of_sequences(),
+            to: of_sequences(),
             starts: Vec::with_capacity(sequences),
         }
     }
 
     /// Removes all.
     pub(crate) fn clear(&mut self) {
-        let Indices { tokens, pos, slots, first, pages, window_slots, window_pages, starts } = self;
-        let lists = [tokens, pos, slots, first, pages, window_slots, window_pages, starts];
-        lists.into_iter().for_each(Vec::clear);
+        let Indices { tokens, pos, slots, first, pages, window_slots, window_pages, .. } = self;
+        [tokens, pos, slots, first, pages, window_slots, window_pages].into_iter().for_each(Vec::clear);
+        let Indices { ends, from, to, starts, .. } = self;
+        [ends, from, to, starts].into_iter().for_each(Vec::clear);
     }
 
     /// The inputs of a step by name, with the rows of hidden states whose logits are wanted. A model may lack those of layers
-    /// with a sliding window, which are empty then.
-    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 8] {
-        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages] = STEP_INPUTS;
+    /// with a sliding window and of states of whole sequences, which are empty then.
+    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 11] {
+        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, ends, from, to] =
+            STEP_INPUTS;
         [
             (tokens, &self.tokens),
             (pos, &self.pos),
@@ -56,6 +69,9 @@ impl Indices {
             (rows, out_rows),
             (window_slots, &self.window_slots),
             (window_pages, &self.window_pages),
+            (ends, &self.ends),
+            (from, &self.from),
+            (to, &self.to),
         ]
     }
 }

@@ -118,6 +118,20 @@ impl Pool {
         self.let_go(page, rank);
     }
 
+    /// Has a page evicted after those that were left behind, as if it had been shared.
+    pub(crate) fn prefer(&mut self, page: u32) {
+        self.shared[page as usize] = true;
+    }
+
+    /// Has an idle page evicted with those that were left behind, unless it was shared.
+    pub(crate) fn demote(&mut self, page: u32) {
+        let since = self.idle_since[page as usize];
+        if !self.shared[page as usize] && self.idle.remove(&(since, page)) {
+            self.idle_since[page as usize] = since & !USED;
+            self.idle.insert((since & !USED, page));
+        }
+    }
+
     fn let_go(&mut self, page: u32, rank: u64) {
         let holders = &mut self.holders[page as usize];
         *holders = holders.saturating_sub(1);

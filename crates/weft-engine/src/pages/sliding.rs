@@ -38,17 +38,23 @@ impl Pages {
     }
 
     /// How many of the full pages that the prefix cache has of these tokens a sequence can begin with: as many as end with a
-    /// whole window.
+    /// whole window and with a snapshot of states of whole sequences, if the model has such layers.
     pub(super) fn usable(&self, keys: &Keys, tokens: &[u32]) -> usize {
         let cached = self.cached(keys, tokens);
-        let Some(windows) = &self.windows else { return cached.count() };
+        if self.windows.is_none() && self.states.is_none() {
+            return cached.count();
+        }
         let (mut usable, mut complete) = (0, 0);
         for (place, _) in cached.enumerate() {
-            if self.cached_window(windows, keys, tokens, place).is_none() {
-                complete = place + 1;
-            }
-            if complete <= windows.first_seen((place + 1) * self.page, self.page) {
-                usable = place + 1;
+            let pages = place + 1;
+            let has_window = self.windows.as_ref().is_none_or(|windows| {
+                if self.cached_window(windows, keys, tokens, place).is_none() {
+                    complete = pages;
+                }
+                complete <= windows.first_seen(pages * self.page, self.page)
+            });
+            if has_window && (self.states.is_none() || self.snapshot(keys, tokens, pages).is_some()) {
+                usable = pages;
             }
         }
         usable
@@ -88,6 +94,9 @@ impl Pages {
     /// Returns whether there is room for `tokens` tokens, up to the whole context, of a sequence of which these pages are
     /// in the prefix cache, beside `reserved` pages.
     pub(crate) fn fits(&self, found: Found, tokens: usize, reserved: Need) -> bool {
+        if !self.has_slots() {
+            return false;
+        }
         let need = self.need(tokens);
         let available = found.pages + (self.pool.available() - found.idle).saturating_sub(reserved.pages);
         available >= need.pages

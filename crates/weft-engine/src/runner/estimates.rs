@@ -30,6 +30,7 @@ impl Runner {
 
     fn estimated_of(&self, plans: &[Arc<Plan>], rows: usize) -> f64 {
         let sizes = Sizes::of(rows).rows(rows).slots(self.room.max.slots).pages(rows);
+        let sizes = sizes.sequences(self.room.max.sequences.min(1));
         let seen = Seen { rows: rows as u64, pairs: rows as u64 };
         // Layers share plans.
         let mut known: Vec<(&Arc<Plan>, f64)> = Vec::new();

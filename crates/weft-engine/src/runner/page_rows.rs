@@ -10,6 +10,16 @@ use crate::error::Error;
 use crate::model::PAGE;
 
 impl Runner {
+    /// Checks that pages are all that a sequence leaves behind.
+    fn only_pages(&self) -> Result<(), Error> {
+        if self.room.states.is_none() {
+            return Ok(());
+        }
+        let why =
+            "pages cannot be moved: the model also has states of whole sequences, which are not in pages";
+        Err(Error::Option(why.into()))
+    }
+
     /// The size of a page's rows in bytes.
     pub(crate) fn page_bytes(&self) -> usize {
         self.shared.states.values().map(|state| PAGE * state.row_bytes).sum()
@@ -18,8 +28,9 @@ impl Runner {
     /// Reads a page: its rows in each state, in the order of the states' names.
     ///
     /// # Errors
-    /// If the device fails, possibly because of an earlier step.
+    /// If the device fails, possibly because of an earlier step, or the model has states of whole sequences.
     pub(crate) fn read_page(&self, page: u32, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.only_pages()?;
         out.resize(self.page_bytes(), 0);
         let mut rest = out.as_mut_slice();
         for state in self.shared.states.values() {
@@ -34,8 +45,9 @@ impl Runner {
     /// Writes a page that [`read_page`](Runner::read_page) has read.
     ///
     /// # Errors
-    /// If it has another size, or the device fails.
+    /// If it has another size, the device fails, or the model has states of whole sequences.
     pub(crate) fn write_page(&mut self, page: u32, mut rows: &[u8]) -> Result<(), Error> {
+        self.only_pages()?;
         let (found, expected) = (rows.len(), self.page_bytes());
         if found != expected {
             return Err(Error::Batch(format!("a page of {found} bytes: expected {expected}")));

@@ -58,7 +58,8 @@ impl Runner {
     pub fn launches(&self, shape: &StepShape) -> Vec<Launch> {
         let StepShape { tokens, depth, logits } = *shape;
         let pages = (depth + tokens).div_ceil(PAGE);
-        let body = Sizes::of(tokens).slots(self.room.max.slots).pages(pages);
+        let Sizes { slots, sequences, .. } = self.room.max;
+        let body = Sizes::of(tokens).slots(slots).pages(pages).sequences(sequences.min(1));
         let seen = Seen::causal(depth as u64, tokens as u64);
         let compiled = self.variants.used();
         let Some(class) = compiled.class(tokens) else { return Vec::new() };

@@ -8,6 +8,9 @@ use crate::runner::{Pending, Prediction, Runner};
 use crate::speculate::Acceptance;
 use crate::speculate::drafter::{Ask, BY_MARGIN, MOST_GUESSES, PREDICTED};
 
+/// The most tokens of a reply that are computed again in a step with guesses.
+const MOST_AGAIN: usize = 8;
+
 impl Schedule {
     /// Guesses for the replies that are planned so far. Guessed tokens take what room is free and never another
     /// generation's pages, and want no more rows of logits than one replay of the head computes.
@@ -23,8 +26,16 @@ impl Schedule {
             return Ok(());
         }
         let (vocab, context) = (runner.model().graph().config.vocab, runner.context());
-        let most = |work: &Work| all[work.at].foreseeable(context).min(room).min(MOST_GUESSES);
         let pages = runner.pages();
+        let most = |work: &Work| {
+            let one = &all[work.at];
+            // Guesses follow the last token. If they are wrong again and again, what they take with them must not grow for ever.
+            let computed = one.seq.map_or(0, |seq| pages.len(seq)) + work.tokens;
+            if computed < one.tokens.len() || one.again > MOST_AGAIN {
+                return 0;
+            }
+            one.foreseeable(context).min(room).min(MOST_GUESSES)
+        };
         let asks = work.iter().map(|work| {
             let (one, most) = (&all[work.at], most(work));
             let known = one.seq.filter(|_| one.caches()).map(|seq| pages.continued(seq, &one.tokens, most));
@@ -32,7 +43,8 @@ impl Schedule {
         });
         let mut guesses = speculation.draft(asks.collect(), vocab);
         let acceptance: Vec<&Acceptance> = work.iter().map(|work| &all[work.at].acceptance).collect();
-        let may = work.iter().enumerate().filter(|(_, work)| most(work) > 0);
+        // The layer for predictions follows what is computed.
+        let may = work.iter().enumerate().filter(|(_, work)| most(work) > 0 && work.again == 0);
         let (places, pending): (Vec<usize>, Vec<Pending<'_>>) = may
             .filter_map(|(i, work)| {
                 Some((i, Pending { seq: all[work.at].seq?, tokens: &all[work.at].tokens }))
@@ -50,16 +62,16 @@ impl Schedule {
         }
         speculation.decide(&mut guesses, &acceptance, room);
         let pages = runner.pages_mut();
-        for (Work { at, guessed, .. }, guess) in work.iter_mut().zip(guesses) {
+        for (Work { at, tokens, guessed, .. }, guess) in work.iter_mut().zip(guesses) {
             let one = &mut all[*at];
             let Some(seq) = one.seq else { continue };
-            let next = pages.len(seq) + 1;
-            let more = |tokens: usize| pages.pages_of(next + tokens) - pages.pages_of(next);
-            let fits = |tokens: &usize| more(*tokens) <= budget.pages.min(pages.available());
+            let next = pages.len(seq) + *tokens;
+            let more = |guessed: usize| pages.pages_of(next + guessed) - pages.pages_of(next);
+            let fits = |guessed: &usize| more(*guessed) <= budget.pages.min(pages.available());
             *guessed = (0..=guess.tokens.len()).rev().find(fits).unwrap_or(0);
             budget.tokens -= *guessed;
             budget.pages -= more(*guessed);
-            pages.grow(seq, 1 + *guessed);
+            pages.grow(seq, *tokens + *guessed);
             one.guess = guess;
         }
         Ok(())
@@ -67,7 +79,7 @@ impl Schedule {
 
     /// Records the time of the last step, if it computed replies only.
     pub(super) fn took(&mut self, time: Duration) {
-        if self.work.iter().all(|work| work.tokens == 1)
+        if self.work.iter().all(|work| work.tokens == 1 + work.again)
             && let Some(speculation) = &mut self.speculation
         {
             speculation.took(self.batch.len(), time.saturating_sub(self.predicting));

@@ -19,12 +19,13 @@ impl Schedule {
         self.counts.steps += 1;
         self.counts.computed += self.batch.len() as u64;
         let (mut row, mut ended) = (0, Vec::new());
-        for &Work { at, tokens, guessed } in &self.work {
+        for &Work { at, tokens, again, guessed } in &self.work {
             let one = &mut self.all[at];
             let Some(seq) = one.seq else { continue };
             let before = one.tokens.len();
             let mut computed = runner.pages().len(seq) - guessed;
             one.prompt_done(computed);
+            one.again -= again;
             let mut finish = None;
             for token in computed - tokens..computed {
                 if !one.wants_logits(token) {
@@ -41,7 +42,9 @@ impl Schedule {
                 (verdict, finish) = check(one, guessed, row, finish, runner)?;
                 row += guessed;
                 computed += verdict.accepted;
-                runner.pages_mut().truncate(seq, computed);
+                let kept = runner.pages_mut().truncate(seq, computed);
+                one.again = computed - kept;
+                computed = kept;
                 one.guessed(guessed, verdict.accepted);
                 if let Some(speculation) = &mut self.speculation {
                     speculation.judged(&mut one.acceptance, &one.guess, guessed, verdict);

@@ -11,6 +11,7 @@ use crate::logprobs::Likeliest;
 use crate::model::{Model, PAGE};
 use crate::options::EngineOptions;
 use crate::runner::Runner;
+use crate::sequence_states::has_states;
 use crate::speculate::Speculate;
 
 /// The most tokens guessed at once: each takes a step of the smaller model.
@@ -49,10 +50,18 @@ impl DraftModel {
     /// guessed.
     ///
     /// # Errors
-    /// Those of opening a model, and [`Error::Option`] if its vocabulary is another one.
+    /// Those of opening a model, and [`Error::Option`] if its vocabulary is another one or it has states of whole sequences.
     pub(crate) fn load(path: &Path, main: &Runner, options: &EngineOptions) -> Result<DraftModel, Error> {
         let model = Model::open(path, options.kv)?;
         same_vocabulary(path, &model, main.model())?;
+        if model.graph().segments.iter().any(|segment| has_states(&segment.graph)) {
+            return Err(Error::Option(format!(
+                "the draft model {} has states of whole sequences (linear attention), which cannot go back to the tokens that \
+                 were accepted: expected a model with attention in all layers; choose another one, or speculate with `lookup` or \
+                 `auto`",
+                path.display()
+            )));
+        }
         let context = main.context().min(model.graph().config.context);
         let own =
             options.clone().context(context).prompts(None).speculate(Speculate::Off).kernels(Vec::new());

@@ -41,12 +41,13 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let mut out = Out::new();
     if args.flag("json") {
         let mut report = facts.json();
-        if let Some(MemoryNeed { device, tokens, weights, cache, values, free, .. }) = &need {
+        if let Some(MemoryNeed { device, tokens, weights, cache, states, values, free, .. }) = &need {
             report["memory"] = json!({
                 "device": device,
                 "context": tokens,
                 "weight_bytes": weights,
                 "cache_bytes": cache,
+                "state_bytes": states,
                 "value_bytes": values,
                 "free_bytes": free,
             });
