@@ -34,6 +34,9 @@ fn fixtures_have_the_types_of_their_mixes() {
         ("llama-tiny-q6_k", "q6_k"),
         ("llama-tiny-iq4_nl", "iq4_nl"),
         ("mixtral-tiny-q4_0", "q4_0"),
+        ("qwen35moe-tiny-q4_0", "q4_0"),
+        ("qwen35moe-odd-q4_k_m", "q4_k_m"),
+        ("qwen3next-tiny-q4_0", "q4_0"),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{model}.gguf"));
         let gguf = Gguf::open(&path).unwrap();
