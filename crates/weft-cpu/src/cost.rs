@@ -33,7 +33,7 @@ pub(crate) fn multiply(ty: GgmlType) -> u64 {
 pub(crate) fn unary(op: Unary) -> u64 {
     match op {
         Unary::Neg | Unary::Rsqrt => VALUE,
-        Unary::Exp | Unary::Sigmoid | Unary::Silu => 8 * VALUE,
+        Unary::Exp | Unary::Sigmoid | Unary::Silu | Unary::Softplus => 8 * VALUE,
         Unary::Cos | Unary::Sin => 200 * VALUE,
     }
 }

@@ -4,32 +4,67 @@
 //! states, because no sequence writes the state that another one reads or writes; every thread checks that before it starts.
 //! The order of operations is that of the rows, so bits do not depend on threads, or on where a prompt is cut into steps.
 
-use weft_kern::Recurrence;
+mod convolution;
+mod decay;
+mod delta;
+
+use std::ops::Range;
+
+use weft_kern::ScanRule;
 
 use crate::memory::Arg;
 use crate::rowprog::Acc;
-use crate::rows::{Fault, RowView, Space};
+use crate::rows::{Coords, Fault, RowView, Space};
 use crate::scratch::{Needs, Scratch};
 use crate::thread::Thread;
+use convolution::Convolution;
+use decay::Decay;
+use delta::Delta;
 
 /// Rows whose results are kept for the row program.
 const BATCH: usize = 16;
 
-/// The cost of a value of a row, see [`crate::cost`].
-const VALUE: u64 = 1;
-
 /// A prepared `Scan`.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    rule: Recurrence,
-    x: RowView,
-    decay: RowView,
+    rule: Rule,
     state: usize,
     ends: usize,
     from: usize,
     to: usize,
     heads: usize,
     cols: usize,
+    /// The values of a head's state.
+    width: usize,
+}
+
+/// The recurrence, and its operands.
+#[derive(Debug)]
+enum Rule {
+    Decay(Decay),
+    Convolution(Convolution),
+    Delta(Delta),
+}
+
+/// Rows of a head that are taken at once, at most [`BATCH`].
+struct Rows<'a> {
+    cx: &'a Thread<'a>,
+    head: usize,
+    tokens: Range<usize>,
+    /// Where the head's state is read before the first of them, if these are the sequence's first rows in the step.
+    begin: Option<Begin>,
+    /// Where it is written after the last of them, if these are the sequence's last rows in the step.
+    end: Option<usize>,
+    states: &'a Arg,
+}
+
+/// What a sequence begins with.
+#[derive(Clone, Copy)]
+enum Begin {
+    /// Zeros.
+    Zero,
+    /// The values from here.
+    At(usize),
 }
 
 /// The lists of a step's sequences.
@@ -42,21 +77,32 @@ struct Sequences<'a> {
 impl Scan {
     /// Prepares the anchor of a verified part with `cols` columns.
     pub(crate) fn new(scan: &weft_kern::Scan, cols: usize) -> Scan {
-        let weft_kern::Scan { rule, x, decay, state, ends, from, to, heads } = scan;
-        let (x, decay) = (RowView::new(x), RowView::new(decay));
-        let (rule, state, heads) = (*rule, *state, *heads);
-        Scan { rule, x, decay, state, ends: *ends, from: *from, to: *to, heads, cols }
+        let weft_kern::Scan { rule, state, ends, from, to, heads } = scan;
+        let width = rule.width(cols).unwrap_or(0);
+        let rule = match rule {
+            ScanRule::Decay { x, decay } => {
+                Rule::Decay(Decay { x: RowView::new(x), decay: RowView::new(decay), cols })
+            }
+            ScanRule::Convolution { x, w, taps } => {
+                Rule::Convolution(Convolution { x: RowView::new(x), w: *w, taps: *taps, cols })
+            }
+            ScanRule::Delta(delta) => Rule::Delta(Delta::new(delta, scan.rule.recurrence(), *heads, cols)),
+        };
+        let (state, heads) = (*state, *heads);
+        Scan { rule, state, ends: *ends, from: *from, to: *to, heads, cols, width }
     }
 
     /// Scratch memory for steps of up to `sequences` sequences.
     pub(crate) fn needs(&self, sequences: usize) -> Needs {
-        // The state, and the results of a batch.
-        Needs { acc: self.cols.saturating_mul(BATCH + 1), rows: sequences, ..Needs::default() }
+        // The state, the operands of a batch, and its results.
+        let all = [self.width, self.rule.staged(), self.cols.saturating_mul(BATCH)];
+        let acc = all.into_iter().fold(0, usize::saturating_add);
+        Needs { acc, rows: sequences, ..Needs::default() }
     }
 
     /// The cost of all heads of all rows.
     pub(crate) fn cost(&self, space: &Space) -> u64 {
-        (space.count() as u64).saturating_mul(self.cols as u64 * VALUE).max(1)
+        (space.count() as u64).saturating_mul(self.rule.cost()).max(1)
     }
 
     /// Runs this thread's share.
@@ -86,7 +132,7 @@ impl Scan {
 
     /// Checks that the sequences have all rows in order, and that none writes a state of another one.
     fn check(&self, own: &Sequences<'_>, cx: &Thread<'_>, room: &mut [usize]) -> Result<(), Fault> {
-        let states = cx.args[self.state].values() / (self.heads * self.cols);
+        let states = cx.args[self.state].values() / (self.heads * self.width);
         let in_range = |row: i32| usize::try_from(row).ok().filter(|row| *row < states).ok_or(Fault);
         let mut begin = 0;
         for end in own.ends {
@@ -121,39 +167,99 @@ impl Scan {
         head: usize,
         scratch: &mut Scratch,
     ) -> Result<(), Fault> {
-        let (cols, states) = (self.cols, &cx.args[self.state]);
-        let place =
-            |row: i32| usize::try_from(row).map(|row| (row * self.heads + head) * cols).map_err(|_| Fault);
-        let (state, results) = scratch.acc.split_at_mut(cols);
-        match sequences.from[q] {
-            ..0 => state.fill(0.0),
-            row => states.read_state(place(row)?, state).ok_or(Fault)?,
-        }
+        let states = &cx.args[self.state];
+        let place = |row: i32| {
+            usize::try_from(row).map(|row| (row * self.heads + head) * self.width).map_err(|_| Fault)
+        };
+        let begin = match sequences.from[q] {
+            ..0 => Begin::Zero,
+            row => Begin::At(place(row)?),
+        };
+        let end = place(sequences.to[q])?;
+        let (state, rest) = scratch.acc.split_at_mut(self.width);
+        let (staged, results) = rest.split_at_mut(self.rule.staged());
         let rows = sequences.rows(q);
-        for batch in rows.clone().step_by(BATCH) {
+        // A sequence without rows copies its state.
+        for batch in (rows.start..rows.end.max(rows.start + 1)).step_by(BATCH) {
             let tokens = batch..rows.end.min(batch + BATCH);
-            for (token, result) in tokens.clone().zip(results.chunks_exact_mut(cols)) {
-                self.step(cx.args, [token, head, 0, 0], state)?;
-                result.copy_from_slice(state);
-            }
-            let acc = Acc { values: results, stride: cols, apart: 0 };
+            let rows = Rows {
+                cx,
+                head,
+                tokens: tokens.clone(),
+                begin: (batch == rows.start).then_some(begin),
+                end: (tokens.end == rows.end).then_some(end),
+                states,
+            };
+            self.rule.run(&rows, state, staged, results)?;
+            let acc = Acc { values: results, stride: self.cols, apart: 0 };
             let flat = tokens.map(|token| token * self.heads + head);
-            cx.finish(flat, 0..cols, acc, &mut scratch.registers)?;
+            cx.finish(flat, 0..self.cols, acc, &mut scratch.registers)?;
         }
-        states.write_state(place(sequences.to[q])?, state).ok_or(Fault)
+        Ok(())
+    }
+}
+
+impl Rule {
+    /// The values of memory for the operands of a batch.
+    fn staged(&self) -> usize {
+        match self {
+            Rule::Decay(_) => 0,
+            Rule::Convolution(convolution) => convolution.staged(),
+            Rule::Delta(delta) => delta.staged(),
+        }
     }
 
-    /// Takes the state over a row.
-    fn step(&self, args: &[Arg], coords: [usize; 4], state: &mut [f32]) -> Result<(), Fault> {
-        let Recurrence::Decay = self.rule;
-        let decay = args[self.decay.param].f32s(self.decay.at(&coords), 1).ok_or(Fault)?[0];
-        let (x, at) = (&args[self.x.param], self.x.at(&coords));
-        if self.x.step == 1 {
-            let x = x.f32s(at, self.cols).ok_or(Fault)?;
-            state.iter_mut().zip(x).for_each(|(state, x)| *state = decay * *state + x);
+    /// The cost of a head of a row, see [`crate::cost`].
+    fn cost(&self) -> u64 {
+        match self {
+            Rule::Decay(decay) => decay.cols as u64,
+            Rule::Convolution(convolution) => (convolution.cols * convolution.taps) as u64,
+            Rule::Delta(delta) => delta.cost(),
+        }
+    }
+
+    /// Takes a head's state over rows, and writes their results.
+    fn run(
+        &self,
+        rows: &Rows<'_>,
+        state: &mut [f32],
+        staged: &mut [f32],
+        results: &mut [f32],
+    ) -> Result<(), Fault> {
+        match self {
+            Rule::Decay(decay) => decay.run(rows, state, results),
+            Rule::Convolution(convolution) => convolution.run(rows, state, staged, results),
+            Rule::Delta(delta) => delta.run(rows, state, staged, results),
+        }
+    }
+}
+
+impl Rows<'_> {
+    /// Reads the state, if these are the first rows.
+    fn begin(&self, state: &mut [f32]) -> Result<(), Fault> {
+        match self.begin {
+            None => {}
+            Some(Begin::Zero) => state.fill(0.0),
+            Some(Begin::At(at)) => self.states.read_state(at, state).ok_or(Fault)?,
+        }
+        Ok(())
+    }
+
+    /// Writes the state, if these are the last rows.
+    fn end(&self, state: &[f32]) -> Result<(), Fault> {
+        self.end.map_or(Ok(()), |at| self.states.write_state(at, state).ok_or(Fault))
+    }
+
+    /// Reads an operand's values of a token, for this head or the one that it shares.
+    #[inline(always)]
+    fn read(&self, view: &RowView, token: usize, head: usize, out: &mut [f32]) -> Result<(), Fault> {
+        let coords: Coords = [token, head, 0, 0];
+        let (arg, at) = (&self.cx.args[view.param], view.at(&coords));
+        if view.step == 1 || out.len() == 1 {
+            out.copy_from_slice(arg.f32s(at, out.len()).ok_or(Fault)?);
         } else {
-            for (i, state) in state.iter_mut().enumerate() {
-                *state = decay * *state + x.f32s(at + i * self.x.step, 1).ok_or(Fault)?[0];
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = arg.f32s(at + i * view.step, 1).ok_or(Fault)?[0];
             }
         }
         Ok(())
@@ -162,7 +268,7 @@ impl Scan {
 
 impl Sequences<'_> {
     /// The rows of a sequence, whose ends are checked.
-    fn rows(&self, q: usize) -> std::ops::Range<usize> {
+    fn rows(&self, q: usize) -> Range<usize> {
         let end = |q: usize| usize::try_from(self.ends[q]).unwrap_or(0);
         if q == 0 { 0..end(0) } else { end(q - 1)..end(q) }
     }

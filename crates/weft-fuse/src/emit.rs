@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use weft_ir::{Binary, Dim, Graph, NodeId, Op, Reduce, Shape};
 use weft_kern::{
-    Access, Anchor, Attend, BufferId, Cached, Factor, Indexed, Instr, Matrices, Param, ParamId, Part, Pick,
-    Product, Prologue, Recurrence, Scan, Sum, ValueId, View,
+    Access, Anchor, Attend, BufferId, Cached, DeltaRule, Factor, Indexed, Instr, Matrices, Param, ParamId,
+    Part, Pick, Product, Prologue, Recurrence, Scan, ScanRule, Sum, ValueId, View,
 };
 
 use crate::error::FuseError;
@@ -339,22 +339,49 @@ impl<'a> Writer<'a> {
     fn scan(&mut self, id: NodeId, rule: Recurrence) -> Scan {
         let node = self.graph.node(id);
         let out = &node.ty.shape;
-        let state = self.placed.whole(self.graph, node.inputs[2]);
-        let decay = {
-            let (buffer, at) = self.placed.dense(self.graph, node.inputs[1]);
-            let strides = [at.strides[0], at.strides[1], 0];
-            self.view((buffer, at), out, &strides)
+        let [state, ends, from, to] = [0, 1, 2, 3].map(|list| node.inputs[rule.operands() + list]);
+        let state = self.placed.whole(self.graph, state);
+        let size = |operand: usize, axis: usize| {
+            let dims = self.graph.node(node.inputs[operand]).ty.shape.dims();
+            dims.get(axis).and_then(|dim| dim.known()).unwrap_or(1)
+        };
+        let rule = match rule {
+            Recurrence::Decay => {
+                ScanRule::Decay { x: self.scanned(node.inputs[0]), decay: self.scanned(node.inputs[1]) }
+            }
+            Recurrence::Convolution => {
+                let taps = size(1, 1);
+                ScanRule::Convolution {
+                    x: self.scanned(node.inputs[0]),
+                    w: self.vector(node.inputs[1]),
+                    taps,
+                }
+            }
+            Recurrence::Delta | Recurrence::DeltaTiled => {
+                let (keys, inner) = (size(0, 1), size(0, 2));
+                let channels = self.shape(node.inputs[3]).rank() == 3;
+                let [q, k, v, decay, beta] =
+                    [0, 1, 2, 3, 4].map(|operand| self.scanned(node.inputs[operand]));
+                let tiled = rule == Recurrence::DeltaTiled;
+                ScanRule::Delta(Box::new(DeltaRule { q, k, v, decay, beta, keys, inner, channels, tiled }))
+            }
         };
         Scan {
             rule,
-            x: self.operand_rows(id, node.inputs[0], out),
-            decay,
             state: self.param(state, Access::ReadWrite),
-            ends: self.vector(node.inputs[3]),
-            from: self.vector(node.inputs[4]),
-            to: self.vector(node.inputs[5]),
+            ends: self.vector(ends),
+            from: self.vector(from),
+            to: self.vector(to),
             heads: out.dims()[1].known().unwrap_or(1),
         }
+    }
+
+    /// A scan's operand: rows are tokens × heads, without columns if it has one value for each.
+    fn scanned(&mut self, id: NodeId) -> View {
+        let (buffer, at) = self.placed.dense(self.graph, id);
+        let step = at.strides.get(2).copied().unwrap_or(0);
+        let strides = self.rows(at.strides[..2].to_vec());
+        View { param: self.param(buffer, Access::Read), offset: at.offset, strides, step }
     }
 
     fn attend(&mut self, id: NodeId) -> Result<Attend, FuseError> {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weft_ir::{Graph, NodeId, Op, Switches};
+use weft_ir::{Graph, NodeId, Op, Recurrence, Switches};
 use weft_kern::{Buffer, BufferId, Format, Source, q8};
 use weft_quant::GgmlType;
 
@@ -133,7 +133,8 @@ fn whole(graph: &Graph, reader: NodeId, operand: usize) -> bool {
     match graph.node(reader).op {
         Op::Rows => operand == 0,
         Op::Attend { .. } => operand >= 3,
-        Op::Scan { .. } => operand >= 2,
+        // The weights of a convolution, too.
+        Op::Scan { rule } => operand >= rule.operands() || (rule == Recurrence::Convolution && operand == 1),
         _ => false,
     }
 }

@@ -158,10 +158,11 @@ impl Builder {
         self.push(op, vec![], Some(Type::new(GgmlType::F32, shape)))
     }
 
-    /// A running sum of `x` with decay `a`, see [`Op::Scan`].
-    pub fn scan(&mut self, x: NodeId, a: NodeId, state: NodeId, rows: ScanRows) -> NodeId {
+    /// Walks the rows of each sequence by a rule with these operands, see [`Op::Scan`].
+    pub fn scan(&mut self, rule: Recurrence, operands: &[NodeId], state: NodeId, rows: ScanRows) -> NodeId {
         let ScanRows { ends, from, to } = rows;
-        self.push(Op::Scan { rule: Recurrence::Decay }, vec![x, a, state, ends, from, to], None)
+        let inputs = operands.iter().copied().chain([state, ends, from, to]).collect();
+        self.push(Op::Scan { rule }, inputs, None)
     }
 
     /// A scalar constant, shape `[]`.
@@ -305,6 +306,7 @@ elementwise! {
     exp(Unary::Exp): "eˣ",
     sigmoid(Unary::Sigmoid): "1 / (1 + e⁻ˣ)",
     silu(Unary::Silu): "x · sigmoid(x)",
+    softplus(Unary::Softplus): "ln(1 + eˣ)",
     rsqrt(Unary::Rsqrt): "1 / √x",
     cos(Unary::Cos): "cos x",
     sin(Unary::Sin): "sin x",

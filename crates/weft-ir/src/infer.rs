@@ -202,7 +202,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             }
         }
         Op::Attend { kv_heads, page, window, .. } => attend(inputs, *kv_heads, *page, *window),
-        Op::Scan { rule: Recurrence::Decay } => scan(inputs),
+        Op::Scan { rule } => scan(*rule, inputs),
     }
 }
 
@@ -241,18 +241,63 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
     if ok { Ok(declared.clone()) } else { Err(format!("`{}` cannot have type {declared}", op.name())) }
 }
 
-fn scan(inputs: &[&Type]) -> Result<Type, String> {
-    let [x, a, state, lists @ ..] = inputs else { return Err("scan takes six operands".into()) };
-    let [ends, from, to] = lists else { return Err("scan takes six operands".into()) };
-    [x, a, state].into_iter().try_for_each(|ty| expect_dtype(ty, GgmlType::F32))?;
+fn scan(rule: Recurrence, inputs: &[&Type]) -> Result<Type, String> {
+    let count = rule.operands();
+    if inputs.len() != count + 4 {
+        return Err(format!("a scan by {} takes {} operands", rule.name(), count + 4));
+    }
+    let (operands, state, lists) = (&inputs[..count], inputs[count], &inputs[count + 1..]);
+    operands.iter().chain([&state]).try_for_each(|ty| expect_dtype(ty, GgmlType::F32))?;
     lists.iter().try_for_each(|ty| expect_dtype(ty, GgmlType::I32))?;
-    let wrong = || format!("scan does not take {x}, {a}, {state}, {ends}, {from} and {to}");
-    let (&[t, heads, cols], &[at, a_heads]) = (x.shape.dims(), a.shape.dims()) else { return Err(wrong()) };
-    let (&[_, width], &[_]) = (state.shape.dims(), ends.shape.dims()) else { return Err(wrong()) };
-    let values = heads.known().zip(cols.known()).and_then(|(heads, cols)| heads.checked_mul(cols));
-    let fits = (t, heads) == (at, a_heads) && width.known() == values && values.is_some_and(|n| n > 0);
-    let lists = from.shape == ends.shape && to.shape == ends.shape;
-    if fits && lists { Ok(Type::new(GgmlType::F32, x.shape.clone())) } else { Err(wrong()) }
+    let wrong = || {
+        let all: Vec<String> = inputs.iter().map(ToString::to_string).collect();
+        format!("a scan by {} does not take {}", rule.name(), all.join(", "))
+    };
+    let known = |dims: &[Dim]| dims.iter().map(|dim| dim.known()).collect::<Option<Vec<usize>>>();
+    let product = |all: &[usize]| all.iter().try_fold(1, |all: usize, n| all.checked_mul(*n));
+    let (result, width) = match (rule, operands) {
+        (Recurrence::Decay, [x, a]) => {
+            let dims = x.shape.dims();
+            let fits = dims.len() == 3 && a.shape.dims() == &dims[..2];
+            let [heads, cols] = known(dims.get(1..).unwrap_or_default())
+                .filter(|_| fits)
+                .and_then(|dims| <[usize; 2]>::try_from(dims).ok())
+                .ok_or_else(wrong)?;
+            (x.shape.clone(), product(&[heads, cols]))
+        }
+        (Recurrence::Convolution, [x, w]) => {
+            let (x_dims, w_dims) = (x.shape.dims(), known(w.shape.dims()).ok_or_else(wrong)?);
+            let [heads, cols] = known(x_dims.get(1..).unwrap_or_default())
+                .and_then(|dims| <[usize; 2]>::try_from(dims).ok())
+                .ok_or_else(wrong)?;
+            let [channels, taps] = w_dims[..] else { return Err(wrong()) };
+            if product(&[heads, cols]) != Some(channels) || taps < 2 {
+                return Err(wrong());
+            }
+            (x.shape.clone(), product(&[channels, taps - 1]))
+        }
+        (_, [q, k, v, a, beta]) => {
+            let (&[t, keys, inner], &[vt, heads, cols]) = (q.shape.dims(), v.shape.dims()) else {
+                return Err(wrong());
+            };
+            let decays = a.shape.dims() == [t, heads] || a.shape.dims() == [t, heads, inner];
+            let same = q.shape == k.shape && t == vt && decays && beta.shape.dims() == [t, heads];
+            let [keys, inner, heads, cols] = known(&[keys, inner, heads, cols])
+                .filter(|_| same)
+                .and_then(|dims| <[usize; 4]>::try_from(dims).ok())
+                .ok_or_else(wrong)?;
+            if keys == 0 || !heads.is_multiple_of(keys) {
+                return Err(wrong());
+            }
+            (v.shape.clone(), product(&[heads, cols, inner]))
+        }
+        _ => return Err(wrong()),
+    };
+    let &[_, own] = state.shape.dims() else { return Err(wrong()) };
+    let fits = width.is_some_and(|width| width > 0) && own.known() == width;
+    let [ends, from, to] = lists else { return Err(wrong()) };
+    let lists = ends.shape.rank() == 1 && from.shape == ends.shape && to.shape == ends.shape;
+    if fits && lists { Ok(Type::new(GgmlType::F32, result)) } else { Err(wrong()) }
 }
 
 fn product(joined: bool, a: &Type, b: &Type, dtype: GgmlType) -> Result<Type, String> {

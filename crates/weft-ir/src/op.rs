@@ -11,6 +11,8 @@ pub enum Unary {
     Sigmoid,
     /// x · sigmoid(x)
     Silu,
+    /// ln(1 + eˣ)
+    Softplus,
     /// 1 / √x
     Rsqrt,
     /// cos x, x in radians
@@ -57,11 +59,25 @@ pub enum StateKind {
     PerSequence,
 }
 
-/// How a scan carries its state from row to row.
+/// How a scan carries its state from row to row, and what a row of its result is. See [`Op::Scan`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Recurrence {
-    /// s ← a·s + x, with one decay a for a row of x: a running sum that forgets.
+    /// s ← a·s + x, with one decay a for a row of x: a running sum that forgets. The result is s.
+    ///
+    /// `(x [T, H, D], a [T, H])`; the state of a sequence is `[H, D]`.
     Decay,
+    /// A short causal convolution of each channel: y = Σ_j w[j] · x[t − (C − 1) + j], added in the order of j.
+    ///
+    /// `(x [T, H, D], w [H·D, C])`; the state is the last C − 1 rows of x, the oldest first, of each head: `[H, C − 1, D]`.
+    Convolution,
+    /// The gated delta rule (Yang et al., *Gated Delta Networks*, 2024): S ← a ∘ S, then S ← S + u kᵀ with
+    /// u = β · (v − S k). The result is S q, with the new S.
+    ///
+    /// `(q [T, K, Dk], k [T, K, Dk], v [T, H, Dv], a [T, H] or [T, H, Dk], β [T, H])`; the state is `[H, Dv, Dk]`. H value heads
+    /// share K key heads: value head h has key head h div (H / K). A decay a is that of a head, or of each of its key channels.
+    Delta,
+    /// The same, where value head h has key head h mod K.
+    DeltaTiled,
 }
 
 /// How a rotary embedding pairs the values of a head.
@@ -93,6 +109,7 @@ impl Unary {
             Unary::Exp => x.exp(),
             Unary::Sigmoid => 1.0 / (1.0 + (-x).exp()),
             Unary::Silu => x / (1.0 + (-x).exp()),
+            Unary::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
             Unary::Rsqrt => 1.0 / x.sqrt(),
             // Angles reach hundreds of thousands of radians, so the argument is reduced in `f64`.
             Unary::Cos => f64::from(x).cos() as f32,
@@ -115,6 +132,24 @@ impl Binary {
     }
 }
 
+impl Recurrence {
+    /// The number of operands of a scan before its state.
+    pub const fn operands(self) -> usize {
+        match self {
+            Recurrence::Decay | Recurrence::Convolution => 2,
+            Recurrence::Delta | Recurrence::DeltaTiled => 5,
+        }
+    }
+
+    /// The key head of value head `head` of `heads`, which share `keys` key heads.
+    pub const fn key_head(self, head: usize, heads: usize, keys: usize) -> usize {
+        match self {
+            Recurrence::DeltaTiled => head % keys,
+            _ => head / (heads / keys),
+        }
+    }
+}
+
 impl RopeStyle {
     /// The indices of pair `i` in a head of `d` values.
     pub const fn pair(self, i: usize, d: usize) -> (usize, usize) {
@@ -125,10 +160,10 @@ impl RopeStyle {
     }
 }
 
-named!(Unary: Neg = "neg", Exp = "exp", Sigmoid = "sigmoid", Silu = "silu", Rsqrt = "rsqrt", Cos = "cos", Sin = "sin");
+named!(Unary: Neg = "neg", Exp = "exp", Sigmoid = "sigmoid", Silu = "silu", Softplus = "softplus", Rsqrt = "rsqrt", Cos = "cos", Sin = "sin");
 named!(Binary: Add = "add", Sub = "sub", Mul = "mul", Div = "div", Max = "max", Min = "min");
 named!(Reduce: Sum = "reduce_sum", Max = "reduce_max");
-named!(Recurrence: Decay = "decay");
+named!(Recurrence: Decay = "decay", Convolution = "convolution", Delta = "delta", DeltaTiled = "delta_tiled");
 named!(StateKind: PerToken = "per_token", Window = "window", PerSequence = "per_sequence");
 named!(RopeStyle: Pairs = "pairs", Halves = "halves");
 
@@ -271,11 +306,10 @@ pub enum Op {
     },
     /// Walks the rows of each sequence in order, and carries a state from row to row.
     ///
-    /// `(x [T, H, D], a [T, H], state [S, H·D], ends i32[Q], from i32[Q], to i32[Q]) → [T, H, D]`, where `state` is of the
-    /// kind [`StateKind::PerSequence`]. The step's rows are in the order of its sequences: those of sequence `q` are
+    /// `(operands of the rule, state [S, W], ends i32[Q], from i32[Q], to i32[Q]) → [T, H, D]`, where `state` is of the kind
+    /// [`StateKind::PerSequence`], and W the number of values of a sequence's state. The step's rows are in the order of its sequences: those of sequence `q` are
     /// `ends[q − 1]..ends[q]`, and those of the first begin at 0. The state of sequence `q` before its first row is row
     /// `from[q]` of `state`, or 0 if `from[q]` is negative. After its last row it is written to row `to[q]`, in place.
-    /// Row `t` of the result is the state after row `t`.
     ///
     /// The rows `to` differ from each other. None is another sequence's `from`, because sequences run side by side.
     Scan {

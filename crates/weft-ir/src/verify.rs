@@ -115,8 +115,8 @@ fn states(graph: &Graph) -> Result<(), (NodeId, String)> {
                     ));
                 }
             }
-            Op::Scan { .. } => {
-                let state = node.inputs[2];
+            Op::Scan { rule } => {
+                let state = node.inputs[rule.operands()];
                 if !matches!(graph.node(state).op, Op::State { kind: StateKind::PerSequence, .. }) {
                     return Err((id, "scans something that is not a state of whole sequences".into()));
                 }

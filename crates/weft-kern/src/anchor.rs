@@ -14,7 +14,7 @@ use std::fmt;
 
 pub use attend::{Attend, Attention, Cached};
 pub use dot::{Factor, Matrices, Pick, Product, Sum};
-pub use scan::Scan;
+pub use scan::{DeltaRule, Scan, ScanRule};
 
 pub(crate) use attend::bars;
 
@@ -162,19 +162,21 @@ impl Anchor {
         }
     }
 
-    /// Computes what it writes to states once all rows are done; `counts` are the tokens and the sequences of the step.
+    /// Walks all rows of a step, if it [walks sequences](Anchor::walks_sequences); `counts` are its tokens and sequences. Calls
+    /// `result` with each row and its result; returns what is written to states once all rows are done.
     ///
     /// # Errors
     /// A sentence, if an index in the data is out of range.
-    pub(crate) fn updates<N: Number>(
+    pub(crate) fn walk<N: Number>(
         &self,
         cols: usize,
         args: &[Buffer<'_>],
         counts: (usize, usize),
+        result: &mut dyn FnMut([usize; 2], Vec<N>),
     ) -> Result<Vec<Stored<N>>, String> {
         match self {
             Anchor::Map | Anchor::Reduce | Anchor::Dot(_) | Anchor::Attend(_) => Ok(Vec::new()),
-            Anchor::Scan(scan) => scan::updates(scan, cols, args, counts),
+            Anchor::Scan(scan) => scan::walk(scan, cols, args, counts, result),
         }
     }
 

@@ -44,12 +44,23 @@ pub struct InterpError {
 /// If [`crate::verify_call`] does not accept the kernel for these buffers.
 pub fn run(kernel: &Kernel, args: &mut [Buffer<'_>], sizes: &Sizes) -> Result<(), InterpError> {
     for part in &kernel.parts {
-        for row in rows(&part.rows, sizes) {
+        let mut all = Vec::new();
+        if part.anchor.walks_sequences() {
+            // Once for all rows, because each row needs those before it.
+            let mut walked = Vec::new();
+            let after =
+                walk::<f32>(kernel, part, args, sizes, &mut |row, result| walked.push((row, result)))?;
+            for (row, result) in walked {
+                program(&part.body, args, &row, &[result], &mut all).map_err(|why| error(kernel, why))?;
+            }
+            all.extend(after);
+        }
+        for row in rows(&part.rows, sizes).filter(|_| !part.anchor.walks_sequences()) {
             for stored in stores::<f32>(kernel, part, args, &row)? {
                 args[stored.param].store(stored.at, stored.step, &stored.values);
             }
         }
-        for stored in updates::<f32>(kernel, part, args, sizes)? {
+        for stored in all {
             args[stored.param].store(stored.at, stored.step, &stored.values);
         }
     }
@@ -76,7 +87,7 @@ pub fn stores<N: Number>(
         program(&part.body, args, row, &results, &mut stored)?;
         Ok(stored)
     };
-    run().map_err(|why| InterpError { kernel: kernel.name.clone(), why })
+    run().map_err(|why| error(kernel, why))
 }
 
 /// Computes what a part writes to states of whole sequences once all rows are done.
@@ -92,10 +103,25 @@ pub fn updates<N: Number>(
     args: &[Buffer<'_>],
     sizes: &Sizes,
 ) -> Result<Vec<Stored<N>>, InterpError> {
+    walk(kernel, part, args, sizes, &mut |_, _| {})
+}
+
+/// Walks the sequences of a part, see [`Anchor::walk`](crate::Anchor).
+fn walk<N: Number>(
+    kernel: &Kernel,
+    part: &Part,
+    args: &[Buffer<'_>],
+    sizes: &Sizes,
+    result: &mut dyn FnMut([usize; 2], Vec<N>),
+) -> Result<Vec<Stored<N>>, InterpError> {
     let done = match part.rows.first().map_or(1, |rows| rows.eval(sizes)) {
         // Nothing runs.
         0 => Ok(Vec::new()),
-        tokens => part.anchor.updates(part.cols, args, (tokens, sizes.sequences)),
+        tokens => part.anchor.walk(part.cols, args, (tokens, sizes.sequences), result),
     };
-    done.map_err(|why| InterpError { kernel: kernel.name.clone(), why })
+    done.map_err(|why| error(kernel, why))
+}
+
+fn error(kernel: &Kernel, why: String) -> InterpError {
+    InterpError { kernel: kernel.name.clone(), why }
 }

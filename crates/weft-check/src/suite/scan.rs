@@ -1,10 +1,11 @@
 //! Walks over the rows of sequences, which carry a state from row to row.
 //!
-//! Every operation of a scan is defined to the bit, so results are compared with `==`.
+//! Where every operation is defined to the bit, results are compared with `==`. The delta rule has sums, whose order a device chooses:
+//! its results stay within their bars, and have the same bits for any steps and company.
 
 use weft_device::{Device, DeviceError};
 use weft_kern::{
-    Access, Anchor, Binary, Dim, F32, Format, Instr, Param, Recurrence, Reduce, Scan, Unary, View,
+    Access, Anchor, Binary, DeltaRule, Dim, F32, Format, Instr, Param, Reduce, Scan, ScanRule, Unary, View,
 };
 
 use crate::arg::Arg;
@@ -17,56 +18,126 @@ type Sequence = (usize, i32, i32);
 /// States that there is room for.
 const STATES: usize = 12;
 
-/// The parameters.
-const STATE: usize = 2;
-const Y: usize = 6;
+/// The parameters: five operands at most, the state, the lists, and the results.
+const STATE: usize = 5;
+const LISTS: usize = 6;
+const Y: usize = 9;
 
 /// The size of a test: heads, and the values of each.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Size {
+    rule: Rule,
     heads: usize,
     cols: usize,
 }
 
+/// A recurrence, and the sizes of its operands.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Rule {
+    Decay,
+    Convolution { taps: usize },
+    Delta { keys: usize, inner: usize, channels: bool, tiled: bool },
+}
+
 impl Size {
+    /// The values of a row of the results.
     const fn width(self) -> usize {
         self.heads * self.cols
     }
 
-    /// Rows, and a decay for each head.
-    fn rows(self, random: &mut Random, tokens: usize) -> (Vec<f32>, Vec<f32>) {
-        let decay = random.floats(tokens * self.heads).iter().map(|v| 0.5 + 0.5 * v.abs()).collect();
-        (random.floats(tokens * self.width()), decay)
+    /// The values of a sequence's state.
+    const fn state(self) -> usize {
+        self.width()
+            * match self.rule {
+                Rule::Decay => 1,
+                Rule::Convolution { taps } => taps - 1,
+                Rule::Delta { inner, .. } => inner,
+            }
+    }
+
+    /// The values of each operand for a token; weights have none.
+    fn operands(self) -> Vec<usize> {
+        match self.rule {
+            Rule::Decay => vec![self.width(), self.heads],
+            Rule::Convolution { .. } => vec![self.width(), 0],
+            Rule::Delta { keys, inner, channels, .. } => {
+                let decays = if channels { self.heads * inner } else { self.heads };
+                vec![keys * inner, keys * inner, self.width(), decays, self.heads]
+            }
+        }
+    }
+
+    /// Operands of so many rows, and the weights.
+    fn rows(self, random: &mut Random, tokens: usize) -> Vec<Vec<f32>> {
+        let mut all: Vec<Vec<f32>> = self.operands().iter().map(|n| random.floats(tokens * n)).collect();
+        let decays = |all: &mut Vec<f32>| all.iter_mut().for_each(|v| *v = 0.5 + 0.5 * v.abs().min(1.0));
+        match self.rule {
+            Rule::Decay => decays(&mut all[1]),
+            Rule::Convolution { taps } => all[1] = random.floats(self.width() * taps),
+            Rule::Delta { inner, .. } => {
+                decays(&mut all[3]);
+                decays(&mut all[4]);
+                // Keys and queries are short, as those that are normalised.
+                for operand in [0, 1] {
+                    all[operand].iter_mut().for_each(|v| *v /= (inner as f32).sqrt());
+                }
+            }
+        }
+        all
+    }
+
+    /// The operands of some rows.
+    fn part(self, all: &[Vec<f32>], rows: std::ops::Range<usize>) -> Vec<Vec<f32>> {
+        let each = all.iter().zip(self.operands());
+        each.map(|(all, n)| if n == 0 { all.clone() } else { all[rows.start * n..rows.end * n].to_vec() })
+            .collect()
     }
 
     /// A scan whose results are stored as they are.
-    fn case(self, x: &[f32], decay: &[f32], states: &[f32], sequences: &[Sequence]) -> Case {
-        let Size { heads, cols } = self;
-        let rows = [Dim::T, Dim::Const(heads)];
+    fn case(self, rows: &[Vec<f32>], states: &[f32], sequences: &[Sequence]) -> Case {
+        let Size { heads, cols, .. } = self;
         let body = vec![Instr::Acc(0), store_to(Y, &[heads * cols, cols], 0)];
         let anchor = self.scan(view(0, &[heads * cols, cols], 1));
+        let args = self.args(rows, states, sequences);
+        // Those of the sums, and of the states that rows pass.
+        let roundings = match self.rule {
+            Rule::Delta { inner, .. } => 16 + 2 * inner + 4 * tokens(sequences),
+            _ => 0,
+        };
         Case::new(
-            vec![part(&rows, cols, anchor, body)],
-            self.args(x, decay, states, sequences),
+            vec![part(&[Dim::T, Dim::Const(heads)], cols, anchor, body)],
+            args,
             tokens(sequences),
-            0,
+            roundings,
         )
     }
 
+    /// The anchor; `x` is the first operand of rules that have one a head.
     fn scan(self, x: View) -> Anchor {
-        Anchor::Scan(Box::new(Scan {
-            rule: Recurrence::Decay,
-            x,
-            decay: view(1, &[self.heads, 1], 0),
-            state: STATE,
-            ends: 3,
-            from: 4,
-            to: 5,
-            heads: self.heads,
-        }))
+        let Size { heads, cols, .. } = self;
+        let rule = match self.rule {
+            Rule::Decay => ScanRule::Decay { x, decay: view(1, &[heads, 1], 0) },
+            Rule::Convolution { taps } => ScanRule::Convolution { x, w: 1, taps },
+            Rule::Delta { keys, inner, channels, tiled } => {
+                let decays = if channels { inner } else { 1 };
+                ScanRule::Delta(Box::new(DeltaRule {
+                    q: view(0, &[keys * inner, inner], 1),
+                    k: view(1, &[keys * inner, inner], 1),
+                    v: view(2, &[heads * cols, cols], 1),
+                    decay: view(3, &[heads * decays, decays], usize::from(channels)),
+                    beta: view(4, &[heads, 1], 0),
+                    keys,
+                    inner,
+                    channels,
+                    tiled,
+                }))
+            }
+        };
+        let [ends, from, to] = [LISTS, LISTS + 1, LISTS + 2];
+        Anchor::Scan(Box::new(Scan { rule, state: STATE, ends, from, to, heads }))
     }
 
-    fn args(self, x: &[f32], decay: &[f32], states: &[f32], sequences: &[Sequence]) -> Vec<Arg> {
+    fn args(self, rows: &[Vec<f32>], states: &[f32], sequences: &[Sequence]) -> Vec<Arg> {
         let mut end = 0;
         let ends = sequences.iter().map(|(rows, ..)| {
             end += *rows as i32;
@@ -74,33 +145,36 @@ impl Size {
         });
         let ends: Vec<i32> = ends.collect();
         let list = |of: fn(&Sequence) -> i32| Arg::i32(&sequences.iter().map(of).collect::<Vec<_>>());
+        // Rules with fewer operands leave the others unread.
+        let operands = (0..STATE).map(|i| Arg::f32(rows.get(i).map_or(&[0.0], Vec::as_slice)));
         let y = Arg::out(Format::F32, tokens(sequences) * self.width());
-        vec![
-            Arg::f32(x),
-            Arg::f32(decay),
-            Arg::state(states),
-            Arg::i32(&ends),
-            list(|s| s.1),
-            list(|s| s.2),
-            y,
-        ]
+        operands.chain([Arg::state(states), Arg::i32(&ends), list(|s| s.1), list(|s| s.2), y]).collect()
     }
 
     /// Walks one sequence from state 0 in steps of `most` rows. Returns the states and all results.
-    fn walk(self, device: &mut dyn Device, x: &[f32], decay: &[f32], most: usize) -> [Vec<u8>; 2] {
-        let mut states = vec![0.0; STATES * self.width()];
-        let (mut y, tokens) = (Vec::new(), decay.len() / self.heads);
+    fn walk(self, device: &mut dyn Device, all: &[Vec<f32>], tokens: usize, most: usize) -> [Vec<u8>; 2] {
+        let mut states = vec![0.0; STATES * self.state()];
+        let mut y = Vec::new();
         for begin in (0..tokens).step_by(most) {
             let rows = begin..tokens.min(begin + most);
-            let of = |all: &[f32], n: usize| all[rows.start * n..rows.end * n].to_vec();
             let from = if begin == 0 { -1 } else { 3 };
-            let (x, decay) = (of(x, self.width()), of(decay, self.heads));
-            let case = self.case(&x, &decay, &states, &[(rows.len(), from, 3)]);
-            let found = exact(device, &case);
+            let case = self.case(&self.part(all, rows.clone()), &states, &[(rows.len(), from, 3)]);
+            let found = self.check(device, &case);
             states = case.args[STATE].floats(&found[STATE]);
             y.extend_from_slice(&found[Y]);
         }
         [Arg::f32(&states).bytes, y]
+    }
+
+    /// Runs a case, whose results have to be the interpreter's, or within their bars if there are sums.
+    fn check(self, device: &mut dyn Device, case: &Case) -> Vec<Vec<u8>> {
+        let found = case.check(device);
+        let exact = !matches!(self.rule, Rule::Delta { .. });
+        let results = case.oracle().into_iter().enumerate().filter(|(p, _)| exact && [STATE, Y].contains(p));
+        for (p, expected) in results {
+            assert!(found[p] == expected, "p{p} has other bits\n{:?}", case.kernel);
+        }
+        found
     }
 }
 
@@ -108,22 +182,47 @@ fn tokens(sequences: &[Sequence]) -> usize {
     sequences.iter().map(|(rows, ..)| rows).sum()
 }
 
-/// Runs a case, whose results have to be the interpreter's.
-fn exact(device: &mut dyn Device, case: &Case) -> Vec<Vec<u8>> {
-    let found = case.check(device);
-    for (p, expected) in case.oracle().into_iter().enumerate().filter(|(p, _)| [STATE, Y].contains(p)) {
-        assert!(found[p] == expected, "p{p} has other bits\n{:?}", case.kernel);
-    }
-    found
+const fn decay(heads: usize, cols: usize) -> Size {
+    Size { rule: Rule::Decay, heads, cols }
 }
 
-const SIZES: [Size; 5] = [
-    Size { heads: 1, cols: 1 },
-    Size { heads: 3, cols: 5 },
-    Size { heads: 5, cols: 32 },
-    Size { heads: 2, cols: 129 },
-    Size { heads: 16, cols: 128 },
+const fn convolution(heads: usize, cols: usize, taps: usize) -> Size {
+    Size { rule: Rule::Convolution { taps }, heads, cols }
+}
+
+const fn delta(heads: usize, cols: usize, keys: usize, inner: usize) -> Size {
+    Size { rule: Rule::Delta { keys, inner, channels: false, tiled: false }, heads, cols }
+}
+
+/// The same with value heads that are tiled, and a decay for each key channel.
+const fn tiled(size: Size) -> Size {
+    match size.rule {
+        Rule::Delta { keys, inner, .. } => {
+            Size { rule: Rule::Delta { keys, inner, channels: true, tiled: true }, ..size }
+        }
+        _ => size,
+    }
+}
+
+const SIZES: [Size; 14] = [
+    decay(1, 1),
+    decay(3, 5),
+    decay(5, 32),
+    decay(2, 129),
+    decay(16, 128),
+    convolution(1, 1, 2),
+    convolution(3, 40, 4),
+    convolution(2, 129, 3),
+    delta(1, 1, 1, 1),
+    delta(6, 5, 2, 16),
+    delta(2, 64, 1, 128),
+    tiled(delta(6, 7, 2, 17)),
+    tiled(delta(4, 16, 4, 33)),
+    delta(3, 4, 3, 40),
 ];
+
+/// One of each rule.
+const SOME: [Size; 4] = [SIZES[1], SIZES[6], SIZES[9], SIZES[11]];
 
 /// Sequences that begin, go on in place, fork, leave their state as it was, or have no rows.
 const COMPANY: [&[Sequence]; 4] = [
@@ -138,9 +237,9 @@ pub fn sequences_side_by_side(device: &mut dyn Device) {
     let mut random = Random::new(31);
     for size in SIZES {
         for sequences in COMPANY {
-            let (x, decay) = size.rows(&mut random, tokens(sequences));
-            let states = random.floats(STATES * size.width());
-            exact(device, &size.case(&x, &decay, &states, sequences));
+            let rows = size.rows(&mut random, tokens(sequences));
+            let states = random.floats(STATES * size.state());
+            size.check(device, &size.case(&rows, &states, sequences));
         }
     }
 }
@@ -148,11 +247,11 @@ pub fn sequences_side_by_side(device: &mut dyn Device) {
 /// A sequence has the same bits however its rows are cut into steps.
 pub fn any_steps_have_the_same_bits(device: &mut dyn Device) {
     let mut random = Random::new(32);
-    for size in [SIZES[1], SIZES[2]] {
-        let (x, decay) = size.rows(&mut random, 71);
-        let whole = size.walk(device, &x, &decay, 71);
+    for size in SOME {
+        let rows = size.rows(&mut random, 71);
+        let whole = size.walk(device, &rows, 71, 71);
         for most in [1, 7, 64] {
-            assert!(size.walk(device, &x, &decay, most) == whole, "steps of {most} give other bits");
+            assert!(size.walk(device, &rows, 71, most) == whole, "{size:?}: steps of {most} give other bits");
         }
     }
 }
@@ -160,81 +259,85 @@ pub fn any_steps_have_the_same_bits(device: &mut dyn Device) {
 /// A sequence has the bits that it has alone.
 pub fn company_changes_no_bit(device: &mut dyn Device) {
     let mut random = Random::new(33);
-    let size = SIZES[2];
-    let (sequences, states) = (COMPANY[3], random.floats(STATES * size.width()));
-    let (x, decay) = size.rows(&mut random, tokens(sequences));
-    let together = exact(device, &size.case(&x, &decay, &states, sequences));
-    let (mut begin, width) = (0, size.width());
-    for (rows, from, to) in sequences {
-        let own = begin..begin + rows;
-        let (x, decay) =
-            (&x[own.start * width..own.end * width], &decay[own.start * size.heads..own.end * size.heads]);
-        let alone = exact(device, &size.case(x, decay, &states, &[(*rows, *from, *to)]));
-        assert!(alone[Y] == together[Y][4 * own.start * width..4 * own.end * width]);
-        let state = 4 * *to as usize * width..4 * (*to as usize + 1) * width;
-        assert!(alone[STATE][state.clone()] == together[STATE][state]);
-        begin = own.end;
+    for size in SOME {
+        let (sequences, states) = (COMPANY[3], random.floats(STATES * size.state()));
+        let all = size.rows(&mut random, tokens(sequences));
+        let together = size.check(device, &size.case(&all, &states, sequences));
+        let (mut begin, width) = (0, size.width());
+        for (rows, from, to) in sequences {
+            let own = begin..begin + rows;
+            let case = size.case(&size.part(&all, own.clone()), &states, &[(*rows, *from, *to)]);
+            let alone = size.check(device, &case);
+            assert!(alone[Y] == together[Y][4 * own.start * width..4 * own.end * width], "{size:?}");
+            let state = 4 * *to as usize * size.state()..4 * (*to as usize + 1) * size.state();
+            assert!(alone[STATE][state.clone()] == together[STATE][state], "{size:?}");
+            begin = own.end;
+        }
     }
 }
 
 /// Rows that lie apart in memory, and a row program that needs whole rows: a gated norm.
 pub fn a_row_program_over_parts_of_rows(device: &mut dyn Device) {
     let mut random = Random::new(34);
-    let size = Size { heads: 3, cols: 40 };
-    let (sequences, wide) = (COMPANY[2], 2 * size.width() + 7);
-    let tokens = tokens(sequences);
-    let (_, decay) = size.rows(&mut random, tokens);
-    let x = random.floats(tokens * wide);
-    let anchor = size.scan(View { param: 0, offset: 3, strides: vec![wide, 2 * size.cols], step: 2 });
-    let body = vec![
-        Instr::Acc(0),
-        Instr::Binary(Binary::Mul, 0, 0),
-        Instr::Reduce(Reduce::Sum, 1),
-        Instr::Const(F32(1.0)),
-        Instr::Binary(Binary::Add, 2, 3),
-        Instr::Unary(Unary::Rsqrt, 4),
-        Instr::Binary(Binary::Mul, 0, 5),
-        load_of(7, &[size.width(), size.cols], size.cols),
-        Instr::Unary(Unary::Silu, 7),
-        Instr::Binary(Binary::Mul, 6, 8),
-        store_to(Y, &[size.width(), size.cols], 9),
-    ];
-    let states = random.floats(STATES * size.width());
-    let mut args = size.args(&x, &decay, &states, sequences);
-    args.push(Arg::f32(&random.floats(tokens * size.width())));
-    let rows = [Dim::T, Dim::Const(size.heads)];
-    Case::new(vec![part(&rows, size.cols, anchor, body)], args, tokens, 64).check(device);
+    for size in [decay(3, 40), convolution(3, 40, 4)] {
+        let (sequences, wide) = (COMPANY[2], 2 * size.width() + 7);
+        let tokens = tokens(sequences);
+        let mut all = size.rows(&mut random, tokens);
+        all[0] = random.floats(tokens * wide);
+        let anchor = size.scan(View { param: 0, offset: 3, strides: vec![wide, 2 * size.cols], step: 2 });
+        let body = vec![
+            Instr::Acc(0),
+            Instr::Binary(Binary::Mul, 0, 0),
+            Instr::Reduce(Reduce::Sum, 1),
+            Instr::Const(F32(1.0)),
+            Instr::Binary(Binary::Add, 2, 3),
+            Instr::Unary(Unary::Rsqrt, 4),
+            Instr::Binary(Binary::Mul, 0, 5),
+            load_of(Y + 1, &[size.width(), size.cols], size.cols),
+            Instr::Unary(Unary::Silu, 7),
+            Instr::Binary(Binary::Mul, 6, 8),
+            store_to(Y, &[size.width(), size.cols], 9),
+        ];
+        let states = random.floats(STATES * size.state());
+        let mut args = size.args(&all, &states, sequences);
+        args.push(Arg::f32(&random.floats(tokens * size.width())));
+        let rows = [Dim::T, Dim::Const(size.heads)];
+        Case::new(vec![part(&rows, size.cols, anchor, body)], args, tokens, 64).check(device);
+    }
 }
 
 /// Lists that are not sound are an error, and write nothing.
 pub fn hostile_lists_are_refused(device: &mut dyn Device) {
     let mut random = Random::new(35);
-    let size = SIZES[1];
-    let (x, decay) = size.rows(&mut random, 4);
-    let states = random.floats(STATES * size.width());
-    let sound = size.case(&x, &decay, &states, &[(3, 1, 2), (1, -1, 0)]);
-    exact(device, &sound);
-    let most = STATES as i32;
-    for (list, values) in [
-        (3, [3, 5]),
-        (3, [3, 3]),
-        (3, [5, 4]),
-        (3, [-1, 4]),
-        (4, [most, -1]),
-        (4, [1, 2]),
-        (5, [2, 2]),
-        (5, [most, 0]),
-        (5, [-1, 0]),
-        (5, [i32::MAX, 0]),
-    ] {
-        let mut case = sound.clone();
-        case.args[list] = Arg::i32(&values);
-        let refused = case.run(device, case.tokens);
-        assert!(matches!(refused, Err(DeviceError::Index { .. })), "list {list} = {values:?}: {refused:?}");
+    for size in SOME {
+        let rows = size.rows(&mut random, 4);
+        let states = random.floats(STATES * size.state());
+        let sound = size.case(&rows, &states, &[(3, 1, 2), (1, -1, 0)]);
+        size.check(device, &sound);
+        let most = STATES as i32;
+        for (list, values) in [
+            (0, [3, 5]),
+            (0, [3, 3]),
+            (0, [5, 4]),
+            (0, [-1, 4]),
+            (1, [most, -1]),
+            (1, [1, 2]),
+            (2, [2, 2]),
+            (2, [most, 0]),
+            (2, [-1, 0]),
+            (2, [i32::MAX, 0]),
+        ] {
+            let mut case = sound.clone();
+            case.args[LISTS + list] = Arg::i32(&values);
+            let refused = case.run(device, case.tokens);
+            let is_index = matches!(refused, Err(DeviceError::Index { .. }));
+            assert!(is_index, "{size:?}, list {list} = {values:?}: {refused:?}");
+        }
+        let state = Param { access: Access::Write, format: Format::F32 };
+        let mut wrong = sound.kernel.clone();
+        wrong.params[STATE] = state;
+        let values: Vec<usize> = sound.args.iter().map(|arg| arg.values).collect();
+        let refused = weft_kern::verify_call(&wrong, &values, &sound.sizes());
+        assert!(refused.is_err(), "a state that is only written");
     }
-    let state = Param { access: Access::Write, format: Format::F32 };
-    let mut wrong = sound.kernel.clone();
-    wrong.params[STATE] = state;
-    let values: Vec<usize> = sound.args.iter().map(|arg| arg.values).collect();
-    assert!(weft_kern::verify_call(&wrong, &values, &sound.sizes()).is_err(), "a state that is only written");
 }

@@ -2,7 +2,7 @@
 
 use crate::support::check;
 use weft_fuse::{Mode, decisions};
-use weft_ir::{Builder, Dim, Graph, NodeId, RopeStyle, ScanRows, Shape, Switches};
+use weft_ir::{Builder, Dim, Graph, NodeId, Recurrence, RopeStyle, ScanRows, Shape, Switches};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
@@ -183,7 +183,7 @@ impl Grower {
                 let state = self.g.sequence_state(format!("s{}", self.states), [Dim::S, Dim::Const(width)]);
                 let [ends, from, to] =
                     ["ends", "from", "to"].map(|name| self.g.input(name, GgmlType::I32, [Dim::Q]));
-                let y = self.g.scan(x, decay, state, ScanRows { ends, from, to });
+                let y = self.g.scan(Recurrence::Decay, &[x, decay], state, ScanRows { ends, from, to });
                 self.keep(y, dims, true);
             }
             _ => return None,

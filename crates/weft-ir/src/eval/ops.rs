@@ -103,10 +103,12 @@ pub(super) fn apply(
             attend(&args, scale.0, *kv_heads, (*page, *window), shape)
         }
         Op::Scan { rule } => {
-            let id = node.inputs[2];
-            let args = [arg(0)?, arg(1)?, arg(3)?, arg(4)?, arg(5)?];
+            let count = rule.operands();
+            let id = node.inputs[count];
+            let operands = (0..count).map(arg).collect::<Result<Vec<_>, _>>()?;
+            let lists = [arg(count + 1)?, arg(count + 2)?, arg(count + 3)?];
             let state = results[id.index()].take().ok_or("the state has no value")?;
-            let (result, state) = scan::scan(*rule, &args, state, sizes.sequences, shape)?;
+            let (result, state) = scan::scan(*rule, &operands, &lists, state, sizes.sequences, shape)?;
             // It goes back to its owner.
             results[id.index()] = Some(state);
             Ok(result)

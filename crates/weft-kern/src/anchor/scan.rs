@@ -1,32 +1,28 @@
 //! `scan`: walks the rows of each sequence in order, and carries a state from row to row.
 
 mod interp;
+mod rule;
 
 use std::fmt;
 
-use weft_ir::Recurrence;
-
-pub(super) use interp::{compute, updates};
+pub(super) use interp::{compute, walk};
+pub use rule::{DeltaRule, ScanRule};
 
 use super::room::Room;
-use crate::program::{Access, Format, Param, ParamId, View};
-use crate::text::{Attrs, Parsed, number, view};
+use crate::program::{Access, Format, Param, ParamId};
+use crate::text::{Attrs, Parsed, number};
 use crate::traffic::{Counter, Operation, Seen};
 use crate::verify::Context;
 
 /// The anchor's word in the text form.
 pub(super) const NAME: &str = "scan";
 
-/// The operands of a scan. Rows are tokens × heads; a head's state has a value for each column.
+/// The operands of a scan. Rows are tokens × heads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scan {
-    /// How the state follows from the one before.
-    pub rule: Recurrence,
-    /// The rows that are added, `f32`.
-    pub x: View,
-    /// The decay of each row, one `f32`.
-    pub decay: View,
-    /// The states, `f32[N, heads · cols]`, which are updated in place.
+    /// How the state follows from the one before, and the operands of a row.
+    pub rule: ScanRule,
+    /// The states, `f32[N, heads · width]` with the [width](ScanRule::width) of a head's state, which are updated in place.
     pub state: ParamId,
     /// The row behind the last one of each sequence, `i32[Q]`. Row 0 is the first of sequence 0.
     pub ends: ParamId,
@@ -44,13 +40,13 @@ impl Room for Scan {
     }
 
     fn params(&self) -> Vec<ParamId> {
-        let Scan { x, decay, state, ends, from, to, .. } = self;
-        vec![x.param, decay.param, *state, *ends, *from, *to]
+        let Scan { rule, state, ends, from, to, .. } = self;
+        rule.params().into_iter().chain([*state, *ends, *from, *to]).collect()
     }
 
     fn params_mut(&mut self) -> Vec<&mut ParamId> {
-        let Scan { x, decay, state, ends, from, to, .. } = self;
-        vec![&mut x.param, &mut decay.param, state, ends, from, to]
+        let Scan { rule, state, ends, from, to, .. } = self;
+        rule.params_mut().into_iter().chain([state, ends, from, to]).collect()
     }
 
     fn states(&self) -> Vec<ParamId> {
@@ -66,9 +62,9 @@ impl Room for Scan {
         if cx.rows.len() != 2 || cx.rows[1] != heads {
             return Err("rows must be tokens × heads".into());
         }
-        cx.reads(&self.x, cols, |format| format == Format::F32)?;
-        cx.reads(&self.decay, 1, |format| format == Format::F32)?;
-        let width = heads.checked_mul(cols).ok_or("the rows of the state are too long")?;
+        self.rule.verify(cx, heads)?;
+        let width = self.rule.width(cols).and_then(|width| width.checked_mul(heads));
+        let width = width.ok_or("the rows of the state are too long")?;
         let state = cx.format(self.state, Access::ReadWrite)?;
         if state != Format::F32 || cx.values[self.state] < width {
             return Err(format!("p{} must be rows of {width} values, f32", self.state));
@@ -84,38 +80,33 @@ impl Room for Scan {
 
     fn operations(&self, counter: &Counter<'_>, cols: usize, _: &Seen) -> Vec<Operation> {
         let sequences = counter.sizes.sequences as u64;
-        let values = sequences * (self.heads * cols) as u64;
+        let values = sequences * (self.heads * self.rule.width(cols).unwrap_or(0)) as u64;
         let lists = [self.ends, self.from, self.to].map(|list| counter.values(list, Access::Read, sequences));
         let states = [Access::Read, Access::Write].map(|access| counter.values(self.state, access, values));
-        let x = counter.touch(&self.x, None, cols, Access::Read);
-        let decay = counter.touch(&self.decay, None, 1, Access::Read);
+        let operands = self.rule.touches(counter, cols, self.heads);
         vec![Operation {
-            touches: [x, decay].into_iter().chain(lists).chain(states).collect(),
-            multiplications: counter.count() * cols as u64,
+            touches: operands.into_iter().chain(lists).chain(states).collect(),
+            multiplications: counter.count() * self.rule.multiplications(cols) as u64,
             reads_state: true,
             ..counter.operation(NAME)
         }]
     }
 
     fn label(&self, _: &[Param], cols: usize) -> String {
-        format!("{NAME}_{}_{}x{cols}", self.rule.name(), self.heads)
+        format!("{NAME}_{}_{}x{cols}", self.rule.recurrence().name(), self.heads)
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Scan { rule, x, decay, state, ends, from, to, heads } = self;
-        write!(f, "  {NAME} rule={} x={x} decay={decay} state=p{state}", rule.name())?;
-        writeln!(f, " ends=p{ends} from=p{from} to=p{to} heads={heads}")
+        let Scan { rule, state, ends, from, to, heads } = self;
+        writeln!(f, "  {NAME} {rule} state=p{state} ends=p{ends} from=p{from} to=p{to} heads={heads}")
     }
 }
 
 /// Reads the line of a scan.
 pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<Scan> {
-    let rule = attrs.get("rule")?;
     let param = |key: &str| number(attrs.get(key)?, "p");
     Ok(Scan {
-        rule: Recurrence::from_name(rule).ok_or_else(|| format!("unknown recurrence `{rule}`"))?,
-        x: view(attrs.get("x")?)?,
-        decay: view(attrs.get("decay")?)?,
+        rule: rule::parse(attrs)?,
         state: param("state")?,
         ends: param("ends")?,
         from: param("from")?,

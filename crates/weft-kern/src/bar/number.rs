@@ -61,6 +61,8 @@ impl Number for Bar {
             Unary::Sigmoid => ((e / 4.0).min(y * e.exp_m1()), exp_ulps + 2.5),
             // |f'| < 1.1.
             Unary::Silu => (1.1 * e, exp_ulps + 2.5),
+            // f' is the sigmoid, at most 1. The exponential is of −|x|, and the result is above it.
+            Unary::Softplus => (e, 9.0),
             Unary::Rsqrt if x > e => ((x - e).sqrt().recip() - x.sqrt().recip(), 2.0),
             Unary::Rsqrt => return Bar::unknown(value),
             // Slopes and values are at most 1: a few ulps of 1.

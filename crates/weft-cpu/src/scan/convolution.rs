@@ -1,0 +1,75 @@
+//! A short causal convolution of each column.
+
+use super::{BATCH, Rows};
+use crate::isa::{Simd, Work};
+use crate::rows::{Fault, RowView};
+
+/// `y[t] = Σ_j w[j] · x[t − (taps − 1) + j]`, added in the order of j. The state is the last `taps − 1` rows.
+#[derive(Debug)]
+pub(super) struct Convolution {
+    pub(super) x: RowView,
+    /// The weights: those of a column lie together.
+    pub(super) w: usize,
+    pub(super) taps: usize,
+    pub(super) cols: usize,
+}
+
+impl Convolution {
+    /// The weights, those of all columns for each place; the rows of the state, and those of a batch.
+    pub(super) fn staged(&self) -> usize {
+        self.cols.saturating_mul(2 * self.taps - 1 + BATCH)
+    }
+
+    /// Takes the state over rows, and writes their results.
+    pub(super) fn run(
+        &self,
+        rows: &Rows<'_>,
+        state: &mut [f32],
+        staged: &mut [f32],
+        results: &mut [f32],
+    ) -> Result<(), Fault> {
+        let Convolution { cols, taps, .. } = *self;
+        rows.begin(state)?;
+        let (weights, x) = staged.split_at_mut(taps * cols);
+        let own = rows.cx.args[self.w].f32s(rows.head * cols * taps, cols * taps).ok_or(Fault)?;
+        for (i, own) in own.chunks_exact(taps).enumerate() {
+            own.iter().enumerate().for_each(|(j, w)| weights[j * cols + i] = *w);
+        }
+        let (before, new) = x.split_at_mut(state.len());
+        before.copy_from_slice(state);
+        for (token, x) in rows.tokens.clone().zip(new.chunks_exact_mut(cols)) {
+            rows.read(&self.x, token, rows.head, x)?;
+        }
+        let tokens = rows.tokens.len();
+        rows.cx.arch.dispatch(Sums { x, weights, cols, results: &mut results[..tokens * cols] });
+        state.copy_from_slice(&x[tokens * cols..][..state.len()]);
+        rows.end(state)
+    }
+}
+
+/// The sums of rows: each of as many rows as there are weights of a column.
+struct Sums<'a> {
+    x: &'a [f32],
+    weights: &'a [f32],
+    cols: usize,
+    results: &'a mut [f32],
+}
+
+impl Work for Sums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Sums { x, weights, cols, results } = self;
+        for (t, result) in results.chunks_exact_mut(cols).enumerate() {
+            for (j, weights) in weights.chunks_exact(cols).enumerate() {
+                let terms = x[(t + j) * cols..].iter().zip(weights);
+                if j == 0 {
+                    result.iter_mut().zip(terms).for_each(|(sum, (x, w))| *sum = w * x);
+                } else {
+                    result.iter_mut().zip(terms).for_each(|(sum, (x, w))| *sum += w * x);
+                }
+            }
+        }
+    }
+}

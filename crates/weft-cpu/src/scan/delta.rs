@@ -1,0 +1,196 @@
+//! The gated delta rule.
+//!
+//! The rows of a head's state, one for each value channel, do not depend on each other. So a row passes all tokens of a batch
+//! before the next one: it stays in the first cache or in registers, while the batch's keys and queries stay in the first cache.
+
+use weft_kern::{DeltaRule, Recurrence};
+
+use super::{BATCH, Begin, Rows};
+use crate::isa::{Simd, Work};
+use crate::math::{LANES, folds};
+use crate::memory::Arg;
+use crate::rows::{Fault, RowView};
+
+/// Rows of the state that are taken over a token together, so that their sums do not wait for each other.
+const TOGETHER: usize = 4;
+
+/// `S ← a ∘ S`, then `S ← S + u kᵀ` with `u = β · (v − S k)`; the result is `S q`.
+#[derive(Debug)]
+pub(super) struct Delta {
+    q: RowView,
+    k: RowView,
+    v: RowView,
+    decay: RowView,
+    beta: RowView,
+    rule: Recurrence,
+    heads: usize,
+    keys: usize,
+    inner: usize,
+    cols: usize,
+    /// The decays of a head: 1, or one for each key channel.
+    decays: usize,
+}
+
+impl Delta {
+    pub(super) fn new(delta: &DeltaRule, rule: Recurrence, heads: usize, cols: usize) -> Delta {
+        let DeltaRule { q, k, v, decay, beta, keys, inner, channels, .. } = delta;
+        let [q, k, v, decay, beta] = [q, k, v, decay, beta].map(RowView::new);
+        let (keys, inner, decays) = (*keys, *inner, if *channels { *inner } else { 1 });
+        Delta { q, k, v, decay, beta, rule, heads, keys, inner, cols, decays }
+    }
+
+    /// The operands of a token.
+    fn operands(&self) -> usize {
+        [self.inner, self.inner, self.cols, self.decays, 1].into_iter().fold(0, usize::saturating_add)
+    }
+
+    pub(super) fn staged(&self) -> usize {
+        self.operands().saturating_mul(BATCH)
+    }
+
+    /// The cost of a row, of which each value of the state has four multiplications and three additions.
+    pub(super) fn cost(&self) -> u64 {
+        (self.inner as u64).saturating_mul(self.cols as u64).saturating_mul(4)
+    }
+
+    /// Takes the state over rows, and writes their results.
+    pub(super) fn run(
+        &self,
+        rows: &Rows<'_>,
+        state: &mut [f32],
+        staged: &mut [f32],
+        results: &mut [f32],
+    ) -> Result<(), Fault> {
+        let Delta { inner, cols, decays, .. } = *self;
+        let key_head = self.rule.key_head(rows.head, self.heads, self.keys);
+        for (token, staged) in rows.tokens.clone().zip(staged.chunks_exact_mut(self.operands())) {
+            let (q, rest) = staged.split_at_mut(inner);
+            let (k, rest) = rest.split_at_mut(inner);
+            let (v, rest) = rest.split_at_mut(cols);
+            let (decay, beta) = rest.split_at_mut(decays);
+            rows.read(&self.q, token, key_head, q)?;
+            rows.read(&self.k, token, key_head, k)?;
+            rows.read(&self.v, token, rows.head, v)?;
+            rows.read(&self.decay, token, rows.head, decay)?;
+            rows.read(&self.beta, token, rows.head, beta)?;
+        }
+        let staged = &staged[..rows.tokens.len() * self.operands()];
+        let Rows { begin, end, states, .. } = *rows;
+        rows.cx.arch.dispatch(Walk { rule: self, states, begin, end, staged, state, results })
+    }
+}
+
+/// Takes all rows of a head's state over a batch.
+struct Walk<'a> {
+    rule: &'a Delta,
+    states: &'a Arg,
+    begin: Option<Begin>,
+    end: Option<usize>,
+    staged: &'a [f32],
+    state: &'a mut [f32],
+    results: &'a mut [f32],
+}
+
+impl Work for Walk<'_> {
+    type Output = Result<(), Fault>;
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self, _: S) -> Result<(), Fault> {
+        let cols = self.rule.cols;
+        let whole = cols - cols % TOGETHER;
+        for first in (0..whole).step_by(TOGETHER) {
+            self.rows::<TOGETHER>(first)?;
+        }
+        (whole..cols).try_for_each(|first| self.rows::<1>(first))
+    }
+}
+
+impl Walk<'_> {
+    /// Takes `N` rows of the state over the batch.
+    #[inline(always)]
+    fn rows<const N: usize>(&mut self, first: usize) -> Result<(), Fault> {
+        let Delta { inner, cols, decays, .. } = *self.rule;
+        // Rows that are written at once need no place of their own.
+        let at = if self.begin.is_some() && self.end.is_some() { 0 } else { first * inner };
+        let state = &mut self.state[at..][..N * inner];
+        match self.begin {
+            None => {}
+            Some(Begin::Zero) => state.fill(0.0),
+            Some(Begin::At(at)) => self.states.read_state(at + first * inner, state).ok_or(Fault)?,
+        }
+        let tokens = self.staged.chunks_exact(self.rule.operands());
+        for (staged, result) in tokens.zip(self.results.chunks_exact_mut(cols)) {
+            let (q, rest) = staged.split_at(inner);
+            let (k, rest) = rest.split_at(inner);
+            let (v, rest) = rest.split_at(cols);
+            let (decay, beta) = rest.split_at(decays);
+            let found = if decays == 1 {
+                let decay = decay[0];
+                step::<N>(state, q, k, &v[first..], beta[0], |_| decay)
+            } else {
+                step::<N>(state, q, k, &v[first..], beta[0], |i| decay[i])
+            };
+            result[first..][..N].copy_from_slice(&found);
+        }
+        match self.end {
+            None => Ok(()),
+            Some(at) => self.states.write_state(at + first * inner, state).ok_or(Fault),
+        }
+    }
+}
+
+/// Takes `N` rows over a token. Returns their results.
+#[inline(always)]
+fn step<const N: usize>(
+    state: &mut [f32],
+    q: &[f32],
+    k: &[f32],
+    v: &[f32],
+    beta: f32,
+    decay: impl Fn(usize) -> f32,
+) -> [f32; N] {
+    let inner = k.len();
+    let whole = inner - inner % LANES;
+    let mut sums = [[0.0f32; LANES]; N];
+    for at in (0..whole).step_by(LANES) {
+        let k = &k[at..][..LANES];
+        for (n, sums) in sums.iter_mut().enumerate() {
+            let state = &mut state[n * inner + at..][..LANES];
+            for j in 0..LANES {
+                state[j] *= decay(at + j);
+                sums[j] += state[j] * k[j];
+            }
+        }
+    }
+    for i in whole..inner {
+        for (n, sums) in sums.iter_mut().enumerate() {
+            let state = &mut state[n * inner + i];
+            *state *= decay(i);
+            sums[i % LANES] += *state * k[i];
+        }
+    }
+    let products = folds(&sums);
+    let mut updates = [0.0f32; N];
+    for n in 0..N {
+        updates[n] = beta * (v[n] - products[n]);
+    }
+    let mut sums = [[0.0f32; LANES]; N];
+    for at in (0..whole).step_by(LANES) {
+        let (k, q) = (&k[at..][..LANES], &q[at..][..LANES]);
+        for (n, sums) in sums.iter_mut().enumerate() {
+            let state = &mut state[n * inner + at..][..LANES];
+            for j in 0..LANES {
+                state[j] += updates[n] * k[j];
+                sums[j] += state[j] * q[j];
+            }
+        }
+    }
+    for i in whole..inner {
+        for (n, sums) in sums.iter_mut().enumerate() {
+            let state = &mut state[n * inner + i];
+            *state += updates[n] * k[i];
+            sums[i % LANES] += *state * q[i];
+        }
+    }
+    folds(&sums)
+}
