@@ -33,7 +33,7 @@ kernel scan_decay_2x16 {
   p5 read i32
   p6 write f32
   rows [T, 2] cols 16
-  scan rule=decay x=p1[0; 32, 16; 1] decay=p0[0; 2, 1; 0] state=p2 ends=p3 from=p4 to=p5 heads=2
+  scan rule=decay x=p0[0; 32, 16; 1] decay=p1[0; 2, 1; 0] state=p2 ends=p3 from=p4 to=p5 heads=2
   v0 = acc 0
   v1 = store v0 p6[0; 32, 16; 1]
 }
@@ -49,6 +49,6 @@ kernel map_16 {
   v3 = mul v2 v1
   v4 = store v3 p2[0; 32, 16; 1]
 }
-call scan_decay_2x16 b2 b1 b3 b4 b5 b6 b8
+call scan_decay_2x16 b1 b2 b3 b4 b5 b6 b8
 call map_16 b7 b8 b0
 }

@@ -43,7 +43,7 @@ pub(crate) struct Scan {
 enum Rule {
     Decay(Decay),
     Convolution(Convolution),
-    Delta(Delta),
+    Delta(Box<Delta>),
 }
 
 /// Rows of a head that are taken at once, at most [`BATCH`].
@@ -86,7 +86,9 @@ impl Scan {
             ScanRule::Convolution { x, w, taps } => {
                 Rule::Convolution(Convolution { x: RowView::new(x), w: *w, taps: *taps, cols })
             }
-            ScanRule::Delta(delta) => Rule::Delta(Delta::new(delta, scan.rule.recurrence(), *heads, cols)),
+            ScanRule::Delta(delta) => {
+                Rule::Delta(Box::new(Delta::new(delta, rule.recurrence(), *heads, cols)))
+            }
         };
         let (state, heads) = (*state, *heads);
         Scan { rule, state, ends: *ends, from: *from, to: *to, heads, cols, width }

@@ -40,10 +40,13 @@ pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
         ("first", vec![0; len]),
         ("pages", (0..pages as i32).collect()),
         ("out_rows", all()),
+        ("ends", vec![len as i32]),
+        ("from", vec![-1]),
+        ("to", vec![0]),
     ] {
         values.insert(name.into(), Tensor::i32([data.len()], data));
     }
-    let sizes = Sizes::of(len).rows(len).slots(pages * PAGE).pages(pages);
+    let sizes = Sizes::of(len).rows(len).slots(pages * PAGE).pages(pages).sequences(1);
     model.eval(gguf, &sizes, &mut values)?;
     let logits = values.remove("logits").and_then(|t| t.as_f32().map(<[f32]>::to_vec));
     logits.ok_or_else(|| Error::Option("the model computes no logits".into()))

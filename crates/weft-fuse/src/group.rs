@@ -233,6 +233,10 @@ impl Groups {
             return Some(Why::Cycle);
         }
         let Some(anchor) = group.anchors.first() else { return cx.off(&decide::ROWS) };
+        // A worker of a scan has whole rows, so that a norm can follow.
+        if matches!(graph.node(*anchor).op, Op::Scan { .. }) {
+            return cx.off(&decide::TAIL);
+        }
         let one_product = group.anchors.len() == 1 && is_product(&graph.node(*anchor).op);
         let tail = elementwise(&node.op) && own == cols;
         match node.op {

@@ -1,6 +1,7 @@
 //! The blocks that families build layers from: attention, feed-forward networks, norms, rotary embeddings. A block holds a
 //! few sizes and switches; building it adds nodes to a layer's graph.
 
+mod delta;
 pub(crate) mod ends;
 mod gated;
 mod gqa;
@@ -14,6 +15,7 @@ mod windows;
 
 use weft_ir::NodeId;
 
+pub(crate) use delta::{Decays, GatedDelta};
 pub(crate) use gated::{Activation, Gated, JoinedGated};
 pub(crate) use gqa::{Grouped, Heads, only_scale};
 pub(crate) use mla::{Latent, Queries};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_ir::{Graph, NodeId, Op, Type};
+use weft_ir::{Graph, NodeId, Op, StateKind, Type};
 
 use crate::model::ModelGraph;
 
@@ -23,10 +23,12 @@ pub struct Cost {
     pub windowed_kv_bytes: u64,
     /// The most positions that a token sees in these layers; 0 if there are none.
     pub window: usize,
+    /// The bytes of a sequence's states, whatever its length.
+    pub state_bytes: u64,
 }
 
 impl Cost {
-    /// The bytes that a sequence of so many tokens needs in the KV cache: in layers with a sliding window, only those of the last
+    /// The bytes that a sequence of so many tokens needs in the KV cache, without its states: in layers with a sliding window, only those of the last
     /// positions.
     pub fn kv_bytes_of(&self, tokens: usize) -> u64 {
         let whole = (self.kv_bytes - self.windowed_kv_bytes).saturating_mul(tokens as u64);
@@ -57,6 +59,9 @@ impl ModelGraph {
                         let read = read.max().unwrap_or(0);
                         cost.active_parameters += read;
                         cost.active_bytes += bytes(&node.ty, read);
+                    }
+                    Op::State { kind: StateKind::PerSequence, .. } => {
+                        cost.state_bytes += bytes(&node.ty, values(&node.ty));
                     }
                     Op::State { .. } => {
                         let row = bytes(&node.ty, values(&node.ty));

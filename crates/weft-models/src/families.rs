@@ -13,6 +13,7 @@ mod phi3;
 mod qwen2;
 mod qwen2moe;
 mod qwen3;
+mod qwen35;
 mod qwen3moe;
 
 use std::sync::Arc;
@@ -36,6 +37,9 @@ static FAMILIES: &[Family] = &[
     qwen2moe::FAMILY,
     qwen3::FAMILY,
     qwen3moe::FAMILY,
+    qwen35::NEXT,
+    qwen35::DENSE,
+    qwen35::EXPERTS,
     glm4moe::FAMILY,
     phi3::FAMILY,
     gpt_oss::FAMILY,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use weft_gguf::{Adapter, Gguf, TensorInfo};
-use weft_ir::{Builder, Dim, Graph, NodeId, Op, Shape};
+use weft_ir::{Builder, Dim, Graph, NodeId, Op, ScanRows, Shape};
 use weft_quant::GgmlType;
 
 use crate::error::Error;
@@ -104,6 +104,16 @@ impl<'a> SegmentBuilder<'a> {
         let own = self.state_name(name);
         self.states.push((name.to_string(), own));
         self.g.state(name, self.options.kv, [Dim::S, width.into()])
+    }
+
+    /// This layer's state `name` of whole sequences, with `width` values of each, and where the sequences of a step and their states
+    /// are.
+    pub(crate) fn sequence_state(&mut self, name: &str, width: usize) -> (NodeId, ScanRows) {
+        let own = self.state_name(name);
+        self.states.push((name.to_string(), own));
+        let state = self.g.sequence_state(name, [Dim::S, width.into()]);
+        let [ends, from, to] = ["ends", "from", "to"].map(|list| self.g.input(list, GgmlType::I32, [Dim::Q]));
+        (state, ScanRows { ends, from, to })
     }
 
     fn state_name(&self, name: &str) -> String {

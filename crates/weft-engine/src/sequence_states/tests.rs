@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use weft_cpu::{CpuDevice, CpuOptions};
 use weft_device::Device;
-use weft_ir::{Builder, Dim, Graph, ScanRows};
+use weft_ir::{Builder, Dim, Graph, Recurrence, ScanRows};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
@@ -38,7 +38,7 @@ fn scan(hidden: usize) -> Graph {
     let rows = g.reshape(x, [Dim::T, heads.into(), (hidden / heads).into()]);
     let first = g.slice(x, 1, 0, heads);
     let decay = g.sigmoid(first);
-    let sums = g.scan(rows, decay, state, ScanRows { ends, from, to });
+    let sums = g.scan(Recurrence::Decay, &[rows, decay], state, ScanRows { ends, from, to });
     let sums = g.reshape(sums, [Dim::T, hidden.into()]);
     let share = g.scalar(0.25);
     let share = g.mul(sums, share);

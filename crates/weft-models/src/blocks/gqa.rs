@@ -31,6 +31,8 @@ pub(crate) struct Grouped {
     pub(crate) window: Option<usize>,
     /// Whether the softmax of each head has a further score, `attn_sinks`, which has no value.
     pub(crate) sinks: bool,
+    /// Whether each head's result is multiplied by the sigmoid of a gate. `attn_q` has a head's gate after its query.
+    pub(crate) gated: bool,
 }
 
 /// The number and width of heads.
@@ -122,13 +124,22 @@ fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Err
 }
 
 impl Grouped {
-    /// Queries, `[T, heads·width]`, and keys and values, `[T, keys·width]` each.
+    /// Queries, `[T, heads·width]`, and keys and values, `[T, keys·width]` each. Gated queries are `[T, heads, 2·width]`, with the
+    /// gate of each head after its query.
     fn project(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<[NodeId; 3], Error> {
         let Heads { queries, keys, width } = self.heads;
         let (q, kv) = (queries * width, keys * width);
         if self.joined {
             let all = linear(s, x, "attn_qkv", self.hidden, q + 2 * kv)?;
             return Ok([(0, q), (q, kv), (q + kv, kv)].map(|(start, len)| s.g.slice(all, 1, start, len)));
+        }
+        if self.gated {
+            let both = linear(s, x, "attn_q", self.hidden, 2 * q)?;
+            return Ok([
+                s.g.reshape(both, [Dim::T, queries.into(), (2 * width).into()]),
+                linear(s, x, "attn_k", self.hidden, kv)?,
+                linear(s, x, "attn_v", self.hidden, kv)?,
+            ]);
         }
         Ok([
             linear(s, x, "attn_q", self.hidden, q)?,
@@ -137,7 +148,7 @@ impl Grouped {
         ])
     }
 
-    /// Splits `x`, `[T, count·width]`, into heads, norms them if there is a QK-norm, and rotates them. Returns
+    /// Splits `x`, `[T, count·width]` or `[T, count, width]`, into heads, norms them if there is a QK-norm, and rotates them. Returns
     /// `[T, count, width]`.
     fn heads(
         &self,
@@ -147,7 +158,10 @@ impl Grouped {
         norm: &str,
     ) -> Result<NodeId, Error> {
         let width = self.heads.width;
-        let mut heads = s.g.reshape(x, [Dim::T, count.into(), width.into()]);
+        let mut heads = match self.gated && count == self.heads.queries {
+            true => x,
+            false => s.g.reshape(x, [Dim::T, count.into(), width.into()]),
+        };
         if let Some(qk_norm) = &self.qk_norm {
             heads = qk_norm.build(s, heads, norm, 2, width)?;
         }
@@ -178,7 +192,12 @@ impl Block for Grouped {
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Heads { queries, keys, width } = self.heads;
         let (q_width, kv_width) = (queries * width, keys * width);
-        let [q, k, v] = self.project(s, x)?;
+        let [mut q, k, v] = self.project(s, x)?;
+        let mut gate = None;
+        if self.gated {
+            gate = Some(s.g.slice(q, 2, width, width));
+            q = s.g.slice(q, 2, 0, width);
+        }
         let q = self.heads(s, q, queries, "attn_q_norm.weight")?;
         let q = self.temperature.map_or(q, |temperature| temperature.apply(s, q));
         let k = self.heads(s, k, keys, "attn_k_norm.weight")?;
@@ -193,7 +212,14 @@ impl Block for Grouped {
 
         let sinks = self.sinks.then(|| s.vector("attn_sinks.weight", queries)).transpose()?;
         let inputs = AttendInputs { window: self.window, sinks, ..attend_inputs(s, q, k, v) };
-        let heads = s.g.attend(inputs, self.scale, keys, s.options.page);
+        let mut heads = s.g.attend(inputs, self.scale, keys, s.options.page);
+        if let Some(gate) = gate {
+            heads = hadamard.apply(s, heads, &[queries, width]);
+            let gate = s.g.sigmoid(gate);
+            let gated = s.g.mul(heads, gate);
+            let joined = s.g.reshape(gated, [Dim::T, q_width.into()]);
+            return linear(s, joined, "attn_output", q_width, self.hidden);
+        }
         let joined = s.g.reshape(heads, [Dim::T, q_width.into()]);
         let joined = hadamard.apply(s, joined, &[q_width]);
         linear(s, joined, "attn_output", q_width, self.hidden)

@@ -76,6 +76,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         scale,
         window: None,
         sinks: false,
+        gated: false,
     };
     let windows = Windows::read(keys, full, unscaled, common.context, PERIOD)?;
     let width = keys.number("feed_forward_length", 1..=MAX_WIDTH)?;

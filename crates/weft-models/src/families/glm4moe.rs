@@ -110,5 +110,6 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Grouped, E
         scale: heads.only_scale(keys)?,
         window: None,
         sinks: false,
+        gated: false,
     })
 }

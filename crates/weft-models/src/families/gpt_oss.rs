@@ -52,6 +52,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         scale: heads.only_scale(keys)?,
         window: None,
         sinks: true,
+        gated: false,
     };
     let rope = full.rope.clone();
     let windows = Windows::read(keys, full, rope, common.context, PERIOD)?;

@@ -49,6 +49,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         scale: scale.unwrap_or(heads.scale()),
         window: None,
         sinks: false,
+        gated: false,
     };
     let feed_forward = feed_forward(file, &common)?;
 

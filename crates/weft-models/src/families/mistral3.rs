@@ -44,6 +44,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         scale: heads.only_scale(keys)?,
         window: None,
         sinks: false,
+        gated: false,
     };
     let feed_forward = llama::feed_forward(file, &common)?;
 

@@ -54,6 +54,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         scale: heads.only_scale(keys)?,
         window: None,
         sinks: false,
+        gated: false,
     };
     const WIDTH: &str = "feed_forward_length";
     let widths = keys.per_layer(WIDTH, common.blocks)?;

@@ -61,5 +61,6 @@ pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped
         scale: heads.only_scale(&file.keys)?,
         window: None,
         sinks: false,
+        gated: false,
     })
 }

@@ -499,7 +499,10 @@ pub(crate) fn logits_of(model: &ModelGraph, gguf: &Gguf, tokens: &[i32], chunk: 
         give("first", vec![0; n]);
         give("pages", (0..pages as i32).rev().collect());
         give("out_rows", (0..n as i32).collect());
-        let sizes = Sizes::of(n).rows(n).slots(slots).pages(pages);
+        give("ends", vec![n as i32]);
+        give("from", vec![if start == 0 { -1 } else { 1 }]);
+        give("to", vec![1]);
+        let sizes = Sizes::of(n).rows(n).slots(slots).pages(pages).sequences(1);
         model.eval(gguf, &sizes, &mut values).unwrap();
         logits.extend_from_slice(values["logits"].as_f32().unwrap());
         start += n;

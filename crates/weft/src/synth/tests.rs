@@ -383,7 +383,7 @@ fn evaluate(gguf: &Gguf, tokens: &[i32]) -> (Vec<f32>, Vec<f32>) {
     let ModelGraph { config, segments } = build(gguf, &OPTIONS).unwrap();
     let n = tokens.len();
     let all = || (0..n as i32).collect::<Vec<_>>();
-    let sizes = Sizes::of(n).rows(n).slots(n.next_multiple_of(16)).pages(n.div_ceil(16));
+    let sizes = Sizes::of(n).rows(n).slots(n.next_multiple_of(16)).pages(n.div_ceil(16)).sequences(1);
     let mut values = Values::new();
     for (name, data) in [
         ("tokens", tokens.to_vec()),
@@ -392,6 +392,9 @@ fn evaluate(gguf: &Gguf, tokens: &[i32]) -> (Vec<f32>, Vec<f32>) {
         ("first", vec![0; n]),
         ("pages", (0..sizes.pages as i32).collect()),
         ("out_rows", all()),
+        ("ends", vec![n as i32]),
+        ("from", vec![-1]),
+        ("to", vec![0]),
     ] {
         values.insert(name.to_string(), Tensor::i32([data.len()], data));
     }
