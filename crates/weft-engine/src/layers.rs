@@ -156,14 +156,20 @@ mod tests {
     /// Two devices of one kind compute what one does, bit for bit.
     #[test]
     fn two_devices_compute_what_one_does() {
-        for name in ["glm-tiny-q4_0.gguf", "qwen3-tiny-q4_0.gguf"] {
-            let layers = model(name).graph().config.layers();
+        let with_states = || crate::sequence_states::tests::model("qwen3-tiny-q4_0");
+        let models: [(&str, &dyn Fn() -> Model); 3] = [
+            ("glm-tiny", &|| model("glm-tiny-q4_0.gguf")),
+            ("qwen3-tiny", &|| model("qwen3-tiny-q4_0.gguf")),
+            ("qwen3-tiny with states of whole sequences", &with_states),
+        ];
+        for (name, model) in models {
+            let layers = model().graph().config.layers();
             let logits = |on_device: usize, chunk: usize| {
                 let go_on = &mut |_| ControlFlow::Continue(());
-                let (device, beside) = beside_cpu(&model(name), cpu(), on_device, &options()).unwrap();
+                let (device, beside) = beside_cpu(&model(), cpu(), on_device, &options()).unwrap();
                 assert_eq!(beside.is_some(), on_device < layers);
                 let mut runner =
-                    Runner::with(model(name), Opened { device, beside, planned: None }, &options(), go_on)
+                    Runner::with(model(), Opened { device, beside, planned: None }, &options(), go_on)
                         .unwrap();
                 let seqs = [runner.new_sequence(), runner.new_sequence()];
                 let mut all = Vec::new();

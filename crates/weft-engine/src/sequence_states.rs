@@ -83,4 +83,4 @@ pub(crate) fn segments(segments: &[Segment], slots: usize) -> Result<Vec<Segment
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -9,7 +9,7 @@ use crate::speculate::Acceptance;
 use crate::speculate::drafter::{Ask, BY_MARGIN, MOST_GUESSES, PREDICTED};
 
 /// The most tokens of a reply that are computed again in a step with guesses.
-const MOST_AGAIN: usize = 8;
+const MOST_AGAIN: usize = 4;
 
 impl Schedule {
     /// Guesses for the replies that are planned so far. Guessed tokens take what room is free and never another

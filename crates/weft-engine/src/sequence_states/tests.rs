@@ -47,7 +47,8 @@ fn scan(hidden: usize) -> Graph {
     g.finish().unwrap()
 }
 
-fn model(name: &str) -> Model {
+/// A fixture with such states.
+pub(crate) fn model(name: &str) -> Model {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format!("{name}.gguf"));
     Model::open(&path, GgmlType::F16).unwrap().change(|model| {
         let graph = Arc::new(scan(model.config.hidden));
