@@ -140,6 +140,11 @@ mod tests {
     use crate::tensor_types::QUANT_MIXES;
 
     const LENGTH: u64 = 1 << 17;
+    /// Formats whose three values for each block have another deviation than what they stand for.
+    const TERNARY: &[GgmlType] = &[GgmlType::TQ1_0, GgmlType::TQ2_0];
+    /// These, and formats whose steps near 1 are larger than the deviation of norms, which are never stored in them.
+    const UNFIT_FOR_NORMS: &[GgmlType] =
+        &[GgmlType::TQ1_0, GgmlType::TQ2_0, GgmlType::MXFP4, GgmlType::Q3_K, GgmlType::Q2_K];
 
     fn values(ty: GgmlType, distribution: Distribution) -> Vec<f32> {
         let weights = Weights::new(3, [(ty, distribution)].into_iter()).unwrap();
@@ -160,7 +165,8 @@ mod tests {
     #[test]
     fn every_format_holds_the_distribution_asked_for() {
         for (mean, deviation) in [(0.0, 0.002), (0.0, 1.0), (1.0, 0.05)] {
-            for ty in QUANT_MIXES.iter().map(|mix| mix.main) {
+            let coarse = if mean == 0.0 { TERNARY } else { UNFIT_FOR_NORMS };
+            for ty in QUANT_MIXES.iter().map(|mix| mix.main).filter(|ty| !coarse.contains(ty)) {
                 let values = values(ty, Distribution::Normal { mean, deviation });
                 let (found_mean, found) = moments(&values);
                 // Room for rounding to four bits, and for noise.

@@ -338,7 +338,7 @@ fn attention_beside_eight_experts_gets_more_bits() {
 fn an_unknown_name_lists_the_known_ones() {
     assert_eq!(QuantMix::named("Q4_K_M").unwrap().main, GgmlType::Q4_K);
     let message = QuantMix::named("q4_k_x").unwrap_err().to_string();
-    assert!(message.contains("`q4_k_x`") && message.contains("q5_k_m, q5_1"), "{message}");
+    assert!(message.contains("`q4_k_x`") && message.contains("q5_k_m, q5_k_s, q5_1"), "{message}");
 }
 
 #[test]
