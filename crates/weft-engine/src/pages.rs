@@ -444,10 +444,14 @@ impl Pages {
 
     /// Removes a step's tokens after it failed.
     pub(crate) fn undo(&mut self, entries: &[Entry]) {
-        // All of a run at once: a state of a whole sequence cannot go back by one token.
-        for run in entries.chunk_by(|a, b| a.seq == b.seq).rev() {
-            let len = self.len(run[0].seq);
-            self.truncate(run[0].seq, len.saturating_sub(run.len()));
+        // All tokens of a sequence at once, because a state of a whole sequence cannot go back by one.
+        for (i, Entry { seq, .. }) in entries.iter().enumerate() {
+            if entries[..i].iter().any(|other| other.seq == *seq) {
+                continue;
+            }
+            let count = entries[i..].iter().filter(|other| other.seq == *seq).count();
+            let len = self.len(*seq);
+            self.truncate(*seq, len.saturating_sub(count));
         }
     }
 

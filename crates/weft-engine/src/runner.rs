@@ -19,7 +19,7 @@ use weft_models::{BuildOptions, Mtp};
 use weft_pack::{OnReport, Report};
 use weft_text::Tokenizer;
 
-use crate::batch::{Batch, SeqId};
+use crate::batch::{Batch, Entry, SeqId};
 use crate::compile::{Class, Planned, Shared, compile};
 use crate::error::Error;
 use crate::layers::{self, Opened};
@@ -372,8 +372,18 @@ impl Runner {
         if entries.is_empty() {
             return Ok(());
         }
-        self.pages.place(entries, &mut self.indices)?;
-        self.wanted.extend(entries.iter().enumerate().filter(|(_, e)| e.logits).map(|(i, _)| i as i32));
+        match grouped(entries).filter(|_| self.has_sequence_states()) {
+            None => {
+                self.pages.place(entries, &mut self.indices)?;
+                let wanted = entries.iter().enumerate().filter(|(_, e)| e.logits);
+                self.wanted.extend(wanted.map(|(i, _)| i as i32));
+            }
+            Some((grouped, rows)) => {
+                self.pages.place(&grouped, &mut self.indices)?;
+                let wanted = entries.iter().zip(rows).filter(|(e, _)| e.logits);
+                self.wanted.extend(wanted.map(|(_, row)| row as i32));
+            }
+        }
         let done = self.replay(timings);
         if let Err(e) = done {
             self.pages.undo(entries);
@@ -497,6 +507,27 @@ impl Read {
         }
         Ok(())
     }
+}
+
+/// A step's tokens with those of each sequence next to each other, as a scan takes them, and the row of each. `None` if they are so
+/// already, as those of the scheduler are.
+fn grouped(entries: &[Entry]) -> Option<(Vec<Entry>, Vec<usize>)> {
+    let mut before = 0;
+    let mut runs = entries.chunk_by(|a, b| a.seq == b.seq);
+    let apart = runs.any(|run| {
+        let earlier = &entries[..before];
+        before += run.len();
+        earlier.iter().any(|entry| entry.seq == run[0].seq)
+    });
+    if !apart {
+        return None;
+    }
+    let first = |at: usize| entries.iter().position(|entry| entry.seq == entries[at].seq);
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_key(|at| first(*at));
+    let mut rows = vec![0; entries.len()];
+    order.iter().enumerate().for_each(|(row, at)| rows[*at] = row);
+    Some((order.into_iter().map(|at| entries[at]).collect(), rows))
 }
 
 /// The programs of a step.

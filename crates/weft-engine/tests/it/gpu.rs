@@ -56,7 +56,9 @@ fn a_gpu_is_as_accurate_as_the_cpu() {
 #[ignore = "slow"]
 fn a_gpu_is_as_accurate_as_the_cpu_with_all_fixtures() {
     let all = fixtures();
-    accurate(all.iter().map(|(name, _)| name.as_str()).filter(|name| !SOME.contains(name)));
+    // Scans have no text for GPUs yet.
+    let scans = |name: &str| name.starts_with("qwen35") || name.starts_with("qwen3next");
+    accurate(all.iter().map(|(name, _)| name.as_str()).filter(|name| !SOME.contains(name) && !scans(name)));
 }
 
 /// Compares a GPU's logits with the golden ones; where that fails, with those of ties decided either way.

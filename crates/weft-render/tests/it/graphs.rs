@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_fuse::{CostModel, Mode, Options, decisions, fuse_with};
 use weft_gguf::Gguf;
-use weft_ir::{Graph, Sizes, Switches};
+use weft_ir::{Graph, Op, Sizes, Switches};
 use weft_kern::{Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
@@ -68,7 +68,9 @@ fn graphs_of(is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<Graph>> {
         let gguf = Gguf::open(path).unwrap();
         let model = build(&gguf, &BuildOptions { kv, ..BuildOptions::default() }).unwrap();
         for segment in model.segments {
-            if !graphs.iter().any(|graph| Arc::ptr_eq(graph, &segment.graph)) {
+            // Scans have no text for GPUs yet.
+            let scans = segment.graph.nodes().iter().any(|node| matches!(node.op, Op::Scan { .. }));
+            if !scans && !graphs.iter().any(|graph| Arc::ptr_eq(graph, &segment.graph)) {
                 graphs.push(segment.graph);
             }
         }
