@@ -114,7 +114,8 @@ impl Collector {
         let switches = options.decisions(&device.caps().hardware, model.gguf());
         let compile = Options { max, switches, costs, ..Options::default() };
         let (tapped, taps) = tapped(model.graph())?;
-        let planned = Planned::new(&tapped, None, &compile, (context, None, (None, states)), vec![max.tokens])?;
+        let planned =
+            Planned::new(&tapped, None, &compile, (context, None, (None, states)), vec![max.tokens])?;
         memory::check(&planned, &max, &*device)?;
         let inputs = compile::inputs(&mut *device, &max, None)?;
         let parts = parts(&mut *device, model.gguf(), &planned, &taps, (&max, &inputs), &options, report)?;

@@ -144,7 +144,8 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         ..Options::default()
     };
     let steps = if *tokens == 1 { vec![1] } else { vec![1, *tokens] };
-    let planned = Planned::new(model, None, &options, (room.context, None, (room.window, room.states)), steps)?;
+    let planned =
+        Planned::new(model, None, &options, (room.context, None, (room.window, room.states)), steps)?;
     // Every device that runs text packs weights like this.
     let linked = Arc::new(Dry::new(&planned, &options.max, Some(&RowsOf16))?);
     let (Some(first), Some(fusions)) = (planned.fusions.first(), planned.fusions.last()) else {

@@ -23,9 +23,9 @@ use indices::ABSENT;
 pub(crate) use indices::Indices;
 pub(crate) use key::{Key, Keys};
 use pool::Pool;
+use states::States;
 pub use watch::CacheEvent;
 pub(crate) use window::Need;
-use states::States;
 use window::{Held, Windows};
 
 /// The number of engines so far, which makes the ids of their sequences unique.
@@ -137,7 +137,8 @@ impl Pages {
         let id = SeqId { engine: self.engine, place: at, generation: self.begun };
         self.begun += 1;
         let window = self.windows.as_ref().map(|windows| windows.none_held(self.page)).unwrap_or_default();
-        self.sequences[at] = Some(Sequence { id, len: 0, pages, window, state: states::Held::default(), chain: None });
+        self.sequences[at] =
+            Some(Sequence { id, len: 0, pages, window, state: states::Held::default(), chain: None });
         id
     }
 

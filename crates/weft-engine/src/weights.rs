@@ -179,7 +179,8 @@ mod tests {
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes::of(1).rows(1).slots(64).pages(2);
         let options = Options { max, ..Options::default() };
-        let (segments, sections) = plans::segments(&model, None, &options.switches, false, (None, None)).unwrap();
+        let (segments, sections) =
+            plans::segments(&model, None, &options.switches, false, (None, None)).unwrap();
         let classes = [plans::plan(&segments, &options, None).unwrap()];
         let largest = gguf.tensors().iter().max_by_key(|tensor| gguf.tensor_bytes(tensor).len()).unwrap();
         let bytes = gguf.tensor_bytes(largest).len();

@@ -58,7 +58,8 @@ impl Indices {
     /// The inputs of a step by name, with the rows of hidden states whose logits are wanted. A model may lack those of layers
     /// with a sliding window and of states of whole sequences, which are empty then.
     pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 11] {
-        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, ends, from, to] = STEP_INPUTS;
+        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, ends, from, to] =
+            STEP_INPUTS;
         [
             (tokens, &self.tokens),
             (pos, &self.pos),

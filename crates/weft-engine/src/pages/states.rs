@@ -162,7 +162,11 @@ impl Pages {
     pub(crate) fn until_cut(&self, seq: SeqId) -> usize {
         let cuts = self.sequence(seq).map_or(&[][..], |sequence| &sequence.state.cuts);
         let len = self.len(seq);
-        cuts.iter().filter_map(|cut| cut.checked_sub(len)).filter(|more| *more > 0).min().unwrap_or(usize::MAX)
+        cuts.iter()
+            .filter_map(|cut| cut.checked_sub(len))
+            .filter(|more| *more > 0)
+            .min()
+            .unwrap_or(usize::MAX)
     }
 
     /// Has a sequence leave a snapshot for another one, which has all its tokens up to `most` and can begin after `least` now.

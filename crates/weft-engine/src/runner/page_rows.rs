@@ -15,7 +15,8 @@ impl Runner {
         if self.room.states.is_none() {
             return Ok(());
         }
-        let why = "pages cannot be moved: the model also has states of whole sequences, which are not in pages";
+        let why =
+            "pages cannot be moved: the model also has states of whole sequences, which are not in pages";
         Err(Error::Option(why.into()))
     }
 

@@ -280,8 +280,10 @@ fn generations_give_the_same_replies_whatever_runs_beside_them() {
         let prompt = |i: u64| [tokens(40, 10 + i / 4), tokens(3 + 7 * i as usize, 50 + i)].concat();
         let prompts: Vec<Vec<u32>> = (0..9).map(prompt).collect();
         let mut alone = engine(name, &options());
-        let expected: Vec<Vec<u32>> =
-            prompts.iter().map(|prompt| ids(&alone.complete(greedy(prompt, 60).cache(false)).unwrap())).collect();
+        let expected: Vec<Vec<u32>> = prompts
+            .iter()
+            .map(|prompt| ids(&alone.complete(greedy(prompt, 60).cache(false)).unwrap()))
+            .collect();
         let texts: Vec<Vec<u32>> = prompts.iter().zip(&expected).map(|(a, b)| [&a[..], b].concat()).collect();
         for (sequences, guesses) in [(1, 0), (2, 0), (1, 1), (2, 1), (1, 2), (2, 2)] {
             let options = options().sequences(sequences).batch(20).chunk(8);

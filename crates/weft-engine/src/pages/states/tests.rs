@@ -6,7 +6,8 @@ use super::*;
 const PAGE: usize = 4;
 
 fn entries(seqs: &[(SeqId, usize)]) -> Vec<Entry> {
-    let of = |(seq, tokens): &(SeqId, usize)| (0..*tokens as u32).map(|token| (*seq, token)).collect::<Vec<_>>();
+    let of =
+        |(seq, tokens): &(SeqId, usize)| (0..*tokens as u32).map(|token| (*seq, token)).collect::<Vec<_>>();
     let all = seqs.iter().flat_map(of);
     all.map(|(seq, token)| Entry { seq, token, logits: false }).collect()
 }
@@ -195,8 +196,8 @@ fn a_sequence_leaves_a_snapshot_for_another() {
 
 #[test]
 fn long_replies_do_not_evict_the_snapshots_of_prompts() {
-    // Two of a sequence and three snapshots.
-    let mut pages = pages(5);
+    // Two of a sequence and four snapshots: of two prompts and their replies.
+    let mut pages = pages(6);
     let prompts = [numbered(10), vec![7; 10]];
     for prompt in &prompts {
         let a = begin(&mut pages, prompt);
