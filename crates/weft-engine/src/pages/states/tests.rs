@@ -1,5 +1,6 @@
 //! Tests of slots and snapshots.
 
+use super::super::key::Key;
 use super::super::{Begun, Indices, Need, WORTH_A_COPY};
 use super::*;
 
