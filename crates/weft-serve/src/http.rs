@@ -10,5 +10,5 @@ pub(crate) mod sse;
 
 pub(crate) use connection::Connections;
 pub(crate) use guard::guard;
-pub(crate) use ids::{RequestId, new_id, new_seed};
+pub(crate) use ids::{RequestId, new_id, new_seed, request_id};
 pub(crate) use json::{JsonBody, answer};

@@ -2,6 +2,7 @@
 
 mod active;
 mod job;
+mod listed;
 mod queue;
 mod run;
 mod shared;
@@ -17,6 +18,8 @@ use crate::kv_events::ModelEvents;
 use crate::metrics::ModelMetrics;
 use crate::options::Limits;
 pub(crate) use job::{Job, Signal};
+pub(crate) use listed::Listed;
+use serde_json::Value;
 use shared::Shared;
 
 /// The handle of a model's thread.
@@ -79,6 +82,11 @@ impl Worker {
     /// The number of jobs, in work or waiting.
     pub(crate) fn jobs(&self) -> usize {
         self.shared.jobs()
+    }
+
+    /// The requests of this model that wait or are in work, the oldest first.
+    pub(crate) fn listed(&self, model: &str) -> Vec<Value> {
+        self.shared.listed().iter().map(|one| one.json(model)).collect()
     }
 
     /// Ends all jobs with this error.

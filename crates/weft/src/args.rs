@@ -18,7 +18,7 @@ use weft_quant::GgmlType;
 
 use crate::config;
 use crate::knobs::{KNOBS, Knob};
-use crate::values::{Counts, Ids, NO_LIMIT, fresh_seed, integer, on_or_off, real};
+use crate::values::{Counts, Ids, NO_LIMIT, fresh_seed, limit, on_or_off, real};
 
 /// The arguments of a command, its name, and the section of the configuration with settings of the model, if there is one.
 ///
@@ -109,14 +109,15 @@ impl<'a> Args<'a> {
 
     /// An integer, capped at `usize::MAX`.
     pub(crate) fn count(self, name: &str) -> Option<usize> {
-        let own = self.of_model(name).and_then(|text| integer(text, 0, u64::MAX).ok());
+        let own = self.of_model(name).and_then(|text| limit(text, 0, u64::MAX).ok());
         let count = own.or_else(|| self.0.get_one::<u64>(name).copied());
         count.map(|count| usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     /// A limit; `None` where there is none.
     pub(crate) fn limit(self, name: &str) -> Option<usize> {
-        self.0.get_one::<u64>(name).filter(|&&limit| limit != NO_LIMIT).and(self.count(name))
+        let none = usize::try_from(NO_LIMIT).unwrap_or(usize::MAX);
+        self.count(name).filter(|&count| count != none)
     }
 
     /// The layers that run on the GPU; not all commands that run a model let users choose them.
@@ -283,11 +284,11 @@ impl<'a> Args<'a> {
     pub(crate) fn sampling_defaults(self, own: Option<&Settings>) -> GenerateOptions {
         let mut sampling = Sampling::default();
         sampling.temperature = self.real_or("temperature", own.map(|own| own.temperature));
-        sampling.top_k = self.count("top-k").unwrap_or(0);
+        sampling.top_k = self.limit("top-k").unwrap_or(0);
         sampling.top_p = self.real_or("top-p", own.map(|own| own.top_p));
         sampling.min_p = self.real("min-p");
         sampling.repeat_penalty = self.real("repeat-penalty");
-        sampling.repeat_last_n = self.count("repeat-last-n").unwrap_or(0);
+        sampling.repeat_last_n = self.limit("repeat-last-n").unwrap_or(usize::MAX);
         sampling.presence_penalty = self.real("presence-penalty");
         sampling.frequency_penalty = self.real("frequency-penalty");
         let mut options = GenerateOptions::default();

@@ -166,6 +166,8 @@ fn usage(command: &Command) -> String {
 fn positional(positional: &Positional) -> Arg {
     let Positional { name, help, required } = *positional;
     let arg = Arg::new(name).value_name(name.trim_end_matches('.')).help(help).required(required);
+    // The value of a setting may be a number below zero.
+    let arg = arg.allow_negative_numbers(*name == *"VALUE");
     let arg = if name.ends_with("...") { arg.action(ArgAction::Append).num_args(1..) } else { arg };
     // An empty prompt, from a script, is not a usage error.
     match (positional.is_path(), required, name.ends_with("...")) {

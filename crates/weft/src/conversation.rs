@@ -7,7 +7,7 @@ mod repeats;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use serde_json::Value;
@@ -209,6 +209,7 @@ fn stream(
     let mut thinks = false;
     let mut text = String::new();
     let mut written = Ok(());
+    let begun = Instant::now();
     let mut generation = engine.push(request).map_err(|error| with_numbers(error, engine))?;
     let (mut cut, mut repeats) = (false, false);
     let finish = loop {
@@ -217,7 +218,9 @@ fn stream(
                 // The next event only comes after another step.
                 let long = total - done > LONG;
                 spinner = None;
-                let new = || Progress::new("reading the prompt", total as u64, Unit::Tokens).at_once(long);
+                // The first event says what was cached, and may only be seen after the first step.
+                let new = || Progress::new("reading the prompt", total as u64, Unit::Tokens);
+                let new = || new().at_once(long).since(begun, done as u64);
                 progress.get_or_insert_with(new).set(done as u64);
                 if written.is_ok() {
                     written = show.prompt(done, total);

@@ -30,6 +30,12 @@ impl Form {
             (Some(_), Some(_)) => bail!("--schema and --grammar exclude each other"),
             (Some(schema), None) => (ReplyForm::Schema(schema_of(schema)?), "--schema"),
             (None, Some(path)) => {
+                // The text of a grammar itself has rules, which a path does not.
+                let own = path.to_str().is_some_and(|text| text.contains(": ") || is_gbnf(text));
+                ensure!(
+                    !own || path.exists(),
+                    "--grammar takes a file: write the grammar to one, and name it"
+                );
                 let text = text_file::text(path, "the grammar")?;
                 ensure!(!is_gbnf(&text), GBNF);
                 (ReplyForm::Grammar(text), "--grammar")

@@ -87,7 +87,9 @@ pub(crate) fn hint(command: &str, arguments: impl Iterator<Item = String>) -> Op
     let mut words = words.map(|word| word.split('=').next().unwrap_or_default().to_string());
     words.find_map(|word| {
         let (_, instead) = HINTS.iter().find(|(known, _)| known.contains(&word.as_str()))?;
-        (!knows(&word)).then(|| match instead.strip_prefix("nothing: ") {
+        // Not all commands have what another program's option is called here.
+        let option = instead.split([' ', ',']).next().filter(|first| first.starts_with("--"));
+        (!knows(&word) && option.is_none_or(&knows)).then(|| match instead.strip_prefix("nothing: ") {
             Some(why) => format!("'{word}' can be left out: {why}"),
             None if instead.starts_with("the ") => format!("leave out '{word}': {instead}"),
             None => format!("instead of '{word}', use {instead}"),
@@ -116,6 +118,8 @@ mod tests {
         // Where the word means something, it is left alone.
         assert_eq!(hint("chat", "--model x"), None);
         assert_eq!(hint("bench", "-p 1 -r 2"), None);
+        // The command has no such option under any name.
+        assert_eq!((hint("tune", "-r 2"), hint("inspect", "--temp 1")), (None, None));
         assert_eq!(hint("run", "hi -- --temp"), None);
     }
 

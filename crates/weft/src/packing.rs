@@ -25,7 +25,15 @@ pub(crate) fn cached(cache: &Cache, name: &Path) -> anyhow::Result<CachedModel> 
     if name.is_file() {
         bail!("{shown} is a file of yours: only models in {folder} are packed in place");
     }
+    if let Some(text) = name.to_str() {
+        refuse_built_in(text)?;
+    }
     bail!("there is no model {shown} in {folder}; `weft list` shows what there is")
+}
+
+/// Whether this is the name of the model in the program.
+pub(crate) fn is_built_in(name: &str) -> bool {
+    BUILT_IN.is_some_and(|own| own.name == name)
 }
 
 /// Refuses to pack the model in the program.
@@ -34,7 +42,7 @@ pub(crate) fn cached(cache: &Cache, name: &Path) -> anyhow::Result<CachedModel> 
 /// If this is its name.
 pub(crate) fn refuse_built_in(name: &str) -> anyhow::Result<()> {
     ensure!(
-        BUILT_IN.is_none_or(|own| own.name != name),
+        !is_built_in(name),
         "{name} is in the program: there is no download to replace, and its file is written again when it is next used"
     );
     Ok(())

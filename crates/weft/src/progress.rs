@@ -34,6 +34,8 @@ pub(crate) struct Progress {
     total: u64,
     unit: Unit,
     started: Instant,
+    /// When the speed is measured from, and what was done then.
+    from: Option<(Instant, u64)>,
     /// How long to wait before showing anything.
     patience: Duration,
     /// When the last line was printed.
@@ -48,7 +50,14 @@ impl Progress {
         let now = Instant::now();
         let terminal = io::stderr().is_terminal();
         let label = label.into();
-        Progress { label, total, unit, started: now, patience: PATIENCE, said: now, terminal, bar: None }
+        let (from, patience) = (None, PATIENCE);
+        Progress { label, total, unit, started: now, from, patience, said: now, terminal, bar: None }
+    }
+
+    /// Says that the task has run since `begun`, with `done` units done before that.
+    pub(crate) fn since(mut self, begun: Instant, done: u64) -> Progress {
+        self.from = Some((begun, done));
+        self
     }
 
     /// Shows progress from the start if the task is known to be `long`.
@@ -69,11 +78,12 @@ impl Progress {
 
     /// Sets the number of units that are done.
     pub(crate) fn set(&mut self, done: u64) {
+        let from = *self.from.get_or_insert_with(|| (Instant::now(), done));
         if self.started.elapsed() < self.patience {
             return;
         }
         if self.terminal {
-            let bar = self.bar.get_or_insert_with(|| bar(&self.label, self.total, self.unit, done));
+            let bar = self.bar.get_or_insert_with(|| bar(&self.label, self.total, self.unit, from));
             bar.set_position(done);
         } else if self.said.elapsed() >= LINES {
             self.said = Instant::now();
@@ -135,8 +145,8 @@ impl Drop for Spinner {
     }
 }
 
-/// Creates a bar that starts at `done`: units done by an earlier run do not count towards the speed.
-fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
+/// Creates a bar. Its speed leaves out the units that were done at its beginning.
+fn bar(label: &str, total: u64, unit: Unit, (since, done): (Instant, u64)) -> ProgressBar {
     let counted = match unit {
         Unit::Bytes => "{decimal_bytes} of {decimal_total_bytes}{pace}",
         Unit::Tokens => "{pos} of {len} tokens{pace}",
@@ -145,7 +155,6 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
         // Seconds per second say nothing.
         Unit::Seconds => "{pos} of {len} seconds",
     };
-    let since = Instant::now();
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counted}")) {
         let pace = move |state: &ProgressState, out: &mut dyn fmt::Write| {
@@ -160,9 +169,9 @@ fn bar(label: &str, total: u64, unit: Unit, done: u64) -> ProgressBar {
     bar
 }
 
-/// The speed and the time left, once some progress has been made: `made` units in this time, with `left` to go.
+/// The speed and the time left, once it can be known: `made` units in this time, with `left` to go.
 fn pace(unit: Unit, made: u64, left: u64, took: Duration) -> String {
-    if made == 0 || took.is_zero() {
+    if made == 0 || took < TICK {
         return String::new();
     }
     let per_second = made as f64 / took.as_secs_f64();
@@ -179,10 +188,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_speed_is_measured_from_the_beginning_of_the_task() {
+        let begun = Instant::now();
+        let mut task = Progress::new("reading", 900, Unit::Tokens).since(begun, 700);
+        task.set(800);
+        assert_eq!(task.from, Some((begun, 700)));
+        let mut task = Progress::new("downloading", 900, Unit::Bytes);
+        task.set(300);
+        task.set(400);
+        assert_eq!(task.from.map(|(_, done)| done), Some(300), "an earlier run did them");
+    }
+
+    #[test]
     fn a_pace_is_rounded() {
         let took = Duration::from_secs(10);
         assert_eq!(pace(Unit::Tokens, 123, 62, took), ", 12.3/s, 5s left");
         assert_eq!(pace(Unit::Bytes, 12_345_678, 6_172_839, took), ", 1.23 MB/s, 5s left");
         assert_eq!(pace(Unit::Tokens, 0, 62, took), "", "what was done before does not count");
+        let moment = Duration::from_micros(200);
+        assert_eq!(pace(Unit::Tokens, 512, 2693, moment), "", "units that came at once have no speed");
     }
 }

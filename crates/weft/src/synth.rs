@@ -118,7 +118,9 @@ impl Model {
             layers: layers + u32::from(options.mtp),
             experts: preset.experts.map_or(0, |experts| experts.count),
             sharing: match preset.attention {
-                Attention::Grouped { kv_heads, .. } => preset.heads.checked_div(kv_heads).unwrap_or(1),
+                Attention::Grouped { kv_heads, .. } | Attention::Hybrid { kv_heads, .. } => {
+                    preset.heads.checked_div(kv_heads).unwrap_or(1)
+                }
                 Attention::Latent { .. } => preset.heads,
             },
             tied: preset.tied,

@@ -108,11 +108,13 @@ enum Role {
 }
 
 impl TensorTypes {
-    /// The type of a tensor; `None` for tensors that are not converted: norms, biases, routers and all other vectors.
+    /// The type of a tensor; `None` for tensors that are not converted: norms, biases, routers, convolutions and all other vectors.
     /// `shape` is in GGML's order.
     pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
         let dims = shape.iter().rposition(|n| *n != 1).map_or(1, |last| last + 1);
-        let kept = ["_norm.weight", "ffn_gate_inp.weight"].iter().any(|end| name.ends_with(end));
+        let kept = ["_norm.weight", "ffn_gate_inp.weight", "ssm_conv1d.weight"]
+            .iter()
+            .any(|end| name.ends_with(end));
         if dims < 2 || kept || !name.ends_with("weight") {
             return None;
         }

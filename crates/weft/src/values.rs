@@ -163,6 +163,7 @@ mod tests {
 
     #[test]
     fn numbers_of_llama_cpp_are_understood() {
+        assert!(limit("-2", 0, 9).unwrap_err().ends_with("or -1 for no limit"));
         assert_eq!((limit("-1", 1, 9), limit("9", 1, 9)), (Ok(NO_LIMIT), Ok(9)));
         assert_eq!(
             (context("0", 9), context("MAX", 9), context("9", 9)),

@@ -103,11 +103,13 @@ impl Journal {
             if read as u64 == LINE {
                 return Err(bad(format!("longer than {LINE} bytes")));
             }
+            // What Windows programs write at the beginning of a text.
+            let line = line.trim_start_matches('\u{FEFF}');
             if line.trim().is_empty() {
                 continue;
             }
             let Record { time, command, weft, machine, model, knobs, results, .. } =
-                Record::from_line(&line).map_err(bad)?;
+                Record::from_line(line).map_err(bad)?;
             let model = (!model.is_null()).then(|| model.to_string());
             let [weft, machine, knobs, results] =
                 [weft, machine, knobs, results].map(|json| json.to_string());

@@ -327,6 +327,8 @@ fn what_is_exported_can_be_imported_once() {
     let mut other = Journal::create(&path).unwrap();
     assert_eq!(other.import(all.as_bytes()).unwrap(), Imported { added: 2, known: 0 });
     assert_eq!(other.import(all.as_bytes()).unwrap(), Imported { added: 0, known: 2 });
+    let marked = format!("\u{FEFF}{all}");
+    assert_eq!(other.import(marked.as_bytes()).unwrap(), Imported { added: 0, known: 2 });
     for id in ids {
         assert_eq!(other.run(id).unwrap(), journal.run(id).unwrap(), "with its own time and machine");
     }

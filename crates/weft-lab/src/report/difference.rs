@@ -35,7 +35,7 @@ pub(super) fn write(before: &Record, after: &Record, out: &mut String) -> fmt::R
     if !found.changes.is_empty() {
         write!(
             out,
-            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures of both runs\">\n<table>\n<thead><tr><th>Figure</th>\
+            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figures of both runs\">\n<table class=\"narrow\">\n<thead><tr><th>Figure</th>\
              <th class=\"num\">Run {a}</th><th class=\"num\">Run {b}</th><th class=\"num\">Change</th></tr></thead>\n<tbody>\n"
         )?;
         for change in found.changes.iter().take(MOST) {

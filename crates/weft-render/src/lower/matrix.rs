@@ -15,7 +15,8 @@ mod multiply;
 pub(crate) mod shape;
 mod stage;
 
-use weft_kern::{Factor, Part, Pick, Product, View};
+use weft_kern::{Factor, Format, Instr, Part, Pick, Product, View};
+use weft_quant::GgmlType;
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
@@ -86,9 +87,20 @@ pub(crate) fn write(
                     None => multiplied.next().unwrap_or(0),
                 });
             }
+            let sums = part.products().iter().any(|product| joined(product).is_some());
+            if sums && !own_columns(w, part) {
+                w.code.barrier();
+            }
             store::program(w, part, &place, results)
         }
     }
+}
+
+/// Whether each lane stores the columns that it added up, and reads no others: stores of 16 bits and of blocks take several.
+fn own_columns(w: &Writer<'_>, part: &Part) -> bool {
+    let words = |param| matches!(w.format(param), Format::Ggml(GgmlType::F32 | GgmlType::I32));
+    part.columns_independent()
+        && part.body.iter().all(|instr| !matches!(instr, Instr::Store { view, .. } if !words(view.param)))
 }
 
 /// The product of rows that are all multiplied by this matrix.

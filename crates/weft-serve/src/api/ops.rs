@@ -59,6 +59,7 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
             "vocabulary": model.facts.vocab,
         })
     });
+    let requests: Vec<_> = app.models.loaded().flat_map(|model| model.worker.listed(&model.name)).collect();
     answer(&json!({
         "build_info": wire::fingerprint(),
         "total_slots": limits.parallel,
@@ -77,6 +78,7 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
             "request_seconds": limits.request_time.as_secs(),
             "body_bytes": limits.body,
         },
+        "requests": requests,
         "threads": app.models.threads(),
         "memory_bytes": memory(),
         "uptime_seconds": app.metrics.uptime().as_secs(),

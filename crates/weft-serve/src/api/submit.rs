@@ -11,11 +11,11 @@ use super::dialogue::Dialogue;
 use super::sampling::Parameters;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
-use crate::http::new_seed;
+use crate::http::{new_seed, request_id};
 use crate::models::Loaded;
 use crate::reply::{Reading, Replies};
 use crate::tenant::Tenant;
-use crate::worker::{Job, Worker};
+use crate::worker::{Job, Listed, Worker};
 
 /// What a model is asked.
 pub(crate) struct Ask {
@@ -125,6 +125,7 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
         paid: 0,
         since: now,
         deadline: now + app.limits.request_time,
+        listed: Arc::new(Listed::new(request_id(), now, prompt_tokens)),
         signals,
     };
     model.worker.submit(job)?;

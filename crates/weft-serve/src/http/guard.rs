@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::{debug, info};
 
-use super::ids::{RequestId, new_id};
+use super::ids::{CURRENT, RequestId, new_id};
 use super::unwind::CatchUnwind;
 use crate::app::App;
 use crate::error::{ApiError, Dialect, Kind, beginning};
@@ -19,8 +19,8 @@ use crate::tenant::Tenant;
 /// Routes that need no key: they say nothing about models or users.
 const OPEN: &[&str] = &["/health", "/ready", "/livez", "/readyz"];
 
-/// Routes that supervisors ask again and again. Their answers are logged only if they are errors.
-const QUIET: &[&str] = &["/health", "/ready", "/metrics"];
+/// Routes that supervisors and the status page ask again and again. Their answers are logged only if they are errors.
+const QUIET: &[&str] = &["/health", "/ready", "/metrics", "/props"];
 
 /// Checks a request, passes it on, and logs the answer.
 pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
@@ -36,7 +36,7 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
         Err(error) => Dialect::of(&path).respond(&error, &id),
         Ok(tenant) => {
             request.extensions_mut().insert(tenant);
-            let answered = CatchUnwind::new(next.run(request)).await;
+            let answered = CURRENT.scope(id.clone(), CatchUnwind::new(next.run(request))).await;
             answered.unwrap_or_else(|| {
                 let error = ApiError::new(
                     Kind::Internal,

@@ -6,6 +6,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RequestId(pub(crate) String);
 
+tokio::task_local! {
+    /// The id of the request that a task answers.
+    pub(super) static CURRENT: String;
+}
+
+/// The id of the request that is being answered; empty outside of one.
+pub(crate) fn request_id() -> String {
+    CURRENT.try_with(String::clone).unwrap_or_default()
+}
+
 /// A new id: the prefix and 24 random characters.
 pub(crate) fn new_id(prefix: &str) -> String {
     let mut id = String::with_capacity(prefix.len() + 24);

@@ -16,6 +16,8 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// last of the values, and drop the first in silence.)
 pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
     let not_json = |why: &str| ApiError::new(Kind::Invalid, format!("the body is not valid JSON: {why}"));
+    // What Windows programs write at the beginning of a file, which curl then sends.
+    let body = body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(body);
     if body.is_empty() {
         return Err(not_json("it is empty"));
     }
@@ -156,6 +158,12 @@ mod tests {
                 name.map(|name: &str| format!("the body is not valid JSON: the field {name:?} is repeated"));
             assert_eq!(parse(body.as_bytes()).err().map(|error| error.message), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        assert_eq!(parse("\u{FEFF}{\"a\": 1}".as_bytes()).unwrap(), serde_json::json!({ "a": 1 }));
+        assert!(parse("\u{FEFF}".as_bytes()).is_err());
     }
 
     #[test]

@@ -67,7 +67,9 @@ function tail(window, name) {
 }
 
 const charts = CHARTS.map(({ name, most }) => new Chart(name, { most }));
-byId("charts").append(...charts.map((chart) => chart.element));
+const list = el("tbody");
+const none = el("p", { class: "more" }, "None at the moment.");
+byId("charts").append(...charts.map((chart) => chart.element), requestList());
 byId("table-head").append(el("th", { scope: "col" }, "Time"), ...CHARTS.map(({ name }) => el("th", { scope: "col" }, name)));
 
 let readings = [];
@@ -75,6 +77,28 @@ let readings = [];
 let rows = kept();
 let offered = [];
 let properties = { at: 0 };
+
+/** The requests that wait or are in work, beside the charts. */
+function requestList() {
+  const columns = ["State", "Age", "Prompt", "Reply", "Model", "Request"];
+  const head = el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name))));
+  const table = el("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Requests, as a table" },
+    el("table", {}, el("caption", {}, "Those in work and those that wait; lengths are in tokens"), head, list));
+  return el("section", { class: "chart requests", "aria-label": "Requests" }, el("h2", {}, "Requests"), none, table);
+}
+
+const STATES = { waiting: "waiting", prompt: "reading the prompt", reply: "replying" };
+
+function drawRequests(requests) {
+  none.hidden = requests.length > 0;
+  list.closest(".table").hidden = requests.length === 0;
+  list.replaceChildren(
+    ...requests.map((one) =>
+      el("tr", {},
+        ...[STATES[one.state] ?? one.state, duration(one.age_seconds), count(one.prompt_tokens), count(one.generated_tokens), one.model].map((text) => el("td", {}, text)),
+        el("th", { scope: "row" }, one.id))),
+  );
+}
 
 /** The rows that this tab had before a reload. */
 function kept() {
@@ -134,7 +158,7 @@ function facts(now) {
   const known = [
     ...models,
     ["CPU threads", threads],
-    ["Memory", memory ? `${(memory / 1e9).toFixed(memory < 1e10 ? 2 : 1)} GB` : null],
+    ["Memory", memory ? (memory < 1e9 ? `${count(Math.round(memory / 1e6))} MB` : `${(memory / 1e9).toFixed(memory < 1e10 ? 2 : 1)} GB`) : null],
     ["Version", version],
     ["Up for", now.uptime === null ? "–" : duration(now.uptime)],
   ];
@@ -177,8 +201,10 @@ async function read() {
     const samples = parse(await (await request("/metrics")).text());
     const now = reading(samples, Date.now());
     const named = labelValues(samples, "vllm:num_requests_running", "model_name");
-    if (now.at - properties.at >= PROPERTIES_EVERY || named.some((name) => !offered.some(({ id }) => id === name))) {
+    const busy = now.running || now.waiting || properties.requests?.length;
+    if (busy || now.at - properties.at >= PROPERTIES_EVERY || named.some((name) => !offered.some(({ id }) => id === name))) {
       [offered, properties] = [await models(), { ...(await (await request("/props")).json()), at: now.at }];
+      drawRequests(properties.requests ?? []);
     }
     add(now);
     draw(now);

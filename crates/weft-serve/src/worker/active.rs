@@ -26,6 +26,7 @@ impl Active {
     pub(super) fn new(job: Job, generations: Vec<Generation>) -> Active {
         let replies =
             generations.into_iter().map(|generation| Some(Reply { generation, last: None })).collect();
+        job.listed.begin();
         Active { job, replies, used: [0; 2] }
     }
 
@@ -48,6 +49,7 @@ impl Active {
             let mut ended = false;
             while let Some(event) = reply.generation.poll() {
                 if matches!(event, Event::Token(_)) {
+                    job.listed.add_token();
                     match reply.last.replace(now) {
                         Some(last) => metrics.between_tokens(now - last),
                         None => metrics.first_token(now - job.since),

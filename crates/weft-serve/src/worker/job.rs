@@ -1,10 +1,12 @@
 //! What the thread of a model is asked to do, and what it answers.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::mpsc;
 use weft_engine::{Event, Finish, Request, Timings, Usage};
 
+use super::listed::Listed;
 use crate::error::ApiError;
 use crate::tenant::Tenant;
 
@@ -24,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) since: Instant,
     /// When it must have ended.
     pub(crate) deadline: Instant,
+    /// What others may know of it.
+    pub(crate) listed: Arc<Listed>,
     /// Where the answers go. Once nobody listens, the job is cancelled.
     pub(crate) signals: mpsc::UnboundedSender<Signal>,
 }

@@ -105,12 +105,14 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Instant;
 
     use tokio::sync::mpsc;
 
     use super::*;
     use crate::tenant::Keys;
+    use crate::worker::Listed;
 
     fn job(tenant: &Tenant, tokens: usize) -> Job {
         let now = Instant::now();
@@ -122,6 +124,7 @@ mod tests {
             paid: 0,
             since: now,
             deadline: now,
+            listed: Arc::new(Listed::new(String::new(), now, tokens)),
             signals: mpsc::unbounded_channel().0,
         }
     }

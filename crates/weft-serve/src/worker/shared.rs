@@ -1,10 +1,11 @@
 //! What the thread of a model shares with those who send it jobs.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::job::{Job, Signal};
+use super::listed::Listed;
 use super::queue::Queue;
 use crate::error::{ApiError, Kind};
 use crate::options::Limits;
@@ -39,6 +40,8 @@ pub(super) struct State {
     last_ended: Instant,
     /// The number of jobs in work.
     pub(super) active: usize,
+    /// All jobs, and some that have ended.
+    listed: Vec<Weak<Listed>>,
     /// The number of jobs of each tenant, waiting or in work.
     tenants: BTreeMap<Tenant, usize>,
     /// Whether the thread ends once it has nothing to do.
@@ -74,6 +77,7 @@ impl Shared {
             ended_lately: 0,
             last_ended: Instant::now(),
             active: 0,
+            listed: Vec::new(),
             tenants: BTreeMap::new(),
             stopping: false,
             abort: None,
@@ -134,6 +138,8 @@ impl Shared {
             return Err(busy(format!("this key has {own} requests, and may have {most}"), state.wait()));
         }
         *state.tenants.entry(job.tenant.clone()).or_default() += 1;
+        state.listed.retain(|one| one.strong_count() > 0);
+        state.listed.push(Arc::downgrade(&job.listed));
         state.queue.push(job);
         drop(state);
         self.wake.notify_one();
@@ -184,6 +190,11 @@ impl Shared {
     pub(super) fn jobs(&self) -> usize {
         let state = self.state();
         state.active + state.queue.len()
+    }
+
+    /// The jobs that wait or are in work, the oldest first.
+    pub(super) fn listed(&self) -> Vec<Arc<Listed>> {
+        self.state().listed.iter().filter_map(Weak::upgrade).collect()
     }
 
     pub(super) fn abort(&self, error: ApiError) {
@@ -293,6 +304,7 @@ mod tests {
             paid: 0,
             since: Instant::now(),
             deadline: Instant::now(),
+            listed: Arc::new(Listed::new("req_1".into(), Instant::now(), 1)),
             signals: mpsc::unbounded_channel().0,
         };
         shared.state().ended(&job.tenant);
@@ -300,6 +312,9 @@ mod tests {
         shared.submit(job).unwrap();
         assert!(!shared.state().are_coming());
         assert_eq!(shared.state().ended_lately, 1);
+        assert_eq!(shared.listed().len(), 1);
+        drop(shared.state().queue.pop());
+        assert!(shared.listed().is_empty(), "it has ended");
         // One that was refused is forgotten.
         shared.announce();
         std::thread::sleep(GATHER + Duration::from_millis(1));

@@ -133,6 +133,22 @@ export async function screens(t) {
     await page.context().close();
   });
 
+  await t.check("the status page lists the requests in work", async () => {
+    const page = await t.open("/status");
+    await page.getByText("None at the moment.").waitFor();
+    const request = { model: "m", age_seconds: 75, prompt_tokens: 1234, generated_tokens: 0, state: "prompt" };
+    const requests = [{ ...request, id: "req_1" }, { ...request, id: "req_2", generated_tokens: 5, state: "reply" }];
+    await page.route("**/props", (route) => route.fulfill({ json: { requests } }));
+    await page.reload();
+    const rows = page.getByRole("region", { name: "Requests", exact: true }).locator("tbody tr");
+    await rows.nth(1).waitFor();
+    assert.deepEqual(await rows.allInnerTexts(), ["reading the prompt\t1 min\t1,234\t0\tm\treq_1", "replying\t1 min\t1,234\t5\tm\treq_2"]);
+    await t.accessible(page, "status-requests");
+    await page.setViewportSize({ width: 360, height: 700 });
+    await fits(page);
+    await page.context().close();
+  });
+
   await t.check("the status page rests while it is out of sight", async () => {
     const page = await t.open("/status");
     let reads = 0;

@@ -142,6 +142,7 @@ fn models_health_and_metrics_are_there() {
     assert_eq!(&props["default_generation_settings"]["params"], defaults);
     assert_eq!(props["model"]["device"], models["data"][0]["device"]);
     assert!(props["threads"].as_u64().unwrap() > 0);
+    assert_eq!(props["requests"], json!([]));
     assert_eq!(server.get("/v1/models/test").json(), models["data"][0]);
     assert_eq!(server.get("/v1/models/other").status, 404);
     server.post("/v1/chat/completions", &question());

@@ -5,14 +5,17 @@ use crate::piece_spelling::SPACE;
 
 impl Tokenizer {
     /// A number of tokens that `text` has at least, with any [`EncodeOptions`](super::EncodeOptions). It is much faster
-    /// than tokenising, and zero where a vocabulary may drop parts of a text.
+    /// than tokenising, and zero where a vocabulary may drop characters of a text.
     ///
-    /// Each byte of a text belongs to one token, so there are at least as many as the text has bytes, divided by the bytes
-    /// of the longest.
+    /// Each byte of a text belongs to one token, unless the vocabulary has no token for it, so there are at least as many
+    /// as the text has bytes with tokens, divided by the bytes of the longest.
     pub fn fewest_tokens(&self, text: &str) -> usize {
         let spells_all = self.byte_tokens.iter().all(Option::is_some);
         let (bytes, shortest) = match &self.algorithm {
-            Algorithm::Words { .. } if spells_all => (text.len(), 1),
+            Algorithm::Words { .. } => {
+                let known = self.byte_tokens.map(|token| token.is_some());
+                (text.bytes().filter(|byte| known[usize::from(*byte)]).count(), 1)
+            }
             // Spaces have one byte there, in place of three. Those after a control token may be dropped. A character without
             // tokens is one unknown token.
             Algorithm::Pieces { unk, .. } if spells_all || unk.is_some() => {

@@ -326,6 +326,9 @@ fn the_fewest_tokens_are_found_without_tokenising() {
     // A vocabulary without tokens for some bytes drops them.
     let drops = Tokenizer::new(&abc()).unwrap();
     assert_eq!((drops.fewest_tokens("xyz"), drops.encode("xyz", PLAIN).len()), (0, 0));
+    let mixed = "xyza".repeat(9);
+    let (fewest, tokens) = (drops.fewest_tokens(&mixed), drops.encode(&mixed, PLAIN).len());
+    assert!((1..=tokens).contains(&fewest), "{fewest} of {tokens}");
 }
 
 proptest! {

@@ -54,7 +54,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let count = |knob| args.count(knob).unwrap_or(0);
     let mut own = model_ref::answering(args)?;
     let depths: BTreeSet<usize> = args.counts("depth").unwrap_or_default().into_iter().collect();
-    let wanted = BenchOptions {
+    let mut wanted = BenchOptions {
         prefill: count("prefill"),
         decode: count("decode"),
         depths,
@@ -75,6 +75,12 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let gguf = open_adapted(&path, &args.adapters())?;
     let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
     let model = weft_models::build(&gguf, &build)?;
+    let room = args.count("context").unwrap_or(usize::MAX).min(model.config.context);
+    if !args.is_set("depth")
+        && let Some((wish, depth)) = fit(&mut wanted, room)
+    {
+        note!("measuring at depth {depth}, because the context has no room for {wish}; --depth sets others");
+    }
     check_room(&wanted, args, &model)?;
     if wanted.guesses.last() > Some(&0) && own.speculate == Speculate::Off {
         // As many logits in a step as speculation takes.
@@ -163,6 +169,16 @@ fn write_against(before: &Record, compared: &[Against], out: &mut impl Write) ->
         writeln!(out, "{name:<28}  {then:>9.2}  {now:>9.2}  {gain:>26}  {verdict}")?;
     }
     Ok(())
+}
+
+/// Makes the deepest of the depths as small as a context needs it. Returns what it was and is, if it changed.
+fn fit(wanted: &mut BenchOptions, context: usize) -> Option<(usize, usize)> {
+    let excess = wanted.context().saturating_sub(context);
+    let deepest = wanted.depths.last().copied().filter(|&depth| depth > 0 && excess > 0)?;
+    let depth = deepest.saturating_sub(excess);
+    wanted.depths.remove(&deepest);
+    wanted.depths.insert(depth);
+    Some((deepest, depth))
 }
 
 /// Checks that the model and the context have room for the measurement, before anything is loaded.
@@ -294,6 +310,26 @@ mod tests {
     use weft_engine::{EngineOptions, Switches};
 
     use super::*;
+
+    #[test]
+    fn the_deepest_depth_fits_a_short_context() {
+        let wanted = |prefill| BenchOptions {
+            prefill,
+            decode: 32,
+            depths: [0, 4096].into(),
+            parallel: [1].into(),
+            guesses: [0].into(),
+            speculate: Speculate::Off,
+            repeat: 5,
+        };
+        let mut fits = wanted(512);
+        assert_eq!((fit(&mut fits, 4608), fits.depths), (None, [0, 4096].into()));
+        let mut short = wanted(512);
+        assert_eq!(fit(&mut short, 1024), Some((4096, 512)));
+        assert_eq!((short.context(), short.depths), (1024, [0, 512].into()));
+        let mut none = wanted(512);
+        assert_eq!((fit(&mut none, 100), none.depths), (Some((4096, 0)), [0].into()));
+    }
 
     fn samples(rates: &[f64]) -> Samples {
         rates.iter().copied().collect()

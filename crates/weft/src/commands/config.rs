@@ -5,18 +5,18 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use clap::error::ErrorKind;
 
 use weft_hub::{DEFAULT_MODEL, Hub, HubOptions};
 
-use super::{Command, Outcome, Positional};
+use super::{Command, Outcome, Positional, serve};
 use crate::args::Args;
 use crate::config::{self, Config, config};
-use crate::knobs::KNOBS;
+use crate::knobs::{KNOBS, Kind};
 use crate::option_args;
 use crate::out::{Out, note};
-use crate::text_file;
+use crate::{template, text_file};
 
 const WHAT: Positional = Positional {
     name: "WHAT",
@@ -139,6 +139,23 @@ fn model(args: Args<'_>, name: &str) -> anyhow::Result<String> {
     Ok(name.to_string())
 }
 
+/// A file or folder as it is kept: its path from the root, because the settings apply in every folder. `None` if the
+/// setting names none.
+///
+/// # Errors
+/// If a file that is only read does not exist.
+fn file(name: &str, value: &str) -> anyhow::Result<Option<String>> {
+    let is_path = KNOBS.iter().any(|knob| knob.name == name && matches!(knob.kind, Kind::Path(_)));
+    let is_template = name == "chat-template" && !template::names().split(", ").any(|known| known == value);
+    if value.is_empty() || !(is_path || is_template) {
+        return Ok(None);
+    }
+    let is_read = is_template || name == "api-key-file";
+    ensure!(!is_read || Path::new(value).is_file(), "{name} cannot be {value:?}: there is no such file");
+    let path = std::path::absolute(value).with_context(|| format!("cannot find {value}"))?;
+    Ok(path.to_str().map(str::to_string))
+}
+
 /// Sets or removes a setting, and says so. Comments and the order of the other lines stay.
 fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyhow::Result<()> {
     // A model's name can have dots.
@@ -152,7 +169,14 @@ fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyh
     config::check(section, &name).map_err(anyhow::Error::msg)?;
     let is_model =
         name == config::MODEL || name == "speculate" && !MODES.contains(&value.unwrap_or_default());
-    let absolute = value.filter(|_| is_model).map(|value| model(args, value)).transpose()?;
+    let absolute = match value {
+        Some(value) if is_model => Some(model(args, value)?),
+        Some(value) => file(&name, value)?,
+        None => None,
+    };
+    if let Some(host) = value.filter(|_| name == "host") {
+        serve::address(host)?;
+    }
     let value = absolute.as_deref().or(value);
     if let Some(value) = value {
         let of_model = section.starts_with(config::MODELS);
@@ -240,6 +264,19 @@ mod tests {
         assert!(names.len() > 30, "{names:?}");
         for name in names {
             config::check("", name).unwrap();
+        }
+    }
+
+    #[test]
+    fn files_are_kept_by_their_path_from_the_root() {
+        let here = std::env::current_dir().unwrap();
+        let kept = |name, value| file(name, value).unwrap();
+        assert_eq!(kept("journal", "a.db").as_deref(), here.join("a.db").to_str());
+        assert_eq!(kept("chat-template", "Cargo.toml").as_deref(), here.join("Cargo.toml").to_str());
+        assert_eq!((kept("chat-template", "chatml"), kept("system", "a.db")), (None, None));
+        for name in ["chat-template", "api-key-file"] {
+            let error = file(name, "none.txt").unwrap_err().to_string();
+            assert_eq!(error, format!("{name} cannot be \"none.txt\": there is no such file"));
         }
     }
 

@@ -6,6 +6,7 @@ use weft_engine::PackCache;
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
 use crate::out::note;
+use crate::packing::is_built_in;
 use crate::units;
 
 const MODELS: Positional = Positional {
@@ -38,8 +39,11 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
             None => {
                 let path = std::path::Path::new(name);
                 let name = path.display();
-                let hint =
-                    if path.is_file() { "; it is a file of yours, which `rm` does not touch" } else { "" };
+                let hint = match path.to_str() {
+                    _ if path.is_file() => "; it is a file of yours, which `rm` does not touch",
+                    Some(text) if is_built_in(text) => "; it is in the program",
+                    _ => "",
+                };
                 bail!(
                     "there is no model {name} in {}{hint}; `weft list` shows what there is",
                     cache.models().display()

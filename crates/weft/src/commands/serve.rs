@@ -112,14 +112,19 @@ fn check(options: &ServeOptions, args: Args<'_>) -> anyhow::Result<()> {
     })
 }
 
+/// The address to listen on.
+///
+/// # Errors
+/// If it is no IP address, nor `localhost`.
+pub(super) fn address(host: &str) -> anyhow::Result<IpAddr> {
+    let ip = if host == "localhost" { "127.0.0.1" } else { host };
+    ip.parse().with_context(|| format!("--host is {host:?}: expected an IP address, as 127.0.0.1 or ::"))
+}
+
 fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     let engine = model_ref::answering(args)?;
     let mut options = ServeOptions::new(models(args, &engine)?);
-    let host = args.text("host").unwrap_or("127.0.0.1");
-    let host = if host == "localhost" { "127.0.0.1" } else { host };
-    let ip: IpAddr = host
-        .parse()
-        .with_context(|| format!("--host is {host:?}: expected an IP address, as 127.0.0.1 or ::"))?;
+    let ip = address(args.text("host").unwrap_or("127.0.0.1"))?;
     let port = u16::try_from(args.count("port").unwrap_or(0)).context("the port is too large")?;
     options.address = SocketAddr::new(ip, port);
     options.keys = keys(args.path("api-key-file"), key_of_environment()?)?;

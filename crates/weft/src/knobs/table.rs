@@ -252,7 +252,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     // How tokens are sampled.
     knob(SAMPLING, "temperature", Kind::Real(0.0, 100.0), SAMPLE).env("WEFT_TEMPERATURE").default("0.6")
         .help("Sampling temperature: 0 always picks the most likely token, higher values vary more"),
-    knob(SAMPLING, "top-k", Kind::Count(0, u32::MAX as u64), SAMPLE).env("WEFT_TOP_K").default("40")
+    knob(SAMPLING, "top-k", Kind::Limit(0, u32::MAX as u64), SAMPLE).env("WEFT_TOP_K").default("40")
         .help("Sample from the N most likely tokens; 0 for all"),
     knob(SAMPLING, "top-p", Kind::Real(0.0, 1.0), SAMPLE).env("WEFT_TOP_P").default("0.95")
         .help("Sample from the most likely tokens whose probabilities add up to N; 1 for all"),
@@ -260,7 +260,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Sample from tokens at least N times as likely as the most likely one; 0 for all"),
     knob(SAMPLING, "repeat-penalty", Kind::Real(0.01, 100.0), SAMPLE).env("WEFT_REPEAT_PENALTY").default("1.0")
         .help("Divide the positive logits of recent tokens by N, and multiply the negative ones; 1 for no penalty"),
-    knob(SAMPLING, "repeat-last-n", Kind::Count(0, u32::MAX as u64), SAMPLE).env("WEFT_REPEAT_LAST_N").default("64")
+    knob(SAMPLING, "repeat-last-n", Kind::Limit(0, u32::MAX as u64), SAMPLE).env("WEFT_REPEAT_LAST_N").default("64")
         .help("Number of recent tokens that penalties apply to"),
     knob(SAMPLING, "presence-penalty", Kind::Real(-100.0, 100.0), SAMPLE).env("WEFT_PRESENCE_PENALTY").default("0")
         .help("Subtract N from the logit of every recent token"),

@@ -2,7 +2,7 @@
 
 use weft_gguf::{Metadata, Value};
 
-use crate::synth::preset::{Attention, Experts, Gating, Preset};
+use crate::synth::preset::{Attention, Delta, Experts, Gating, Preset};
 use crate::tensor_types::{QUANTIZATION_VERSION, TensorTypes};
 
 pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64) -> Metadata {
@@ -15,11 +15,15 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
         ("block_count", types.layers),
         ("context_length", preset.context),
         ("embedding_length", preset.hidden),
-        ("feed_forward_length", preset.dense),
-        ("attention.head_count", preset.heads),
     ];
+    numbers.extend((preset.dense > 0).then_some(("feed_forward_length", preset.dense)));
+    numbers.push(("attention.head_count", preset.heads));
     numbers.extend(attention(&preset.attention));
-    numbers.extend(preset.experts.iter().flat_map(experts));
+    let hybrid = matches!(preset.attention, Attention::Hybrid { .. });
+    // The other keys say what is so in all models of these families.
+    let kept = |(key, _): &(&str, u32)| !hybrid || ALWAYS_SAID.contains(key);
+    numbers.extend(preset.experts.iter().flat_map(experts).filter(kept));
+    numbers.extend(hybrid.then(|| ("full_attention_interval", preset.interval(types.layers))));
     numbers.extend(mtp.then_some(("nextn_predict_layers", 1)));
     numbers.push(("vocab_size", preset.vocabulary));
     for (key, value) in numbers {
@@ -27,7 +31,19 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     }
     set("attention.layer_norm_rms_epsilon", preset.rms_eps.into());
     set("rope.freq_base", preset.rope_base.into());
-    if let Some(Experts { scale, gating, .. }) = preset.experts {
+    if let Attention::Hybrid { rotated, delta, .. } = preset.attention {
+        if preset.architecture != "qwen3next" {
+            // Of height, width and time. Text has the same position in all three.
+            let thirds = [2, 1, 0].map(|rest| ((rotated / 2 + rest) / 3) as i32);
+            set("rope.dimension_sections", vec![thirds[0], thirds[1], thirds[2], 0].into());
+        }
+        if delta.listed {
+            let recurrent: Vec<bool> =
+                (0..types.layers).map(|layer| preset.is_recurrent(layer, types.layers)).collect();
+            set("attention.recurrent_layers", recurrent.into());
+        }
+    }
+    if let Some(Experts { scale, gating, .. }) = preset.experts.filter(|_| !hybrid) {
         let normalise = !matches!(gating, Gating::Softmax { normalise: false });
         set("expert_weights_scale", scale.into());
         set("expert_weights_norm", normalise.into());
@@ -63,6 +79,9 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     metadata
 }
 
+/// The keys of experts in files of all families.
+const ALWAYS_SAID: [&str; 3] = ["expert_count", "expert_used_count", "expert_feed_forward_length"];
+
 fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
     match *attention {
         Attention::Grouped { kv_heads, width, rotated, .. } => vec![
@@ -70,6 +89,17 @@ fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
             ("attention.key_length", width),
             ("attention.value_length", width),
             ("rope.dimension_count", rotated.unwrap_or(width)),
+        ],
+        Attention::Hybrid { kv_heads, width, rotated, delta, .. } => vec![
+            ("attention.head_count_kv", kv_heads),
+            ("attention.key_length", width),
+            ("attention.value_length", width),
+            ("rope.dimension_count", rotated),
+            ("ssm.conv_kernel", Delta::CONVOLUTION),
+            ("ssm.state_size", delta.width),
+            ("ssm.group_count", delta.key_heads),
+            ("ssm.time_step_rank", delta.value_heads),
+            ("ssm.inner_size", delta.value_heads * delta.width),
         ],
         Attention::Latent { kv_rank, nope, rope, value, .. } => vec![
             // One row of the cache serves all heads; the `_mla` keys have a head's own sizes.

@@ -1,5 +1,6 @@
 //! The shapes of synthetic models: those of published models, and tiny ones.
 
+mod hybrid;
 mod odd;
 mod real;
 mod shape;
@@ -7,9 +8,10 @@ mod tiny;
 
 use anyhow::{Result, anyhow};
 
+use hybrid::{HYBRID_ODD, HYBRID_REAL, HYBRID_TINY};
 use odd::ODD;
 use real::REAL;
-pub(crate) use shape::{Attention, Experts, Gating, Preset};
+pub(crate) use shape::{Attention, Delta, Experts, Gating, Preset};
 use tiny::TINY;
 
 impl Preset {
@@ -33,8 +35,16 @@ pub(crate) const NAMES: &[&str] = &{
 
 /// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    const PARTS: [&[Preset]; 3] = [REAL, TINY, ODD];
-    let mut all = [REAL[0]; REAL.len() + TINY.len() + ODD.len()];
+    const PARTS: [&[Preset]; 6] = [REAL, HYBRID_REAL, TINY, HYBRID_TINY, ODD, HYBRID_ODD];
+    const COUNT: usize = {
+        let (mut count, mut part) = (0, 0);
+        while part < PARTS.len() {
+            count += PARTS[part].len();
+            part += 1;
+        }
+        count
+    };
+    let mut all = [REAL[0]; COUNT];
     let (mut part, mut first, mut i) = (0, 0, 0);
     while i < all.len() {
         if i == first + PARTS[part].len() {

@@ -17,10 +17,13 @@
 //! biases have half the deviation of what they are added to.
 //! Norms are 1 ± 0.05. Where branches end in a norm, this damps them. Where embeddings are scaled, they are small beside what layers add, since a
 //! tied matrix would have each token foretell itself, and the last norm gives logits their deviation.
+//!
+//! Where heads have a state, it decays as in models before training: time steps are from 0.001 to 0.1 and rates from 1 to 16, so
+//! that heads forget within 1 to 1000 tokens. What a token adds to the time step has a small gain, to keep it in that range.
 
 use weft_quant::GgmlType;
 
-use crate::synth::preset::{Attention, Experts, Gating, Preset};
+use crate::synth::preset::{Attention, Delta, Experts, Gating, Preset};
 use crate::synth::weights::Distribution;
 use crate::tensor_types::TensorTypes;
 use crate::write_model::PlannedTensor;
@@ -31,6 +34,8 @@ const SILU: f32 = 0.5967;
 /// The same for the clamped SwiGLU of gpt-oss, and for GELU.
 const CLAMPED: f32 = 0.919;
 const GELU: f32 = 0.652;
+/// √(E[sigmoid(x)²]).
+const SIGMOID: f32 = 0.5415;
 
 const ATTENTION: f32 = 2.0;
 const LOGITS: f32 = 2.0;
@@ -72,7 +77,7 @@ impl Tensors<'_> {
         }
         if let (Some(_), Attention::Grouped { width, rotated, .. }) = (preset.long_rope, preset.attention) {
             for (tensor, mean) in [("rope_factors_long.weight", 8.0), ("rope_factors_short.weight", 1.2)] {
-                let factors = Distribution { mean, deviation: 0.05 * mean };
+                let factors = Distribution::Normal { mean, deviation: 0.05 * mean };
                 tensors.add(tensor, &[rotated.unwrap_or(width) / 2], factors);
             }
         }
@@ -89,6 +94,13 @@ impl Tensors<'_> {
         match self.preset.attention {
             Attention::Grouped { kv_heads, width, bias, qk_norm, .. } => {
                 self.grouped(layer, kv_heads, width, bias, qk_norm);
+            }
+            Attention::Hybrid { kv_heads, width, delta, .. } => {
+                if self.preset.is_recurrent(layer, self.types.layers) {
+                    self.delta(layer, &delta);
+                } else {
+                    self.gated_attention(layer, kv_heads, width);
+                }
             }
             Attention::Latent { q_rank, kv_rank, nope, rope, value } => {
                 self.queries(layer, q_rank, nope + rope);
@@ -111,7 +123,7 @@ impl Tensors<'_> {
         }
         if bias {
             for (tensor, heads) in [("attn_q", heads), ("attn_k", kv_heads), ("attn_v", kv_heads)] {
-                let bias = Distribution { mean: 0.0, deviation: BIAS };
+                let bias = Distribution::Normal { mean: 0.0, deviation: BIAS };
                 self.add(&format!("blk.{layer}.{tensor}.bias"), &[heads * width], bias);
             }
         }
@@ -125,10 +137,47 @@ impl Tensors<'_> {
         }
         if self.preset.is_gpt_oss() {
             // About as large as the largest scores.
-            let sinks = Distribution { mean: ATTENTION, deviation: 1.0 };
+            let sinks = Distribution::Normal { mean: ATTENTION, deviation: 1.0 };
             self.add(&name("attn_sinks"), &[heads], sinks);
             self.bias(&format!("blk.{layer}.attn_output.bias"), &[hidden], self.damping());
         }
+    }
+
+    /// Attention whose result a gate of each query head scales. Heads of queries and keys are normalised.
+    fn gated_attention(&mut self, layer: u32, kv_heads: u32, width: u32) {
+        let &Preset { hidden, heads, .. } = self.preset;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
+        // Of each head first the query, then the gate.
+        self.matrix(&name("attn_q"), &[hidden, 2 * heads * width], hidden, 1.0);
+        self.matrix(&name("attn_k"), &[hidden, kv_heads * width], hidden, 1.0);
+        self.matrix(&name("attn_v"), &[hidden, kv_heads * width], hidden, 1.0);
+        self.norm(&name("attn_q_norm"), width, ATTENTION);
+        self.norm(&name("attn_k_norm"), width, 1.0);
+        let gain = self.damping() / SIGMOID;
+        self.matrix(&name("attn_output"), &[heads * width, hidden], heads * width, gain);
+    }
+
+    /// The gated delta rule.
+    fn delta(&mut self, layer: u32, delta: &Delta) {
+        let hidden = self.preset.hidden;
+        let &Delta { key_heads, value_heads, width, .. } = delta;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
+        let (channels, inner) = ((2 * key_heads + value_heads) * width, value_heads * width);
+        self.matrix(&name("attn_qkv"), &[hidden, channels], hidden, 1.0);
+        self.matrix(&name("attn_gate"), &[hidden, inner], hidden, 1.0);
+        self.matrix(&name("ssm_conv1d"), &[Delta::CONVOLUTION, channels], Delta::CONVOLUTION, 1.0);
+        // The softplus of these is from 0.001 to 0.1.
+        let steps = Distribution::Uniform { from: -6.9, to: -2.25 };
+        self.add(&format!("blk.{layer}.ssm_dt.bias"), &[value_heads], steps);
+        self.add(&format!("blk.{layer}.ssm_a"), &[value_heads], Distribution::Octaves);
+        if self.preset.architecture == "qwen3next" {
+            self.matrix(&name("ssm_ba"), &[hidden, 2 * value_heads], hidden, 0.7);
+        } else {
+            self.matrix(&name("ssm_beta"), &[hidden, value_heads], hidden, 1.0);
+            self.matrix(&name("ssm_alpha"), &[hidden, value_heads], hidden, 0.5);
+        }
+        self.norm(&name("ssm_norm"), width, 1.0);
+        self.matrix(&name("ssm_out"), &[inner, hidden], inner, self.damping() / SILU);
     }
 
     /// The queries of latent attention.
@@ -171,7 +220,8 @@ impl Tensors<'_> {
     fn feed_forward(&mut self, layer: u32, like: u32) {
         let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
-        let named_otherwise = ["glm4moe", "gpt-oss"].contains(&self.preset.architecture);
+        let named_otherwise = ["glm4moe", "gpt-oss"].contains(&self.preset.architecture)
+            || matches!(self.preset.attention, Attention::Hybrid { .. });
         self.norm(&name(if named_otherwise { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
         let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(like)
         else {
@@ -184,7 +234,7 @@ impl Tensors<'_> {
         let router_gain = if gating == Gating::Sigmoid { 1.0 } else { 2.0 };
         self.matrix(&name("ffn_gate_inp"), &[hidden, count], hidden, router_gain);
         if gating == Gating::Sigmoid {
-            let bias = Distribution { mean: 0.0, deviation: 0.02 };
+            let bias = Distribution::Normal { mean: 0.0, deviation: 0.02 };
             self.add(&format!("blk.{layer}.exp_probs_b.bias"), &[count], bias);
         }
         self.gated(layer, "_exps", width, &[count]);
@@ -200,7 +250,7 @@ impl Tensors<'_> {
         }
         if shared_width.is_some() {
             let deviation = 1.0 / (hidden as f32).sqrt();
-            self.add(&name("ffn_gate_inp_shexp"), &[hidden], Distribution { mean: 0.0, deviation });
+            self.add(&name("ffn_gate_inp_shexp"), &[hidden], Distribution::Normal { mean: 0.0, deviation });
         }
     }
 
@@ -235,16 +285,16 @@ impl Tensors<'_> {
     /// A matrix whose products with vectors of `fan_in` values of variance 1 have deviation `gain`.
     fn matrix(&mut self, name: &str, shape: &[u32], fan_in: u32, gain: f32) {
         let deviation = gain / (fan_in as f32).sqrt();
-        self.add(name, shape, Distribution { mean: 0.0, deviation });
+        self.add(name, shape, Distribution::Normal { mean: 0.0, deviation });
     }
 
     fn norm(&mut self, name: &str, width: u32, mean: f32) {
-        self.add(name, &[width], Distribution { mean, deviation: 0.05 * mean });
+        self.add(name, &[width], Distribution::Normal { mean, deviation: 0.05 * mean });
     }
 
     /// A bias of products whose deviation is `gain`.
     fn bias(&mut self, name: &str, shape: &[u32], gain: f32) {
-        self.add(name, shape, Distribution { mean: 0.0, deviation: BIAS * gain });
+        self.add(name, shape, Distribution::Normal { mean: 0.0, deviation: BIAS * gain });
     }
 
     fn add(&mut self, name: &str, shape: &[u32], distribution: Distribution) {

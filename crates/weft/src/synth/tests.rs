@@ -17,6 +17,8 @@ use crate::synth::testing::{options, write, write_header, write_tiny};
 use crate::tensor_types::QUANT_MIXES;
 use crate::test_folder::TestFolder;
 
+mod hybrid;
+
 fn sha256(path: &Path) -> String {
     Sha256::digest(fs::read(path).unwrap()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -131,6 +133,12 @@ fn presets_have_the_size_of_the_real_models() {
         ("gpt-oss-120b", 116.83e9, 66.2),
         ("gemma-3-1b", 0.9999e9, 0.72),
         ("ministral-3-8b", 8.49e9, 4.95),
+        ("qwen3.6-35b-a3b", 34.66e9, 19.7),
+        ("qwen3.6-27b", 26.90e9, 15.47),
+        ("qwen3.5-9b", 8.954e9, 5.30),
+        ("qwen3.5-4b", 4.206e9, 2.53),
+        ("qwen3.5-0.8b", 0.7524e9, 0.49),
+        ("qwen3-next-80b-a3b", 79.67e9, 45.08),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;

@@ -5,7 +5,7 @@ mod families;
 
 use weft_gguf::{Metadata, Strings};
 
-pub(crate) use families::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN, TEKKEN};
+pub(crate) use families::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN, QWEN35, TEKKEN};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;
@@ -289,7 +289,7 @@ mod tests {
         tokenizer
     }
 
-    const FAMILIES: [(&Family, u32); 13] = [
+    const FAMILIES: [(&Family, u32); 15] = [
         (&GLM, 2048),
         (&GLM, 154_880),
         (&DEEPSEEK, 102_400),
@@ -297,6 +297,8 @@ mod tests {
         (&LLAMA3, 128_256),
         (&QWEN, 1024),
         (&QWEN, 151_936),
+        (&QWEN35, 1024),
+        (&QWEN35, 248_320),
         (&MISTRAL, 416),
         (&MISTRAL, 32_000),
         (&PHI4, 512),
@@ -356,6 +358,9 @@ mod tests {
         let qwen = tokenizer(&QWEN, 151_936);
         assert_eq!((qwen.find("<|im_start|>"), qwen.find("</think>")), (Some(151_644), Some(151_668)));
         assert_eq!(qwen.end_of_generation(), [151_643, 151_644, 151_645, 151_662, 151_663, 151_664]);
+        let qwen = tokenizer(&QWEN35, 248_320);
+        assert_eq!((qwen.find("<|endoftext|>"), qwen.find("<|image_pad|>")), (Some(248_044), Some(248_056)));
+        assert_eq!((qwen.find("<|im_end|>"), qwen.find("</think>")), (Some(248_046), Some(248_069)));
         let llama = tokenizer(&LLAMA3, 128_256);
         assert_eq!(
             (llama.find("<|begin_of_text|>"), llama.find("<|eot_id|>")),

@@ -1,6 +1,6 @@
 //! Random weights in any format, made as fast as a disk can write them.
 //!
-//! Values are approximately normal ([`Random::nth_normal`]). In `f32`, each value is drawn individually. In every other
+//! Most values are approximately normal ([`Random::nth_normal`]). In `f32`, each value is drawn individually. In every other
 //! format, [`CHOICES`] chunks of values (a block, and at least 32) are drawn and encoded once for each distribution, and a
 //! tensor is a random sequence of these chunks. Quants and scales are distributed as in a real encoding, and yet a tensor
 //! of 10⁹ values costs little more than a copy. The price: two rows sometimes share a chunk, at any one place with
@@ -21,21 +21,52 @@ const SMALLEST_CHUNK: usize = 32;
 
 /// The distribution of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Distribution {
-    /// The mean.
-    pub(crate) mean: f32,
-    /// The standard deviation.
-    pub(crate) deviation: f32,
+pub(crate) enum Distribution {
+    /// Approximately normal.
+    Normal {
+        /// The mean.
+        mean: f32,
+        /// The standard deviation.
+        deviation: f32,
+    },
+    /// The same density everywhere from one value to another.
+    Uniform {
+        /// The smallest value.
+        from: f32,
+        /// The end of the range.
+        to: f32,
+    },
+    /// Negative, from -1 to -16, with the same probability for each of the four octaves.
+    Octaves,
 }
 
 impl Distribution {
     fn draw(&self, random: &Random, values: Range<u64>) -> Vec<f32> {
-        values.map(|i| self.mean + self.deviation * random.nth_normal(i)).collect()
+        let uniform = |i| (random.nth_u64(i) >> 40) as f32 / (1u32 << 24) as f32;
+        let value = |i| match *self {
+            Distribution::Normal { mean, deviation } => mean + deviation * random.nth_normal(i),
+            Distribution::Uniform { from, to } => from + (to - from) * uniform(i),
+            // Straight lines between powers of two: exponentials are not the same on every machine.
+            Distribution::Octaves => {
+                let octave = 4.0 * uniform(i);
+                -(1.0 + octave.fract()) * (1u32 << octave as u32) as f32
+            }
+        };
+        values.map(value).collect()
+    }
+
+    /// Its parameters as bits, and what tells kinds with the same parameters apart.
+    fn key(&self) -> [u32; 3] {
+        match *self {
+            Distribution::Normal { mean, deviation } => [mean.to_bits(), deviation.to_bits(), 0],
+            Distribution::Uniform { from, to } => [from.to_bits(), to.to_bits(), 1],
+            Distribution::Octaves => [0, 0, 2],
+        }
     }
 }
 
-/// The key of a pool: type, mean and deviation.
-type PoolKey = (GgmlType, [u32; 2]);
+/// The key of a pool: type and distribution.
+type PoolKey = (GgmlType, [u32; 3]);
 
 /// Makes weights from pools of encoded chunks.
 pub(crate) struct Weights {
@@ -86,12 +117,12 @@ fn chunk_len(ty: GgmlType) -> usize {
 }
 
 fn pool_key(ty: GgmlType, distribution: Distribution) -> PoolKey {
-    (ty, [distribution.mean.to_bits(), distribution.deviation.to_bits()])
+    (ty, distribution.key())
 }
 
 fn pool(seed: u64, ty: GgmlType, distribution: Distribution) -> Result<Vec<u8>> {
-    let (ty_name, [mean, deviation]) = (ty.name(), pool_key(ty, distribution).1);
-    let random = Random::named(seed, &format!("pool {ty_name} {mean:x} {deviation:x}"));
+    let [first, second, _] = distribution.key();
+    let random = Random::named(seed, &format!("pool {} {first:x} {second:x}", ty.name()));
     stored(ty, &distribution.draw(&random, 0..CHOICES * chunk_len(ty) as u64))
 }
 
@@ -109,6 +140,11 @@ mod tests {
     use crate::tensor_types::QUANT_MIXES;
 
     const LENGTH: u64 = 1 << 17;
+    /// Formats whose three values for each block have another deviation than what they stand for.
+    const TERNARY: &[GgmlType] = &[GgmlType::TQ1_0, GgmlType::TQ2_0];
+    /// These, and formats whose steps near 1 are larger than the deviation of norms, which are never stored in them.
+    const UNFIT_FOR_NORMS: &[GgmlType] =
+        &[GgmlType::TQ1_0, GgmlType::TQ2_0, GgmlType::MXFP4, GgmlType::Q3_K, GgmlType::Q2_K];
 
     fn values(ty: GgmlType, distribution: Distribution) -> Vec<f32> {
         let weights = Weights::new(3, [(ty, distribution)].into_iter()).unwrap();
@@ -129,8 +165,9 @@ mod tests {
     #[test]
     fn every_format_holds_the_distribution_asked_for() {
         for (mean, deviation) in [(0.0, 0.002), (0.0, 1.0), (1.0, 0.05)] {
-            for ty in QUANT_MIXES.iter().map(|mix| mix.main) {
-                let values = values(ty, Distribution { mean, deviation });
+            let coarse = if mean == 0.0 { TERNARY } else { UNFIT_FOR_NORMS };
+            for ty in QUANT_MIXES.iter().map(|mix| mix.main).filter(|ty| !coarse.contains(ty)) {
+                let values = values(ty, Distribution::Normal { mean, deviation });
                 let (found_mean, found) = moments(&values);
                 // Room for rounding to four bits, and for noise.
                 let slack = 0.02 * f64::from(deviation) + 0.03 * f64::from(mean);
@@ -144,8 +181,22 @@ mod tests {
     }
 
     #[test]
+    fn other_distributions_fill_their_ranges_evenly() {
+        let uniform = values(GgmlType::F32, Distribution::Uniform { from: -7.0, to: -2.0 });
+        assert!(uniform.iter().all(|x| (-7.0..-2.0).contains(x)));
+        let quarter = uniform.iter().filter(|x| **x < -5.75).count() as f64 / LENGTH as f64;
+        assert!((quarter - 0.25).abs() < 0.01, "{quarter}");
+        let octaves = values(GgmlType::F32, Distribution::Octaves);
+        assert!(octaves.iter().all(|x| *x <= -1.0 && *x > -16.0));
+        for end in [2.0, 4.0, 8.0] {
+            let below = octaves.iter().filter(|x| **x > -end).count() as f64 / LENGTH as f64;
+            assert!((below - f64::from(end).log2() / 4.0).abs() < 0.01, "{end}: {below}");
+        }
+    }
+
+    #[test]
     fn rows_are_independent_enough() {
-        let rows = values(GgmlType::Q4_K, Distribution { mean: 0.0, deviation: 1.0 });
+        let rows = values(GgmlType::Q4_K, Distribution::Normal { mean: 0.0, deviation: 1.0 });
         let rows: Vec<&[f32]> = rows.chunks_exact(2048).collect();
         for (i, a) in rows.iter().enumerate() {
             for b in &rows[..i] {
@@ -159,7 +210,7 @@ mod tests {
     #[test]
     fn ranges_are_parts_of_the_whole() {
         for ty in [GgmlType::F32, GgmlType::F16, GgmlType::Q4_0, GgmlType::Q6_K] {
-            let distribution = Distribution { mean: 0.0, deviation: 1.0 };
+            let distribution = Distribution::Normal { mean: 0.0, deviation: 1.0 };
             let weights = Weights::new(3, [(ty, distribution)].into_iter()).unwrap();
             let make = |values| weights.make("w", ty, distribution, values).unwrap();
             assert_eq!(make(0..2048), [make(0..512), make(512..2048)].concat(), "{ty}");

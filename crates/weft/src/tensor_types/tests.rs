@@ -34,6 +34,9 @@ fn fixtures_have_the_types_of_their_mixes() {
         ("llama-tiny-q6_k", "q6_k"),
         ("llama-tiny-iq4_nl", "iq4_nl"),
         ("mixtral-tiny-q4_0", "q4_0"),
+        ("qwen35moe-tiny-q4_0", "q4_0"),
+        ("qwen35moe-odd-q4_k_m", "q4_k_m"),
+        ("qwen3next-tiny-q4_0", "q4_0"),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{model}.gguf"));
         let gguf = Gguf::open(&path).unwrap();
@@ -335,7 +338,7 @@ fn attention_beside_eight_experts_gets_more_bits() {
 fn an_unknown_name_lists_the_known_ones() {
     assert_eq!(QuantMix::named("Q4_K_M").unwrap().main, GgmlType::Q4_K);
     let message = QuantMix::named("q4_k_x").unwrap_err().to_string();
-    assert!(message.contains("`q4_k_x`") && message.contains("q5_k_m, q5_1"), "{message}");
+    assert!(message.contains("`q4_k_x`") && message.contains("q5_k_m, q5_k_s, q5_1"), "{message}");
 }
 
 #[test]

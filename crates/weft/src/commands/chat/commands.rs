@@ -85,8 +85,8 @@ pub(super) fn help() -> String {
         let call = format!("/{name} {takes}");
         text += &format!("{call:<22} {help}\n");
     }
-    text + "End a line with \\ to continue it on the next, or put several lines between \"\"\". Tab completes commands. Ctrl-C \
-            stops a reply."
+    text + "End a line with \\ to continue it on the next, or put several lines between \"\"\".\n\
+            Tab completes commands. Ctrl-C stops a reply."
 }
 
 #[cfg(test)]

@@ -299,7 +299,7 @@ fn options(args: Args<'_>) -> Map<String, Value> {
         set(name, &name.replace('-', "_"), &|| args.number(name).into());
     }
     for name in ["top-k", "repeat-last-n"] {
-        set(name, &name.replace('-', "_"), &|| args.count(name).into());
+        set(name, &name.replace('-', "_"), &|| args.limit(name).map_or(json!(-1), Value::from));
     }
     if let Some(limit) = args.limit("max-tokens") {
         set("max-tokens", "max_tokens", &|| limit.into());

@@ -82,7 +82,9 @@ pub(super) fn unnamed() -> Option<PathBuf> {
 pub(super) fn path(name: &str) -> anyhow::Result<PathBuf> {
     let is_path = name.contains(['/', std::path::MAIN_SEPARATOR]) || name.ends_with(".json");
     if is_path {
-        return Ok(name.into());
+        // A shell would have done this.
+        let home = name.strip_prefix("~/").and_then(|rest| Some((std::env::home_dir()?, rest)));
+        return Ok(home.map_or_else(|| name.into(), |(home, rest)| home.join(rest)));
     }
     ensure!(!name.starts_with('.'), "a conversation's name cannot begin with a dot");
     Ok(folder()?.join(format!("{name}.{EXTENSION}")))
@@ -284,6 +286,7 @@ mod tests {
     fn names_are_not_paths() {
         assert_eq!(path("./a").unwrap(), Path::new("./a"));
         assert_eq!(path("a.json").unwrap(), Path::new("a.json"));
+        assert_eq!(path("~/a").unwrap(), std::env::home_dir().unwrap().join("a"));
         assert!(path("..").is_err());
     }
 }

@@ -34,7 +34,7 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 14] = [
+const SHOWN: [&str; 17] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
@@ -44,6 +44,9 @@ const SHOWN: [&str; 14] = [
     "qwen1.5-moe-a2.7b",
     "qwen3-8b",
     "qwen3-30b-a3b",
+    "qwen3.6-27b",
+    "qwen3.6-35b-a3b",
+    "qwen3-next-80b-a3b",
     "glm-4.5-air",
     "phi-4",
     "gpt-oss-20b",

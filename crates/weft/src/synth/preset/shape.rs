@@ -19,7 +19,7 @@ pub(crate) struct Preset {
     pub(crate) heads: u32,
     /// Its attention.
     pub(crate) attention: Attention,
-    /// The width of a dense layer's feed-forward network.
+    /// The width of a dense layer's feed-forward network; 0 if there is none, and no key for it.
     pub(crate) dense: u32,
     /// The experts of the other layers; `None` if all layers are dense.
     pub(crate) experts: Option<Experts>,
@@ -58,6 +58,19 @@ pub(crate) enum Attention {
         /// The width of the part of a head that is rotated; `None` if all of it is.
         rotated: Option<u32>,
     },
+    /// Gated attention with normalised heads in one layer of several, and the gated delta rule in the others.
+    Hybrid {
+        /// The number of heads of keys and values.
+        kv_heads: u32,
+        /// The width of a head.
+        width: u32,
+        /// The width of the part of a head that is rotated.
+        rotated: u32,
+        /// Every how many layers there is one with attention.
+        interval: u32,
+        /// The layers without attention.
+        delta: Delta,
+    },
     /// One latent vector per token.
     Latent {
         /// The width of the compressed query; `None` if queries are computed directly from the hidden state.
@@ -71,6 +84,24 @@ pub(crate) enum Attention {
         /// The width of a head's values.
         value: u32,
     },
+}
+
+/// Layers of the gated delta rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delta {
+    /// The number of heads of queries and keys.
+    pub(crate) key_heads: u32,
+    /// The number of heads of values, each with a state.
+    pub(crate) value_heads: u32,
+    /// The width of a head.
+    pub(crate) width: u32,
+    /// Whether the file lists which layers these are, as those of newer converters do.
+    pub(crate) listed: bool,
+}
+
+impl Delta {
+    /// How many positions the convolution of queries, keys and values sees.
+    pub(crate) const CONVOLUTION: u32 = 4;
 }
 
 /// The experts of a layer.
@@ -135,6 +166,20 @@ impl Preset {
     /// Whether networks use GELU, branches end in a norm, and embeddings are scaled.
     pub(crate) fn is_gemma(&self) -> bool {
         self.architecture == "gemma3"
+    }
+
+    /// Every how many layers there is one with attention, in a model with so many layers: in shorter models more often, so that they
+    /// have one.
+    pub(crate) fn interval(&self, layers: u32) -> u32 {
+        match self.attention {
+            Attention::Hybrid { interval, .. } => interval.min(layers),
+            Attention::Grouped { .. } | Attention::Latent { .. } => 1,
+        }
+    }
+
+    /// Whether a layer has a state in the place of keys and values, in a model with so many layers.
+    pub(crate) fn is_recurrent(&self, layer: u32, layers: u32) -> bool {
+        !(layer + 1).is_multiple_of(self.interval(layers))
     }
 
     /// The experts of a layer; `None` for a dense layer.

@@ -72,41 +72,55 @@ pub(crate) const DEEPSEEK: Family = Family {
                     {% if add_generation_prompt %}Assistant:{% endif %}",
 };
 
+/// The special tokens of Qwen, in the order of their ids.
+const QWEN_SPECIAL: &[(&str, i32)] = &[
+    ("<|endoftext|>", CONTROL),
+    ("<|im_start|>", CONTROL),
+    ("<|im_end|>", CONTROL),
+    ("<|object_ref_start|>", CONTROL),
+    ("<|object_ref_end|>", CONTROL),
+    ("<|box_start|>", CONTROL),
+    ("<|box_end|>", CONTROL),
+    ("<|quad_start|>", CONTROL),
+    ("<|quad_end|>", CONTROL),
+    ("<|vision_start|>", CONTROL),
+    ("<|vision_end|>", CONTROL),
+    ("<|vision_pad|>", CONTROL),
+    ("<|image_pad|>", CONTROL),
+    ("<|video_pad|>", CONTROL),
+    ("<tool_call>", USER_DEFINED),
+    ("</tool_call>", USER_DEFINED),
+    ("<|fim_prefix|>", USER_DEFINED),
+    ("<|fim_middle|>", USER_DEFINED),
+    ("<|fim_suffix|>", USER_DEFINED),
+    ("<|fim_pad|>", USER_DEFINED),
+    ("<|repo_name|>", USER_DEFINED),
+    ("<|file_sep|>", USER_DEFINED),
+    ("<tool_response>", USER_DEFINED),
+    ("</tool_response>", USER_DEFINED),
+    ("<think>", USER_DEFINED),
+    ("</think>", USER_DEFINED),
+];
+
+const QWEN_TEMPLATE: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
+                    {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
 /// Qwen 2 to 3. The vocabulary ends in unused tokens.
 pub(crate) const QWEN: Family = Family {
     kind: Kind::Words { pre: "qwen2", from_end: 293 },
-    special: &[
-        ("<|endoftext|>", CONTROL),
-        ("<|im_start|>", CONTROL),
-        ("<|im_end|>", CONTROL),
-        ("<|object_ref_start|>", CONTROL),
-        ("<|object_ref_end|>", CONTROL),
-        ("<|box_start|>", CONTROL),
-        ("<|box_end|>", CONTROL),
-        ("<|quad_start|>", CONTROL),
-        ("<|quad_end|>", CONTROL),
-        ("<|vision_start|>", CONTROL),
-        ("<|vision_end|>", CONTROL),
-        ("<|vision_pad|>", CONTROL),
-        ("<|image_pad|>", CONTROL),
-        ("<|video_pad|>", CONTROL),
-        ("<tool_call>", USER_DEFINED),
-        ("</tool_call>", USER_DEFINED),
-        ("<|fim_prefix|>", USER_DEFINED),
-        ("<|fim_middle|>", USER_DEFINED),
-        ("<|fim_suffix|>", USER_DEFINED),
-        ("<|fim_pad|>", USER_DEFINED),
-        ("<|repo_name|>", USER_DEFINED),
-        ("<|file_sep|>", USER_DEFINED),
-        ("<tool_response>", USER_DEFINED),
-        ("</tool_response>", USER_DEFINED),
-        ("<think>", USER_DEFINED),
-        ("</think>", USER_DEFINED),
-    ],
+    special: QWEN_SPECIAL,
     roles: &[("bos", 0), ("eos", 2), ("padding", 0)],
     add_bos: false,
-    chat_template: "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}\
-                    {% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
+    chat_template: QWEN_TEMPLATE,
+};
+
+/// Qwen 3.5 to 3.8. The vocabulary ends in unused tokens.
+pub(crate) const QWEN35: Family = Family {
+    kind: Kind::Words { pre: "qwen35", from_end: 276 },
+    special: QWEN_SPECIAL,
+    roles: &[("bos", 0), ("eos", 2), ("padding", 0)],
+    add_bos: false,
+    chat_template: QWEN_TEMPLATE,
 };
 
 /// Llama 3. The vocabulary ends in unused tokens.
