@@ -84,6 +84,7 @@ mod processor;
 mod products;
 mod prompts;
 mod rank;
+mod rebuilt;
 mod replacements;
 mod request;
 mod runner;

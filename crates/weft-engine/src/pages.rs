@@ -10,6 +10,7 @@ mod key;
 mod pool;
 mod prefix;
 mod sliding;
+mod slots;
 mod states;
 mod watch;
 mod window;
@@ -23,7 +24,7 @@ use indices::ABSENT;
 pub(crate) use indices::Indices;
 pub(crate) use key::{Key, Keys};
 use pool::Pool;
-use states::States;
+use slots::States;
 pub use watch::CacheEvent;
 pub(crate) use window::Need;
 use window::{Held, Windows};
@@ -61,7 +62,7 @@ struct Sequence {
     /// Its pages of layers with a sliding window.
     window: Held,
     /// Its states, if the model has states of whole sequences.
-    state: states::Held,
+    state: slots::Held,
     /// The key of its last page in the prefix cache, and the number of its pages there. `None` if it does not use the
     /// prefix cache.
     chain: Option<(Key, usize)>,
@@ -138,7 +139,7 @@ impl Pages {
         self.begun += 1;
         let window = self.windows.as_ref().map(|windows| windows.none_held(self.page)).unwrap_or_default();
         self.sequences[at] =
-            Some(Sequence { id, len: 0, pages, window, state: states::Held::default(), chain: None });
+            Some(Sequence { id, len: 0, pages, window, state: slots::Held::default(), chain: None });
         id
     }
 

@@ -11,7 +11,7 @@ use weft_models::{ModelGraph, Segment};
 
 use crate::error::Error;
 use crate::model::PAGE;
-use crate::windowed::{changed, rebuilt};
+use crate::rebuilt::{changed, rebuilt};
 
 /// The slots that a sequence holds at most: its state, and the one before its last step, to which it can go back.
 pub(crate) const HELD: usize = 2;

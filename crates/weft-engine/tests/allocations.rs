@@ -32,7 +32,13 @@ static COUNTING: Counting = Counting;
 
 #[test]
 fn steps_allocate_nothing() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_k_m.gguf");
+    // One with rows for tokens, and one that also has states of whole sequences.
+    ["glm-tiny-q4_k_m", "qwen35-tiny-q4_k_m"].into_iter().for_each(steps_of);
+}
+
+fn steps_of(fixture: &str) {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let fixture = fixtures.join(fixture).with_extension("gguf");
     let options = EngineOptions::default().threads(2).context(128);
     let mut runner = Runner::load(&fixture, &options, &mut |_| ControlFlow::Continue(())).unwrap();
     let seq = runner.new_sequence();

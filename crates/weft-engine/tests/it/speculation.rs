@@ -427,6 +427,14 @@ fn a_model_drafts_for_itself() {
 }
 
 #[test]
+fn a_draft_model_that_cannot_go_back_is_refused() {
+    let hybrid = Fixture::load("qwen35-tiny-q4_k_m").path;
+    let error =
+        options().speculate(Speculate::Model(hybrid.clone())).open(&hybrid).err().unwrap().to_string();
+    assert!(error.contains("has states of whole sequences") && error.contains("`lookup`"), "{error}");
+}
+
+#[test]
 fn a_draft_model_of_another_vocabulary_is_refused() {
     let [glm, llama] = ["glm-tiny-q4_0", "llama-tiny-q6_k"].map(|name| Fixture::load(name).path);
     let error = options().speculate(Speculate::Model(llama)).open(&glm).err().unwrap().to_string();

@@ -1,5 +1,6 @@
 //! Tests of slots and snapshots.
 
+use super::super::key::Key;
 use super::super::{Begun, Indices, Need, WORTH_A_COPY};
 use super::*;
 
@@ -196,8 +197,8 @@ fn a_sequence_leaves_a_snapshot_for_another() {
 
 #[test]
 fn long_replies_do_not_evict_the_snapshots_of_prompts() {
-    // Two of a sequence and three snapshots.
-    let mut pages = pages(5);
+    // Two of a sequence and four snapshots: of two prompts and their replies.
+    let mut pages = pages(6);
     let prompts = [numbered(10), vec![7; 10]];
     for prompt in &prompts {
         let a = begin(&mut pages, prompt);
