@@ -4,6 +4,7 @@
 //! states, because no sequence writes the state that another one reads or writes; every thread checks that before it starts.
 //! The order of operations is that of the rows, so bits do not depend on threads, or on where a prompt is cut into steps.
 
+mod batch;
 mod convolution;
 mod decay;
 mod delta;
@@ -14,15 +15,13 @@ use weft_kern::ScanRule;
 
 use crate::memory::Arg;
 use crate::rowprog::Acc;
-use crate::rows::{Coords, Fault, RowView, Space};
+use crate::rows::{Fault, RowView, Space};
 use crate::scratch::{Needs, Scratch};
 use crate::thread::Thread;
+use batch::{BATCH, Begin, Rows};
 use convolution::Convolution;
 use decay::Decay;
 use delta::Delta;
-
-/// Rows whose results are kept for the row program.
-const BATCH: usize = 16;
 
 /// A prepared `Scan`.
 #[derive(Debug)]
@@ -44,27 +43,6 @@ enum Rule {
     Decay(Decay),
     Convolution(Convolution),
     Delta(Box<Delta>),
-}
-
-/// Rows of a head that are taken at once, at most [`BATCH`].
-struct Rows<'a> {
-    cx: &'a Thread<'a>,
-    head: usize,
-    tokens: Range<usize>,
-    /// Where the head's state is read before the first of them, if these are the sequence's first rows in the step.
-    begin: Option<Begin>,
-    /// Where it is written after the last of them, if these are the sequence's last rows in the step.
-    end: Option<usize>,
-    states: &'a Arg,
-}
-
-/// What a sequence begins with.
-#[derive(Clone, Copy)]
-enum Begin {
-    /// Zeros.
-    Zero,
-    /// The values from here.
-    At(usize),
 }
 
 /// The lists of a step's sequences.
@@ -233,38 +211,6 @@ impl Rule {
             Rule::Convolution(convolution) => convolution.run(rows, state, staged, results),
             Rule::Delta(delta) => delta.run(rows, state, staged, results),
         }
-    }
-}
-
-impl Rows<'_> {
-    /// Reads the state, if these are the first rows.
-    fn begin(&self, state: &mut [f32]) -> Result<(), Fault> {
-        match self.begin {
-            None => {}
-            Some(Begin::Zero) => state.fill(0.0),
-            Some(Begin::At(at)) => self.states.read_state(at, state).ok_or(Fault)?,
-        }
-        Ok(())
-    }
-
-    /// Writes the state, if these are the last rows.
-    fn end(&self, state: &[f32]) -> Result<(), Fault> {
-        self.end.map_or(Ok(()), |at| self.states.write_state(at, state).ok_or(Fault))
-    }
-
-    /// Reads an operand's values of a token, for this head or the one that it shares.
-    #[inline(always)]
-    fn read(&self, view: &RowView, token: usize, head: usize, out: &mut [f32]) -> Result<(), Fault> {
-        let coords: Coords = [token, head, 0, 0];
-        let (arg, at) = (&self.cx.args[view.param], view.at(&coords));
-        if view.step == 1 || out.len() == 1 {
-            out.copy_from_slice(arg.f32s(at, out.len()).ok_or(Fault)?);
-        } else {
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = arg.f32s(at + i * view.step, 1).ok_or(Fault)?[0];
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A short causal convolution of each column.
 
-use super::{BATCH, Rows};
+use super::batch::{BATCH, Rows};
 use crate::isa::{Simd, Work};
 use crate::rows::{Fault, RowView};
 

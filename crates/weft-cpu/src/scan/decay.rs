@@ -1,6 +1,6 @@
 //! A running sum that forgets.
 
-use super::Rows;
+use super::batch::Rows;
 use crate::rows::{Fault, RowView};
 
 /// `s ← decay · s + x`; the result is `s`.

@@ -5,7 +5,7 @@
 
 use weft_kern::{DeltaRule, Recurrence};
 
-use super::{BATCH, Begin, Rows};
+use super::batch::{BATCH, Begin, Rows};
 use crate::isa::{Simd, Work};
 use crate::math::{LANES, folds};
 use crate::memory::Arg;
