@@ -95,7 +95,7 @@ fn a_state_of_sequences_has_one_scan_and_nothing_else() {
         (" kind=per_sequence", "", "not a state of whole sequences"),
         ("kind=per_sequence", "kind=for_ever", "unknown kind of state"),
         ("rule=decay", "rule=growth", "unknown recurrence"),
-        ("f32[S, 6]", "f32[S, 5]", "scan does not take"),
+        ("f32[S, 6]", "f32[S, 5]", "a scan by decay does not take"),
         (
             "  output y",
             "  %7 = slice %2 axis=1 start=0 len=2 : f32[S, 2]\n  output z = %7\n  output y",
