@@ -181,14 +181,25 @@ fn going_back_changes_no_bit_and_says_what_is_left() {
 }
 
 #[test]
-fn a_batch_whose_sequences_are_torn_apart_is_refused() {
+fn tokens_of_a_batch_may_be_in_any_order() {
     let mut runner = runner(FIXTURES[0], 1, &options().sequences(2));
-    let seqs = [runner.new_sequence(), runner.new_sequence()];
-    let mut batch = Batch::new();
-    [0, 1, 0].into_iter().for_each(|i| batch.push(seqs[i], 1, true));
-    let error = runner.step(&batch).unwrap_err().to_string();
-    assert!(error.contains("next to each other"), "{error}");
-    assert_eq!(seqs.map(|seq| runner.len(seq)), [0, 0]);
+    // Sequence, token, and whether its logits are wanted.
+    let apart = [(0, 5, true), (1, 6, true), (0, 7, false), (1, 8, true), (0, 9, true)];
+    let mut logits = |order: [usize; 5]| {
+        let seqs = [runner.new_sequence(), runner.new_sequence()];
+        let mut batch = Batch::new();
+        order.into_iter().for_each(|at| batch.push(seqs[apart[at].0], apart[at].1, apart[at].2));
+        let all = runner.step(&batch).unwrap().to_vec();
+        assert_eq!(seqs.map(|seq| runner.len(seq)), [3, 2]);
+        seqs.into_iter().for_each(|seq| runner.free(seq));
+        let vocab = all.len() / 4;
+        let wanted = order.into_iter().filter(|at| apart[*at].2);
+        let mut rows: Vec<(usize, Vec<f32>)> =
+            wanted.zip(all.chunks_exact(vocab).map(<[f32]>::to_vec)).collect();
+        rows.sort_by_key(|(at, _)| *at);
+        rows
+    };
+    assert_eq!(logits([0, 1, 2, 3, 4]), logits([0, 2, 4, 1, 3]));
 }
 
 fn greedy(prompt: &[u32], tokens: usize) -> Request {

@@ -145,7 +145,9 @@ fn processors_do_not_change_log_probabilities() {
 #[test]
 fn replies_do_not_depend_on_the_batch() {
     for (name, _) in &fixtures() {
-        let fixture = Fixture::load(name);
+        let mut fixture = Fixture::load(name);
+        // Some have longer prompts.
+        fixture.tokens.truncate(32);
         let open = |options: EngineOptions| options.open(&fixture.path).unwrap();
         // Some with a common prefix, some without; of various lengths; greedy and sampled.
         let requests: Vec<(Vec<u32>, usize, Sampling)> = (0..12)

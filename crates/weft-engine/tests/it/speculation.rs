@@ -174,7 +174,9 @@ fn speculate(engine: &mut Engine, texts: &[Vec<u32>], guesses: Guesses) -> Arc<M
 #[test]
 fn no_guess_changes_a_reply() {
     for (name, _) in &fixtures() {
-        let fixture = Fixture::load(name);
+        let mut fixture = Fixture::load(name);
+        // Some have longer prompts.
+        fixture.tokens.truncate(32);
         let (expected, texts) = expected(&fixture);
         // With room for one sequence of full length, generations preempt each other.
         let all = name == "glm-tiny-q4_k_m";
