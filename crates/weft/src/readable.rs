@@ -197,7 +197,7 @@ mod tests {
             rows:
               name     tokens per second
               decode             21.1235
-              prefill        1.00000e-9
+              prefill         1.00000e-9
             mixed:
               1:
                 depth: 0

@@ -48,6 +48,8 @@ fn conversations_render_as_in_python() {
             };
             let found = template.render(&messages, &options);
             let hash = found.as_ref().map_or_else(|_| "-".to_owned(), |prompt| fnv(prompt.text()));
+            // Templates for conversations with tools get an empty list where there are none.
+            let expected = expected.trim_start_matches('~');
             let listed =
                 DIFFERENT.iter().any(|(name, numbers, _)| *name == names && numbers.contains(&number));
             if (hash == expected) == listed {

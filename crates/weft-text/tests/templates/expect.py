@@ -139,6 +139,15 @@ def models():
     return [(" ".join(those), source) for source, those in names.items()]
 
 
+def hashed(source, messages, variables):
+    """The hash of a prompt, after `~` if it needs an empty list of tools where the conversation has none; `-` if it fails."""
+    prompt = converse(source, messages, variables)
+    if prompt is not None:
+        return fnv(prompt)
+    prompt = None if "tools" in variables else converse(source, messages, {**variables, "tools": []})
+    return "-" if prompt is None else "~" + fnv(prompt)
+
+
 def main():
     if len(sys.argv) == 3:
         source = next(source for names, source in models() if sys.argv[1] in names)
@@ -159,8 +168,8 @@ def main():
         file.write("[\n" + ",\n".join(lines) + "\n]\n")
     with open("conversations.txt", "w", encoding="utf-8") as file:
         for names, source in models():
-            prompts = (converse(source, messages, variables) for messages, variables in conversations.CONVERSATIONS)
-            file.write(f"{names}: " + " ".join("-" if prompt is None else fnv(prompt) for prompt in prompts) + "\n")
+            hashes = (hashed(source, messages, variables) for messages, variables in conversations.CONVERSATIONS)
+            file.write(f"{names}: " + " ".join(hashes) + "\n")
 
 
 main()

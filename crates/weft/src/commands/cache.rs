@@ -306,9 +306,12 @@ mod tests {
 
     #[test]
     fn no_time_is_told_that_is_not_known() {
-        for (minutes, said) in
-            [(0, "within the hour"), (59, "within the hour"), (60, "1 hour ago"), (3 * 24 * 60, "3 days ago")]
-        {
+        for (minutes, said) in [
+            (0, "within the hour"),
+            (59, "within the hour"),
+            (60, "60 minutes ago"),
+            (3 * 24 * 60, "3 days ago"),
+        ] {
             assert_eq!(last_used(Duration::from_secs(60 * minutes)), said);
         }
     }

@@ -283,6 +283,36 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 32 heads of 128, 8 of keys and values, queries scaled by position
             dense of 14336
             dense of 14336
+        qwen3.6-35b-a3b: qwen35moe, 248320 tokens, scale 0.0625
+            delta: a gated delta rule of 32 heads of 128, with 16 heads of keys of 128
+            with 8 of 256 experts and 1 shared of 512, sigmoid, softmax, normalised
+            grouped: 16 heads of 256, 2 of keys and values
+            with 8 of 256 experts and 1 shared of 512, sigmoid, softmax, normalised
+        qwen3.6-27b: qwen35, 248320 tokens, scale 0.0625
+            delta: a gated delta rule of 48 heads of 128, with 16 heads of keys of 128
+            dense of 17408
+            grouped: 24 heads of 256, 4 of keys and values
+            dense of 17408
+        qwen3.5-9b: qwen35, 248320 tokens, scale 0.0625
+            delta: a gated delta rule of 32 heads of 128, with 16 heads of keys of 128
+            dense of 12288
+            grouped: 16 heads of 256, 4 of keys and values
+            dense of 12288
+        qwen3.5-4b: qwen35, 248320 tokens, scale 0.0625
+            delta: a gated delta rule of 32 heads of 128, with 16 heads of keys of 128
+            dense of 9216
+            grouped: 16 heads of 256, 4 of keys and values
+            dense of 9216
+        qwen3.5-0.8b: qwen35, 248320 tokens, scale 0.0625
+            delta: a gated delta rule of 16 heads of 128, with 16 heads of keys of 128
+            dense of 3584
+            grouped: 8 heads of 256, 2 of keys and values
+            dense of 3584
+        qwen3-next-80b-a3b: qwen3next, 151936 tokens, scale 0.0625
+            delta: a gated delta rule of 32 heads of 128, with 16 heads of keys of 128
+            with 10 of 512 experts and 1 shared of 512, sigmoid, softmax, normalised
+            grouped: 16 heads of 256, 2 of keys and values
+            with 10 of 512 experts and 1 shared of 512, sigmoid, softmax, normalised
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -336,6 +366,21 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 6 heads of 32, 2 of keys and values, queries scaled by position
             dense of 256
             dense of 256
+        qwen35moe-tiny: qwen35moe, 576 tokens, scale 0.125
+            delta: a gated delta rule of 4 heads of 128, with 2 heads of keys of 128
+            with 2 of 6 experts and 1 shared of 64, sigmoid, softmax, normalised
+            grouped: 2 heads of 64, 1 of keys and values
+            with 2 of 6 experts and 1 shared of 64, sigmoid, softmax, normalised
+        qwen35-tiny: qwen35, 576 tokens, scale 0.125
+            delta: a gated delta rule of 6 heads of 128, with 2 heads of keys of 128
+            dense of 256
+            grouped: 2 heads of 64, 1 of keys and values
+            dense of 256
+        qwen3next-tiny: qwen3next, 576 tokens, scale 0.125
+            delta: a gated delta rule of 4 heads of 128, with 2 heads of keys of 128
+            with 2 of 6 experts and 1 shared of 64, sigmoid, softmax, normalised
+            grouped: 2 heads of 64, 1 of keys and values
+            with 2 of 6 experts and 1 shared of 64, sigmoid, softmax, normalised
         qwen2-odd: qwen2, 576 tokens, scale 0.17677669
             grouped: 3 heads of 32, 1 of keys and values
             dense of 160
@@ -380,6 +425,16 @@ fn presets_are_models_of_the_right_shape() {
         ministral-odd: mistral3, 416 tokens, scale 0.125
             grouped: 3 heads of 64, 1 of keys and values, queries scaled by position
             dense of 160
+            dense of 160
+        qwen35moe-odd: qwen35moe, 557 tokens, scale 0.125
+            delta: a gated delta rule of 6 heads of 128, with 2 heads of keys of 128
+            with 2 of 5 experts and 1 shared of 32, sigmoid, softmax, normalised
+            grouped: 3 heads of 64, 1 of keys and values
+            with 2 of 5 experts and 1 shared of 32, sigmoid, softmax, normalised
+        qwen35-odd: qwen35, 557 tokens, scale 0.125
+            delta: a gated delta rule of 6 heads of 128, with 2 heads of keys of 128
+            dense of 160
+            grouped: 3 heads of 64, 1 of keys and values
             dense of 160
     "#]]
     .assert_eq(&text);
