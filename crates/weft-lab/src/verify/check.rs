@@ -39,7 +39,8 @@ impl Launch<'_> {
         sizes: &Sizes,
     ) -> Result<(Checked, Option<DeviceError>), DeviceError> {
         let before = self.read(device)?;
-        for (region, bytes) in self.written(&before) {
+        // A state that is updated in place is read, too.
+        for (region, bytes) in self.only_written(&before) {
             device.write(region.buffer, region.offset, &vec![POISON; bytes.len()])?;
         }
         let given: Vec<Vec<u8>> = (before.iter().zip(&self.kernel.params))
@@ -90,9 +91,9 @@ impl Launch<'_> {
         each.collect()
     }
 
-    fn written<'b>(&'b self, bytes: &'b [Vec<u8>]) -> impl Iterator<Item = (&'b Region, &'b Vec<u8>)> {
+    fn only_written<'b>(&'b self, bytes: &'b [Vec<u8>]) -> impl Iterator<Item = (&'b Region, &'b Vec<u8>)> {
         let all = self.args.iter().zip(bytes).zip(&self.kernel.params);
-        all.filter(|(_, param)| param.access.writes()).map(|(arg, _)| arg)
+        all.filter(|(_, param)| param.access == Access::Write).map(|(arg, _)| arg)
     }
 
     /// The bytes of an argument that is a weight.
@@ -245,6 +246,18 @@ impl Compare<'_> {
                             checked.fault(FaultKind::Sums(place), 1);
                         }
                     }
+                }
+            }
+            // The states of whole sequences.
+            let updated = interp::updates::<Bar>(self.kernel, part, self.args, sizes);
+            for stored in updated.unwrap_or_default() {
+                let format = self.kernel.params[stored.param].format;
+                for (c, bar) in stored.values.iter().enumerate() {
+                    let at = stored.at + c * stored.step;
+                    let param = stored.param;
+                    let place = || Place { param, part: origin.part, row: Vec::new(), column: at };
+                    checked.values += 1;
+                    self.value(param, at, format, bar, place, checked);
                 }
             }
         }
