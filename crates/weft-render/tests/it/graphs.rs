@@ -107,7 +107,7 @@ pub(super) fn plans(graph: &Graph) -> Plans {
     for (switches, usual) in [(Switches::default(), true), (all_off, false)] {
         for tokens in [1, 16, 300] {
             for workers in [2, 64] {
-                let max = Sizes::of(tokens).rows(4).slots(4096).pages(128);
+                let max = Sizes::of(tokens).rows(4).slots(4096).pages(128).sequences(2);
                 let costs = CostModel::fixed(Machine { workers, ..Machine::default() });
                 let options = Options { max, costs, switches: switches.clone(), ..Options::default() };
                 let into = if usual && workers > 2 { &mut plans.usual } else { &mut plans.others };
