@@ -105,6 +105,7 @@ fn json_cost(cost: &Cost) -> Json {
         "active_bytes": cost.active_bytes,
         "kv_bytes_per_token": cost.kv_bytes,
         "windowed_kv_bytes_per_token": cost.windowed_kv_bytes,
+        "state_bytes_per_sequence": cost.state_bytes,
         "window": cost.window,
     })
 }

@@ -17,6 +17,7 @@ pub(super) fn role(name: &str, layers: Option<usize>) -> &'static str {
     match part {
         _ if part.contains("_norm.") => "norms",
         _ if part.starts_with("attn_") => "attention",
+        _ if part.starts_with("ssm_") => "linear attention",
         _ if part.contains("_exps.") => "experts",
         _ if part.contains("_shexp.") => "shared experts",
         _ if part.starts_with("ffn_gate_inp.") || part.starts_with("exp_probs_b.") => "router",
@@ -48,6 +49,8 @@ mod tests {
             ("blk.1.ffn_gate_inp_shexp.weight", "shared experts"),
             ("blk.1.post_attention_norm.weight", "norms"),
             ("blk.1.attn_qkv.weight", "attention"),
+            ("blk.1.ssm_a", "linear attention"),
+            ("blk.1.ssm_norm.weight", "norms"),
             ("rope_factors_long.weight", "other"),
             ("blk.2.attn_q.weight", "prediction head (not used)"),
         ] {

@@ -95,7 +95,11 @@ fn costs(config: &Config, cost: &Cost, out: &mut impl Write) -> io::Result<()> {
         out,
         "KV cache",
         format!("{} per token (f16){windowed}, {} for the full context", bytes(cost.kv_bytes), bytes(full)),
-    )
+    )?;
+    match cost.state_bytes {
+        0 => Ok(()),
+        state => line(out, "state", format!("{} per sequence (f32)", bytes(state))),
+    }
 }
 
 fn line(out: &mut impl Write, name: &str, value: String) -> io::Result<()> {
