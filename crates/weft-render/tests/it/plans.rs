@@ -196,6 +196,8 @@ fn kernels_of_weights_in_pieces() {
                 let more: usize = slots.pieces.iter().map(|pieces| *pieces as usize - 1).sum();
                 let shaders = match render(&plan.kernels[call.kernel], &slots, &plan.max, &apple) {
                     Ok(shaders) => shaders,
+                    // Scans have no text for GPUs yet.
+                    Err(why) if why.to_string().contains("is a scan") => continue,
                     Err(why) => {
                         assert!(matches!(why.why, Why::Buffers { .. }), "{why}");
                         refused += 1;
@@ -236,7 +238,10 @@ fn workgroup_memory_is_counted_as_metal_counts_it() {
                 let shaders = |limits: Limits| {
                     render(kernel, &slots, &plan.max, &Target { limits, ..apple.clone() }).unwrap_or_default()
                 };
-                let bytes = shaders(apple.limits.clone()).iter().map(metal_bytes).max().unwrap();
+                // Scans have no text for GPUs yet.
+                let Some(bytes) = shaders(apple.limits.clone()).iter().map(metal_bytes).max() else {
+                    continue;
+                };
                 for less in [1, 4, 8, 12, 16, 20, 28].into_iter().filter(|less| *less < bytes) {
                     let limits = Limits { shared_bytes: bytes - less, ..apple.limits.clone() };
                     for shader in shaders(limits.clone()) {
