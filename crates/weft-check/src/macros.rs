@@ -62,6 +62,12 @@ macro_rules! device_tests {
                 across_columns,
                 views,
             }
+            scan {
+                sequences_side_by_side,
+                any_steps_have_the_same_bits,
+                company_changes_no_bit,
+                a_row_program_over_parts_of_rows,
+            }
             shapes {
                 products,
                 products_with_experts,

@@ -91,8 +91,7 @@ impl Scan {
         if !cx.again {
             self.check(&sequences, cx, &mut scratch.numbers)?;
         }
-        // A sequence without rows copies its state.
-        let pieces = || (0..sequences.ends.len()).map(|q| (q, sequences.rows(q).len().max(1) as u64));
+        let pieces = || (0..sequences.ends.len()).map(|q| (q, sequences.rows(q).len() as u64));
         let share = cx.share(pieces().map(|(_, cost)| cost * self.heads as u64).sum());
         let mut before = 0;
         for (q, cost) in pieces() {
@@ -116,7 +115,7 @@ impl Scan {
         let in_range = |row: i32| usize::try_from(row).ok().filter(|row| *row < states).ok_or(Fault);
         let mut begin = 0;
         for end in own.ends {
-            if *end < begin {
+            if *end <= begin {
                 return Err(Fault);
             }
             begin = *end;
@@ -159,8 +158,7 @@ impl Scan {
         let (state, rest) = scratch.acc.split_at_mut(self.width);
         let (staged, results) = rest.split_at_mut(self.rule.staged());
         let rows = sequences.rows(q);
-        // A sequence without rows copies its state.
-        for batch in (rows.start..rows.end.max(rows.start + 1)).step_by(BATCH) {
+        for batch in rows.clone().step_by(BATCH) {
             let tokens = batch..rows.end.min(batch + BATCH);
             let rows = Rows {
                 cx,

@@ -22,6 +22,7 @@ mod reduce;
 mod round;
 mod router;
 mod row_program;
+mod scan;
 mod select;
 mod sorted;
 mod space;
@@ -539,7 +540,16 @@ fn written_part(
             // The second shader runs the row program.
             None => return Ok(()),
         },
-        Anchor::Scan(_) => return Err(Why::Form("is a scan, which no GPU kernel computes yet".into())),
+        Anchor::Scan(scan) => {
+            let Pass::Join { slot, at, .. } = pass else {
+                return scan::walk(w, (part, scan), &place, split, pass);
+            };
+            let results = vec![scan::picked_up(w, &place, (slot, at))?];
+            return match lanes {
+                Some(lanes) => lanes.write(w, &Results::Shared(results)),
+                None => store::program(w, part, &place, results),
+            };
+        }
     };
     store::program(w, part, &place, results)
 }

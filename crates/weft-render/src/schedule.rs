@@ -18,6 +18,7 @@ pub(crate) mod panels;
 pub(crate) mod picked;
 pub(crate) mod picks;
 pub(crate) mod registers;
+pub(crate) mod scan;
 pub(crate) mod tiles;
 pub(crate) mod top;
 pub(crate) mod tuned;

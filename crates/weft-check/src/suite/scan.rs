@@ -224,11 +224,11 @@ const SIZES: [Size; 14] = [
 /// One of each rule.
 const SOME: [Size; 4] = [SIZES[1], SIZES[6], SIZES[9], SIZES[11]];
 
-/// Sequences that begin, go on in place, fork, leave their state as it was, or have no rows.
+/// Sequences that begin, go on in place, fork, or leave their state as it was.
 const COMPANY: [&[Sequence]; 4] = [
     &[(1, -1, 0)],
     &[(1, 4, 4), (1, -1, 8), (1, 2, 3)],
-    &[(7, 1, 2), (0, 5, 6), (64, -1, 0)],
+    &[(7, 1, 2), (1, 5, 6), (64, -1, 0)],
     &[(17, 1, 1), (1, 7, 3), (2, 7, 4), (1, -1, 0), (5, -1, 2), (1, 8, 8), (3, 9, 5), (33, 6, 6)],
 ];
 
@@ -318,6 +318,8 @@ pub fn hostile_lists_are_refused(device: &mut dyn Device) {
         for (list, values) in [
             (0, [3, 5]),
             (0, [3, 3]),
+            (0, [0, 4]),
+            (0, [4, 4]),
             (0, [5, 4]),
             (0, [-1, 4]),
             (1, [most, -1]),

@@ -56,6 +56,11 @@ fn windows_and_norms_after_branches() {
 }
 
 #[test]
+fn linear_attention_and_experts() {
+    check("qwen35moe-odd-q4_k_m", GgmlType::F16);
+}
+
+#[test]
 fn a_dense_model_with_an_8_bit_cache() {
     check("llama-tiny-q6_k", GgmlType::Q8_0);
 }

@@ -6,7 +6,7 @@ use crate::op::Recurrence;
 /// Walks the rows of each sequence. Returns the result and the states afterwards.
 ///
 /// # Errors
-/// A sentence, if a list holds an index out of range, or the rows of two sequences overlap.
+/// A sentence, if a list holds an index out of range, a sequence has no row, or two share rows or a state.
 pub(super) fn scan(
     rule: Recurrence,
     operands: &[Tensor],
@@ -31,8 +31,8 @@ pub(super) fn scan(
         };
         let own = index(to[q], places[0], "state")?;
         let taken = |other: usize| other != q && (to[other] == to[q] || from[other] == to[q]);
-        if end < begin || (0..sequences).any(taken) {
-            return Err(format!("sequence {q} shares rows or a state with another one"));
+        if end <= begin || (0..sequences).any(taken) {
+            return Err(format!("sequence {q} has no row, or shares rows or a state with another one"));
         }
         for t in begin..end {
             out.extend(step.row(t, &mut carried)?);

@@ -67,6 +67,18 @@ pub(crate) fn program_of(
     })
 }
 
+/// Writes the row program of a row with these axes, whose results are those of row `row` in workgroup memory.
+pub(crate) fn row(
+    w: &mut Writer<'_>,
+    part: &Part,
+    place: &Place,
+    (axes, row): (Vec<Expr>, Expr),
+    results: u32,
+) -> Result<(), Why> {
+    let mut program = RowProgram::new(&part.body, part.lens(), vec![results], place.width());
+    whole_row(w, &mut program, place, RowState::new(axes, row))
+}
+
 /// Whether a workgroup that has whole rows can compute all of them at once: what it stores is as long as its rows, and
 /// looks across columns only to pair them.
 fn is_flat(w: &Writer<'_>, part: &Part, place: &Place) -> bool {

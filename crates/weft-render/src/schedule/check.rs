@@ -8,7 +8,7 @@ use weft_quant::packed::{COLUMNS, Layout, ROWS};
 use crate::limits::Limits;
 use crate::schedule::{
     MATRIX_COLUMNS, MATRIX_ROWS, PANEL_COLUMNS, PANEL_ROWS, Schedule, Split, attention, cooperative, picked,
-    top,
+    scan, top,
 };
 
 pub(crate) use crate::schedule::WARP;
@@ -76,6 +76,9 @@ fn part_of(
     };
     if variables > MOST || upcast > MOST {
         return Err(format!("`{split}`: a lane can have {MOST} rows and columns at most"));
+    }
+    if let Some(of) = part.scan() {
+        return scan::check(part, of, split, (lanes, limits));
     }
     let whole = width as usize >= part.cols;
     let is_dot = matches!(part.anchor, Anchor::Dot(_));

@@ -9,7 +9,7 @@ use weft_quant::GgmlType;
 
 use crate::limits::Limits;
 use crate::schedule::order::{LANES, lanes_matter};
-use crate::schedule::{Schedule, Split, top};
+use crate::schedule::{Schedule, Split, scan, top};
 
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
 const MANY_LANES: u32 = 512;
@@ -64,8 +64,8 @@ pub(crate) fn choose(
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            // No form computes a scan, which lowering says.
-            Anchor::Map | Anchor::Reduce | Anchor::Scan(_) => elementwise(part, &rows, lanes),
+            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Scan(scan) => scan::split(part, scan, max, limits, lanes),
             Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes, reduce(part)),
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
         }
@@ -118,6 +118,10 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
         // The tiles of attention by cooperative matrices.
         Split { rows: 48 | 80, matrix: true, .. } => Some(Split { rows: split.rows - 16, ..*split }),
         Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
+        // The rows that a scan takes at once.
+        Split { upcast: 2.., .. } if part.scan().is_some() => {
+            Some(Split { upcast: split.upcast / 2, ..*split })
+        }
         Split { width, .. } if cut && *width > 32 && width.is_multiple_of(64) => {
             Some(Split { width: width / 2, ..*split })
         }

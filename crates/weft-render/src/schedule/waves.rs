@@ -20,6 +20,7 @@ use crate::schedule::panels::with_panels;
 use crate::schedule::picked;
 use crate::schedule::picks::Picks;
 use crate::schedule::registers::registers;
+use crate::schedule::scan;
 use crate::schedule::tiles::tiled;
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::{
@@ -144,7 +145,8 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            Anchor::Map | Anchor::Reduce | Anchor::Scan(_) => elementwise(part, &rows, lanes),
+            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Scan(scan) => scan::split(part, scan, max, limits, lanes),
             Anchor::Dot(products) => {
                 let reduce = reduce(part).unwrap_or(1).min(lanes);
                 Columns::new(kernel, part, products, lanes, reduce, limits).split(part, &rows, limits)

@@ -74,10 +74,10 @@ pub(in crate::anchor) fn walk<N: Number>(
 /// The rows of sequence `q`, which begin at `begin`.
 fn rows(scan: &Scan, args: &[Buffer<'_>], q: usize, begin: usize) -> Result<Range<usize>, String> {
     let end = args[scan.ends].int(q);
-    let sound = usize::try_from(end).ok().filter(|end| *end >= begin);
-    sound
-        .map(|end| begin..end)
-        .ok_or_else(|| format!("sequence {q} ends at row {end}, before it begins at {begin}"))
+    let sound = usize::try_from(end).ok().filter(|end| *end > begin);
+    sound.map(|end| begin..end).ok_or_else(|| {
+        format!("sequence {q} ends before row {end}: expected a row behind its first one, {begin}")
+    })
 }
 
 /// The first value of a row of the states, in which a head has `width` values.

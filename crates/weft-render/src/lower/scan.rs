@@ -1,0 +1,130 @@
+//! Scans, see [`weft_kern::Scan`].
+//!
+//! There is a workgroup for each head of each row, because texts do not know how many sequences a step has. Where a state passes through
+//! the rows, the workgroup of a sequence's first row walks all of them, and the others end at once.
+
+mod convolution;
+mod decay;
+mod delta;
+mod head;
+
+use weft_kern::{Part, Scan, ScanRule};
+
+use crate::code::expr::Expr;
+use crate::code::stmt::Stmt;
+use crate::lower::pass::Pass;
+use crate::lower::space::Place;
+use crate::lower::store;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+use crate::schedule::Split;
+use convolution::Convolution;
+use decay::Decay;
+use delta::Delta;
+use head::{Head, Rows};
+
+/// The recurrence, with what lanes hold of the state.
+enum Rule<'a> {
+    Decay(Decay<'a>),
+    Convolution(Convolution<'a>),
+    Delta(Box<Delta<'a>>),
+}
+
+/// Writes the walk of a workgroup, and the row programs of its rows, unless another shader runs them.
+pub(super) fn walk(
+    w: &mut Writer<'_>,
+    (part, scan): (&Part, &Scan),
+    place: &Place,
+    split: &Split,
+    pass: Pass,
+) -> Result<(), Why> {
+    let head = Head::new(w, (part, scan), place)?;
+    let most = split.upcast;
+    let results = w.pool.room(most.saturating_mul(place.width()));
+    let rule = match &scan.rule {
+        ScanRule::Decay { x, decay } => Rule::Decay(Decay::new(w, (x, decay), place)),
+        ScanRule::Convolution { x, w: weights, taps } => {
+            Rule::Convolution(Convolution { x, weights: *weights, taps: word(*taps)? })
+        }
+        ScanRule::Delta(of) => Rule::Delta(Box::new(Delta::new(w, (scan, of), place, (split, &head))?)),
+    };
+    let last = match &rule {
+        Rule::Convolution(convolution) => convolution.last(&head),
+        Rule::Decay(_) | Rule::Delta(_) => head.token.clone().unless(&head.first, head.end.clone()),
+    };
+    let last = w.code.uniform("last", last);
+    match &rule {
+        Rule::Decay(decay) => decay.begin(w, scan, &head)?,
+        Rule::Convolution(_) => {}
+        Rule::Delta(delta) => delta.begin(w, scan, &head, place)?,
+    }
+    w.count("batch", (head.token.clone(), last.clone(), most), |w, batch| {
+        let count = match most {
+            1 => Expr::U32(1),
+            _ => w.code.set("rows", (&last - &batch).min(most)),
+        };
+        let rows = Rows { first: batch, count, most };
+        match &rule {
+            Rule::Decay(decay) => decay.rows(w, &head, &rows, results)?,
+            Rule::Convolution(convolution) => convolution.rows(w, scan, (&head, place), &rows, results)?,
+            Rule::Delta(delta) => delta.rows(w, &head, &rows, results)?,
+        }
+        w.code.barrier();
+        if let Pass::Chunks { slot, at } = pass {
+            put_down(w, &head, place, (&rows, results), (slot, at))?;
+        } else {
+            w.count_or_once("r", (0u32.into(), rows.count.clone(), 1), |w, r| {
+                let axes = vec![w.code.set("i", &rows.first + &r), head.head.clone()];
+                store::row(w, part, place, (axes, r), results)?;
+                // The next row uses the same workgroup memory.
+                w.code.barrier();
+                Ok(())
+            })?;
+        }
+        // So do the next rows.
+        w.code.barrier();
+        Ok(())
+    })?;
+    match &rule {
+        Rule::Decay(decay) => decay.end(w, scan, &head),
+        Rule::Convolution(convolution) => convolution.end(w, scan, &head, place),
+        Rule::Delta(delta) => delta.end(w, scan, &head, place),
+    }
+}
+
+/// Stores the results of rows in scratch memory, from word `at` of a slot on.
+fn put_down(
+    w: &mut Writer<'_>,
+    head: &Head,
+    place: &Place,
+    (rows, results): (&Rows, u32),
+    (slot, at): (usize, u32),
+) -> Result<(), Why> {
+    let width = place.width();
+    w.share(rows.most.saturating_mul(width), |w, item| {
+        let (r, own) = (w.code.set("r", &item / width), w.code.set("own", &item % width));
+        let column = w.code.set("column", &place.column + own);
+        let exists = r.less(rows.count.clone()).both(&place.has_column(&column));
+        w.when(exists, |w| {
+            let row = place.row_number(&[&rows.first + &r, head.head.clone()]);
+            let to = row * place.cols() + column + at;
+            w.code.push(Stmt::Store(slot, to, Expr::Shared((item + results).into())));
+            Ok(())
+        })
+    })
+}
+
+/// Loads the results of a row that another shader stored in scratch memory. Returns where they are in workgroup memory.
+pub(super) fn picked_up(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
+    let width = place.width();
+    let results = w.pool.room(width);
+    let row = place.row(&mut w.code, &Expr::U32(0));
+    let from = w.code.set("begins", place.row_number(&row.axes) * place.cols() + at);
+    w.share(width, |w, own| {
+        let column = place.column_to_read(&mut w.code, &own, true);
+        w.code.store_shared(own + results, Expr::Word(slot, (&from + column).into()));
+        Ok(())
+    })?;
+    w.code.barrier();
+    Ok(results)
+}

@@ -1,0 +1,244 @@
+//! The gated delta rule.
+//!
+//! `reduce` neighbouring lanes share a row of the state, which belongs to a value channel, and hold it in registers while rows pass. The
+//! operands of a batch of rows are in workgroup memory, so lanes wait for each other once a batch.
+
+use weft_kern::{DeltaRule, Scan};
+
+use crate::code::expr::Expr;
+use crate::code::stmt::Stmt;
+use crate::lower::reduce::{self, Fold};
+use crate::lower::scan::head::{Head, Rows};
+use crate::lower::space::Place;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+use crate::schedule::Split;
+use crate::schedule::scan::together;
+
+/// Partial sums of a lane, which do not wait for each other.
+const PARTIAL: usize = 4;
+
+/// What a lane holds of the state, and where the operands of a batch are.
+pub(super) struct Delta<'a> {
+    rule: &'a DeltaRule,
+    inner: u32,
+    /// Values that are loaded together, and the lanes that share a channel.
+    together: u32,
+    shares: u32,
+    /// The lane's share.
+    share: Expr,
+    channels: Vec<Channel>,
+    /// The workgroup's channels, and the first of them.
+    width: u32,
+    column: Expr,
+    /// The key head.
+    key_head: Expr,
+    /// The first words of operands in workgroup memory: queries, keys, values, decays and factors.
+    at: [u32; 5],
+}
+
+/// A value channel of a lane.
+struct Channel {
+    /// Its number within the workgroup's, and whether it exists.
+    own: Expr,
+    exists: Expr,
+    /// The lane's values of its row of the state.
+    state: Vec<Expr>,
+}
+
+impl<'a> Delta<'a> {
+    pub(super) fn new(
+        w: &mut Writer<'_>,
+        (scan, rule): (&Scan, &'a DeltaRule),
+        place: &Place,
+        (split, head): (&Split, &Head),
+    ) -> Result<Delta<'a>, Why> {
+        let (inner, width, shares) = (word(rule.inner)?, place.width(), split.reduce);
+        let each = (w.code.lanes / shares).max(1);
+        let share = w.code.set("share", Expr::Lane % shares);
+        let channels = (0..width.div_ceil(each)).map(|i| {
+            let own = w.code.set("channel", Expr::Lane / shares + i * each);
+            let exists = if width.is_multiple_of(each) { Expr::True } else { own.less(width) };
+            let column = w.code.set("column", &place.column + &own);
+            let exists = exists.both(&place.has_column(&column));
+            // Lanes without a channel do what those of the last one do, and store nothing.
+            let own = if exists == Expr::True { own } else { w.code.set("channel", own.min(width - 1)) };
+            let state = (0..inner / shares).map(|_| w.code.var("s", 0.0f32)).collect();
+            Channel { own, exists, state }
+        });
+        let channels = channels.collect();
+        let decays = if rule.channels { inner } else { 1 };
+        let at = [inner, inner, width, decays, 1].map(|n| w.pool.room(split.upcast.saturating_mul(n)));
+        let (heads, keys) = (word(scan.heads)?, word(rule.keys)?);
+        let key_head = if rule.tiled { &head.head % keys } else { &head.head / (heads / keys) };
+        Ok(Delta {
+            rule,
+            inner,
+            together: together(rule.inner, w.quads) as u32,
+            shares,
+            share,
+            channels,
+            width,
+            column: place.column.clone(),
+            key_head: w.code.set("key_head", key_head),
+            at,
+        })
+    }
+
+    /// Where in a row each of a lane's pieces begins.
+    fn pieces(&self) -> Vec<Expr> {
+        let pieces = self.inner / self.together / self.shares;
+        (0..pieces).map(|j| (&self.share + j * self.shares) * self.together).collect()
+    }
+
+    /// The first value of a channel's row, from that of a head's state on.
+    fn row_of(&self, w: &mut Writer<'_>, from: &Expr, place: &Place, channel: &Channel) -> Expr {
+        let column = (&self.column + &channel.own).min(place.cols() - 1);
+        w.code.set("row", from + column * self.inner)
+    }
+
+    pub(super) fn begin(
+        &self,
+        w: &mut Writer<'_>,
+        scan: &Scan,
+        head: &Head,
+        place: &Place,
+    ) -> Result<(), Why> {
+        w.when(head.first.both(&head.resumes), |w| {
+            for channel in &self.channels {
+                let row = self.row_of(w, &head.from, place, channel);
+                for (values, at) in channel.state.chunks(self.together as usize).zip(self.pieces()) {
+                    let at = w.start(scan.state) + (&row + at);
+                    let slot = w.slot(scan.state);
+                    let words = match values {
+                        [_] => vec![Expr::Word(slot, at.into())],
+                        _ => w.code.four("kept", Expr::Four(Some(slot), at.into())).into(),
+                    };
+                    for (value, word) in values.iter().zip(words) {
+                        w.code.assign(value, word.float());
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Loads the operands of rows into workgroup memory.
+    fn stage(&self, w: &mut Writer<'_>, head: &Head, rows: &Rows) -> Result<(), Why> {
+        let DeltaRule { q, k, v, decay, beta, channels, .. } = self.rule;
+        let decays = if *channels { self.inner } else { 1 };
+        let [at_q, at_k, at_v, at_decay, at_beta] = self.at;
+        let (whole, none) = (Expr::U32(0), &self.key_head);
+        for (n, first, operands) in [
+            (self.inner, &whole, &[(q, at_q, none), (k, at_k, none)][..]),
+            (self.width, &self.column, &[(v, at_v, &head.head)]),
+            (decays, &whole, &[(decay, at_decay, &head.head)]),
+            (1, &whole, &[(beta, at_beta, &head.head)]),
+        ] {
+            w.share(rows.most.saturating_mul(n), |w, item| {
+                let (r, i) = match rows.most {
+                    1 => (Expr::U32(0), item.clone()),
+                    _ => (w.code.set("r", &item / n), w.code.set("c", &item % n)),
+                };
+                let exists = if rows.most == 1 { Expr::True } else { r.less(rows.count.clone()) };
+                w.when(exists, |w| {
+                    let token = w.code.set("i", &rows.first + r);
+                    for (view, to, own) in operands {
+                        let column = first + &i;
+                        let base = w.base(view, &[token.clone(), (*own).clone()])?;
+                        let value = w.load(view.param, &(base + column * word(view.step)?))?;
+                        w.code.store_shared(&item + *to, value.bits());
+                    }
+                    Ok(())
+                })
+            })?;
+        }
+        w.code.barrier();
+        Ok(())
+    }
+
+    pub(super) fn rows(&self, w: &mut Writer<'_>, head: &Head, rows: &Rows, results: u32) -> Result<(), Why> {
+        self.stage(w, head, rows)?;
+        w.count_or_once("r", (0u32.into(), rows.count.clone(), 1), |w, r| self.step(w, &r, results))
+    }
+
+    /// A lane's values of a row in workgroup memory.
+    fn own(&self, w: &mut Writer<'_>, stem: &str, row: &Expr) -> Vec<Expr> {
+        let pieces = self.pieces().into_iter();
+        pieces.flat_map(|at| w.shared_words(stem, &(row + at), self.together)).map(Expr::float).collect()
+    }
+
+    /// Takes the state over a row.
+    fn step(&self, w: &mut Writer<'_>, r: &Expr, results: u32) -> Result<(), Why> {
+        let [at_q, at_k, at_v, at_decay, at_beta] = self.at;
+        let k = self.own(w, "k", &(r * self.inner + at_k));
+        let q = self.own(w, "q", &(r * self.inner + at_q));
+        let decay = match self.rule.channels {
+            true => self.own(w, "a", &(r * self.inner + at_decay)),
+            false => {
+                let decay = w.load_shared(r + at_decay);
+                vec![w.code.set("decay", decay)]
+            }
+        };
+        let beta = w.load_shared(r + at_beta);
+        let beta = w.code.set("beta", beta);
+        let mut sums = Vec::new();
+        for channel in &self.channels {
+            for (s, decay) in channel.state.iter().zip(decay.iter().cycle()) {
+                w.code.assign(s, s.times(decay));
+            }
+            sums.push(self.dot(w, channel, &k));
+        }
+        let products = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
+        let mut sums = Vec::new();
+        for (channel, product) in self.channels.iter().zip(products) {
+            let v = w.load_shared(r * self.width + &channel.own + at_v);
+            let update = w.code.set("update", beta.times(v - product));
+            for (s, k) in channel.state.iter().zip(&k) {
+                w.code.add_product(s, update.clone(), k.clone());
+            }
+            sums.push(self.dot(w, channel, &q));
+        }
+        let found = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
+        for (channel, found) in self.channels.iter().zip(found) {
+            let stores = self.share.equal(0u32).both(&channel.exists);
+            w.when(stores, |w| {
+                w.code.store_shared(r * self.width + &channel.own + results, found.bits());
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The lane's share of the product of a channel's row with others.
+    fn dot(&self, w: &mut Writer<'_>, channel: &Channel, others: &[Expr]) -> Expr {
+        let mut partial: Vec<Expr> = Vec::new();
+        for (i, (s, other)) in channel.state.iter().zip(others).enumerate() {
+            match partial.get(i % PARTIAL) {
+                Some(sum) if i >= PARTIAL => w.code.add_product(&sum.clone(), s.clone(), other.clone()),
+                _ => partial.push(w.code.var("sum", s.times(other))),
+            }
+        }
+        let sum = partial.into_iter().reduce(|a, b| a + b).unwrap_or(Expr::F32(0.0));
+        w.code.set("sum", sum)
+    }
+
+    pub(super) fn end(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head, place: &Place) -> Result<(), Why> {
+        w.when(head.first.clone(), |w| {
+            for channel in &self.channels {
+                w.when(channel.exists.clone(), |w| {
+                    let row = self.row_of(w, &head.to, place, channel);
+                    for (values, at) in channel.state.chunks(self.together as usize).zip(self.pieces()) {
+                        let to = w.start(scan.state) + (&row + at);
+                        let slot = w.slot(scan.state);
+                        for (i, value) in (0u32..).zip(values) {
+                            w.code.push(Stmt::Store(slot, &to + i, value.clone().bits()));
+                        }
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })
+    }
+}

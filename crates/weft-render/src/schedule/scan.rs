@@ -1,0 +1,89 @@
+//! The schedule of a scan.
+//!
+//! A lane takes whole fours of a head's state, or single values, for one of `reduce` shares of a sum. How many shares there are depends on
+//! what is summed alone, so bits do not depend on the step. `upcast` rows are taken at once.
+
+use weft_kern::{Part, Recurrence, Scan, ScanRule, Sizes};
+
+use crate::limits::Limits;
+use crate::schedule::Split;
+
+/// Rows that are taken at once.
+const MOST_ROWS: usize = 16;
+
+/// The tokens of the longest step in which a workgroup runs the row program of all rows that it walks. In longer steps they would wait
+/// for one row program after another, so a second shader runs them all at once.
+const FEW_TOKENS: usize = 16;
+
+/// Lanes that share a sum.
+const MOST_SHARES: usize = 8;
+
+/// The split of a scan in steps of sizes up to `max`.
+pub(crate) fn split(part: &Part, scan: &Scan, max: &Sizes, limits: &Limits, lanes: usize) -> Split {
+    let rows = max.tokens.clamp(1, MOST_ROWS);
+    let (rows, reduce) = match &scan.rule {
+        ScanRule::Convolution { taps, .. } => (rows.min(taps - 1), 1),
+        ScanRule::Decay { .. } => (rows, 1),
+        ScanRule::Delta(delta) => (rows, shares(delta.inner, limits).min(lanes)),
+    };
+    let parts = matches!(scan.rule, ScanRule::Delta(_)) && max.tokens > FEW_TOKENS;
+    let width = if parts { part.cols.min(lanes / reduce) } else { part.cols };
+    Split {
+        rows: 1,
+        along_first: false,
+        width: number(width),
+        reduce: number(reduce),
+        upcast: 1 << rows.ilog2(),
+        chunk: u32::from(parts),
+        spread: parts,
+        matrix: false,
+        panels: false,
+        picked: 0,
+    }
+}
+
+fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Values of a state that a lane takes together, where rows of `inner` values are next to each other.
+pub(crate) fn together(inner: usize, quads: bool) -> usize {
+    if quads && inner.is_multiple_of(4) { 4 } else { 1 }
+}
+
+/// Lanes that share a sum of `inner` terms: a power of two, so that all have as many.
+fn shares(inner: usize, limits: &Limits) -> usize {
+    let pieces = inner / together(inner, limits.quads);
+    let even = 1 << pieces.max(1).trailing_zeros();
+    let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).unwrap_or(1) as usize;
+    even.min(MOST_SHARES).min(subgroup)
+}
+
+/// Whether a split fits a scan.
+///
+/// # Errors
+/// The rule that is broken.
+pub(crate) fn check(
+    part: &Part,
+    scan: &Scan,
+    split: &Split,
+    (lanes, limits): (u32, &Limits),
+) -> Result<(), String> {
+    let Split { rows, width, reduce, chunk, spread, matrix, panels, picked, .. } = *split;
+    let whole = width as usize >= part.cols;
+    let parts = spread && chunk == 1;
+    if rows != 1 || matrix || panels || picked > 0 || !parts && (spread || chunk > 0 || !whole) {
+        return Err(format!("`{split}`: a scan needs one row and whole rows, or is spread in chunks of 1"));
+    }
+    let wanted = match &scan.rule {
+        ScanRule::Delta(delta) => shares(delta.inner, limits).min(lanes as usize),
+        ScanRule::Decay { .. } | ScanRule::Convolution { .. } => 1,
+    };
+    if reduce as usize != wanted {
+        return Err(format!("`{split}`: {wanted} lanes share the sums of this scan"));
+    }
+    if spread && scan.rule.recurrence() == Recurrence::Convolution {
+        return Err(format!("`{split}`: the rows of a convolution have workgroups of their own already"));
+    }
+    Ok(())
+}
