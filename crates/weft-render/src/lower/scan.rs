@@ -1,7 +1,7 @@
 //! Scans, see [`weft_kern::Scan`].
 //!
-//! There is a workgroup for each head of each row, because texts do not know how many sequences a step has. Where a state passes through
-//! the rows, the workgroup of a sequence's first row walks all of them, and the others end at once.
+//! There is a workgroup for each head of some rows, because texts do not know how many sequences a step has. Where a state passes
+//! through the rows, a workgroup walks the sequences that begin in its rows.
 
 mod convolution;
 mod decay;
@@ -33,45 +33,70 @@ enum Rule<'a> {
 /// Writes the walk of a workgroup, and the row programs of its rows, unless another shader runs them.
 pub(super) fn walk(
     w: &mut Writer<'_>,
-    (part, scan): (&Part, &Scan),
+    of: (&Part, &Scan),
     place: &Place,
     split: &Split,
     pass: Pass,
 ) -> Result<(), Why> {
-    let head = Head::new(w, (part, scan), place)?;
+    let results = w.pool.room(split.upcast.saturating_mul(place.width()));
+    let rows = |w: &mut Writer<'_>, head: &Head| walk_of(w, of, (place, split), head, (pass, results));
+    if place.is_single() {
+        let head = Head::only(w, of, place)?;
+        return rows(w, &head);
+    }
+    if let ScanRule::Convolution { .. } = of.1.rule {
+        let head = Head::of_row(w, of, place)?;
+        return rows(w, &head);
+    }
+    let [token, head] = head::axes(w, place)?;
+    let [first, last] = head::beginning(w, of.1, &token, split.rows);
+    w.count("q", (first, last, 1), |w, q| {
+        let head = Head::whole(w, of, &head, &q)?;
+        rows(w, &head)
+    })
+}
+
+/// Writes the walk over a head's rows.
+fn walk_of(
+    w: &mut Writer<'_>,
+    (part, scan): (&Part, &Scan),
+    (place, split): (&Place, &Split),
+    head: &Head,
+    (pass, results): (Pass, u32),
+) -> Result<(), Why> {
     let most = split.upcast;
-    let results = w.pool.room(most.saturating_mul(place.width()));
+    let mut last = head.end.clone();
     let rule = match &scan.rule {
         ScanRule::Decay { x, decay } => Rule::Decay(Decay::new(w, (x, decay), place)),
         ScanRule::Convolution { x, w: weights, taps } => {
-            Rule::Convolution(Convolution { x, weights: *weights, taps: word(*taps)? })
+            let convolution = Convolution { x, weights: *weights, taps: word(*taps)? };
+            last = convolution.last(head);
+            if last.known().is_none() {
+                last = w.code.uniform("last", last);
+            }
+            Rule::Convolution(convolution)
         }
-        ScanRule::Delta(of) => Rule::Delta(Box::new(Delta::new(w, (scan, of), place, (split, &head))?)),
+        ScanRule::Delta(of) => Rule::Delta(Box::new(Delta::new(w, (scan, of), place, (split, head))?)),
     };
-    let last = match &rule {
-        Rule::Convolution(convolution) => convolution.last(&head),
-        Rule::Decay(_) | Rule::Delta(_) => head.token.clone().unless(&head.first, head.end.clone()),
-    };
-    let last = w.code.uniform("last", last);
     match &rule {
-        Rule::Decay(decay) => decay.begin(w, scan, &head)?,
+        Rule::Decay(decay) => decay.begin(w, scan, head)?,
         Rule::Convolution(_) => {}
-        Rule::Delta(delta) => delta.begin(w, scan, &head, place)?,
+        Rule::Delta(delta) => delta.begin(w, scan, head, place)?,
     }
-    w.count("batch", (head.token.clone(), last.clone(), most), |w, batch| {
+    w.count_or_once("batch", (head.token.clone(), last.clone(), most), |w, batch| {
         let count = match most {
             1 => Expr::U32(1),
             _ => w.code.set("rows", (&last - &batch).min(most)),
         };
         let rows = Rows { first: batch, count, most };
         match &rule {
-            Rule::Decay(decay) => decay.rows(w, &head, &rows, results)?,
-            Rule::Convolution(convolution) => convolution.rows(w, scan, (&head, place), &rows, results)?,
-            Rule::Delta(delta) => delta.rows(w, &head, &rows, results)?,
+            Rule::Decay(decay) => decay.rows(w, head, &rows, results)?,
+            Rule::Convolution(convolution) => convolution.rows(w, scan, (head, place), &rows, results)?,
+            Rule::Delta(delta) => delta.rows(w, head, &rows, results)?,
         }
         w.code.barrier();
         if let Pass::Chunks { slot, at } = pass {
-            put_down(w, &head, place, (&rows, results), (slot, at))?;
+            put_down(w, head, place, (&rows, results), (slot, at))?;
         } else {
             w.count_or_once("r", (0u32.into(), rows.count.clone(), 1), |w, r| {
                 let axes = vec![w.code.set("i", &rows.first + &r), head.head.clone()];
@@ -86,9 +111,9 @@ pub(super) fn walk(
         Ok(())
     })?;
     match &rule {
-        Rule::Decay(decay) => decay.end(w, scan, &head),
-        Rule::Convolution(convolution) => convolution.end(w, scan, &head, place),
-        Rule::Delta(delta) => delta.end(w, scan, &head, place),
+        Rule::Decay(decay) => decay.end(w, scan, head),
+        Rule::Convolution(convolution) => convolution.end(w, scan, head, place),
+        Rule::Delta(delta) => delta.end(w, scan, head, place),
     }
 }
 

@@ -392,6 +392,11 @@ impl Place {
         }
     }
 
+    /// Whether the first axis has one index in every step in which there are rows.
+    pub(crate) fn is_single(&self) -> bool {
+        self.space.single
+    }
+
     /// Rows of the tile.
     pub(crate) fn tile(&self) -> u32 {
         self.space.tile

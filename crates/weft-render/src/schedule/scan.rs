@@ -15,6 +15,9 @@ const MOST_ROWS: usize = 16;
 /// for one row program after another, so a second shader runs them all at once.
 const FEW_TOKENS: usize = 16;
 
+/// Rows of a workgroup in longer steps, in most of which no sequence begins.
+const TILE: u32 = 16;
+
 /// Lanes that share a sum.
 const MOST_SHARES: usize = 8;
 
@@ -29,8 +32,8 @@ pub(crate) fn split(part: &Part, scan: &Scan, max: &Sizes, limits: &Limits, lane
     let parts = matches!(scan.rule, ScanRule::Delta(_)) && max.tokens > FEW_TOKENS;
     let width = if parts { part.cols.min(lanes / reduce) } else { part.cols };
     Split {
-        rows: 1,
-        along_first: false,
+        rows: if parts { TILE } else { 1 },
+        along_first: parts,
         width: number(width),
         reduce: number(reduce),
         upcast: 1 << rows.ilog2(),
@@ -69,10 +72,11 @@ pub(crate) fn check(
     split: &Split,
     (lanes, limits): (u32, &Limits),
 ) -> Result<(), String> {
-    let Split { rows, width, reduce, chunk, spread, matrix, panels, picked, .. } = *split;
+    let Split { rows, along_first, width, reduce, chunk, spread, matrix, panels, picked, .. } = *split;
     let whole = width as usize >= part.cols;
     let parts = spread && chunk == 1;
-    if rows != 1 || matrix || panels || picked > 0 || !parts && (spread || chunk > 0 || !whole) {
+    let tile = if parts { rows == 1 || along_first } else { rows == 1 };
+    if !tile || matrix || panels || picked > 0 || !parts && (spread || chunk > 0 || !whole) {
         return Err(format!("`{split}`: a scan needs one row and whole rows, or is spread in chunks of 1"));
     }
     let wanted = match &scan.rule {

@@ -22,9 +22,13 @@ impl Convolution<'_> {
     /// The row behind the last one of a workgroup.
     pub(super) fn last(&self, head: &Head) -> Expr {
         let before = self.taps - 1;
+        let behind = head.end.clone().min(&head.token + before);
+        if head.first == Expr::True {
+            return behind;
+        }
         let passed = &head.token - &head.begin;
         let own = head.token.clone().unless(&passed.greater(before - 1), &head.token + 1u32);
-        own.unless(&head.first, head.end.clone().min(&head.token + before))
+        own.unless(&head.first, behind)
     }
 
     /// An input of row `token`.
@@ -59,11 +63,13 @@ impl Convolution<'_> {
                         0 => self.input(w, head, &token, &column)?,
                         _ => {
                             let x = w.code.var("x", 0.0f32);
-                            w.when(passed.greater(back - 1), |w| {
-                                let input = self.input(w, head, &(&token - back), &column)?;
-                                w.code.assign(&x, input);
-                                Ok(())
-                            })?;
+                            if passed.known() != Some(0) {
+                                w.when(passed.greater(back - 1), |w| {
+                                    let input = self.input(w, head, &(&token - back), &column)?;
+                                    w.code.assign(&x, input);
+                                    Ok(())
+                                })?;
+                            }
                             w.when(passed.less(back).both(&head.resumes), |w| {
                                 let row = &passed + (taps - 1 - back);
                                 let at = &head.from + row * place.cols() + &column;

@@ -1,8 +1,9 @@
-//! The head of a row that a workgroup has, and the sequence that the row belongs to.
+//! The sequences whose rows a workgroup takes.
 
 use weft_kern::{Part, Scan, Sym};
 
 use crate::code::expr::Expr;
+use crate::code::stmt::Stmt;
 use crate::lower::space::{Place, size};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -10,8 +11,9 @@ use crate::refused::{Why, word};
 /// The first number that is negative as an `i32`.
 const NEGATIVE: u32 = 1 << 31;
 
-/// The head of a row that a workgroup has, and the row's sequence.
+/// A head of a sequence.
 pub(super) struct Head {
+    /// The workgroup's row, which is the sequence's first one where a workgroup takes all of its rows.
     pub(super) token: Expr,
     pub(super) head: Expr,
     /// The sequence's first row, and the one behind its last.
@@ -34,50 +36,98 @@ pub(super) struct Rows {
 }
 
 impl Head {
-    /// Finds the sequence of a workgroup's row. Lists beyond a step's last sequence are arbitrary, and end no row's sequence.
-    pub(super) fn new(w: &mut Writer<'_>, (part, scan): (&Part, &Scan), place: &Place) -> Result<Head, Why> {
-        let row = place.row(&mut w.code, &Expr::U32(0));
-        let [token, head] = &row.axes[..] else {
-            return Err(Why::Form("has a scan whose rows are not tokens × heads".into()));
-        };
-        let (begin, number) = (w.code.var("begin", 0u32), w.code.var("sequence", 0u32));
+    /// The only sequence of a step of one token.
+    pub(super) fn only(w: &mut Writer<'_>, of: (&Part, &Scan), place: &Place) -> Result<Head, Why> {
+        let [_, head] = axes(w, place)?;
+        Head::of(w, of, (&Expr::U32(0), head), (0u32.into(), 1u32.into()), &Expr::U32(0))
+    }
+
+    /// The sequence of the workgroup's row.
+    pub(super) fn of_row(w: &mut Writer<'_>, of: (&Part, &Scan), place: &Place) -> Result<Head, Why> {
+        let [token, head] = axes(w, place)?;
+        let lists = w.values(of.1.ends);
+        let [begin, number] = ["begin", "number"].map(|name| w.code.var(name, 0u32));
         // Each sequence has a row at least.
-        let most = w.values(scan.ends).min(token + 1u32);
-        let most = w.code.set("most", most);
-        w.count("q", (0u32.into(), most.clone(), 1), |w, q| {
-            let end = w.param_word(scan.ends, q.clone());
+        let until = w.code.var("until", lists.clone().min(&token + 1u32));
+        w.count("q", (0u32.into(), until.clone(), 1), |w, q| {
+            let end = w.param_word(of.1.ends, q.clone());
             let end = w.code.set("its_end", end);
-            let passed = number.equal(q.clone()).both(&end.less(token + 1u32));
-            w.when(passed, |w| {
-                w.code.assign(&begin, end);
-                w.code.assign(&number, q + 1u32);
-                Ok(())
-            })
+            let passed = w.code.set("passed", end.less(&token + 1u32));
+            // Lists beyond a step's last sequence are arbitrary, so the first sequence that ends behind the row has it.
+            w.code.assign(&until, Expr::U32(0).unless(&passed, until.clone()));
+            w.code.assign(&begin, begin.clone().unless(&passed, end));
+            w.code.assign(&number, number.clone().unless(&passed, q + 1u32));
+            Ok(())
         })?;
-        let lists = w.values(scan.ends);
-        let number = w.code.set("number", number.min(lists - 1u32));
-        let end = w.param_word(scan.ends, number.clone()).min(size(Sym::Tokens));
-        let end = w.code.set("its_end", end);
+        let number = w.code.set("sequence", number.min(lists - 1u32));
+        let end = w.param_word(of.1.ends, number.clone()).min(size(Sym::Tokens));
+        let end = w.code.set("end_of_rows", end);
+        Head::of(w, of, (&token, head), (begin, end), &number)
+    }
+
+    /// Sequence `q`, of which the workgroup takes all rows.
+    pub(super) fn whole(w: &mut Writer<'_>, of: (&Part, &Scan), head: &Expr, q: &Expr) -> Result<Head, Why> {
+        let before = w.param_word(of.1.ends, q.clone().max(1u32) - 1u32);
+        let begin = w.code.set("begin", before.unless(&q.equal(0u32), 0u32));
+        let end = w.param_word(of.1.ends, q.clone()).min(size(Sym::Tokens));
+        let end = w.code.uniform("end_of_rows", end);
+        Head::of(w, of, (&begin.clone(), head.clone()), (begin, end), q)
+    }
+
+    fn of(
+        w: &mut Writer<'_>,
+        (part, scan): (&Part, &Scan),
+        (token, head): (&Expr, Expr),
+        (begin, end): (Expr, Expr),
+        number: &Expr,
+    ) -> Result<Head, Why> {
         let width = scan.rule.width(part.cols).ok_or_else(|| Why::Form("has states too long".into()))?;
         let (width, all) = (word(width)?, word(width.saturating_mul(scan.heads))?);
         let states = w.values(scan.state) / all;
         let states = w.code.set("states", states.max(1u32) - 1u32);
         let place_of = |w: &mut Writer<'_>, name: &str, number: Expr| {
-            w.code.set(name, number.min(states.clone()) * all + head * width)
+            w.code.set(name, number.min(states.clone()) * all + &head * width)
         };
         let from = w.param_word(scan.from, number.clone());
         let from = w.code.set("state_row", from);
         let resumes = from.less(NEGATIVE);
         let from = place_of(w, "state_from", from);
-        let to = w.param_word(scan.to, number);
+        let to = w.param_word(scan.to, number.clone());
         let to = place_of(w, "state_to", to);
-        let (token, head) = (token.clone(), head.clone());
-        let first = token.equal(begin.clone());
-        Ok(Head { token, head, begin, end, first, resumes, from, to })
+        let first = if *token == begin { Expr::True } else { token.equal(begin.clone()) };
+        Ok(Head { token: token.clone(), head, begin, end, first, resumes, from, to })
     }
 
     /// A row's axes.
     pub(super) fn axes(&self, token: &Expr) -> [Expr; 2] {
         [token.clone(), self.head.clone()]
     }
+}
+
+/// The first row of a workgroup, and its head.
+pub(super) fn axes(w: &mut Writer<'_>, place: &Place) -> Result<[Expr; 2], Why> {
+    let row = place.row(&mut w.code, &Expr::U32(0));
+    row.axes.try_into().map_err(|_| Why::Form("has a scan whose rows are not tokens × heads".into()))
+}
+
+/// The sequences that begin in a workgroup's `rows` rows from `token` on: the first one, and the one behind the last.
+pub(super) fn beginning(w: &mut Writer<'_>, scan: &Scan, token: &Expr, rows: u32) -> [Expr; 2] {
+    let behind = w.code.set("behind", (token + rows).min(size(Sym::Tokens)));
+    let [begin, first, last] =
+        ["begin", "first_sequence", "last_sequence"].map(|name| w.code.var(name, 0u32));
+    // Each sequence has a row at least, and behind the last one's no row is left.
+    let lists = w.values(scan.ends);
+    let until = w.code.var("until", lists.min(&behind));
+    let (name, end) = (w.code.fresh("q"), w.code.fresh("its_end"));
+    let q = Expr::name(name.clone());
+    w.code.open();
+    let is_before = w.code.set("is_before", begin.less(&behind));
+    w.code.assign(&last, last.clone().unless(&is_before, &q + 1u32));
+    w.code.assign(&first, first.clone().unless(&begin.less(token), &q + 1u32));
+    w.code.assign(&until, Expr::U32(0).unless(&is_before, until.clone()));
+    let word = w.param_word(scan.ends, q);
+    w.code.push(Stmt::Let(end.clone(), word));
+    w.code.assign(&begin, begin.clone().unless(&is_before, Expr::name(end)));
+    w.code.close_for(name, 0u32.into(), until, 1);
+    [first, last].map(|of| w.code.uniform("sequence", of))
 }
