@@ -7,6 +7,7 @@
 mod follow;
 mod indices;
 mod key;
+mod messages;
 mod pool;
 mod prefix;
 mod sliding;

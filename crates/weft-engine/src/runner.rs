@@ -139,6 +139,8 @@ impl Runner {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
         }
         let vocab = model.graph().config.vocab;
+        let is_control = |token: &u32| model.tokenizer().is_control(*token);
+        let controls = (0..vocab as u32).filter(is_control).collect();
         let inputs =
             shared.inputs.values().map(|region| region.offset + 4 * region.values).max().unwrap_or(0);
         let predicted = if mtp.is_some() { 4 * max.rows * vocab } else { 0 };
@@ -148,7 +150,9 @@ impl Runner {
             device,
             shared,
             variants: Variants::new(compiled, fusion),
-            pages: Pages::new(PAGE, pages, context, max.pages).with_window(window).with_states(states),
+            pages: Pages::new(PAGE, pages, context, max.pages)
+                .with_window(window)
+                .with_states(states, controls),
             room,
             indices: Indices::with_capacity(&max, options.sequences),
             bytes: Vec::with_capacity(inputs),

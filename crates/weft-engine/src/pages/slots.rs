@@ -4,10 +4,15 @@ use super::key::Key;
 use super::pool::Pool;
 use crate::sequence_states::HELD;
 
+/// Lengths at which the steps of a sequence end.
+pub(super) const CUTS: usize = 3;
+
 /// The slots.
 #[derive(Debug)]
 pub(super) struct States {
     pub(super) pool: Pool,
+    /// The control tokens of the vocabulary, in ascending order.
+    controls: Vec<u32>,
 }
 
 /// What a sequence holds of them.
@@ -17,8 +22,9 @@ pub(super) struct Held {
     current: Option<Slot>,
     /// Its state before the last step.
     before: Option<Slot>,
-    /// Lengths at which a step has to end: where another sequence goes on differently, and after the last full page of the prompt.
-    pub(super) cuts: [usize; 2],
+    /// Lengths at which a step has to end: where another sequence goes on differently, before the last message, and after the last
+    /// full page of the prompt.
+    pub(super) cuts: [usize; CUTS],
     /// The key of the last snapshot that it left.
     last: Option<Key>,
 }
@@ -32,8 +38,13 @@ struct Slot {
 }
 
 impl States {
-    pub(super) fn new(slots: usize) -> States {
-        States { pool: Pool::new(slots) }
+    pub(super) fn new(slots: usize, controls: Vec<u32>) -> States {
+        States { pool: Pool::new(slots), controls }
+    }
+
+    /// Returns whether a token is a control token.
+    pub(super) fn is_control(&self, token: u32) -> bool {
+        self.controls.binary_search(&token).is_ok()
     }
 
     /// The most sequences that can have a state.
@@ -96,7 +107,7 @@ impl States {
 
 impl Held {
     /// Begins with a snapshot of `len` tokens.
-    pub(super) fn begin(&mut self, slot: Option<u32>, len: usize, cuts: [usize; 2]) {
+    pub(super) fn begin(&mut self, slot: Option<u32>, len: usize, cuts: [usize; CUTS]) {
         self.current = slot.map(|slot| Slot { slot, len });
         self.cuts = cuts;
     }

@@ -5,19 +5,22 @@
 //!
 //! A snapshot is a slot that the prefix cache has under the key of a full page, because a step ended with that page. Of what the
 //! cache has of a prompt, as much is used as ends with a snapshot. So prompts are cut where a snapshot will be of use: after their last
-//! full page, and where another prompt goes on differently. Of the other pages that a sequence passes, only the last one's snapshot
+//! full page, before the last message of a chat, which people edit and clients with the same instructions replace, and where another
+//! prompt goes on differently. Of the other pages that a sequence passes, only the last one's snapshot
 //! is kept as long as there is room.
 
 use super::Pages;
 use super::key::Keys;
-use super::slots::States;
+use super::messages::last_message;
+use super::slots::{CUTS, States};
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
 
 impl Pages {
-    /// Gives the model's states of whole sequences so many slots, before any sequence has begun.
-    pub(crate) fn with_states(self, slots: Option<usize>) -> Pages {
-        Pages { states: slots.map(States::new), ..self }
+    /// Gives the model's states of whole sequences so many slots, before any sequence has begun. `controls` are the control tokens of
+    /// the vocabulary, in ascending order.
+    pub(crate) fn with_states(self, slots: Option<usize>, controls: Vec<u32>) -> Pages {
+        Pages { states: slots.map(|slots| States::new(slots, controls)), ..self }
     }
 
     /// Returns whether the model has states of whole sequences.
@@ -44,14 +47,13 @@ impl Pages {
         Some(slot)
     }
 
-    /// Where a sequence of these tokens is to leave snapshots: where those before it went on differently, and after the last full page
-    /// before the last token.
-    pub(super) fn cuts(&self, keys: &Keys, tokens: &[u32]) -> [usize; 2] {
-        if self.states.is_none() {
-            return [0; 2];
-        }
+    /// Where a sequence of these tokens is to leave snapshots: where those before it went on differently, before its last message, and
+    /// after the last full page before the last token.
+    pub(super) fn cuts(&self, keys: &Keys, tokens: &[u32]) -> [usize; CUTS] {
+        let Some(states) = &self.states else { return [0; CUTS] };
         let pages = tokens.len().saturating_sub(1) / self.page;
-        [self.cached(keys, tokens).count(), pages].map(|pages| pages * self.page)
+        let message = last_message(tokens, |token| states.is_control(token)).unwrap_or(0) / self.page;
+        [self.cached(keys, tokens).count(), message, pages].map(|pages| pages * self.page)
     }
 
     /// The number of tokens after which the next step of a sequence has to end at the latest.

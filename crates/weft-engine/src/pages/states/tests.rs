@@ -6,6 +6,9 @@ use super::*;
 
 const PAGE: usize = 4;
 
+/// The token that begins a message.
+const CONTROL: u32 = 99;
+
 fn entries(seqs: &[(SeqId, usize)]) -> Vec<Entry> {
     let of =
         |(seq, tokens): &(SeqId, usize)| (0..*tokens as u32).map(|token| (*seq, token)).collect::<Vec<_>>();
@@ -14,7 +17,7 @@ fn entries(seqs: &[(SeqId, usize)]) -> Vec<Entry> {
 }
 
 fn pages(slots: usize) -> Pages {
-    Pages::new(PAGE, 64, 64, 256).with_states(Some(slots))
+    Pages::new(PAGE, 64, 64, 256).with_states(Some(slots), vec![CONTROL])
 }
 
 /// Computes a step, and returns what it reads and writes: `ends`, `from` and `to`.
@@ -247,7 +250,7 @@ fn snapshots_are_evicted_when_sequences_need_slots_and_forgotten_with_pages() {
 #[test]
 fn rows_of_partial_pages_are_not_copied() {
     let page = 2 * WORTH_A_COPY;
-    let mut pages = Pages::new(page, 16, 128, 64).with_states(Some(8));
+    let mut pages = Pages::new(page, 16, 128, 64).with_states(Some(8), vec![CONTROL]);
     let tokens = numbered(page - 1);
     let mut keys = Keys::new(Key::root([]));
     keys.extend(&tokens, page);
@@ -256,4 +259,17 @@ fn rows_of_partial_pages_are_not_copied() {
     pages.end(a.seq, &tokens);
     let b = pages.begin(&keys, &tokens);
     assert_eq!((b.cached, b.copy), (0, None));
+}
+
+#[test]
+fn another_last_message_goes_on_from_the_one_before_it() {
+    let mut pages = pages(8);
+    // Instructions of 9 tokens, a question of 11, and the beginning of the reply.
+    let prompt = |question: u32| [&numbered(9)[..], &[CONTROL], &[question; 10], &[CONTROL, 1]].concat();
+    let first = begin(&mut pages, &prompt(50));
+    assert_eq!(compute_all(&mut pages, first.seq, &prompt(50)), [8, 20, 22]);
+    pages.end(first.seq, &prompt(50));
+    let second = begin(&mut pages, &prompt(60));
+    assert_eq!(second.cached, 8);
+    assert_eq!(compute_all(&mut pages, second.seq, &prompt(60)), [20, 22]);
 }
