@@ -5,6 +5,7 @@ mod family;
 mod gemma3;
 mod glm4moe;
 mod gpt_oss;
+mod kimi_linear;
 mod llama;
 mod mistral3;
 mod nearest;
@@ -40,6 +41,8 @@ static FAMILIES: &[Family] = &[
     qwen35::NEXT,
     qwen35::DENSE,
     qwen35::EXPERTS,
+    kimi_linear::KIMI,
+    kimi_linear::LING,
     glm4moe::FAMILY,
     phi3::FAMILY,
     gpt_oss::FAMILY,

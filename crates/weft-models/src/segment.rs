@@ -167,6 +167,24 @@ impl<'a> SegmentBuilder<'a> {
         Ok(self.weight(name, tensor, shape))
     }
 
+    /// A matrix or vector of `f32` that some writers give axes of size 1, such as the weights of a short convolution.
+    pub(crate) fn squeezed(&mut self, name: &str, shape: &[usize]) -> Result<NodeId, Error> {
+        let tensor_name = self.tensor_name(name);
+        let expected: Vec<u64> = shape.iter().rev().map(|n| *n as u64).collect();
+        let Some(tensor) = self.gguf.tensor(&tensor_name) else {
+            return Err(Error::MissingTensor { file: file(self.gguf), tensor: tensor_name, expected });
+        };
+        let longer = |shape: &[u64]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+        if longer(&tensor.shape) != longer(&expected) {
+            let found = tensor.shape.clone();
+            return Err(Error::Shape { file: file(self.gguf), tensor: tensor_name, expected, found });
+        }
+        if tensor.ty != GgmlType::F32 {
+            return Err(self.wrong_type(tensor, "it must be f32"));
+        }
+        Ok(self.weight(name, tensor, shape))
+    }
+
     /// Adds a bias to `x`, if the file has it.
     pub(crate) fn add_bias(&mut self, x: NodeId, name: &str, len: usize) -> Result<NodeId, Error> {
         if !self.has(name) {

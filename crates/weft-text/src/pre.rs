@@ -128,7 +128,17 @@ pub(crate) static FAMILIES: &[Family] = &[
         ..DEFAULTS
     },
     Family {
-        names: &["qwen2", "deepseek-r1-qwen", "megrez", "stablelm2", "hunyuan"],
+        // Ling's pattern is spelled in another way: `'(?i:[sdmt]|ll|ve|re)`, possessive repetitions, and `\s*[\r\n]`.
+        names: &[
+            "qwen2",
+            "deepseek-r1-qwen",
+            "megrez",
+            "stablelm2",
+            "hunyuan",
+            "bailingmoe",
+            "bailingmoe2",
+            "llada-moe",
+        ],
         patterns: &[QWEN2],
         ..DEFAULTS
     },

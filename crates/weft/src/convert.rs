@@ -13,7 +13,7 @@ use weft_quant::GgmlType;
 
 use crate::output::refuse_files_in;
 use crate::quantize::{encoded, sharing};
-use crate::tensor_types::{QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes};
+use crate::tensor_types::{QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes, layers_with_values};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
 /// `general.file_type` of files whose experts are in MXFP4 and the rest in 16 bits.
@@ -98,6 +98,7 @@ fn types(model: &Conversion, mix: &'static QuantMix) -> Result<TensorTypes> {
     let architecture = metadata.require_str("general.architecture")?;
     Ok(TensorTypes {
         mix,
+        with_values: layers_with_values(model.tensors().iter().map(|tensor| tensor.name.as_str())),
         layers: metadata.require_u32(&format!("{architecture}.block_count"))?,
         experts: metadata.u32(&format!("{architecture}.expert_count"))?.unwrap_or(0),
         sharing: sharing(metadata)?,

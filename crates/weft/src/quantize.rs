@@ -16,7 +16,7 @@ use weft_quant::{GgmlType, decode, encode, encode_weighted};
 
 use crate::imatrix::{Imatrix, Importance};
 use crate::output::refuse_own_file;
-use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes};
+use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes, layers_with_values};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
 /// How to convert a model.
@@ -155,6 +155,7 @@ fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
     let architecture = metadata.require_str("general.architecture")?;
     Ok(TensorTypes {
         mix: options.mix,
+        with_values: layers_with_values(gguf.tensors().iter().map(|tensor| tensor.name.as_str())),
         layers: metadata.require_u32(&format!("{architecture}.block_count"))?,
         experts: metadata.u32(&format!("{architecture}.expert_count"))?.unwrap_or(0),
         sharing: sharing(metadata)?,

@@ -116,11 +116,17 @@ impl Model {
             weighted: false,
             mix: options.mix,
             layers: layers + u32::from(options.mtp),
+            with_values: match preset.attention {
+                Attention::Kimi { .. } => (0..layers).filter(|l| preset.is_recurrent(*l, layers)).collect(),
+                _ => Vec::new(),
+            },
             experts: preset.experts.map_or(0, |experts| experts.count),
             sharing: match preset.attention {
                 Attention::Grouped { kv_heads, .. } | Attention::Hybrid { kv_heads, .. } => {
                     preset.heads.checked_div(kv_heads).unwrap_or(1)
                 }
+                // As llama.cpp takes it from the first layer, which has a state.
+                Attention::Kimi { .. } => 0,
                 Attention::Latent { .. } => preset.heads,
             },
             tied: preset.tied,

@@ -5,6 +5,8 @@
 //! (`src/llama-quant.cpp`), so that names mean what people expect. llama.cpp's exceptions for Falcon and for Llama 70B are
 //! left out.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, anyhow};
 use weft_quant::GgmlType;
 
@@ -80,6 +82,8 @@ pub(crate) struct TensorTypes {
     pub(crate) mix: &'static QuantMix,
     /// `block_count`: the number of layers, including those of a multi-token prediction head.
     pub(crate) layers: u32,
+    /// The layers that have a tensor of values or of queries, keys and values, in order; empty if all have.
+    pub(crate) with_values: Vec<u32>,
     /// `expert_count`, the number of experts; 0 for a dense model.
     pub(crate) experts: u32,
     /// How many query heads share a head of keys and values.
@@ -112,9 +116,8 @@ impl TensorTypes {
     /// `shape` is in GGML's order.
     pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
         let dims = shape.iter().rposition(|n| *n != 1).map_or(1, |last| last + 1);
-        let kept = ["_norm.weight", "ffn_gate_inp.weight", "ssm_conv1d.weight"]
-            .iter()
-            .any(|end| name.ends_with(end));
+        let kept = ["_norm.weight", "ffn_gate_inp.weight"].iter().any(|end| name.ends_with(end));
+        let kept = kept || name.contains("ssm_conv1d");
         if dims < 2 || kept || !name.ends_with("weight") {
             return None;
         }
@@ -152,6 +155,14 @@ impl TensorTypes {
     /// share a value share what is lost.
     fn values_type(&self, layer: Option<u32>) -> GgmlType {
         use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K};
+        // Layers without such a tensor do not count.
+        let (layer, layers) = match (layer, self.with_values.len() as u32) {
+            (layer, 0) => (layer, self.layers),
+            (layer, with) => {
+                let at = layer.map(|layer| self.with_values.partition_point(|other| *other < layer) as u32);
+                (at, with)
+            }
+        };
         let is_before = |end: u32| layer.is_some_and(|layer| layer < end);
         match (self.mix.main, self.mix.grade) {
             (Q2_K, _) if self.sharing >= 4 => Q4_K,
@@ -165,7 +176,7 @@ impl TensorTypes {
             }
             (Q3_K, Grade::L) => Q5_K,
             (IQ4_NL | IQ4_XS, _) if self.sharing >= 4 => Q5_K,
-            (Q4_K | Q5_K, Grade::M) if self.uses_more_bits(layer) => Q6_K,
+            (Q4_K | Q5_K, Grade::M) if uses_more_bits(layer, layers) => Q6_K,
             (Q4_K, Grade::S) if is_before(4) => Q5_K,
             (main, _) => main,
         }
@@ -195,7 +206,7 @@ impl TensorTypes {
             (Q3_K, Grade::M) if layer.is_some_and(|layer| layer < self.layers / 16) => Q5_K,
             (Q3_K, Grade::M) => Q4_K,
             (Q3_K, Grade::L) => Q5_K,
-            (Q4_K | Q5_K, Grade::M) if self.uses_more_bits(layer) => Q6_K,
+            (Q4_K | Q5_K, Grade::M) if uses_more_bits(layer, self.layers) => Q6_K,
             (Q4_K, Grade::S) if early => Q5_K,
             (IQ4_NL | IQ4_XS, _) if early && !weighted => Q5_K,
             (Q4_0, _) if early && weighted => Q4_1,
@@ -214,14 +225,23 @@ impl TensorTypes {
         let fits = main.row_bytes(row).is_some();
         if fits && main != GgmlType::Q8_0 { GgmlType::Q6_K } else { GgmlType::Q8_0 }
     }
+}
 
-    /// Whether a layer is among the first or last eighth, or every third layer between.
-    fn uses_more_bits(&self, layer: Option<u32>) -> bool {
-        let Some(layer) = layer.map(u64::from) else { return false };
-        let layers = u64::from(self.layers);
-        let first = layers / 8;
-        layer < first || layer >= 7 * layers / 8 || (layer - first) % 3 == 2
-    }
+/// Whether a layer is among the first or last eighth of so many, or every third layer between.
+fn uses_more_bits(layer: Option<u32>, layers: u32) -> bool {
+    let Some([layer, layers]) = layer.map(|layer| [layer, layers].map(u64::from)) else { return false };
+    let first = layers / 8;
+    layer < first || layer >= 7 * layers / 8 || (layer - first) % 3 == 2
+}
+
+/// The layers of a model that have a tensor of values, by the names of its tensors.
+pub(crate) fn layers_with_values<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u32> {
+    let layer = |name| match role(name) {
+        (layer, Role::Values) => layer,
+        _ => None,
+    };
+    let layers: BTreeSet<u32> = names.filter_map(layer).collect();
+    layers.into_iter().collect()
 }
 
 /// The layer of a tensor, if it is in one, and its role.

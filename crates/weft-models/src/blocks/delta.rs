@@ -10,7 +10,7 @@ use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_HEADS, MAX_WIDTH};
 use crate::segment::SegmentBuilder;
 
 /// The most weights of a channel in a short convolution.
-const MAX_TAPS: usize = 64;
+pub(super) const MAX_TAPS: usize = 64;
 
 /// Linear attention by the gated delta rule, after a short convolution of queries, keys and values.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -87,21 +87,21 @@ impl GatedDelta {
             }
         }
     }
+}
 
-    /// `x · scale / √(Σ x² + ε)` for each head of `x`, `[T, keys, key_width]`.
-    fn unit(&self, s: &mut SegmentBuilder<'_>, x: NodeId, scale: f32) -> NodeId {
-        let g = &mut s.g;
-        let squares = g.mul(x, x);
-        let sum = g.reduce_sum(squares, 2);
-        let eps = g.scalar(self.norm.eps);
-        let above_zero = g.add(sum, eps);
-        let mut factor = g.rsqrt(above_zero);
-        if scale != 1.0 {
-            let scale = g.scalar(scale);
-            factor = g.mul(factor, scale);
-        }
-        g.mul(x, factor)
+/// `x · scale / √(Σ x² + ε)` for each head of `x`, `[T, heads, width]`.
+pub(super) fn unit(s: &mut SegmentBuilder<'_>, x: NodeId, eps: f32, scale: f32) -> NodeId {
+    let g = &mut s.g;
+    let squares = g.mul(x, x);
+    let sum = g.reduce_sum(squares, 2);
+    let eps = g.scalar(eps);
+    let above_zero = g.add(sum, eps);
+    let mut factor = g.rsqrt(above_zero);
+    if scale != 1.0 {
+        let scale = g.scalar(scale);
+        factor = g.mul(factor, scale);
     }
+    g.mul(x, factor)
 }
 
 impl Block for GatedDelta {
@@ -136,15 +136,15 @@ impl Block for GatedDelta {
         let [alpha, beta] = self.gates(s, x)?;
 
         let heads = s.g.reshape(joined, [Dim::T, (channels / key_width).into(), key_width.into()]);
-        let weights = s.plain_matrix("ssm_conv1d.weight", &[channels, taps])?;
+        let weights = s.squeezed("ssm_conv1d.weight", &[channels, taps])?;
         let (state, rows) = s.sequence_state("conv", channels * (taps - 1));
         let convolved = s.g.scan(Recurrence::Convolution, &[heads, weights], state, rows);
         let active = s.g.silu(convolved);
         let q = s.g.slice(active, 1, 0, keys);
         let k = s.g.slice(active, 1, keys, keys);
         let v = s.g.slice(active, 1, 2 * keys, inner / key_width);
-        let q = self.unit(s, q, (1.0 / (key_width as f64).sqrt()) as f32);
-        let k = self.unit(s, k, 1.0);
+        let q = unit(s, q, self.norm.eps, (1.0 / (key_width as f64).sqrt()) as f32);
+        let k = unit(s, k, self.norm.eps, 1.0);
 
         let offset = s.vector("ssm_dt.bias", values)?;
         let rate = s.vector("ssm_a", values)?;

@@ -19,10 +19,12 @@ pub(crate) struct Gated {
 }
 
 /// What a gated network computes from its gate and its up product.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Activation {
     /// SwiGLU: `silu(gate) · up`.
     Silu,
+    /// SwiGLU whose factors have a bound: `min(silu(gate), bound) · u`, with `u` as up between −bound and bound.
+    Bounded(f32),
     /// The SwiGLU of gpt-oss: with `g = min(gate, 7)` and `u` as up between −7 and 7, `g · sigmoid(1.702 · g) · (u + 1)`.
     Clamped,
     /// GeGLU (Gemma): `gelu(gate) · up`, with GELU's approximation by tanh (Hendrycks and Gimpel, 2016, <https://arxiv.org/abs/1606.08415>).
@@ -57,6 +59,14 @@ impl Gated {
         match self.activation {
             Activation::Silu => {
                 let gate = g.silu(gate);
+                g.mul(gate, up)
+            }
+            Activation::Bounded(bound) => {
+                let [most, least] = [bound, -bound].map(|n| g.scalar(n));
+                let gate = g.silu(gate);
+                let gate = g.min(gate, most);
+                let up = g.min(up, most);
+                let up = g.max(up, least);
                 g.mul(gate, up)
             }
             Activation::Gelu => {

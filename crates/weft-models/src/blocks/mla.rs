@@ -36,6 +36,10 @@ pub(crate) struct Latent {
     pub(crate) norm: RmsNorm,
     /// The rotary embedding of the other part of each query, and of the key part that all heads share.
     pub(crate) rope: Rope,
+    /// Whether these parts are rotated. Some models leave them as they are.
+    pub(crate) rotated: bool,
+    /// Whether each head's result is multiplied by the sigmoid of a value, `attn_gate`.
+    pub(crate) gated: bool,
     /// Factor applied to scores before the softmax.
     pub(crate) scale: f32,
 }
@@ -50,6 +54,10 @@ pub(crate) enum Queries {
 }
 
 impl Latent {
+    fn rotate(&self, s: &mut SegmentBuilder<'_>, x: NodeId, rank: usize) -> NodeId {
+        if self.rotated { self.rope.apply(s, x, rank, self.rope.dims) } else { x }
+    }
+
     /// The two parts of each head's query: `[T, H, nope]`, and the rotated `[T, H, rope]`.
     fn queries(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<(NodeId, NodeId), Error> {
         let Latent { hidden, nope, .. } = *self;
@@ -65,7 +73,7 @@ impl Latent {
         };
         let q = s.g.reshape(q, [Dim::T, self.heads.into(), (nope + rope).into()]);
         let q_rope = s.g.slice(q, 2, nope, rope);
-        let q_rope = self.rope.apply(s, q_rope, 3, rope);
+        let q_rope = self.rotate(s, q_rope, 3);
         Ok((s.g.slice(q, 2, 0, nope), q_rope))
     }
 }
@@ -97,7 +105,7 @@ impl Block for Latent {
         let c = s.g.slice(kv, 1, 0, kv_rank);
         let c = self.norm.build(s, c, "attn_kv_a_norm.weight", 1, kv_rank)?;
         let k_rope = s.g.slice(kv, 1, kv_rank, rope);
-        let k_rope = self.rope.apply(s, k_rope, 2, rope);
+        let k_rope = self.rotate(s, k_rope, 2);
         let row = s.g.concat(&[c, k_rope], 1);
         s.check_blocks(kv_rank)?;
         s.check_blocks(row_width)?;
@@ -114,7 +122,13 @@ impl Block for Latent {
         let inputs = attend_inputs(s, q, rows, values);
         let summed = s.g.attend(inputs, self.scale, 1, s.options.page);
         let summed = hadamard.apply(s, summed, &[heads, kv_rank]);
-        let of_heads = s.g.head_dot(summed, matrices.value);
+        let mut of_heads = s.g.head_dot(summed, matrices.value);
+        if self.gated {
+            let gate = linear(s, x, "attn_gate", hidden, heads)?;
+            let gate = s.g.sigmoid(gate);
+            let gate = s.g.reshape(gate, [Dim::T, heads.into(), 1.into()]);
+            of_heads = s.g.mul(of_heads, gate);
+        }
         let joined = s.g.reshape(of_heads, [Dim::T, (heads * value).into()]);
         linear(s, joined, "attn_output", heads * value, hidden)
     }

@@ -2,7 +2,7 @@
 
 use weft_ir::{Dim, NodeId};
 
-use super::{Block, Gated};
+use super::{Activation, Block, Gated};
 use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::keys::{Keys, MAX_EXPERTS};
@@ -26,12 +26,14 @@ pub(crate) struct Experts {
 }
 
 /// Experts that run for every token, stored as one network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Shared {
     /// How many there are.
     pub(crate) count: usize,
     /// The width of the network: of all of them together.
     pub(crate) width: usize,
+    /// How its gate and up are combined.
+    pub(crate) activation: Activation,
     /// Whether the result is multiplied by the sigmoid of a score that each token gets, `ffn_gate_inp_shexp`.
     pub(crate) scored: bool,
 }
@@ -248,8 +250,8 @@ impl Block for Experts {
         let weighted = g.mul(each, weights);
         let sum = g.reduce_sum(weighted, 1);
         let routed = g.reshape(sum, [Dim::T, hidden.into()]);
-        let Some(Shared { width, scored, .. }) = *shared else { return Ok(routed) };
-        let mut shared = Gated { width, ..*expert }.build_as(s, x, "_shexp")?;
+        let Some(Shared { width, activation, scored, .. }) = *shared else { return Ok(routed) };
+        let mut shared = Gated { hidden, width, activation }.build_as(s, x, "_shexp")?;
         if scored {
             let w = s.matrix("ffn_gate_inp_shexp.weight", &[1, hidden])?;
             let score = s.g.dot(x, w);

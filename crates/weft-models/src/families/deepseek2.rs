@@ -62,7 +62,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     refuse_temperature(keys)?;
     let layers = mtp::layers(gguf, keys, common.blocks)?;
     let attention = attention(gguf, keys, &common)?;
-    let feed_forward = feed_forward(keys, &common, layers, gating(keys, layers, common.vocab)?)?;
+    let feed_forward = feed_forward(keys, &common, layers, networks(keys, layers, &common)?)?;
 
     let mtp_blocks = common.blocks - layers;
     let mut model = ModelBuilder::new(file, common)?;
@@ -82,7 +82,7 @@ fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
         return Ok(None);
     }
     let attention = attention(gguf, keys, &common)?;
-    let feed_forward = feed_forward(keys, &common, layers, gating(keys, layers, common.vocab)?)?;
+    let feed_forward = feed_forward(keys, &common, layers, networks(keys, layers, &common)?)?;
     let Some(last) = feed_forward.last() else { return Ok(None) };
     mtp::build(file, &common, layers, &attention, last.as_ref()).map(Some)
 }
@@ -130,7 +130,43 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Er
         norm: common.norm,
         scale: (rope.score_factor() / (width as f64).sqrt()) as f32,
         rope,
+        rotated: true,
+        gated: false,
     })
+}
+
+/// What the feed-forward networks of families differ in that have a few dense layers before those with experts.
+pub(super) struct Networks {
+    /// How routers make probabilities.
+    pub(super) gating: Gating,
+    /// Whether routers divide the chosen probabilities by their sum.
+    pub(super) normalise: bool,
+    /// The width of all shared experts together, if it is not that of so many experts.
+    pub(super) shared: Option<usize>,
+    /// The bound of each layer's routed experts, and that of its other networks; 0 for none, as for layers beyond the end.
+    pub(super) bounds: [Vec<f32>; 2],
+}
+
+impl Networks {
+    /// Networks without bounds, and a router that reads `expert_weights_norm`.
+    pub(super) fn usual(keys: &Keys<'_>, gating: Gating) -> Result<Networks, Error> {
+        let normalise = keys.metadata.bool(&keys.name("expert_weights_norm"))?.unwrap_or(false);
+        Ok(Networks { gating, normalise, shared: None, bounds: [Vec::new(), Vec::new()] })
+    }
+
+    /// What a layer's routed experts compute, and what its other networks do.
+    fn activations(&self, layer: usize) -> [Activation; 2] {
+        // llama.cpp takes a bound below a millionth for none.
+        const LEAST: f32 = 1e-6;
+        self.bounds.each_ref().map(|bounds| match bounds.get(layer) {
+            Some(bound) if *bound > LEAST => Activation::Bounded(*bound),
+            _ => Activation::Silu,
+        })
+    }
+}
+
+fn networks(keys: &Keys<'_>, layers: usize, common: &Common) -> Result<Networks, Error> {
+    Networks::usual(keys, gating(keys, layers, common.vocab)?)
 }
 
 /// The feed-forward blocks of all layers. The first few are dense.
@@ -138,19 +174,21 @@ pub(super) fn feed_forward(
     keys: &Keys<'_>,
     common: &Common,
     layers: usize,
-    gating: Gating,
+    networks: Networks,
 ) -> Result<Vec<Box<dyn Block>>, Error> {
     let Common { hidden, blocks, .. } = *common;
-    let network = |key: &str, width: u32| {
+    let Networks { gating, normalise, .. } = networks;
+    let network = |key: &str, width: u32, activation: Activation| {
         let width = keys.within(key, width, 1..=MAX_WIDTH)?;
-        Ok::<_, Error>(Gated { hidden, width, activation: Activation::Silu })
+        Ok::<_, Error>(Gated { hidden, width, activation })
     };
     let dense = keys.number_opt("leading_dense_block_count", 0..=MAX_LAYERS)?.unwrap_or(0).min(layers);
     let mut feed_forward: Vec<Box<dyn Block>> = Vec::with_capacity(layers);
     if dense > 0 {
         const WIDTH: &str = "feed_forward_length";
-        for width in keys.per_layer(WIDTH, blocks)?.into_iter().take(dense) {
-            feed_forward.push(Box::new(network(WIDTH, width)?));
+        for (layer, width) in keys.per_layer(WIDTH, blocks)?.into_iter().take(dense).enumerate() {
+            let [_, activation] = networks.activations(layer);
+            feed_forward.push(Box::new(network(WIDTH, width, activation)?));
         }
     }
     if dense < layers {
@@ -161,13 +199,19 @@ pub(super) fn feed_forward(
             gating,
             groups: Groups::read(keys, count, gating)?,
             bias: true,
-            normalise: keys.metadata.bool(&keys.name("expert_weights_norm"))?.unwrap_or(false),
+            normalise,
             scale: keys.positive_opt("expert_weights_scale")?.unwrap_or(1.0),
         };
-        for width in keys.per_layer(WIDTH, blocks)?.into_iter().take(layers).skip(dense) {
-            let expert = network(WIDTH, width)?;
-            let shared =
-                (shared > 0).then_some(Shared { count: shared, width: shared * expert.width, scored: false });
+        let widths = keys.per_layer(WIDTH, blocks)?.into_iter().take(layers).enumerate();
+        for (layer, width) in widths.skip(dense) {
+            let [routed, activation] = networks.activations(layer);
+            let expert = network(WIDTH, width, routed)?;
+            let shared = (shared > 0).then(|| Shared {
+                count: shared,
+                width: networks.shared.unwrap_or(shared * expert.width),
+                activation,
+                scored: false,
+            });
             feed_forward.push(Box::new(Experts { count, expert, shared, router }));
         }
     }

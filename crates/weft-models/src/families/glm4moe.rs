@@ -9,7 +9,7 @@
 use weft_gguf::Gguf;
 use weft_ir::RopeStyle;
 
-use super::deepseek2;
+use super::deepseek2::{self, Networks};
 use super::family::Family;
 use crate::blocks::{Block, Gating, Grouped, Heads, Rope};
 use crate::common::Common;
@@ -87,7 +87,8 @@ fn parts(file: &ModelFile<'_>) -> Result<Parts, Error> {
     let layers = mtp::layers(gguf, keys, common.blocks)?;
     let attention = attention(gguf, keys, &common)?;
     let gating = Gating::read(keys, Gating::Sigmoid)?;
-    let feed_forward = deepseek2::feed_forward(keys, &common, layers, gating)?;
+    let networks = Networks::usual(keys, gating)?;
+    let feed_forward = deepseek2::feed_forward(keys, &common, layers, networks)?;
     Ok(Parts { common, layers, attention, feed_forward })
 }
 

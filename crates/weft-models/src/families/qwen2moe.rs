@@ -49,7 +49,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         None | Some(0) => keys.number("feed_forward_length", 1..=MAX_WIDTH)?,
         Some(width) => width,
     };
-    let shared = Some(Shared { count: 1, width: shared, scored: true });
+    let shared = Some(Shared { count: 1, width: shared, activation: Activation::Silu, scored: true });
     let hidden = common.hidden;
 
     let mut model = ModelBuilder::new(file, common)?;

@@ -161,7 +161,7 @@ fn experts(keys: &Keys<'_>, common: &Common, layer: usize) -> Result<Box<dyn Blo
     let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
     let shared = keys.number("expert_shared_feed_forward_length", 1..=MAX_WIDTH)?;
     let expert = Gated { hidden: common.hidden, width, activation: Activation::Silu };
-    let shared = Some(Shared { count: 1, width: shared, scored: true });
+    let shared = Some(Shared { count: 1, width: shared, activation: Activation::Silu, scored: true });
     let router = Router::normalised_softmax(keys)?;
     Ok(Box::new(Experts { count: Count::read(keys)?, expert, shared, router }))
 }

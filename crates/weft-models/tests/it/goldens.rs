@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use expect_test::{ExpectFile, expect_file};
 use weft_models::Segment;
 
+use crate::kimi;
 use crate::support::{self, File, HIDDEN, Stored};
 
 /// Compares the bindings and graphs of the segments that `filter` selects with a golden text.
@@ -47,6 +48,17 @@ fn glm_dense_layer() {
 #[test]
 fn glm_moe_layer() {
     segments_are(&support::glm(), layer(2), expect_file!["goldens/glm_moe.graph"]);
+}
+
+#[test]
+fn kimi_linear_delta_layer() {
+    segments_are(&kimi::kimi_linear(), layer(0), expect_file!["goldens/kimi_linear.graph"]);
+}
+
+/// With a bound of decays, and with attention.
+#[test]
+fn ling_layers() {
+    segments_are(&kimi::ling(), |s| matches!(s.layer, Some(0 | 2)), expect_file!["goldens/ling.graph"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use weft_gguf::Value;
 use weft_models::{BuildOptions, build};
 
+use crate::kimi;
 use crate::support::{self, File};
 
 fn value() -> impl Strategy<Value = Value> {
@@ -39,7 +40,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 14] = [
+const MODELS: [fn() -> File; 16] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -54,10 +55,12 @@ const MODELS: [fn() -> File; 14] = [
     support::gemma3,
     support::v3,
     support::mistral3,
+    kimi::kimi_linear,
+    kimi::ling,
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 31] = [
+const MORE_KEYS: [&str; 33] = [
     "nextn_predict_layers",
     "expert_group_count",
     "expert_group_used_count",
@@ -89,6 +92,8 @@ const MORE_KEYS: [&str; 31] = [
     "logit_scale",
     "embedding_scale",
     "residual_scale",
+    "swiglu_clamp_exp",
+    "expert_shared_feed_forward_length",
 ];
 
 proptest! {

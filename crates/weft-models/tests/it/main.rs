@@ -4,6 +4,7 @@ mod equivalence;
 mod fixtures;
 mod goldens;
 mod hostile;
+mod kimi;
 mod mtp;
 mod reference;
 mod refusals;

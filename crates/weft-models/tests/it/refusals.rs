@@ -5,9 +5,10 @@ use weft_gguf::Value;
 use weft_models::{BuildOptions, Error, build};
 use weft_quant::GgmlType;
 
+use crate::kimi;
 use crate::support::{self, File};
 
-fn models() -> [File; 14] {
+fn models() -> [File; 16] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
     [
@@ -25,6 +26,8 @@ fn models() -> [File; 14] {
         support::gpt_oss(),
         support::gemma3(),
         support::mistral3(),
+        kimi::kimi_linear(),
+        kimi::ling(),
     ]
 }
 
@@ -123,7 +126,7 @@ fn a_tensor_of_another_shape_is_named() {
 }
 
 /// Keys that are optional, or for which the files have the default.
-const DEFAULTED: [&str; 17] = [
+const DEFAULTED: [&str; 21] = [
     "feed_forward_length",
     "expert_shared_feed_forward_length",
     "leading_dense_block_count",
@@ -141,11 +144,21 @@ const DEFAULTED: [&str; 17] = [
     "rope.scaling.yarn_log_multiplier",
     "attention.sliding_window_pattern",
     "attention.temperature_scale",
+    "kda.safe_gate",
+    "swiglu_clamp_exp",
+    "swiglu_clamp_shexp",
+    "rope.dimension_sections",
 ];
 
 /// Keys whose default contradicts the tensors of the files.
-const CONTRADICTED_BY_TENSORS: [&str; 4] =
-    ["leading_dense_block_count", "attention.head_count_kv", "attention.key_length_mla", "expert_count"];
+const CONTRADICTED_BY_TENSORS: [&str; 6] = [
+    "leading_dense_block_count",
+    "attention.head_count_kv",
+    "attention.key_length_mla",
+    "attention.q_lora_rank",
+    "expert_count",
+    "expert_shared_feed_forward_length",
+];
 
 #[test]
 fn a_missing_key_is_named() {

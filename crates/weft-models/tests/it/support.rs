@@ -464,12 +464,12 @@ fn renamed(mut file: File, from: &str, to: &str) -> File {
     file
 }
 
-fn ends(file: &mut File) {
+pub(crate) fn ends(file: &mut File) {
     file.matrix("token_embd.weight", &[VOCAB, HIDDEN]);
     file.vector("output_norm.weight", HIDDEN, 1.0);
 }
 
-fn gated(file: &mut File, block: usize, suffix: &str, width: usize) {
+pub(crate) fn gated(file: &mut File, block: usize, suffix: &str, width: usize) {
     file.matrix(&format!("blk.{block}.ffn_gate{suffix}.weight"), &[width, HIDDEN]);
     file.matrix(&format!("blk.{block}.ffn_up{suffix}.weight"), &[width, HIDDEN]);
     file.matrix(&format!("blk.{block}.ffn_down{suffix}.weight"), &[HIDDEN, width]);

@@ -2,7 +2,7 @@
 
 use weft_gguf::{Metadata, Value};
 
-use crate::synth::preset::{Attention, Delta, Experts, Gating, Preset};
+use crate::synth::preset::{Attention, Delta, Experts, Gating, Latent, Ling, Preset};
 use crate::tensor_types::{QUANTIZATION_VERSION, TensorTypes};
 
 pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64) -> Metadata {
@@ -21,7 +21,10 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     numbers.extend(attention(&preset.attention));
     let hybrid = matches!(preset.attention, Attention::Hybrid { .. });
     // The other keys say what is so in all models of these families.
-    let kept = |(key, _): &(&str, u32)| !hybrid || ALWAYS_SAID.contains(key);
+    let kept = |(key, _): &(&str, u32)| match preset.architecture {
+        "kimi-linear" => !key.starts_with("expert_group"),
+        _ => !hybrid || ALWAYS_SAID.contains(key),
+    };
     numbers.extend(preset.experts.iter().flat_map(experts).filter(kept));
     numbers.extend(hybrid.then(|| ("full_attention_interval", preset.interval(types.layers))));
     numbers.extend(mtp.then_some(("nextn_predict_layers", 1)));
@@ -29,13 +32,14 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     for (key, value) in numbers {
         set(key, value.into());
     }
+    if let Attention::Kimi { latent, ling, .. } = preset.attention {
+        kimi(preset, types.layers, (&latent, ling), &mut set);
+    }
     set("attention.layer_norm_rms_epsilon", preset.rms_eps.into());
     set("rope.freq_base", preset.rope_base.into());
     if let Attention::Hybrid { rotated, delta, .. } = preset.attention {
         if preset.architecture != "qwen3next" {
-            // Of height, width and time. Text has the same position in all three.
-            let thirds = [2, 1, 0].map(|rest| ((rotated / 2 + rest) / 3) as i32);
-            set("rope.dimension_sections", vec![thirds[0], thirds[1], thirds[2], 0].into());
+            set("rope.dimension_sections", sections(rotated));
         }
         if delta.listed {
             let recurrent: Vec<bool> =
@@ -46,7 +50,10 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     if let Some(Experts { scale, gating, .. }) = preset.experts.filter(|_| !hybrid) {
         let normalise = !matches!(gating, Gating::Softmax { normalise: false });
         set("expert_weights_scale", scale.into());
-        set("expert_weights_norm", normalise.into());
+        // In Kimi-Linear that is so without a key.
+        if preset.architecture != "kimi-linear" {
+            set("expert_weights_norm", normalise.into());
+        }
     }
     if let Attention::Latent { q_rank: Some(rank), .. } = preset.attention {
         set("attention.q_lora_rank", rank.into());
@@ -79,6 +86,40 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     metadata
 }
 
+/// What models with Kimi delta attention have.
+fn kimi(
+    preset: &Preset,
+    layers: u32,
+    (latent, ling): (&Latent, Option<Ling>),
+    set: &mut impl FnMut(&str, Value),
+) {
+    // One row of the cache serves all heads. No row is a state.
+    let heads: Vec<i32> = (0..layers).map(|layer| i32::from(!preset.is_recurrent(layer, layers))).collect();
+    set("attention.head_count_kv", heads.into());
+    if let Some(rank) = latent.q_rank {
+        set("attention.q_lora_rank", rank.into());
+    }
+    let Some(Ling { sections: has_sections, .. }) = ling else { return };
+    set("kda.safe_gate", true.into());
+    set("kda.gate_lower_bound", Ling::LEAST.into());
+    if let Some(Experts { shared, width, .. }) = preset.experts {
+        set("expert_shared_feed_forward_length", (shared * width).into());
+    }
+    if let Some([routed, other]) = preset.bounds(layers) {
+        set("swiglu_clamp_exp", routed.into());
+        set("swiglu_clamp_shexp", other.into());
+    }
+    if has_sections {
+        set("rope.dimension_sections", sections(latent.rope));
+    }
+}
+
+/// The sections of a rotary embedding, in pairs: of height, width and time. Text has the same position in all three.
+fn sections(rotated: u32) -> Value {
+    let [height, width, time] = [2, 1, 0].map(|rest| ((rotated / 2 + rest) / 3) as i32);
+    vec![height, width, time, 0].into()
+}
+
 /// The keys of experts in files of all families.
 const ALWAYS_SAID: [&str; 3] = ["expert_count", "expert_used_count", "expert_feed_forward_length"];
 
@@ -100,6 +141,15 @@ fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
             ("ssm.group_count", delta.key_heads),
             ("ssm.time_step_rank", delta.value_heads),
             ("ssm.inner_size", delta.value_heads * delta.width),
+        ],
+        Attention::Kimi { width, latent: Latent { kv_rank, nope, rope, value, .. }, .. } => vec![
+            ("attention.key_length", kv_rank + rope),
+            ("attention.key_length_mla", nope + rope),
+            ("attention.value_length_mla", value),
+            ("attention.kv_lora_rank", kv_rank),
+            ("rope.dimension_count", rope),
+            ("ssm.conv_kernel", Delta::CONVOLUTION),
+            ("kda.head_dim", width),
         ],
         Attention::Latent { kv_rank, nope, rope, value, .. } => vec![
             // One row of the cache serves all heads; the `_mla` keys have a head's own sizes.

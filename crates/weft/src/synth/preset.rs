@@ -1,6 +1,7 @@
 //! The shapes of synthetic models: those of published models, and tiny ones.
 
 mod hybrid;
+mod kimi;
 mod odd;
 mod real;
 mod shape;
@@ -9,9 +10,10 @@ mod tiny;
 use anyhow::{Result, anyhow};
 
 use hybrid::{HYBRID_ODD, HYBRID_REAL, HYBRID_TINY};
+use kimi::{KIMI_ODD, KIMI_REAL, KIMI_TINY};
 use odd::ODD;
 use real::REAL;
-pub(crate) use shape::{Attention, Delta, Experts, Gating, Preset};
+pub(crate) use shape::{Attention, Delta, Experts, Gating, Latent, Ling, Preset};
 use tiny::TINY;
 
 impl Preset {
@@ -35,7 +37,8 @@ pub(crate) const NAMES: &[&str] = &{
 
 /// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    const PARTS: [&[Preset]; 6] = [REAL, HYBRID_REAL, TINY, HYBRID_TINY, ODD, HYBRID_ODD];
+    const PARTS: [&[Preset]; 9] =
+        [REAL, HYBRID_REAL, KIMI_REAL, TINY, HYBRID_TINY, KIMI_TINY, ODD, HYBRID_ODD, KIMI_ODD];
     const COUNT: usize = {
         let (mut count, mut part) = (0, 0);
         while part < PARTS.len() {

@@ -21,9 +21,11 @@
 //! Where heads have a state, it decays as in models before training: time steps are from 0.001 to 0.1 and rates from 1 to 16, so
 //! that heads forget within 1 to 1000 tokens. What a token adds to the time step has a small gain, to keep it in that range.
 
+mod kimi;
+
 use weft_quant::GgmlType;
 
-use crate::synth::preset::{Attention, Delta, Experts, Gating, Preset};
+use crate::synth::preset::{Attention, Delta, Experts, Gating, Latent, Preset};
 use crate::synth::weights::Distribution;
 use crate::tensor_types::TensorTypes;
 use crate::write_model::PlannedTensor;
@@ -102,9 +104,12 @@ impl Tensors<'_> {
                     self.gated_attention(layer, kv_heads, width);
                 }
             }
+            Attention::Kimi { width, ling, .. } if self.preset.is_recurrent(layer, self.types.layers) => {
+                self.kimi_delta(layer, width, ling.is_some());
+            }
+            Attention::Kimi { latent, ling, .. } => self.latent(layer, latent, ling.is_some()),
             Attention::Latent { q_rank, kv_rank, nope, rope, value } => {
-                self.queries(layer, q_rank, nope + rope);
-                self.latent(layer, kv_rank, nope, rope, value);
+                self.latent(layer, Latent { q_rank, kv_rank, nope, rope, value }, false);
             }
         }
     }
@@ -195,15 +200,22 @@ impl Tensors<'_> {
         }
     }
 
-    fn latent(&mut self, layer: u32, kv_rank: u32, nope: u32, rope: u32, value: u32) {
+    /// Latent attention, whose heads' results can have a gate.
+    fn latent(&mut self, layer: u32, latent: Latent, gated: bool) {
         let &Preset { hidden, heads, .. } = self.preset;
+        let Latent { q_rank, kv_rank, nope, rope, value } = latent;
+        self.queries(layer, q_rank, nope + rope);
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         self.matrix(&name("attn_kv_a_mqa"), &[hidden, kv_rank + rope], hidden, 1.0);
         self.norm(&name("attn_kv_a_norm"), kv_rank, 1.0);
         // Stored transposed: as a matrix that makes keys, its input is the latent vector.
         self.matrix(&name("attn_k_b"), &[nope, kv_rank, heads], kv_rank, 1.0);
         self.matrix(&name("attn_v_b"), &[kv_rank, value, heads], kv_rank, 1.0);
-        self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, self.damping());
+        if gated {
+            self.matrix(&name("attn_gate"), &[hidden, heads], hidden, 1.0);
+        }
+        let gain = if gated { self.damping() / SIGMOID } else { self.damping() };
+        self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, gain);
     }
 
     /// What joins an embedding and a hidden state, and the norm before the head.

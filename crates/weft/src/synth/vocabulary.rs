@@ -5,7 +5,9 @@ mod families;
 
 use weft_gguf::{Metadata, Strings};
 
-pub(crate) use families::{DEEPSEEK, GEMMA, GLM, GPT_OSS, LLAMA3, MISTRAL, PHI4, QWEN, QWEN35, TEKKEN};
+pub(crate) use families::{
+    DEEPSEEK, GEMMA, GLM, GPT_OSS, KIMI, LING, LLAMA3, MISTRAL, PHI4, QWEN, QWEN35, TEKKEN,
+};
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
 const NORMAL: i32 = 1;
@@ -37,7 +39,8 @@ enum Kind {
     Words {
         /// `tokenizer.ggml.pre`.
         pre: &'static str,
-        /// The number of tokens from the first special one to the end of the vocabulary.
+        /// The number of tokens from the first special one to the end of the vocabulary. Vocabularies that are too small
+        /// for so many end with the special tokens that are named.
         from_end: u32,
     },
     /// The same, with the special tokens first.
@@ -59,9 +62,7 @@ impl Family {
     /// Writes the metadata of a tokenizer with `size` tokens.
     pub(crate) fn describe(&self, size: u32, metadata: &mut Metadata) {
         match self.kind {
-            Kind::Words { pre, from_end } => {
-                self.describe_words(pre, size.saturating_sub(from_end), size, metadata);
-            }
+            Kind::Words { pre, .. } => self.describe_words(pre, self.first_special(size), size, metadata),
             Kind::WordsAfterSpecial { pre, .. } => {
                 self.describe_words_after_special(pre, self.first_word(size), size, metadata);
             }
@@ -75,11 +76,19 @@ impl Family {
     /// The fewest tokens of a vocabulary: its special ones, all bytes, and the characters of pieces.
     pub(crate) fn fewest_tokens(&self) -> u32 {
         let own = match self.kind {
-            Kind::Words { from_end, .. } => from_end,
-            Kind::WordsAfterSpecial { .. } => self.special.len() as u32,
+            Kind::Words { .. } | Kind::WordsAfterSpecial { .. } => self.special.len() as u32,
             Kind::Pieces { .. } => self.special.len() as u32 + PIECES,
         };
         256 + own
+    }
+
+    /// The first special token of a vocabulary with `size` tokens.
+    fn first_special(&self, size: u32) -> u32 {
+        match self.kind {
+            Kind::Words { from_end, .. } if size >= 256 + from_end => size - from_end,
+            Kind::Words { .. } => size.saturating_sub(self.special.len() as u32),
+            Kind::WordsAfterSpecial { .. } | Kind::Pieces { .. } => 0,
+        }
     }
 
     /// The first token that stands for text, of a vocabulary with `size` tokens.
@@ -254,7 +263,7 @@ mod tests {
         /// The token after the last that stands for text.
         fn first_after_text(&self, size: u32) -> u32 {
             match self.kind {
-                Kind::Words { from_end, .. } => size - from_end,
+                Kind::Words { .. } => self.first_special(size),
                 Kind::WordsAfterSpecial { .. } | Kind::Pieces { .. } => size,
             }
         }
@@ -289,7 +298,7 @@ mod tests {
         tokenizer
     }
 
-    const FAMILIES: [(&Family, u32); 15] = [
+    const FAMILIES: [(&Family, u32); 21] = [
         (&GLM, 2048),
         (&GLM, 154_880),
         (&DEEPSEEK, 102_400),
@@ -305,6 +314,12 @@ mod tests {
         (&PHI4, 100_352),
         (&TEKKEN, 512),
         (&TEKKEN, 131_072),
+        (&QWEN, 300),
+        (&GPT_OSS, 384),
+        (&KIMI, 320),
+        (&KIMI, 163_840),
+        (&LING, 320),
+        (&LING, 157_184),
     ];
 
     #[test]
@@ -361,6 +376,11 @@ mod tests {
         let qwen = tokenizer(&QWEN35, 248_320);
         assert_eq!((qwen.find("<|endoftext|>"), qwen.find("<|image_pad|>")), (Some(248_044), Some(248_056)));
         assert_eq!((qwen.find("<|im_end|>"), qwen.find("</think>")), (Some(248_046), Some(248_069)));
+        let kimi = tokenizer(&KIMI, 163_840);
+        assert_eq!((kimi.find("<|im_end|>"), kimi.find("<|im_middle|>")), (Some(163_586), Some(163_601)));
+        assert_eq!(tokenizer(&KIMI, 320).find("<|im_end|>"), Some(304));
+        let ling = tokenizer(&LING, 157_184);
+        assert_eq!((ling.find("<|startoftext|>"), ling.find("<|role_end|>")), (Some(156_891), Some(156_895)));
         let llama = tokenizer(&LLAMA3, 128_256);
         assert_eq!(
             (llama.find("<|begin_of_text|>"), llama.find("<|eot_id|>")),
@@ -408,6 +428,21 @@ mod tests {
         let (prompt, ids) = chat(&TEKKEN, 131_072);
         assert_eq!(prompt, "<s>[SYSTEM_PROMPT]Be brief.[/SYSTEM_PROMPT][INST]hi[/INST]ho</s>[INST]hm[/INST]");
         assert_eq!((ids[..2].to_vec(), ids[ids.len() - 1]), (vec![1, 17], 4));
+        let (prompt, ids) = chat(&KIMI, 163_840);
+        assert_eq!(
+            prompt,
+            "<|im_system|>system<|im_middle|>Be brief.<|im_end|><|im_user|>user<|im_middle|>hi<|im_end|>\
+             <|im_assistant|>assistant<|im_middle|>ho<|im_end|><|im_user|>user<|im_middle|>hm<|im_end|>\
+             <|im_assistant|>assistant<|im_middle|>"
+        );
+        assert_eq!((ids[0], ids[ids.len() - 1]), (163_594, 163_601));
+        let (prompt, ids) = chat(&LING, 157_184);
+        assert_eq!(
+            prompt,
+            "<role>SYSTEM</role>Be brief.<|role_end|><role>HUMAN</role>hi<|role_end|>\
+             <role>ASSISTANT</role>ho<|role_end|><role>HUMAN</role>hm<|role_end|><role>ASSISTANT</role>"
+        );
+        assert_eq!(ids.iter().filter(|id| **id == 156_895).count(), 4);
         let (prompt, ids) = chat(&PHI4, 100_352);
         let turn = |(role, text): (&str, &str)| format!("<|im_start|>{role}<|im_sep|>{text}<|im_end|>");
         let turns = [("system", "Be brief."), ("user", "hi"), ("assistant", "ho"), ("user", "hm")];

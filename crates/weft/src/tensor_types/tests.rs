@@ -13,6 +13,7 @@ fn types_of(mix: &str, layers: u32, experts: u32) -> TensorTypes {
     TensorTypes {
         mix,
         layers,
+        with_values: Vec::new(),
         experts,
         sharing: 1,
         tied: false,
@@ -37,6 +38,10 @@ fn fixtures_have_the_types_of_their_mixes() {
         ("qwen35moe-tiny-q4_0", "q4_0"),
         ("qwen35moe-odd-q4_k_m", "q4_k_m"),
         ("qwen3next-tiny-q4_0", "q4_0"),
+        ("kimi-linear-tiny-q4_0", "q4_0"),
+        ("kimi-linear-odd-q5_0", "q5_0"),
+        ("ling-tiny-q4_0", "q4_0"),
+        ("ling-odd-q4_k_m", "q4_k_m"),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/{model}.gguf"));
         let gguf = Gguf::open(&path).unwrap();
@@ -45,7 +50,8 @@ fn fixtures_have_the_types_of_their_mixes() {
         let layers = metadata.require_u32(&format!("{architecture}.block_count")).unwrap();
         let experts = metadata.u32(&format!("{architecture}.expert_count")).unwrap().unwrap_or(0);
         let sharing = crate::quantize::sharing(metadata).unwrap();
-        let types = TensorTypes { sharing, ..types_of(mix, layers, experts) };
+        let with_values = layers_with_values(gguf.tensors().iter().map(|tensor| tensor.name.as_str()));
+        let types = TensorTypes { sharing, with_values, ..types_of(mix, layers, experts) };
         assert_eq!(metadata.require_u32("general.file_type"), Ok(types.mix.file_type));
         for tensor in gguf.tensors() {
             let expected = types.type_of(&tensor.name, &tensor.shape).unwrap_or(GgmlType::F32);
@@ -83,6 +89,24 @@ fn some_layers_get_more_bits() {
     assert_eq!(more(&types_of("q5_k_m", 3, 0), "ffn_down_shexp.weight"), [2]);
     assert!(more(&types_of("q4_0", 32, 0), "ffn_down.weight").is_empty());
     assert_eq!(more(&types_of("q4_k_m", 1, 0), "ffn_down.weight"), [0]);
+}
+
+/// Where some layers have no tensor of values, the others count.
+#[test]
+fn layers_without_values_do_not_count() {
+    let names = ["output.weight", "blk.4.attn_v.weight", "blk.0.attn_v.weight", "blk.1.attn_v_b.weight"];
+    assert_eq!(layers_with_values(names.into_iter()), [0, 4]);
+    // As in Kimi-Linear: of 27 layers, those whose number three divides and the last have no such tensor.
+    let with_values: Vec<u32> = (0..27).filter(|layer| layer % 4 != 3 && *layer != 26).collect();
+    let more = |mix: &str| -> Vec<u32> {
+        let types = TensorTypes { with_values: with_values.clone(), ..types_of(mix, 27, 256) };
+        let is_more = |layer: &u32| {
+            types.type_of(&format!("blk.{layer}.attn_v.weight"), &[512, 512]) != Some(GgmlType::Q4_K)
+        };
+        with_values.iter().copied().filter(is_more).collect()
+    };
+    assert_eq!(more("q4_k_m"), [0, 1, 5, 9, 13, 17, 21, 22, 24, 25]);
+    assert_eq!(more("q4_k_s"), [0, 1, 2, 4]);
 }
 
 /// What llama.cpp's names mean, for a model of 32 layers: of layers 0, 2, 4 and 16, and of the ends.

@@ -34,7 +34,7 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 17] = [
+const SHOWN: [&str; 19] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
@@ -47,6 +47,8 @@ const SHOWN: [&str; 17] = [
     "qwen3.6-27b",
     "qwen3.6-35b-a3b",
     "qwen3-next-80b-a3b",
+    "kimi-linear-48b-a3b",
+    "ling-3.0-tiny",
     "glm-4.5-air",
     "phi-4",
     "gpt-oss-20b",

@@ -71,6 +71,17 @@ pub(crate) enum Attention {
         /// The layers without attention.
         delta: Delta,
     },
+    /// Kimi delta attention, and in one layer of several, and in the last, latent attention.
+    Kimi {
+        /// Every how many layers there is one with latent attention.
+        interval: u32,
+        /// The width of a head of the other layers.
+        width: u32,
+        /// What a token has in layers with latent attention.
+        latent: Latent,
+        /// What Ling has and Kimi-Linear does not.
+        ling: Option<Ling>,
+    },
     /// One latent vector per token.
     Latent {
         /// The width of the compressed query; `None` if queries are computed directly from the hidden state.
@@ -84,6 +95,35 @@ pub(crate) enum Attention {
         /// The width of a head's values.
         value: u32,
     },
+}
+
+/// Latent attention without YaRN.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Latent {
+    /// The width of the compressed query; `None` if queries are computed directly from the hidden state.
+    pub(crate) q_rank: Option<u32>,
+    /// The width of the latent vector.
+    pub(crate) kv_rank: u32,
+    /// The width of the part of a head's query and key that is never rotated.
+    pub(crate) nope: u32,
+    /// The width of the other part.
+    pub(crate) rope: u32,
+    /// The width of a head's values.
+    pub(crate) value: u32,
+}
+
+/// What Ling has and Kimi-Linear does not, besides gates and rotated heads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ling {
+    /// Whether the file has sections of the rotary embedding, as those of vision models do.
+    pub(crate) sections: bool,
+    /// The bound of routed experts in odd layers, and that of other networks in even ones.
+    pub(crate) bounds: Option<[f32; 2]>,
+}
+
+impl Ling {
+    /// The least logarithm of a decay.
+    pub(crate) const LEAST: f32 = -5.0;
 }
 
 /// Layers of the gated delta rule.
@@ -172,14 +212,33 @@ impl Preset {
     /// have one.
     pub(crate) fn interval(&self, layers: u32) -> u32 {
         match self.attention {
-            Attention::Hybrid { interval, .. } => interval.min(layers),
+            Attention::Hybrid { interval, .. } | Attention::Kimi { interval, .. } => interval.min(layers),
             Attention::Grouped { .. } | Attention::Latent { .. } => 1,
         }
     }
 
     /// Whether a layer has a state in the place of keys and values, in a model with so many layers.
     pub(crate) fn is_recurrent(&self, layer: u32, layers: u32) -> bool {
-        !(layer + 1).is_multiple_of(self.interval(layers))
+        let interval = self.interval(layers);
+        let end = match self.attention {
+            Attention::Kimi { ling: None, .. } => layers - 1,
+            // Attention is in all layers that are no whole interval.
+            Attention::Kimi { ling: Some(_), .. } => layers / interval * interval,
+            _ => layers,
+        };
+        !(layer + 1).is_multiple_of(interval) && layer < end
+    }
+
+    /// The bounds of the routed experts of so many layers, and those of their other networks; 0 for none.
+    pub(crate) fn bounds(&self, layers: u32) -> Option<[Vec<f32>; 2]> {
+        let Attention::Kimi { ling: Some(Ling { bounds: Some([routed, other]), .. }), .. } = self.attention
+        else {
+            return None;
+        };
+        let of = |rest: u32, bound: f32| {
+            (0..layers).map(|layer| if layer % 2 == rest { bound } else { 0.0 }).collect()
+        };
+        Some([of(1, routed), of(0, other)])
     }
 
     /// The experts of a layer; `None` for a dense layer.

@@ -256,3 +256,48 @@ pub(crate) const GEMMA: Family = Family {
                     <start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content }}<end_of_turn>\n\
                     {% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}",
 };
+
+/// Kimi-Linear, and Kimi-K2. The vocabulary ends in unused tokens.
+pub(crate) const KIMI: Family = Family {
+    kind: Kind::Words { pre: "kimi-k2", from_end: 256 },
+    special: &[
+        ("[BOS]", CONTROL),
+        ("[EOS]", CONTROL),
+        ("<|im_end|>", CONTROL),
+        ("<|im_user|>", CONTROL),
+        ("<|im_assistant|>", CONTROL),
+        ("<|reserved_token_163589|>", CONTROL),
+        ("<|start_header_id|>", CONTROL),
+        ("<|end_header_id|>", CONTROL),
+        ("<|reserved_token_163592|>", CONTROL),
+        ("[EOT]", CONTROL),
+        ("<|im_system|>", CONTROL),
+        ("<|tool_calls_section_begin|>", CONTROL),
+        ("<|tool_calls_section_end|>", CONTROL),
+        ("<|tool_call_begin|>", CONTROL),
+        ("<|tool_call_argument_begin|>", CONTROL),
+        ("<|tool_call_end|>", CONTROL),
+        ("<|reserved_token_163600|>", CONTROL),
+        ("<|im_middle|>", CONTROL),
+    ],
+    roles: &[("bos", 0), ("eos", 2)],
+    add_bos: false,
+    chat_template: "{% for m in messages %}<|im_{{ m.role }}|>{{ m.role }}<|im_middle|>{{ m.content }}<|im_end|>{% endfor %}\
+                    {% if add_generation_prompt %}<|im_assistant|>assistant<|im_middle|>{% endif %}",
+};
+
+/// Ling 3. The vocabulary ends in unused tokens. Which of them begin and end a role is not known; here they are ordinary text.
+pub(crate) const LING: Family = Family {
+    kind: Kind::Words { pre: "bailingmoe2", from_end: 293 },
+    special: &[
+        ("<|startoftext|>", CONTROL),
+        ("<|endoftext|>", CONTROL),
+        ("[CLS]", CONTROL),
+        ("[gMASK]", CONTROL),
+        ("<|role_end|>", CONTROL),
+    ],
+    roles: &[("bos", 0), ("eos", 4), ("padding", 1)],
+    add_bos: false,
+    chat_template: "{% for m in messages %}<role>{{ 'HUMAN' if m.role == 'user' else m.role | upper }}</role>\
+                    {{ m.content }}<|role_end|>{% endfor %}{% if add_generation_prompt %}<role>ASSISTANT</role>{% endif %}",
+};

@@ -1,0 +1,40 @@
+//! The tensors of Kimi delta attention.
+
+use super::{SIGMOID, Tensors};
+use crate::synth::preset::{Delta, Preset};
+use crate::synth::weights::Distribution;
+
+impl Tensors<'_> {
+    /// Kimi delta attention: in Kimi-Linear with narrow matrices between hidden state and gates, and rates as in models
+    /// before training; in Ling with one matrix each, and rates that let heads forget as slowly under its bound.
+    pub(super) fn kimi_delta(&mut self, layer: u32, width: u32, ling: bool) {
+        let &Preset { hidden, heads, .. } = self.preset;
+        let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
+        let inner = heads * width;
+        for which in ["q", "k", "v"] {
+            self.matrix(&name(&format!("attn_{which}")), &[hidden, inner], hidden, 1.0);
+            let taps = Delta::CONVOLUTION;
+            self.matrix(&name(&format!("ssm_conv1d_{which}")), &[taps, 1, inner], taps, 1.0);
+        }
+        // What a token adds to the time step has a small gain.
+        for (which, gain) in [("f", 0.5), ("g", 1.0)] {
+            let (first, second) = (name(&format!("ssm_{which}_a")), name(&format!("ssm_{which}_b")));
+            if ling {
+                self.matrix(&first, &[hidden, inner], hidden, gain);
+            } else {
+                self.matrix(&first, &[hidden, width], hidden, 1.0);
+                self.matrix(&second, &[width, inner], width, gain);
+            }
+        }
+        let (steps, rates) = match ling {
+            true => ([-5.0, -1.5], Distribution::Uniform { from: 0.6, to: 2.0 }),
+            false => ([-6.9, -2.25], Distribution::Octaves),
+        };
+        let steps = Distribution::Uniform { from: steps[0], to: steps[1] };
+        self.add(&format!("blk.{layer}.ssm_dt.bias"), &[inner], steps);
+        self.add(&format!("blk.{layer}.ssm_a"), &[1, heads], rates);
+        self.matrix(&name("ssm_beta"), &[hidden, heads], hidden, 1.0);
+        self.norm(&name("ssm_norm"), width, 1.0);
+        self.matrix(&name("attn_output"), &[inner, hidden], inner, self.damping() / SIGMOID);
+    }
+}
