@@ -33,7 +33,8 @@ use crate::options::BuildOptions;
 static FAMILIES: &[Family] = &[
     llama::FAMILY,
     mistral3::FAMILY,
-    deepseek2::FAMILY,
+    deepseek2::DEEPSEEK,
+    deepseek2::MISTRAL,
     qwen2::FAMILY,
     qwen2moe::FAMILY,
     qwen3::FAMILY,

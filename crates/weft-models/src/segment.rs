@@ -167,7 +167,8 @@ impl<'a> SegmentBuilder<'a> {
         Ok(self.weight(name, tensor, shape))
     }
 
-    /// A matrix or vector of `f32` that some writers give axes of size 1, such as the weights of a short convolution.
+    /// A matrix or vector of `f32` that some writers give axes of size 1, such as the weights of a short
+    /// convolution.
     pub(crate) fn squeezed(&mut self, name: &str, shape: &[usize]) -> Result<NodeId, Error> {
         let tensor_name = self.tensor_name(name);
         let expected: Vec<u64> = shape.iter().rev().map(|n| *n as u64).collect();

@@ -128,7 +128,8 @@ pub(crate) static FAMILIES: &[Family] = &[
         ..DEFAULTS
     },
     Family {
-        // Ling's pattern is spelled in another way: `'(?i:[sdmt]|ll|ve|re)`, possessive repetitions, and `\s*[\r\n]`.
+        // Ling's pattern is another spelling of the same: `'(?i:[sdmt]|ll|ve|re)`, possessive repetitions, and
+        // `\s*[\r\n]`.
         names: &[
             "qwen2",
             "deepseek-r1-qwen",

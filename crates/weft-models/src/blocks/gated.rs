@@ -23,7 +23,8 @@ pub(crate) struct Gated {
 pub(crate) enum Activation {
     /// SwiGLU: `silu(gate) · up`.
     Silu,
-    /// SwiGLU whose factors have a bound: `min(silu(gate), bound) · u`, with `u` as up between −bound and bound.
+    /// SwiGLU whose factors have a bound (Ling 3): `min(silu(gate), bound) · u`, with `u` as up between −bound and
+    /// bound.
     Bounded(f32),
     /// The SwiGLU of gpt-oss: with `g = min(gate, 7)` and `u` as up between −7 and 7, `g · sigmoid(1.702 · g) · (u + 1)`.
     Clamped,

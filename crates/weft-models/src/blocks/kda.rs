@@ -1,5 +1,5 @@
-//! Kimi delta attention: the gated delta rule with a decay for each key channel (Kimi Team, *Kimi Linear*, 2025,
-//! <https://arxiv.org/abs/2510.26692>). Ling bounds decays, and its gates have full rank.
+//! Kimi delta attention: the gated delta rule with a decay for each key channel (Kimi Team, *Kimi Linear*,
+//! 2025, <https://arxiv.org/abs/2510.26692>). Ling bounds decays, and its gates have full rank.
 
 use weft_ir::{Dim, NodeId, Recurrence};
 
@@ -116,8 +116,8 @@ impl Block for Kda {
         }
     }
 
-    /// The last inputs of the convolutions are in the states `conv_q`, `conv_k` and `conv_v`, the matrices in the state
-    /// `delta`.
+    /// The last inputs of the convolutions are in the states `conv_q`, `conv_k` and `conv_v`, the matrices in
+    /// the state `delta`.
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Kda { hidden, heads, width, .. } = *self;
         let gate = self.gate(s, x, "g")?;

@@ -1,7 +1,8 @@
-//! The `deepseek2` family: multi-head latent attention and mixture of experts (DeepSeek-V2 and V2-Lite, Moonlight,
-//! GLM-4.7-Flash).
+//! The `deepseek2` and `mistral4` families: multi-head latent attention and mixture of experts (DeepSeek-V2 and
+//! V2-Lite, Moonlight, GLM-4.7-Flash; Mistral Small 4).
 //!
-//! Keys, defaults and fallbacks are the same as in llama.cpp (`src/models/deepseek2.cpp`).
+//! Keys, defaults and fallbacks are the same as in llama.cpp (`src/models/deepseek2.cpp`, `mistral4.cpp`), except
+//! that queries scaled by position (`attention.temperature_scale`) are refused.
 
 use weft_gguf::Gguf;
 use weft_ir::RopeStyle;
@@ -17,44 +18,44 @@ use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_LAYERS, MAX_SHARED_EXPERTS, MAX_WIDT
 use crate::model::{ModelBuilder, ModelGraph};
 use crate::mtp::{self, Mtp};
 
-pub(super) const FAMILY: Family = Family {
-    architecture: "deepseek2",
-    tensors: &[
-        "attn_norm",
-        "attn_q",
-        "attn_q_a",
-        "attn_q_a_norm",
-        "attn_q_b",
-        "attn_kv_a_mqa",
-        "attn_kv_a_norm",
-        "attn_k_b",
-        "attn_v_b",
-        "attn_kv_b",
-        "attn_output",
-        "ffn_norm",
-        "ffn_gate",
-        "ffn_up",
-        "ffn_down",
-        "ffn_gate_inp",
-        "ffn_gate_exps",
-        "ffn_up_exps",
-        "ffn_down_exps",
-        "ffn_gate_up_exps",
-        "ffn_gate_shexp",
-        "ffn_up_shexp",
-        "ffn_down_shexp",
-        "exp_probs_b",
-        "nextn.eh_proj",
-        "nextn.enorm",
-        "nextn.hnorm",
-        "nextn.embed_tokens",
-        "nextn.shared_head_head",
-        "nextn.shared_head_norm",
-    ],
-    unusual: &[],
-    build,
-    mtp: Some(mtp),
-};
+pub(super) const DEEPSEEK: Family =
+    Family { architecture: "deepseek2", tensors: TENSORS, unusual: &[], build, mtp: Some(mtp) };
+
+/// The same with another name, for files whose experts' gates and ups are joined.
+pub(super) const MISTRAL: Family = Family { architecture: "mistral4", mtp: None, ..DEEPSEEK };
+
+const TENSORS: &[&str] = &[
+    "attn_norm",
+    "attn_q",
+    "attn_q_a",
+    "attn_q_a_norm",
+    "attn_q_b",
+    "attn_kv_a_mqa",
+    "attn_kv_a_norm",
+    "attn_k_b",
+    "attn_v_b",
+    "attn_kv_b",
+    "attn_output",
+    "ffn_norm",
+    "ffn_gate",
+    "ffn_up",
+    "ffn_down",
+    "ffn_gate_inp",
+    "ffn_gate_exps",
+    "ffn_up_exps",
+    "ffn_down_exps",
+    "ffn_gate_up_exps",
+    "ffn_gate_shexp",
+    "ffn_up_shexp",
+    "ffn_down_shexp",
+    "exp_probs_b",
+    "nextn.eh_proj",
+    "nextn.enorm",
+    "nextn.hnorm",
+    "nextn.embed_tokens",
+    "nextn.shared_head_head",
+    "nextn.shared_head_norm",
+];
 
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let ModelFile { gguf, keys, .. } = file;
@@ -135,7 +136,7 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Er
     })
 }
 
-/// What the feed-forward networks of families differ in that have a few dense layers before those with experts.
+/// What differs between families that have a few dense layers before those with experts.
 pub(super) struct Networks {
     /// How routers make probabilities.
     pub(super) gating: Gating,
@@ -143,7 +144,8 @@ pub(super) struct Networks {
     pub(super) normalise: bool,
     /// The width of all shared experts together, if it is not that of so many experts.
     pub(super) shared: Option<usize>,
-    /// The bound of each layer's routed experts, and that of its other networks; 0 for none, as for layers beyond the end.
+    /// The bound of each layer's routed experts, and that of its other networks; 0 for none, as for layers beyond
+    /// the end.
     pub(super) bounds: [Vec<f32>; 2],
 }
 

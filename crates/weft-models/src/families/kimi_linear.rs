@@ -1,9 +1,10 @@
-//! The `kimi-linear` and `bailingmoe3` families (Kimi-Linear, Ling 3): most layers are Kimi delta attention, the others
-//! latent attention, in Kimi-Linear without rotation and in Ling with a gate for each head; experts after dense layers.
+//! The `kimi-linear` and `bailingmoe3` families (Kimi-Linear, Ling 3): most layers are Kimi delta attention, the
+//! others latent attention, in Kimi-Linear without rotation and in Ling with a gate for each head; experts after
+//! dense layers.
 //!
-//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/kimi-linear.cpp`, `bailingmoe3.cpp`), except that
-//! joined `attn_qkv` and `attn_kv_b` tensors, and groups of experts with a softmax, are refused. The last blocks of a file
-//! of Ling can be for multi-token prediction; they are left out.
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/kimi-linear.cpp`, `bailingmoe3.cpp`), except
+//! that joined `attn_qkv` and `attn_kv_b` tensors, and groups of experts with a softmax, are refused. The last blocks
+//! of a file of Ling can be for multi-token prediction; they are left out.
 
 use weft_gguf::{Array, Value};
 use weft_ir::RopeStyle;
@@ -172,7 +173,7 @@ fn latent(keys: &Keys<'_>, common: &Common, ling: bool) -> Result<Latent, Error>
     })
 }
 
-/// Whether the pairs that rotate are those of M-RoPE, also for text: in vision models, whose files have sections.
+/// Whether the pairs that rotate are those of M-RoPE, also for text: files of vision models have sections.
 fn has_sections(keys: &Keys<'_>) -> Result<bool, Error> {
     let name = keys.name("rope.dimension_sections");
     let sections = match keys.metadata.get(&name) {

@@ -40,7 +40,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 16] = [
+const MODELS: [fn() -> File; 17] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -55,6 +55,7 @@ const MODELS: [fn() -> File; 16] = [
     support::gemma3,
     support::v3,
     support::mistral3,
+    support::mistral4,
     kimi::kimi_linear,
     kimi::ling,
 ];

@@ -273,6 +273,13 @@ fn with_experts(file: &mut File) {
     }
 }
 
+/// The `v2_lite` with joined matrices of experts: Mistral 4.
+pub(crate) fn mistral4() -> File {
+    let mut file = renamed(v2_lite(), "deepseek2", "mistral4");
+    fuse_gate_and_up(&mut file);
+    file
+}
+
 /// The `llama` with YaRN that leaves the tables as they are, and queries scaled from position 2, 4, … on: Ministral 3.
 pub(crate) fn mistral3() -> File {
     let mut file = renamed(llama(), "llama", "mistral3");

@@ -93,7 +93,7 @@ fn kimi(
     (latent, ling): (&Latent, Option<Ling>),
     set: &mut impl FnMut(&str, Value),
 ) {
-    // One row of the cache serves all heads. No row is a state.
+    // One row of the cache serves all heads. Layers with a state have none.
     let heads: Vec<i32> = (0..layers).map(|layer| i32::from(!preset.is_recurrent(layer, layers))).collect();
     set("attention.head_count_kv", heads.into());
     if let Some(rank) = latent.q_rank {
@@ -114,7 +114,7 @@ fn kimi(
     }
 }
 
-/// The sections of a rotary embedding, in pairs: of height, width and time. Text has the same position in all three.
+/// The sections of a rotary embedding, in pairs: of height, width and time. Text has the same position in all.
 fn sections(rotated: u32) -> Value {
     let [height, width, time] = [2, 1, 0].map(|rest| ((rotated / 2 + rest) / 3) as i32);
     vec![height, width, time, 0].into()

@@ -273,6 +273,8 @@ impl Tensors<'_> {
         let damping = self.damping();
         if self.joins() {
             self.matrix(&name("ffn_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
+        } else if self.preset.architecture == "mistral4" && !stacked.is_empty() {
+            self.matrix(&name("ffn_gate_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
         } else {
             self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
             self.matrix(&name("ffn_up"), &[&[hidden, width], stacked].concat(), hidden, 1.0);

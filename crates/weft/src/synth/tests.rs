@@ -1,6 +1,5 @@
 //! Tests of whole files: their bytes are reproducible, and they are models that run.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::ops::ControlFlow;
 
@@ -141,6 +140,7 @@ fn presets_have_the_size_of_the_real_models() {
         ("qwen3.5-0.8b", 0.7524e9, 0.49),
         ("qwen3-next-80b-a3b", 79.67e9, 45.08),
         ("kimi-linear-48b-a3b", 49.12e9, 27.8),
+        ("mistral-small-4", 118.98e9, 67.1),
         ("ling-3.0-tiny", 7.893e9, 4.5),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };

@@ -39,8 +39,8 @@ enum Kind {
     Words {
         /// `tokenizer.ggml.pre`.
         pre: &'static str,
-        /// The number of tokens from the first special one to the end of the vocabulary. Vocabularies that are too small
-        /// for so many end with the special tokens that are named.
+        /// The number of tokens from the first special one to the end of the vocabulary. Vocabularies that are too
+        /// small for so many end with the special tokens that are named.
         from_end: u32,
     },
     /// The same, with the special tokens first.

@@ -34,12 +34,13 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 19] = [
+const SHOWN: [&str; 20] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
     "glm-4.7-flash",
     "deepseek-v3",
+    "mistral-small-4",
     "qwen2.5-0.5b",
     "qwen1.5-moe-a2.7b",
     "qwen3-8b",

@@ -5,8 +5,9 @@ use crate::synth::preset::{Delta, Preset};
 use crate::synth::weights::Distribution;
 
 impl Tensors<'_> {
-    /// Kimi delta attention: in Kimi-Linear with narrow matrices between hidden state and gates, and rates as in models
-    /// before training; in Ling with one matrix each, and rates that let heads forget as slowly under its bound.
+    /// Kimi delta attention: in Kimi-Linear with narrow matrices between hidden state and gates, and rates as in
+    /// models before training; in Ling with one matrix for each gate, and smaller rates, so that heads forget as
+    /// slowly under its bound.
     pub(super) fn kimi_delta(&mut self, layer: u32, width: u32, ling: bool) {
         let &Preset { hidden, heads, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");

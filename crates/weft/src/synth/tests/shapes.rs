@@ -102,6 +102,10 @@ fn presets_are_models_of_the_right_shape() {
             latent: 64 heads of 128 + 64, keys and values of rank 512, queries of rank 1536
             dense of 18432
             with 8 of 384 experts and 1 shared of 2048, sigmoid, normalised
+        mistral-small-4: mistral4, 131072 tokens, scale 0.19496949
+            latent: 32 heads of 64 + 64, keys and values of rank 256, queries of rank 1024
+            with 4 of 128 experts and 1 shared of 2048, softmax, normalised
+            with 4 of 128 experts and 1 shared of 2048, softmax, normalised
         mixtral-8x7b: llama, 32000 tokens, scale 0.088388346
             grouped: 32 heads of 128, 8 of keys and values
             with 2 of 8 experts of 14336, softmax, normalised
@@ -204,6 +208,10 @@ fn presets_are_models_of_the_right_shape() {
             latent: 4 heads of 32 + 32, keys and values of rank 64, queries of rank 64
             dense of 160
             with 3 of 12 experts and 1 shared of 32, sigmoid, normalised
+        mistral4-tiny: mistral4, 320 tokens, scale 0.23423177
+            latent: 2 heads of 32 + 32, keys and values of rank 64, queries of rank 32
+            with 2 of 6 experts and 1 shared of 32, softmax, normalised
+            with 2 of 6 experts and 1 shared of 32, softmax, normalised
         gpt-oss-tiny: gpt-oss, 1536 tokens, scale 0.17677669
             grouped: 6 heads of 32, 2 of keys and values, over the last 12 positions
             with 3 of 8 experts of 96, sigmoid, softmax, normalised

@@ -286,7 +286,7 @@ pub(crate) const KIMI: Family = Family {
                     {% if add_generation_prompt %}<|im_assistant|>assistant<|im_middle|>{% endif %}",
 };
 
-/// Ling 3. The vocabulary ends in unused tokens. Which of them begin and end a role is not known; here they are ordinary text.
+/// Ling 3. The vocabulary ends in unused tokens. `<role>` and `</role>` are ordinary text here.
 pub(crate) const LING: Family = Family {
     kind: Kind::Words { pre: "bailingmoe2", from_end: 293 },
     special: &[
