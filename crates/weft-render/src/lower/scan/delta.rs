@@ -5,7 +5,7 @@
 
 use weft_kern::{DeltaRule, Scan};
 
-use crate::code::expr::{Expr, Fun};
+use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::scan::head::{Head, Rows};
@@ -182,26 +182,24 @@ impl<'a> Delta<'a> {
         };
         let beta = w.load_shared(r + at_beta);
         let beta = w.code.set("beta", beta);
-        // `S q` follows from the state before the update and from `k q`, so that lanes exchange all sums of a row at once.
-        let mut sums = vec![dot(w, &k, &q)];
+        let mut sums = Vec::new();
         for channel in &self.channels {
             for (s, decay) in channel.state.iter().zip(decay.iter().cycle()) {
                 w.code.assign(s, s.times(decay));
             }
-            sums.extend([dot(w, &channel.state, &k), dot(w, &channel.state, &q)]);
+            sums.push(self.dot(w, channel, &k));
         }
-        let mut sums = reduce::subgroups_of(w, Fold::Sum, sums, self.shares).into_iter();
-        let of_keys = sums.next().unwrap_or(Expr::F32(0.0));
-        let mut found = Vec::new();
-        for channel in &self.channels {
-            let (Some(product), Some(before)) = (sums.next(), sums.next()) else { break };
+        let products = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
+        let mut sums = Vec::new();
+        for (channel, product) in self.channels.iter().zip(products) {
             let v = w.load_shared(r * self.width + &channel.own + at_v);
             let update = w.code.set("update", beta.times(v - product));
             for (s, k) in channel.state.iter().zip(&k) {
                 w.code.add_product(s, update.clone(), k.clone());
             }
-            found.push(Expr::call(Fun::Fma, [update, of_keys.clone(), before]));
+            sums.push(self.dot(w, channel, &q));
         }
+        let found = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
         for (channel, found) in self.channels.iter().zip(found) {
             let stores = self.share.equal(0u32).both(&channel.exists);
             w.when(stores, |w| {
@@ -210,6 +208,19 @@ impl<'a> Delta<'a> {
             })?;
         }
         Ok(())
+    }
+
+    /// The lane's share of the product of a channel's row with others.
+    fn dot(&self, w: &mut Writer<'_>, channel: &Channel, others: &[Expr]) -> Expr {
+        let mut partial: Vec<Expr> = Vec::new();
+        for (i, (s, other)) in channel.state.iter().zip(others).enumerate() {
+            match partial.get(i % PARTIAL) {
+                Some(sum) if i >= PARTIAL => w.code.add_product(&sum.clone(), s.clone(), other.clone()),
+                _ => partial.push(w.code.var("sum", s.times(other))),
+            }
+        }
+        let sum = partial.into_iter().reduce(|a, b| a + b).unwrap_or(Expr::F32(0.0));
+        w.code.set("sum", sum)
     }
 
     pub(super) fn end(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head, place: &Place) -> Result<(), Why> {
@@ -230,17 +241,4 @@ impl<'a> Delta<'a> {
             Ok(())
         })
     }
-}
-
-/// The lane's share of a product.
-fn dot(w: &mut Writer<'_>, values: &[Expr], others: &[Expr]) -> Expr {
-    let mut partial: Vec<Expr> = Vec::new();
-    for (i, (value, other)) in values.iter().zip(others).enumerate() {
-        match partial.get(i % PARTIAL).cloned() {
-            Some(sum) => w.code.add_product(&sum, value.clone(), other.clone()),
-            None => partial.push(w.code.var("sum", value.times(other))),
-        }
-    }
-    let sum = partial.into_iter().reduce(|a, b| a + b).unwrap_or(Expr::F32(0.0));
-    w.code.set("sum", sum)
 }
