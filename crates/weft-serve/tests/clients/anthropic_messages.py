@@ -13,8 +13,8 @@ TOOLS = [
 ]
 
 
-# This package has no parameters for them any more.
-EXTRA = ("temperature", "top_k", "temprature")
+# This package has no parameters for them, or none any more.
+EXTRA = ("temperature", "top_k", "temprature", "grammar")
 
 
 def arguments(options):
