@@ -139,7 +139,7 @@ impl Runner {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
         }
         let vocab = model.graph().config.vocab;
-        let is_control = |token: &u32| model.tokenizer().is_control(*token);
+        let is_control = |token: &u32| states.is_some() && model.tokenizer().is_control(*token);
         let controls = (0..vocab as u32).filter(is_control).collect();
         let inputs =
             shared.inputs.values().map(|region| region.offset + 4 * region.values).max().unwrap_or(0);

@@ -117,11 +117,11 @@ pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
         }
         // The tiles of attention by cooperative matrices.
         Split { rows: 48 | 80, matrix: true, .. } => Some(Split { rows: split.rows - 16, ..*split }),
-        Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
-        // The rows that a scan takes at once.
+        // The rows that a scan takes at once. Fewer rows of its tile would leave memory as it is.
         Split { upcast: 2.., .. } if part.scan().is_some() => {
             Some(Split { upcast: split.upcast / 2, ..*split })
         }
+        Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
         Split { width, .. } if cut && *width > 32 && width.is_multiple_of(64) => {
             Some(Split { width: width / 2, ..*split })
         }

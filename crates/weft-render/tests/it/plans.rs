@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots, some_fixtures};
 use crate::valid::{adapters, metal_bytes, validate};
 use weft_fuse::{Options, fuse_with};
-use weft_ir::{Graph, Sizes};
+use weft_ir::{Builder, Dim, Graph, Recurrence, ScanRows, Shape, Sizes};
+use weft_quant::GgmlType;
 use weft_render::{Content, Language, Limits, Target, Why, render};
 
 /// Renders every call of every plan of a graph, and validates each text once; how many shaders that were.
@@ -177,6 +178,35 @@ fn the_longest_steps_have_counters_enough() {
             render(&plan.kernels[call.kernel], &slots(&plan, at, true), &max, &card).unwrap();
         }
     }
+}
+
+/// Where workgroup memory is short, a scan takes fewer rows at once, and its workgroups have as many rows.
+#[test]
+fn scans_fit_little_workgroup_memory() {
+    let mut g = Builder::new("delta");
+    let float = |g: &mut Builder, name: &str, dims: &[usize]| {
+        let dims: Vec<Dim> = std::iter::once(Dim::T).chain(dims.iter().map(|n| Dim::Const(*n))).collect();
+        g.input(name, GgmlType::F32, Shape::new(dims))
+    };
+    let operands = [("q", &[2, 128][..]), ("k", &[2, 128]), ("v", &[2, 128]), ("a", &[2]), ("b", &[2])];
+    let operands = operands.map(|(name, dims)| float(&mut g, name, dims));
+    let state = g.sequence_state("s", [Dim::S, Dim::Const(2 * 128 * 128)]);
+    let [ends, from, to] = ["ends", "from", "to"].map(|name| g.input(name, GgmlType::I32, [Dim::Q]));
+    let y = g.scan(Recurrence::Delta, &operands, state, ScanRows { ends, from, to });
+    g.output("y", y);
+    let max = Sizes::of(512).rows(1).slots(8).pages(8).sequences(8);
+    let plan = fuse_with(&g.finish().unwrap(), &Options { max, ..Options::default() }).unwrap().plan;
+    let title = |limits: Limits| {
+        let target = Target { language: Language::Wgsl, limits };
+        let shaders = render(&plan.kernels[0], &slots(&plan, 0, false), &max, &target).unwrap();
+        shaders[0].source.lines().next().unwrap().to_string()
+    };
+    // Each operand has a buffer of its own here.
+    let least = Limits { storage_buffers: 16, ..Limits::webgpu() };
+    let large = title(Limits { shared_bytes: 64 << 10, ..least.clone() });
+    assert!(large.ends_with("rows 16 apart width 128 reduce 1 upcast 16 chunk 1 spread"), "{large}");
+    let small = title(least);
+    assert!(small.ends_with("rows 16 apart width 128 reduce 1 upcast 4 chunk 1 spread"), "{small}");
 }
 
 /// Weights that are larger than a binding are several bindings, in all kernels that read weights.
