@@ -77,7 +77,7 @@ impl Engine {
         let numbers = format!("{} {:?}", options.kv, runner.switches());
         let mut key = Key::root([model.as_slice(), numbers.as_bytes()]);
         let mut prompts = None;
-        if let Some(cache) = options.prompts.as_ref().filter(|_| !runner.has_sequence_states()) {
+        if let Some(cache) = &options.prompts {
             key = prompts::root(&key, &mut runner)?;
             prompts = Some(Prompts::open(cache, &runner)?);
         }

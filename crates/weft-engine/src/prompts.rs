@@ -16,6 +16,11 @@
 //! to the device, while other generations go on; then the rest of the prompt is computed. A later generation that needs
 //! the same pages waits for them, as for pages that are being computed.
 //!
+//! **States of whole sequences.** A page is of use only with the states after it. So snapshots of those are kept, too, in files
+//! of their own: where prompts were cut to leave one, and at the end of a reply. A snapshot can be as large as the pages of
+//! thousands of tokens; those that stand for few are not kept ([`WORTH`]). As many pages are read as end with a snapshot,
+//! and it comes last.
+//!
 //! **Failures.** A file that is damaged in any way is removed, and its page is computed again and written again. If logits
 //! are NaN, the files of the sequence's pages are removed as well. A process that is killed leaves whole files, and
 //! possibly part files that the next one sweeps away. A disk that is full or cannot be written to costs nothing but a
@@ -40,12 +45,12 @@ use crate::batch::SeqId;
 use crate::error::Error;
 use crate::model::PAGE;
 use crate::pages::{Key, Keys, Pages};
-use crate::runner::Runner;
+use crate::runner::{Piece, Runner};
 use crate::running::Running;
 use counts::{Counts, PromptCacheStats};
 use folder::{PromptCache, time_of_use};
 use page_file::HEADER;
-use reader::{Next, Reader, Reading};
+use reader::{Bytes, Next, Read, Reader, Reading};
 use writer::{UsedPage, Writer};
 
 /// Increases whenever a model computes other bits than before. (A new version of Weft need not increase it.)
@@ -61,6 +66,9 @@ const PATIENCE: Duration = Duration::from_millis(20);
 const SHARE: u32 = 32;
 const SAVED: Duration = Duration::from_millis(20);
 
+/// A snapshot is kept on disk if the pages before it have so many times their bytes at least as many.
+const WORTH: usize = 16;
+
 /// How long an engine that is dropped goes on handing over pages.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -72,6 +80,7 @@ pub(crate) struct Prompts {
     reader: Reader,
     writer: Writer,
     counts: Arc<Counts>,
+    bytes: Bytes,
     /// The time that may be spent on reading pages from the device, and has been overdrawn.
     saved: Duration,
     overdrawn: Duration,
@@ -86,6 +95,8 @@ struct Offered {
 /// A sequence whose pages are being read.
 struct Restore {
     seq: SeqId,
+    /// The number of its pages that were in memory.
+    known: usize,
     reading: Reading,
 }
 
@@ -110,9 +121,10 @@ impl Prompts {
     /// # Errors
     /// [`Error::Option`] if the folder cannot be used, or has no room for a page.
     pub(crate) fn open(cache: &PromptCache, runner: &Runner) -> Result<Prompts, Error> {
-        let bytes = runner.page_bytes();
-        if cache.bytes < (HEADER + bytes) as u64 {
-            let (limit, page) = (cache.bytes, HEADER + bytes);
+        let [page, states] = [Piece::Page, Piece::States].map(|piece| runner.piece_bytes(piece));
+        let bytes = Bytes { page, states };
+        if cache.bytes < (HEADER + page) as u64 {
+            let (limit, page) = (cache.bytes, HEADER + page);
             return Err(Error::Option(format!(
                 "the prompt cache is limited to {limit} bytes: expected at least {page}, the size of a page of this model"
             )));
@@ -128,6 +140,7 @@ impl Prompts {
             reader: Reader::start(cache.clone(), bytes, Arc::clone(&counts)).map_err(failed)?,
             writer: Writer::start(cache.clone(), pages, Arc::clone(&counts)).map_err(failed)?,
             counts,
+            bytes,
             saved: Duration::ZERO,
             overdrawn: Duration::ZERO,
         })
@@ -146,7 +159,7 @@ impl Prompts {
         // The logits of the last token are wanted, so it has to be computed.
         let (known, most) = (pages.len(seq) / PAGE, len.saturating_sub(1) / PAGE);
         if let Some(missing) = keys.pages().get(known..most).filter(|missing| !missing.is_empty()) {
-            self.restores.push(Restore { seq, reading: self.reader.read(missing.to_vec()) });
+            self.restores.push(Restore { seq, known, reading: self.reader.read(missing.to_vec()) });
         }
     }
 
@@ -162,22 +175,30 @@ impl Prompts {
     /// If the device fails.
     pub(crate) fn restore(&mut self, all: &mut [Running], runner: &mut Runner) -> Result<usize, Error> {
         let begun = Instant::now();
-        let Prompts { restores, counts, .. } = self;
         let (mut tokens, mut failed) = (0, None);
-        restores.retain_mut(|restore| {
+        let counts = &self.counts;
+        self.restores.retain_mut(|restore| {
             let Some(one) = all.iter_mut().find(|one| one.seq == Some(restore.seq)) else { return false };
             while failed.is_none() && begun.elapsed() < SLICE {
-                let rows = match restore.reading.next() {
-                    Next::Rows(rows) => rows,
+                let taken = match restore.reading.next() {
+                    Next::Read(read) => restore.take(read, one, runner),
                     Next::Later => return true,
-                    Next::End => return false,
+                    Next::End => Ok(false),
                 };
-                let Some(page) = runner.pages_mut().next_page(restore.seq) else { return false };
-                failed = runner.write_page(page, &rows).err();
-                if failed.is_none() {
-                    runner.pages_mut().fill_page(restore.seq, &one.tokens);
-                    tokens += one.restored(runner.pages().len(restore.seq));
-                    counts.restored.add(1);
+                match taken {
+                    Ok(true) => {
+                        counts.restored.add(1);
+                        // Pages are of use without more only if the model has no states of whole sequences.
+                        if !runner.pages().has_states() {
+                            tokens += one.restored(runner.pages().len(restore.seq));
+                        }
+                    }
+                    Ok(false) => {
+                        runner.pages_mut().back_to_state(restore.seq, &one.keys);
+                        tokens += one.restored(runner.pages().len(restore.seq));
+                        return false;
+                    }
+                    Err(error) => failed = Some(error),
                 }
             }
             true
@@ -192,16 +213,32 @@ impl Prompts {
         true
     }
 
-    /// Offers the full pages of a sequence, of which `computed` tokens are computed and good.
-    pub(crate) fn offer(&mut self, seq: SeqId, keys: &Keys, computed: usize) {
+    /// Offers the full pages of a sequence, of which `computed` tokens are computed and good, and snapshots. Of a sequence that has
+    /// `ended`, the last snapshot is among them.
+    pub(crate) fn offer(&mut self, seq: SeqId, keys: &Keys, computed: usize, ended: bool, pages: &Pages) {
         let Some(offered) = self.offered.iter_mut().find(|offered| offered.seq == seq) else { return };
         let full = computed / PAGE;
-        if full > offered.pages {
-            let now = SystemTime::now();
-            let pages = keys.pages().iter().enumerate().take(full).skip(offered.pages);
+        let now = SystemTime::now();
+        let new = keys.pages().iter().enumerate().take(full).skip(offered.pages);
+        let used = |piece: Piece| {
+            move |(depth, key): (usize, &Key)| UsedPage { key: *key, piece, used: time_of_use(now, depth) }
+        };
+        self.writer.offer(new.clone().map(used(Piece::Page)));
+        offered.pages = full.max(offered.pages);
+        let Bytes { page, states } = self.bytes;
+        if states == 0 {
+            return;
+        }
+        let is_worth = |depth: usize| (depth + 1).saturating_mul(page).saturating_mul(WORTH) >= states;
+        let snapshots = new.filter(|(depth, key)| {
+            is_worth(*depth) && pages.snapshot_after(key).is_some_and(|(_, is_wanted)| is_wanted)
+        });
+        self.writer.offer(snapshots.map(used(Piece::States)));
+        if ended {
+            let mut all = keys.pages().iter().enumerate().take(full).rev();
+            let last = all.find(|(_, key)| pages.snapshot_after(key).is_some());
             self.writer
-                .offer(pages.map(|(depth, key)| UsedPage { key: *key, used: time_of_use(now, depth) }));
-            offered.pages = full;
+                .offer(last.filter(|(depth, _)| is_worth(*depth)).map(used(Piece::States)).into_iter());
         }
     }
 
@@ -257,14 +294,44 @@ impl Prompts {
         while begun.elapsed() < LAST && self.idle(runner).is_ok_and(|more| more) {}
     }
 
-    /// Reads one page that is wanted. Returns `false` if none is wanted or can be handed over.
+    /// Reads one page or snapshot that is wanted. Returns `false` if none is wanted or can be handed over.
     fn hand_over_one(&mut self, runner: &Runner) -> Result<bool, Error> {
         let Some(page) = self.writer.take_wanted() else { return Ok(false) };
+        let pages = runner.pages();
+        let at = match page.piece {
+            Piece::Page => pages.pool().kept().page(&page.key),
+            Piece::States => pages.snapshot_after(&page.key).map(|(slot, _)| slot),
+        };
         // It may have left the memory.
-        if let Some(at) = runner.pages().pool().kept().page(&page.key) {
+        if let Some(at) = at {
             let mut rows = self.writer.buffer();
-            runner.read_page(at, &mut rows)?;
+            runner.read_piece(page.piece, at, &mut rows)?;
             self.writer.hand(page, rows);
+        }
+        Ok(true)
+    }
+}
+
+impl Restore {
+    /// Writes what has been read to the device, and adds it to the sequence and the prefix cache. Returns whether there was room for
+    /// it.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn take(&self, read: Read, one: &Running, runner: &mut Runner) -> Result<bool, Error> {
+        let seq = self.seq;
+        match read {
+            Read::Page(rows) => {
+                let Some(page) = runner.pages_mut().next_page(seq) else { return Ok(false) };
+                runner.write_piece(Piece::Page, page, &rows)?;
+                runner.pages_mut().fill_page(seq, &one.tokens);
+            }
+            Read::States(pages, rows) => {
+                let pages = self.known + pages;
+                let Some(slot) = runner.pages_mut().next_state(seq, pages) else { return Ok(false) };
+                runner.write_piece(Piece::States, slot, &rows)?;
+                runner.pages_mut().fill_state(seq, &one.keys, &one.tokens, pages);
+            }
         }
         Ok(true)
     }

@@ -16,7 +16,7 @@ use weft_device::{Caps, Device, Region};
 use weft_fuse::{CostModel, Options};
 use weft_ir::{Sizes, StateKind, Switches};
 use weft_models::{BuildOptions, Mtp};
-use weft_pack::{OnReport, Report};
+use weft_pack::OnReport;
 use weft_text::Tokenizer;
 
 use crate::batch::{Batch, Entry, SeqId};
@@ -36,6 +36,7 @@ use crate::speculate::Speculate;
 use variants::Variants;
 
 pub use clock::{ReplayTimings, StepTimings};
+pub(crate) use page_rows::Piece;
 pub use predict::{Pending, Prediction};
 pub use timed::StepShape;
 pub use variants::{PartId, PlansId};
@@ -128,12 +129,6 @@ impl Runner {
                 planned
             }
         };
-        if states.is_some() && options.prompts.is_some() {
-            let note = "no prompts are kept on disk: the model has states of whole sequences, which are not in pages";
-            if report(Report::Note(note.into())).is_break() {
-                return Err(Error::Interrupted);
-            }
-        }
         let (shared, compiled) = compile(&mut *device, model.gguf(), &planned, &fusion, cache, report)?;
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;

@@ -93,8 +93,8 @@ impl Room {
     /// that, if this takes fewer pages.
     pub(crate) fn for_model(self, options: &EngineOptions, model: &ModelGraph) -> Room {
         let states = sequence_states::slots(model, options.sequences, self.pages);
-        // A prompt cache keeps the rows of all layers. There is none for a model with states of whole sequences.
-        let windows = options.windows && (options.prompts.is_none() || states.is_some());
+        // A prompt cache keeps the rows of all layers.
+        let windows = options.windows && options.prompts.is_none();
         let positions = model.window().filter(|_| windows);
         let window = positions.and_then(|positions| self.window(positions, options.sequences));
         // All sequences that have slots may take part in a step.

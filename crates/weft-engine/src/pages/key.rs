@@ -83,6 +83,11 @@ impl Key {
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
+    /// The key of the states of whole sequences after the page with this key.
+    pub(crate) fn of_states(&self) -> Key {
+        Key::root([self.0.as_slice(), b"states"])
+    }
+
     /// The hash.
     pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0

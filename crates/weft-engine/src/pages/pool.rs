@@ -123,6 +123,11 @@ impl Pool {
         self.shared[page as usize] = true;
     }
 
+    /// Returns whether a page was shared, or is to be evicted as if it had been.
+    pub(crate) fn is_preferred(&self, page: u32) -> bool {
+        self.shared[page as usize]
+    }
+
     /// Has an idle page evicted with those that were left behind, unless it was shared.
     pub(crate) fn demote(&mut self, page: u32) {
         let since = self.idle_since[page as usize];

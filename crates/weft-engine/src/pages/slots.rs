@@ -94,6 +94,14 @@ impl States {
         }
     }
 
+    /// Adds the state of a sequence of `len` tokens, which was read from disk, to the prefix cache.
+    pub(super) fn restore(&mut self, held: &mut Held, len: usize, parent: &Key, tokens: &[u32]) {
+        self.record(held, len, parent, tokens);
+        if let Some(Slot { slot, .. }) = held.current.filter(|current| current.len == len) {
+            self.pool.prefer(slot);
+        }
+    }
+
     /// Releases a slot of a sequence whose last snapshot has this key.
     fn let_go(&mut self, slot: Option<Slot>, last: Option<Key>) {
         let Some(Slot { slot, .. }) = slot else { return };

@@ -10,7 +10,7 @@
 //! is kept as long as there is room.
 
 use super::Pages;
-use super::key::Keys;
+use super::key::{Key, Keys};
 use super::messages::last_message;
 use super::slots::{CUTS, States};
 use crate::batch::{Entry, SeqId};
@@ -45,6 +45,50 @@ impl Pages {
         let slot = self.snapshot(keys, tokens, pages)?;
         self.states.as_mut()?.pool.hold(slot);
         Some(slot)
+    }
+
+    /// The slot that the prefix cache has after the page with this key, and whether it is one that sequences were made to leave.
+    pub(crate) fn snapshot_after(&self, key: &Key) -> Option<(u32, bool)> {
+        let pool = &self.states.as_ref()?.pool;
+        let slot = pool.kept().page(key)?;
+        Some((slot, pool.is_preferred(slot)))
+    }
+
+    /// Takes a slot for the state of a sequence after its first `pages` pages, which were read from disk. `None` if there is none.
+    pub(crate) fn next_state(&mut self, seq: SeqId, pages: usize) -> Option<u32> {
+        let Pages { page, states: Some(states), sequences, .. } = self else { return None };
+        let sequence = sequences.get_mut(seq.place)?.as_mut().filter(|sequence| sequence.id == seq)?;
+        let [_, slot] = states.advance(&mut sequence.state, pages * *page)?;
+        u32::try_from(slot).ok()
+    }
+
+    /// Records that the [next state](Pages::next_state) of a sequence, which holds these tokens, has been written: the one after its
+    /// first `pages` pages.
+    pub(crate) fn fill_state(&mut self, seq: SeqId, keys: &Keys, tokens: &[u32], pages: usize) {
+        let Some(last) = pages.checked_sub(1) else { return };
+        let Pages { page, states: Some(states), sequences, .. } = self else { return };
+        let Some(Some(sequence)) = sequences.get_mut(seq.place).filter(|_| pages * *page <= tokens.len())
+        else {
+            return;
+        };
+        let len = pages * *page;
+        if sequence.id == seq && sequence.len >= len {
+            states.restore(&mut sequence.state, len, keys.before(last), &tokens[last * *page..len]);
+        }
+    }
+
+    /// Cuts a sequence whose pages were read from disk back to its state. Does nothing if the model has none.
+    pub(crate) fn back_to_state(&mut self, seq: SeqId, keys: &Keys) {
+        if !self.has_states() {
+            return;
+        }
+        let pages = self.truncate(seq, usize::MAX) / self.page;
+        if let Some(Some(sequence)) = self.sequences.get_mut(seq.place)
+            && sequence.id == seq
+        {
+            // Those after it are computed again, and may leave snapshots.
+            sequence.chain = Some((*keys.before(pages), pages));
+        }
     }
 
     /// Where a sequence of these tokens is to leave snapshots: where those before it went on differently, before its last message, and

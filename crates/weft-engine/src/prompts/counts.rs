@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the prompt cache on disk did, in pages of the KV cache.
+/// What the prompt cache on disk did, in pages of the KV cache. A snapshot of states of whole sequences counts as a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PromptCacheStats {

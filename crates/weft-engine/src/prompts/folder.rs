@@ -144,6 +144,11 @@ impl PromptCache {
         }
     }
 
+    /// Returns whether a page has a file.
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        self.path(key).exists()
+    }
+
     /// Removes a page.
     pub(crate) fn remove(&self, key: &Key) {
         let _ = fs::remove_file(self.path(key));

@@ -1,4 +1,4 @@
-//! The thread that reads pages from disk, a few ahead of the engine.
+//! The thread that reads pages from disk, a few ahead of the engine, and then a snapshot if the model has states of whole sequences.
 
 use std::io;
 use std::sync::Arc;
@@ -23,19 +23,36 @@ pub(crate) struct Reader {
 /// The pages to be read of one prompt.
 struct Prompt {
     keys: Vec<Key>,
-    rows: SyncSender<Vec<u8>>,
+    parts: SyncSender<Read>,
 }
 
-/// The rows of one prompt's pages, in order, up to the first that is missing or damaged. Dropping it stops the reading.
+/// The sizes of files without their headers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bytes {
+    pub(crate) page: usize,
+    /// Those of a snapshot; 0 if the model has no states of whole sequences.
+    pub(crate) states: usize,
+}
+
+/// What has been read.
+pub(crate) enum Read {
+    /// The rows of the next page.
+    Page(Vec<u8>),
+    /// The states of whole sequences after so many of the pages. Nothing comes after it.
+    States(usize, Vec<u8>),
+}
+
+/// The rows of one prompt's pages, in order, up to the first that is missing or damaged; and the states after the last of them that
+/// has any, without which those after it are of no use. Dropping it stops the reading.
 pub(crate) struct Reading {
-    rows: Receiver<Vec<u8>>,
-    /// A page that was waited for.
-    waited: Option<Vec<u8>>,
+    parts: Receiver<Read>,
+    /// A part that was waited for.
+    waited: Option<Read>,
 }
 
-/// The next page of a prompt.
+/// The next part of a prompt.
 pub(crate) enum Next {
-    Rows(Vec<u8>),
+    Read(Read),
     /// It is still being read.
     Later,
     /// There are no more.
@@ -43,11 +60,11 @@ pub(crate) enum Next {
 }
 
 impl Reader {
-    /// Starts the thread. Pages have `bytes` bytes.
+    /// Starts the thread.
     ///
     /// # Errors
     /// If the system has no more threads.
-    pub(crate) fn start(cache: PromptCache, bytes: usize, counts: Arc<Counts>) -> io::Result<Reader> {
+    pub(crate) fn start(cache: PromptCache, bytes: Bytes, counts: Arc<Counts>) -> io::Result<Reader> {
         let (prompts, queue) = channel();
         let work = move || queue.into_iter().for_each(|prompt| read(&cache, bytes, prompt, &counts));
         let thread = thread::Builder::new().name("weft prompt reader".into()).spawn(work)?;
@@ -56,10 +73,10 @@ impl Reader {
 
     /// Begins to read these pages, after those asked for earlier.
     pub(crate) fn read(&self, keys: Vec<Key>) -> Reading {
-        let (rows, receiver) = sync_channel(AHEAD);
+        let (parts, receiver) = sync_channel(AHEAD);
         // If the thread has died, the channel is closed, which says that there are no pages.
-        let _ = self.prompts.as_ref().map(|prompts| prompts.send(Prompt { keys, rows }));
-        Reading { rows: receiver, waited: None }
+        let _ = self.prompts.as_ref().map(|prompts| prompts.send(Prompt { keys, parts }));
+        Reading { parts: receiver, waited: None }
     }
 }
 
@@ -70,36 +87,54 @@ impl Drop for Reader {
     }
 }
 
-fn read(cache: &PromptCache, bytes: usize, Prompt { keys, rows }: Prompt, counts: &Counts) {
-    for key in &keys {
-        match cache.read(key, bytes) {
-            Found::Rows(page) => {
-                if rows.send(page).is_err() {
-                    // The engine no longer wants them.
-                    return;
-                }
-            }
-            Found::Missing => return,
-            Found::Damaged => return counts.damaged.add(1),
+fn read(cache: &PromptCache, bytes: Bytes, Prompt { keys, parts }: Prompt, counts: &Counts) {
+    let has_states = |pages: &usize| cache.has(&keys[pages - 1].of_states());
+    let wanted = match bytes.states {
+        0 => keys.len(),
+        _ => (1..=keys.len()).rev().find(has_states).unwrap_or(0),
+    };
+    let read = |key: &Key, bytes: usize| match cache.read(key, bytes) {
+        Found::Rows(rows) => Some(rows),
+        Found::Missing => None,
+        Found::Damaged => {
+            counts.damaged.add(1);
+            None
+        }
+    };
+    let mut pages = 0;
+    for key in &keys[..wanted] {
+        let Some(rows) = read(key, bytes.page) else { break };
+        if parts.send(Read::Page(rows)).is_err() {
+            // The engine no longer wants them.
+            return;
+        }
+        pages += 1;
+    }
+    if bytes.states > 0 {
+        let states = (1..=pages).rev().filter(has_states);
+        let mut found =
+            states.filter_map(|pages| Some((pages, read(&keys[pages - 1].of_states(), bytes.states)?)));
+        if let Some((pages, rows)) = found.next() {
+            let _ = parts.send(Read::States(pages, rows));
         }
     }
 }
 
 impl Reading {
-    /// Takes the next page, if it has been read.
+    /// Takes the next part, if it has been read.
     pub(crate) fn next(&mut self) -> Next {
-        match self.waited.take().map_or_else(|| self.rows.try_recv(), Ok) {
-            Ok(rows) => Next::Rows(rows),
+        match self.waited.take().map_or_else(|| self.parts.try_recv(), Ok) {
+            Ok(read) => Next::Read(read),
             Err(TryRecvError::Empty) => Next::Later,
             Err(TryRecvError::Disconnected) => Next::End,
         }
     }
 
-    /// Waits for the next page or the end, no longer than this.
+    /// Waits for the next part or the end, no longer than this.
     pub(crate) fn wait(&mut self, most: Duration) {
         if self.waited.is_none() {
-            match self.rows.recv_timeout(most) {
-                Ok(rows) => self.waited = Some(rows),
+            match self.parts.recv_timeout(most) {
+                Ok(read) => self.waited = Some(read),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
         }

@@ -15,15 +15,27 @@ use super::counts::Counts;
 use super::folder::PromptCache;
 use super::page_file::HEADER;
 use crate::pages::Key;
+use crate::runner::Piece;
 
 /// The most pages in memory that wait to be written.
 const QUEUE: usize = 4;
 
-/// A page, and when it was used.
+/// A page or a snapshot after it, and when it was used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct UsedPage {
     pub(crate) key: Key,
+    pub(crate) piece: Piece,
     pub(crate) used: SystemTime,
+}
+
+impl UsedPage {
+    /// The key of its file.
+    fn file(&self) -> Key {
+        match self.piece {
+            Piece::Page => self.key,
+            Piece::States => self.key.of_states(),
+        }
+    }
 }
 
 /// The thread that writes pages.
@@ -140,7 +152,7 @@ impl Writer {
         trays.drops += 1;
     }
 
-    /// Removes the files of these pages.
+    /// Removes the files of these pages, and of the snapshots after them.
     pub(crate) fn remove(&self, pages: &[Key]) {
         self.desk.lock().removed.extend(pages);
         self.desk.changed.notify_all();
@@ -186,7 +198,7 @@ impl Work {
         while let Some((task, drops)) = desk.next() {
             match task {
                 Task::Look(page) => {
-                    if !self.cache.touch(&page.key, page.used) {
+                    if !self.cache.touch(&page.file(), page.used) {
                         let mut trays = desk.lock();
                         if trays.drops == drops {
                             trays.wanted.push_back(page);
@@ -203,7 +215,12 @@ impl Work {
                         trays.spare.push(rows);
                     }
                 }
-                Task::Remove(pages) => pages.iter().for_each(|page| self.cache.remove(page)),
+                Task::Remove(pages) => {
+                    pages
+                        .iter()
+                        .flat_map(|page| [*page, page.of_states()])
+                        .for_each(|page| self.cache.remove(&page));
+                }
             }
         }
     }
@@ -219,11 +236,12 @@ impl Work {
                 return Err(io::Error::other("other files leave no room"));
             }
         }
-        match self.cache.write(&page.key, rows, page.used) {
+        let key = page.file();
+        match self.cache.write(&key, rows, page.used) {
             // The folder was removed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.cache.prepare()?;
-                self.cache.write(&page.key, rows, page.used)?;
+                self.cache.write(&key, rows, page.used)?;
             }
             written => written?,
         }

@@ -1,61 +1,70 @@
-//! The rows of a page in all states of a model, as bytes: to keep them on disk and to bring them back.
+//! What a sequence leaves behind in the states of a model, as bytes: to keep it on disk and to bring it back.
 
 use std::collections::BTreeSet;
 
 use weft_device::Order;
+use weft_ir::StateKind;
 
 use super::Runner;
-use crate::compile::Class;
+use crate::compile::{Class, State};
 use crate::error::Error;
 use crate::model::PAGE;
 
-impl Runner {
-    /// Checks that pages are all that a sequence leaves behind.
-    fn only_pages(&self) -> Result<(), Error> {
-        if self.room.states.is_none() {
-            return Ok(());
+/// A part of what a sequence leaves behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Piece {
+    /// A page of rows, in states with a row a token.
+    Page,
+    /// A slot, in states of whole sequences.
+    States,
+}
+
+impl Piece {
+    /// The bytes of a part in a state. `None` if it has none there.
+    fn bytes(self, state: &State) -> Option<usize> {
+        match (self, state.kind) {
+            (Piece::Page, StateKind::PerSequence) => None,
+            (Piece::Page, _) => Some(PAGE * state.row_bytes),
+            (Piece::States, kind) => (kind == StateKind::PerSequence).then_some(state.row_bytes),
         }
-        let why =
-            "pages cannot be moved: the model also has states of whole sequences, which are not in pages";
-        Err(Error::Option(why.into()))
+    }
+}
+
+impl Runner {
+    /// The bytes of a part.
+    pub(crate) fn piece_bytes(&self, piece: Piece) -> usize {
+        self.shared.states.values().filter_map(|state| piece.bytes(state)).sum()
     }
 
-    /// The size of a page's rows in bytes.
-    pub(crate) fn page_bytes(&self) -> usize {
-        self.shared.states.values().map(|state| PAGE * state.row_bytes).sum()
-    }
-
-    /// Reads a page: its rows in each state, in the order of the states' names.
+    /// Reads the page or the slot of this number: its rows in each state, in the order of the states' names.
     ///
     /// # Errors
-    /// If the device fails, possibly because of an earlier step, or the model has states of whole sequences.
-    pub(crate) fn read_page(&self, page: u32, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.only_pages()?;
-        out.resize(self.page_bytes(), 0);
+    /// If the device fails, possibly because of an earlier step.
+    pub(crate) fn read_piece(&self, piece: Piece, at: u32, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.resize(self.piece_bytes(piece), 0);
         let mut rest = out.as_mut_slice();
         for state in self.shared.states.values() {
-            let bytes = PAGE * state.row_bytes;
+            let Some(bytes) = piece.bytes(state) else { continue };
             let (rows, more) = rest.split_at_mut(bytes);
-            self.device.read(state.buffer, page as usize * bytes, rows)?;
+            self.device.read(state.buffer, at as usize * bytes, rows)?;
             rest = more;
         }
         Ok(())
     }
 
-    /// Writes a page that [`read_page`](Runner::read_page) has read.
+    /// Writes a page or a slot that [`read_piece`](Runner::read_piece) has read.
     ///
     /// # Errors
-    /// If it has another size, the device fails, or the model has states of whole sequences.
-    pub(crate) fn write_page(&mut self, page: u32, mut rows: &[u8]) -> Result<(), Error> {
-        self.only_pages()?;
-        let (found, expected) = (rows.len(), self.page_bytes());
+    /// If it has another size, or the device fails.
+    pub(crate) fn write_piece(&mut self, piece: Piece, at: u32, mut rows: &[u8]) -> Result<(), Error> {
+        let (found, expected) = (rows.len(), self.piece_bytes(piece));
         if found != expected {
-            return Err(Error::Batch(format!("a page of {found} bytes: expected {expected}")));
+            return Err(Error::Batch(format!("{piece:?} of {found} bytes: expected {expected}")));
         }
         for state in self.shared.states.values() {
-            let bytes = PAGE * state.row_bytes;
+            let Some(bytes) = piece.bytes(state) else { continue };
             let (own, more) = rows.split_at(bytes);
-            self.device.write(state.buffer, page as usize * bytes, own)?;
+            self.device.write(state.buffer, at as usize * bytes, own)?;
             rows = more;
         }
         Ok(())

@@ -74,7 +74,7 @@ impl Schedule {
                 && chosen > 0
             {
                 one.keys.extend(&one.tokens, PAGE);
-                prompts.offer(seq, &one.keys, computed);
+                prompts.offer(seq, &one.keys, computed, finish.is_some(), runner.pages());
             }
             ended.extend(finish.map(|finish| (at, finish)));
         }

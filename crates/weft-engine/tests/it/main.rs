@@ -19,6 +19,7 @@ mod prompts;
 mod replacements;
 mod requests;
 mod scheduling;
+mod snapshots;
 mod speculation;
 mod support;
 mod ties;
