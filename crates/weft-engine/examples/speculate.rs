@@ -21,7 +21,7 @@ type Kind = (&'static str, Speculate);
 fn kinds(engine: &Engine, draft: Option<PathBuf>) -> Vec<Kind> {
     let mut kinds = vec![("off", Speculate::Off), ("lookup", Speculate::Lookup)];
     if engine.inspect().predicts() {
-        kinds.push(("mtp", Speculate::Mtp));
+        kinds.push(("mtp", Speculate::Mtp(1)));
     }
     kinds.extend(draft.map(|draft| ("draft", Speculate::Model(draft))));
     kinds.push(("auto", Speculate::Auto));

@@ -117,7 +117,7 @@ impl Collector {
         let planned =
             Planned::new(&tapped, None, &compile, (context, None, (None, states)), vec![max.tokens])?;
         memory::check(&planned, &max, &*device)?;
-        let inputs = compile::inputs(&mut *device, &max, None)?;
+        let inputs = compile::inputs(&mut *device, &max, None, false)?;
         let parts = parts(&mut *device, model.gguf(), &planned, &taps, (&max, &inputs), &options, report)?;
         let (sums, bytes) = (BTreeMap::new(), Vec::new());
         Ok(Collector { model, device, inputs, parts, max, context, sums, bytes })

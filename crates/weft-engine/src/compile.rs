@@ -174,8 +174,12 @@ pub(crate) struct Planned {
 const INPUT_ALIGN: usize = 64;
 
 /// The `i32` inputs of a step and their lengths. The longest is last, so that the unused part of it is not written.
-fn step_inputs(max: &Sizes, window: Option<&Window>) -> impl Iterator<Item = (&'static str, usize)> {
-    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, ends, from, to] =
+fn step_inputs(
+    max: &Sizes,
+    window: Option<&Window>,
+    predicts: bool,
+) -> impl Iterator<Item = (&'static str, usize)> {
+    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, ends, from, to, next_slots] =
         plans::STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
     let windowed = window.map(|_| [(window_slots, max.tokens), (window_pages, max.pages)]);
@@ -183,20 +187,22 @@ fn step_inputs(max: &Sizes, window: Option<&Window>) -> impl Iterator<Item = (&'
     per_token
         .into_iter()
         .chain([(out_rows, max.rows)])
+        .chain(predicts.then_some((next_slots, max.rows)))
         .chain(sequences.into_iter().flatten())
         .chain(windowed.into_iter().flatten())
         .chain([(pages, max.pages)])
 }
 
 /// Allocates the inputs of a step, all in one buffer, so that a single write is enough: with those of layers with a sliding
-/// window, if these have pages of their own.
+/// window, if these have pages of their own, and those of a layer that predicts one token more, if there is one.
 pub(crate) fn inputs(
     device: &mut dyn Device,
     max: &Sizes,
     window: Option<&Window>,
+    predicts: bool,
 ) -> Result<BTreeMap<String, Region>, Error> {
     let mut end = 0;
-    let places = step_inputs(max, window).map(|(name, values)| {
+    let places = step_inputs(max, window, predicts).map(|(name, values)| {
         let offset = end;
         end = (offset + 4 * values).next_multiple_of(INPUT_ALIGN);
         (name, values, offset)
@@ -220,7 +226,7 @@ pub(crate) fn compile(
     let mut checked = Vec::new();
     replacements::check(device, planned.plans(), &mut checked)?;
     replacements::tell(device, planned.plans(), options, &checked, report)?;
-    let inputs = inputs(device, &options.max, planned.window.as_ref())?;
+    let inputs = inputs(device, &options.max, planned.window.as_ref(), planned.predicts())?;
     let Planned { segments, sections, second, fusions, .. } = planned;
     let tensors = weights::load(device, gguf, (segments, *sections, *second), fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
@@ -243,6 +249,11 @@ pub(crate) fn compile_again(
 }
 
 impl Planned {
+    /// Whether there is a layer that predicts one token more.
+    pub(crate) fn predicts(&self) -> bool {
+        self.segments.len() > self.sections.of_model()
+    }
+
     fn plans(&self) -> Plans<'_> {
         let Planned { segments, second, steps, fusions, .. } = self;
         Plans { segments, second: *second, steps, fusions }

@@ -36,7 +36,7 @@ impl Dry {
     /// If plans do not fit together.
     pub(crate) fn new(planned: &Planned, max: &Sizes, packing: Option<&dyn Packing>) -> Result<Dry, Error> {
         let mut device = NullDevice::default();
-        let inputs = inputs(&mut device, max, planned.window.as_ref())?;
+        let inputs = inputs(&mut device, max, planned.window.as_ref(), planned.predicts())?;
         let (mut tensors, mut states) = (BTreeMap::new(), BTreeMap::new());
         let mut weights = BTreeMap::new();
         let (mut unpacked_bytes, mut cache_bytes, mut state_bytes) = (0, 0, 0);

@@ -99,7 +99,7 @@ impl Engine {
         let speculation = match speculate {
             Speculate::Off => None,
             Speculate::Lookup => Some(Speculation::lookup()),
-            Speculate::Mtp => Some(Speculation::mtp()).filter(|_| self.runner.predicts()),
+            Speculate::Mtp(tokens) => Some(Speculation::mtp(*tokens)).filter(|_| self.runner.predicts()),
             Speculate::Auto => {
                 self.set(None);
                 let estimated = || Learnt::new(self.runner.estimates(), self.runner.prediction_estimates());

@@ -117,7 +117,7 @@ pub use prompts::folder::{PromptCache, PromptCacheUsage};
 pub use request::{GenerateOptions, Request};
 pub use sample::Sampling;
 pub use schedule::stats::Stats;
-pub use speculate::drafter::{Ask, Drafter, MOST_GUESSES, SOURCES};
+pub use speculate::drafter::{Ask, Drafter, MOST_GUESSES, MOST_PREDICTED, SOURCES};
 pub use speculate::{Speculate, SpeculationStats};
 pub use weft_cpu::available_memory;
 pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};

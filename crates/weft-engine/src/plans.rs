@@ -13,7 +13,7 @@ use crate::sizes::Window;
 use crate::{sequence_states, windowed};
 
 /// The inputs that all segments of a step share.
-pub(crate) const STEP_INPUTS: [&str; 11] = [
+pub(crate) const STEP_INPUTS: [&str; 12] = [
     "tokens",
     "pos",
     "slots",
@@ -25,6 +25,7 @@ pub(crate) const STEP_INPUTS: [&str; 11] = [
     "ends",
     "from",
     "to",
+    "next_slots",
 ];
 
 /// The most candidates for the next token that a device chooses: more than most requests keep.

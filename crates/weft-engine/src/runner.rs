@@ -473,7 +473,7 @@ fn mtp(model: &Model, speculate: &Speculate) -> Result<Option<Mtp>, Error> {
         Speculate::Off | Speculate::Lookup | Speculate::Model(_) => Ok(None),
         // What it cannot use, it leaves.
         Speculate::Auto => Ok(built().unwrap_or(None)),
-        Speculate::Mtp => match built()? {
+        Speculate::Mtp(_) => match built()? {
             Some(mtp) => Ok(Some(mtp)),
             None => Err(Error::Option(
                 "the model cannot guess its own tokens: expected a file with an MTP layer (tensors named `nextn`), which \

@@ -15,7 +15,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) use acceptance::{Acceptance, Verdict};
-use drafter::{Ask, Drafter, Guess, MOST_GUESSES, PREDICTED, SOURCES, Source, source};
+use drafter::{
+    Ask, DEEPER, Drafter, Guess, MOST_GUESSES, MOST_PREDICTED, PREDICTED, SOURCES, Source, is_predicted,
+    source,
+};
 use lookup::Lookup;
 use times::Times;
 use worth::{Offer, Worth, worth};
@@ -34,8 +37,9 @@ pub enum Speculate {
     Auto,
     /// Looking up the last tokens in the prompt, in the reply and in the prefix cache.
     Lookup,
-    /// The model's own layer for one token more (multi-token prediction). Not all models have one.
-    Mtp,
+    /// The model's own layer for one token more (multi-token prediction), which guesses so many tokens, each from the one before: 1 to
+    /// [`MOST_PREDICTED`](crate::MOST_PREDICTED). Not all models have one.
+    Mtp(usize),
     /// A smaller model of the same vocabulary, in this file.
     Model(PathBuf),
 }
@@ -74,8 +78,8 @@ impl Learnt {
 /// The speculation of an engine.
 pub(crate) struct Speculation {
     drafter: Option<Box<dyn Drafter>>,
-    /// Whether the model predicts one token more.
-    predicts: bool,
+    /// The most tokens that the model predicts.
+    predicts: usize,
     /// Measured times, if they decide how much is guessed: of steps, and of predictions.
     times: Option<[Times; 2]>,
     /// The acceptance of all generations' guesses.
@@ -86,7 +90,7 @@ pub(crate) struct Speculation {
 impl Speculation {
     fn new(drafter: Option<Box<dyn Drafter>>) -> Speculation {
         let (acceptance, stats) = (Acceptance::default(), SpeculationStats::default());
-        Speculation { drafter, predicts: false, times: None, acceptance, stats }
+        Speculation { drafter, predicts: 0, times: None, acceptance, stats }
     }
 
     /// Guesses by looking up.
@@ -94,9 +98,9 @@ impl Speculation {
         Speculation::new(Some(Box::new(Lookup::new(1))))
     }
 
-    /// Takes all that the model predicts.
-    pub(crate) fn mtp() -> Speculation {
-        Speculation { predicts: true, ..Speculation::new(None) }
+    /// Takes all of so many tokens that the model predicts.
+    pub(crate) fn mtp(tokens: usize) -> Speculation {
+        Speculation { predicts: tokens.clamp(1, MOST_PREDICTED), ..Speculation::new(None) }
     }
 
     /// Takes all guesses of a drafter.
@@ -109,7 +113,7 @@ impl Speculation {
         // Where times and acceptance decide, long guesses are only offers.
         let drafter: Box<dyn Drafter> = Box::new(Lookup::new(4));
         let Learnt { times, acceptance } = learnt;
-        let predicts = times[1].rows() > 0;
+        let predicts = if times[1].rows() > 0 { MOST_PREDICTED } else { 0 };
         Speculation { predicts, times: Some(times), acceptance, ..Speculation::new(Some(drafter)) }
     }
 
@@ -129,28 +133,39 @@ impl Speculation {
         asks.into_iter().map(|ask| ask.into_guess(vocab)).collect()
     }
 
-    /// Returns whether the model is to predict tokens, which takes `rows` rows, beside these guesses. `acceptance` is that of
-    /// each reply's guesses; there is room for `room` guessed tokens.
-    pub(crate) fn wants_predictions(
+    /// How many tokens of each reply the model is to predict beside these guesses, where the first take `rows` rows in all. `acceptance`
+    /// is that of each reply's guesses; there is room for `room` guessed tokens.
+    pub(crate) fn predictions_wanted(
         &mut self,
         guesses: &[Guess],
         acceptance: &[&Acceptance],
         room: usize,
         rows: usize,
-    ) -> bool {
-        let Some([steps, predictions]) = self.times.as_ref().filter(|_| self.predicts && rows > 0) else {
-            return self.predicts && rows > 0;
+    ) -> usize {
+        if rows == 0 {
+            return 0;
+        }
+        let Some([steps, predictions]) = self.times.as_ref().filter(|_| self.predicts > 0) else {
+            return self.predicts;
         };
         if !steps.knows_about(guesses.len()) {
-            return false;
+            return 0;
         }
         let usual = rows.min(2 * guesses.len());
         // Until predictions are measured, they are expected to be as far off their estimate as steps.
         let scale = if predictions.is_measured() { 1.0 } else { steps.scale() };
         let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;
-        let extra = scale * (predictions.of(usual) + catching_up);
         let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
-        offers.best(|_| Some(PREDICTED), extra).1.rate > offers.best(|_| None, 0.0).1.rate
+        let mut best = (offers.best(|_| None, 0.0).1.rate, 0);
+        for tokens in 1..=self.predicts {
+            let further = predictions.of(guesses.len()) * (tokens - 1) as f64;
+            let extra = scale * (predictions.of(usual) + catching_up + further);
+            let Worth { rate, .. } = offers.best(|_| Some((tokens, PREDICTED)), extra).1;
+            if rate > best.0 {
+                best = (rate, tokens);
+            }
+        }
+        best.1
     }
 
     /// Decides what is computed of the guesses, at most `room` tokens.
@@ -160,7 +175,7 @@ impl Speculation {
             Some([steps, _]) if !steps.knows_about(guesses.len()) => vec![0; guesses.len()],
             Some([steps, _]) => {
                 let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
-                let (first, Worth { taken, .. }) = offers.best(Guess::predicted_kind, 0.0);
+                let (first, Worth { taken, .. }) = offers.best(Guess::predictions, 0.0);
                 guesses.iter_mut().for_each(|guess| guess.choose(first));
                 taken
             }
@@ -174,7 +189,15 @@ impl Speculation {
 
     /// Counts what became of a guess whose tokens were computed.
     pub(crate) fn judged(&mut self, own: &mut Acceptance, guess: &Guess, guessed: usize, verdict: Verdict) {
-        own.add(&mut self.acceptance, guess.kind, verdict);
+        if is_predicted(guess.kind) {
+            for place in 0..verdict.accepted + usize::from(verdict.wrong) {
+                let is_right = place < verdict.accepted;
+                let verdict = Verdict { accepted: usize::from(is_right), wrong: !is_right };
+                own.add(&mut self.acceptance, guess.kind_at(place), verdict);
+            }
+        } else {
+            own.add(&mut self.acceptance, guess.kind, verdict);
+        }
         self.stats.guesses += 1;
         self.stats.guessed += guessed as u64;
         self.stats.accepted += verdict.accepted as u64;
@@ -188,15 +211,19 @@ impl Speculation {
     pub(crate) fn compare(&mut self, own: &mut Acceptance, guess: &Guess, computed: bool, chosen: u32) {
         let verdict = |token: u32| Verdict { accepted: usize::from(token == chosen), wrong: token != chosen };
         let known = guess.drafted.filter(|(_, kind)| !computed || *kind != guess.kind);
-        let predicted = guess.predicted.filter(|(_, kind)| !computed || *kind != guess.kind);
+        let first = guess.predicted.as_ref().and_then(|(tokens, kind)| Some((*tokens.first()?, *kind)));
+        let predicted = first.filter(|(_, kind)| !computed || *kind != guess.kind);
         for (token, kind) in known.into_iter().chain(predicted) {
             own.add(&mut self.acceptance, kind, verdict(token));
         }
-        match guess.predicted {
+        match first {
             Some((token, _)) => own.add(&mut self.acceptance, PREDICTED, verdict(token)),
-            None if self.predicts => own.unused(&mut self.acceptance, PREDICTED),
+            None if self.predicts > 0 => own.unused(&mut self.acceptance, PREDICTED),
             None => {}
         }
+        let deepest = if computed && is_predicted(guess.kind) { guess.tokens.len() } else { 0 };
+        let unused = DEEPER.into_iter().take(self.predicts.saturating_sub(1)).skip(deepest.saturating_sub(1));
+        unused.for_each(|kind| own.unused(&mut self.acceptance, kind));
     }
 
     /// Records the time of a step that computed so many rows, all of replies.
@@ -204,9 +231,13 @@ impl Speculation {
         self.times.iter_mut().for_each(|[steps, _]| steps.took(rows, time.as_secs_f64()));
     }
 
-    /// Records the time of predictions with so many rows.
-    pub(crate) fn predicted(&mut self, rows: usize, time: Duration) {
-        self.times.iter_mut().for_each(|[_, predictions]| predictions.took(rows, time.as_secs_f64()));
+    /// Records the time of predictions: the first tokens with so many rows, and then so often further ones, of at most so many replies.
+    pub(crate) fn predicted(&mut self, rows: usize, (further, replies): (usize, usize), time: Duration) {
+        let Some([_, predictions]) = &mut self.times else { return };
+        // Only the whole is measured.
+        let (first, rest) = (predictions.of(rows), predictions.of(replies) * further as f64);
+        let share = if first + rest > 0.0 { first / (first + rest) } else { 1.0 };
+        predictions.took(rows, share * time.as_secs_f64());
     }
 
     /// Drops what is kept for a generation that has ended.
@@ -228,13 +259,20 @@ struct Offers<'a> {
 }
 
 impl Offers<'_> {
-    /// Whose guesses go first, and how many tokens of each are worth their time, with predictions of these kinds, which take
-    /// `extra` time.
-    fn best(&self, predicted: impl Fn(&Guess) -> Option<usize>, extra: f64) -> (Source, Worth) {
+    /// Whose guesses go first, and how many tokens of each are worth their time, with so many predictions, the first of these kinds, which
+    /// take `extra` time.
+    fn best(&self, predicted: impl Fn(&Guess) -> Option<(usize, usize)>, extra: f64) -> (Source, Worth) {
         let of = |first: Source| {
             let offer = |(guess, own): (&Guess, &&Acceptance)| {
                 let (tokens, kind) = guess.of(first, predicted(guess));
-                Offer { tokens, acceptance: own.of(self.all, kind) }
+                let mut acceptance = [own.of(self.all, kind); MOST_PREDICTED];
+                if is_predicted(kind) {
+                    acceptance[1..]
+                        .iter_mut()
+                        .zip(DEEPER)
+                        .for_each(|(later, kind)| *later = own.of(self.all, kind));
+                }
+                Offer { tokens, acceptance }
             };
             let offers: Vec<Offer> = self.guesses.iter().zip(self.acceptance).map(offer).collect();
             (first, worth(&offers, self.room, self.steps, extra))

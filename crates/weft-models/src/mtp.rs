@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The layer has a KV cache of its own, with a row for token `i` at its position `i`. What it reads of hidden states is kept
-//! like a cache, too: so it can follow the model at any time, whatever has become of the step that computed them.
+//! like a cache, too: so it can follow the model at any time, whatever has become of the step that computed them. To predict token
+//! `i + 3`, it takes its own state after `shared_head_norm` in the place of the hidden state of token `i + 1`, as llama.cpp does.
 
 use weft_gguf::Gguf;
 use weft_ir::Dim;
@@ -107,7 +108,8 @@ fn input<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<Segm
     Ok(s)
 }
 
-/// Computes `logits`, `f32[R, vocab]`, from the rows `out_rows` of `x`.
+/// Computes `logits`, `f32[R, vocab]`, from the rows `out_rows` of `x`. The hidden states that these come from take the place of the
+/// model's at `next_slots`, so that the layer can go on from its own guess.
 fn head<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<SegmentBuilder<'a>, Error> {
     let Common { hidden, vocab, norm, .. } = *common;
     let mut s = SegmentBuilder::new(file, "mtp_head", Some(index));
@@ -124,5 +126,10 @@ fn head<'a>(file: &ModelFile<'a>, common: &Common, index: usize) -> Result<Segme
     let output = s.own_or_model("nextn.shared_head_head.weight", output, &[vocab, hidden])?;
     let logits = s.g.dot(x, output);
     s.g.output("logits", logits);
+    let x = norm.build(&mut s, x, "nextn.hnorm.weight", 1, hidden)?;
+    let next = s.g.input("next_slots", GgmlType::I32, [Dim::R]);
+    let stored = s.stored(HIDDEN, hidden);
+    let stored = s.g.store(stored, x, next);
+    s.g.output(HIDDEN, stored);
     Ok(s)
 }

@@ -10,8 +10,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use serde_json::Value;
 use weft_engine::{
-    AdapterFile, Decision, DeviceChoice, EngineOptions, GenerateOptions, Mode, PackCache, PromptCache,
-    Replacement, Sampling, Speculate, Switches,
+    AdapterFile, Decision, DeviceChoice, EngineOptions, GenerateOptions, MOST_PREDICTED, Mode, PackCache,
+    PromptCache, Replacement, Sampling, Speculate, Switches,
 };
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
@@ -241,9 +241,13 @@ impl<'a> Args<'a> {
         match mode.to_str().unwrap_or_default().to_ascii_lowercase().as_str() {
             "off" => Speculate::Off,
             "lookup" => Speculate::Lookup,
-            "mtp" => Speculate::Mtp,
+            "mtp" => Speculate::Mtp(1),
             "auto" => Speculate::Auto,
-            _ => Speculate::Model(mode.to_path_buf()),
+            mode_of_mtp => {
+                let tokens = mode_of_mtp.strip_prefix("mtp:").and_then(|tokens| tokens.parse().ok());
+                let tokens = tokens.filter(|tokens| (1..=MOST_PREDICTED).contains(tokens));
+                tokens.map_or_else(|| Speculate::Model(mode.to_path_buf()), Speculate::Mtp)
+            }
         }
     }
 
@@ -342,7 +346,12 @@ mod tests {
     fn what_guesses_is_a_mode_or_a_model() {
         let read = |mode: &str| with_args(&["run", "--speculate", mode, "hi"], |args| args.speculate());
         let modes = ["off", "AUTO", "lookup", "mtp"].map(read);
-        assert_eq!(modes, [Speculate::Off, Speculate::Auto, Speculate::Lookup, Speculate::Mtp]);
+        assert_eq!(modes, [Speculate::Off, Speculate::Auto, Speculate::Lookup, Speculate::Mtp(1)]);
+        assert_eq!(["mtp:1", "MTP:4"].map(read), [1, 4].map(Speculate::Mtp));
+        assert_eq!(
+            ["mtp:0", "mtp:5", "mtp:"].map(read),
+            ["mtp:0", "mtp:5", "mtp:"].map(|mode| Speculate::Model(mode.into()))
+        );
         assert_eq!(read("Small.gguf"), Speculate::Model("Small.gguf".into()));
         assert_eq!(with_args(&["run", "hi"], |args| args.speculate()), Speculate::Off);
     }

@@ -105,10 +105,12 @@ impl Model {
                 preset.name
             );
         }
-        if options.mtp && !matches!(preset.attention, Attention::Latent { .. }) {
+        let may_predict = matches!(preset.attention, Attention::Latent { .. })
+            || ["qwen35", "qwen35moe"].contains(&preset.architecture);
+        if options.mtp && !may_predict {
             bail!(
                 "cannot create a layer for multi-token prediction in the shape of {}; expected a preset with latent \
-                 attention, such as glm-4.7-flash",
+                 attention, such as glm-4.7-flash, or of Qwen 3.5 to 3.8",
                 preset.name
             );
         }

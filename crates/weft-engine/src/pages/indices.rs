@@ -20,6 +20,9 @@ pub(crate) struct Indices {
     pub(crate) ends: Vec<i32>,
     pub(crate) from: Vec<i32>,
     pub(crate) to: Vec<i32>,
+    /// For each row whose logits are wanted, where the layer that predicts one token more stores its hidden state. Empty in steps of the
+    /// model.
+    pub(crate) next_slots: Vec<i32>,
     /// The index in `pages` at which each sequence's pages begin, or `ABSENT`.
     pub(super) starts: Vec<i32>,
 }
@@ -43,6 +46,7 @@ impl Indices {
             ends: of_sequences(),
             from: of_sequences(),
             to: of_sequences(),
+            next_slots: Vec::new(),
             starts: Vec::with_capacity(sequences),
         }
     }
@@ -51,14 +55,14 @@ impl Indices {
     pub(crate) fn clear(&mut self) {
         let Indices { tokens, pos, slots, first, pages, window_slots, window_pages, .. } = self;
         [tokens, pos, slots, first, pages, window_slots, window_pages].into_iter().for_each(Vec::clear);
-        let Indices { ends, from, to, starts, .. } = self;
-        [ends, from, to, starts].into_iter().for_each(Vec::clear);
+        let Indices { ends, from, to, next_slots, starts, .. } = self;
+        [ends, from, to, next_slots, starts].into_iter().for_each(Vec::clear);
     }
 
     /// The inputs of a step by name, with the rows of hidden states whose logits are wanted. A model may lack those of layers
     /// with a sliding window and of states of whole sequences, which are empty then.
-    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 11] {
-        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, ends, from, to] =
+    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 12] {
+        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, ends, from, to, next_slots] =
             STEP_INPUTS;
         [
             (tokens, &self.tokens),
@@ -72,6 +76,7 @@ impl Indices {
             (ends, &self.ends),
             (from, &self.from),
             (to, &self.to),
+            (next_slots, &self.next_slots),
         ]
     }
 }

@@ -1,7 +1,10 @@
-//! Predicting one token more than the model has computed.
+//! Predicting more tokens than the model has computed.
 //!
 //! The layer for it (MTP) is a program of its own. It reads hidden states that the body has stored and writes rows of its own
 //! KV cache, so it can run at any time, for any rows whose next tokens are known. It catches up when a prediction is wanted.
+//!
+//! For a second token it takes its own hidden state in the place of the model's and the first prediction in the place of the next
+//! token, and so on. These rows are where those of the step to come will be, which overwrites them.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +24,13 @@ pub struct Pending<'a> {
     pub seq: SeqId,
     /// Its tokens, and the next one.
     pub tokens: &'a [u32],
+    /// The number of tokens after those of the sequence that a step has computed before they were removed.
+    pub again: usize,
+    /// The number of tokens to predict.
+    pub most: usize,
 }
 
-/// The likeliest token after those of a [`Pending`].
+/// The likeliest token after those of a [`Pending`], or after those and predictions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
     /// The token.
@@ -37,15 +44,33 @@ pub struct Prediction {
 struct Place {
     /// The index of the sequence in the list.
     at: usize,
-    /// The token's position.
+    /// The position of the token whose hidden state the layer reads, and its place.
     pos: usize,
     slot: usize,
+    /// The token after it.
+    token: u32,
+    /// Where the layer's own hidden state goes.
+    next: usize,
+    /// Whether a prediction is wanted.
+    is_last: bool,
 }
 
-/// The rows that are missing of a sequence. The last, whose logits are wanted, is always among them.
-fn missing(pages: &Pages, one: &Pending<'_>) -> std::ops::Range<usize> {
-    let len = pages.len(one.seq).min(one.tokens.len().saturating_sub(1));
-    pages.unpredicted(one.seq).min(len.saturating_sub(1))..len
+impl<'a> Pending<'a> {
+    /// One prediction for a sequence with these tokens, the last of which it does not have yet.
+    pub fn new(seq: SeqId, tokens: &'a [u32]) -> Pending<'a> {
+        Pending { seq, tokens, again: 0, most: 1 }
+    }
+
+    /// The number of tokens whose hidden states are known, and whose next tokens are.
+    fn known(&self, pages: &Pages) -> usize {
+        (pages.len(self.seq) + self.again).min(self.tokens.len().saturating_sub(1))
+    }
+
+    /// The rows that are missing. The last, whose logits are wanted, is always among them.
+    fn missing(&self, pages: &Pages) -> std::ops::Range<usize> {
+        let known = self.known(pages);
+        pages.unpredicted(self.seq).min(known.saturating_sub(1))..known
+    }
 }
 
 impl Runner {
@@ -54,49 +79,81 @@ impl Runner {
         self.variants.used().classes.iter().any(|class| class.predictor.is_some())
     }
 
-    /// The number of rows that [`predict`](Runner::predict) computes.
+    /// The number of rows that [`predict`](Runner::predict) computes for the first tokens.
     pub(crate) fn rows_to_predict(&self, all: &[Pending<'_>]) -> usize {
-        all.iter().map(|one| missing(&self.pages, one).len()).sum()
+        all.iter().map(|one| one.missing(&self.pages).len()).sum()
     }
 
-    /// Predicts the token after those of each sequence. There is no prediction if the model [cannot](Runner::predicts), for an
-    /// empty sequence, or where another one computes the same row of a shared page.
+    /// Predicts the tokens after those of each sequence. There are none if the model [cannot](Runner::predicts), for an
+    /// empty sequence, where another one computes the same row of a shared page, or if there is no page for the next token; and fewer
+    /// than wanted at the end of the context.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn predict(&mut self, all: &[Pending<'_>]) -> Result<Vec<Option<Prediction>>, Error> {
-        let mut places = Vec::new();
+    pub fn predict(&mut self, all: &[Pending<'_>]) -> Result<Vec<Vec<Prediction>>, Error> {
+        let mut predictions = vec![Vec::new(); all.len()];
         let mut slots = BTreeSet::new();
+        let mut places = Vec::new();
         for (at, one) in all.iter().enumerate() {
-            for pos in missing(&self.pages, one) {
+            let known = one.known(&self.pages);
+            let more = (known + one.most).min(self.room.context).saturating_sub(self.pages.len(one.seq));
+            self.pages.grow(one.seq, more);
+            let Some(next) = self.pages.slot(one.seq, known).filter(|_| one.most > 0) else { continue };
+            for pos in one.missing(&self.pages) {
                 let slot = self.pages.slot(one.seq, pos).filter(|slot| slots.insert(*slot));
-                places.extend(slot.map(|slot| Place { at, pos, slot }));
+                let (token, is_last) = (one.tokens[pos + 1], pos + 2 == one.tokens.len());
+                places.extend(slot.map(|slot| Place { at, pos, slot, token, next, is_last }));
             }
         }
-        let mut predictions = vec![None; all.len()];
+        self.predict_all(all, &places, &mut predictions)?;
+        for Place { at, pos, .. } in places {
+            if pos < self.pages.len(all[at].seq) {
+                self.pages.predicted(all[at].seq, pos);
+            }
+        }
+        for depth in 1..all.iter().map(|one| one.most).max().unwrap_or(0) {
+            let place = |(at, one): (usize, &Pending<'_>)| {
+                let found = predictions
+                    .get(at)
+                    .filter(|found: &&Vec<Prediction>| found.len() == depth && one.most > depth)?;
+                let pos = one.known(&self.pages) + depth - 1;
+                let [slot, next] = [pos, pos + 1].map(|pos| self.pages.slot(one.seq, pos));
+                let token = found.last()?.token;
+                Some(Place { at, pos, slot: slot?, token, next: next?, is_last: true })
+            };
+            let places: Vec<Place> = all.iter().enumerate().filter_map(place).collect();
+            self.predict_all(all, &places, &mut predictions)?;
+        }
+        Ok(predictions)
+    }
+
+    /// Computes these rows, in as many steps as they need.
+    fn predict_all(
+        &mut self,
+        all: &[Pending<'_>],
+        places: &[Place],
+        predictions: &mut [Vec<Prediction>],
+    ) -> Result<(), Error> {
         let mut indices = std::mem::take(&mut self.following);
-        let mut rest = &places[..];
+        let mut rest = places;
         let mut done = Ok(());
         while let (Ok(()), false) = (&done, rest.is_empty()) {
             let (some, more) = rest.split_at(self.fill(all, rest, &mut indices));
-            done = self.predict_some(all, some, &indices, &mut predictions);
+            done = self.predict_some(some, &mut indices, predictions);
             rest = more;
         }
         self.following = indices;
-        done.map(|()| predictions)
+        done
     }
 
     /// Fills the inputs of a step with as many rows as there is room for. Returns their number.
     fn fill(&self, all: &[Pending<'_>], places: &[Place], out: &mut Indices) -> usize {
-        for list in [&mut out.tokens, &mut out.pos, &mut out.slots, &mut out.first, &mut out.pages] {
-            list.clear();
-        }
+        out.clear();
         let mut last = None;
         let (mut begun, mut sequences) = (0, 0);
         for (count, place) in places.iter().take(self.room.max.tokens).enumerate() {
-            let one = &all[place.at];
             if last != Some(place.at) {
-                let list = self.pages.list(one.seq);
+                let list = self.pages.list(all[place.at].seq);
                 // One sequence alone always fits.
                 if count > 0
                     && (out.pages.len() + list.len() > self.room.max.pages || sequences == self.room.max.rows)
@@ -108,7 +165,7 @@ impl Runner {
                 begun = out.pages.len();
                 out.pages.extend(list.iter().map(|page| *page as i32));
             }
-            out.tokens.push(one.tokens[place.pos + 1] as i32);
+            out.tokens.push(place.token as i32);
             out.pos.push(place.pos as i32);
             out.slots.push(place.slot as i32);
             out.first.push(begun as i32);
@@ -118,44 +175,45 @@ impl Runner {
 
     fn predict_some(
         &mut self,
-        all: &[Pending<'_>],
         places: &[Place],
-        indices: &Indices,
-        predictions: &mut [Option<Prediction>],
+        indices: &mut Indices,
+        predictions: &mut [Vec<Prediction>],
     ) -> Result<(), Error> {
-        let is_last = |place: &Place| place.pos + 2 == all[place.at].tokens.len();
-        let wanted = || places.iter().enumerate().filter(|(_, place)| is_last(place));
-        let mut rows: Vec<i32> = wanted().map(|(row, _)| row as i32).collect();
-        // A program computes at least one row of logits.
+        let mut rows: Vec<(usize, Place)> =
+            places.iter().copied().enumerate().filter(|(_, place)| place.is_last).collect();
+        // A program computes at least one row of logits. What it stores of this one is not read.
         if rows.is_empty() {
-            rows.push(0);
+            rows.extend(places.first().map(|place| (0, *place)));
         }
+        indices.next_slots.extend(rows.iter().map(|(_, place)| place.next as i32));
+        let out_rows: Vec<i32> = rows.iter().map(|(row, _)| *row as i32).collect();
         let sizes =
             Sizes::of(places.len()).rows(rows.len()).slots(self.room.max.slots).pages(indices.pages.len());
-        let inputs = indices.inputs(&rows);
+        let inputs = indices.inputs(&out_rows);
         let vocab = self.model.graph().config.vocab;
-        let Runner { device, shared, variants, bytes, predicted, pages, .. } = self;
+        let Runner { device, shared, variants, bytes, predicted, .. } = self;
         write(&mut **device, shared, &inputs, bytes)?;
         let Some(predictor) = &class(variants, &sizes)?.predictor else { return Ok(()) };
         device.replay(predictor.id, &sizes)?;
         let each = if predictor.chooses { 8 * PREDICTED.min(vocab) } else { 4 * vocab };
         predicted.done = false;
         predicted.read(&**device, predictor.results, each * rows.len())?;
-        for ((_, place), row) in wanted().zip(predicted.bytes.chunks_exact(each)) {
+        let results = rows.iter().zip(predicted.bytes.chunks_exact(each));
+        for ((_, place), row) in results.filter(|((_, place), _)| place.is_last) {
             let best = if predictor.chooses {
                 let mut chosen = Candidates::new(row, vocab).tokens();
                 [chosen.next(), chosen.next()]
             } else {
                 best_two(Row::new(row).logits())
             };
-            predictions[place.at] = match best {
-                [Some((token, best)), next] if best.is_finite() && (token as usize) < vocab => {
-                    Some(Prediction { token, margin: best - next.map_or(0.0, |(_, logit)| logit) })
-                }
-                _ => None,
-            };
+            if let [Some((token, best)), next] = best
+                && best.is_finite()
+                && (token as usize) < vocab
+            {
+                let margin = best - next.map_or(0.0, |(_, logit)| logit);
+                predictions[place.at].push(Prediction { token, margin });
+            }
         }
-        places.iter().for_each(|place| pages.predicted(all[place.at].seq, place.pos));
         Ok(())
     }
 }

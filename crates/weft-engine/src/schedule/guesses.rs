@@ -44,20 +44,26 @@ impl Schedule {
         let mut guesses = speculation.draft(asks.collect(), vocab);
         let acceptance: Vec<&Acceptance> = work.iter().map(|work| &all[work.at].acceptance).collect();
         // The layer for predictions follows what is computed.
-        let may = work.iter().enumerate().filter(|(_, work)| most(work) > 0 && work.again == 0);
-        let (places, pending): (Vec<usize>, Vec<Pending<'_>>) = may
+        let may = work.iter().enumerate().filter(|(_, work)| most(work) > 0);
+        let (places, mut pending): (Vec<usize>, Vec<Pending<'_>>) = may
             .filter_map(|(i, work)| {
-                Some((i, Pending { seq: all[work.at].seq?, tokens: &all[work.at].tokens }))
+                let (one, most) = (&all[work.at], most(work));
+                Some((i, Pending { seq: one.seq?, tokens: &one.tokens, again: work.again, most }))
             })
             .unzip();
         let rows = runner.rows_to_predict(&pending);
-        if speculation.wants_predictions(&guesses, &acceptance, room, rows) {
+        let wanted = speculation.predictions_wanted(&guesses, &acceptance, room, rows);
+        if wanted > 0 {
+            pending.iter_mut().for_each(|one| one.most = one.most.min(wanted));
             let begun = Instant::now();
             let predictions = runner.predict(&pending)?;
             *predicting = begun.elapsed();
-            speculation.predicted(rows, *predicting);
+            let further = predictions.iter().map(|found| found.len().saturating_sub(1)).max().unwrap_or(0);
+            speculation.predicted(rows, (further, pending.len()), *predicting);
             for (place, found) in places.into_iter().zip(predictions) {
-                guesses[place].predicted = found.map(|found| (found.token, kind(found)));
+                let kind = found.first().map(|first| kind(*first));
+                guesses[place].predicted =
+                    kind.map(|kind| (found.iter().map(|found| found.token).collect(), kind));
             }
         }
         speculation.decide(&mut guesses, &acceptance, room);
@@ -71,6 +77,8 @@ impl Schedule {
             *guessed = (0..=guess.tokens.len()).rev().find(fits).unwrap_or(0);
             budget.tokens -= *guessed;
             budget.pages -= more(*guessed);
+            // Predictions took pages for all that they might be.
+            pages.release_spare(seq, *tokens + *guessed);
             pages.grow(seq, *tokens + *guessed);
             one.guess = guess;
         }

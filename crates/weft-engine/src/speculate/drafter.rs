@@ -4,11 +4,17 @@
 pub const MOST_GUESSES: usize = 15;
 
 /// The number of kinds of guesses whose acceptance is measured separately.
-pub(crate) const KINDS: usize = 12;
+pub(crate) const KINDS: usize = 15;
 
 /// The kinds of what the model predicts: by how much its first choice exceeds its second, and all of them.
 pub(crate) const BY_MARGIN: [(f32, usize); 3] = [(1.0, 7), (3.0, 8), (f32::INFINITY, 9)];
 pub(crate) const PREDICTED: usize = 10;
+
+/// The kinds of the second, third and fourth token that the model predicts, if those before are right.
+pub(crate) const DEEPER: [usize; 3] = [12, 13, 14];
+
+/// The most tokens that the model predicts at once.
+pub const MOST_PREDICTED: usize = 1 + DEEPER.len();
 
 /// The kind of what a draft model guesses.
 pub(crate) const BY_MODEL: usize = 11;
@@ -19,7 +25,7 @@ pub const SOURCES: [&str; 4] = ["prefix", "lookup", "mtp", "model"];
 
 /// Whether the model's layer makes guesses of this kind.
 pub(crate) fn is_predicted(kind: usize) -> bool {
-    (BY_MARGIN[0].1..=PREDICTED).contains(&kind)
+    (BY_MARGIN[0].1..=PREDICTED).contains(&kind) || DEEPER.contains(&kind)
 }
 
 /// The index in [`SOURCES`] of a kind of guess.
@@ -27,8 +33,8 @@ pub(crate) fn source(kind: usize) -> usize {
     match kind {
         0 => 0,
         1..7 => 1,
-        7..=PREDICTED => 2,
-        _ => 3,
+        BY_MODEL => 3,
+        _ => 2,
     }
 }
 
@@ -75,33 +81,42 @@ pub(crate) struct Guess {
     pub(crate) kind: usize,
     /// The first token that the drafter guessed, and its kind, whether it is computed or not.
     pub(crate) drafted: Option<(u32, usize)>,
-    /// The token that the model predicted, and its kind, whether it is computed or not.
-    pub(crate) predicted: Option<(u32, usize)>,
+    /// The tokens that the model predicted, whether they are computed or not, and the kind of the first.
+    pub(crate) predicted: Option<(Vec<u32>, usize)>,
 }
 
 impl Guess {
-    /// The number of tokens and the kind of what is offered, if this one goes first and the model's prediction, if there is
-    /// one, is of the kind `predicted`.
-    pub(crate) fn of(&self, first: Source, predicted: Option<usize>) -> (usize, usize) {
+    /// The number of tokens and the kind of what is offered, if this one goes first and the model predicts so many tokens, the first of
+    /// this kind.
+    pub(crate) fn of(&self, first: Source, predicted: Option<(usize, usize)>) -> (usize, usize) {
         match predicted {
-            Some(kind) if first == Source::Model || self.tokens.is_empty() => (1, kind),
+            Some(predicted) if first == Source::Model || self.tokens.is_empty() => predicted,
             _ => (self.tokens.len(), self.kind),
         }
     }
 
-    /// The kind of the model's prediction.
-    pub(crate) fn predicted_kind(&self) -> Option<usize> {
-        self.predicted.map(|(_, kind)| kind)
+    /// The number of the model's predictions, and the kind of the first.
+    pub(crate) fn predictions(&self) -> Option<(usize, usize)> {
+        self.predicted.as_ref().map(|(tokens, kind)| (tokens.len(), *kind))
+    }
+
+    /// The kind of the token at a place of this guess.
+    pub(crate) fn kind_at(&self, place: usize) -> usize {
+        place
+            .checked_sub(1)
+            .filter(|_| is_predicted(self.kind))
+            .and_then(|deeper| DEEPER.get(deeper))
+            .copied()
+            .unwrap_or(self.kind)
     }
 
     /// Offers the tokens of the one that goes first, or of the other if it has none.
     pub(crate) fn choose(&mut self, first: Source) {
-        if let Some((token, kind)) = self.predicted
+        if let Some((tokens, kind)) = &self.predicted
             && (first == Source::Model || self.tokens.is_empty())
         {
-            self.tokens.clear();
-            self.tokens.push(token);
-            self.kind = kind;
+            self.tokens.clone_from(tokens);
+            self.kind = *kind;
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::drafter::{Ask, BY_MARGIN};
+use super::drafter::{Ask, BY_MARGIN, MOST_PREDICTED};
 use super::{Acceptance, Learnt, Speculation, Verdict};
 
 /// The tokens of a reply, and the most guessed at once.
@@ -125,13 +125,22 @@ impl Reply {
         self.len >= self.tokens.len()
     }
 
-    /// The MTP layer's prediction of the next token, and its kind: the same whoever asks for it.
-    fn prediction(&self, text: Text) -> (u32, usize) {
+    /// The MTP layer's predictions of the next tokens, and the kind of the first: the same whoever asks for them. Each is right a little
+    /// less often than the one before.
+    fn predictions(&self, text: Text, depth: usize) -> (Vec<u32>, usize) {
         let mut random = Random(self.seed << 48 | self.id << 32 | 1 << 24 | self.len as u64);
-        let right = random.below(100) < text.of(self.id).predicted();
-        // Those that are right are clear more often.
-        let margin = random.below(3).max(u32::from(right)) as usize;
-        (if right { self.tokens[self.len] } else { 999 }, BY_MARGIN[margin].1)
+        let mut kind = 0;
+        let mut predict = |place: usize| {
+            let right = random.below(100) < text.of(self.id).predicted() - 4 * place as u32;
+            // Those that are right are clear more often.
+            let margin = random.below(3).max(u32::from(right)) as usize;
+            if place == 0 {
+                kind = BY_MARGIN[margin].1;
+            }
+            self.tokens.get(self.len + place).copied().filter(|_| right).unwrap_or(999)
+        };
+        let depth = depth.min(self.tokens.len() - self.len);
+        ((0..depth).map(&mut predict).collect(), kind)
     }
 }
 
@@ -161,13 +170,15 @@ fn run(case: Case, mut speculation: Speculation) -> f64 {
         let room = ROOM + 1 - going.len();
         let rows: usize = going.iter().map(|reply| reply.behind).sum();
         if let Some((all, each)) = device.predictions
-            && speculation.wants_predictions(&guesses, &acceptance, room, rows)
+            && let depth = speculation.predictions_wanted(&guesses, &acceptance, room, rows)
+            && depth > 0
         {
-            let took = noise(all + each * rows as f64);
+            let further = (all + each * going.len() as f64) * (depth - 1) as f64;
+            let took = noise(all + each * rows as f64 + further);
             time += took;
-            speculation.predicted(rows, Duration::from_secs_f64(took / 1e6));
+            speculation.predicted(rows, (depth - 1, going.len()), Duration::from_secs_f64(took / 1e6));
             for (reply, guess) in going.iter().zip(&mut guesses) {
-                guess.predicted = Some(reply.prediction(text));
+                guess.predicted = Some(reply.predictions(text, depth));
             }
         }
         speculation.decide(&mut guesses, &acceptance, room);
@@ -210,7 +221,9 @@ fn compared(case: Case) -> f64 {
     let auto = run(case, Speculation::auto(learnt));
     let off = run(case, Speculation::new(None));
     let lookup = run(case, Speculation::lookup());
-    let mtp = predictions.map_or(f64::MAX, |_| run(case, Speculation::mtp()));
+    let mtp = (1..=MOST_PREDICTED)
+        .map(|depth| predictions.map_or(f64::MAX, |_| run(case, Speculation::mtp(depth))));
+    let mtp = mtp.fold(f64::MAX, f64::min);
     let share = off.min(lookup).min(mtp) / auto;
     let [lookup, mtp, auto] = [lookup, mtp, auto].map(|time| off / time);
     println!("{case:?}: lookup {lookup:.3}, mtp {mtp:.3}, auto {auto:.3} times off; {share:.4} of the best");

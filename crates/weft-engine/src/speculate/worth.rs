@@ -1,5 +1,6 @@
 //! How many guesses of a step are worth their time.
 
+use super::drafter::MOST_PREDICTED;
 use super::times::Times;
 
 /// The least gain for which anything is guessed, as a share: less is noise of the measurements.
@@ -10,8 +11,8 @@ const LEAST: f64 = 0.012;
 pub(crate) struct Offer {
     /// The number of guessed tokens.
     pub(crate) tokens: usize,
-    /// The probability that each is right if those before it are.
-    pub(crate) acceptance: f64,
+    /// The probability that each is right if those before it are; the last is that of all further ones.
+    pub(crate) acceptance: [f64; MOST_PREDICTED],
 }
 
 /// What is best to compute.
@@ -53,7 +54,7 @@ pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times, extra: f64) ->
 impl Offer {
     /// The probability that the token after `taken` ones is right and these are, too, which they are with this probability; 0 if there is none.
     fn probability(&self, taken: usize, right: f64) -> f64 {
-        if taken < self.tokens { right * self.acceptance } else { 0.0 }
+        if taken < self.tokens { right * self.acceptance[taken.min(MOST_PREDICTED - 1)] } else { 0.0 }
     }
 }
 
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     fn offer(tokens: usize, acceptance: f64) -> Offer {
-        Offer { tokens, acceptance }
+        Offer { tokens, acceptance: [acceptance; MOST_PREDICTED] }
     }
 
     #[test]

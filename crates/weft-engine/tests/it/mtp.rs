@@ -116,7 +116,7 @@ fn decoded(ty: GgmlType, bytes: &[u8], count: usize) -> Vec<u8> {
 }
 
 fn options() -> EngineOptions {
-    EngineOptions::default().threads(THREADS).context(256).batch(24).speculate(Speculate::Mtp)
+    EngineOptions::default().threads(THREADS).context(256).batch(24).speculate(Speculate::Mtp(1))
 }
 
 /// Computes tokens, in steps of at most so many.
@@ -129,17 +129,18 @@ fn compute(runner: &mut Runner, seq: SeqId, tokens: &[u32], most: usize) {
 }
 
 fn predict(runner: &mut Runner, seq: SeqId, tokens: &[u32]) -> Prediction {
-    runner.predict(&[Pending { seq, tokens }]).unwrap()[0].unwrap()
+    runner.predict(&[Pending::new(seq, tokens)]).unwrap()[0][0]
 }
 
-/// What the oracle computes: the logits of the token after the next, for each row that knows its next token.
-fn oracle(path: &Path, tokens: &[u32]) -> Vec<Vec<f32>> {
+/// What the oracle computes: the logits of the token after the next, for each row that knows its next token; and those of `further`
+/// tokens after these, each from the likeliest one before.
+fn oracle(path: &Path, tokens: &[u32], further: usize) -> Vec<Vec<f32>> {
     let gguf = Gguf::open(path).unwrap();
     let options = BuildOptions { kv: GgmlType::F32, page: PAGE };
     let model = weft_models::build(&gguf, &options).unwrap();
     let mtp = weft_models::mtp(&model, &gguf, &options).unwrap().unwrap();
     let (len, vocab) = (tokens.len() - 1, model.config.vocab);
-    let pages = len.div_ceil(PAGE);
+    let pages = (len + further + 1).div_ceil(PAGE);
     let mut values = model.oracle_states(pages * PAGE);
     let sizes = Sizes::of(len).rows(len).slots(pages * PAGE).pages(pages);
     let ids = |from: &[u32]| from.iter().map(|token| *token as i32).collect::<Vec<_>>();
@@ -152,6 +153,7 @@ fn oracle(path: &Path, tokens: &[u32]) -> Vec<Vec<f32>> {
         ("first", vec![0; len]),
         ("pages", list),
         ("out_rows", all()),
+        ("next_slots", (1..=len as i32).collect()),
     ] {
         values.insert(name.into(), Tensor::i32([data.len()], data));
     }
@@ -170,11 +172,39 @@ fn oracle(path: &Path, tokens: &[u32]) -> Vec<Vec<f32>> {
     }
     weft_ir::eval(&mtp.hidden.graph, &sizes, &mtp.hidden.rows(&gguf), &mut values).unwrap();
     values.insert("tokens".into(), Tensor::i32([len], ids(&tokens[1..])));
-    for segment in &mtp.segments {
-        weft_ir::eval(&segment.graph, &sizes, &segment.rows(&gguf), &mut values).unwrap();
+    let mut logits: Vec<Vec<f32>> = Vec::new();
+    for step in 0..=further {
+        let mut sizes = sizes;
+        if step > 0 {
+            let at = (len + step - 1) as i32;
+            sizes = Sizes::of(1).rows(1).slots(pages * PAGE).pages(pages);
+            let token = best_two(logits.last().unwrap())[0] as i32;
+            let row = [
+                ("tokens", token),
+                ("pos", at),
+                ("slots", at),
+                ("first", 0),
+                ("out_rows", 0),
+                ("next_slots", at + 1),
+            ];
+            row.into_iter().for_each(|(name, value)| {
+                values.insert(name.into(), Tensor::i32([1], vec![value]));
+            });
+        }
+        for segment in &mtp.segments {
+            weft_ir::eval(&segment.graph, &sizes, &segment.rows(&gguf), &mut values).unwrap();
+        }
+        let found = values.remove("logits").unwrap();
+        logits.extend(found.as_f32().unwrap().chunks(vocab).map(<[f32]>::to_vec));
     }
-    let logits = values.remove("logits").unwrap();
-    logits.as_f32().unwrap().chunks(vocab).map(<[f32]>::to_vec).collect()
+    logits
+}
+
+/// The likeliest token and the next best.
+fn best_two(logits: &[f32]) -> [usize; 2] {
+    let mut order: Vec<usize> = (0..logits.len()).collect();
+    order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+    [order[0], order[1]]
 }
 
 #[test]
@@ -183,18 +213,44 @@ fn predictions_are_those_of_the_oracle() {
     model.path = model.folder.join("float.gguf");
     write(&model.fixture.path, &model.path, true);
     let tokens = &model.tokens[..45];
-    let expected = oracle(&model.path, tokens);
+    let expected = oracle(&model.path, tokens, 0);
     let mut runner = model.runner(options().kv(GgmlType::F32));
     assert!(runner.predicts());
     let seq = runner.new_sequence();
     for (i, logits) in expected.iter().enumerate() {
         compute(&mut runner, seq, &tokens[i..=i], 1);
         let Prediction { token, margin } = predict(&mut runner, seq, &tokens[..i + 2]);
-        let mut order: Vec<usize> = (0..logits.len()).collect();
-        order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
-        let exact = logits[order[0]] - logits[order[1]];
-        assert_eq!(token as usize, order[0], "{i}");
+        let [best, next] = best_two(logits);
+        let exact = logits[best] - logits[next];
+        assert_eq!(token as usize, best, "{i}");
         assert!((margin - exact).abs() < 0.02, "{i}: {margin}, {exact}");
+    }
+}
+
+/// Each further prediction comes from the layer's own hidden state and the prediction before, and leaves no trace.
+#[test]
+fn further_predictions_are_those_of_the_oracle() {
+    let mut model = Predicting::new("further");
+    model.path = model.folder.join("float.gguf");
+    write(&model.fixture.path, &model.path, true);
+    let mut runner = model.runner(options().kv(GgmlType::F32));
+    let seq = runner.new_sequence();
+    let mut computed = 0;
+    // Within a page, and over the end of one.
+    for len in [1, 2, 20, 29, 30, 31, 32, 33, 45] {
+        let tokens = &model.tokens[..=len];
+        compute(&mut runner, seq, &tokens[computed..len], 7);
+        computed = len;
+        let expected = oracle(&model.path, tokens, 3);
+        for most in [4, 1, 3] {
+            let found = runner.predict(&[Pending { most, ..Pending::new(seq, tokens) }]).unwrap().remove(0);
+            assert_eq!(found.len(), most);
+            for (place, (found, logits)) in found.iter().zip(&expected[len - 1..]).enumerate() {
+                let [best, next] = best_two(logits);
+                assert_eq!(found.token as usize, best, "{len}, {place}");
+                assert!((found.margin - (logits[best] - logits[next])).abs() < 0.02, "{len}, {place}");
+            }
+        }
     }
 }
 
@@ -238,10 +294,10 @@ fn check_ways(runner: &mut Runner, tokens: &[u32], case: &str) {
         len += 1 + right;
         runner.truncate(seq, len);
         if random.below(3) > 0 {
-            let asks = [Pending { seq: other, tokens }, Pending { seq, tokens: &tokens[..len + 1] }];
+            let asks = [Pending::new(other, tokens), Pending::new(seq, &tokens[..len + 1])];
             let from = random.below(2);
             let found = runner.predict(&asks[from..]).unwrap();
-            assert_eq!(found.last(), Some(&Some(expected[len - 1])), "{case} {len}");
+            assert_eq!(found.last(), Some(&vec![expected[len - 1]]), "{case} {len}");
         }
     }
 }
@@ -290,7 +346,7 @@ fn predictions_change_no_reply() {
     let expected = replies(&mut off.open(&model.fixture.path).unwrap(), tokens);
     assert_eq!(replies(&mut off.open(&model.path).unwrap(), tokens), expected);
     for (sequences, batch) in [(8, 24), (1, 24), (1, 7), (2, 64)] {
-        for speculate in [Speculate::Mtp, Speculate::Auto] {
+        for speculate in [1, 2, 3, 4].map(Speculate::Mtp).into_iter().chain([Speculate::Auto]) {
             let options = options().sequences(sequences).batch(batch).speculate(speculate.clone());
             let mut engine = options.open(&model.path).unwrap();
             let case = format!("{speculate:?}, {sequences} sequences, batches of {batch}");
@@ -298,7 +354,7 @@ fn predictions_change_no_reply() {
             let stats = engine.stats();
             assert_eq!((stats.running, stats.waiting, stats.pages_held), (0, 0, 0), "{case}");
             assert!(stats.preempted > 0 || sequences > 1, "{case}");
-            if speculate == Speculate::Mtp {
+            if speculate != Speculate::Auto {
                 assert!(stats.speculation.guessed > 200, "{case}: {:?}", stats.speculation);
             }
         }
@@ -350,7 +406,7 @@ fn without_speculation_the_layer_costs_nothing() {
     assert_eq!(bytes(&model.path, Speculate::Off), plain);
     assert_eq!(bytes(&model.path, Speculate::Lookup), plain);
     assert_eq!(bytes(&model.fixture.path, Speculate::Auto), plain, "there is no layer to load");
-    let with = bytes(&model.path, Speculate::Mtp);
+    let with = bytes(&model.path, Speculate::Mtp(1));
     assert!(with.0 > plain.0 && with.1 > plain.1 && with.2, "{with:?} {plain:?}");
 
     let Err(Error::Option(why)) = options().open(&model.fixture.path) else { panic!("there is no layer") };
@@ -395,7 +451,7 @@ fn check_few_replies(tokens: &[u32], open: impl Fn(EngineOptions) -> Engine) {
         (replies, engine.stats().speculation.guessed)
     };
     let (expected, none) = replies(Speculate::Off);
-    let (found, guessed) = replies(Speculate::Mtp);
+    let (found, guessed) = replies(Speculate::Mtp(3));
     assert_eq!(found, expected);
     assert!(none == 0 && guessed > 20, "{none}, {guessed}");
 }

@@ -4,7 +4,7 @@
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/qwen35.cpp`, `qwen35moe.cpp`, `qwen3next.cpp`), except that
 //! `ssm_in` tensors of old `qwen3next` files and another `attention.scale` are refused. Text has the same position in all three
 //! sections of the rotary embedding, so `rope.dimension_sections` changes nothing. The norm before the feed-forward network is called
-//! `post_attention_norm`. Blocks for multi-token prediction are left out.
+//! `post_attention_norm`. The block for multi-token prediction is one with attention; that of `qwen3next` is left out.
 
 use weft_gguf::{Array, Value};
 use weft_ir::RopeStyle;
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::file::ModelFile;
 use crate::keys::{Keys, MAX_LAYERS, MAX_WIDTH};
 use crate::model::{ModelBuilder, ModelGraph};
-use crate::mtp;
+use crate::mtp::{self, Mtp};
 
 /// The tensors of both kinds of layers.
 macro_rules! tensors {
@@ -50,10 +50,22 @@ const UNUSUAL: &[&str] =
 
 pub(super) const DENSE: Family = Family {
     architecture: "qwen35",
-    tensors: tensors!["ssm_alpha", "ssm_beta", "ffn_gate", "ffn_up", "ffn_down"],
+    tensors: tensors![
+        "ssm_alpha",
+        "ssm_beta",
+        "ffn_gate",
+        "ffn_up",
+        "ffn_down",
+        "nextn.eh_proj",
+        "nextn.enorm",
+        "nextn.hnorm",
+        "nextn.embed_tokens",
+        "nextn.shared_head_head",
+        "nextn.shared_head_norm"
+    ],
     unusual: UNUSUAL,
     build: |file| build(file, Decays::Tiled, &dense),
-    mtp: None,
+    mtp: Some(|file| mtp(file, &dense)),
 };
 
 pub(super) const EXPERTS: Family = Family {
@@ -68,11 +80,17 @@ pub(super) const EXPERTS: Family = Family {
         "ffn_gate_inp_shexp",
         "ffn_gate_shexp",
         "ffn_up_shexp",
-        "ffn_down_shexp"
+        "ffn_down_shexp",
+        "nextn.eh_proj",
+        "nextn.enorm",
+        "nextn.hnorm",
+        "nextn.embed_tokens",
+        "nextn.shared_head_head",
+        "nextn.shared_head_norm"
     ],
     unusual: UNUSUAL,
     build: |file| build(file, Decays::Tiled, &experts),
-    mtp: None,
+    mtp: Some(|file| mtp(file, &experts)),
 };
 
 pub(super) const NEXT: Family = Family {
@@ -113,6 +131,18 @@ fn build(file: &ModelFile<'_>, decays: Decays, feed_forward: &FeedForward) -> Re
     }
     model.ignore_mtp_blocks(mtp_blocks);
     model.finish()
+}
+
+/// The layer that predicts one token more is one with attention.
+fn mtp(file: &ModelFile<'_>, feed_forward: &FeedForward) -> Result<Option<Mtp>, Error> {
+    let keys = &file.keys;
+    let common = Common { ffn_norm: "post_attention_norm.weight", ..Common::read(keys)? };
+    let layers = mtp::layers(file.gguf, keys, common.blocks)?;
+    if file.gguf.tensor(&format!("blk.{layers}.nextn.eh_proj.weight")).is_none() {
+        return Ok(None);
+    }
+    let network = feed_forward(keys, &common, layers)?;
+    mtp::build(file, &common, layers, &attention(keys, &common)?, network.as_ref()).map(Some)
 }
 
 /// Which of so many blocks have a recurrent state: those that `attention.recurrent_layers` names, or all but each

@@ -76,6 +76,7 @@ fn check(file: &File, at: usize, states: &[(&str, usize)]) {
     let sizes = Sizes::of(len).rows(len).slots(slots).pages(pages);
     let mut values = model.oracle_states(slots);
     let all: Vec<i32> = (0..len as i32).collect();
+    let next: Vec<i32> = (1..=len as i32).collect();
     for (name, data) in [
         ("tokens", TOKENS[..len].to_vec()),
         ("pos", all.clone()),
@@ -83,6 +84,7 @@ fn check(file: &File, at: usize, states: &[(&str, usize)]) {
         ("first", vec![0; len]),
         ("pages", (0..pages as i32).collect()),
         ("out_rows", all),
+        ("next_slots", next),
     ] {
         values.insert(name.into(), Tensor::i32([data.len()], data));
     }
@@ -133,8 +135,13 @@ fn check(file: &File, at: usize, states: &[(&str, usize)]) {
     let output = own(&nextn("shared_head_head"), "output.weight");
     let name = nextn("shared_head_norm");
     let name = if gguf.tensor(&name).is_some() { &name } else { "output_norm.weight" };
-    let expected = x.iter().map(|x| linear(&output, &norm(&gguf, name, x)));
-    near(&rows(&step(head), "logits", VOCAB), &expected.collect::<Vec<_>>(), "head");
+    let normed: Vec<Vec<f64>> = x.iter().map(|x| norm(&gguf, name, x)).collect();
+    let expected: Vec<_> = normed.iter().map(|x| linear(&output, x)).collect();
+    let found = step(head);
+    near(&rows(&found, "logits", VOCAB), &expected, "head");
+    // The layer reads its own hidden states in the place of the model's.
+    let expected: Vec<_> = normed.iter().map(|x| norm(&gguf, &nextn("hnorm"), x)).collect();
+    near(&rows(&found, "hidden", HIDDEN)[1..=len], &expected, "hidden states");
 }
 
 #[test]

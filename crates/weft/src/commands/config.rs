@@ -53,7 +53,7 @@ Examples:
 };
 
 /// The values of `speculate` that are no model.
-const MODES: [&str; 5] = ["", "off", "auto", "lookup", "mtp"];
+const MODES: [&str; 9] = ["", "off", "auto", "lookup", "mtp", "mtp:1", "mtp:2", "mtp:3", "mtp:4"];
 
 /// Settings whose values are not printed.
 const SECRETS: [&str; 2] = ["api-key", "hub-token"];

@@ -173,7 +173,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
     knob(MODEL, "speculate", Kind::Name("MODE"), all_of![SAMPLE, &["bench"]]).env("WEFT_SPECULATE").default("off")
-        .help("How to guess the next tokens of replies, so that one step can compute several: off; lookup, from earlier text; mtp, with the layer that some models have for it; auto, with either where it pays; or a smaller model of the same vocabulary, a file or a name. Changes no reply"),
+        .help("How to guess the next tokens of replies, so that one step can compute several: off; lookup, from earlier text; mtp, with the layer that some models have for it, and mtp:2 to mtp:4 for as many tokens at once; auto, with either where it pays; or a smaller model of the same vocabulary, a file or a name. Changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
         .help("Set a compiler decision to on, off or by-cost, e.g. fuse.tail=off; `weft explain` lists them"),
     knob(MODEL, "kernel", Kind::Kernels, COMPILE)

@@ -26,7 +26,8 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
         _ => !hybrid || ALWAYS_SAID.contains(key),
     };
     numbers.extend(preset.experts.iter().flat_map(experts).filter(kept));
-    numbers.extend(hybrid.then(|| ("full_attention_interval", preset.interval(types.layers))));
+    numbers
+        .extend(hybrid.then(|| ("full_attention_interval", preset.interval(types.layers - u32::from(mtp)))));
     numbers.extend(mtp.then_some(("nextn_predict_layers", 1)));
     numbers.push(("vocab_size", preset.vocabulary));
     for (key, value) in numbers {
@@ -42,8 +43,10 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
             set("rope.dimension_sections", sections(rotated));
         }
         if delta.listed {
-            let recurrent: Vec<bool> =
-                (0..types.layers).map(|layer| preset.is_recurrent(layer, types.layers)).collect();
+            let layers = types.layers - u32::from(mtp);
+            let mut recurrent: Vec<bool> =
+                (0..layers).map(|layer| preset.is_recurrent(layer, layers)).collect();
+            recurrent.extend(mtp.then_some(false));
             set("attention.recurrent_layers", recurrent.into());
         }
     }

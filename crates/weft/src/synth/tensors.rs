@@ -69,9 +69,9 @@ impl Tensors<'_> {
         let (fan_in, gain) = if preset.tied { (hidden, LOGITS / last) } else { (1, 1.0) };
         tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
         for layer in 0..types.layers {
-            tensors.attention(layer);
-            // The layer for multi-token prediction is of the kind of the one before it.
+            // The layer for multi-token prediction has attention, and a network of the kind of the one before it.
             let is_mtp = mtp && layer + 1 == types.layers;
+            tensors.attention(layer, !is_mtp && preset.is_recurrent(layer, types.layers - u32::from(mtp)));
             tensors.feed_forward(layer, layer - u32::from(is_mtp));
             if is_mtp {
                 tensors.next_token(layer);
@@ -90,7 +90,7 @@ impl Tensors<'_> {
         tensors.list
     }
 
-    fn attention(&mut self, layer: u32) {
+    fn attention(&mut self, layer: u32, is_recurrent: bool) {
         let hidden = self.preset.hidden;
         self.norm(&format!("blk.{layer}.attn_norm.weight"), hidden, 1.0);
         match self.preset.attention {
@@ -98,13 +98,13 @@ impl Tensors<'_> {
                 self.grouped(layer, kv_heads, width, bias, qk_norm);
             }
             Attention::Hybrid { kv_heads, width, delta, .. } => {
-                if self.preset.is_recurrent(layer, self.types.layers) {
+                if is_recurrent {
                     self.delta(layer, &delta);
                 } else {
                     self.gated_attention(layer, kv_heads, width);
                 }
             }
-            Attention::Kimi { width, ling, .. } if self.preset.is_recurrent(layer, self.types.layers) => {
+            Attention::Kimi { width, ling, .. } if is_recurrent => {
                 self.kimi_delta(layer, width, ling.is_some());
             }
             Attention::Kimi { latent, ling, .. } => self.latent(layer, latent, ling.is_some()),

@@ -63,6 +63,17 @@ fn a_layer_for_multi_token_prediction_can_be_added() {
         let last = &model.segments[layers as usize];
         assert!(mtp.segments.iter().any(|segment| segment.graph == last.graph), "{layers} layers");
     }
+    // Of a hybrid it has attention.
+    for name in ["qwen35-tiny", "qwen35moe-tiny", "qwen35-odd"] {
+        let path = folder.join("m.gguf");
+        write(&SynthOptions { mtp: true, ..options(name, 4, "q8_0") }, &path);
+        let gguf = Gguf::open(&path).unwrap();
+        let model = build(&gguf, &BuildOptions::default()).unwrap();
+        assert_eq!((model.config.layers(), model.config.mtp_blocks), (4, 1), "{name}");
+        let mtp = weft_models::mtp(&model, &gguf, &BuildOptions::default()).unwrap().unwrap();
+        let last = &model.segments[4];
+        assert!(mtp.segments.iter().any(|segment| segment.graph == last.graph), "{name}");
+    }
     let dense = SynthOptions { mtp: true, ..options("qwen3-tiny", 1, "q8_0") };
     let refused = Model::new(&dense).err().unwrap().to_string();
     assert!(
