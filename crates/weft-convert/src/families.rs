@@ -10,6 +10,7 @@ mod llama;
 mod mistral3;
 mod phi3;
 mod qwen;
+mod qwen35;
 
 use crate::config::Config;
 use crate::error::{Result, refuse};
@@ -24,6 +25,9 @@ const FAMILIES: &[&Family] = &[
     &qwen::QWEN2_MOE,
     &qwen::QWEN3,
     &qwen::QWEN3_MOE,
+    &qwen35::QWEN3_NEXT,
+    &qwen35::QWEN35,
+    &qwen35::QWEN35_MOE,
     &deepseek::DEEPSEEK_V2,
     &deepseek::DEEPSEEK_V3,
     &deepseek::GLM_LITE,

@@ -2,6 +2,8 @@
 
 use std::f32::consts::PI;
 
+use serde_json::Value as Json;
+
 use crate::config::Config;
 use crate::error::Result;
 use crate::model::Model;
@@ -148,6 +150,19 @@ impl Rope {
             ));
         }
         Ok(factors)
+    }
+
+    /// `mrope_section`: how many pairs of values turn by time, height and width, with a 0 for what there is none of.
+    pub(crate) fn sections(&self) -> Result<Option<Vec<i32>>> {
+        const KEY: &str = "mrope_section";
+        let Some(list) = self.keys.list(KEY)? else { return Ok(None) };
+        let pairs = |pairs: &Json| pairs.as_u64().and_then(|pairs| i32::try_from(pairs).ok());
+        let found: Option<Vec<i32>> = list.iter().map(pairs).collect();
+        let Some(mut found) = found.filter(|found| (1..=4).contains(&found.len())) else {
+            return Err(self.keys.mismatch(KEY, "a list of up to 4 counts", &list.to_vec().into()));
+        };
+        found.resize(4, 0);
+        Ok(Some(found))
     }
 
     /// YaRN's scale of attention, as DeepSeek counts it.

@@ -26,11 +26,13 @@ from transformers import AutoConfig, AutoModelForCausalLM
 HERE = pathlib.Path(__file__).resolve().parent
 # Fixtures with their weights, and those without.
 FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
-HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3", "ministral3"]
+HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3", "ministral3",
+          "qwen35", "qwen35-moe", "qwen3-next"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN2 = LLAMA3.replace("{1,3}", "")
+QWEN35 = QWEN2.replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
 DEEPSEEK3 = [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""]
 GPT4O = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
@@ -148,6 +150,28 @@ KINDS |= {
                                     "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}},
         pre="tekken", splits=[TEKKEN], ignore_merges=True, dtype="bfloat16", bos="<s>", eos="</s>"),
 }
+# Two heads of keys, three of values for each; of three layers the last has attention, as has the one for multi-token prediction.
+DELTA = {
+    "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 32, "rms_norm_eps": 1e-6,
+    "max_position_embeddings": 512, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 8, "linear_num_key_heads": 2,
+    "linear_num_value_heads": 6, "layer_types": ["linear_attention", "linear_attention", "full_attention"],
+}
+DELTA_MOE = DELTA | {"moe_intermediate_size": 40, "shared_expert_intermediate_size": 56, "num_experts": 3, "num_experts_per_tok": 2}
+MROPE = {"rope_type": "default", "rope_theta": 1000000.0, "partial_rotary_factor": 0.25, "mrope_section": [2, 1, 1], "mrope_interleaved": True}
+KINDS |= {
+    # A part of a model that sees, with the embedding for a head.
+    "qwen35": dict(
+        config=DELTA | {"model_type": "qwen3_5_text", "intermediate_size": 80, "tie_word_embeddings": True, "rope_parameters": MROPE, "mtp_num_hidden_layers": 1},
+        pre="qwen35", splits=[QWEN35], dtype="bfloat16", eos="<|im_end|>", qwen_mtp=True, sees="Qwen3_5ForConditionalGeneration"),
+    # The experts of a layer in two tensors, in a layer for multi-token prediction in many.
+    "qwen35-moe": dict(
+        config=DELTA_MOE | {"model_type": "qwen3_5_moe_text", "tie_word_embeddings": False, "rope_theta": 1000000.0, "mtp_num_hidden_layers": 1},
+        pre="qwen35", splits=[QWEN35], dtype="bfloat16", eos="<|im_end|>", qwen_mtp=True, separate="mtp."),
+    "qwen3-next": dict(
+        config=DELTA_MOE | {"model_type": "qwen3_next", "num_hidden_layers": 4, "layer_types": None, "intermediate_size": 80, "tie_word_embeddings": False, "rope_theta": 1000000.0, "norm_topk_prob": True},
+        old=True, pre="qwen2", splits=[QWEN2], dtype="bfloat16", eos="<|im_end|>", qwen_mtp=True, separate="", drop=["layer_types"],
+        more={"full_attention_interval": 4, "partial_rotary_factor": 0.25}),
+}
 CONTROL = ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>"]
 CONTROL_OF_GLM = ["<|endoftext|>", "[gMASK]", "<sop>", "<|user|>", "<|assistant|>", "<|observation|>"]
 
@@ -217,6 +241,23 @@ def extra_layer(weights, layers, kind):
     return more | {f"{new}{name}.weight": torch.zeros(shape) for name, shape in shapes.items()}
 
 
+def qwen_mtp(weights, layers):
+    """Qwen's layer for multi-token prediction: like the last one, under a name of its own, with three norms and a matrix."""
+    last, hidden = f"model.layers.{layers - 1}.", weights["model.norm.weight"].shape[0]
+    more = {name.replace(last, "mtp.layers.0."): tensor for name, tensor in weights.items() if name.startswith(last)}
+    norms = ["pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"]
+    return more | {"mtp.fc.weight": torch.zeros(hidden, 2 * hidden)} | {f"mtp.{name}.weight": torch.zeros(hidden) for name in norms}
+
+
+def separate(weights, start):
+    """A tensor for each matrix of each expert, as published models have them, in the place of two for all."""
+    for name in [name for name in weights if name.startswith(start) and name.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        stem, _, kind = name.rpartition(".")
+        for expert, matrix in enumerate(weights.pop(name)):
+            for end, part in zip(["gate_proj", "up_proj"], matrix.chunk(2)) if kind == "gate_up_proj" else [("down_proj", matrix)]:
+                weights[f"{stem}.{expert}.{end}.weight"] = part.contiguous()
+
+
 def to_fp8(weights):
     """Matrices of layers as E4M3 in blocks of 128 by 128, each with the factor that restores it."""
     for name in [name for name in weights if ".layers." in name and weights[name].ndim == 2 and not name.endswith("gate.weight")]:
@@ -281,6 +322,13 @@ def make(name, folder):
     (folder / "model.safetensors").unlink()
     if kind.get("mtp"):
         weights |= extra_layer(weights, config.num_hidden_layers, kind)
+    if kind.get("qwen_mtp"):
+        weights |= qwen_mtp(weights, config.num_hidden_layers)
+    if "separate" in kind:
+        separate(weights, kind["separate"])
+    if kind.get("sees"):
+        weights = {name.replace("model.", "model.language_model.") if name.startswith("model.") else name: tensor for name, tensor in weights.items()}
+        weights["model.visual.merger.norm.weight"] = torch.zeros(16)
     generator = torch.Generator().manual_seed(2)
     if kind.get("mxfp4"):
         to_mxfp4(weights)
@@ -307,6 +355,12 @@ def make(name, folder):
     if kind.get("old"):
         kept = values | {"architectures": written["architectures"], "torch_dtype": kind["dtype"]}
         written = dict(sorted(kept.items()))
+    written = {key: value for key, value in (written | kind.get("more", {})).items() if key not in kind.get("drop", [])}
+    if kind.get("sees"):
+        inner = written | {"architectures": None}
+        written = {"architectures": [kind["sees"]], "model_type": config.model_type.removesuffix("_text"), "text_config": inner, "vision_config": {"hidden_size": 16}, "tie_word_embeddings": written.get("tie_word_embeddings", False)}
+        written |= {key: inner.pop(key) for key in list(inner) if key.endswith("_token_id")}
+        del inner["architectures"]
     if kind.get("mxfp4"):
         written["quantization_config"] = {"modules_to_not_convert": ["model.layers.*.self_attn"], "quant_method": "mxfp4"}
     if kind.get("fp8"):

@@ -1,0 +1,166 @@
+//! Models with linear attention: where their tensors are, what they leave out, 8-bit weights, and what is refused.
+
+use std::fs;
+
+use serde_json::{Value as Json, json};
+use weft_convert::Conversion;
+
+use crate::fixtures::listing;
+use crate::support::{Copy, changed};
+use crate::weights;
+
+/// Writes the weights of a copy anew, after a change of each line that lists them: none of it leaves a tensor out.
+fn rewrite(copy: &Copy, change: impl Fn(&str) -> Vec<String>) {
+    let listed = fs::read_to_string(copy.path("weights.txt")).unwrap();
+    let lines: Vec<String> = listed.lines().flat_map(change).collect();
+    fs::write(copy.path("weights.txt"), lines.join("\n")).unwrap();
+    weights::write(&copy.0);
+}
+
+fn refusal(copy: &Copy) -> String {
+    Conversion::open(&copy.0).unwrap_err().to_string()
+}
+
+/// Versions of `transformers` differ in where the text's part of a model is.
+#[test]
+fn tensors_of_a_part_have_several_names() {
+    let copy = Copy::of("qwen35");
+    let expected = listing(&Conversion::open(&copy.0).unwrap());
+    let names = [
+        ("model.language_model.", "language_model.model."),
+        ("mtp.", "model.mtp."),
+        ("model.visual.", "visual."),
+    ];
+    copy.edit_header("model.safetensors", |header| {
+        let all = std::mem::take(header.as_object_mut().unwrap());
+        let renamed = |name: &String| {
+            let (old, new) = *names.iter().find(|(old, _)| name.starts_with(old)).unwrap();
+            name.replacen(old, new, 1)
+        };
+        *header = all.iter().map(|(name, value)| (renamed(name), value.clone())).collect();
+    });
+    assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
+}
+
+/// A model that was trained further often has no layer for multi-token prediction, though its configuration says so.
+#[test]
+fn a_layer_for_multi_token_prediction_that_is_not_there() {
+    let copy = Copy::of("qwen35-moe");
+    let whole = listing(&Conversion::open(&copy.0).unwrap());
+    rewrite(&copy, |line| if line.starts_with("mtp.") { vec![] } else { vec![line.into()] });
+    let found = listing(&Conversion::open(&copy.0).unwrap());
+    let more: Vec<&String> = whole.keys().filter(|key| !found.contains_key(*key)).collect();
+    assert!(more.iter().all(|key| key.starts_with("blk.3.") || key.ends_with(".nextn_predict_layers")));
+    assert_eq!(found["qwen35moe.block_count"].1, 3);
+    assert_eq!(found["qwen35moe.attention.recurrent_layers"].1, json!([true, true, false]));
+    // One that is there in part.
+    let copy = Copy::of("qwen35-moe");
+    rewrite(&copy, |line| if line.starts_with("mtp.norm") { vec![] } else { vec![line.into()] });
+    assert!(refusal(&copy).contains("tensor `mtp.norm.weight` is missing"), "{}", refusal(&copy));
+}
+
+#[test]
+fn layers_by_their_interval() {
+    let copy = Copy::of("qwen35");
+    let mut expected = listing(&Conversion::open(&copy.0).unwrap());
+    copy.edit("config.json", |config| {
+        config["text_config"]["layer_types"] = Json::Null;
+        config["text_config"]["full_attention_interval"] = json!(3);
+    });
+    expected.get_mut("qwen35.full_attention_interval").unwrap().1 = json!(3);
+    assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
+}
+
+/// The heads of values change places after the factors of 8-bit weights are applied, which are not put in order.
+#[test]
+fn eight_bit_weights_in_another_order() {
+    let copy = Copy::of("qwen35");
+    let stem = "model.language_model.layers.1.linear_attn";
+    let [out, gate] = ["out_proj", "in_proj_z"].map(|name| format!("{stem}.{name}.weight"));
+    rewrite(&copy, |line| {
+        let name = line.split(' ').next().unwrap();
+        // 48 rows of 48 columns, in blocks of 32 rows and 16 columns.
+        match [&out, &gate].contains(&&name.to_owned()) {
+            true => vec![format!("{name} F8_E4M3 48x48"), format!("{name}_scale_inv BF16 2x3")],
+            false => vec![line.into()],
+        }
+    });
+    copy.edit("config.json", |config| {
+        config["quantization_config"] = json!({ "quant_method": "fp8", "weight_block_size": [32, 16] });
+    });
+    let found = Conversion::open(&copy.0).unwrap();
+    let values = |name: &str| {
+        let tensor = found.tensors().iter().find(|tensor| tensor.name == name).unwrap();
+        assert_eq!(tensor.shape, [48, 48]);
+        found.values(tensor, 0..48 * 48)
+    };
+    let stored = |name: &str| -> Vec<f32> {
+        let bytes = weights::hashed(name).map(|bits| (bits ^ bits >> 8) as u8 & 0xbf);
+        let factors: Vec<f32> = weights::hashed(&format!("{name}_scale_inv"))
+            .take(6)
+            .map(|bits| f32::from_bits(u32::from(bits) << 16))
+            .collect();
+        let value = |(at, byte): (usize, u8)| {
+            let (exponent, mantissa) = (i32::from(byte >> 3 & 15), f32::from(byte & 7) / 8.0);
+            let size = match exponent {
+                0 => mantissa * 2f32.powi(-6),
+                _ => (1.0 + mantissa) * 2f32.powi(exponent - 7),
+            };
+            let sign = if byte < 128 { 1.0 } else { -1.0 };
+            sign * size * factors[at / 48 / 32 * 3 + at % 48 / 16]
+        };
+        bytes.take(48 * 48).enumerate().map(value).collect()
+    };
+    // Two heads of keys, three of values for each, of 8 values: which stored one is at a place.
+    let place = |at: usize| (at / 8 % 2 * 3 + at / 16) * 8 + at % 8;
+    let (stored_out, stored_gate) = (stored(&out), stored(&gate));
+    let (out, gate) = (values("blk.1.ssm_out.weight"), values("blk.1.attn_gate.weight"));
+    for (row, column) in (0..48).flat_map(|row| (0..48).map(move |column| (row, column))) {
+        assert_eq!(out[row * 48 + column], stored_out[row * 48 + place(column)], "{row} {column}");
+        assert_eq!(gate[row * 48 + column], stored_gate[place(row) * 48 + column], "{row} {column}");
+    }
+}
+
+#[test]
+fn qwen_that_readers_do_not_compute() {
+    let moe = |key: &str, value: Json, expected: &str| changed("qwen35-moe", key, value, expected);
+    moe(
+        "linear_value_head_dim",
+        json!(16),
+        "`linear_value_head_dim` is 16; expected 8, as `linear_key_head_dim`",
+    );
+    moe(
+        "linear_num_key_heads",
+        json!(4),
+        "6 heads of values cannot share 4 heads of keys in linear attention",
+    );
+    moe("linear_num_value_heads", json!(4), "by config.json it should be");
+    moe("linear_num_key_heads", json!(0), "`linear_num_key_heads` is 0; expected an integer from 1");
+    moe("linear_conv_kernel_dim", json!(3), "by config.json it should be [80, 1, 3]");
+    moe("attn_output_gate", json!(false), "`attn_output_gate` is false; expected true");
+    moe("mtp_num_hidden_layers", json!(2), "`mtp_num_hidden_layers` is 2; expected 0 or 1");
+    moe("norm_topk_prob", json!(false), "`norm_topk_prob` is false; expected true");
+    moe("decoder_sparse_step", json!(2), "`decoder_sparse_step` is 2; expected 1");
+    moe("mlp_only_layers", json!([1]), "`mlp_only_layers` is [1]; expected none");
+    moe("hidden_act", json!("gelu"), "`hidden_act` is \"gelu\"; expected \"silu\"");
+    moe("rope_parameters", json!({ "rope_type": "llama3" }), "`rope_parameters.rope_type` is \"llama3\"");
+    for sections in [json!([]), json!([1, 1, 1, 1, 1]), json!([-1, 1]), json!(["a"])] {
+        let expected = "expected a list of up to 4 counts";
+        moe("rope_parameters", json!({ "mrope_section": sections }), expected);
+    }
+    let types = "expected a list of 3, each linear_attention or full_attention";
+    for found in [json!(["linear_attention", "full_attention"]), json!(vec!["sliding_attention"; 3])] {
+        moe("layer_types", found, types);
+    }
+    moe("layer_types", json!(vec!["full_attention"; 3]), "layers.0.self_attn.q_proj.weight` is missing");
+    moe("full_attention_interval", json!(0), "`full_attention_interval` is 0; expected an integer from 1");
+    // A bias that no reader adds.
+    let copy = Copy::of("qwen3-next");
+    rewrite(&copy, |line| match line.starts_with("model.norm") {
+        true => vec![line.into(), "model.layers.3.self_attn.q_proj.bias BF16 384".into()],
+        false => vec![line.into()],
+    });
+    assert!(
+        refusal(&copy).contains("self_attn.q_proj.bias` is none that a model of the family `qwen3next` has")
+    );
+}
