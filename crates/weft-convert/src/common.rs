@@ -142,11 +142,13 @@ pub(crate) fn write_keys(model: &mut Model<'_>, layers: u32) -> Result<Rope> {
     if let Some(epsilon) = config.f64("rms_norm_eps")? {
         model.arch("attention.layer_norm_rms_epsilon", epsilon as f32);
     }
-    match config.str("scoring_func")? {
-        None => {}
-        Some("softmax") => model.arch("expert_gating_func", 1u32),
-        Some("sigmoid") => model.arch("expert_gating_func", 2u32),
-        Some(other) => return Err(config.mismatch("scoring_func", "softmax or sigmoid", &other.into())),
+    let scores = ["score_function", "scoring_func", "moe_router_activation_func"];
+    if let Some(key) = scores.into_iter().find(|key| config.value(key).is_some()) {
+        match config.str(key)? {
+            Some("softmax") => model.arch("expert_gating_func", 1u32),
+            Some("sigmoid") => model.arch("expert_gating_func", 2u32),
+            other => return Err(config.mismatch(key, "softmax or sigmoid", &other.into())),
+        }
     }
     if let Some(width) = config.u32("head_dim")? {
         model.arch("attention.key_length", width);
@@ -179,8 +181,11 @@ pub(crate) fn add_ends_with(model: &mut Model<'_>, sizes: &Sizes, norm: impl Fn(
     let (vocab, hidden) = (sizes.vocab, sizes.hidden);
     let head = rule("lm_head.weight", "output.weight", &[vocab, hidden]);
     let is_tied = model.config.bool("tie_word_embeddings")?.unwrap_or(false);
+    // Ling's name, and that of the others.
+    let names = ["model.word_embeddings.weight", "model.embed_tokens.weight"];
+    let embedding = if model.has(names[0]) { names[0] } else { names[1] };
     let rules = [
-        rule("model.embed_tokens.weight", "token_embd.weight", &[vocab, hidden]),
+        rule(embedding, "token_embd.weight", &[vocab, hidden]),
         norm(rule("model.norm.weight", "output_norm.weight", &[hidden])),
         if is_tied { head.optional() } else { head },
     ];

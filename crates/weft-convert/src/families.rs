@@ -6,6 +6,7 @@ mod deepseek;
 mod gemma3;
 mod glm4moe;
 mod gpt_oss;
+mod kimi;
 mod llama;
 mod mistral3;
 mod phi3;
@@ -32,6 +33,8 @@ const FAMILIES: &[&Family] = &[
     &deepseek::DEEPSEEK_V3,
     &deepseek::GLM_LITE,
     &glm4moe::GLM4_MOE,
+    &kimi::KIMI_LINEAR,
+    &kimi::LING3,
     &phi3::PHI3,
     &gpt_oss::GPT_OSS,
     &gemma3::GEMMA3,

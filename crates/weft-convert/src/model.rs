@@ -97,6 +97,11 @@ impl Rule {
         Rule { or_shape: Some(shape.into()), ..self }
     }
 
+    /// The same values in another shape, outermost dimension first.
+    pub(crate) fn becoming(self, shape: &[u64]) -> Rule {
+        Rule { becomes: Some(shape.into()), ..self }
+    }
+
     /// Runs of `width` columns in another order, as if they were rows, and the shape that results. `width` divides the columns.
     pub(crate) fn columns(self, width: u64, order: Order, becomes: &[u64]) -> Rule {
         Rule { width: Some(width), ..self.taking(order, becomes) }

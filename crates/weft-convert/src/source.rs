@@ -42,7 +42,6 @@ pub(crate) enum Change {
     /// 1 is added, because the model adds it where it uses the value.
     PlusOne,
     /// e to the power of the value.
-    #[expect(dead_code)]
     Exp,
     /// The same, below zero.
     NegativeExp,

@@ -2,8 +2,8 @@
 //! for multi-token prediction.
 
 use crate::common::{
-    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, next_token, next_token_layers, require,
-    second_norm, shared_expert, write_keys,
+    Sizes, add_ends, add_layer, copy_u32, count, count_of, experts, gated, next_token, next_token_layers,
+    require, second_norm, shared_expert, write_keys,
 };
 use crate::config::Config;
 use crate::error::Result;
@@ -50,30 +50,30 @@ pub(super) const GLM_LITE: Family = Family {
 };
 
 /// The sizes of latent attention and of the mixture.
-struct Latent {
-    sizes: Sizes,
+pub(super) struct Latent {
+    pub(super) sizes: Sizes,
     /// Layers before those with a mixture.
-    dense: u32,
+    pub(super) dense: u32,
     /// `q_lora_rank`: the rank of queries; without it, they are one product.
     query_rank: Option<u64>,
     /// `kv_lora_rank`: the width of the latent row.
-    rank: u64,
+    pub(super) rank: u64,
     /// `qk_nope_head_dim`: the part of a head that is not rotated.
-    plain: u64,
+    pub(super) plain: u64,
     /// `qk_rope_head_dim`: the part that is.
-    rotated: u64,
+    pub(super) rotated: u64,
     /// `v_head_dim`: the width of a head's values.
-    values: u64,
-    /// `n_routed_experts`.
-    experts: u64,
+    pub(super) values: u64,
+    /// `n_routed_experts`, or `num_experts`.
+    pub(super) experts: u64,
     /// `moe_intermediate_size`: the width of an expert.
-    inner: u64,
+    pub(super) inner: u64,
     /// Experts that every token uses.
-    shared: u64,
+    pub(super) shared: u64,
 }
 
 impl Latent {
-    fn read(config: &Config) -> Result<Latent> {
+    pub(super) fn read(config: &Config) -> Result<Latent> {
         // Heads share one latent row; what configurations say of their width is something else.
         let sizes = Sizes::read_as(config, false)?;
         let count = |key: &str| count(config, key).map(u64::from);
@@ -86,13 +86,13 @@ impl Latent {
             plain: count("qk_nope_head_dim")?,
             rotated: count("qk_rope_head_dim")?,
             values: count("v_head_dim")?,
-            experts: count("n_routed_experts")?,
+            experts: count_of(config, "n_routed_experts", "num_experts")?,
             inner: count("moe_intermediate_size")?,
-            shared: config.u32("n_shared_experts")?.unwrap_or(0).into(),
+            shared: config.u32("n_shared_experts")?.or(config.u32("num_shared_experts")?).unwrap_or(0).into(),
         })
     }
 
-    fn attention(&self) -> Vec<Rule> {
+    pub(super) fn attention(&self) -> Vec<Rule> {
         let (hidden, heads, rank) = (self.sizes.hidden, self.sizes.heads, self.rank);
         let (queries, both) = (heads * (self.plain + self.rotated), self.plain + self.values);
         let keys = Order::TakeTransposed { start: 0, len: self.plain, of: both };

@@ -24,7 +24,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 const GUESSED: [&str; 3] = ["general.basename", "general.version", "general.finetune"];
 
 /// Fixtures whose weights are computed.
-const WITHOUT_WEIGHTS: [&str; 15] = [
+const WITHOUT_WEIGHTS: [&str; 17] = [
     "mixtral",
     "qwen2",
     "qwen2-moe",
@@ -40,6 +40,8 @@ const WITHOUT_WEIGHTS: [&str; 15] = [
     "qwen35",
     "qwen35-moe",
     "qwen3-next",
+    "kimi-linear",
+    "ling3",
 ];
 
 /// Name, then type and value, as `make.py` lists them.
@@ -232,6 +234,11 @@ fn what_a_configuration_leaves_out() {
             "full_attention_interval",
             "partial_rotary_factor",
         ],
+    );
+    check("kimi-linear", &["moe_renormalize", "routed_scaling_factor", "mla_use_nope", "rms_norm_eps"]);
+    check(
+        "ling3",
+        &["norm_topk_prob", "kda_safe_gate", "kda_lower_bound", "score_function", "num_shared_experts"],
     );
     check("qwen35-moe", &["num_key_value_heads", "linear_conv_kernel_dim", "mtp_num_hidden_layers"]);
     let copy = Copy::of("qwen3-moe");

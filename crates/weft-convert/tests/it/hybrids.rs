@@ -164,3 +164,147 @@ fn qwen_that_readers_do_not_compute() {
         refusal(&copy).contains("self_attn.q_proj.bias` is none that a model of the family `qwen3next` has")
     );
 }
+
+/// Versions of the weights differ in the shapes of short convolutions and decays, files do not.
+#[test]
+fn convolutions_and_decays_in_other_shapes() {
+    for (name, decays) in [("kimi-linear", "3"), ("ling3", "1x1x3x1")] {
+        let copy = Copy::of(name);
+        let expected = listing(&Conversion::open(&copy.0).unwrap());
+        rewrite(&copy, |line| {
+            let [stored, dtype, shape] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let shape = match stored.rsplit_once('.').unwrap() {
+                (_, "A_log") => decays,
+                _ if stored.contains("conv1d") => "48x4",
+                _ => shape,
+            };
+            vec![format!("{stored} {dtype} {shape}")]
+        });
+        let found = listing(&Conversion::open(&copy.0).unwrap());
+        let differs = expected.iter().find(|(key, value)| found.get(*key) != Some(value));
+        assert!(differs.is_none() && found.len() == expected.len(), "{name}: {differs:?}");
+    }
+}
+
+/// Kimi's special tokens are those after the ranked ones, 256 at most.
+#[test]
+fn tokens_of_kimi_that_have_no_name() {
+    let copy = Copy::of("kimi-linear");
+    let ranked = fs::read_to_string(copy.path("tiktoken.model")).unwrap().lines().count();
+    let all = ranked + 256 + 2;
+    copy.edit("config.json", |config| config["vocab_size"] = json!(all));
+    rewrite(&copy, |line| vec![line.replace("304x48", &format!("{all}x48"))]);
+    let found = Conversion::open(&copy.0).unwrap();
+    let tokens = found.metadata().strings("tokenizer.ggml.tokens").unwrap().unwrap();
+    let text = |id: usize| String::from_utf8_lossy(tokens.iter().nth(id).unwrap()).into_owned();
+    assert_eq!([text(ranked), text(ranked + 3)], ["[BOS]", "<|im_end|>"]);
+    let last = [text(ranked + 255), text(ranked + 256)];
+    assert_eq!(last, [format!("<|reserved_token_{}|>", ranked + 255), format!("[PAD{}]", ranked + 256)]);
+    let refused = |change: &dyn Fn(&Copy), expected: &str| {
+        let copy = Copy::of("kimi-linear");
+        change(&copy);
+        assert!(refusal(&copy).contains(expected), "{}", refusal(&copy));
+    };
+    let edit = |copy: &Copy| copy.edit("config.json", |config| config["vocab_size"] = json!(ranked - 1));
+    let expected = format!("it has {ranked} tokens, but config.json has a `vocab_size` of {}", ranked - 1);
+    refused(
+        &|copy| {
+            edit(copy);
+            rewrite(copy, |line| vec![line.replace("304x48", &format!("{}x48", ranked - 1))]);
+        },
+        &expected,
+    );
+    refused(
+        &|copy| fs::write(copy.path("tiktoken.model"), "YQ== x").unwrap(),
+        "tiktoken.model: line 1 is not a token",
+    );
+    refused(
+        &|copy| copy.edit("tokenizer_config.json", |json| json["added_tokens_decoder"]["a"] = json!({})),
+        "`added_tokens_decoder.a` is {}; expected an added token with `content`",
+    );
+    // A ranked tokenizer of another model splits text as another program does.
+    let copy = Copy::of("llama");
+    fs::remove_file(copy.path("tokenizer.json")).unwrap();
+    fs::write(copy.path("tiktoken.model"), "YQ== 0").unwrap();
+    assert!(refusal(&copy).contains("expected tokenizer.json or tokenizer.model, found neither"));
+}
+
+#[test]
+fn kimi_that_readers_do_not_compute() {
+    let kimi = |key: &str, value: Json, expected: &str| changed("kimi-linear", key, value, expected);
+    kimi("mla_use_nope", json!(false), "`mla_use_nope` is false; expected true");
+    kimi("moe_renormalize", json!(false), "`moe_renormalize` is false; expected true");
+    kimi("moe_layer_freq", json!(2), "`moe_layer_freq` is 2; expected 1");
+    kimi("num_expert_group", json!(2), "`num_expert_group` is 2; expected 1");
+    kimi("num_nextn_predict_layers", json!(1), "`num_nextn_predict_layers` is 1; expected 0");
+    kimi("moe_router_activation_func", json!("relu"), "`moe_router_activation_func` is \"relu\"");
+    kimi("q_lora_rank", json!(20), "`q_lora_rank` is 20; expected null");
+    kimi(
+        "rope_scaling",
+        json!({ "type": "yarn" }),
+        "`rope_scaling.type` is \"yarn\"; expected one of default",
+    );
+    kimi("linear_attn_config", Json::Null, "`linear_attn_config` is missing");
+    let linear = |key: &str, value: Json, expected: &str| {
+        let mut keys = json!({
+            "full_attn_layers": [3], "kda_layers": [1, 2], "head_dim": 16, "num_heads": 3, "short_conv_kernel_size": 4,
+        });
+        keys[key] = value;
+        kimi("linear_attn_config", keys, expected);
+    };
+    linear(
+        "num_heads",
+        json!(6),
+        "`linear_attn_config.num_heads` is 6; expected 3, as `num_attention_heads`",
+    );
+    linear("head_dim", json!(0), "`linear_attn_config.head_dim` is 0; expected an integer from 1");
+    linear("full_attn_layers", Json::Null, "`linear_attn_config.full_attn_layers` is missing");
+    for layers in [json!([0]), json!([4]), json!(["a"]), json!([-1])] {
+        linear("full_attn_layers", layers, "expected a list of layers, from 1 to 3");
+    }
+    linear("kda_layers", json!([1, 2, 3]), "expected all layers that `full_attn_layers` does not name");
+    linear("kda_layers", json!([1]), "expected all layers that `full_attn_layers` does not name");
+    linear("short_conv_kernel_size", json!(3), "by config.json it should be [48, 1, 3]");
+}
+
+#[test]
+fn ling_that_readers_do_not_compute() {
+    let ling = |key: &str, value: Json, expected: &str| changed("ling3", key, value, expected);
+    ling("no_kda_lora", json!(false), "`no_kda_lora` is false; expected true");
+    ling("kda_safe_gate", json!(false), "`kda_safe_gate` is false; expected true");
+    let key = "gated_attention_proj_granularity_type";
+    ling(key, json!("element_wise"), "granularity_type` is \"element_wise\"; expected \"head_wise\"");
+    ling(key, Json::Null, "granularity_type` is missing");
+    ling("rope_interleave", json!(false), "`rope_interleave` is false; expected true");
+    ling("kda_lower_bound", json!(0.0), "`kda_lower_bound` is 0.0; expected a number below zero");
+    ling("num_nextn_predict_layers", json!(2), "`num_nextn_predict_layers` is 2; expected 0 or 1");
+    ling("layer_group_size", json!(0), "`layer_group_size` is 0; expected an integer from 1");
+    ling("expert_swiglu_limit_list", json!(["a"]), "expected a list with a number or null for each layer");
+    ling("score_function", json!("sqrtsoftplus"), "`score_function` is \"sqrtsoftplus\"");
+    ling("vision_config", json!({}), "`mrope_section` is missing");
+    for sections in [json!([1, 1, 1]), json!([2, 2, "a"]), json!([-1, 3, 2])] {
+        ling("mrope_section", sections, "expected three counts whose sum is 4, half of `qk_rope_head_dim`");
+    }
+}
+
+/// The text's part of Ling that sees has sections, for which readers rotate other pairs.
+#[test]
+fn ling_that_sees() {
+    let copy = Copy::of("ling3");
+    let mut expected = listing(&Conversion::open(&copy.0).unwrap());
+    copy.edit("config.json", |config| {
+        let mut text = config.take();
+        text["mrope_section"] = json!([2, 1, 1]);
+        let end = text.as_object_mut().unwrap().remove("eos_token_id");
+        let name = "BailingMoeV3VLForConditionalGeneration";
+        *config =
+            json!({ "architectures": [name], "text_config": text, "vision_config": {}, "eos_token_id": end });
+    });
+    rewrite(&copy, |line| match line.starts_with("model.norm") {
+        true => vec![line.into(), "model.visual.a BF16 2".into(), "linear_proj.0.weight BF16 2".into()],
+        false => vec![line.into()],
+    });
+    let sections = ("array int32".to_owned(), json!([2, 1, 1, 0]));
+    expected.insert("bailingmoe3.rope.dimension_sections".into(), sections);
+    assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
+}

@@ -53,6 +53,8 @@ fn a_converted_model_of_every_family_runs() {
         ("qwen35", "qwen35"),
         ("qwen35-moe", "qwen35moe"),
         ("qwen3-next", "qwen3next"),
+        ("kimi-linear", "kimi-linear"),
+        ("ling3", "bailingmoe3"),
     ];
     for (name, architecture) in families {
         let folder = Folder::new();
