@@ -32,6 +32,7 @@ const FAMILIES: &[&Family] = &[
     &deepseek::DEEPSEEK_V2,
     &deepseek::DEEPSEEK_V3,
     &deepseek::GLM_LITE,
+    &deepseek::MISTRAL4,
     &glm4moe::GLM4_MOE,
     &kimi::KIMI_LINEAR,
     &kimi::LING3,
@@ -60,6 +61,13 @@ pub(crate) fn family(mut config: Config) -> Result<(&'static Family, Config)> {
     };
     // Models that also see have the text's part under a key.
     config.flatten("text_config");
+    // Two families that see have one name.
+    let is_mistral4 = config.str("model_type")? == Some("mistral4");
+    let family = if is_mistral4 && family.architecture == mistral3::MISTRAL3.architecture {
+        &&deepseek::MISTRAL4
+    } else {
+        family
+    };
     config.set_defaults(family.defaults);
     Ok((family, config))
 }

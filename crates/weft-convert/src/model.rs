@@ -147,8 +147,8 @@ const EXACT: [&str; 7] = [
 enum Weights {
     /// As they are.
     Plain,
-    /// In 8 bits, with a factor for each block of so many rows and columns.
-    Fp8([u64; 2]),
+    /// In 8 bits, with a factor for each block of so many rows and columns, or for each matrix.
+    Fp8(Option<[u64; 2]>),
     /// Those of experts in 4 bits.
     Mxfp4,
 }
@@ -346,26 +346,50 @@ impl<'a> Model<'a> {
         let (rows, columns) = if shape.len() < 2 { (columns, 1) } else { (rows, columns) };
         let scale = match scale {
             None => None,
-            Some([height, width]) => {
-                let name = format!("{name}_scale_inv");
-                let expected = [rows.div_ceil(height), columns.div_ceil(width)];
-                let at = self.find(&name).ok_or_else(|| self.without(&name))?;
-                let found = self.checkpoint.stored(at);
-                let is_exact = matches!(found.dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16);
-                if found.shape != expected || !is_exact {
-                    let problem = format!("has the type {} and shape {:?}", found.dtype, found.shape);
-                    let problem = format!(
-                        "tensor `{}` {problem}; expected F32, F16 or BF16, and {expected:?}",
-                        name.escape_debug()
-                    );
-                    return Err(refuse(self.checkpoint.file(at), problem));
-                }
-                self.used.insert(at);
-                Some(Scale { at, columns, block: [height, width] })
-            }
+            Some(block) => Some(self.scale(name, shape, columns, block)?),
         };
         self.used.insert(at);
         Ok(Some(Part { at, rows, columns, scale }))
+    }
+
+    /// Finds the factors of a matrix, or of several of one shape.
+    fn scale(&mut self, name: &str, shape: &[u64], columns: u64, block: Option<[u64; 2]>) -> Result<Scale> {
+        let name = format!("{name}_scale_inv");
+        let at = self.find(&name).ok_or_else(|| self.without(&name))?;
+        let found = self.checkpoint.stored(at);
+        // The numbers of matrices before the rows.
+        let before = &shape[..shape.len().saturating_sub(2)];
+        let rows = shape.iter().rev().nth(1).copied().unwrap_or(1);
+        let (expected, block) = match block {
+            // Blocks do not go on in the next matrix.
+            Some([height, width]) if before.is_empty() || rows.is_multiple_of(height) => {
+                ([before, &[rows.div_ceil(height), columns.div_ceil(width)]].concat(), [height, width])
+            }
+            Some([height, _]) => {
+                let problem = format!(
+                    "tensor `{}` has matrices of {rows} rows, which are not whole blocks of {height}",
+                    name.escape_debug()
+                );
+                return Err(refuse(self.checkpoint.file(at), problem));
+            }
+            // However many dimensions of 1 are after them.
+            None => {
+                let more = found.shape.len().saturating_sub(before.len()).min(2);
+                ([before, &vec![1; more]].concat(), [rows, columns])
+            }
+        };
+        let is_number = matches!(found.dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16);
+        if found.shape != expected || !is_number {
+            let problem = format!(
+                "tensor `{}` has the type {} and shape {:?}; expected F32, F16 or BF16, and {expected:?}",
+                name.escape_debug(),
+                found.dtype,
+                found.shape
+            );
+            return Err(refuse(self.checkpoint.file(at), problem));
+        }
+        self.used.insert(at);
+        Ok(Scale { at, columns, block })
     }
 
     fn without(&self, name: &str) -> Error {
@@ -389,8 +413,11 @@ impl<'a> Model<'a> {
     pub(crate) fn check_all_used(&self) -> Result<()> {
         // Frequencies of rotary embedding, and masks, which are computed.
         let computed = ["rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias"];
+        // Of inputs, for kernels that multiply in 8 bits.
+        let inputs = [".activation_scale", "_activation_scale"];
+        let inputs = if matches!(self.weights, Weights::Fp8(_)) { &inputs[..] } else { &[] };
         let is_left = |(at, name): &(usize, &str)| {
-            !self.used.contains(at) && !computed.iter().any(|end| name.ends_with(end))
+            !self.used.contains(at) && !computed.iter().chain(inputs).any(|end| name.ends_with(end))
         };
         let names = self.checkpoint.tensors().map(|tensor| &*tensor.name).enumerate();
         let mut left = names.filter(is_left);
@@ -433,10 +460,10 @@ fn weights(config: &Config) -> Result<Weights> {
             ));
         }
     }
-    let sizes: Vec<u64> =
-        keys.list("weight_block_size")?.unwrap_or_default().iter().filter_map(Json::as_u64).collect();
-    match sizes[..] {
-        [rows @ 1..=4096, columns @ 1..=4096] => Ok(Weights::Fp8([rows, columns])),
-        _ => Err(keys.missing("weight_block_size")),
+    const BLOCK: &str = "weight_block_size";
+    let Some(sizes) = keys.list(BLOCK)? else { return Ok(Weights::Fp8(None)) };
+    match sizes.iter().filter_map(Json::as_u64).collect::<Vec<_>>()[..] {
+        [rows @ 1..=4096, columns @ 1..=4096] => Ok(Weights::Fp8(Some([rows, columns]))),
+        _ => Err(keys.mismatch(BLOCK, "rows and columns from 1 to 4096, or null", &sizes.to_vec().into())),
     }
 }

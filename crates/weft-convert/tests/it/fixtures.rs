@@ -24,7 +24,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 const GUESSED: [&str; 3] = ["general.basename", "general.version", "general.finetune"];
 
 /// Fixtures whose weights are computed.
-const WITHOUT_WEIGHTS: [&str; 17] = [
+const WITHOUT_WEIGHTS: [&str; 18] = [
     "mixtral",
     "qwen2",
     "qwen2-moe",
@@ -42,6 +42,7 @@ const WITHOUT_WEIGHTS: [&str; 17] = [
     "qwen3-next",
     "kimi-linear",
     "ling3",
+    "mistral4",
 ];
 
 /// Name, then type and value, as `make.py` lists them.

@@ -17,6 +17,25 @@ fn rewrite(copy: &Copy, change: impl Fn(&str) -> Vec<String>) {
     weights::write(&copy.0);
 }
 
+/// The values of a tensor of 8 bits, by which of so many factors each is multiplied.
+fn eight_bits(name: &str, count: usize, factors: usize, factor: impl Fn(usize) -> usize) -> Vec<f32> {
+    let bytes = weights::hashed(name).map(|bits| (bits ^ bits >> 8) as u8 & 0xbf);
+    let factors: Vec<f32> = weights::hashed(&format!("{name}_scale_inv"))
+        .take(factors)
+        .map(|bits| f32::from_bits(u32::from(bits) << 16))
+        .collect();
+    let value = |(at, byte): (usize, u8)| {
+        let (exponent, mantissa) = (i32::from(byte >> 3 & 15), f32::from(byte & 7) / 8.0);
+        let size = match exponent {
+            0 => mantissa * 2f32.powi(-6),
+            _ => (1.0 + mantissa) * 2f32.powi(exponent - 7),
+        };
+        let sign = if byte < 128 { 1.0 } else { -1.0 };
+        sign * size * factors[factor(at)]
+    };
+    bytes.take(count).enumerate().map(value).collect()
+}
+
 fn refusal(copy: &Copy) -> String {
     Conversion::open(&copy.0).unwrap_err().to_string()
 }
@@ -94,23 +113,8 @@ fn eight_bit_weights_in_another_order() {
         assert_eq!(tensor.shape, [48, 48]);
         found.values(tensor, 0..48 * 48)
     };
-    let stored = |name: &str| -> Vec<f32> {
-        let bytes = weights::hashed(name).map(|bits| (bits ^ bits >> 8) as u8 & 0xbf);
-        let factors: Vec<f32> = weights::hashed(&format!("{name}_scale_inv"))
-            .take(6)
-            .map(|bits| f32::from_bits(u32::from(bits) << 16))
-            .collect();
-        let value = |(at, byte): (usize, u8)| {
-            let (exponent, mantissa) = (i32::from(byte >> 3 & 15), f32::from(byte & 7) / 8.0);
-            let size = match exponent {
-                0 => mantissa * 2f32.powi(-6),
-                _ => (1.0 + mantissa) * 2f32.powi(exponent - 7),
-            };
-            let sign = if byte < 128 { 1.0 } else { -1.0 };
-            sign * size * factors[at / 48 / 32 * 3 + at % 48 / 16]
-        };
-        bytes.take(48 * 48).enumerate().map(value).collect()
-    };
+    // Blocks of 32 rows and 16 columns.
+    let stored = |name: &str| eight_bits(name, 48 * 48, 6, |at| at / 48 / 32 * 3 + at % 48 / 16);
     // Two heads of keys, three of values for each, of 8 values: which stored one is at a place.
     let place = |at: usize| (at / 8 % 2 * 3 + at / 16) * 8 + at % 8;
     let (stored_out, stored_gate) = (stored(&out), stored(&gate));
@@ -306,5 +310,152 @@ fn ling_that_sees() {
     });
     let sections = ("array int32".to_owned(), json!([2, 1, 1, 0]));
     expected.insert("bailingmoe3.rope.dimension_sections".into(), sections);
+    assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
+}
+
+/// Mistral's 8-bit weights have a factor for each matrix, and others for inputs, which are left out.
+#[test]
+fn eight_bit_weights_with_a_factor_for_each_matrix() {
+    let layer = "language_model.model.layers.1";
+    let (output, experts) =
+        (format!("{layer}.self_attn.o_proj.weight"), format!("{layer}.mlp.experts.gate_up_proj"));
+    let quantised = |scale: &str, experts_scale: &str, block: Json| {
+        let copy = Copy::of("mistral4");
+        rewrite(&copy, |line| {
+            let [name, _, shape] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let [scale, activation] = match name {
+                _ if *name == output => [scale, "output_scale F32 1"].map(str::to_owned),
+                _ if *name == experts => {
+                    [experts_scale, "gate_up_proj_activation_scale F32 4"].map(str::to_owned)
+                }
+                _ => return vec![line.into()],
+            };
+            let stem = name.rsplit_once('.').unwrap().0;
+            let activation = activation.replace("output_scale", "activation_scale");
+            vec![
+                format!("{name} F8_E4M3 {shape}"),
+                format!("{name}_scale_inv BF16 {scale}"),
+                format!("{stem}.{activation}"),
+            ]
+        });
+        copy.edit("config.json", |config| {
+            config["quantization_config"] = json!({ "quant_method": "fp8", "weight_block_size": block });
+        });
+        copy
+    };
+    let check = |copy: &Copy, name: &str, expected: Vec<f32>| {
+        let found = Conversion::open(&copy.0).unwrap();
+        let tensor = found.tensors().iter().find(|tensor| tensor.name == name).unwrap();
+        assert!(found.values(tensor, 0..expected.len() as u64) == expected, "{name}");
+    };
+    let (wide, all) = (80 * 48, 4 * 80 * 48);
+    for (scale, experts_scale) in [("1", "4"), ("1x1", "4x1x1")] {
+        let copy = quantised(scale, experts_scale, Json::Null);
+        check(&copy, "blk.1.attn_output.weight", eight_bits(&output, 48 * 72, 1, |_| 0));
+        check(&copy, "blk.1.ffn_gate_up_exps.weight", eight_bits(&experts, all, 4, |at| at / wide));
+        // A scalar has no dimensions.
+        copy.edit_header("model.safetensors", |header| {
+            header[format!("{output}_scale_inv")]["shape"] = json!([])
+        });
+        check(&copy, "blk.1.attn_output.weight", eight_bits(&output, 48 * 72, 1, |_| 0));
+    }
+    // Blocks of each expert.
+    let copy = quantised("2x5", "4x2x3", json!([40, 16]));
+    let block = |at: usize| at / wide * 6 + at % wide / 48 / 40 * 3 + at % 48 / 16;
+    check(&copy, "blk.1.ffn_gate_up_exps.weight", eight_bits(&experts, all, 24, block));
+    for (copy, expected) in [
+        (
+            quantised("2", "4", Json::Null),
+            "o_proj.weight_scale_inv` has the type BF16 and shape [2]; expected",
+        ),
+        (
+            quantised("1", "1", Json::Null),
+            "gate_up_proj_scale_inv` has the type BF16 and shape [1]; expected",
+        ),
+        (
+            quantised("2x5", "10x3", json!([32, 16])),
+            "has matrices of 80 rows, which are not whole blocks of 32",
+        ),
+        (
+            quantised("1", "4", json!([0, 16])),
+            "`quantization_config.weight_block_size` is [0,16]; expected rows",
+        ),
+    ] {
+        assert!(refusal(&copy).contains(expected), "{}", refusal(&copy));
+    }
+}
+
+#[test]
+fn mistral4_that_readers_do_not_compute() {
+    let scaled = |beta: f64, context: u64| {
+        let copy = Copy::of("mistral4");
+        copy.edit("config.json", |config| {
+            config["text_config"]["rope_parameters"]["llama_4_scaling_beta"] = json!(beta);
+            config["text_config"]["max_position_embeddings"] = json!(context);
+        });
+        copy
+    };
+    let message = refusal(&scaled(0.1, 33));
+    let expected = "`rope_parameters.llama_4_scaling_beta` is 0.1; expected 0: files of this family cannot say that \
+                    queries are scaled from position 32 on";
+    assert!(
+        message.contains(expected) && message.contains("or `max_position_embeddings` to 32"),
+        "{message}"
+    );
+    Conversion::open(&scaled(0.1, 32).0).unwrap();
+    let copy = Copy::of("mistral4");
+    copy.edit("config.json", |config| config["text_config"]["rope_parameters"]["mscale"] = json!(0.5));
+    assert!(
+        refusal(&copy).contains("`rope_parameters.mscale` is 0.5; expected the same as `mscale_all_dim`, 1")
+    );
+    copy.edit("config.json", |config| config["text_config"]["rope_parameters"] = Json::Null);
+    assert!(refusal(&copy).contains("`rope_parameters` is missing"), "{}", refusal(&copy));
+    let copy = Copy::of("mistral4");
+    copy.edit("config.json", |config| config["text_config"]["rope_interleave"] = json!(false));
+    assert!(refusal(&copy).contains("`rope_interleave` is false; expected true"), "{}", refusal(&copy));
+}
+
+/// The text's part by itself, and by the names of newer versions.
+#[test]
+fn mistral4_is_the_same_however_it_is_described() {
+    let copy = Copy::of("mistral4");
+    let expected = listing(&Conversion::open(&copy.0).unwrap());
+    let rename = |copy: &Copy, to: &dyn Fn(&str) -> Option<String>| {
+        copy.edit_header("model.safetensors", |header| {
+            let all = std::mem::take(header.as_object_mut().unwrap());
+            let renamed = |name: &String| to(name).unwrap_or_else(|| name.clone());
+            *header = all.iter().map(|(name, value)| (renamed(name), value.clone())).collect();
+        });
+    };
+    rename(&copy, &|name| {
+        let rest = name.strip_prefix("language_model.");
+        Some(match (rest, rest.and_then(|rest| rest.strip_prefix("model."))) {
+            (_, Some(rest)) => format!("model.language_model.{rest}"),
+            (Some(rest), _) => rest.to_owned(),
+            _ => format!("model.{name}"),
+        })
+    });
+    assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
+    let copy = Copy::of("mistral4");
+    copy.edit("config.json", |config| {
+        let mut text = config["text_config"].take();
+        text["architectures"] = json!(["Mistral4ForCausalLM"]);
+        for key in ["bos_token_id", "eos_token_id"] {
+            text[key] = config[key].take();
+        }
+        *config = text;
+    });
+    fs::write(
+        copy.path("weights.txt"),
+        fs::read_to_string(copy.path("weights.txt"))
+            .unwrap()
+            .lines()
+            .filter(|line| line.starts_with("language_model."))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    )
+    .unwrap();
+    weights::write(&copy.0);
+    rename(&copy, &|name| Some(name.strip_prefix("language_model.")?.to_owned()));
     assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
 }

@@ -124,8 +124,8 @@ fn magnitudes_of_yarn_that_readers_do_not_compute() {
     check(family, ministral(json!({})), "`rope_scaling.llama_4_scaling_beta` is missing");
     check(
         family,
-        json!({ "model_type": "mistral4" }),
-        "`model_type` is \"mistral4\"; expected ministral3 or mistral",
+        json!({ "model_type": "mistral5" }),
+        "`model_type` is \"mistral5\"; expected ministral3 or mistral",
     );
     check(
         family,

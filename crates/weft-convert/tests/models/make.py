@@ -24,13 +24,13 @@ from unittest import mock
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, Mistral4ForCausalLM
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Fixtures with their weights, and those without.
 FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
 HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3", "ministral3",
-          "qwen35", "qwen35-moe", "qwen3-next", "kimi-linear", "ling3"]
+          "qwen35", "qwen35-moe", "qwen3-next", "kimi-linear", "ling3", "mistral4"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -196,6 +196,17 @@ KINDS |= {
             "architectures": ["BailingMoeV3ForCausalLM"], "model_type": "bailing_moe_v3", "no_kda_lora": True, "kda_safe_gate": True, "score_function": "sigmoid",
             "gated_attention_proj_granularity_type": "head_wise", "moe_shared_expert_intermediate_size": 40, "norm_topk_prob": True, "num_nextn_predict_layers": 1,
             "expert_swiglu_limit_list": [None, 7.0, 8.0], "share_expert_swiglu_limit_list": [None, None, 9.5, 6.0]}),
+}
+KINDS |= {
+    # A part of a model that sees, by the names of older versions.
+    "mistral4": dict(
+        config={"model_type": "mistral4", "hidden_size": 48, "intermediate_size": 72, "moe_intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3,
+                "num_key_value_heads": 3, "n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "kv_lora_rank": 32,
+                "q_lora_rank": 20, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 24, "rms_norm_eps": 1e-6, "norm_topk_prob": True,
+                "max_position_embeddings": 512, "tie_word_embeddings": False, "pad_token_id": None,
+                "rope_parameters": {"type": "yarn", "rope_type": "yarn", "rope_theta": 10000.0, "factor": 16.0, "original_max_position_embeddings": 32, "beta_fast": 32.0,
+                                    "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.0}},
+        pre="tekken", splits=[TEKKEN], ignore_merges=True, dtype="bfloat16", bos="<s>", eos="</s>", model=Mistral4ForCausalLM, sees="Mistral3ForConditionalGeneration"),
 }
 CONTROL = ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>"]
 CONTROL_OF_GLM = ["<|endoftext|>", "[gMASK]", "<sop>", "<|user|>", "<|assistant|>", "<|observation|>"]
@@ -392,7 +403,8 @@ def make(name, folder):
     values |= {f"{role}_token_id": ids[kind[role]] for role in ("bos", "eos") if role in kind}
     config = AutoConfig.for_model(**values)
     torch.manual_seed(1)
-    model = AutoModelForCausalLM.from_config(config).to(getattr(torch, kind["dtype"]))
+    own = kind.get("model")
+    model = (own(config) if own else AutoModelForCausalLM.from_config(config)).to(getattr(torch, kind["dtype"]))
     model.save_pretrained(folder, max_shard_size="10GB")
     from safetensors.torch import load_file, save_file
 
@@ -413,8 +425,12 @@ def make(name, folder):
     if "separate" in kind:
         separate(weights, kind["separate"])
     if kind.get("sees"):
-        weights = {name.replace("model.", "model.language_model.") if name.startswith("model.") else name: tensor for name, tensor in weights.items()}
-        weights["model.visual.merger.norm.weight"] = torch.zeros(16)
+        if config.model_type == "mistral4":
+            weights = {f"language_model.{key}": tensor for key, tensor in weights.items()}
+            weights["vision_tower.ln_pre.weight"] = weights["multi_modal_projector.norm.weight"] = torch.zeros(16)
+        else:
+            weights = {key.replace("model.", "model.language_model.") if key.startswith("model.") else key: tensor for key, tensor in weights.items()}
+            weights["model.visual.merger.norm.weight"] = torch.zeros(16)
     generator = torch.Generator().manual_seed(2)
     if kind.get("mxfp4"):
         to_mxfp4(weights)
@@ -444,7 +460,7 @@ def make(name, folder):
     written = {key: value for key, value in (written | kind.get("more", {})).items() if key not in kind.get("drop", [])}
     if kind.get("sees"):
         inner = written | {"architectures": None}
-        written = {"architectures": [kind["sees"]], "model_type": config.model_type.removesuffix("_text"), "text_config": inner, "vision_config": {"hidden_size": 16}, "tie_word_embeddings": written.get("tie_word_embeddings", False)}
+        written = {"architectures": [kind["sees"]], "model_type": config.model_type.removesuffix("_text").replace("mistral4", "mistral3"), "text_config": inner, "vision_config": {"hidden_size": 16}, "tie_word_embeddings": written.get("tie_word_embeddings", False)}
         written |= {key: inner.pop(key) for key in list(inner) if key.endswith("_token_id")}
         del inner["architectures"]
     if kind.get("mxfp4"):

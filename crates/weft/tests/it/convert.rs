@@ -55,6 +55,7 @@ fn a_converted_model_of_every_family_runs() {
         ("qwen3-next", "qwen3next"),
         ("kimi-linear", "kimi-linear"),
         ("ling3", "bailingmoe3"),
+        ("mistral4", "mistral4"),
     ];
     for (name, architecture) in families {
         let folder = Folder::new();
