@@ -122,7 +122,8 @@ impl Config {
         }
     }
 
-    /// Puts the keys of the object under a key in the place of these, but for ids of tokens. Embeddings are tied if one of both says so.
+    /// Puts the keys of the object under a key in the place of these, but for ids of tokens. Embeddings are
+    /// tied if one of both says so.
     pub(crate) fn flatten(&mut self, key: &str) {
         const TIED: &str = "tie_word_embeddings";
         let Some(Value::Object(inner)) = self.keys.get(key).cloned() else { return };

@@ -102,7 +102,8 @@ impl Rule {
         Rule { becomes: Some(shape.into()), ..self }
     }
 
-    /// Runs of `width` columns in another order, as if they were rows, and the shape that results. `width` divides the columns.
+    /// Runs of `width` columns in another order, as if they were rows, and the shape that results. `width`
+    /// divides the columns.
     pub(crate) fn columns(self, width: u64, order: Order, becomes: &[u64]) -> Rule {
         Rule { width: Some(width), ..self.taking(order, becomes) }
     }
@@ -178,7 +179,8 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// Takes the model for a part of one that also sees, whose other tensors' names begin with one of `others`. Images are not seen.
+    /// Takes the model for a part of one that also sees, whose other tensors' names begin with one of
+    /// `others`. Images are not seen.
     pub(crate) fn set_part(&mut self, others: &[&str]) {
         self.is_part = true;
         self.leave_out(|name| others.iter().any(|other| name.starts_with(other)));

@@ -155,7 +155,8 @@ impl Rope {
         Ok(factors)
     }
 
-    /// `mrope_section`: how many pairs of values turn by time, height and width, with a 0 for what there is none of.
+    /// `mrope_section`: how many pairs of values turn by time, height and width, with a 0 for what there is
+    /// none of.
     pub(crate) fn sections(&self) -> Result<Option<Vec<i32>>> {
         const KEY: &str = "mrope_section";
         let Some(list) = self.keys.list(KEY)? else { return Ok(None) };
@@ -189,7 +190,8 @@ impl Rope {
         Ok((self.keys.require_f64("llama_4_scaling_beta")?, self.keys.require_f64("mscale_all_dim")?))
     }
 
-    /// Refuses queries that are scaled by their position, which files of most families cannot say, in contexts long enough for it.
+    /// Refuses queries that are scaled by their position, which files of most families cannot say, in
+    /// contexts long enough for it.
     pub(crate) fn refuse_scaled_queries(&self) -> Result<()> {
         const BETA: &str = "llama_4_scaling_beta";
         let Some(beta) = self.keys.f64(BETA)?.filter(|beta| *beta != 0.0) else { return Ok(()) };

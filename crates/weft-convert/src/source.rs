@@ -82,10 +82,11 @@ pub(crate) enum Order {
     Take { start: u64, len: u64, of: u64 },
     /// The same, with rows and columns of each group exchanged.
     TakeTransposed { start: u64, len: u64, of: u64 },
-    /// Of each group of `of` rows, three runs of these lengths from its start: first that of all groups, then the second, then the third.
+    /// Of each group of `of` rows, three runs of these lengths from its start: first that of all groups, then
+    /// the second, then the third.
     Sections { lens: [u64; 3], of: u64 },
-    /// In each `before + groups · each · len` rows, heads of `len` rows after the first `before`, which are stored group by group: first
-    /// the first head of all groups, then the second, and so on.
+    /// In each `before + groups · each · len` rows, heads of `len` rows after the first `before`, which are
+    /// stored group by group: first the first head of all groups, then the second, and so on.
     Tiled { before: u64, groups: u64, each: u64, len: u64 },
 }
 

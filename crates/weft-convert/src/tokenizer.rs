@@ -35,8 +35,13 @@ pub(crate) fn write(
     let settings = Config::read_if_any(&folder.join("tokenizer_config.json"), MAX_LIST)?;
     let tokenizer = Config::read_if_any(&path, MAX_LIST)?;
     if !path.exists() && !model.exists() {
-        if !ranked.exists() || kind != Kind::Kimi && !ranks::is_kimi(&settings) {
+        if !ranked.exists() {
             return Err(refuse(folder, "expected tokenizer.json or tokenizer.model, found neither"));
+        }
+        if kind != Kind::Kimi && !ranks::is_kimi(&settings) {
+            let problem = "a program splits the text for these tokens, and only Kimi's, `tokenization_kimi`, is known: \
+                           expected a tokenizer.json beside it";
+            return Err(refuse(&ranked, problem));
         }
         let (count, end) = ranks::write(metadata, &ranked, config, &settings)?;
         Roles::read(&tokenizer, &settings, config, &[], kind)?.write(metadata, count, config)?;

@@ -52,8 +52,8 @@ const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{
 
 pub(crate) const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Qwen 2's as Ling's files spell it: contractions after one apostrophe, possessive repetitions, and a newline that the space before
-/// it has taken others into.
+/// Qwen 2's as Ling's files spell it: contractions after one apostrophe, possessive repetitions, and a
+/// newline that the space before it has taken others into.
 pub(crate) const LING: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+";
 
 /// Also known as o200k: Llama 3's, but splits before a capital that follows a small letter, keeps contractions with their

@@ -1,5 +1,6 @@
 //! Latent attention with a mixture of experts: `deepseek2`. DeepSeek-V2, V3 and R1, and GLM-4.7-Flash, which also has a layer
-//! for multi-token prediction. Mistral Small 4, of which this is the text's part, is the same by another name: `mistral4`.
+//! for multi-token prediction. Mistral Small 4, of which this is the text's part, is the same by another
+//! name: `mistral4`.
 
 use crate::common::{
     SIGHT, Sizes, add_ends, add_layer, copy_u32, count, count_of, experts, gated, next_token,

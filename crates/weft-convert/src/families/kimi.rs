@@ -1,6 +1,6 @@
-//! Kimi-Linear and Ling 3: `kimi-linear`, `bailingmoe3`. Most layers are Kimi delta attention, the others latent attention; a mixture
-//! follows dense layers. Kimi-Linear rotates nothing. Ling 3 has gates for the heads of latent attention, a bound for decays, and a layer
-//! for multi-token prediction.
+//! Kimi-Linear and Ling 3: `kimi-linear`, `bailingmoe3`. Most layers are Kimi delta attention, the others
+//! latent attention; a mixture follows dense layers. Kimi-Linear rotates nothing. Ling 3 has gates for the
+//! heads of latent attention, a bound for decays, and a layer for multi-token prediction.
 
 use serde_json::Value as Json;
 
@@ -80,7 +80,8 @@ impl Kda {
     }
 }
 
-/// Writes the keys of both families. `full` says which layers have latent attention; to readers they have one head of keys.
+/// Writes the keys of both families. `full` says which layers have latent attention; to readers they have one
+/// head of keys.
 fn write(model: &mut Model<'_>, kda: &Kda, latent: &Latent, full: &[bool]) -> Result<()> {
     let config = model.config;
     write_keys(model, full.len() as u32)?;

@@ -1,6 +1,6 @@
-//! Qwen3-Next, Qwen 3.5, 3.6 and 3.8: `qwen3next`, `qwen35`, `qwen35moe`, the text's part alone. Most layers are a gated delta rule, the
-//! others attention with a gate; there can be a layer for multi-token prediction. The model adds 1 to the weights of all norms but that
-//! of the delta rule.
+//! Qwen3-Next, Qwen 3.5, 3.6 and 3.8: `qwen3next`, `qwen35`, `qwen35moe`, the text's part alone. Most layers
+//! are a gated delta rule, the others attention with a gate; there can be a layer for multi-token prediction.
+//! The model adds 1 to the weights of all norms but that of the delta rule.
 
 use serde_json::Value as Json;
 
@@ -184,7 +184,8 @@ fn norms(sizes: &Sizes) -> [Rule; 2] {
     ]
 }
 
-/// Which layers are linear attention: those that `layer_types` names, or all but each `full_attention_interval`-th.
+/// Which layers are linear attention: those that `layer_types` names, or all but each
+/// `full_attention_interval`-th.
 fn linear_layers(config: &Config, layers: u32) -> Result<Vec<bool>> {
     let interval = interval(config)?;
     let Some(types) = config.list("layer_types")? else {

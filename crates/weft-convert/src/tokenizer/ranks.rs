@@ -1,5 +1,6 @@
-//! Kimi's tokenizer: tiktoken.model, a line for each token with its bytes in Base64 and its rank, which is its id. Pairs of tokens merge in
-//! the order of the rank of what they make. The patterns that split text are in a program, `tokenization_kimi.py`, and the readers' `kimi-k2`.
+//! Kimi's tokenizer: tiktoken.model, a line for each token with its bytes in Base64 and its rank, which is
+//! its id. Pairs of tokens merge in the order of the rank of what they make. The patterns that split text are
+//! in a program, `tokenization_kimi.py`, and the readers' `kimi-k2`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +25,8 @@ pub(super) fn is_kimi(settings: &Config) -> bool {
     name.is_some_and(|name| name.starts_with("tokenization_kimi."))
 }
 
-/// Writes the tokens of `path`, and the special ones that the settings name. Returns how many there are, and the id of the end of a text.
+/// Writes the tokens of `path`, and the special ones that the settings name. Returns how many there are, and
+/// the id of the end of a text.
 pub(super) fn write(
     metadata: &mut Metadata,
     path: &Path,

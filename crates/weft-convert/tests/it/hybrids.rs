@@ -1,4 +1,5 @@
-//! Models with linear attention: where their tensors are, what they leave out, 8-bit weights, and what is refused.
+//! Models with linear attention: where their tensors are, what they leave out, 8-bit weights, and what is
+//! refused.
 
 use std::fs;
 
@@ -9,7 +10,8 @@ use crate::fixtures::listing;
 use crate::support::{Copy, changed};
 use crate::weights;
 
-/// Writes the weights of a copy anew, after a change of each line that lists them: none of it leaves a tensor out.
+/// Writes the weights of a copy anew, after a change of each line that lists them: none of it leaves a tensor
+/// out.
 fn rewrite(copy: &Copy, change: impl Fn(&str) -> Vec<String>) {
     let listed = fs::read_to_string(copy.path("weights.txt")).unwrap();
     let lines: Vec<String> = listed.lines().flat_map(change).collect();
@@ -61,7 +63,8 @@ fn tensors_of_a_part_have_several_names() {
     assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
 }
 
-/// A model that was trained further often has no layer for multi-token prediction, though its configuration says so.
+/// A model that was trained further often has no layer for multi-token prediction, though its configuration
+/// says so.
 #[test]
 fn a_layer_for_multi_token_prediction_that_is_not_there() {
     let copy = Copy::of("qwen35-moe");
@@ -90,7 +93,8 @@ fn layers_by_their_interval() {
     assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
 }
 
-/// The heads of values change places after the factors of 8-bit weights are applied, which are not put in order.
+/// The heads of values change places after the factors of 8-bit weights are applied, which are not put in
+/// order.
 #[test]
 fn eight_bit_weights_in_another_order() {
     let copy = Copy::of("qwen35");
@@ -230,7 +234,7 @@ fn tokens_of_kimi_that_have_no_name() {
     let copy = Copy::of("llama");
     fs::remove_file(copy.path("tokenizer.json")).unwrap();
     fs::write(copy.path("tiktoken.model"), "YQ== 0").unwrap();
-    assert!(refusal(&copy).contains("expected tokenizer.json or tokenizer.model, found neither"));
+    assert!(refusal(&copy).contains("tiktoken.model: a program splits the text"), "{}", refusal(&copy));
 }
 
 #[test]
@@ -458,4 +462,29 @@ fn mistral4_is_the_same_however_it_is_described() {
     weights::write(&copy.0);
     rename(&copy, &|name| Some(name.strip_prefix("language_model.")?.to_owned()));
     assert_eq!(listing(&Conversion::open(&copy.0).unwrap()), expected);
+}
+
+/// Kimi-K2 is a model of DeepSeek's family with Kimi's tokenizer, which its settings name.
+#[test]
+fn the_tokenizer_of_kimi_in_another_family() {
+    let (copy, kimi) = (Copy::of("deepseek-v3"), Copy::of("kimi-linear"));
+    for file in ["tiktoken.model", "tokenizer_config.json", "chat_template.jinja"] {
+        fs::copy(kimi.path(file), copy.path(file)).unwrap();
+    }
+    fs::remove_file(copy.path("tokenizer.json")).unwrap();
+    copy.edit("config.json", |config| {
+        config["bos_token_id"] = json!(291);
+        config["eos_token_id"] = json!(294);
+    });
+    let tokenizer = |copy: &Copy| {
+        let mut all = listing(&Conversion::open(&copy.0).unwrap());
+        all.retain(|key, _| key.starts_with("tokenizer."));
+        all
+    };
+    assert_eq!(tokenizer(&copy), tokenizer(&kimi));
+    // That of another program may split text in another way.
+    copy.edit("tokenizer_config.json", |settings| {
+        settings["auto_map"]["AutoTokenizer"] = json!(["tokenization_moonshot.TikTokenTokenizer", null]);
+    });
+    assert!(refusal(&copy).contains("only Kimi's, `tokenization_kimi`, is known"), "{}", refusal(&copy));
 }
