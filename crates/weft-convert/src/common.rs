@@ -6,12 +6,17 @@ use crate::config::Config;
 use crate::error::{Result, refuse};
 use crate::model::{Model, Rule, rule};
 use crate::rope::Rope;
+use crate::source::Order;
 
 /// The most of anything that a configuration counts: layers, heads, experts, tokens, the width of a row.
 const MAX_COUNT: u32 = 1 << 24;
 
 /// The most layers.
 const MAX_LAYERS: u32 = 4096;
+
+/// How names of tensors begin that see, in models with a tower for images and a projector.
+pub(crate) const SIGHT: [&str; 4] =
+    ["vision_tower.", "multi_modal_projector.", "model.vision_tower.", "model.multi_modal_projector."];
 
 /// The sizes of a model. Counts of values, unless they say otherwise.
 #[derive(Debug)]
@@ -77,8 +82,17 @@ impl Sizes {
         Sizes::read_as(config, config.value("head_dim").is_some())
     }
 
+    /// Reads the sizes of a model that has a mixture in every layer, for which `inner` is of no use.
+    pub(crate) fn of_mixture(config: &Config) -> Result<Sizes> {
+        Sizes::read_with(config, config.value("head_dim").is_some(), 0)
+    }
+
     /// Reads the sizes, that of a head from `head_dim` or from the others.
     pub(crate) fn read_as(config: &Config, names_head: bool) -> Result<Sizes> {
+        Sizes::read_with(config, names_head, count(config, "intermediate_size")?.into())
+    }
+
+    fn read_with(config: &Config, names_head: bool, inner: u64) -> Result<Sizes> {
         let count = |key: &str| count(config, key).map(u64::from);
         let layers = config.require_u32("num_hidden_layers")?;
         if !(1..=MAX_LAYERS).contains(&layers) {
@@ -96,7 +110,7 @@ impl Sizes {
             return Err(refuse(config.path(), problem));
         }
         require(config, "hidden_act", "silu")?;
-        let (vocab, inner) = (count("vocab_size")?, count("intermediate_size")?);
+        let vocab = count("vocab_size")?;
         Ok(Sizes { layers, vocab, hidden, inner, heads, kv_heads, head })
     }
 }
@@ -128,11 +142,13 @@ pub(crate) fn write_keys(model: &mut Model<'_>, layers: u32) -> Result<Rope> {
     if let Some(epsilon) = config.f64("rms_norm_eps")? {
         model.arch("attention.layer_norm_rms_epsilon", epsilon as f32);
     }
-    match config.str("scoring_func")? {
-        None => {}
-        Some("softmax") => model.arch("expert_gating_func", 1u32),
-        Some("sigmoid") => model.arch("expert_gating_func", 2u32),
-        Some(other) => return Err(config.mismatch("scoring_func", "softmax or sigmoid", &other.into())),
+    let scores = ["score_function", "scoring_func", "moe_router_activation_func"];
+    if let Some(key) = scores.into_iter().find(|key| config.value(key).is_some()) {
+        match config.str(key)? {
+            Some("softmax") => model.arch("expert_gating_func", 1u32),
+            Some("sigmoid") => model.arch("expert_gating_func", 2u32),
+            other => return Err(config.mismatch(key, "softmax or sigmoid", &other.into())),
+        }
     }
     if let Some(width) = config.u32("head_dim")? {
         model.arch("attention.key_length", width);
@@ -157,12 +173,20 @@ pub(crate) fn count_of(config: &Config, name: &str, other: &str) -> Result<u64> 
 
 /// Adds the embedding, the last norm and the output matrix, which is the embedding again in models that have none.
 pub(crate) fn add_ends(model: &mut Model<'_>, sizes: &Sizes) -> Result<()> {
+    add_ends_with(model, sizes, |norm| norm)
+}
+
+/// The same, with a change of the rule of the norm.
+pub(crate) fn add_ends_with(model: &mut Model<'_>, sizes: &Sizes, norm: impl Fn(Rule) -> Rule) -> Result<()> {
     let (vocab, hidden) = (sizes.vocab, sizes.hidden);
     let head = rule("lm_head.weight", "output.weight", &[vocab, hidden]);
     let is_tied = model.config.bool("tie_word_embeddings")?.unwrap_or(false);
+    // Ling's name, and that of the others.
+    let names = ["model.word_embeddings.weight", "model.embed_tokens.weight"];
+    let embedding = if model.has(names[0]) { names[0] } else { names[1] };
     let rules = [
-        rule("model.embed_tokens.weight", "token_embd.weight", &[vocab, hidden]),
-        rule("model.norm.weight", "output_norm.weight", &[hidden]),
+        rule(embedding, "token_embd.weight", &[vocab, hidden]),
+        norm(rule("model.norm.weight", "output_norm.weight", &[hidden])),
         if is_tied { head.optional() } else { head },
     ];
     model.add("", "", &rules)
@@ -228,6 +252,41 @@ pub(crate) fn experts(
         rule(&up, "ffn_up_exps.weight", &[inner, hidden]).stacked(count),
         rule(&down, "ffn_down_exps.weight", &[hidden, inner]).stacked(count),
     ]
+}
+
+/// The same with the matrices of all experts in two tensors, the rows of gate before those of up.
+pub(crate) fn fused_experts(router: &str, stored: &str, count: u64, hidden: u64, inner: u64) -> Vec<Rule> {
+    let both = |name: &str, start: u64| {
+        let order = Order::Take { start, len: inner, of: 2 * inner };
+        rule(&format!("{stored}.gate_up_proj"), name, &[count, 2 * inner, hidden])
+            .taking(order, &[count, inner, hidden])
+    };
+    vec![
+        rule(router, "ffn_gate_inp.weight", &[count, hidden]),
+        both("ffn_gate_exps.weight", 0),
+        both("ffn_up_exps.weight", inner),
+        rule(&format!("{stored}.down_proj"), "ffn_down_exps.weight", &[count, hidden, inner]),
+    ]
+}
+
+/// Checks that all layers have a mixture.
+pub(crate) fn require_mixtures(config: &Config) -> Result<()> {
+    if let Some(step) = config.u32("decoder_sparse_step")?.filter(|step| *step != 1) {
+        return Err(config.mismatch(
+            "decoder_sparse_step",
+            "1: llama.cpp's family has a mixture in every layer",
+            &step.into(),
+        ));
+    }
+    if let Some(dense) = config.list("mlp_only_layers")?.filter(|dense| !dense.is_empty()) {
+        let dense = dense.to_vec().into();
+        return Err(config.mismatch(
+            "mlp_only_layers",
+            "none: llama.cpp's family has a mixture in every layer",
+            &dense,
+        ));
+    }
+    Ok(())
 }
 
 /// Experts that every token uses, as one network.

@@ -122,10 +122,16 @@ impl Config {
         }
     }
 
-    /// Puts the keys of the object under a key in the place of these, but for ids of tokens.
+    /// Puts the keys of the object under a key in the place of these, but for ids of tokens. Embeddings are
+    /// tied if one of both says so.
     pub(crate) fn flatten(&mut self, key: &str) {
+        const TIED: &str = "tie_word_embeddings";
         let Some(Value::Object(inner)) = self.keys.get(key).cloned() else { return };
+        let is_tied = self.keys.get(TIED).is_some_and(|tied| *tied == true);
         self.keys.extend(inner.into_iter().filter(|(key, _)| !key.ends_with("_token_id")));
+        if is_tied {
+            self.keys.insert(TIED.into(), true.into());
+        }
     }
 
     /// Takes the value of a key.

@@ -6,10 +6,12 @@ mod deepseek;
 mod gemma3;
 mod glm4moe;
 mod gpt_oss;
+mod kimi;
 mod llama;
 mod mistral3;
 mod phi3;
 mod qwen;
+mod qwen35;
 
 use crate::config::Config;
 use crate::error::{Result, refuse};
@@ -24,10 +26,16 @@ const FAMILIES: &[&Family] = &[
     &qwen::QWEN2_MOE,
     &qwen::QWEN3,
     &qwen::QWEN3_MOE,
+    &qwen35::QWEN3_NEXT,
+    &qwen35::QWEN35,
+    &qwen35::QWEN35_MOE,
     &deepseek::DEEPSEEK_V2,
     &deepseek::DEEPSEEK_V3,
     &deepseek::GLM_LITE,
+    &deepseek::MISTRAL4,
     &glm4moe::GLM4_MOE,
+    &kimi::KIMI_LINEAR,
+    &kimi::LING3,
     &phi3::PHI3,
     &gpt_oss::GPT_OSS,
     &gemma3::GEMMA3,
@@ -53,6 +61,13 @@ pub(crate) fn family(mut config: Config) -> Result<(&'static Family, Config)> {
     };
     // Models that also see have the text's part under a key.
     config.flatten("text_config");
+    // Two families that see have one name.
+    let is_mistral4 = config.str("model_type")? == Some("mistral4");
+    let family = if is_mistral4 && family.architecture == mistral3::MISTRAL3.architecture {
+        &&deepseek::MISTRAL4
+    } else {
+        family
+    };
     config.set_defaults(family.defaults);
     Ok((family, config))
 }

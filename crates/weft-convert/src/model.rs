@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::error::{Error, Result, refuse};
 use crate::packed::{self, Packed};
 use crate::safetensors::Dtype;
-use crate::source::{Order, Part, Scale, Source};
+use crate::source::{Change, Order, Part, Scale, Source};
 
 /// A tensor of the result.
 #[derive(Clone, Debug)]
@@ -36,16 +36,18 @@ pub(crate) struct Rule {
     pub(crate) name: String,
     /// The stored shape, the outermost dimension first.
     pub(crate) shape: Vec<u64>,
+    /// Another stored shape of the same values, which some versions have.
+    or_shape: Option<Vec<u64>>,
     order: Order,
     is_optional: bool,
     /// How many stored tensors it is made of, each with its number where `{}` is in `stored`.
     count: Option<u64>,
     /// The shape of the result, outermost first, if it is another one.
     becomes: Option<Vec<u64>>,
-    /// What is added to each value.
-    plus: f32,
-    /// Whether the order is that of columns, not of rows.
-    is_of_columns: bool,
+    /// What is done to each value.
+    change: Change,
+    /// The length that rows are cut to before they are put in order.
+    width: Option<u64>,
 }
 
 /// A matrix or vector that a model of the family must have.
@@ -54,12 +56,13 @@ pub(crate) fn rule(stored: &str, name: &str, shape: &[u64]) -> Rule {
         stored: stored.into(),
         name: name.into(),
         shape: shape.into(),
+        or_shape: None,
         order: Order::Rows,
         is_optional: false,
         count: None,
         becomes: None,
-        plus: 0.0,
-        is_of_columns: false,
+        change: Change::Nothing,
+        width: None,
     }
 }
 
@@ -81,12 +84,28 @@ impl Rule {
 
     /// The values and 1: the model adds it where they are used.
     pub(crate) fn plus_one(self) -> Rule {
-        Rule { plus: 1.0, ..self }
+        self.changed(Change::PlusOne)
     }
 
-    /// The stored columns in another order, and the shape that results.
-    pub(crate) fn columns(self, order: Order, becomes: &[u64]) -> Rule {
-        Rule { is_of_columns: true, ..self.taking(order, becomes) }
+    /// Another value for each.
+    pub(crate) fn changed(self, change: Change) -> Rule {
+        Rule { change, ..self }
+    }
+
+    /// Another stored shape of the same values, which is accepted, too.
+    pub(crate) fn or_shape(self, shape: &[u64]) -> Rule {
+        Rule { or_shape: Some(shape.into()), ..self }
+    }
+
+    /// The same values in another shape, outermost dimension first.
+    pub(crate) fn becoming(self, shape: &[u64]) -> Rule {
+        Rule { becomes: Some(shape.into()), ..self }
+    }
+
+    /// Runs of `width` columns in another order, as if they were rows, and the shape that results. `width`
+    /// divides the columns.
+    pub(crate) fn columns(self, width: u64, order: Order, becomes: &[u64]) -> Rule {
+        Rule { width: Some(width), ..self.taking(order, becomes) }
     }
 
     /// The stored rows in another order, and the shape that results, outermost dimension first.
@@ -109,17 +128,28 @@ pub(crate) struct Model<'a> {
     pub(crate) tensors: Vec<Tensor>,
     used: BTreeSet<usize>,
     weights: Weights,
-    /// What is before the names of all stored tensors.
-    prefix: &'static str,
+    /// Whether the model is the text's part of another, whose stored names say so.
+    is_part: bool,
 }
+
+/// The ends of names of matrices that stay `F32`.
+const EXACT: [&str; 7] = [
+    "_norm.weight",
+    "ffn_gate_inp.weight",
+    "ffn_gate_inp_shexp.weight",
+    "ssm_conv1d.weight",
+    "ssm_conv1d_q.weight",
+    "ssm_conv1d_k.weight",
+    "ssm_conv1d_v.weight",
+];
 
 /// How weights are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weights {
     /// As they are.
     Plain,
-    /// In 8 bits, with a factor for each block of so many rows and columns.
-    Fp8([u64; 2]),
+    /// In 8 bits, with a factor for each block of so many rows and columns, or for each matrix.
+    Fp8(Option<[u64; 2]>),
     /// Those of experts in 4 bits.
     Mxfp4,
 }
@@ -145,13 +175,33 @@ impl<'a> Model<'a> {
             tensors,
             used,
             weights: weights(config)?,
-            prefix: "",
+            is_part: false,
         })
     }
 
-    /// Finds stored tensors by names after this one: the model is a part of another.
-    pub(crate) fn set_prefix(&mut self, prefix: &'static str) {
-        self.prefix = prefix;
+    /// Takes the model for a part of one that also sees, whose other tensors' names begin with one of
+    /// `others`. Images are not seen.
+    pub(crate) fn set_part(&mut self, others: &[&str]) {
+        self.is_part = true;
+        self.leave_out(|name| others.iter().any(|other| name.starts_with(other)));
+    }
+
+    /// Whether there is a tensor of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Finds a tensor. Versions of models that also see have two names for where the text's part is.
+    fn find(&self, name: &str) -> Option<usize> {
+        let plain = self.checkpoint.find(name);
+        if plain.is_some() || !self.is_part {
+            return plain;
+        }
+        let within = match name.strip_prefix("model.") {
+            Some(rest) => format!("model.language_model.{rest}"),
+            None => format!("model.{name}"),
+        };
+        self.checkpoint.find(&format!("language_model.{name}")).or_else(|| self.checkpoint.find(&within))
     }
 
     /// Sets a key of the architecture.
@@ -177,35 +227,36 @@ impl<'a> Model<'a> {
 
     fn add_one(&mut self, stored: &str, name: &str, rule: &Rule) -> Result<()> {
         let name = format!("{name}{}", rule.name);
-        let stored = format!("{}{stored}{}", self.prefix, rule.stored);
-        let mut parts = Vec::new();
+        let stored = format!("{stored}{}", rule.stored);
+        let (mut parts, mut shape) = (Vec::new(), Vec::new());
         for at in 0..rule.count.unwrap_or(1) {
             let stored =
                 if rule.count.is_some() { stored.replace("{}", &at.to_string()) } else { stored.clone() };
-            match self.part(&stored, &rule.shape)? {
-                // Where columns are put in order, each value is a row.
-                Some(Part { rows, columns, scale: None, at }) if rule.is_of_columns => {
-                    parts.push(Part { rows: rows * columns, columns: 1, scale: None, at });
+            let found = self.find(&stored).map(|at| &self.checkpoint.stored(at).shape);
+            // Both have the same number of values, and rows that are as long.
+            let other = rule.or_shape.as_ref().filter(|other| found == Some(*other));
+            let expected = other.unwrap_or(&rule.shape).clone();
+            match self.part(&stored, &expected)? {
+                Some(part) => {
+                    let columns = rule.width.unwrap_or(part.columns);
+                    shape = expected;
+                    parts.push(Part { rows: part.rows * part.columns / columns, columns, ..part });
                 }
-                Some(part) => parts.push(part),
                 None if rule.is_optional && parts.is_empty() => return Ok(()),
                 None => return Err(self.without(&stored)),
             }
         }
-        let mut shape = rule.becomes.clone().unwrap_or_else(|| rule.shape.clone());
+        let mut shape = rule.becomes.clone().unwrap_or(shape);
         shape.splice(0..0, rule.count);
         shape.reverse();
-        let is_exact = shape.len() < 2
-            || !name.ends_with(".weight")
-            || ["_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight"]
-                .iter()
-                .any(|end| name.ends_with(end));
+        let is_exact =
+            shape.len() < 2 || !name.ends_with(".weight") || EXACT.iter().any(|end| name.ends_with(end));
         self.tensors.push(Tensor {
             name,
             shape,
             is_exact,
             quantised: None,
-            source: Source::Stored { parts, order: rule.order, plus: rule.plus },
+            source: Source::Stored { parts, order: rule.order, change: rule.change },
         });
         Ok(())
     }
@@ -245,7 +296,7 @@ impl<'a> Model<'a> {
 
     /// Finds a tensor of bytes, which must have the shape.
     fn bytes(&mut self, name: &str, shape: &[u64]) -> Result<usize> {
-        let at = self.checkpoint.find(name).ok_or_else(|| self.without(name))?;
+        let at = self.find(name).ok_or_else(|| self.without(name))?;
         let found = self.checkpoint.stored(at);
         if found.shape != shape || found.dtype.to_string() != "U8" {
             let problem = format!(
@@ -267,7 +318,7 @@ impl<'a> Model<'a> {
 
     /// Finds a tensor, which must have the shape.
     fn part(&mut self, name: &str, shape: &[u64]) -> Result<Option<Part>> {
-        let Some(at) = self.checkpoint.find(name) else { return Ok(None) };
+        let Some(at) = self.find(name) else { return Ok(None) };
         let stored = self.checkpoint.stored(at);
         let problem = |problem: String| {
             refuse(self.checkpoint.file(at), format!("tensor `{}` {problem}", name.escape_debug()))
@@ -297,23 +348,50 @@ impl<'a> Model<'a> {
         let (rows, columns) = if shape.len() < 2 { (columns, 1) } else { (rows, columns) };
         let scale = match scale {
             None => None,
-            Some([height, width]) => {
-                let name = format!("{name}_scale_inv");
-                let expected = [rows.div_ceil(height), columns.div_ceil(width)];
-                let at = self.checkpoint.find(&name).ok_or_else(|| self.without(&name))?;
-                let found = self.checkpoint.stored(at);
-                if found.shape != expected || found.dtype != Dtype::F32 {
-                    let problem = format!("has the type {} and shape {:?}", found.dtype, found.shape);
-                    let problem =
-                        format!("tensor `{}` {problem}; expected F32 and {expected:?}", name.escape_debug());
-                    return Err(refuse(self.checkpoint.file(at), problem));
-                }
-                self.used.insert(at);
-                Some(Scale { at, block: [height, width] })
-            }
+            Some(block) => Some(self.scale(name, shape, columns, block)?),
         };
         self.used.insert(at);
         Ok(Some(Part { at, rows, columns, scale }))
+    }
+
+    /// Finds the factors of a matrix, or of several of one shape.
+    fn scale(&mut self, name: &str, shape: &[u64], columns: u64, block: Option<[u64; 2]>) -> Result<Scale> {
+        let name = format!("{name}_scale_inv");
+        let at = self.find(&name).ok_or_else(|| self.without(&name))?;
+        let found = self.checkpoint.stored(at);
+        // The numbers of matrices before the rows.
+        let before = &shape[..shape.len().saturating_sub(2)];
+        let rows = shape.iter().rev().nth(1).copied().unwrap_or(1);
+        let (expected, block) = match block {
+            // Blocks do not go on in the next matrix.
+            Some([height, width]) if before.is_empty() || rows.is_multiple_of(height) => {
+                ([before, &[rows.div_ceil(height), columns.div_ceil(width)]].concat(), [height, width])
+            }
+            Some([height, _]) => {
+                let problem = format!(
+                    "tensor `{}` has matrices of {rows} rows, which are not whole blocks of {height}",
+                    name.escape_debug()
+                );
+                return Err(refuse(self.checkpoint.file(at), problem));
+            }
+            // However many dimensions of 1 are after them.
+            None => {
+                let more = found.shape.len().saturating_sub(before.len()).min(2);
+                ([before, &vec![1; more]].concat(), [rows, columns])
+            }
+        };
+        let is_number = matches!(found.dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16);
+        if found.shape != expected || !is_number {
+            let problem = format!(
+                "tensor `{}` has the type {} and shape {:?}; expected F32, F16 or BF16, and {expected:?}",
+                name.escape_debug(),
+                found.dtype,
+                found.shape
+            );
+            return Err(refuse(self.checkpoint.file(at), problem));
+        }
+        self.used.insert(at);
+        Ok(Scale { at, columns, block })
     }
 
     fn without(&self, name: &str) -> Error {
@@ -337,8 +415,11 @@ impl<'a> Model<'a> {
     pub(crate) fn check_all_used(&self) -> Result<()> {
         // Frequencies of rotary embedding, and masks, which are computed.
         let computed = ["rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias"];
+        // Of inputs, for kernels that multiply in 8 bits.
+        let inputs = [".activation_scale", "_activation_scale"];
+        let inputs = if matches!(self.weights, Weights::Fp8(_)) { &inputs[..] } else { &[] };
         let is_left = |(at, name): &(usize, &str)| {
-            !self.used.contains(at) && !computed.iter().any(|end| name.ends_with(end))
+            !self.used.contains(at) && !computed.iter().chain(inputs).any(|end| name.ends_with(end))
         };
         let names = self.checkpoint.tensors().map(|tensor| &*tensor.name).enumerate();
         let mut left = names.filter(is_left);
@@ -381,10 +462,10 @@ fn weights(config: &Config) -> Result<Weights> {
             ));
         }
     }
-    let sizes: Vec<u64> =
-        keys.list("weight_block_size")?.unwrap_or_default().iter().filter_map(Json::as_u64).collect();
-    match sizes[..] {
-        [rows @ 1..=4096, columns @ 1..=4096] => Ok(Weights::Fp8([rows, columns])),
-        _ => Err(keys.missing("weight_block_size")),
+    const BLOCK: &str = "weight_block_size";
+    let Some(sizes) = keys.list(BLOCK)? else { return Ok(Weights::Fp8(None)) };
+    match sizes.iter().filter_map(Json::as_u64).collect::<Vec<_>>()[..] {
+        [rows @ 1..=4096, columns @ 1..=4096] => Ok(Weights::Fp8(Some([rows, columns]))),
+        _ => Err(keys.mismatch(BLOCK, "rows and columns from 1 to 4096, or null", &sizes.to_vec().into())),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::f32::consts::PI;
 
+use serde_json::Value as Json;
+
 use crate::config::Config;
 use crate::error::Result;
 use crate::model::Model;
@@ -21,6 +23,8 @@ pub(crate) struct Rope {
     pub(crate) kind: String,
     /// The length of context that the model was first trained with.
     pub(crate) original_context: Option<u32>,
+    /// The longest context.
+    context: Option<u32>,
 }
 
 impl Rope {
@@ -64,6 +68,7 @@ impl Rope {
             local: local.filter(|_| model.has_local_rope),
             partial: either("partial_rotary_factor")?,
             kind,
+            context: config.u32("max_position_embeddings")?,
             original_context: original.or(config.u32("original_max_position_embeddings")?),
             keys,
         })
@@ -123,7 +128,7 @@ impl Rope {
         let all = self.keys.f64("mscale_all_dim")?.filter(|all| *all != 0.0);
         let Some(all) = all else { return Ok(()) };
         let (read, what) = match architecture {
-            "deepseek2" => (all, "the same as `mscale_all_dim`, "),
+            "deepseek2" | "mistral4" => (all, "the same as `mscale_all_dim`, "),
             "mistral3" => (1.0, ""),
             _ => return Err(self.keys.mismatch("mscale_all_dim", "none in this family", &all.into())),
         };
@@ -150,6 +155,20 @@ impl Rope {
         Ok(factors)
     }
 
+    /// `mrope_section`: how many pairs of values turn by time, height and width, with a 0 for what there is
+    /// none of.
+    pub(crate) fn sections(&self) -> Result<Option<Vec<i32>>> {
+        const KEY: &str = "mrope_section";
+        let Some(list) = self.keys.list(KEY)? else { return Ok(None) };
+        let pairs = |pairs: &Json| pairs.as_u64().and_then(|pairs| i32::try_from(pairs).ok());
+        let found: Option<Vec<i32>> = list.iter().map(pairs).collect();
+        let Some(mut found) = found.filter(|found| (1..=4).contains(&found.len())) else {
+            return Err(self.keys.mismatch(KEY, "a list of up to 4 counts", &list.to_vec().into()));
+        };
+        found.resize(4, 0);
+        Ok(Some(found))
+    }
+
     /// YaRN's scale of attention, as DeepSeek counts it.
     pub(crate) fn mscale_all_dim(&self) -> Result<Option<f64>> {
         self.keys.f64("mscale_all_dim")
@@ -169,6 +188,24 @@ impl Rope {
             ));
         }
         Ok((self.keys.require_f64("llama_4_scaling_beta")?, self.keys.require_f64("mscale_all_dim")?))
+    }
+
+    /// Refuses queries that are scaled by their position, which files of most families cannot say, in
+    /// contexts long enough for it.
+    pub(crate) fn refuse_scaled_queries(&self) -> Result<()> {
+        const BETA: &str = "llama_4_scaling_beta";
+        let Some(beta) = self.keys.f64(BETA)?.filter(|beta| *beta != 0.0) else { return Ok(()) };
+        let original =
+            self.original_context.ok_or_else(|| self.keys.missing("original_max_position_embeddings"))?;
+        if self.context.is_some_and(|context| context <= original) {
+            return Ok(());
+        }
+        let expected = format!(
+            "0: files of this family cannot say that queries are scaled from position {original} on. Set it to 0 to convert the \
+             model without, as llama.cpp's converter does, or `max_position_embeddings` to {original}, for contexts in \
+             which it changes nothing"
+        );
+        Err(self.keys.mismatch(BETA, &expected, &beta.into()))
     }
 
     /// Llama 3's factors: short wavelengths stay, long ones are divided, those between are mixed. Other kinds have none.

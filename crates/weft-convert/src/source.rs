@@ -13,8 +13,8 @@ use crate::safetensors::Dtype;
 /// The values of a tensor.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// Stored tensors, one after the other, with a number added to each value.
-    Stored { parts: Vec<Part>, order: Order, plus: f32 },
+    /// Stored tensors, one after the other, with a change of each value.
+    Stored { parts: Vec<Part>, order: Order, change: Change },
     /// Blocks of a stored format.
     Packed(Packed),
     /// Values that no file has.
@@ -34,11 +34,39 @@ pub(crate) struct Part {
     pub(crate) scale: Option<Scale>,
 }
 
+/// What is done to each value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Nothing: the value is as stored.
+    Nothing,
+    /// 1 is added, because the model adds it where it uses the value.
+    PlusOne,
+    /// e to the power of the value.
+    Exp,
+    /// The same, below zero.
+    NegativeExp,
+}
+
+impl Change {
+    fn apply(self, values: &mut [f32]) {
+        // In `f64`, so that the result is the nearest `f32` on every machine.
+        let exp = |value: f32| f64::from(value).exp() as f32;
+        match self {
+            Change::Nothing => {}
+            Change::PlusOne => values.iter_mut().for_each(|value| *value += 1.0),
+            Change::Exp => values.iter_mut().for_each(|value| *value = exp(*value)),
+            Change::NegativeExp => values.iter_mut().for_each(|value| *value = -exp(*value)),
+        }
+    }
+}
+
 /// One factor for each block of a matrix.
 #[derive(Clone, Debug)]
 pub(crate) struct Scale {
-    /// Where the factors are in the checkpoint, as `F32`.
+    /// Where the factors are in the checkpoint.
     pub(crate) at: usize,
+    /// The length of a row of the matrix, which is not that of a part whose rows are cut.
+    pub(crate) columns: u64,
     /// The rows and columns of a block.
     pub(crate) block: [u64; 2],
 }
@@ -54,13 +82,20 @@ pub(crate) enum Order {
     Take { start: u64, len: u64, of: u64 },
     /// The same, with rows and columns of each group exchanged.
     TakeTransposed { start: u64, len: u64, of: u64 },
+    /// Of each group of `of` rows, three runs of these lengths from its start: first that of all groups, then
+    /// the second, then the third.
+    Sections { lens: [u64; 3], of: u64 },
+    /// In each `before + groups · each · len` rows, heads of `len` rows after the first `before`, which are
+    /// stored group by group: first the first head of all groups, then the second, and so on.
+    Tiled { before: u64, groups: u64, each: u64, len: u64 },
 }
 
 impl Order {
     /// The number of rows that are taken of `rows` stored ones, counted before they become columns.
     fn taken(self, rows: u64) -> u64 {
         match self {
-            Order::Rows | Order::Pairs { .. } => rows,
+            Order::Rows | Order::Pairs { .. } | Order::Tiled { .. } => rows,
+            Order::Sections { lens, of } => rows / of * lens.iter().sum::<u64>(),
             Order::Take { len, of, .. } | Order::TakeTransposed { len, of, .. } => rows / of * len,
         }
     }
@@ -77,6 +112,24 @@ impl Order {
             Order::Take { start, len, of } | Order::TakeTransposed { start, len, of } => {
                 row / len * of + start + row % len
             }
+            Order::Sections { lens, of } => {
+                let groups = rows / of;
+                let (mut row, mut start) = (row, 0);
+                for len in lens {
+                    if row < groups * len {
+                        return row / len * of + start + row % len;
+                    }
+                    row -= groups * len;
+                    start += len;
+                }
+                unreachable!("a row beyond those that are taken")
+            }
+            Order::Tiled { before, groups, each, len } => {
+                let all = before + groups * each * len;
+                let Some(at) = (row % all).checked_sub(before) else { return row };
+                let head = at / len;
+                row / all * all + before + (head % groups * each + head / groups) * len + at % len
+            }
         }
     }
 }
@@ -84,8 +137,8 @@ impl Order {
 impl Source {
     /// The type of the stored values, if they are in the order of rows and need no factors.
     fn stored_type(&self, checkpoint: &Checkpoint) -> Option<GgmlType> {
-        let Source::Stored { parts, order, plus } = self else { return None };
-        if matches!(order, Order::TakeTransposed { .. }) || *plus != 0.0 {
+        let Source::Stored { parts, order, change } = self else { return None };
+        if matches!(order, Order::TakeTransposed { .. }) || *change != Change::Nothing {
             return None;
         }
         let dtype = checkpoint.stored(parts.first()?.at).dtype;
@@ -123,12 +176,10 @@ impl Source {
                 values.for_each(|at| transposed(checkpoint, &parts[0], order, *len, at, &mut out));
                 out
             }
-            Source::Stored { plus, .. } => {
+            Source::Stored { change, .. } => {
                 let mut out = Vec::with_capacity((values.end - values.start) as usize);
                 self.pieces(values, |part, range| part.decode(checkpoint, range, &mut out));
-                if *plus != 0.0 {
-                    out.iter_mut().for_each(|value| *value += plus);
-                }
+                change.apply(&mut out);
                 out
             }
         }
@@ -193,14 +244,20 @@ impl Part {
             // Only 8-bit weights are left: other types were refused.
             None => out.extend(data.iter().map(|&byte| f8_e4m3(byte))),
         }
-        if let Some(Scale { at, block: [rows, columns] }) = self.scale {
-            let factors = checkpoint.data(at);
-            let across = self.columns.div_ceil(columns);
+        if let Some(Scale { at, columns: width, block: [rows, columns] }) = self.scale {
+            let (factors, dtype) = (checkpoint.data(at), checkpoint.stored(at).dtype);
+            let ty = ggml_type(dtype).expect("the type of factors was checked");
+            let across = width.div_ceil(columns);
+            let mut last = (u64::MAX, [1.0]);
             for (value, at) in out[begin..].iter_mut().zip(range) {
-                let block = at / self.columns / rows * across + at % self.columns / columns;
-                let (factor, _) =
-                    factors[block as usize * 4..].split_first_chunk().expect("the shape was checked");
-                *value *= f32::from_le_bytes(*factor);
+                let block = at / width / rows * across + at % width / columns;
+                if last.0 != block {
+                    let size = dtype.bytes() as usize;
+                    let stored = &factors[block as usize * size..][..size];
+                    decode(ty, stored, &mut last.1).expect("the slices have one value");
+                    last.0 = block;
+                }
+                *value *= last.1[0];
             }
         }
     }
@@ -255,5 +312,13 @@ mod tests {
         assert_eq!(rows(Order::Pairs { heads: 2 }, 8), [0, 2, 1, 3, 4, 6, 5, 7]);
         assert_eq!(rows(Order::Take { start: 1, len: 2, of: 4 }, 8), [1, 2, 5, 6]);
         assert_eq!(rows(Order::Rows, 3), [0, 1, 2]);
+        // Two groups of q, k, two of v and two of z.
+        assert_eq!(rows(Order::Sections { lens: [1, 1, 2], of: 6 }, 12), [0, 6, 1, 7, 2, 3, 8, 9]);
+        // One other row, then two groups of three heads of two rows.
+        let tiled = Order::Tiled { before: 1, groups: 2, each: 3, len: 2 };
+        assert_eq!(rows(tiled, 13), [0, 1, 2, 7, 8, 3, 4, 9, 10, 5, 6, 11, 12]);
+        // Twice the same.
+        let tiled = Order::Tiled { before: 0, groups: 2, each: 2, len: 1 };
+        assert_eq!(rows(tiled, 8), [0, 2, 1, 3, 4, 6, 5, 7]);
     }
 }

@@ -1,6 +1,7 @@
 //! The `tokenizer.*` keys, from tokenizer.json and its companions.
 
 mod pieces;
+mod ranks;
 mod reachable;
 mod special;
 mod types;
@@ -29,12 +30,26 @@ pub(crate) fn write(
     config: &Config,
     kind: Kind,
 ) -> Result<Option<&'static str>> {
-    let [path, model] = ["tokenizer.json", "tokenizer.model"].map(|name| folder.join(name));
-    if !path.exists() && !model.exists() {
-        return Err(refuse(folder, "expected tokenizer.json or tokenizer.model, found neither"));
-    }
-    let tokenizer = Config::read_if_any(&path, MAX_LIST)?;
+    let [path, model, ranked] =
+        ["tokenizer.json", "tokenizer.model", "tiktoken.model"].map(|name| folder.join(name));
     let settings = Config::read_if_any(&folder.join("tokenizer_config.json"), MAX_LIST)?;
+    let tokenizer = Config::read_if_any(&path, MAX_LIST)?;
+    if !path.exists() && !model.exists() {
+        if !ranked.exists() {
+            return Err(refuse(folder, "expected tokenizer.json or tokenizer.model, found neither"));
+        }
+        if kind != Kind::Kimi && !ranks::is_kimi(&settings) {
+            let problem = "a program splits the text for these tokens, and only Kimi's, `tokenization_kimi`, is known: \
+                           expected a tokenizer.json beside it";
+            return Err(refuse(&ranked, problem));
+        }
+        let (count, end) = ranks::write(metadata, &ranked, config, &settings)?;
+        Roles::read(&tokenizer, &settings, config, &[], kind)?.write(metadata, count, config)?;
+        if let Some(end) = end {
+            metadata.insert("tokenizer.ggml.eos_token_id", end);
+        }
+        return template(metadata, folder, &settings);
+    }
     let added = added(&tokenizer)?;
     // Files that have both have the same tokenizer twice.
     let is_pieces = model.exists() && Bpe::read(&tokenizer, config, &added).is_err();
@@ -146,7 +161,13 @@ impl<'a> Bpe<'a> {
         let ignores = self.model.get("ignore_merges").is_some_and(|ignores| ignores == true);
         let named = |ignores: bool| {
             let names = pre_tokenizers_like(self.pre_tokenizer, ignores);
-            names.into_iter().find(|name| kind != Kind::Glm || *name == "glm4")
+            let own = match kind {
+                Kind::Glm => Some("glm4"),
+                Kind::Ling => Some("bailingmoe2"),
+                _ => None,
+            };
+            let found = names.iter().find(|name| own == Some(**name)).copied();
+            found.or_else(|| names.first().copied().filter(|_| kind != Kind::Glm))
         };
         if let Some(name) = named(ignores) {
             return Ok(name);

@@ -50,7 +50,11 @@ pub(crate) const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s
 /// Also known as cl100k: numbers in groups of up to three digits, punctuation with the newlines after it.
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+pub(crate) const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// Qwen 2's as Ling's files spell it: contractions after one apostrophe, possessive repetitions, and a
+/// newline that the space before it has taken others into.
+pub(crate) const LING: &str = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+";
 
 /// Also known as o200k: Llama 3's, but splits before a capital that follows a small letter, keeps contractions with their
 /// words, and slashes with the punctuation before them.
@@ -128,8 +132,7 @@ pub(crate) static FAMILIES: &[Family] = &[
         ..DEFAULTS
     },
     Family {
-        // Ling's pattern is another spelling of the same: `'(?i:[sdmt]|ll|ve|re)`, possessive repetitions, and
-        // `\s*[\r\n]`.
+        // Ling's pattern is another spelling of the same.
         names: &[
             "qwen2",
             "deepseek-r1-qwen",

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::pre::{FAMILIES, GPT2};
+use crate::pre::{FAMILIES, GPT2, LING, QWEN2};
+
+/// Patterns that models' own files spell in another way than [`FAMILIES`] does, and the same as it has them.
+const SPELLINGS: [(&str, &str); 1] = [(LING, QWEN2)];
 
 /// The names in GGUF (`tokenizer.ggml.pre`) of the pre-tokenizers that split text as `pre_tokenizer` of a `tokenizer.json` does, and
 /// that treat words which are tokens as `ignore_merges` says. Empty if there is none.
@@ -38,7 +41,10 @@ fn patterns(pre_tokenizer: &Value) -> Option<Vec<String>> {
 fn stage_patterns(pre_tokenizer: &Value) -> Option<Vec<String>> {
     let text = |key: &str| pre_tokenizer.get(key).and_then(Value::as_str);
     let is = |key: &str, value: bool| pre_tokenizer.get(key).and_then(Value::as_bool) == Some(value);
-    let one = |pattern: &str| Some(vec![plain(pattern)]);
+    let one = |pattern: &str| {
+        let known = SPELLINGS.iter().find(|(spelling, _)| *spelling == pattern);
+        Some(vec![plain(known.map_or(pattern, |(_, same)| same))])
+    };
     match text("type")? {
         "Split" => {
             // Removing what lies between matches is the same where a pattern leaves nothing between them.
@@ -138,6 +144,9 @@ mod tests {
         let sequence = |stages: Vec<Value>| json!({ "type": "Sequence", "pretokenizers": stages });
         let cl100k = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
         check(sequence(vec![split(cl100k), bytes(false)]), true, Some("llama-bpe"));
+        // Ling's pattern splits as Qwen's does.
+        let ling = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+";
+        check(sequence(vec![split(ling), bytes(false)]), false, Some("qwen2"));
         check(sequence(vec![split(QWEN), bytes(false)]), false, Some("qwen2"));
         check(sequence(vec![split(QWEN), bytes(false)]), true, None);
         check(sequence(vec![split(cl100k), bytes(false)]), false, Some("dbrx"));

@@ -1,14 +1,16 @@
 //! Latent attention with a mixture of experts: `deepseek2`. DeepSeek-V2, V3 and R1, and GLM-4.7-Flash, which also has a layer
-//! for multi-token prediction.
+//! for multi-token prediction. Mistral Small 4, of which this is the text's part, is the same by another
+//! name: `mistral4`.
 
 use crate::common::{
-    Sizes, add_ends, add_layer, copy_u32, count, experts, gated, next_token, next_token_layers, require,
-    second_norm, shared_expert, write_keys,
+    SIGHT, Sizes, add_ends, add_layer, copy_u32, count, count_of, experts, gated, next_token,
+    next_token_layers, require, second_norm, shared_expert, write_keys,
 };
 use crate::config::Config;
 use crate::error::Result;
 use crate::family::{Family, PLAIN};
 use crate::model::{Model, Rule, rule};
+use crate::rope::Rope;
 use crate::source::Order;
 use crate::tokenizer::Kind;
 
@@ -49,31 +51,53 @@ pub(super) const GLM_LITE: Family = Family {
     ..DEEPSEEK_V2
 };
 
+pub(super) const MISTRAL4: Family = Family {
+    names: &["Mistral4ForCausalLM"],
+    architecture: "mistral4",
+    defaults: r#"{"max_position_embeddings": 1048576, "rms_norm_eps": 1e-6, "q_lora_rank": 1024, "kv_lora_rank": 256,
+        "qk_nope_head_dim": 64, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 128, "n_shared_experts": 1,
+        "num_experts_per_tok": 4, "moe_intermediate_size": 2048, "first_k_dense_replace": 0, "n_group": 1, "topk_group": 1,
+        "routed_scaling_factor": 1.0, "norm_topk_prob": true}"#,
+    write: |model| {
+        let config = model.config;
+        require(config, "rope_interleave", true)?;
+        if config.value("rope_parameters").or(config.value("rope_scaling")).is_none() {
+            return Err(config.missing("rope_parameters"));
+        }
+        Rope::read(model)?.refuse_scaled_queries()?;
+        if config.value("vision_config").is_some() {
+            model.set_part(&SIGHT);
+        }
+        latent(model, 0)
+    },
+    ..DEEPSEEK_V2
+};
+
 /// The sizes of latent attention and of the mixture.
-struct Latent {
-    sizes: Sizes,
+pub(super) struct Latent {
+    pub(super) sizes: Sizes,
     /// Layers before those with a mixture.
-    dense: u32,
+    pub(super) dense: u32,
     /// `q_lora_rank`: the rank of queries; without it, they are one product.
     query_rank: Option<u64>,
     /// `kv_lora_rank`: the width of the latent row.
-    rank: u64,
+    pub(super) rank: u64,
     /// `qk_nope_head_dim`: the part of a head that is not rotated.
-    plain: u64,
+    pub(super) plain: u64,
     /// `qk_rope_head_dim`: the part that is.
-    rotated: u64,
+    pub(super) rotated: u64,
     /// `v_head_dim`: the width of a head's values.
-    values: u64,
-    /// `n_routed_experts`.
-    experts: u64,
+    pub(super) values: u64,
+    /// `n_routed_experts`, or `num_experts`.
+    pub(super) experts: u64,
     /// `moe_intermediate_size`: the width of an expert.
-    inner: u64,
+    pub(super) inner: u64,
     /// Experts that every token uses.
-    shared: u64,
+    pub(super) shared: u64,
 }
 
 impl Latent {
-    fn read(config: &Config) -> Result<Latent> {
+    pub(super) fn read(config: &Config) -> Result<Latent> {
         // Heads share one latent row; what configurations say of their width is something else.
         let sizes = Sizes::read_as(config, false)?;
         let count = |key: &str| count(config, key).map(u64::from);
@@ -86,13 +110,13 @@ impl Latent {
             plain: count("qk_nope_head_dim")?,
             rotated: count("qk_rope_head_dim")?,
             values: count("v_head_dim")?,
-            experts: count("n_routed_experts")?,
+            experts: count_of(config, "n_routed_experts", "num_experts")?,
             inner: count("moe_intermediate_size")?,
-            shared: config.u32("n_shared_experts")?.unwrap_or(0).into(),
+            shared: config.u32("n_shared_experts")?.or(config.u32("num_shared_experts")?).unwrap_or(0).into(),
         })
     }
 
-    fn attention(&self) -> Vec<Rule> {
+    pub(super) fn attention(&self) -> Vec<Rule> {
         let (hidden, heads, rank) = (self.sizes.hidden, self.sizes.heads, self.rank);
         let (queries, both) = (heads * (self.plain + self.rotated), self.plain + self.values);
         let keys = Order::TakeTransposed { start: 0, len: self.plain, of: both };
@@ -124,10 +148,20 @@ impl Latent {
         rules
     }
 
-    fn mixture(&self) -> Vec<Rule> {
+    /// `joined`: whether gate and up of all experts are one tensor.
+    fn mixture(&self, joined: bool) -> Vec<Rule> {
         let names = ["gate_proj", "up_proj", "down_proj"];
-        let hidden = self.sizes.hidden;
-        let mut rules = experts("mlp.gate.weight", "mlp.experts.{}", names, self.experts, hidden, self.inner);
+        let (hidden, number, inner) = (self.sizes.hidden, self.experts, self.inner);
+        let mut rules = if joined {
+            let both = [number, 2 * inner, hidden];
+            vec![
+                rule("mlp.gate.weight", "ffn_gate_inp.weight", &[number, hidden]),
+                rule("mlp.experts.gate_up_proj", "ffn_gate_up_exps.weight", &both),
+                rule("mlp.experts.down_proj", "ffn_down_exps.weight", &[number, hidden, inner]),
+            ]
+        } else {
+            experts("mlp.gate.weight", "mlp.experts.{}", names, number, hidden, inner)
+        };
         rules.push(rule("mlp.gate.e_score_correction_bias", "exp_probs_b.bias", &[self.experts]).optional());
         if self.shared > 0 {
             rules.extend(shared_expert("mlp.shared_experts", hidden, self.shared * self.inner));
@@ -152,7 +186,7 @@ fn latent(model: &mut Model<'_>, more: u32) -> Result<()> {
         if layer < latent.dense {
             rules.extend(gated(latent.sizes.hidden, latent.sizes.inner));
         } else {
-            rules.extend(latent.mixture());
+            rules.extend(latent.mixture(model.architecture == "mistral4"));
         }
         if layer >= layers {
             rules.extend(next_token(&latent.sizes));

@@ -3,7 +3,9 @@
 
 use serde_json::Value as Json;
 
-use crate::common::{Sizes, add_layer, copy_u32, gated, grouped_attention, head_norms, require, write_keys};
+use crate::common::{
+    SIGHT, Sizes, add_layer, copy_u32, gated, grouped_attention, head_norms, require, write_keys,
+};
 use crate::config::Config;
 use crate::error::Result;
 use crate::family::{Family, PLAIN};
@@ -34,12 +36,8 @@ fn write(model: &mut Model<'_>) -> Result<()> {
     check(config, &sizes)?;
     write_keys(model, sizes.layers)?;
     copy_u32(model, "sliding_window", "attention.sliding_window")?;
-    // Images are not seen.
     if config.value("vision_config").is_some() {
-        model.set_prefix("language_model.");
-        model.leave_out(|name| {
-            name.starts_with("vision_tower.") || name.starts_with("multi_modal_projector.")
-        });
+        model.set_part(&SIGHT);
     }
     let hidden = sizes.hidden;
     for layer in 0..sizes.layers {

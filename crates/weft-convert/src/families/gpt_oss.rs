@@ -42,8 +42,11 @@ fn write(model: &mut Model<'_>) -> Result<()> {
     for layer in 0..sizes.layers {
         let mut rules = grouped_attention(&sizes);
         let gate_up = |name: &str, order: Order| {
-            rule("mlp.experts.gate_up_proj_bias", name, &[experts, 2 * inner])
-                .columns(order, &[experts, inner])
+            rule("mlp.experts.gate_up_proj_bias", name, &[experts, 2 * inner]).columns(
+                1,
+                order,
+                &[experts, inner],
+            )
         };
         rules.extend([
             rule("self_attn.sinks", "attn_sinks.weight", &[sizes.heads]),

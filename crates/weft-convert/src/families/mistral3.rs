@@ -2,7 +2,7 @@
 //! by their position, and has no factor of YaRN on its cosines and sines.
 
 use super::llama;
-use crate::common::refuse_window;
+use crate::common::{SIGHT, refuse_window};
 use crate::error::Result;
 use crate::family::Family;
 use crate::model::Model;
@@ -26,12 +26,8 @@ fn write(model: &mut Model<'_>) -> Result<()> {
         return Err(config.mismatch("model_type", &KINDS.join(" or "), &kind.into()));
     }
     refuse_window(config)?;
-    // Images are not seen.
     if config.value("vision_config").is_some() {
-        model.set_prefix("language_model.");
-        model.leave_out(|name| {
-            name.starts_with("vision_tower.") || name.starts_with("multi_modal_projector.")
-        });
+        model.set_part(&SIGHT);
     }
     if kind == "ministral3" {
         let (scale, multiplier) = Rope::read(model)?.ministral()?;

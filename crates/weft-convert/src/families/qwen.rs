@@ -2,7 +2,7 @@
 
 use crate::common::{
     Sizes, add_ends, add_layer, copy_u32, count, count_of, experts, gated, grouped_attention, head_norms,
-    refuse_window, require, second_norm, shared_expert, write_keys,
+    refuse_window, require, require_mixtures, second_norm, shared_expert, write_keys,
 };
 use crate::config::Config;
 use crate::error::Result;
@@ -95,21 +95,7 @@ fn mixture(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<
     let config = model.config;
     let sizes = Sizes::read(config)?;
     refuse_windows(config, u32::MAX)?;
-    if let Some(step) = config.u32("decoder_sparse_step")?.filter(|step| *step != 1) {
-        return Err(config.mismatch(
-            "decoder_sparse_step",
-            "1: llama.cpp's family has a mixture in every layer",
-            &step.into(),
-        ));
-    }
-    if let Some(dense) = config.list("mlp_only_layers")?.filter(|dense| !dense.is_empty()) {
-        let dense = dense.to_vec().into();
-        return Err(config.mismatch(
-            "mlp_only_layers",
-            "none: llama.cpp's family has a mixture in every layer",
-            &dense,
-        ));
-    }
+    require_mixtures(config)?;
     let number = count_of(config, "num_experts", "num_local_experts")?;
     let inner = count(config, "moe_intermediate_size")?.into();
     write_keys(model, sizes.layers)?;

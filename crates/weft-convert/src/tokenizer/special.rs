@@ -26,6 +26,10 @@ pub(crate) enum Kind {
     Gemma,
     /// GLM's: the prompt begins with `[gMASK]`, and a turn ends where the next one begins.
     Glm,
+    /// Kimi's: ranked tokens, whose patterns are in a program.
+    Kimi,
+    /// Ling's: patterns that other tokenizers have, too, by another name.
+    Ling,
 }
 
 /// A token that is found in text before all others.

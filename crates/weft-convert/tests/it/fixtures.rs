@@ -24,7 +24,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
 const GUESSED: [&str; 3] = ["general.basename", "general.version", "general.finetune"];
 
 /// Fixtures whose weights are computed.
-const WITHOUT_WEIGHTS: [&str; 12] = [
+const WITHOUT_WEIGHTS: [&str; 18] = [
     "mixtral",
     "qwen2",
     "qwen2-moe",
@@ -37,10 +37,16 @@ const WITHOUT_WEIGHTS: [&str; 12] = [
     "gpt-oss",
     "gemma3",
     "ministral3",
+    "qwen35",
+    "qwen35-moe",
+    "qwen3-next",
+    "kimi-linear",
+    "ling3",
+    "mistral4",
 ];
 
 /// Name, then type and value, as `make.py` lists them.
-fn listing(conversion: &Conversion) -> BTreeMap<String, (String, Json)> {
+pub(crate) fn listing(conversion: &Conversion) -> BTreeMap<String, (String, Json)> {
     let mut lines = BTreeMap::new();
     for (key, value) in conversion.metadata().iter() {
         let kind = match value {
@@ -112,6 +118,7 @@ fn shown(value: &Value) -> Json {
         Value::String(value) => return json!(value),
         Value::Array(Array::F32(values)) => values.iter().map(|value| json!(f64::from(*value))).collect(),
         Value::Array(Array::I32(values)) => values.iter().map(|value| json!(value)).collect(),
+        Value::Array(Array::Bool(values)) => values.iter().map(|value| json!(value)).collect(),
         Value::Array(Array::String(texts)) => {
             texts.iter().map(|text| json!(std::str::from_utf8(text).unwrap())).collect()
         }
@@ -218,6 +225,23 @@ fn what_a_configuration_leaves_out() {
         &["norm_topk_prob", "n_shared_experts", "first_k_dense_replace", "topk_group", "rms_norm_eps"],
     );
     check("qwen2-moe", &["norm_topk_prob", "use_sliding_window"]);
+    check(
+        "qwen3-next",
+        &[
+            "norm_topk_prob",
+            "num_key_value_heads",
+            "linear_conv_kernel_dim",
+            "rms_norm_eps",
+            "full_attention_interval",
+            "partial_rotary_factor",
+        ],
+    );
+    check("kimi-linear", &["moe_renormalize", "routed_scaling_factor", "mla_use_nope", "rms_norm_eps"]);
+    check(
+        "ling3",
+        &["norm_topk_prob", "kda_safe_gate", "kda_lower_bound", "score_function", "num_shared_experts"],
+    );
+    check("qwen35-moe", &["num_key_value_heads", "linear_conv_kernel_dim", "mtp_num_hidden_layers"]);
     let copy = Copy::of("qwen3-moe");
     copy.edit("config.json", |config| drop(config.as_object_mut().unwrap().remove("norm_topk_prob")));
     let message = Conversion::open(&copy.0).unwrap_err().to_string();

@@ -2,6 +2,7 @@
 
 mod damaged;
 mod fixtures;
+mod hybrids;
 mod support;
 mod templates;
 mod unsayable;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
+use weft_convert::Conversion;
 
 use crate::weights;
 
@@ -60,6 +61,15 @@ impl Copy {
         out.extend(&bytes[end..]);
         fs::write(path, out).unwrap();
     }
+}
+
+/// A copy of a fixture with one change in config.json must be refused for it.
+#[track_caller]
+pub(crate) fn changed(name: &str, key: &str, value: Value, expected: &str) {
+    let copy = Copy::of(name);
+    copy.edit("config.json", |config| config[key] = value);
+    let message = Conversion::open(&copy.0).unwrap_err().to_string();
+    assert!(message.contains(expected), "{name} with another {key}: {message}");
 }
 
 impl Drop for Copy {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use weft_convert::Conversion;
 
-use crate::support::Copy;
+use crate::support::{Copy, changed};
 
 /// What a folder with these keys in config.json is refused for. Its weights are another family's: what it means is read before them.
 fn refusal(architecture: &str, keys: &Value) -> String {
@@ -124,8 +124,8 @@ fn magnitudes_of_yarn_that_readers_do_not_compute() {
     check(family, ministral(json!({})), "`rope_scaling.llama_4_scaling_beta` is missing");
     check(
         family,
-        json!({ "model_type": "mistral4" }),
-        "`model_type` is \"mistral4\"; expected ministral3 or mistral",
+        json!({ "model_type": "mistral5" }),
+        "`model_type` is \"mistral5\"; expected ministral3 or mistral",
     );
     check(
         family,
@@ -186,15 +186,6 @@ fn windows_of_some_layers_that_take_effect() {
     let left_out =
         json!({ "use_sliding_window": true, "max_window_layers": 0, "max_position_embeddings": 8192 });
     check("Qwen2ForCausalLM", left_out, "`sliding_window` is 4096");
-}
-
-/// A copy of a fixture with one change in config.json must be refused for it.
-#[track_caller]
-fn changed(name: &str, key: &str, value: Value, expected: &str) {
-    let copy = Copy::of(name);
-    copy.edit("config.json", |config| config[key] = value);
-    let message = Conversion::open(&copy.0).unwrap_err().to_string();
-    assert!(message.contains(expected), "{name} with another {key}: {message}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub(crate) fn write(folder: &Path) {
             match dtype {
                 "BF16" => data.extend(bits.to_le_bytes()),
                 "F32" => data.extend((u32::from(bits) << 16).to_le_bytes()),
+                // No byte that is not a number.
+                "F8_E4M3" => data.push((bits ^ bits >> 8) as u8 & 0xbf),
                 "U8" if name.ends_with("_scales") => data.push(116 + (bits ^ bits >> 8) as u8 % 8),
                 "U8" => data.push((bits ^ bits >> 8) as u8),
                 _ => panic!("{line}"),
@@ -39,7 +41,7 @@ pub(crate) fn write(folder: &Path) {
 }
 
 /// The values of a tensor, as bf16: from 2^-7 to 2^-2, of both signs.
-fn hashed(name: &str) -> impl Iterator<Item = u16> {
+pub(crate) fn hashed(name: &str) -> impl Iterator<Item = u16> {
     let seed = name.bytes().fold(2166136261u32, |seed, byte| (seed ^ u32::from(byte)).wrapping_mul(16777619));
     (0u32..).map(move |at| {
         let mut h = at.wrapping_mul(40503).wrapping_add(seed);

@@ -13,27 +13,33 @@ with its type, its shape in GGML's order and the SHA-256 of its data. Most fixtu
 a tokenizer trained here cannot match, so the name is given.
 """
 
+import contextlib
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 import sys
+from unittest import mock
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, Mistral4ForCausalLM
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Fixtures with their weights, and those without.
 FIXTURES = ["llama", "glm4-moe-lite", "mistral-pieces"]
-HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3", "ministral3"]
+HASHED = ["mixtral", "qwen2", "qwen2-moe", "qwen3", "qwen3-moe", "deepseek-v2", "deepseek-v3", "glm4-moe", "phi3-long", "gpt-oss", "gemma3", "ministral3",
+          "qwen35", "qwen35-moe", "qwen3-next", "kimi-linear", "ling3", "mistral4"]
 
 TEXT = ["The quick brown fox jumps over the lazy dog.", "It's 12345 o'clock, isn't it?", "naïve café — 東京 1 2 3", "    four spaces\n\n"] * 3
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN2 = LLAMA3.replace("{1,3}", "")
+QWEN35 = QWEN2.replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"[^\s\p{L}\p{N}]", r"[^\s\p{L}\p{M}\p{N}]")
 DEEPSEEK3 = [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""]
 GPT4O = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
+LING = r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"""
 TEKKEN = GPT4O.replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "").replace("{1,3}", "")
 
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -148,6 +154,60 @@ KINDS |= {
                                     "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}},
         pre="tekken", splits=[TEKKEN], ignore_merges=True, dtype="bfloat16", bos="<s>", eos="</s>"),
 }
+# Two heads of keys, three of values for each; of three layers the last has attention, as has the one for multi-token prediction.
+DELTA = {
+    "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 32, "rms_norm_eps": 1e-6,
+    "max_position_embeddings": 512, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 8, "linear_value_head_dim": 8, "linear_num_key_heads": 2,
+    "linear_num_value_heads": 6, "layer_types": ["linear_attention", "linear_attention", "full_attention"],
+}
+DELTA_MOE = DELTA | {"moe_intermediate_size": 40, "shared_expert_intermediate_size": 56, "num_experts": 3, "num_experts_per_tok": 2}
+MROPE = {"rope_type": "default", "rope_theta": 1000000.0, "partial_rotary_factor": 0.25, "mrope_section": [2, 1, 1], "mrope_interleaved": True}
+KINDS |= {
+    # A part of a model that sees, with the embedding for a head.
+    "qwen35": dict(
+        config=DELTA | {"model_type": "qwen3_5_text", "intermediate_size": 80, "tie_word_embeddings": True, "rope_parameters": MROPE, "mtp_num_hidden_layers": 1},
+        pre="qwen35", splits=[QWEN35], dtype="bfloat16", eos="<|im_end|>", qwen_mtp=True, sees="Qwen3_5ForConditionalGeneration"),
+    # The experts of a layer in two tensors, in a layer for multi-token prediction in many.
+    "qwen35-moe": dict(
+        config=DELTA_MOE | {"model_type": "qwen3_5_moe_text", "tie_word_embeddings": False, "rope_theta": 1000000.0, "mtp_num_hidden_layers": 1},
+        pre="qwen35", splits=[QWEN35], dtype="bfloat16", eos="<|im_end|>", qwen_mtp=True, separate="mtp."),
+    "qwen3-next": dict(
+        config=DELTA_MOE | {"model_type": "qwen3_next", "num_hidden_layers": 4, "layer_types": None, "intermediate_size": 80, "tie_word_embeddings": False, "rope_theta": 1000000.0, "norm_topk_prob": True},
+        old=True, pre="qwen2", splits=[QWEN2], dtype="bfloat16", eos="<|im_end|>", qwen_mtp=True, separate="", drop=["layer_types"],
+        more={"full_attention_interval": 4, "partial_rotary_factor": 0.25}),
+}
+LATENT = {
+    "hidden_size": 48, "intermediate_size": 72, "moe_intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 3, "num_key_value_heads": 3,
+    "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 24, "rms_norm_eps": 1e-5, "hidden_act": "silu", "rope_theta": 10000.0,
+    "first_k_dense_replace": 1, "num_experts": 4, "num_shared_experts": 1, "routed_scaling_factor": 2.446, "topk_group": 1, "tie_word_embeddings": False, "pad_token_id": None,
+}
+KINDS |= {
+    "kimi-linear": dict(
+        config=LATENT | {"model_type": "kimi_linear", "num_experts_per_token": 2, "model_max_length": 512, "q_lora_rank": None, "linear_attn_config": {
+            "full_attn_layers": [3], "kda_layers": [1, 2], "head_dim": 16, "num_heads": 3, "short_conv_kernel_size": 4}},
+        # As the published configuration has them.
+        old=True, raw=True, ranks=True, drop=["pad_token_id"], pre="kimi-k2", dtype="bfloat16", bos="[BOS]", eos="<|im_end|>", more={
+            "head_dim": 20, "mla_use_nope": True, "moe_layer_freq": 1, "moe_renormalize": True, "moe_router_activation_func": "sigmoid", "num_expert_group": 1,
+            "num_nextn_predict_layers": 0, "rope_scaling": None, "use_grouped_topk": True}),
+    "ling3": dict(
+        config=LATENT | {"model_type": "bailing_hybrid", "num_experts_per_tok": 2, "max_position_embeddings": 512, "q_lora_rank": 20, "head_dim": 16, "n_group": 2,
+                         "layer_group_size": 3, "num_mtp_layers": 0, "short_conv_kernel_size": 4, "kda_lower_bound": -5.0},
+        old=True, raw=True, pre="bailingmoe2", splits=[LING], dtype="bfloat16", eos="<|im_end|>", ling_mtp=True, drop=["num_mtp_layers", "pad_token_id"], more={
+            "architectures": ["BailingMoeV3ForCausalLM"], "model_type": "bailing_moe_v3", "no_kda_lora": True, "kda_safe_gate": True, "score_function": "sigmoid",
+            "gated_attention_proj_granularity_type": "head_wise", "moe_shared_expert_intermediate_size": 40, "norm_topk_prob": True, "num_nextn_predict_layers": 1,
+            "expert_swiglu_limit_list": [None, 7.0, 8.0], "share_expert_swiglu_limit_list": [None, None, 9.5, 6.0]}),
+}
+KINDS |= {
+    # A part of a model that sees, by the names of older versions.
+    "mistral4": dict(
+        config={"model_type": "mistral4", "hidden_size": 48, "intermediate_size": 72, "moe_intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3,
+                "num_key_value_heads": 3, "n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "kv_lora_rank": 32,
+                "q_lora_rank": 20, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 24, "rms_norm_eps": 1e-6, "norm_topk_prob": True,
+                "max_position_embeddings": 512, "tie_word_embeddings": False, "pad_token_id": None,
+                "rope_parameters": {"type": "yarn", "rope_type": "yarn", "rope_theta": 10000.0, "factor": 16.0, "original_max_position_embeddings": 32, "beta_fast": 32.0,
+                                    "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.0}},
+        pre="tekken", splits=[TEKKEN], ignore_merges=True, dtype="bfloat16", bos="<s>", eos="</s>", model=Mistral4ForCausalLM, sees="Mistral3ForConditionalGeneration"),
+}
 CONTROL = ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>"]
 CONTROL_OF_GLM = ["<|endoftext|>", "[gMASK]", "<sop>", "<|user|>", "<|assistant|>", "<|observation|>"]
 
@@ -177,6 +237,51 @@ def pieces(kind, folder):
     else:
         (folder / "added_tokens.json").write_text(json.dumps({"<|more|>": 343, "<|end|>": 342}) + "\n")
     return 344, ids
+
+
+def ranks(kind, folder):
+    """Writes tiktoken.model and tokenizer_config.json as Kimi has them, and returns the number of tokens and the ids of the special ones."""
+    import base64
+
+    tok = Tokenizer(models.BPE())
+    tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tok.train_from_iterator(TEXT, trainers.BpeTrainer(vocab_size=290, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    byte_of = {char: byte for byte, char in bytes_to_unicode().items()}
+    tokens = [bytes(byte_of[char] for char in text) for text in sorted(tok.get_vocab(), key=tok.get_vocab().get)]
+    # One that no two tokens merge to.
+    tokens.append(b"xyz.q")
+    lines = [base64.b64encode(token) + b" %d" % rank for rank, token in enumerate(tokens)]
+    (folder / "tiktoken.model").write_bytes(b"\n".join(lines) + b"\n")
+    named = ["[BOS]", "[EOS]", "<|im_end|>", "<think>"]
+    ids = {text: len(tokens) + at for text, at in zip(named, [0, 1, 3, 4])}
+    decoder = {str(id): {"content": text, "special": text != "<think>", "lstrip": False, "rstrip": False, "normalized": False, "single_word": False} for text, id in ids.items()}
+    config = {"tokenizer_class": "TikTokenTokenizer", "auto_map": {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]}, "added_tokens_decoder": decoder,
+              "bos_token": "[BOS]", "eos_token": "[EOS]", "model_max_length": 512}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1) + "\n")
+    (folder / "chat_template.jinja").write_text(CHATML)
+    return len(tokens) + 8, ids
+
+
+def bytes_to_unicode():
+    """The characters that byte-level BPE spells bytes with."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {byte: chr(byte) for byte in plain} | {byte: chr(256 + at) for at, byte in enumerate(others)}
+
+
+class Ranked:
+    """What llama.cpp's converter asks of Kimi's own tokenizer, which is a program."""
+
+    def __init__(self, folder, vocab):
+        import base64
+
+        lines = (line.split() for line in (folder / "tiktoken.model").read_bytes().splitlines())
+        self.model = self
+        self._mergeable_ranks = {base64.b64decode(token): int(rank) for token, rank in lines}
+        config = json.loads((folder / "tokenizer_config.json").read_text())
+        named = {int(id): token["content"] for id, token in config["added_tokens_decoder"].items()}
+        self.special_tokens = {named.get(id, f"<|reserved_token_{id}|>"): id for id in range(len(self._mergeable_ranks), vocab)}
+        self.eos_id = self.special_tokens[config["eos_token"]]
 
 
 def tokenizer(kind, folder):
@@ -215,6 +320,31 @@ def extra_layer(weights, layers, kind):
     shapes = {"eh_proj": (hidden, 2 * hidden), "embed_tokens": (vocab, hidden), "shared_head.head": (vocab, hidden),
               "enorm": (hidden,), "hnorm": (hidden,), "shared_head.norm": (hidden,)}
     return more | {f"{new}{name}.weight": torch.zeros(shape) for name, shape in shapes.items()}
+
+
+def qwen_mtp(weights, layers):
+    """Qwen's layer for multi-token prediction: like the last one, under a name of its own, with three norms and a matrix."""
+    last, hidden = f"model.layers.{layers - 1}.", weights["model.norm.weight"].shape[0]
+    more = {name.replace(last, "mtp.layers.0."): tensor for name, tensor in weights.items() if name.startswith(last)}
+    norms = ["pre_fc_norm_embedding", "pre_fc_norm_hidden", "norm"]
+    return more | {"mtp.fc.weight": torch.zeros(hidden, 2 * hidden)} | {f"mtp.{name}.weight": torch.zeros(hidden) for name in norms}
+
+
+def ling_mtp(weights, layers):
+    """Ling's layer for multi-token prediction: like the last one, with three norms and a matrix."""
+    last, new, hidden = f"model.layers.{layers - 1}.", f"model.layers.{layers}.", weights["model.norm.weight"].shape[0]
+    more = {name.replace(last, new): tensor for name, tensor in weights.items() if name.startswith(last)}
+    norms = ["enorm", "hnorm", "final_layernorm"]
+    return more | {f"{new}eh_proj.weight": torch.zeros(hidden, 2 * hidden)} | {f"{new}{name}.weight": torch.zeros(hidden) for name in norms}
+
+
+def separate(weights, start):
+    """A tensor for each matrix of each expert, as published models have them, in the place of two for all."""
+    for name in [name for name in weights if name.startswith(start) and name.endswith(("experts.gate_up_proj", "experts.down_proj"))]:
+        stem, _, kind = name.rpartition(".")
+        for expert, matrix in enumerate(weights.pop(name)):
+            for end, part in zip(["gate_proj", "up_proj"], matrix.chunk(2)) if kind == "gate_up_proj" else [("down_proj", matrix)]:
+                weights[f"{stem}.{expert}.{end}.weight"] = part.contiguous()
 
 
 def to_fp8(weights):
@@ -267,13 +397,14 @@ def make(name, folder):
     kind = KINDS[name]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    vocab, ids = (pieces if kind.get("pieces") else tokenizer)(kind, folder)
+    vocab, ids = (pieces if kind.get("pieces") else ranks if kind.get("ranks") else tokenizer)(kind, folder)
     # Rows for which there is no token, as real models have them.
     values = kind["config"] | {"vocab_size": vocab + 5}
     values |= {f"{role}_token_id": ids[kind[role]] for role in ("bos", "eos") if role in kind}
     config = AutoConfig.for_model(**values)
     torch.manual_seed(1)
-    model = AutoModelForCausalLM.from_config(config).to(getattr(torch, kind["dtype"]))
+    own = kind.get("model")
+    model = (own(config) if own else AutoModelForCausalLM.from_config(config)).to(getattr(torch, kind["dtype"]))
     model.save_pretrained(folder, max_shard_size="10GB")
     from safetensors.torch import load_file, save_file
 
@@ -281,6 +412,25 @@ def make(name, folder):
     (folder / "model.safetensors").unlink()
     if kind.get("mtp"):
         weights |= extra_layer(weights, config.num_hidden_layers, kind)
+    if kind.get("qwen_mtp"):
+        weights |= qwen_mtp(weights, config.num_hidden_layers)
+    # As published models have them, which `transformers` renames when it reads them, and not back.
+    for key in list(weights):
+        if kind.get("ranks"):
+            weights[re.sub(r"(?<!\w)block_sparse_moe\.(?=(gate|up|down)_proj)", "mlp.", key)] = weights.pop(key)
+        if kind.get("ling_mtp") and key.replace("dense.weight", "A_log") in weights:
+            weights[key.replace("dense", "o_proj")] = weights.pop(key)
+    if kind.get("ling_mtp"):
+        weights |= ling_mtp(weights, config.num_hidden_layers)
+    if "separate" in kind:
+        separate(weights, kind["separate"])
+    if kind.get("sees"):
+        if config.model_type == "mistral4":
+            weights = {f"language_model.{key}": tensor for key, tensor in weights.items()}
+            weights["vision_tower.ln_pre.weight"] = weights["multi_modal_projector.norm.weight"] = torch.zeros(16)
+        else:
+            weights = {key.replace("model.", "model.language_model.") if key.startswith("model.") else key: tensor for key, tensor in weights.items()}
+            weights["model.visual.merger.norm.weight"] = torch.zeros(16)
     generator = torch.Generator().manual_seed(2)
     if kind.get("mxfp4"):
         to_mxfp4(weights)
@@ -307,6 +457,12 @@ def make(name, folder):
     if kind.get("old"):
         kept = values | {"architectures": written["architectures"], "torch_dtype": kind["dtype"]}
         written = dict(sorted(kept.items()))
+    written = {key: value for key, value in (written | kind.get("more", {})).items() if key not in kind.get("drop", [])}
+    if kind.get("sees"):
+        inner = written | {"architectures": None}
+        written = {"architectures": [kind["sees"]], "model_type": config.model_type.removesuffix("_text").replace("mistral4", "mistral3"), "text_config": inner, "vision_config": {"hidden_size": 16}, "tie_word_embeddings": written.get("tie_word_embeddings", False)}
+        written |= {key: inner.pop(key) for key in list(inner) if key.endswith("_token_id")}
+        del inner["architectures"]
     if kind.get("mxfp4"):
         written["quantization_config"] = {"modules_to_not_convert": ["model.layers.*.self_attn"], "quant_method": "mxfp4"}
     if kind.get("fp8"):
@@ -324,7 +480,15 @@ def convert(name, folder, out, llama_cpp):
 
     TextModel.get_vocab_base_pre = lambda self, tokenizer: KINDS[name].get("pre")
     sys.argv = ["convert_hf_to_gguf.py", str(folder), "--outfile", str(out), "--outtype", "auto"]
-    convert_hf_to_gguf.main()
+    with contextlib.ExitStack() as stack:
+        if KINDS[name].get("raw"):
+            # As with versions of transformers that do not know the model.
+            stack.enter_context(mock.patch("conversion.base.AutoConfig", None))
+        if KINDS[name].get("ranks"):
+            vocab = json.loads((folder / "config.json").read_text())["vocab_size"]
+            stack.enter_context(mock.patch("transformers.AutoTokenizer.from_pretrained", lambda *_, **__: Ranked(folder, vocab)))
+            stack.enter_context(mock.patch("conversion.qwen.QwenModel.token_bytes_to_string", lambda token: "".join(bytes_to_unicode()[byte] for byte in token)))
+        convert_hf_to_gguf.main()
 
 
 def listing(path):

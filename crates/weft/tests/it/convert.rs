@@ -50,6 +50,12 @@ fn a_converted_model_of_every_family_runs() {
         ("phi3-long", "phi3"),
         ("gpt-oss", "gpt-oss"),
         ("gemma3", "gemma3"),
+        ("qwen35", "qwen35"),
+        ("qwen35-moe", "qwen35moe"),
+        ("qwen3-next", "qwen3next"),
+        ("kimi-linear", "kimi-linear"),
+        ("ling3", "bailingmoe3"),
+        ("mistral4", "mistral4"),
     ];
     for (name, architecture) in families {
         let folder = Folder::new();
