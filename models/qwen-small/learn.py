@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=270, help="from start to end of training, compiling included")
     parser.add_argument("--steps", type=int, default=10**9)
     parser.add_argument("--batch", type=int, default=64, help="rows a step")
-    parser.add_argument("--lr", type=float, default=4e-3)
+    parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--decay", type=float, default=0.05)
     parser.add_argument("--mtp", type=float, nargs="+", default=[0.3, 0.15, 0.1], help="factors of the losses of MTP's depths")
     parser.add_argument("--balance", type=float, default=0.01, help="factor of the loss of uneven experts")

@@ -37,7 +37,7 @@ if [ -e "$here/../smollm2.bin" ]; then
     say "generate for $GENERATE_SECONDS s"
     "$PYTHON" "$here/squeeze.py" unpack "$here/../smollm2.bin" "$WORK/smollm2.gguf"
     TOKENIZERS_PARALLELISM=false timeout -k 5 $((GENERATE_SECONDS + 30)) "$PYTHON" "$glm/generate.py" --weights "$WORK/smollm2.gguf" \
-        --vocab 16000 --out "$WORK/raw" --seconds "$GENERATE_SECONDS" $GENERATE > "$WORK/generate.txt" 2>&1 || echo "generating FAILED or was stopped"
+        --vocab 24000 --out "$WORK/raw" --seconds "$GENERATE_SECONDS" $GENERATE > "$WORK/generate.txt" 2>&1 || echo "generating FAILED or was stopped"
     cp "$WORK/generate.txt" "$out/"
     tail -n 6 "$WORK/generate.txt"
     wait $hand

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the generator's file small enough to travel in one piece, and undoes it.
 
-    python3 squeeze.py pack SmolLM2-135M-Instruct.Q4_1.gguf smollm2.bin --vocab 16000
+    python3 squeeze.py pack SmolLM2-135M-Instruct.Q4_1.gguf smollm2.bin --vocab 28000
     python3 squeeze.py unpack smollm2.bin smollm2-f16.gguf
 
 The vocabulary is cut to its most common tokens. Each row of a matrix gets one scale, of a share of its standard deviation, and
@@ -80,7 +80,7 @@ def main():
     parser.add_argument("what", choices=["pack", "unpack"])
     parser.add_argument("file", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--vocab", type=int, default=16000)
+    parser.add_argument("--vocab", type=int, default=28000)
     parser.add_argument("--step", type=float, default=0.4)
     parser.add_argument("--embedding", type=float, default=0.3)
     args = parser.parse_args()
