@@ -21,7 +21,10 @@ type Kind = (&'static str, Speculate);
 fn kinds(engine: &Engine, draft: Option<PathBuf>) -> Vec<Kind> {
     let mut kinds = vec![("off", Speculate::Off), ("lookup", Speculate::Lookup)];
     if engine.inspect().predicts() {
-        kinds.push(("mtp", Speculate::Mtp(1)));
+        kinds.extend(
+            [("mtp", 1), ("mtp:2", 2), ("mtp:3", 3), ("mtp:4", 4)]
+                .map(|(name, most)| (name, Speculate::Mtp(most))),
+        );
     }
     kinds.extend(draft.map(|draft| ("draft", Speculate::Model(draft))));
     kinds.push(("auto", Speculate::Auto));

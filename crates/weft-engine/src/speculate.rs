@@ -151,13 +151,14 @@ impl Speculation {
         if !steps.knows_about(guesses.len()) {
             return 0;
         }
-        let usual = rows.min(2 * guesses.len());
         // Until predictions are measured, they are expected to be as far off their estimate as steps.
         let scale = if predictions.is_measured() { 1.0 } else { steps.scale() };
-        let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;
         let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
         let mut best = (offers.best(|_| None, 0.0).1.rate, 0);
         for tokens in 1..=self.predicts {
+            // What was right before is caught up with, too.
+            let usual = rows.min((1 + tokens) * guesses.len());
+            let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;
             let further = predictions.of(guesses.len()) * (tokens - 1) as f64;
             let extra = scale * (predictions.of(usual) + catching_up + further);
             let Worth { rate, .. } = offers.best(|_| Some((tokens, PREDICTED)), extra).1;

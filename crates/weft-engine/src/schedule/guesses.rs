@@ -71,14 +71,14 @@ impl Schedule {
         for (Work { at, tokens, guessed, .. }, guess) in work.iter_mut().zip(guesses) {
             let one = &mut all[*at];
             let Some(seq) = one.seq else { continue };
+            // Predictions took pages for all that they might have been.
+            pages.release_spare(seq, *tokens);
             let next = pages.len(seq) + *tokens;
             let more = |guessed: usize| pages.pages_of(next + guessed) - pages.pages_of(next);
             let fits = |guessed: &usize| more(*guessed) <= budget.pages.min(pages.available());
             *guessed = (0..=guess.tokens.len()).rev().find(fits).unwrap_or(0);
             budget.tokens -= *guessed;
             budget.pages -= more(*guessed);
-            // Predictions took pages for all that they might be.
-            pages.release_spare(seq, *tokens + *guessed);
             pages.grow(seq, *tokens + *guessed);
             one.guess = guess;
         }

@@ -6,7 +6,7 @@ use super::drafter::{KINDS, is_predicted};
 
 /// The acceptance of each kind that is assumed before anything was guessed, and how many guesses that counts for. It is rather
 /// high for what the model predicts: what is never tried is never measured. What is looked up is compared anyway.
-const FIRST: [f64; KINDS] = [0.75, 0.3, 0.5, 0.45, 0.5, 0.55, 0.5, 0.4, 0.8, 0.7, 0.85, 0.7, 0.75, 0.7, 0.65];
+const FIRST: [f64; KINDS] = [0.75, 0.3, 0.5, 0.45, 0.5, 0.55, 0.5, 0.4, 0.8, 0.7, 0.85, 0.7, 0.7, 0.65, 0.6];
 const WEIGHT: f64 = 12.0;
 
 /// How many guesses of a generation the acceptance of all generations counts for.
