@@ -23,5 +23,6 @@ mod snapshots;
 mod speculation;
 mod support;
 mod ties;
+mod trained;
 mod variants;
 mod windows;
