@@ -155,7 +155,7 @@ impl Speculation {
         let scale = if predictions.is_measured() { 1.0 } else { steps.scale() };
         let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
         let mut best = (offers.best(|_| None, 0.0).1.rate, 0);
-        for tokens in 1..=self.predicts {
+        for tokens in 1..=self.predicts.min(room.div_ceil(guesses.len().max(1))) {
             // What was right before is caught up with, too.
             let usual = rows.min((1 + tokens) * guesses.len());
             let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;

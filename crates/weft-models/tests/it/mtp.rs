@@ -71,7 +71,7 @@ fn check(file: &File, at: usize, states: &[(&str, usize)]) {
     let model = build(&gguf, &ORACLE).unwrap();
     let mtp = mtp(&model, &gguf, &ORACLE).unwrap().unwrap();
     let len = TOKENS.len() - 1;
-    let pages = len.div_ceil(ORACLE.page);
+    let pages = (len + 1).div_ceil(ORACLE.page);
     let slots = pages * ORACLE.page;
     let sizes = Sizes::of(len).rows(len).slots(slots).pages(pages);
     let mut values = model.oracle_states(slots);
