@@ -12,7 +12,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:?where to?}
 total=${2:-560}
-: "${WORK:=/tmp/qwen-small}" "${PYTHON:=python3}" "${GENERATE_SECONDS:=165}" "${BARE:=160000}" "${GENERATE:=}" "${TOKENS:=}" "${TRAIN:=}" "${TRY_STEPS:=40}" "${TRY_SECONDS:=110}"
+: "${WORK:=$(mktemp -d)}" "${PYTHON:=python3}" "${GENERATE_SECONDS:=165}" "${BARE:=160000}" "${GENERATE:=}" "${TOKENS:=}" "${TRAIN:=}" "${TRY_STEPS:=40}" "${TRY_SECONDS:=110}"
 glm=$here/../glm-small
 export PYTHONUNBUFFERED=1 TOKENIZERS_PARALLELISM=true PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 export TORCHINDUCTOR_CACHE_DIR=$WORK/inductor TRITON_CACHE_DIR=$WORK/triton
