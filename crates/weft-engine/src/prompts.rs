@@ -69,9 +69,6 @@ const SAVED: Duration = Duration::from_millis(20);
 /// A snapshot is kept on disk if the pages before it have so many times their bytes at least as many.
 const WORTH: usize = 16;
 
-/// The most pieces that are written to the device at once.
-const TOGETHER: usize = 16;
-
 /// How long an engine that is dropped goes on handing over pages.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -183,20 +180,23 @@ impl Prompts {
         self.restores.retain_mut(|restore| {
             let Some(one) = all.iter_mut().find(|one| one.seq == Some(restore.seq)) else { return false };
             while failed.is_none() && begun.elapsed() < SLICE {
-                let Some(read) = restore.read() else { return true };
-                match restore.take(read, one, runner) {
-                    Ok((pieces, goes_on)) => {
-                        counts.restored.add(pieces);
-                        if !goes_on {
-                            runner.pages_mut().back_to_state(restore.seq, &one.keys);
-                        }
-                        // With states of whole sequences, pages are of no use before the last piece.
-                        if !goes_on || !runner.pages().has_states() {
+                let taken = match restore.reading.next() {
+                    Next::Read(read) => restore.take(read, one, runner),
+                    Next::Later => return true,
+                    Next::End => Ok(false),
+                };
+                match taken {
+                    Ok(true) => {
+                        counts.restored.add(1);
+                        // Pages are of use without more only if the model has no states of whole sequences.
+                        if !runner.pages().has_states() {
                             tokens += one.restored(runner.pages().len(restore.seq));
                         }
-                        if !goes_on {
-                            return false;
-                        }
+                    }
+                    Ok(false) => {
+                        runner.pages_mut().back_to_state(restore.seq, &one.keys);
+                        tokens += one.restored(runner.pages().len(restore.seq));
+                        return false;
                     }
                     Err(error) => failed = Some(error),
                 }
@@ -313,53 +313,26 @@ impl Prompts {
 }
 
 impl Restore {
-    /// What has been read by now, at most [`TOGETHER`] pieces. `None` if that is nothing yet; it ends with `Next::End` if there is no more.
-    fn read(&mut self) -> Option<Vec<Next>> {
-        let mut read = Vec::new();
-        while read.len() < TOGETHER {
-            match self.reading.next() {
-                Next::Later => break,
-                Next::End => {
-                    read.push(Next::End);
-                    break;
-                }
-                piece => read.push(piece),
-            }
-        }
-        (!read.is_empty()).then_some(read)
-    }
-
-    /// Writes what has been read to the device, and adds it to the sequence and the prefix cache. Returns the number of pieces, and
-    /// whether there may be more: not at the end, nor if there is no room for a piece.
+    /// Writes what has been read to the device, and adds it to the sequence and the prefix cache. Returns whether there was room for
+    /// it.
     ///
     /// # Errors
     /// If the device fails.
-    fn take(&self, read: Vec<Next>, one: &Running, runner: &mut Runner) -> Result<(u64, bool), Error> {
+    fn take(&self, read: Read, one: &Running, runner: &mut Runner) -> Result<bool, Error> {
         let seq = self.seq;
-        let (mut pages, mut states, mut goes_on) = (Vec::new(), None, true);
-        for piece in read {
-            match piece {
-                Next::Read(Read::Page(rows)) => {
-                    let Some(page) = runner.pages_mut().next_page(seq) else {
-                        goes_on = false;
-                        break;
-                    };
-                    pages.push((page, rows));
-                    // If it cannot be written, nothing that the prefix cache has is trusted any more.
-                    runner.pages_mut().fill_page(seq, &one.tokens);
-                }
-                Next::Read(Read::States(after, rows)) => states = Some((self.known + after, rows)),
-                Next::End | Next::Later => goes_on = false,
+        match read {
+            Read::Page(rows) => {
+                let Some(page) = runner.pages_mut().next_page(seq) else { return Ok(false) };
+                runner.write_piece(Piece::Page, page, &rows)?;
+                runner.pages_mut().fill_page(seq, &one.tokens);
+            }
+            Read::States(pages, rows) => {
+                let pages = self.known + pages;
+                let Some(slot) = runner.pages_mut().next_state(seq, pages) else { return Ok(false) };
+                runner.write_piece(Piece::States, slot, &rows)?;
+                runner.pages_mut().fill_state(seq, &one.keys, &one.tokens, pages);
             }
         }
-        runner.write_pieces(Piece::Page, &pages)?;
-        let mut count = pages.len() as u64;
-        if let Some((after, rows)) = states {
-            let Some(slot) = runner.pages_mut().next_state(seq, after) else { return Ok((count, false)) };
-            runner.write_pieces(Piece::States, &[(slot, rows)])?;
-            runner.pages_mut().fill_state(seq, &one.keys, &one.tokens, after);
-            count += 1;
-        }
-        Ok((count, goes_on))
+        Ok(true)
     }
 }

@@ -11,7 +11,7 @@ use super::folder::{Found, PromptCache};
 use crate::pages::Key;
 
 /// The most pages of a prompt that are in memory because the engine has not taken them yet.
-const AHEAD: usize = 16;
+const AHEAD: usize = 8;
 
 /// The thread that reads pages, prompt by prompt.
 pub(crate) struct Reader {

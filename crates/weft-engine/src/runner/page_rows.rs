@@ -52,33 +52,20 @@ impl Runner {
         Ok(())
     }
 
-    /// Writes pages or slots that [`read_piece`](Runner::read_piece) has read, each with its number. Those that follow each other are
-    /// written together, because a small write takes a device about as long as a large one.
+    /// Writes a page or a slot that [`read_piece`](Runner::read_piece) has read.
     ///
     /// # Errors
-    /// If one has another size, or the device fails.
-    pub(crate) fn write_pieces(&mut self, piece: Piece, all: &[(u32, Vec<u8>)]) -> Result<(), Error> {
-        let expected = self.piece_bytes(piece);
-        if let Some((_, rows)) = all.iter().find(|(_, rows)| rows.len() != expected) {
-            return Err(Error::Batch(format!("{piece:?} of {} bytes: expected {expected}", rows.len())));
+    /// If it has another size, or the device fails.
+    pub(crate) fn write_piece(&mut self, piece: Piece, at: u32, mut rows: &[u8]) -> Result<(), Error> {
+        let (found, expected) = (rows.len(), self.piece_bytes(piece));
+        if found != expected {
+            return Err(Error::Batch(format!("{piece:?} of {found} bytes: expected {expected}")));
         }
-        let Runner { device, shared, bytes: joined, .. } = self;
-        let mut begin = 0;
-        for state in shared.states.values() {
+        for state in self.shared.states.values() {
             let Some(bytes) = piece.bytes(state) else { continue };
-            let own = begin..begin + bytes;
-            for run in all.chunk_by(|(a, _), (b, _)| a + 1 == *b) {
-                let [(first, rows), rest @ ..] = run else { continue };
-                let at = *first as usize * bytes;
-                if rest.is_empty() {
-                    device.write(state.buffer, at, &rows[own.clone()])?;
-                    continue;
-                }
-                joined.clear();
-                run.iter().for_each(|(_, rows)| joined.extend_from_slice(&rows[own.clone()]));
-                device.write(state.buffer, at, joined)?;
-            }
-            begin = own.end;
+            let (own, more) = rows.split_at(bytes);
+            self.device.write(state.buffer, at as usize * bytes, own)?;
+            rows = more;
         }
         Ok(())
     }
