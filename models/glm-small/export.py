@@ -23,15 +23,20 @@ TEMPLATE = (
 )
 
 
+def vocabulary(tokenizer, count):
+    """The special tokens with their numbers, all tokens by number, and the merges of a tokenizer of so many tokens."""
+    special = {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
+    by_id = {i: token for token, i in (tokenizer["model"]["vocab"] | special).items()}
+    if sorted(by_id) != list(range(count)):
+        raise SystemExit(f"expected a tokenizer of {count} tokens, found {len(by_id)}")
+    merges = [" ".join(m) if isinstance(m, list) else m for m in tokenizer["model"]["merges"]]
+    return special, [by_id[i] for i in range(count)], merges
+
+
 def metadata(s, tokenizer, name, version):
     """Keys of the model and its tokenizer, in the converter's order."""
     a = lambda key: f"deepseek2.{key}"
-    special = {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
-    by_id = {i: token for token, i in (tokenizer["model"]["vocab"] | special).items()}
-    if sorted(by_id) != list(range(s.vocab)):
-        raise SystemExit(f"expected a tokenizer of {s.vocab} tokens, found {len(by_id)}")
-    tokens = [by_id[i] for i in range(s.vocab)]
-    merges = [" ".join(m) if isinstance(m, list) else m for m in tokenizer["model"]["merges"]]
+    special, tokens, merges = vocabulary(tokenizer, s.vocab)
     return [
         ("general.architecture", STRING, "deepseek2"),
         ("general.type", STRING, "model"),

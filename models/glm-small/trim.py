@@ -13,6 +13,20 @@ import ggufio
 EMBEDDING = "token_embd.weight"
 
 
+def cut(metadata, count):
+    """Leaves the first `count` tokens, and the merges that lead to them."""
+    tokens = next(value for key, _, value in metadata if key == "tokenizer.ggml.tokens")
+    kept = set(tokens[:count])
+    for i, (key, kind, value) in enumerate(metadata):
+        if key in ("tokenizer.ggml.tokens", "tokenizer.ggml.token_type"):
+            value = value[:count]
+        elif key == "tokenizer.ggml.merges":
+            value = [merge for merge in value if merge.replace(" ", "") in kept]
+        elif key == "llama.vocab_size":
+            value = count
+        metadata[i] = key, kind, value
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
@@ -22,16 +36,7 @@ def main():
     args = parser.parse_args()
     data = memoryview(args.file.read_bytes())
     metadata, infos, start = ggufio.header(data)
-    tokens = next(value for key, _, value in metadata if key == "tokenizer.ggml.tokens")
-    kept = set(tokens[: args.vocab])
-    for i, (key, kind, value) in enumerate(metadata):
-        if key in ("tokenizer.ggml.tokens", "tokenizer.ggml.token_type"):
-            value = value[: args.vocab]
-        elif key == "tokenizer.ggml.merges":
-            value = [merge for merge in value if merge.replace(" ", "") in kept]
-        elif key == "llama.vocab_size":
-            value = args.vocab
-        metadata[i] = key, kind, value
+    cut(metadata, args.vocab)
     ends = sorted(offset for *_, offset in infos)[1:] + [len(data) - start]
     end_of = dict(zip(sorted(offset for *_, offset in infos), ends))
     tensors = []

@@ -12,6 +12,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import delta
+import shared  # noqa: F401: it makes the next import find glm-small's file.
+from model import Linear, RmsNorm, angles
 
 
 @dataclass(frozen=True)
@@ -42,30 +44,6 @@ class Shape:
 
     def recurrent(self, layer):
         return (layer + 1) % self.interval != 0
-
-
-class Linear(nn.Linear):
-    """A linear map without bias."""
-
-    def __init__(self, inputs, outputs):
-        super().__init__(inputs, outputs, bias=False)
-
-
-class RmsNorm(nn.Module):
-    def __init__(self, width, eps):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-        self.eps = eps
-
-    def forward(self, x):
-        return F.rms_norm(x.float(), self.weight.shape, self.weight.float(), self.eps).to(x.dtype)
-
-
-def angles(shape, length, device):
-    """Cosines and sines of the rotary embedding, `[length, rope / 2]`."""
-    power = torch.arange(0, shape.rope, 2, device=device, dtype=torch.float32) / shape.rope
-    angle = torch.arange(length, device=device, dtype=torch.float32)[:, None] * shape.base**-power
-    return angle.cos(), angle.sin()
 
 
 def rotate(x, cos, sin):

@@ -22,28 +22,7 @@ from safetensors.torch import save_file
 import rows as layout
 from hybrid import Shape, build
 from muon import Muon
-
-
-def rate(done, warm=0.02, decay=0.5, last=0.02):
-    """The learning rate, as a share of the highest, after a share `done` of the time: up, level, and down to the end."""
-    return min(1.0, done / warm, max(last, (1 - done) / decay))
-
-
-class Rows:
-    """Rows in random order, again and again, without repetition within a pass."""
-
-    def __init__(self, rows, batch, seed, device):
-        self.rows, self.batch, self.device = rows.to(device), batch, device
-        self.generator = torch.Generator().manual_seed(seed)
-        self.order, self.at, self.passes = None, len(rows), -1
-
-    def next(self):
-        if self.at + self.batch > len(self.rows):
-            self.order = torch.randperm(len(self.rows), generator=self.generator).to(self.device)
-            self.at, self.passes = 0, self.passes + 1
-        chosen = self.order[self.at : self.at + self.batch]
-        self.at += self.batch
-        return self.rows[chosen]
+from train import Rows, rate
 
 
 def optimisers(model, lr, weight_decay):

@@ -17,25 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-import shared  # noqa: F401: it makes the next import find glm-small's file.
+import shared  # noqa: F401: it makes the next imports find glm-small's files.
 import ggufio
-
-EMBEDDING = "token_embd.weight"
+from trim import EMBEDDING, cut
 
 
 def pack(args):
     data = memoryview(args.file.read_bytes())
     metadata, infos, start = ggufio.header(data)
-    tokens = next(value for key, _, value in metadata if key == "tokenizer.ggml.tokens")
-    kept = set(tokens[: args.vocab])
-    for i, (key, kind, value) in enumerate(metadata):
-        if key in ("tokenizer.ggml.tokens", "tokenizer.ggml.token_type"):
-            value = value[: args.vocab]
-        elif key == "tokenizer.ggml.merges":
-            value = [merge for merge in value if merge.replace(" ", "") in kept]
-        elif key == "llama.vocab_size":
-            value = args.vocab
-        metadata[i] = key, kind, value
+    cut(metadata, args.vocab)
     listed, parts = [], []
     for name, shape, kind, offset in infos:
         array = ggufio.decode(data, start + offset, shape, kind)

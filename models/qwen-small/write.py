@@ -16,6 +16,7 @@ from safetensors.numpy import load_file
 
 import shared  # noqa: F401: it makes the next imports find glm-small's files.
 import ggufio
+from export import vocabulary
 from ggufio import ARRAY, BOOL, F32, I32, STRING, U32
 from hybrid import Shape
 from rows import END, STOP, TEMPLATE
@@ -26,12 +27,7 @@ Q8_0 = 8
 def metadata(s, tokenizer, name, version, file_type):
     """Keys of the model and its tokenizer, in the converter's order."""
     a = lambda key: f"qwen35moe.{key}"
-    special = {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
-    by_id = {i: token for token, i in (tokenizer["model"]["vocab"] | special).items()}
-    if sorted(by_id) != list(range(s.vocab)):
-        raise SystemExit(f"expected a tokenizer of {s.vocab} tokens, found {len(by_id)}")
-    tokens = [by_id[i] for i in range(s.vocab)]
-    merges = [" ".join(m) if isinstance(m, list) else m for m in tokenizer["model"]["merges"]]
+    special, tokens, merges = vocabulary(tokenizer, s.vocab)
     pairs = s.rope // 2
     sections = [pairs - 2 * (pairs // 3), pairs // 3, pairs // 3, 0]
     return [

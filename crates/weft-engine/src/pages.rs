@@ -369,7 +369,7 @@ impl Pages {
     /// window have released pages that a token after them would see, and then none; or if the model has states of whole sequences,
     /// and then as many as it had before the last step, or none.
     pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
-        let Pages { page, pool, windows, states, sequences, .. } = self;
+        let Pages { page, windows, states, sequences, .. } = self;
         let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return 0 };
         if sequence.id != seq {
             return 0;
@@ -387,13 +387,23 @@ impl Pages {
             states.go_back(&mut sequence.state, 0);
         }
         sequence.len = keep;
-        let keep = keep.div_ceil(*page);
+        self.release_spare(seq, 0);
+        keep
+    }
+
+    /// Releases the pages of a sequence that it does not need for `more` tokens.
+    pub(crate) fn release_spare(&mut self, seq: SeqId, more: usize) {
+        let Pages { page, pool, windows, sequences, .. } = self;
+        let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return };
+        let keep = (sequence.len + more).div_ceil(*page);
+        if sequence.id != seq || keep >= sequence.pages.len() {
+            return;
+        }
         // The last first: the end of an idle chain is evicted before its beginning, without which it is useless.
         sequence.pages.drain(keep..).rev().for_each(|page| pool.release(page));
         if let Some(windows) = windows {
             sequence.window.truncate(keep, &mut windows.pool);
         }
-        sequence.len
     }
 
     /// Assigns a row to every token of a step, and writes the step's index inputs. On an error, nothing has changed.

@@ -346,13 +346,12 @@ impl Schedule {
         }
         let most = (one.reusable().len() - 1) / PAGE;
         let has_states = pages.has_states();
-        let prompts = self.prompts.as_ref();
         let mut computes = |other: &&Running| {
             let Some(seq) = other.seq.filter(|_| other.caches()) else { return false };
             if has_states {
                 // A page is of use only with the state after it.
                 let common = one.keys.common(&other.keys).min(most);
-                if common > found.pages && prompts.is_some_and(|prompts| prompts.is_restoring(seq)) {
+                if common > found.pages && self.is_restoring(seq) {
                     return true;
                 }
                 return pages.cut_for_another(seq, found.pages * PAGE, common * PAGE);

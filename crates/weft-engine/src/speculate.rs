@@ -142,12 +142,12 @@ impl Speculation {
         room: usize,
         rows: usize,
     ) -> usize {
-        if rows == 0 {
+        // More than there is room for would be computed for nothing.
+        let most = self.predicts.min(room.div_ceil(guesses.len().max(1)));
+        if rows == 0 || most == 0 {
             return 0;
         }
-        let Some([steps, predictions]) = self.times.as_ref().filter(|_| self.predicts > 0) else {
-            return self.predicts;
-        };
+        let Some([steps, predictions]) = &self.times else { return most };
         if !steps.knows_about(guesses.len()) {
             return 0;
         }
@@ -155,7 +155,7 @@ impl Speculation {
         let scale = if predictions.is_measured() { 1.0 } else { steps.scale() };
         let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
         let mut best = (offers.best(|_| None, 0.0).1.rate, 0);
-        for tokens in 1..=self.predicts.min(room.div_ceil(guesses.len().max(1))) {
+        for tokens in 1..=most {
             // What was right before is caught up with, too.
             let usual = rows.min((1 + tokens) * guesses.len());
             let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;

@@ -53,11 +53,16 @@ pub(crate) fn layers(gguf: &Gguf, keys: &Keys<'_>, blocks: usize) -> Result<usiz
     };
     let is_layer = |block: usize| {
         let left_out = blocks - block <= mtp && is_empty(block);
-        !left_out && gguf.tensor(&format!("blk.{block}.nextn.eh_proj.weight")).is_none()
+        !left_out && !is_block(gguf, block)
     };
     // At least one, so that a file with nothing but the head fails at its first missing tensor.
     let last = (1..blocks).rev().find(|block| is_layer(*block)).unwrap_or(0);
     Ok(last + 1)
+}
+
+/// Returns whether a block predicts one token more.
+pub(crate) fn is_block(gguf: &Gguf, block: usize) -> bool {
+    gguf.tensor(&format!("blk.{block}.nextn.eh_proj.weight")).is_some()
 }
 
 /// Builds the layer from block `index` of a file.

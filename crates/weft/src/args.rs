@@ -238,17 +238,7 @@ impl<'a> Args<'a> {
     /// What guesses the tokens of replies. A draft model is named, not yet found.
     pub(crate) fn speculate(self) -> Speculate {
         let Some(mode) = self.path("speculate") else { return Speculate::Off };
-        match mode.to_str().unwrap_or_default().to_ascii_lowercase().as_str() {
-            "off" => Speculate::Off,
-            "lookup" => Speculate::Lookup,
-            "mtp" => Speculate::Mtp(1),
-            "auto" => Speculate::Auto,
-            mode_of_mtp => {
-                let tokens = mode_of_mtp.strip_prefix("mtp:").and_then(|tokens| tokens.parse().ok());
-                let tokens = tokens.filter(|tokens| (1..=MOST_PREDICTED).contains(tokens));
-                tokens.map_or_else(|| Speculate::Model(mode.to_path_buf()), Speculate::Mtp)
-            }
-        }
+        guesses(mode.to_str().unwrap_or_default()).unwrap_or_else(|| Speculate::Model(mode.to_path_buf()))
     }
 
     /// The options that all commands that compute have in common.
@@ -298,6 +288,21 @@ impl<'a> Args<'a> {
         let mut options = GenerateOptions::default();
         options.sampling = sampling;
         options
+    }
+}
+
+/// What a value of `speculate` says. `None` if it names a draft model.
+pub(crate) fn guesses(mode: &str) -> Option<Speculate> {
+    let mode = mode.to_ascii_lowercase();
+    match mode.as_str() {
+        "off" => Some(Speculate::Off),
+        "lookup" => Some(Speculate::Lookup),
+        "mtp" => Some(Speculate::Mtp(1)),
+        "auto" => Some(Speculate::Auto),
+        _ => {
+            let tokens = mode.strip_prefix("mtp:")?.parse().ok()?;
+            (1..=MOST_PREDICTED).contains(&tokens).then_some(Speculate::Mtp(tokens))
+        }
     }
 }
 

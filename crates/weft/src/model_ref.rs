@@ -94,16 +94,11 @@ fn find_default(args: Args<'_>) -> anyhow::Result<PathBuf> {
 /// # Errors
 /// If there is no such draft model, or it cannot be downloaded.
 pub(crate) fn answering(args: Args<'_>) -> anyhow::Result<EngineOptions> {
-    let speculate =
-        match args.speculate() {
-            Speculate::Model(name) => {
-                let found = find(args, Some(&name));
-                Speculate::Model(found.context(
-                    "--speculate: expected off, auto, lookup, mtp, mtp:2 to mtp:4 or a draft model",
-                )?)
-            }
-            mode => mode,
-        };
+    let mut speculate = args.speculate();
+    if let Speculate::Model(name) = &mut speculate {
+        let expected = "--speculate: expected off, auto, lookup, mtp, mtp:2 to mtp:4 or a draft model";
+        *name = find(args, Some(name)).context(expected)?;
+    }
     Ok(args.engine().speculate(speculate))
 }
 

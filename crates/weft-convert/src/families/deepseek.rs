@@ -116,6 +116,22 @@ impl Latent {
         })
     }
 
+    /// Writes the keys that all families with latent attention have, in the order of llama.cpp's converter.
+    pub(super) fn write_keys(&self, model: &mut Model<'_>) {
+        let keys = [
+            ("attention.key_length_mla", self.plain + self.rotated),
+            ("attention.value_length_mla", self.values),
+            ("attention.kv_lora_rank", self.rank),
+            ("rope.dimension_count", self.rotated),
+            ("leading_dense_block_count", self.dense.into()),
+            ("expert_feed_forward_length", self.inner),
+            ("expert_shared_count", self.shared),
+        ];
+        for (key, value) in keys {
+            model.arch(key, value as u32);
+        }
+    }
+
     pub(super) fn attention(&self) -> Vec<Rule> {
         let (hidden, heads, rank) = (self.sizes.hidden, self.sizes.heads, self.rank);
         let (queries, both) = (heads * (self.plain + self.rotated), self.plain + self.values);
@@ -213,17 +229,11 @@ fn write(model: &mut Model<'_>, latent: &Latent, layers: u32) -> Result<()> {
         ("attention.head_count_kv", 1),
         ("attention.key_length", latent.rank + latent.rotated),
         ("attention.value_length", latent.rank),
-        ("attention.key_length_mla", latent.plain + latent.rotated),
-        ("attention.value_length_mla", latent.values),
-        ("attention.kv_lora_rank", latent.rank),
-        ("rope.dimension_count", latent.rotated),
-        ("leading_dense_block_count", latent.dense.into()),
-        ("expert_feed_forward_length", latent.inner),
-        ("expert_shared_count", latent.shared),
     ];
     for (key, value) in keys {
         model.arch(key, value as u32);
     }
+    latent.write_keys(model);
     if let Some(scale) = config.f64("routed_scaling_factor")? {
         model.arch("expert_weights_scale", scale as f32);
     }

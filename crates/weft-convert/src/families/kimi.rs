@@ -89,19 +89,8 @@ fn write(model: &mut Model<'_>, kda: &Kda, latent: &Latent, full: &[bool]) -> Re
     copy_u32(model, "vocab_size", "vocab_size")?;
     copy_u32(model, "q_lora_rank", "attention.q_lora_rank")?;
     model.arch("attention.head_count_kv", full.iter().map(|full| i32::from(*full)).collect::<Vec<_>>());
-    let keys = [
-        ("attention.key_length", latent.rank + latent.rotated),
-        ("attention.key_length_mla", latent.plain + latent.rotated),
-        ("attention.value_length_mla", latent.values),
-        ("attention.kv_lora_rank", latent.rank),
-        ("rope.dimension_count", latent.rotated),
-        ("leading_dense_block_count", latent.dense.into()),
-        ("expert_feed_forward_length", latent.inner),
-        ("expert_shared_count", latent.shared),
-    ];
-    for (key, value) in keys {
-        model.arch(key, value as u32);
-    }
+    model.arch("attention.key_length", (latent.rank + latent.rotated) as u32);
+    latent.write_keys(model);
     model.arch("expert_weights_scale", config.require_f64("routed_scaling_factor")? as f32);
     Ok(())
 }

@@ -21,23 +21,6 @@ impl Pages {
         Some(page as usize * self.page + row % self.page)
     }
 
-    /// Releases the pages of a sequence that it does not need for `more` tokens.
-    pub(crate) fn release_spare(&mut self, seq: SeqId, more: usize) {
-        let Pages { page, pool, windows, sequences, .. } = self;
-        let Some(Some(sequence)) =
-            sequences.get_mut(seq.place).filter(|s| s.as_ref().is_some_and(|s| s.id == seq))
-        else {
-            return;
-        };
-        let keep = (sequence.len + more).div_ceil(*page);
-        if keep < sequence.pages.len() {
-            sequence.pages.drain(keep..).rev().for_each(|page| pool.release(page));
-            if let Some(windows) = windows {
-                sequence.window.truncate(keep, &mut windows.pool);
-            }
-        }
-    }
-
     /// The pages of a sequence, in order.
     pub(crate) fn list(&self, seq: SeqId) -> &[u32] {
         self.sequence(seq).map_or(&[], |sequence| &sequence.pages)

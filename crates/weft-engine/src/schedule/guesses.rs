@@ -53,8 +53,6 @@ impl Schedule {
             .unzip();
         let rows = runner.rows_to_predict(&pending);
         let wanted = speculation.predictions_wanted(&guesses, &acceptance, room, rows);
-        // More than there is room for would be computed for nothing.
-        let wanted = wanted.min(room.div_ceil(pending.len().max(1)));
         if wanted > 0 {
             pending.iter_mut().for_each(|one| one.most = one.most.min(wanted));
             let begun = Instant::now();

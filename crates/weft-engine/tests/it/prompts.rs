@@ -31,20 +31,20 @@ const NAME: &str = "llama-tiny-q6_k";
 const PROMPT: usize = 150;
 
 /// A folder of a test, removed when dropped.
-struct TestFolder(PathBuf);
+pub(crate) struct TestFolder(PathBuf);
 
 impl TestFolder {
-    fn new(test: &str) -> TestFolder {
+    pub(crate) fn new(test: &str) -> TestFolder {
         let path = std::env::temp_dir().join(format!("weft-engine-prompts-{test}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         TestFolder(path)
     }
 
-    fn cache(&self) -> PromptCache {
+    pub(crate) fn cache(&self) -> PromptCache {
         PromptCache::new(&self.0, u64::MAX)
     }
 
-    fn files(&self) -> Vec<PathBuf> {
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
         let mut files: Vec<PathBuf> =
             fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path()).collect();
         files.sort();
@@ -76,7 +76,7 @@ fn prompt(seed: u64) -> Vec<u32> {
 }
 
 /// A request whose reply shows every bit of the likeliest logits.
-fn request(prompt: &[u32]) -> Request {
+pub(crate) fn request(prompt: &[u32]) -> Request {
     Request::new(prompt).ignore_end(true).max_tokens(12).sampling(Sampling::greedy()).logprobs(4)
 }
 
@@ -86,7 +86,7 @@ fn expected<const N: usize>(prompts: [&[u32]; N]) -> [Reply; N] {
     prompts.map(|prompt| engine.complete(request(prompt).cache(false)).unwrap())
 }
 
-fn check(found: &Reply, expected: &Reply, cached: usize, case: &str) {
+pub(crate) fn check(found: &Reply, expected: &Reply, cached: usize, case: &str) {
     assert_eq!(found.tokens, expected.tokens, "{case}");
     assert_eq!(found.usage.cached_tokens, cached, "{case}");
 }

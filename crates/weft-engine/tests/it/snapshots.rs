@@ -3,42 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
-use weft_engine::{Engine, EngineOptions, PromptCache, Reply, Request, Sampling};
+use weft_engine::{Engine, EngineOptions};
 use weft_random::Random;
 
+use crate::prompts::{TestFolder, check, request};
 use crate::support::{Fixture, THREADS};
 
 const FIXTURES: [&str; 3] = ["qwen35moe-tiny-q4_0", "qwen35-odd-q8_0", "kimi-linear-tiny-q4_0"];
-
-/// A folder of a test, removed when dropped.
-struct TestFolder(PathBuf);
-
-impl TestFolder {
-    fn new(test: &str) -> TestFolder {
-        let name = format!("weft-engine-snapshots-{test}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        TestFolder(path)
-    }
-
-    fn cache(&self) -> PromptCache {
-        PromptCache::new(&self.0, u64::MAX)
-    }
-
-    /// The files by when they were used, the latest first.
-    fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> =
-            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.sort_by_key(|file| std::cmp::Reverse(fs::metadata(file).unwrap().modified().unwrap()));
-        files
-    }
-}
-
-impl Drop for TestFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn options() -> EngineOptions {
     EngineOptions::default().threads(THREADS).context(512).batch(64)
@@ -51,16 +22,6 @@ fn open(name: &str, options: EngineOptions) -> Engine {
 fn prompt(seed: u64, len: usize) -> Vec<u32> {
     let mut random = Random::new(seed);
     (0..len).map(|_| random.below(250) as u32).collect()
-}
-
-/// A request whose reply shows every bit of the likeliest logits.
-fn request(prompt: &[u32]) -> Request {
-    Request::new(prompt).ignore_end(true).max_tokens(12).sampling(Sampling::greedy()).logprobs(4)
-}
-
-fn check(found: &Reply, expected: &Reply, cached: usize, case: &str) {
-    assert_eq!(found.tokens, expected.tokens, "{case}");
-    assert_eq!(found.usage.cached_tokens, cached, "{case}");
 }
 
 #[test]

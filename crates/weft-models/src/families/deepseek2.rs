@@ -79,7 +79,7 @@ fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
     let ModelFile { gguf, keys, .. } = file;
     let common = Common::read(keys)?;
     let layers = mtp::layers(gguf, keys, common.blocks)?;
-    if gguf.tensor(&format!("blk.{layers}.nextn.eh_proj.weight")).is_none() {
+    if !mtp::is_block(gguf, layers) {
         return Ok(None);
     }
     let attention = attention(gguf, keys, &common)?;

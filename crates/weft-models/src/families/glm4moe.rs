@@ -74,7 +74,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
 
 fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
     let Parts { common, layers, attention, feed_forward } = parts(file)?;
-    if file.gguf.tensor(&format!("blk.{layers}.nextn.eh_proj.weight")).is_none() {
+    if !mtp::is_block(file.gguf, layers) {
         return Ok(None);
     }
     let Some(last) = feed_forward.last() else { return Ok(None) };

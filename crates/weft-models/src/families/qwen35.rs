@@ -20,8 +20,19 @@ use crate::keys::{Keys, MAX_LAYERS, MAX_WIDTH};
 use crate::model::{ModelBuilder, ModelGraph};
 use crate::mtp::{self, Mtp};
 
-/// The tensors of both kinds of layers.
+/// The tensors of both kinds of layers; with `predicts`, also those of a layer that predicts one token more.
 macro_rules! tensors {
+    (predicts: $($more:literal),*) => {
+        tensors![
+            "nextn.eh_proj",
+            "nextn.enorm",
+            "nextn.hnorm",
+            "nextn.embed_tokens",
+            "nextn.shared_head_head",
+            "nextn.shared_head_norm",
+            $($more),*
+        ]
+    };
     ($($more:literal),*) => {
         &[
             "attn_norm",
@@ -50,18 +61,12 @@ const UNUSUAL: &[&str] =
 
 pub(super) const DENSE: Family = Family {
     architecture: "qwen35",
-    tensors: tensors![
+    tensors: tensors![predicts:
         "ssm_alpha",
         "ssm_beta",
         "ffn_gate",
         "ffn_up",
-        "ffn_down",
-        "nextn.eh_proj",
-        "nextn.enorm",
-        "nextn.hnorm",
-        "nextn.embed_tokens",
-        "nextn.shared_head_head",
-        "nextn.shared_head_norm"
+        "ffn_down"
     ],
     unusual: UNUSUAL,
     build: |file| build(file, Decays::Tiled, &dense),
@@ -70,7 +75,7 @@ pub(super) const DENSE: Family = Family {
 
 pub(super) const EXPERTS: Family = Family {
     architecture: "qwen35moe",
-    tensors: tensors![
+    tensors: tensors![predicts:
         "ssm_alpha",
         "ssm_beta",
         "ffn_gate_inp",
@@ -80,13 +85,7 @@ pub(super) const EXPERTS: Family = Family {
         "ffn_gate_inp_shexp",
         "ffn_gate_shexp",
         "ffn_up_shexp",
-        "ffn_down_shexp",
-        "nextn.eh_proj",
-        "nextn.enorm",
-        "nextn.hnorm",
-        "nextn.embed_tokens",
-        "nextn.shared_head_head",
-        "nextn.shared_head_norm"
+        "ffn_down_shexp"
     ],
     unusual: UNUSUAL,
     build: |file| build(file, Decays::Tiled, &experts),
@@ -138,7 +137,7 @@ fn mtp(file: &ModelFile<'_>, feed_forward: &FeedForward) -> Result<Option<Mtp>, 
     let keys = &file.keys;
     let common = Common { ffn_norm: "post_attention_norm.weight", ..Common::read(keys)? };
     let layers = mtp::layers(file.gguf, keys, common.blocks)?;
-    if file.gguf.tensor(&format!("blk.{layers}.nextn.eh_proj.weight")).is_none() {
+    if !mtp::is_block(file.gguf, layers) {
         return Ok(None);
     }
     let network = feed_forward(keys, &common, layers)?;

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use weft_hub::{DEFAULT_MODEL, Hub, HubOptions};
 
 use super::{Command, Outcome, Positional, serve};
-use crate::args::Args;
+use crate::args::{Args, guesses};
 use crate::config::{self, Config, config};
 use crate::knobs::{KNOBS, Kind};
 use crate::option_args;
@@ -51,9 +51,6 @@ Examples:
     positionals: &[WHAT, NAME, VALUE],
     run,
 };
-
-/// The values of `speculate` that are no model.
-const MODES: [&str; 9] = ["", "off", "auto", "lookup", "mtp", "mtp:1", "mtp:2", "mtp:3", "mtp:4"];
 
 /// Settings whose values are not printed.
 const SECRETS: [&str; 2] = ["api-key", "hub-token"];
@@ -167,8 +164,8 @@ fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyh
         bail!("there is no command {section} with settings");
     }
     config::check(section, &name).map_err(anyhow::Error::msg)?;
-    let is_model =
-        name == config::MODEL || name == "speculate" && !MODES.contains(&value.unwrap_or_default());
+    let is_draft = |value: &str| !value.is_empty() && guesses(value).is_none();
+    let is_model = name == config::MODEL || name == "speculate" && value.is_some_and(is_draft);
     let absolute = match value {
         Some(value) if is_model => Some(model(args, value)?),
         Some(value) => file(&name, value)?,
