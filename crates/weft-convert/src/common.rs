@@ -14,7 +14,7 @@ const MAX_COUNT: u32 = 1 << 24;
 /// The most layers.
 const MAX_LAYERS: u32 = 4096;
 
-/// How names of tensors begin that see, in models with a tower for images and a projector.
+/// Prefixes of the names of vision tensors: those of the tower and the projector.
 pub(crate) const SIGHT: [&str; 4] =
     ["vision_tower.", "multi_modal_projector.", "model.vision_tower.", "model.multi_modal_projector."];
 

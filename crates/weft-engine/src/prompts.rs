@@ -18,8 +18,8 @@
 //!
 //! **States of whole sequences.** A page is of use only with the states after it. So snapshots of those are kept, too, in files
 //! of their own: where prompts were cut to leave one, and at the end of a reply. A snapshot can be as large as the pages of
-//! thousands of tokens; those that stand for few are not kept ([`WORTH`]). As many pages are read as end with a snapshot,
-//! and it comes last.
+//! thousands of tokens; one of a short prompt is not kept ([`WORTH`]). Pages are read up to the last snapshot, and then the
+//! snapshot.
 //!
 //! **Failures.** A file that is damaged in any way is removed, and its page is computed again and written again. If logits
 //! are NaN, the files of the sequence's pages are removed as well. A process that is killed leaves whole files, and
@@ -66,7 +66,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 const SHARE: u32 = 32;
 const SAVED: Duration = Duration::from_millis(20);
 
-/// A snapshot is kept on disk if the pages before it have so many times their bytes at least as many.
+/// A snapshot is kept on disk if it has at most so many times the bytes of the pages before it.
 const WORTH: usize = 16;
 
 /// How long an engine that is dropped goes on handing over pages.
@@ -123,10 +123,15 @@ impl Prompts {
     pub(crate) fn open(cache: &PromptCache, runner: &Runner) -> Result<Prompts, Error> {
         let [page, states] = [Piece::Page, Piece::States].map(|piece| runner.piece_bytes(piece));
         let bytes = Bytes { page, states };
-        if cache.bytes < (HEADER + page) as u64 {
-            let (limit, page) = (cache.bytes, HEADER + page);
+        // Room for a larger file is made by removing all others.
+        let (files, what) = match states {
+            0 => (HEADER + page, "a page"),
+            _ => (2 * HEADER + page + states, "a page and a snapshot"),
+        };
+        if cache.bytes < files as u64 {
+            let limit = cache.bytes;
             return Err(Error::Option(format!(
-                "the prompt cache is limited to {limit} bytes: expected at least {page}, the size of a page of this model"
+                "the prompt cache is limited to {limit} bytes: expected at least {files}, the size of {what} of this model"
             )));
         }
         let folder = cache.folder.display();

@@ -4,7 +4,7 @@
 
 mod clock;
 mod estimates;
-mod page_rows;
+mod pieces;
 mod plans;
 mod predict;
 mod timed;
@@ -36,7 +36,7 @@ use crate::speculate::Speculate;
 use variants::Variants;
 
 pub use clock::{ReplayTimings, StepTimings};
-pub(crate) use page_rows::Piece;
+pub(crate) use pieces::Piece;
 pub use predict::{Pending, Prediction};
 pub use timed::StepShape;
 pub use variants::{PartId, PlansId};

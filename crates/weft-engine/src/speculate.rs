@@ -133,8 +133,8 @@ impl Speculation {
         asks.into_iter().map(|ask| ask.into_guess(vocab)).collect()
     }
 
-    /// How many tokens of each reply the model is to predict beside these guesses, where the first take `rows` rows in all. `acceptance`
-    /// is that of each reply's guesses; there is room for `room` guessed tokens.
+    /// The number of tokens that the model predicts of each reply beside these guesses. The first tokens take `rows` rows in all;
+    /// `acceptance` is that of each reply's guesses, and there is room for `room` guessed tokens.
     pub(crate) fn predictions_wanted(
         &mut self,
         guesses: &[Guess],
@@ -232,7 +232,8 @@ impl Speculation {
         self.times.iter_mut().for_each(|[steps, _]| steps.took(rows, time.as_secs_f64()));
     }
 
-    /// Records the time of predictions: the first tokens with so many rows, and then so often further ones, of at most so many replies.
+    /// Records the time of predictions: of the first tokens, which took so many rows, and of so many `further` ones of each of the
+    /// `replies`.
     pub(crate) fn predicted(&mut self, rows: usize, (further, replies): (usize, usize), time: Duration) {
         let Some([_, predictions]) = &mut self.times else { return };
         // Only the whole is measured.
@@ -260,8 +261,8 @@ struct Offers<'a> {
 }
 
 impl Offers<'_> {
-    /// Whose guesses go first, and how many tokens of each are worth their time, with so many predictions, the first of these kinds, which
-    /// take `extra` time.
+    /// Chooses whose guesses go first and how many tokens of each are computed. `predicted` says how many tokens the model predicts and the
+    /// kind of the first; predicting takes `extra` time.
     fn best(&self, predicted: impl Fn(&Guess) -> Option<(usize, usize)>, extra: f64) -> (Source, Worth) {
         let of = |first: Source| {
             let offer = |(guess, own): (&Guess, &&Acceptance)| {

@@ -197,7 +197,7 @@ fn ling(model: &mut Model<'_>) -> Result<()> {
     if config.value("gated_attention_proj_granularity_type").is_none() {
         return Err(config.missing("gated_attention_proj_granularity_type"));
     }
-    // Images are not seen.
+    // The vision tower is left out.
     model.set_part(&["model.visual.", "visual.", "linear_proj."]);
     let latent = Latent::read(config)?;
     let sizes = &latent.sizes;

@@ -23,7 +23,7 @@ pub(crate) struct Reader {
 /// The pages to be read of one prompt.
 struct Prompt {
     keys: Vec<Key>,
-    parts: SyncSender<Read>,
+    pieces: SyncSender<Read>,
 }
 
 /// The sizes of files without their headers.
@@ -45,12 +45,12 @@ pub(crate) enum Read {
 /// The rows of one prompt's pages, in order, up to the first that is missing or damaged; and the states after the last of them that
 /// has any, without which those after it are of no use. Dropping it stops the reading.
 pub(crate) struct Reading {
-    parts: Receiver<Read>,
-    /// A part that was waited for.
+    pieces: Receiver<Read>,
+    /// A piece that was waited for.
     waited: Option<Read>,
 }
 
-/// The next part of a prompt.
+/// The next piece of a prompt.
 pub(crate) enum Next {
     Read(Read),
     /// It is still being read.
@@ -73,10 +73,10 @@ impl Reader {
 
     /// Begins to read these pages, after those asked for earlier.
     pub(crate) fn read(&self, keys: Vec<Key>) -> Reading {
-        let (parts, receiver) = sync_channel(AHEAD);
+        let (pieces, receiver) = sync_channel(AHEAD);
         // If the thread has died, the channel is closed, which says that there are no pages.
-        let _ = self.prompts.as_ref().map(|prompts| prompts.send(Prompt { keys, parts }));
-        Reading { parts: receiver, waited: None }
+        let _ = self.prompts.as_ref().map(|prompts| prompts.send(Prompt { keys, pieces }));
+        Reading { pieces: receiver, waited: None }
     }
 }
 
@@ -87,7 +87,7 @@ impl Drop for Reader {
     }
 }
 
-fn read(cache: &PromptCache, bytes: Bytes, Prompt { keys, parts }: Prompt, counts: &Counts) {
+fn read(cache: &PromptCache, bytes: Bytes, Prompt { keys, pieces }: Prompt, counts: &Counts) {
     let has_states = |pages: &usize| cache.has(&keys[pages - 1].of_states());
     let wanted = match bytes.states {
         0 => keys.len(),
@@ -104,7 +104,7 @@ fn read(cache: &PromptCache, bytes: Bytes, Prompt { keys, parts }: Prompt, count
     let mut pages = 0;
     for key in &keys[..wanted] {
         let Some(rows) = read(key, bytes.page) else { break };
-        if parts.send(Read::Page(rows)).is_err() {
+        if pieces.send(Read::Page(rows)).is_err() {
             // The engine no longer wants them.
             return;
         }
@@ -115,25 +115,25 @@ fn read(cache: &PromptCache, bytes: Bytes, Prompt { keys, parts }: Prompt, count
         let mut found =
             states.filter_map(|pages| Some((pages, read(&keys[pages - 1].of_states(), bytes.states)?)));
         if let Some((pages, rows)) = found.next() {
-            let _ = parts.send(Read::States(pages, rows));
+            let _ = pieces.send(Read::States(pages, rows));
         }
     }
 }
 
 impl Reading {
-    /// Takes the next part, if it has been read.
+    /// Takes the next piece, if it has been read.
     pub(crate) fn next(&mut self) -> Next {
-        match self.waited.take().map_or_else(|| self.parts.try_recv(), Ok) {
+        match self.waited.take().map_or_else(|| self.pieces.try_recv(), Ok) {
             Ok(read) => Next::Read(read),
             Err(TryRecvError::Empty) => Next::Later,
             Err(TryRecvError::Disconnected) => Next::End,
         }
     }
 
-    /// Waits for the next part or the end, no longer than this.
+    /// Waits for the next piece or the end, no longer than this.
     pub(crate) fn wait(&mut self, most: Duration) {
         if self.waited.is_none() {
-            match self.parts.recv_timeout(most) {
+            match self.pieces.recv_timeout(most) {
                 Ok(read) => self.waited = Some(read),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }

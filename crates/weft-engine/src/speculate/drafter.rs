@@ -100,14 +100,9 @@ impl Guess {
         self.predicted.as_ref().map(|(tokens, kind)| (tokens.len(), *kind))
     }
 
-    /// The kind of the token at a place of this guess.
+    /// The kind of the prediction at a place of this guess.
     pub(crate) fn kind_at(&self, place: usize) -> usize {
-        place
-            .checked_sub(1)
-            .filter(|_| is_predicted(self.kind))
-            .and_then(|deeper| DEEPER.get(deeper))
-            .copied()
-            .unwrap_or(self.kind)
+        place.checked_sub(1).and_then(|deeper| DEEPER.get(deeper)).copied().unwrap_or(self.kind)
     }
 
     /// Offers the tokens of the one that goes first, or of the other if it has none.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use weft_engine::{Engine, EngineOptions};
+use weft_engine::{Engine, EngineOptions, PromptCache};
 use weft_random::Random;
 
 use crate::prompts::{TestFolder, check, request};
@@ -113,4 +113,22 @@ fn without_a_file_the_latest_snapshot_before_it_serves() {
     // after nine are.
     let count = |tokens: usize| cached.iter().filter(|cached| **cached == tokens).count();
     assert_eq!([0, 9 * 32, 13 * 32].map(count), [3 * 9, 3 * 5, 3], "{cached:?}");
+}
+
+#[test]
+fn a_limit_too_small_for_a_snapshot_is_refused() {
+    let folder = TestFolder::new("small");
+    let open = |bytes: u64| {
+        let cache = PromptCache { bytes, ..folder.cache() };
+        options().prompts(cache).open(Fixture::load(FIXTURES[0]).path)
+    };
+    let why = open(100_000).err().unwrap().to_string();
+    let least = why.split("expected at least ").nth(1).and_then(|rest| rest.split(',').next());
+    let least: u64 = least.unwrap().parse().unwrap();
+    assert!(why.ends_with("the size of a page and a snapshot of this model"), "{why}");
+    assert!(open(least - 1).is_err());
+    let mut engine = open(least).unwrap();
+    engine.complete(request(&prompt(1, 412))).unwrap();
+    drop(engine);
+    assert!(folder.cache().usage().unwrap().bytes <= least);
 }
