@@ -101,6 +101,43 @@ pub fn of_picked_matrices(device: &mut dyn Device) {
     }
 }
 
+/// Long steps: a product with a residual, and two products with one epilogue. Where there are few multiprocessors, workgroups have
+/// tiles of many rows, the last of which are not all there.
+pub fn of_wide_matrices(device: &mut dyn Device) {
+    let mut random = Random::new(34);
+    for ty in TYPES {
+        for (n, k, tokens, two) in [(192, 768, 300, false), (128, 512, 257, true)] {
+            let mut weight = || Arg::weight(ty, n, k, random.weight(ty, n * k));
+            let (a, b) = (weight(), weight());
+            let (x, residual) = (random.floats(tokens * k), random.floats(tokens * n));
+            let case = |first: usize, tokens: usize| {
+                let own = |all: &[f32], n: usize| all[first * n..][..tokens * n].to_vec();
+                let x = Arg::activations(ty, &own(&x, k));
+                let residual = Arg::f32(&own(&residual, n));
+                let args = vec![a.clone(), b.clone(), x, residual, Arg::out(Format::F32, tokens * n)];
+                let of = |p| product(view(2, &[k], 1), matrices(p, Pick::Only, 1, n, k), false);
+                let (products, mut body) = match two {
+                    true => {
+                        (vec![of(0), of(1)], vec![Instr::Acc(0), Instr::Unary(Unary::Silu, 0), Instr::Acc(1)])
+                    }
+                    false => (vec![of(0)], vec![Instr::Acc(0), load_of(3, &[n], n)]),
+                };
+                let last = body.len();
+                let op = if two { Binary::Mul } else { Binary::Add };
+                body.push(Instr::Binary(op, last - 2, last - 1));
+                body.push(store_to(4, &[n], last));
+                let parts = vec![part(&[Dim::T], n, Anchor::Dot(products), body)];
+                Case::new(parts, args, tokens, 8 * roundings(ty, k))
+            };
+            let all = case(0, tokens).check(device);
+            for t in [0, 70, tokens - 1] {
+                let alone = case(t, 1).run(device, 1).unwrap();
+                assert_eq!(alone[4], all[4][t * n * 4..][..n * 4], "{ty}, {n} columns, token {t}");
+            }
+        }
+    }
+}
+
 /// A weighted sum over matrices that are picked by number, beside another product and a residual.
 pub fn of_sums_over_experts(device: &mut dyn Device) {
     let mut random = Random::new(33);

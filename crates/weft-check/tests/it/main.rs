@@ -18,6 +18,13 @@ fn few_processors_share_the_tiles_of_prompts() {
     }
 }
 
+/// Wide products of long steps, whose workgroups have tiles of 128 rows here.
+#[test]
+fn few_processors_have_large_tiles() {
+    let Some(mut device) = Emulator::small_for_test("large tiles", &folder(), 2) else { return };
+    weft_check::suite::many::of_wide_matrices(&mut device);
+}
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator")
 }

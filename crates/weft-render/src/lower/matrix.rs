@@ -21,7 +21,7 @@ use weft_quant::GgmlType;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::lower::matrix::multiply::Multiply;
-use crate::lower::matrix::shape::{Shape, Task, alike, form};
+use crate::lower::matrix::shape::{Shape, TOGETHER, Task, alike, form};
 use crate::lower::panels;
 use crate::lower::pass::Pass;
 use crate::lower::picked;
@@ -169,7 +169,8 @@ fn multiply_all(
     let scales = shapes.iter().map(|shape| shape.all_scale_words()).max().unwrap_or(0);
     // The results take the place of operands, once no product needs them.
     let own = if deep == 1 { room * tasks.len() as u32 } else { 0 };
-    let (ring, scales) = (w.pool.room(ring.max(own)), w.pool.room(scales));
+    let (ring, scales) =
+        (w.pool.aligned_room(ring.max(own), TOGETHER), w.pool.aligned_room(scales, TOGETHER));
     let shared: Vec<u32> = tasks
         .iter()
         .map(|_| if deep > 1 { w.pool.room(room.saturating_mul(split.reduce)) } else { 0 })

@@ -226,6 +226,8 @@ pub(crate) fn on_matrix(
     let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
     let several = attend.kv_heads == 1 && tokens >= MANY_TOKENS && !least.spread;
     let times = if least.spread { chunks } else { 1 };
+    // Rows of a tile are then tokens, of one head.
+    let apart = attend.kv_heads > 1 && tokens >= MANY_TOKENS && !least.spread;
     let keeps_busy = |rows: u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(rows as usize);
         tiles.saturating_mul(times) >= limits.processors as usize
@@ -234,6 +236,9 @@ pub(crate) fn on_matrix(
     let by_warpgroups = Split { rows: warpgroup::ROWS, ..least };
     if several && suits_warpgroups(part, attend, &by_warpgroups, (lanes, limits)) {
         return Some(by_warpgroups);
+    }
+    if let Some(rows) = [ROWS, MATRIX_ROWS].into_iter().find(|rows| apart && fits(*rows)) {
+        return Some(Split { rows, along_first: true, ..least });
     }
     // In a short step, as few as all workgroups can run at once with: there is less to do before and after the products.
     let one_wave = |rows: &u32| {

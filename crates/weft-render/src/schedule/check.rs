@@ -19,6 +19,9 @@ const MOST: u32 = 64;
 /// Most sums per lane in a schedule that is tuned or tried: each has a variable.
 pub(crate) const MOST_SUMS: u32 = 64;
 
+/// The same on matrix units.
+const MOST_MATRIX_SUMS: u32 = 128;
+
 /// Checks a schedule of a verified kernel.
 ///
 /// # Errors
@@ -72,6 +75,8 @@ fn part_of(
         Anchor::Map | Anchor::Reduce | Anchor::Scan(_) => 1,
         // Its own check names the rows of tiles.
         Anchor::Attend(_) if matrix && limits.cooperative => 1,
+        // Warps share them, and its own check counts their sums.
+        Anchor::Dot(_) if matrix => 1,
         Anchor::Attend(_) | Anchor::Dot(_) => rows,
     };
     if variables > MOST || upcast > MOST {
@@ -184,6 +189,11 @@ fn matrix_of(
         return Err(format!(
             "`{split}`: the {lanes} lanes do not make up whole warps of {MATRIX_ROWS} rows and {MATRIX_COLUMNS} columns"
         ));
+    }
+    let groups = split.rows / (MATRIX_ROWS * down);
+    let sums = groups.saturating_mul(8 * split.upcast).saturating_mul(part.products().len() as u32);
+    if sums > MOST_MATRIX_SUMS {
+        return Err(format!("`{split}`: a lane has {sums} sums, and can have {MOST_MATRIX_SUMS}"));
     }
     let even = |product: &Product| {
         (product.w.k / COLUMNS).is_multiple_of(split.reduce as usize) && split.reduce.is_multiple_of(deep)

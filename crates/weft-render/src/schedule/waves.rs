@@ -11,6 +11,7 @@ use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
 
 use crate::limits::{Limits, MOST_CHAINED};
+use crate::schedule::broad::broad;
 use crate::schedule::check::{self, WARP, suit_matrix};
 use crate::schedule::heuristic::{
     self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
@@ -38,8 +39,9 @@ const FEW_WITHOUT_MATRIX: usize = 16;
 /// time of eight.
 pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
 
-/// The same through CUDA: attention of up to 32 tokens is spread over more workgroups than that of 64.
-pub const STEPS_WITH_CUDA: [usize; 7] = [1, 2, 4, FEW_TOKENS, 16, 32, 64];
+/// The same through CUDA: attention of up to 32 tokens is spread over more workgroups than that of 64, and products of up to 128 have
+/// smaller tiles than those of longer ones.
+pub const STEPS_WITH_CUDA: [usize; 8] = [1, 2, 4, FEW_TOKENS, 16, 32, 64, 128];
 
 /// The fewest columns of a product that a workgroup has: for the cost of plans.
 pub const LEAST_COLUMNS: u64 = TILE as u64;
@@ -120,8 +122,9 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     let few = if limits.matrix { FEW_TOKENS } else { FEW_WITHOUT_MATRIX };
     if max.tokens > few {
         let mut schedule = heuristic::choose(kernel, max, limits, reduce);
-        if let Some(narrow) = narrow(kernel, max, limits, &schedule) {
-            return narrow;
+        let chosen = broad(kernel, max, limits, &schedule);
+        if let Some(chosen) = chosen.or_else(|| narrow(kernel, max, limits, &schedule)) {
+            return chosen;
         }
         for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
             if let Some(attend) = part.attention() {

@@ -194,7 +194,7 @@ impl Units<'_> {
         })?;
         let sums: Vec<Sums> = (0..self.pairs()).map(|_| self.sums(w)).collect();
         w.code.barrier();
-        let mut visit = |w: &mut Writer<'_>, run: &Expr| {
+        members.each_run(w, |w, run| {
             let (first, most, pages_at) = match begun.take() {
                 Some(begun) => begun,
                 None => begin(w, run)?,
@@ -222,11 +222,7 @@ impl Units<'_> {
                 w.code.barrier();
                 Ok(())
             })
-        };
-        match members.runs() {
-            1 => visit(w, &Expr::U32(0))?,
-            runs => w.count("run", (0u32.into(), runs.into(), 1), |w, run| visit(w, &run))?,
-        }
+        })?;
         // The result takes the place of the keys.
         let result = self.keys;
         for (pair, sums) in sums.iter().enumerate() {

@@ -12,6 +12,9 @@ use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
+/// Tokens of a tile that are few.
+const FEW_TOKENS: u32 = 8;
+
 /// What is kept of a tile's rows in workgroup memory.
 pub(super) struct Members {
     /// The most tokens that the rows have.
@@ -81,6 +84,26 @@ impl Members {
     /// The most runs of a tile. One begins at each token at most.
     pub(super) fn runs(&self) -> u32 {
         self.tokens
+    }
+
+    /// Visits each run. Of a tile of many tokens, numbers at which none begins are passed over, since it takes long to find out how far
+    /// the tokens of one see.
+    pub(super) fn each_run(
+        &self,
+        w: &mut Writer<'_>,
+        mut visit: impl FnMut(&mut Writer<'_>, &Expr) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        match self.tokens {
+            1 => visit(w, &Expr::U32(0)),
+            runs => w.count("run", (0u32.into(), runs.into(), 1), |w, run| {
+                if runs <= FEW_TOKENS {
+                    return visit(w, &run);
+                }
+                let [its, seen] = [self.run_of, self.attended].map(|at| Expr::Shared((&run + at).into()));
+                // What is kept of a token without rows is not a run.
+                w.when(its.equal(run.clone()).both(&Expr::U32(0).less(&seen)), |w| visit(w, &run))
+            }),
+        }
     }
 
     /// Where the pages of a run begin.

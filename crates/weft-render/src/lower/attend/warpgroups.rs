@@ -135,7 +135,7 @@ impl<'a> OfTile<'a> {
     fn visit(&self, w: &mut Writer<'_>, piece: Option<&Piece>) -> Result<(), Why> {
         // The chunks of the runs so far.
         let before = (piece.is_some() && self.members.runs() > 1).then(|| w.code.var("before", 0u32));
-        let visit = |w: &mut Writer<'_>, run: &Expr| {
+        self.members.each_run(w, |w, run| {
             let most = self.members.most_seen(w, run);
             // No run begins at some tokens.
             w.when(Expr::U32(0).less(&most), |w| {
@@ -150,11 +150,7 @@ impl<'a> OfTile<'a> {
                     Some(_) => w.when(from.less(&run.to), |w| self.chunks(w, &run, from.clone())),
                 }
             })
-        };
-        match self.members.runs() {
-            1 => visit(w, &Expr::U32(0)),
-            runs => w.count("run", (0u32.into(), runs.into(), 1), |w, run| visit(w, &run)),
-        }
+        })
     }
 
     /// The positions of a run that a piece has: the first, and the one before which it ends.

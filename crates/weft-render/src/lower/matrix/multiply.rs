@@ -5,7 +5,7 @@
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
-use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR};
+use crate::lower::matrix::shape::{ROW, Shape, TOGETHER, Task, VECTOR};
 use crate::lower::matrix::stage::{Stages, swizzled};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
@@ -15,6 +15,10 @@ use crate::schedule::{MATRIX_COLUMNS, MATRIX_ROWS};
 
 /// Columns that the units multiply at once; a tile is two such halves.
 const HALF: u32 = 8;
+
+/// Registers of a multiprocessor, and those that a lane needs beside its sums.
+const REGISTERS: u32 = 64 << 10;
+const OTHER_REGISTERS: u32 = 64;
 
 /// Products of the same rows, in the middle of being written.
 pub(crate) struct Multiply<'a> {
@@ -80,10 +84,11 @@ impl<'a> Multiply<'a> {
     pub(crate) fn write(&self, w: &mut Writer<'_>, shared: &[u32]) -> Result<Totals, Why> {
         let Multiply { shape, stages, .. } = self;
         // They hide each other's latencies.
-        w.together = if w.code.lanes <= 128 { 3 } else { 2 };
         let groups = shape.rows / shape.down / MATRIX_ROWS;
         let count = shape.stages();
         let n = shape.tiles.len() as u32 * shape.wide * 2 * groups * 4;
+        let most = if w.code.lanes <= 128 { 3 } else { 2 };
+        w.together = (REGISTERS / w.code.lanes / (2 * n + OTHER_REGISTERS)).clamp(1, most);
         let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", 0.0f32)).collect();
         // Adding the first share to −0 changes no bit of it.
         let totals = match shape.deep {
@@ -195,8 +200,10 @@ impl<'a> Multiply<'a> {
         let left = w.code.set("left", left);
         let right = &numbers + column / VECTOR * shape.tile_words() + &first * shape.block_words();
         let right = w.code.set("right", right + shape.right_at());
-        let left_scale = w.code.set("left_scale", &scales + &first * shape.left_scales() + row + g);
-        let right_scale = &scales + &first * (parts * columns) + column + t * 2u32;
+        let fours = shape.loads_four_rows();
+        let left_scale = &scales + &first * shape.left_scales() + row;
+        let left_scale = w.code.set("left_scale", left_scale + if fours { g * TOGETHER } else { g.clone() });
+        let right_scale = &scales + &first * (parts * columns) + column + t * TOGETHER;
         let right_scale = w.code.set("right_scale", right_scale + shape.right_scales_at());
         let float = |at: Expr| Expr::Shared(at.into()).float();
         let mins = shape.layout().mins();
@@ -205,6 +212,12 @@ impl<'a> Multiply<'a> {
             for (n, tiles) in shape.tiles.iter().enumerate() {
                 let beside = n as u32 * shape.width;
                 for u in 0..shape.wide {
+                    let at = &right_scale + (b * parts * columns + beside + u * MATRIX_COLUMNS);
+                    let scales: Vec<[Expr; 4]> =
+                        (0..parts).map(|part| four(w, "scale", &at + part * columns)).collect();
+                    let least: Vec<[Expr; 4]> = (0..mins)
+                        .map(|part| four(w, "least", &at + (part * columns + shape.right_mins_at())))
+                        .collect();
                     for half in [0, HALF] {
                         let tile = beside / VECTOR + u;
                         let at = &right + (tile * shape.tile_words() + b * shape.block_words());
@@ -213,31 +226,36 @@ impl<'a> Multiply<'a> {
                             Expr::Shared((&at + swizzled(&place)).into())
                         };
                         let words = tiles.operand(&mut w.code, t, mask, word);
-                        let at = &right_scale + (b * parts * columns + beside + u * MATRIX_COLUMNS + half);
-                        let scales: Vec<[Expr; 2]> = (0..parts)
-                            .map(|part| {
-                                [0, 1].map(|j| w.code.set("scale", float(&at + (part * columns + j))))
-                            })
-                            .collect();
-                        let least: Vec<[Expr; 2]> = (0..mins)
-                            .map(|part| {
-                                let at = &at + (part * columns + shape.right_mins_at());
-                                [0, 1].map(|j| w.code.set("least", float(&at + j)))
-                            })
-                            .collect();
-                        operands.push((words, scales, least));
+                        let of_half = |fours: &[[Expr; 4]]| -> Vec<[Expr; 2]> {
+                            let first = if half == 0 { 0 } else { 2 };
+                            fours.iter().map(|four| [four[first].clone(), four[first + 1].clone()]).collect()
+                        };
+                        operands.push((words, of_half(&scales), of_half(&least)));
                     }
                 }
             }
+            let mut of_rows = Vec::new();
             for group in 0..halves.div_ceil(2) {
                 let exists = count.as_ref().filter(|_| group > 1);
+                let exists_alone = exists.is_some();
                 let exists = exists.map_or(Expr::True, |count| count.greater(row + group * MATRIX_ROWS));
                 w.when(exists, |w| {
                     let at = &left + (group * MATRIX_ROWS * shape.left_row() + b * ROW);
                     let left: [String; 4] = [0, 1, 2, 3].map(|_| w.code.fresh("xq"));
                     w.code.push(Stmt::LoadMatrices { into: left.clone(), at, turned: false });
                     let left = left.map(Expr::name);
+                    if fours && (group % 2 == 0 || exists_alone) {
+                        let at = &left_scale + (b * shape.left_scales() + group / 2 * (2 * MATRIX_ROWS));
+                        of_rows = (0..=mins).map(|n| four(w, "d", &at + n * shape.left_sums_at())).collect();
+                    }
                     let of_row = |w: &mut Writer<'_>, below: u32| {
+                        if fours {
+                            let i = (group % 2 * 2 + below / HALF) as usize;
+                            return (
+                                of_rows[0][i].clone(),
+                                of_rows[1..].iter().map(|four| four[i].clone()).collect(),
+                            );
+                        }
                         let at = &left_scale + (b * shape.left_scales() + group * MATRIX_ROWS + below);
                         let scale = w.code.set("d", float(at.clone()));
                         let sums = (1..=mins).map(|n| w.code.set("s", float(&at + n * shape.left_sums_at())));
@@ -318,6 +336,11 @@ impl<'a> Multiply<'a> {
             w.code.assign(sum, Expr::F32(0.0));
         }
     }
+}
+
+/// Loads four floats of workgroup memory at once.
+fn four(w: &mut Writer<'_>, stem: &str, at: Expr) -> [Expr; 4] {
+    w.code.four(stem, Expr::Four(None, at.into())).map(Expr::float)
 }
 
 impl Totals {

@@ -7,8 +7,8 @@ use crate::lower::space::Place;
 use crate::lower::tile::{QUADS, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::Split;
 use crate::schedule::check::{Warps, warps};
+use crate::schedule::{MATRIX_ROWS, Split};
 
 /// Stages whose numbers are in workgroup memory at once, unless there is one alone.
 const RING: u32 = 3;
@@ -18,6 +18,9 @@ pub(crate) const PAD: u32 = 4;
 
 /// Words of a row's numbers in a block, in activations.
 pub(crate) const ROW: u32 = QUADS as u32;
+
+/// Scales that a lane loads at once.
+pub(crate) const TOGETHER: u32 = 4;
 
 /// Words of a vector of a tile.
 pub(crate) const VECTOR: u32 = 16;
@@ -177,13 +180,26 @@ impl Shape {
     /// Where the planes of a stage's scales begin, after those of rows: sums of rows, one plane for each minimum of a block, scales of
     /// columns, minima of columns.
     pub(crate) fn left_sums_at(&self) -> u32 {
-        (self.left_scales() * self.deep * self.each).next_multiple_of(2)
+        (self.left_scales() * self.deep * self.each).next_multiple_of(TOGETHER)
     }
 
-    /// Words from the scales of all rows in a block to those in the next: an odd number, so that lanes with neighbouring blocks
-    /// store to different banks.
+    /// Words from the scales of all rows in a block to those in the next: such a number that lanes with neighbouring blocks store
+    /// to different banks.
     pub(crate) fn left_scales(&self) -> u32 {
-        self.rows + 1
+        self.rows + if self.loads_four_rows() { 8 } else { 1 }
+    }
+
+    /// Whether a lane loads the scales of the four rows that it has of 32 neighbours at once. Then these four lie together.
+    pub(crate) fn loads_four_rows(&self) -> bool {
+        (self.rows / self.down).is_multiple_of(2 * MATRIX_ROWS)
+    }
+
+    /// The row whose scale is at this place of a block's.
+    pub(crate) fn left_row_at(&self, place: &Expr) -> Expr {
+        match self.loads_four_rows() {
+            true => (place / 32u32) * 32u32 + (place % 4u32) * 8u32 + (place % 32u32) / 4u32,
+            false => place.clone(),
+        }
     }
 
     pub(crate) fn right_scales_at(&self) -> u32 {
@@ -204,6 +220,14 @@ impl Shape {
     pub(crate) fn all_scale_words(&self) -> u32 {
         self.ring.min(2) * self.scale_words()
     }
+}
+
+/// The column whose scale is at this place of a block's: a lane loads those of the four columns that it has of a tile at once.
+pub(crate) fn column_at(place: &Expr) -> Expr {
+    (place / VECTOR) * VECTOR
+        + ((place % 4u32) / 2u32) * 8u32
+        + ((place % VECTOR) / 4u32) * 2u32
+        + place % 2u32
 }
 
 /// The error for what matrix units do not multiply.

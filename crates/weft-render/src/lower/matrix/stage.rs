@@ -6,7 +6,7 @@
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::factors::Factors;
-use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR};
+use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR, column_at};
 use crate::lower::space::Place;
 use crate::lower::tile::{TileRow, Tiles};
 use crate::lower::writer::Writer;
@@ -131,26 +131,27 @@ impl<'a> Stages<'a> {
         }
         let blocks = deep * each;
         for (c, exists) in items(w, rows * blocks) {
-            let row = w.code.set("row", &c / blocks);
+            let place = w.code.set("place", &c / blocks);
+            let row = w.code.set("row", shape.left_row_at(&place));
             let b = w.code.set("b", &c % blocks);
             let x = planes(w, &row);
             let block = w.code.set("block", first(&(&b / each), &(&b % each)));
-            let to = w.code.set("to", b * shape.left_scales() + row);
+            let to = w.code.set("to", b * shape.left_scales() + place);
             stages.lefts.push(Left { exists, x, block, to });
         }
         for (n, (task, tiles)) in tasks.iter().zip(&shape.tiles).enumerate() {
             let begins = n as u32 * width + shape.right_scales_at();
             let halves = tiles.scales();
             for (c, exists) in items(w, width * blocks) {
-                let column = w.code.set("column", &c % width);
+                let at = w.code.set("place", &c % width);
                 let b = w.code.set("b", &c / width);
-                let row = &task.matrix + &place.column + &column;
+                let row = &task.matrix + &place.column + column_at(&at);
                 let row = tiles.row(&mut w.code, &row);
                 let block = w.code.set("block", first(&(&b / each), &(&b % each)));
                 for half in 0..halves {
                     let to = match tasks.len() as u32 * halves {
                         1 => &c + begins,
-                        _ => (&b * halves + half) * shape.columns() + &column + begins,
+                        _ => (&b * halves + half) * shape.columns() + &at + begins,
                     };
                     let to = w.code.set("to", to);
                     let (exists, row, block) = (exists.clone(), row.clone(), block.clone());
