@@ -43,6 +43,7 @@ macro_rules! device_tests {
                 $($of_first)* of_one_matrix_or_one_per_head,
                 $($of_first)* of_picked_matrices,
                 $($of_first)* of_sums_over_experts,
+                $($of_first)* of_uneven_shares,
             }
             promises {
                 memory_is_zero_and_keeps_what_is_written_at_any_offset,

@@ -61,10 +61,11 @@ use crate::schedule::check::check;
 use crate::schedule::cooperative::{cooperates, is_large};
 use crate::schedule::heuristic::below;
 use crate::schedule::joining::joining;
+use crate::schedule::matrix::without_sums;
 use crate::schedule::panels::beside_sums;
 use crate::schedule::picked::tile_by_lanes;
 use crate::schedule::picks::Picks;
-use crate::schedule::waves::{FEW_TOKENS, without_sums};
+use crate::schedule::waves::FEW_TOKENS;
 use crate::schedule::{Schedule, Split};
 use crate::shader::{COUNTER_BYTES, Content, Slots, args_words};
 

@@ -14,6 +14,7 @@ pub(crate) mod check;
 pub(crate) mod cooperative;
 pub(crate) mod heuristic;
 pub(crate) mod joining;
+pub(crate) mod matrix;
 pub(crate) mod order;
 pub(crate) mod panels;
 pub(crate) mod picked;

@@ -101,6 +101,29 @@ pub fn of_picked_matrices(device: &mut dyn Device) {
     }
 }
 
+/// Rows whose blocks the lanes that share a sum cannot divide evenly, as those of gpt-oss and Gemma 3.
+pub fn of_uneven_shares(device: &mut dyn Device) {
+    let mut random = Random::new(35);
+    for ty in TYPES {
+        let (n, k, tokens) = (64, if ty.block_len() == 32 { 2880 } else { 6912 }, 20);
+        let w = Arg::weight(ty, n, k, random.weight(ty, n * k));
+        let x = random.floats(tokens * k);
+        let case = |x: &[f32]| {
+            let tokens = x.len() / k;
+            let args = vec![Arg::activations(ty, x), w.clone(), Arg::out(Format::F32, tokens * n)];
+            let products = vec![product(view(0, &[k], 1), matrices(1, Pick::Only, 1, n, k), false)];
+            let body = vec![Instr::Acc(0), store_to(2, &[n], 0)];
+            let parts = vec![part(&[Dim::T], n, Anchor::Dot(products), body)];
+            Case::new(parts, args, tokens, roundings(ty, k))
+        };
+        let all = case(&x).check(device);
+        for t in [0, 9, tokens - 1] {
+            let alone = case(&x[t * k..][..k]).run(device, 1).unwrap();
+            assert_eq!(alone[2], all[2][t * n * 4..][..n * 4], "{ty}, token {t}");
+        }
+    }
+}
+
 /// Long steps: a product with a residual, and two products with one epilogue. Where there are few multiprocessors, workgroups have
 /// tiles of many rows, the last of which are not all there.
 pub fn of_wide_matrices(device: &mut dyn Device) {

@@ -51,6 +51,7 @@ mod cooperative {
             of_one_matrix_or_one_per_head,
             of_picked_matrices,
             of_sums_over_experts,
+            of_uneven_shares,
         }
     }
 
@@ -87,6 +88,7 @@ mod panels {
             of_one_matrix_or_one_per_head,
             of_picked_matrices,
             of_sums_over_experts,
+            of_uneven_shares,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::lower::factors::Factors;
 use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
+use crate::schedule::order::share_of;
 
 /// The columns of a lane that is number `first` of those `across`, within their pass. `fours` says whether each four of them are
 /// neighbours.
@@ -145,15 +146,17 @@ impl Rows {
         })
     }
 
-    /// The pieces of a lane among those that share a sum. Where each has as many, a lane takes neighbours of a
-    /// tile's row, so that products on matrix units visit a row in order; lanes that read words of a row take
-    /// turns.
+    /// The pieces of a lane among those that share a sum. Of a tile's row a lane takes neighbours, so that products on matrix units
+    /// visit a row in order; lanes that read words of a row take turns.
     pub(crate) fn share(&self, w: &mut Writer<'_>, share: &Expr, reduce: u32) -> Share {
         let all = self.pieces;
-        if matches!(self.rows, Kind::Tiles { .. }) && reduce > 1 && all.is_multiple_of(reduce) {
-            let each = all / reduce;
+        if matches!(self.rows, Kind::Tiles { .. }) && reduce > 1 {
+            let each = share_of(all, reduce);
             let first = w.code.set(self.stem(), share * each);
-            return Share { to: &first + each, first, step: 1 };
+            let to = &first + each;
+            // The last lanes may have fewer, or none.
+            let to = if all.is_multiple_of(reduce) { to } else { to.min(all) };
+            return Share { to, first, step: 1 };
         }
         Share { first: share.clone(), to: all.into(), step: reduce }
     }

@@ -171,9 +171,13 @@ fn multiply_all(
     let own = if deep == 1 { room * tasks.len() as u32 } else { 0 };
     let (ring, scales) =
         (w.pool.aligned_room(ring.max(own), TOGETHER), w.pool.aligned_room(scales, TOGETHER));
-    let shared: Vec<u32> = tasks
+    // For each task.
+    let all_shares =
+        together.iter().zip(&shapes).flat_map(|(tasks, shape)| tasks.iter().map(|_| shape.shares()));
+    let all_shares: Vec<u32> = all_shares.collect();
+    let shared: Vec<u32> = all_shares
         .iter()
-        .map(|_| if deep > 1 { w.pool.room(room.saturating_mul(split.reduce)) } else { 0 })
+        .map(|shares| if deep > 1 { w.pool.room(room.saturating_mul(*shares)) } else { 0 })
         .collect();
     let mut multiplied = Vec::new();
     for ((tasks, shape), shared) in together.iter().zip(&shapes).zip(shared.chunks(together[0].len())) {
@@ -195,14 +199,20 @@ fn multiply_all(
     }
     let results: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
     w.share(room, |w, item| {
-        for (shared, result) in shared.iter().zip(&results) {
-            let sum = reduce::folded(w, Fold::Sum, &(&item + *shared), split.reduce, room);
+        for ((shared, result), shares) in shared.iter().zip(&results).zip(&all_shares) {
+            let sum = reduce::folded(w, Fold::Sum, &(&item + *shared), *shares, room);
+            let sum = if shapes[0].empty_shares { with_empty_shares(sum) } else { sum };
             w.code.store_shared(&item + *result, sum.bits());
         }
         Ok(())
     })?;
     w.code.barrier();
     Ok(results)
+}
+
+/// A sum to which lanes without blocks have added their nothing: −0 becomes 0.
+pub(crate) fn with_empty_shares(sum: Expr) -> Expr {
+    sum + Expr::F32(0.0)
 }
 
 /// Stores a tile's products of a weighted sum's terms in scratch memory.

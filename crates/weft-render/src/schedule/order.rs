@@ -68,6 +68,13 @@ pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
     })
 }
 
+/// Neighbouring blocks of a weight's row that a lane has of a sum that `reduce` lanes share. If they cannot all have as many, some have
+/// less or none. Shares that matrix units can visit whole may be a third longer than the shortest.
+pub(crate) fn share_of(blocks: u32, reduce: u32) -> u32 {
+    let least = blocks.div_ceil(reduce).max(1);
+    (least..=least + least / 3).find(|each| blocks.is_multiple_of(*each)).unwrap_or(least)
+}
+
 /// Whether two schedules of a kernel add up all sums in the same order.
 pub(crate) fn same_bits(kernel: &Kernel, one: &Schedule, other: &Schedule) -> bool {
     let parts = kernel.parts.iter().zip(one.parts.iter().zip(&other.parts));
@@ -78,4 +85,19 @@ pub(crate) fn same_bits(kernel: &Kernel, one: &Schedule, other: &Schedule) -> bo
             // In attention only the rows are free, and whether chunks are spread.
             if attends { Split { rows: b.rows, spread: b.spread, ..*a } == *b } else { a.reduce == b.reduce }
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_of;
+
+    #[test]
+    fn shares_are_whole_where_they_can_be() {
+        // Of 2048, 2880, 6912 and 5888 values; of 10,944, which has no such shares; of a single block.
+        for (blocks, reduce, each) in
+            [(64, 16, 4), (90, 32, 3), (216, 32, 8), (184, 32, 8), (342, 32, 11), (1, 1, 1), (7, 8, 1)]
+        {
+            assert_eq!(share_of(blocks, reduce), each, "{blocks} blocks, {reduce} lanes");
+        }
+    }
 }

@@ -72,6 +72,10 @@ pub(crate) fn tile_by_lanes(
         return None;
     }
     let picks = Picks::of(part)?;
+    let even = |product: &Product| (product.w.k / BLOCK).is_multiple_of(split.reduce as usize);
+    if !picked(part, picks).all(even) {
+        return None;
+    }
     let block = picked(part, picks).map(|product| registers(kernel, product, limits)).max()?;
     COLUMNS.into_iter().find_map(|upcast| {
         let width = split.across(lanes) * upcast;

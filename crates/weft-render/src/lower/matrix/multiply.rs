@@ -7,6 +7,7 @@ use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::matrix::shape::{ROW, Shape, TOGETHER, Task, VECTOR};
 use crate::lower::matrix::stage::{Stages, swizzled};
+use crate::lower::matrix::with_empty_shares;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -51,6 +52,7 @@ pub(crate) struct Totals {
     wide: u32,
     width: u32,
     lanes: LanePlace,
+    empty_shares: bool,
 }
 
 impl<'a> Multiply<'a> {
@@ -95,8 +97,14 @@ impl<'a> Multiply<'a> {
             1 => (0..n).map(|_| w.code.var("total", -0.0f32)).collect(),
             _ => Vec::new(),
         };
-        let totals =
-            Totals { totals, groups, wide: shape.wide, width: shape.width, lanes: self.lanes.clone() };
+        let totals = Totals {
+            totals,
+            groups,
+            wide: shape.wide,
+            width: shape.width,
+            lanes: self.lanes.clone(),
+            empty_shares: shape.empty_shares,
+        };
 
         self.begin(w)?;
         let all = (&sums[..], &totals);
@@ -367,8 +375,10 @@ impl Totals {
     /// Stores the sums of each product from these words of workgroup memory on.
     pub(crate) fn store(&self, w: &mut Writer<'_>, results: &[u32]) {
         for (result, totals) in results.iter().zip(self.totals.chunks(self.each())) {
-            self.places(totals)
-                .for_each(|(place, total)| w.code.store_shared(place + *result, total.clone().bits()));
+            self.places(totals).for_each(|(place, total)| {
+                let total = if self.empty_shares { with_empty_shares(total.clone()) } else { total.clone() };
+                w.code.store_shared(place + *result, total.bits());
+            });
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::lower::tile::{QUADS, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::check::{Warps, warps};
+use crate::schedule::order::share_of;
 use crate::schedule::{MATRIX_ROWS, Split};
 
 /// Stages whose numbers are in workgroup memory at once, unless there is one alone.
@@ -80,6 +81,8 @@ pub(crate) struct Shape {
     pub(crate) ring: u32,
     /// Blocks of a share.
     pub(crate) share: u32,
+    /// Whether some of the lanes that share a sum elsewhere have no block of it.
+    pub(crate) empty_shares: bool,
 }
 
 impl Shape {
@@ -99,15 +102,29 @@ impl Shape {
         };
         let Warps { across, down, deep } = warps(split, place.width(), w.code.lanes);
         let (rows, blocks) = (place.tile(), word(task.product.w.k / 32)?);
-        let (own, share) = (blocks / deep, blocks / split.reduce);
+        let (own, share) = (blocks / deep, share_of(blocks, split.reduce));
+        let empty_shares = blocks / share < split.reduce;
         let columns = place.width() / VECTOR * first.vectors() * VECTOR * tasks.len() as u32;
         // Small workgroups have less, so that several run at once.
         let all = if w.code.lanes < USUAL_LANES { SMALL_STAGE_WORDS } else { STAGE_WORDS };
         let most = (all / (deep * (rows * ROW + columns))).max(1);
         let (width, wide) = (place.width(), split.upcast);
         let (each, ring) = (1, RING);
-        let mut shape =
-            Shape { tiles, rows, width, across, wide, down, deep, own, each, round: each, ring, share };
+        let mut shape = Shape {
+            tiles,
+            rows,
+            width,
+            across,
+            wide,
+            down,
+            deep,
+            own,
+            each,
+            round: each,
+            ring,
+            share,
+            empty_shares,
+        };
         shape.each = (1..=most.min(own)).rev().find(|each| shape.divides(*each)).unwrap_or(1);
         shape.round = shape.each;
         Ok(shape.whole(w.whole_words).unwrap_or(shape))
@@ -115,7 +132,7 @@ impl Shape {
 
     /// Words of workgroup memory that it takes.
     fn words(&self) -> u32 {
-        let shares = if self.deep > 1 { self.own * self.deep / self.share } else { 0 };
+        let shares = if self.deep > 1 { self.shares() } else { 0 };
         let results = self.rows * self.columns() * (shares + 1);
         self.ring_words() + self.all_scale_words() + results
     }
@@ -133,6 +150,11 @@ impl Shape {
             true => self.own.is_multiple_of(blocks),
             false => self.share.is_multiple_of(blocks),
         }
+    }
+
+    /// Shares of a sum.
+    pub(crate) fn shares(&self) -> u32 {
+        self.own * self.deep / self.share
     }
 
     /// Stages.
