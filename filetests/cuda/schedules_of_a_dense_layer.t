@@ -120,7 +120,7 @@ steps of 128
     rows 1 width 128 reduce 1 upcast 1
   attend_32x128
     lanes 256
-    rows 32 apart width 128 reduce 4 upcast 1 chunk 64 matrix
+    rows 64 apart width 128 reduce 4 upcast 1 chunk 64 matrix
   dot_2048x4096_q4_k
     lanes 256
     rows 32 width 16 reduce 32 upcast 1 matrix
@@ -148,7 +148,7 @@ steps of 512
     rows 1 width 128 reduce 1 upcast 1
   attend_32x128
     lanes 256
-    rows 32 apart width 128 reduce 4 upcast 1 chunk 64 matrix
+    rows 64 apart width 128 reduce 4 upcast 1 chunk 64 matrix
   dot_2048x4096_q4_k
     lanes 128
     rows 32 width 128 reduce 32 upcast 2 matrix

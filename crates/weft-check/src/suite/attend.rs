@@ -176,9 +176,11 @@ pub fn prompts_in_whole_blocks(device: &mut dyn Device) {
     whole_blocks(
         device,
         vec![
-            (3, 192, 128, several),
-            (2, 320, 256, vec![0..100, 700..730]),
-            (2, 576, 512, vec![190..260, 40..100]),
+            (3, 1, 192, 128, several.clone()),
+            (2, 1, 320, 256, vec![0..100, 700..730]),
+            (2, 1, 576, 512, vec![190..260, 40..100]),
+            (6, 2, 128, 128, several),
+            (2, 2, 256, 256, vec![0..100, 700..730]),
         ],
     );
 }
@@ -186,16 +188,23 @@ pub fn prompts_in_whole_blocks(device: &mut dyn Device) {
 /// The same with 195 tiles of 64 rows and more, which warpgroups of up to as many multiprocessors share.
 pub fn prompts_of_many_tiles(device: &mut dyn Device) {
     let several = vec![0..150, 40..200, 7..8];
-    whole_blocks(device, vec![(40, 192, 128, several), (40, 576, 512, vec![100..230, 1400..1500])]);
+    whole_blocks(
+        device,
+        vec![
+            (40, 1, 192, 128, several.clone()),
+            (40, 1, 576, 512, vec![100..230, 1400..1500]),
+            (48, 8, 128, 128, several),
+        ],
+    );
 }
 
-/// Heads, the values of a key and of a result, and the positions of sequences.
-type Blocks = (usize, usize, usize, Vec<Range<usize>>);
+/// Heads, those of keys, the values of a key and of a result, and the positions of sequences. One head of keys is latent.
+type Blocks = (usize, usize, usize, usize, Vec<Range<usize>>);
 
 fn whole_blocks(device: &mut dyn Device, cases: Vec<Blocks>) {
     let mut random = Random::new(8);
-    for (heads, k_len, v_len, sequences) in cases {
-        let shape = Shape { heads, kv_heads: 1, k_len, v_len, latent: true };
+    for (heads, kv_heads, k_len, v_len, sequences) in cases {
+        let shape = Shape { heads, kv_heads, k_len, v_len, latent: kv_heads == 1 };
         let case = case_of(&mut random, GgmlType::F16, shape, &sequences);
         let found = case.check(device);
         let row = heads * v_len * 4;

@@ -117,7 +117,8 @@ impl Tile {
     /// Words of a chunk's keys and values, and of the results, which take their place.
     pub(crate) fn staged_words(&self) -> u32 {
         if self.warpgroups {
-            return (2 * self.chunk * self.key_words()).max(self.rows * self.result_stride());
+            let words = self.key_words() + self.value_units() * UNIT_WORDS;
+            return (2 * self.chunk * words).max(self.rows * self.result_stride());
         }
         let values = if self.latent { 0 } else { self.value_stride() };
         (self.chunk * (self.key_stride() + values)).max(self.rows * self.cols)
@@ -137,6 +138,11 @@ impl Tile {
     /// Words of a key.
     pub(crate) const fn key_words(&self) -> u32 {
         self.key_units * UNIT_WORDS
+    }
+
+    /// Units of a position's values in workgroup memory, beside its key.
+    pub(crate) const fn value_units(&self) -> u32 {
+        if self.latent { 0 } else { self.cols / UNIT }
     }
 
     /// Pieces of values that a lane of two warpgroups has sums for.
@@ -233,8 +239,8 @@ pub(crate) fn on_matrix(
         tiles.saturating_mul(times) >= limits.processors as usize
     };
     let can = |rows: &u32| fits(*rows) && (several || group.is_multiple_of(*rows));
-    let by_warpgroups = Split { rows: warpgroup::ROWS, ..least };
-    if several && suits_warpgroups(part, attend, &by_warpgroups, (lanes, limits)) {
+    let by_warpgroups = Split { rows: warpgroup::ROWS, along_first: apart, ..least };
+    if (several || apart) && suits_warpgroups(part, attend, &by_warpgroups, (lanes, limits)) {
         return Some(by_warpgroups);
     }
     if let Some(rows) = [ROWS, MATRIX_ROWS].into_iter().find(|rows| apart && fits(*rows)) {
@@ -259,8 +265,7 @@ fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, limits)
     let tile = Tile::new(part, attend, split);
     limits.warpgroups
         && !split.spread
-        && tile.latent
-        && attend.kv_heads == 1
+        && (attend.kv_heads == 1 || split.along_first)
         && attend.window.is_none()
         && attend.k_len.is_multiple_of(warpgroup::COLUMNS as usize)
         && split.chunk == warpgroup::COLUMNS

@@ -57,7 +57,12 @@ pub(crate) struct Shares {
 pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, limits: &Limits) -> Option<u32> {
     let by_warpgroups = part.attention().is_some() && split.matrix && split.rows == ROWS;
     let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
-    let tiles = u32::try_from(rows.div_ceil(ROWS as usize)).ok()?;
+    let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
+    let tiles = match split.along_first {
+        true => tokens.div_ceil(ROWS as usize) * (rows / tokens.max(1)),
+        false => rows.div_ceil(ROWS as usize),
+    };
+    let tiles = u32::try_from(tiles).ok()?;
     let signals = u64::from(limits.processors) <= COUNTER_BYTES / 4;
     let shares = limits.shares_tiles && limits.processors > 0 && signals;
     (by_warpgroups && shares && tiles > limits.processors && tiles <= MOST_TILES).then_some(tiles)

@@ -1,4 +1,5 @@
-//! Latent attention of many tokens by two warpgroups: 64 rows (tokens × heads) share a chunk.
+//! Attention of many tokens by two warpgroups: 64 rows share a chunk. With latent attention these are tokens × heads, else the
+//! tokens of one head.
 //!
 //! Each warpgroup scores half of a chunk's positions, for all rows, and has half of the columns of the result. A lane has the
 //! scores of two rows, as products leave them. Lanes turn them into weights with three neighbours and the other warpgroup, by
@@ -8,7 +9,7 @@
 //! half of a chunk, its halves, chunks. Hopper adds up products alike in both instructions, so all bits are the same; a test on
 //! a card compares them.
 
-use weft_kern::{Attend, Part};
+use weft_kern::{Attend, Cached, Part};
 
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
@@ -221,26 +222,43 @@ struct Warpgroups<'a> {
     units: &'a Units<'a>,
     /// The number of the lane's.
     number: Expr,
-    /// The first word of the state, and words of a row of it.
-    from: Expr,
-    row_words: u32,
+    /// The keys and the values in the state.
+    keys: InState,
+    own_values: InState,
     /// Sums of values, by pieces of 64 columns.
     values: Vec<Vec<Expr>>,
+}
+
+/// Rows of the state: the slot, the first word, and words from one to the next.
+#[derive(Clone)]
+struct InState {
+    slot: usize,
+    from: Expr,
+    row_words: u32,
+}
+
+impl InState {
+    fn new(w: &mut Writer<'_>, units: &Units<'_>, cached: &Cached) -> Result<InState, Why> {
+        let from = units.state_from(w, cached)?;
+        Ok(InState { slot: w.slot(cached.param), from, row_words: word(cached.row_stride / 2)? })
+    }
 }
 
 impl<'a> Warpgroups<'a> {
     fn new(w: &mut Writer<'_>, units: &'a Units<'a>) -> Result<Warpgroups<'a>, Why> {
         let name = w.code.fresh("warpgroup");
         w.code.push(Stmt::Warpgroup(Warpgroup::Number(name.clone())));
-        let from = units.state_from(w, &units.attend.k)?;
+        let Attend { k, v, .. } = units.attend;
+        let keys = InState::new(w, units, k)?;
+        let own_values = if units.tile.latent { keys.clone() } else { InState::new(w, units, v)? };
         let sums =
             |w: &mut Writer<'_>| -> Vec<Expr> { (0..SUMS).map(|_| w.code.var("sum", 0.0f32)).collect() };
         let pieces = units.tile.pieces();
         Ok(Warpgroups {
             units,
             number: Expr::name(name),
-            from,
-            row_words: word(units.attend.k.row_stride / 2)?,
+            keys,
+            own_values,
             values: (0..pieces).map(|_| sums(w)).collect(),
         })
     }
@@ -292,6 +310,17 @@ impl<'a> Warpgroups<'a> {
         w.code.set("keys_at", at)
     }
 
+    /// The unit at which the values of the chunk begin that begins at a position: after the keys of two chunks, unless keys have them.
+    fn values_at(&self, w: &mut Writer<'_>, start: &Expr) -> Expr {
+        let Tile { chunk, key_units, latent, .. } = self.units.tile;
+        if latent {
+            return self.keys_at(w, start);
+        }
+        let first = self.units.keys / UNIT_WORDS + 2 * chunk * key_units;
+        let at = self.parity(start) * (chunk * self.units.tile.value_units()) + first;
+        w.code.set("values_at", at)
+    }
+
     /// Looks up where the positions of the chunk are that begins at one.
     fn look_up(&self, w: &mut Writer<'_>, run: &Run<'_>, start: &Expr) -> Result<(), Why> {
         let position = self.units.position(w, &run.pages_at, start, (None, &run.most));
@@ -303,25 +332,40 @@ impl<'a> Warpgroups<'a> {
     /// Begins to copy the chunk that begins at a position, which has been looked up.
     fn copy(&self, w: &mut Writer<'_>, start: &Expr) {
         let Tile { chunk, key_units, .. } = self.units.tile;
-        let slot = w.slot(self.units.attend.k.param);
+        let value_units = self.units.tile.value_units();
+        let parity = w.code.set("parity", self.parity(start));
+        self.copy_rows(w, &self.keys, (&parity, key_units), 0);
+        if value_units > 0 {
+            self.copy_rows(w, &self.own_values, (&parity, value_units), 2 * chunk * key_units);
+        }
+        w.code.push(Stmt::EndCopies);
+    }
+
+    /// Begins to copy so many units of each position. Those of the two chunks begin so many units after the first key.
+    fn copy_rows(
+        &self,
+        w: &mut Writer<'_>,
+        cached: &InState,
+        (parity, units): (&Expr, u32),
+        first_unit: u32,
+    ) {
+        let chunk = self.units.tile.chunk;
         // Eight lanes have a row, and a unit of each of its blocks.
         let (row, unit) = (Expr::Lane / ROW_UNITS, Expr::Lane % ROW_UNITS);
-        let parity = w.code.set("parity", self.parity(start));
-        let own = swizzled(&row, &unit) + &parity * (chunk * key_units * UNIT_WORDS);
-        let to = w.code.set("copy_to", own);
+        let own = swizzled(&row, &unit) + parity * (chunk * units * UNIT_WORDS);
+        let to = w.code.set("copy_to", own + first_unit * UNIT_WORDS);
         let at_once = w.code.lanes / ROW_UNITS;
         for first in (0..chunk).step_by(at_once as usize) {
-            let position = &parity * chunk + &row + (self.units.positions + first);
-            let from = Expr::Shared(position.into()) * self.row_words + &unit * UNIT_WORDS + &self.from;
+            let position = parity * chunk + &row + (self.units.positions + first);
+            let from = Expr::Shared(position.into()) * cached.row_words + &unit * UNIT_WORDS + &cached.from;
             let from = w.code.set("copy_from", from);
-            for block in 0..key_units / ROW_UNITS {
+            for block in 0..units / ROW_UNITS {
                 let down = first * ROW_UNITS * UNIT_WORDS + self.units.keys;
                 let to = &to + (block * BLOCK_UNITS * UNIT_WORDS + down);
                 let from = &from + block * ROW_UNITS * UNIT_WORDS;
-                w.code.push(Stmt::Copy { to, from: Expr::Four(Some(slot), from.into()) });
+                w.code.push(Stmt::Copy { to, from: Expr::Four(Some(cached.slot), from.into()) });
             }
         }
-        w.code.push(Stmt::EndCopies);
     }
 
     /// Begins to copy the chunk of a run that begins at a position.
@@ -471,8 +515,8 @@ impl<'a> Warpgroups<'a> {
     fn values(&self, w: &mut Writer<'_>, joins: &Joins, start: &Expr) -> Result<(), Why> {
         let pieces = self.values.len();
         let weights = self.operands(w);
-        let keys = self.keys_at(w, start);
-        let columns = w.code.set("columns_at", keys + &self.number * (pieces as u32 * BLOCK_UNITS));
+        let values = self.values_at(w, start);
+        let columns = w.code.set("columns_at", values + &self.number * (pieces as u32 * BLOCK_UNITS));
         let products: Vec<Vec<Expr>> = (0..pieces).map(|_| self.declare(w, SUMS)).collect();
         for piece in 0..=pieces {
             if let Some(sums) = products.get(piece) {
