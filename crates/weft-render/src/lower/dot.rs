@@ -10,7 +10,7 @@ use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
 use crate::code::expr::Expr;
 use crate::lower::dot::join::{Joined, Sharing};
 use crate::lower::factors::Factors;
-use crate::lower::loads::{Piece, Rows, Share, own_columns};
+use crate::lower::loads::{Piece, Rows, Share, is_idle, own_columns};
 use crate::lower::prologue::PrologueValues;
 use crate::lower::quads;
 use crate::lower::round::{self, Rounded};
@@ -229,9 +229,11 @@ impl<'a> Dot<'a> {
             let weights =
                 terms.iter().map(|term| Rows::new(w, product, &term.matrix, (&lane.columns, lane.fours)));
             let weights: Vec<Rows> = weights.collect::<Result<_, _>>()?;
-            let needed = weights.iter().map(|weight| weight.pieces / reduce * weight.registers).sum::<u32>();
-            let even = |weight: &Rows| weight.can_be_early() && weight.pieces.is_multiple_of(reduce);
-            let fits = needed <= self.room && weights.iter().all(even);
+            let each = |weight: &Rows| weight.each(reduce).filter(|_| weight.can_be_early());
+            let needed =
+                weights.iter().map(|weight| Some(each(weight)? * weight.registers)).sum::<Option<u32>>();
+            let needed = needed.unwrap_or(u32::MAX);
+            let fits = needed <= self.room;
             w.code.close_if_kept(fits);
             if !fits {
                 continue;
@@ -239,7 +241,7 @@ impl<'a> Dot<'a> {
             self.room -= needed;
             let load = |weight: &Rows| {
                 let Share { first, step, to: _ } = weight.share(w, &lane.share, reduce);
-                pieces(w, weight, &first, (step, weight.pieces / reduce), true)
+                pieces(w, weight, &first, (step, weight.each(reduce).unwrap_or(0)), true)
             };
             let loaded: Vec<_> = weights.iter().map(load).collect::<Result<_, _>>()?;
             self.early[i] = Some(Early { lane, terms: terms.into_iter().zip(loaded).collect() });
@@ -447,6 +449,13 @@ impl<'a> Dot<'a> {
             let known = w.is_weight(product.w.param);
             rows(w, (&weight, known), (lane, self.split.reduce), &factors, &sums)?;
         }
+        let blocks = word(product.w.k / 32)?;
+        let tiles = !product.transposed && w.tiles(product.w.param, product.w.k)?.is_some();
+        if tiles && let Some(idle) = is_idle(blocks, &lane.share, self.split.reduce) {
+            for sum in sums.iter().flatten() {
+                w.code.assign(sum, sum.clone().unless(&idle, 0.0f32));
+            }
+        }
         Ok(sums)
     }
 
@@ -525,8 +534,8 @@ impl<'a> Dot<'a> {
 /// How many pieces of the weight are loaded before the first is used, to have more loads in flight:
 /// only if they divide evenly, and only where a lane does little work per piece. Each piece takes
 /// that many `loads`.
-fn ahead(pieces: u32, reduce: u32, rows: &[Factors], loads: u32) -> u32 {
-    let even = |n: &u32| pieces.is_multiple_of(reduce * n);
+fn ahead(each: Option<u32>, rows: &[Factors], loads: u32) -> u32 {
+    let even = |n: &u32| each.is_some_and(|each| each.is_multiple_of(*n));
     let most = (MOST_LOADS / loads.max(1)).clamp(1, 8);
     if rows.len() > 2 { 1 } else { (1..=most).rev().find(even).unwrap_or(1) }
 }
@@ -539,11 +548,11 @@ fn rows(
     factors: &[Factors],
     sums: &[Vec<Expr>],
 ) -> Result<(), Why> {
-    let ahead = ahead(weight.pieces, reduce, factors, weight.registers);
+    let each = weight.each(reduce);
+    let ahead = ahead(each, factors, weight.registers);
     let Share { first, to, step } = weight.share(w, &lane.share, reduce);
     let multiply = |w: &mut Writer<'_>, first: Expr| {
-        let held =
-            w.quads && is_weight && weight.can_be_early() && weight.pieces.is_multiple_of(reduce * ahead);
+        let held = w.quads && is_weight && weight.can_be_early() && each.is_some();
         let loaded = pieces(w, weight, &first, (step, ahead), held)?;
         if held {
             w.hold_loads();
@@ -551,7 +560,7 @@ fn rows(
         loaded.iter().for_each(|(at, piece)| piece.multiply(w, at, factors, sums));
         Ok(())
     };
-    match weight.pieces == reduce * ahead {
+    match each == Some(ahead) {
         true => multiply(w, first),
         false => w.count(weight.stem(), (first, to, step * ahead), multiply),
     }

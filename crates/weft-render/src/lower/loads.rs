@@ -146,16 +146,29 @@ impl Rows {
         })
     }
 
+    /// How many pieces each of the lanes that share a sum has, if all have as many, or some have none ([`is_idle`]).
+    pub(crate) fn each(&self, reduce: u32) -> Option<u32> {
+        let each = match self.rows {
+            Kind::Tiles { .. } => share_of(self.pieces, reduce),
+            Kind::Floats { .. } => self.pieces / reduce,
+        };
+        (each > 0 && self.pieces.is_multiple_of(each) && self.pieces / each <= reduce).then_some(each)
+    }
+
     /// The pieces of a lane among those that share a sum. Of a tile's row a lane takes neighbours, so that products on matrix units
-    /// visit a row in order; lanes that read words of a row take turns.
+    /// visit a row in order; lanes that read words of a row take turns. A lane without any has those of another, and
+    /// [does not count them](is_idle).
     pub(crate) fn share(&self, w: &mut Writer<'_>, share: &Expr, reduce: u32) -> Share {
         let all = self.pieces;
         if matches!(self.rows, Kind::Tiles { .. }) && reduce > 1 {
             let each = share_of(all, reduce);
-            let first = w.code.set(self.stem(), share * each);
+            let first = share * each;
+            let whole = self.each(reduce).is_some();
+            let first = if whole && all != each * reduce { first.min(all - each) } else { first };
+            let first = w.code.set(self.stem(), first);
             let to = &first + each;
-            // The last lanes may have fewer, or none.
-            let to = if all.is_multiple_of(reduce) { to } else { to.min(all) };
+            // The last lanes may have fewer.
+            let to = if whole { to } else { to.min(all) };
             return Share { to, first, step: 1 };
         }
         Share { first: share.clone(), to: all.into(), step: reduce }
@@ -165,6 +178,14 @@ impl Rows {
     pub(crate) fn can_be_early(&self) -> bool {
         matches!(self.rows, Kind::Tiles { .. } | Kind::Floats { together: Together::Four, .. })
     }
+}
+
+/// Whether a lane has none of a row's blocks, if that can be: the lanes that share its sum have whole shares, and there are fewer of
+/// these than lanes.
+pub(crate) fn is_idle(blocks: u32, share: &Expr, reduce: u32) -> Option<Expr> {
+    let each = share_of(blocks, reduce);
+    let shares = blocks / each;
+    (blocks.is_multiple_of(each) && shares < reduce).then(|| share.greater(shares - 1))
 }
 
 impl Piece {
