@@ -30,7 +30,7 @@ def command(engine, arguments, depth):
     else:
         line = [arguments.python, HERE / "run_llama_cpp.py", arguments.model, *measured, *common]
         line += ["--copy"] if arguments.copy else []
-        line += ["--gpu"] if arguments.device else []
+        line += ["--gpu"] if arguments.device and not arguments.device.startswith("cpu") else []
     return [str(part) for part in line]
 
 
@@ -135,7 +135,7 @@ def parser():
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--kv", choices=["f16", "bf16", "f32"], default="f16")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=MODE", help="a decision of Weft's compiler")
-    parser.add_argument("--device", help="Weft's device, such as cuda, if not the CPU; llama.cpp has all layers on its GPU then")
+    parser.add_argument("--device", help="Weft's device, such as cuda, for which llama.cpp has all layers on its GPU, or cpu:avx2, for which its build decides")
     parser.add_argument("--python", default=sys.executable, help="the Python that has llama-cpp-python; this one if not given")
     parser.add_argument("--copy", action="store_true", help="have llama.cpp fill contexts with copies of its first step")
     parser.add_argument("--out", required=True, type=pathlib.Path, help="where every sample goes, as JSON")

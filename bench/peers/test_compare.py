@@ -55,6 +55,11 @@ class Commands(unittest.TestCase):
         line = ["--weft", "weft", "--model", "m.gguf", "--threads", "2", "--out", "out.json", *more]
         return compare.parser().parse_args(line)
 
+    def test_an_instruction_set_of_the_cpu_is_for_weft(self):
+        lines = [compare.command(engine, self.arguments("--device", "cpu:avx2"), 0) for engine in compare.ENGINES]
+        self.assertEqual(lines[0][-2:], ["--device", "cpu:avx2"])
+        self.assertNotIn("--gpu", lines[1])
+
     def test_a_device_is_for_both_engines(self):
         lines = [compare.command(engine, self.arguments("--device", "cuda"), 0) for engine in compare.ENGINES]
         self.assertEqual(lines[0][-2:], ["--device", "cuda"])

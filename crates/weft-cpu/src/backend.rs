@@ -19,6 +19,11 @@ impl Backend for CpuBackend {
         "the processor, with the fastest instruction set it has"
     }
 
+    /// An instruction set, to measure one below the fastest.
+    fn variant(&self) -> Option<&'static str> {
+        Some("ISA")
+    }
+
     fn probe(&self) -> Vec<DeviceInfo> {
         vec![DeviceInfo {
             name: processor_name(),
@@ -33,18 +38,20 @@ impl Backend for CpuBackend {
         }]
     }
 
-    fn open(&self, _: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Device>, OpenError> {
-        let options = CpuOptions { threads: options.threads, ..CpuOptions::default() };
+    fn open(&self, isa: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Device>, OpenError> {
+        let options = CpuOptions { threads: options.threads, isa: Some(Isa::named(isa)?) };
         Ok(Box::new(CpuDevice::new(options)?))
     }
 
-    fn target(&self, _: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
-        Ok(Target { hardware: hardware(Isa::best(), options.threads), text: None })
+    fn target(&self, isa: Option<&str>, options: &OpenOptions) -> Result<Target, OpenError> {
+        Ok(Target { hardware: hardware(Isa::named(isa)?, options.threads), text: None })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use weft_device::{Packing, RowsOf16};
+
     use super::*;
 
     #[test]
@@ -57,5 +64,36 @@ mod tests {
         assert_eq!(device.caps().hardware, CpuBackend.target(None, &options).unwrap().hardware);
         let none = OpenOptions { threads: Some(0), ..OpenOptions::default() };
         assert!(matches!(CpuBackend.open(None, &none).err(), Some(OpenError::Device(_))));
+    }
+
+    #[test]
+    fn every_instruction_set_that_there_is_can_be_chosen() {
+        let options = OpenOptions { threads: Some(2), ..OpenOptions::default() };
+        let best = CpuBackend.target(None, &options).unwrap().hardware;
+        for isa in Isa::available() {
+            for name in [isa.name().to_string(), isa.name().to_uppercase()] {
+                let device = CpuBackend.open(Some(&name), &options).unwrap();
+                let caps = device.caps();
+                assert_eq!(caps.name, format!("cpu ({isa}), 2 threads"));
+                assert_eq!(caps.hardware, CpuBackend.target(Some(&name), &options).unwrap().hardware);
+                // What was measured with one says nothing about another. Packed weights and computed prompts serve all.
+                assert_eq!(caps.hardware.key == best.key, isa == Isa::best());
+                assert_eq!(caps.hardware.numbers, best.numbers);
+                assert_eq!(caps.packing.map(|packing| packing.id()), Some(RowsOf16.id()));
+            }
+        }
+    }
+
+    #[test]
+    fn instruction_sets_that_there_are_not_are_refused() {
+        let options = OpenOptions::default();
+        let absent = Isa::ALL.into_iter().filter(|isa| !isa.is_available()).map(Isa::name);
+        for name in absent.chain(["", "avx", "sse9", "0"]) {
+            let opened = CpuBackend.open(Some(name), &options).err().unwrap().to_string();
+            let available: Vec<_> = Isa::available().map(Isa::name).collect();
+            let expected = format!("this processor does not have `{name}`; it has {}", available.join(", "));
+            assert_eq!(opened, expected);
+            assert_eq!(CpuBackend.target(Some(name), &options).err().unwrap().to_string(), expected);
+        }
     }
 }

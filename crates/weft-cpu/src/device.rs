@@ -13,7 +13,7 @@ use crate::buffer::Buffer;
 use crate::compile::{Compiled, Launch, compile};
 use crate::crowd::Crowd;
 use crate::hardware::{MAX_THREADS, available_memory, hardware, threads};
-use crate::isa::{Arch, Isa};
+use crate::isa::{Arch, Isa, missing};
 use crate::memory::Memory;
 use crate::probe::CpuProbe;
 use crate::scratch::Scratch;
@@ -52,12 +52,7 @@ impl CpuDevice {
     /// [`DeviceError::Usage`] if the instruction set is not available, or the threads cannot be started.
     pub fn new(options: CpuOptions) -> Result<CpuDevice, DeviceError> {
         let isa = options.isa.unwrap_or_else(Isa::best);
-        let arch = Arch::new(isa).ok_or_else(|| {
-            let available: Vec<_> =
-                Isa::ALL.into_iter().filter(|i| i.is_available()).map(Isa::name).collect();
-            let available = available.join(", ");
-            DeviceError::Usage(format!("this processor does not have `{isa}`; it has {available}"))
-        })?;
+        let arch = Arch::new(isa).ok_or_else(|| missing(isa.name()))?;
         let threads = threads(options.threads);
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(DeviceError::Usage(format!("{threads} threads; give between 1 and {MAX_THREADS}")));

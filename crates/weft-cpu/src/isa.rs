@@ -30,6 +30,8 @@ pub use simd::Isa;
 pub(crate) use simd::{Arch, Simd, Work};
 pub(crate) use tiles::{Quants, Sums, TILE, TileWork, Tiles, WHOLE, Whole};
 
+use weft_device::DeviceError;
+
 use portable::Portable;
 use tiles::Emulated;
 
@@ -53,10 +55,30 @@ impl Isa {
         }
     }
 
+    /// Those this machine supports, fastest first.
+    pub(crate) fn available() -> impl Iterator<Item = Isa> {
+        Isa::ALL.into_iter().rev().filter(|isa| isa.is_available())
+    }
+
     /// The fastest one this machine supports.
     pub fn best() -> Isa {
-        Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Isa::Portable)
+        Isa::available().next().unwrap_or(Isa::Portable)
     }
+
+    /// The one of this name, in upper or lower case, or without a name the fastest. All give the same bits.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`] if this machine does not support it, or there is none of this name.
+    pub(crate) fn named(name: Option<&str>) -> Result<Isa, DeviceError> {
+        let Some(name) = name else { return Ok(Isa::best()) };
+        Isa::available().find(|isa| isa.name().eq_ignore_ascii_case(name)).ok_or_else(|| missing(name))
+    }
+}
+
+/// Why an instruction set cannot be used.
+pub(crate) fn missing(name: &str) -> DeviceError {
+    let available: Vec<_> = Isa::available().map(Isa::name).collect();
+    DeviceError::Usage(format!("this processor does not have `{name}`; it has {}", available.join(", ")))
 }
 
 impl Arch {

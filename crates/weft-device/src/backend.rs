@@ -48,6 +48,12 @@ pub trait Backend: Sync {
         false
     }
 
+    /// What may follow its name and a colon, as the help calls it: `NAME` for part of a device's name, if there are
+    /// [names](Backend::has_names).
+    fn variant(&self) -> Option<&'static str> {
+        self.has_names().then_some("NAME")
+    }
+
     /// The devices there are, the best first. Drivers are loaded here and in [`open`](Backend::open), and not before.
     fn probe(&self) -> Vec<DeviceInfo>;
 
@@ -70,7 +76,7 @@ pub trait Backend: Sync {
     }
 
     /// Opens the first device whose name contains `name`, ignoring case; without a name, the best. There is never a name unless
-    /// [`has_names`](Backend::has_names) says so.
+    /// [`variant`](Backend::variant) says so, which may be something else than `NAME`: the CPU takes an instruction set.
     ///
     /// # Errors
     /// If there is no such device, or it cannot be opened.

@@ -10,7 +10,7 @@ use crate::backends::BACKENDS;
 use crate::error::Error;
 
 /// A choice of device: the name of a backend, as in `cpu` or `gpu`, optionally with part of a device's name, as in
-/// `gpu:NVIDIA`. The default is the CPU.
+/// `gpu:NVIDIA`, or with an instruction set of the CPU, as in `cpu:avx2`. The default is the CPU with the fastest.
 ///
 /// ```
 /// # use weft_engine::DeviceChoice;
@@ -21,23 +21,29 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct DeviceChoice {
     backend: &'static dyn Backend,
-    /// Part of the device's name. `None` selects the best device.
+    /// Part of the device's name, or the CPU's instruction set. `None` selects the best.
     name: Option<String>,
 }
 
 impl DeviceChoice {
-    /// The forms of a choice, for help and error messages: `` `cpu`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference` ``.
+    /// The forms of a choice, for help and error messages:
+    /// `` `cpu`, `cpu:ISA`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference` ``.
     pub fn forms() -> String {
         let forms = BACKENDS.iter().flat_map(|backend| {
             let name = backend.name();
-            let named = backend.has_names().then(|| format!("`{name}:NAME`"));
-            std::iter::once(format!("`{name}`")).chain(named)
+            let variant = backend.variant().map(|variant| format!("`{name}:{variant}`"));
+            std::iter::once(format!("`{name}`")).chain(variant)
         });
         let mut forms: Vec<String> = forms.collect();
         match forms.pop() {
             Some(last) if !forms.is_empty() => format!("{} or {last}", forms.join(", ")),
             last => last.unwrap_or_default(),
         }
+    }
+
+    /// Whether this is the CPU, with whatever instruction set.
+    pub(crate) fn is_cpu(&self) -> bool {
+        self.backend.name() == BACKENDS[0].name()
     }
 
     /// Opens the device, with this number of host threads. It stores its own files in `folder`.
@@ -88,12 +94,13 @@ impl FromStr for DeviceChoice {
             None => (text, None),
         };
         let fits = |known: &&&'static dyn Backend| {
-            known.name() == backend && name.is_none_or(|name| known.has_names() && !name.is_empty())
+            known.name() == backend && name.is_none_or(|name| known.variant().is_some() && !name.is_empty())
         };
         let backend = BACKENDS.iter().find(fits).ok_or_else(|| {
             let forms = DeviceChoice::forms();
             Error::Option(format!(
-                "unknown device `{text}`: expected {forms}, with NAME part of a device's name; `weft devices` lists them"
+                "unknown device `{text}`: expected {forms}, with NAME part of a device's name, which `weft devices` \
+                 lists, and ISA an instruction set such as `avx2`"
             ))
         })?;
         Ok(DeviceChoice { backend: *backend, name: name.map(str::to_string) })
@@ -132,20 +139,22 @@ mod tests {
 
     #[test]
     fn choices_round_trip() {
-        for text in ["cpu", "gpu", "gpu:NVIDIA H200", "cuda:1", "reference"] {
+        for text in ["cpu", "cpu:avx2", "gpu", "gpu:NVIDIA H200", "cuda:1", "reference"] {
             let choice: DeviceChoice = text.parse().unwrap();
             assert_eq!(choice.to_string(), text);
         }
         let parse = |text: &str| text.parse::<DeviceChoice>().unwrap();
         assert_eq!(parse("cpu"), DeviceChoice::default());
         assert_ne!(parse("gpu:a"), parse("gpu:b"));
-        for wrong in ["", "GPU", "gpu:", "gpu: ", "cpu:1", "metal", "cpu gpu", ":", ":gpu"] {
+        assert_ne!(parse("cpu:avx2"), parse("cpu"));
+        assert!(parse("cpu:avx2").is_cpu() && parse("cpu").is_cpu() && !parse("gpu:cpu").is_cpu());
+        for wrong in ["", "GPU", "gpu:", "gpu: ", "cpu:", "reference:1", "metal", "cpu gpu", ":", ":gpu"] {
             assert!(wrong.parse::<DeviceChoice>().is_err(), "{wrong}");
         }
         assert_eq!(
             "metal".parse::<DeviceChoice>().unwrap_err().to_string(),
-            "unknown device `metal`: expected `cpu`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference`, with NAME part of a \
-             device's name; `weft devices` lists them"
+            "unknown device `metal`: expected `cpu`, `cpu:ISA`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference`, with NAME \
+             part of a device's name, which `weft devices` lists, and ISA an instruction set such as `avx2`"
         );
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn open(
     options: &EngineOptions,
     report: OnReport<'_>,
 ) -> Result<Opened, Error> {
-    if options.gpu_layers.is_some() && options.device == DeviceChoice::default() {
+    if options.gpu_layers.is_some() && options.device.is_cpu() {
         let why = format!(
             "layers on a GPU: expected a device such as `gpu` or `cuda`, found `{}`; choose another device, or leave the \
              number of layers out",
@@ -235,9 +235,11 @@ mod tests {
     #[test]
     fn the_cpu_is_not_beside_itself() {
         let model = model("glm-tiny-q4_0.gguf");
-        let options = options().gpu_layers(1);
-        let opened = open(&model, None, &options, &mut |_| ControlFlow::Continue(()));
-        let Err(Error::Option(why)) = opened.map(|_| ()) else { panic!("it opens") };
-        assert!(why.contains("expected a device such as `gpu`"), "{why}");
+        for device in ["cpu", "cpu:portable"] {
+            let options = options().gpu_layers(1).device(device.parse().unwrap());
+            let opened = open(&model, None, &options, &mut |_| ControlFlow::Continue(()));
+            let Err(Error::Option(why)) = opened.map(|_| ()) else { panic!("it opens") };
+            assert!(why.contains(&format!("such as `gpu` or `cuda`, found `{device}`;")), "{why}");
+        }
     }
 }

@@ -35,6 +35,10 @@ impl Backend for Preferred {
         self.usual.has_names()
     }
 
+    fn variant(&self) -> Option<&'static str> {
+        self.usual.variant()
+    }
+
     fn probe(&self) -> Vec<DeviceInfo> {
         self.usual.probe()
     }

@@ -15,7 +15,7 @@ pub struct Host {
     pub system: String,
     /// The number of hardware threads.
     pub threads: NonZeroUsize,
-    /// The instruction set that kernels use.
+    /// The fastest instruction set that it has. The name of a CPU as a device has the one that kernels use.
     pub isa: Isa,
     /// Bytes of the last-level cache, if the system tells.
     pub cache: Option<u64>,

@@ -15,8 +15,10 @@ pub(super) const COMMAND: Command = Command {
     name: "devices",
     about: "List the devices of this machine and their features",
     notes: "\
-Each line begins with the value to give to --device. Part of a name is enough. `--device gpu` selects the first NVIDIA \
-GPU through CUDA where that works, otherwise the first GPU through Vulkan or Metal. A model runs only on devices whose largest buffer holds its largest weight.
+Each line begins with the value to give to --device. Part of a name is enough. `--device cpu:avx2` keeps the CPU to an \
+instruction set below its fastest, to measure it: avx512-amx, avx512-vnni, avx2-vnni, avx2, neon-dotprod or portable, if \
+the CPU has it. No reply depends on it, as all give the same bits. `--device gpu` selects the first NVIDIA GPU through CUDA \
+where that works, otherwise the first GPU through Vulkan or Metal. A model runs only on devices whose largest buffer holds its largest weight.
 
 Examples:
   weft devices

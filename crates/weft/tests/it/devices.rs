@@ -48,7 +48,10 @@ fn unknown_devices_are_refused_before_anything_is_loaded() {
     let model = model("glm-tiny-q4_0");
     let model = model.to_str().unwrap();
     let error = weft(["run", model, "hi", "--device", "metal"]).run().failed(2);
-    assert!(error.contains("`cpu`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference`"), "{error}");
+    assert!(
+        error.contains("`cpu`, `cpu:ISA`, `gpu`, `gpu:NAME`, `cuda`, `cuda:NAME` or `reference`"),
+        "{error}"
+    );
     let folder = Folder::new();
     let out = folder.join("out.f32");
     let call =
@@ -56,6 +59,24 @@ fn unknown_devices_are_refused_before_anything_is_loaded() {
     let error = weft(call).run().failed(1);
     assert!(error.contains("no `gpu` device"), "{error}");
     assert!(folder.files().is_empty());
+}
+
+#[test]
+fn an_instruction_set_of_the_cpu_is_chosen_by_its_name() {
+    let model = model("glm-tiny-q8_0");
+    let on = |device: &str| {
+        let call = ["run", model.to_str().unwrap(), "--device", device, "--raw", "-n", "3", "hello"];
+        weft([&call[..], &["--json", "--temperature", "0", "--context", "32"]].concat()).run()
+    };
+    let [best, portable] = ["cpu", "cpu:portable"].map(|device| on(device).json());
+    assert_eq!(best["text"], portable["text"]);
+    let device = portable["device"].as_str().unwrap();
+    assert!(device.starts_with("cpu (portable), "), "{device}");
+    let error = on("cpu:sse9").failed(1);
+    assert!(
+        error.contains("this processor does not have `sse9`; it has ") && error.contains("portable"),
+        "{error}"
+    );
 }
 
 #[test]
