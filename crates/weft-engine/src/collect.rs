@@ -16,11 +16,12 @@ use weft_pack::OnReport;
 
 use crate::compile::{self, Planned, bind_states};
 use crate::error::Error;
+use crate::layout::PAGE;
 use crate::machines::cost_model;
-use crate::model::{Model, PAGE};
-use crate::options::EngineOptions;
+use crate::model::Model;
+use crate::runtime_options::RuntimeOptions;
 use crate::sizes::Room;
-use crate::{memory, products, weights};
+use crate::{fit, products, weights};
 
 /// What a weight was multiplied by.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -88,7 +89,7 @@ impl Collector {
     /// # Errors
     /// If the file cannot be read, the model is not supported, an option is not valid for it, there is no such device, or
     /// it has too little memory; [`Error::Interrupted`] if `report` interrupts it.
-    pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Collector, Error> {
+    pub fn load(path: &Path, options: &RuntimeOptions, report: OnReport<'_>) -> Result<Collector, Error> {
         let model = Model::open_with(path, options)?;
         let device = options.device.open(options.threads, options.device_folder())?;
         Collector::new(model, device, options, report)
@@ -101,10 +102,10 @@ impl Collector {
     pub fn new(
         model: Model,
         mut device: Box<dyn Device>,
-        options: &EngineOptions,
+        options: &RuntimeOptions,
         report: OnReport<'_>,
     ) -> Result<Collector, Error> {
-        let options = options.clone().sequences(1);
+        let options = RuntimeOptions { sequences: 1, ..options.clone() };
         let trained = model.graph().config.context;
         let room = Room::new(&options, trained, &device.caps().hardware)?;
         let Room { context, max, states, .. } = room.for_model(&options, model.graph());
@@ -116,7 +117,7 @@ impl Collector {
         let (tapped, taps) = tapped(model.graph())?;
         let planned =
             Planned::new(&tapped, None, &compile, (context, None, (None, states)), vec![max.tokens])?;
-        memory::check(&planned, &max, &*device)?;
+        fit::check(&planned, &max, &*device)?;
         let inputs = compile::inputs(&mut *device, &max, None, false)?;
         let parts = parts(&mut *device, model.gguf(), &planned, &taps, (&max, &inputs), &options, report)?;
         let (sums, bytes) = (BTreeMap::new(), Vec::new());
@@ -360,7 +361,7 @@ fn parts(
     planned: &Planned,
     taps: &BTreeMap<String, Vec<Tap>>,
     (max, inputs): (&Sizes, &BTreeMap<String, Region>),
-    options: &EngineOptions,
+    options: &RuntimeOptions,
     report: OnReport<'_>,
 ) -> Result<Vec<Part>, Error> {
     let Planned { segments, sections, fusions, .. } = planned;

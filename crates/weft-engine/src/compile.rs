@@ -13,10 +13,10 @@ use weft_pack::{OnReport, PackCache};
 
 use crate::error::Error;
 use crate::launches::SegmentNames;
-use crate::model::PAGE;
+use crate::layout::{PAGE, STEP_INPUTS, Window};
 use crate::plans::Sections;
 use crate::replacements::{Checked, Plans};
-use crate::sizes::{Beside, Room, Window};
+use crate::sizes::{Beside, Room};
 use crate::{plans, products, replacements, sides, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
@@ -180,7 +180,7 @@ fn step_inputs(
     predicts: bool,
 ) -> impl Iterator<Item = (&'static str, usize)> {
     let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, ends, from, to, next_slots] =
-        plans::STEP_INPUTS;
+        STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
     let windowed = window.map(|_| [(window_slots, max.tokens), (window_pages, max.pages)]);
     let sequences = (max.sequences > 0).then(|| [ends, from, to].map(|name| (name, max.sequences)));

@@ -10,9 +10,11 @@ use weft_pack::{OnReport, PackCache, fingerprint};
 use crate::batch::SeqId;
 use crate::error::Error;
 use crate::generation::{Event, Generation, Reply, Shared};
-use crate::model::{Model, PAGE};
+use crate::layout::PAGE;
+use crate::model::Model;
 use crate::options::EngineOptions;
-use crate::pages::{CacheEvent, Key, Keys};
+use crate::pages::CacheEvent;
+use crate::pages::key::{Key, Keys};
 use crate::prompts::{self, Prompts};
 use crate::request::Request;
 use crate::runner::Runner;
@@ -59,6 +61,7 @@ impl Engine {
     /// If the file cannot be read, the model is not supported, there is no such device, or there is not enough memory;
     /// [`Error::Interrupted`] if `report` interrupts it.
     pub fn load(path: &Path, options: &EngineOptions, report: OnReport<'_>) -> Result<Engine, Error> {
+        check_chunk(options)?;
         Engine::of(Runner::load(path, options, report)?, options)
     }
 
@@ -67,6 +70,7 @@ impl Engine {
     /// # Errors
     /// If an option is not valid for the model, or the device has not enough memory.
     pub fn new(model: Model, device: Box<dyn Device>, options: &EngineOptions) -> Result<Engine, Error> {
+        check_chunk(options)?;
         let report = &mut |_| ControlFlow::Continue(());
         Engine::of(Runner::new(model, device, options, report)?, options)
     }
@@ -77,13 +81,13 @@ impl Engine {
         let numbers = format!("{} {:?}", options.kv, runner.switches());
         let mut key = Key::root([model.as_slice(), numbers.as_bytes()]);
         let mut prompts = None;
-        if let Some(cache) = &options.prompts {
+        if let Some(cache) = options.prompt_cache() {
             key = prompts::root(&key, &mut runner)?;
             prompts = Some(Prompts::open(cache, &runner)?);
         }
         let schedule = Schedule::new(options.chunk, prompts);
         let mut engine = Engine { runner, schedule, key, pushed: 0, learnt: None, options: options.clone() };
-        engine.speculate(&options.speculate)?;
+        engine.speculate(options.guesser())?;
         Ok(engine)
     }
 
@@ -259,6 +263,18 @@ impl Engine {
     pub fn inspect_mut(&mut self) -> &mut Runner {
         &mut self.runner
     }
+}
+
+/// Checks that prompts can be computed beside replies.
+///
+/// # Errors
+/// If a chunk has no tokens.
+fn check_chunk(options: &EngineOptions) -> Result<(), Error> {
+    if options.chunk == 0 {
+        let why = "chunks of 0 prompt tokens beside replies: expected at least 1";
+        return Err(Error::Option(why.into()));
+    }
+    Ok(())
 }
 
 /// Hands over what is to be kept on disk.

@@ -12,9 +12,9 @@ use weft_models::{ModelGraph, Segment};
 use crate::compile::Planned;
 use crate::dry::Dry;
 use crate::error::Error;
-use crate::model::PAGE;
-use crate::options::EngineOptions;
+use crate::layout::PAGE;
 use crate::plans;
+use crate::runtime_options::RuntimeOptions;
 use crate::sizes::Room;
 
 /// The options of [`explain`].
@@ -133,7 +133,7 @@ pub struct KernelPart {
 pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Explained>, Error> {
     let ExplainOptions { switches, tokens, depth, costs, kernels } = options;
     // As a program that runs the model with default options compiles it, if its context has room for the step.
-    let (defaults, any) = (EngineOptions::default(), Hardware::common("any"));
+    let (defaults, any) = (RuntimeOptions::default(), Hardware::common("any"));
     let room = Room::new(&defaults, model.config.context.max(*tokens), &any)?.for_model(&defaults, model);
     let options = Options {
         max: room.max,

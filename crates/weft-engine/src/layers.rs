@@ -10,10 +10,10 @@ use weft_pack::{OnReport, Report};
 use crate::compile::Planned;
 use crate::device_choice::DeviceChoice;
 use crate::error::Error;
+use crate::fit;
 use crate::machines::cost_model;
-use crate::memory;
 use crate::model::Model;
-use crate::options::EngineOptions;
+use crate::runtime_options::RuntimeOptions;
 use crate::sizes::{Beside, Room};
 
 /// What runs a model.
@@ -33,7 +33,7 @@ pub(crate) struct Opened {
 pub(crate) fn open(
     model: &Model,
     mtp: Option<&Mtp>,
-    options: &EngineOptions,
+    options: &RuntimeOptions,
     report: OnReport<'_>,
 ) -> Result<Opened, Error> {
     if options.gpu_layers.is_some() && options.device.is_cpu() {
@@ -57,7 +57,7 @@ fn fitting(
     model: &Model,
     mtp: Option<&Mtp>,
     device: &dyn Device,
-    options: &EngineOptions,
+    options: &RuntimeOptions,
     report: OnReport<'_>,
 ) -> Result<(usize, Option<Planned>), Error> {
     let layers = model.graph().config.layers();
@@ -72,7 +72,7 @@ fn fitting(
     let replacements = options.kernels.clone();
     let compile = Options { max: room.max, switches, costs, replacements, ..Options::default() };
     let planned = Planned::of_all_steps(model.graph(), mtp, &compile, &room)?;
-    let needs = memory::of_last_layers(&planned, &room.max, layers, device)?;
+    let needs = fit::of_last_layers(&planned, &room.max, layers, device)?;
     let fit = needs.iter().skip(layers - most).position(|need| need.missing() == 0);
     match (fit.map(|less| most - less), needs.into_iter().nth(layers - most)) {
         (Some(fit), _) if fit == most => Ok((fit, Some(planned))),
@@ -95,7 +95,7 @@ fn beside_cpu(
     model: &Model,
     device: Box<dyn Device>,
     on_device: usize,
-    options: &EngineOptions,
+    options: &RuntimeOptions,
 ) -> Result<(Box<dyn Device>, Option<Beside>), Error> {
     let layers = model.graph().config.layers();
     if on_device >= layers {
@@ -120,8 +120,8 @@ mod tests {
     use weft_quant::GgmlType;
 
     use super::*;
-    use crate::batch::Batch;
-    use crate::runner::Runner;
+    use crate::layout::PAGE;
+    use crate::runtime::Runtime;
 
     /// A device with so much free memory.
     struct Small(Box<dyn Device>, u64);
@@ -149,36 +149,58 @@ mod tests {
         Model::open(&path, GgmlType::F16).unwrap()
     }
 
-    fn options() -> EngineOptions {
-        EngineOptions::default().context(64).batch(20).sequences(2).threads(1)
+    fn options() -> RuntimeOptions {
+        RuntimeOptions {
+            context: Some(64),
+            batch: Some(20),
+            sequences: 2,
+            threads: Some(1),
+            ..RuntimeOptions::default()
+        }
+    }
+
+    /// Computes tokens of one of several sequences, of which it has `len`. Returns the bits of their logits. Each sequence has a
+    /// context of pages for itself, and two slots of states.
+    fn step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Vec<u32> {
+        let Room { context, states, window: None, .. } = *runtime.room() else { panic!("it has windows") };
+        let (end, pages) = (len + tokens.len(), context.div_ceil(PAGE));
+        let inputs = runtime.next_step();
+        inputs.clear();
+        for (pos, token) in (len..end).zip(tokens) {
+            inputs.tokens.push(*token as i32);
+            inputs.pos.push(pos as i32);
+            inputs.slots.push((seq * pages * PAGE + pos) as i32);
+            inputs.first.push(0);
+        }
+        inputs.pages.extend((seq * pages..).take(end.div_ceil(PAGE)).map(|page| page as i32));
+        if states.is_some() {
+            let slot = |step: usize| (2 * seq + step % 2) as i32;
+            inputs.ends.push(tokens.len() as i32);
+            inputs.from.push(if len == 0 { -1 } else { slot(len) });
+            inputs.to.push(slot(len + 1));
+        }
+        inputs.wanted.extend(0..tokens.len() as i32);
+        runtime.compute(None).unwrap();
+        runtime.all_logits().unwrap().iter().map(|logit| logit.to_bits()).collect()
     }
 
     /// Two devices of one kind compute what one does, bit for bit.
     #[test]
     fn two_devices_compute_what_one_does() {
-        let with_states = || crate::sequence_states::tests::model("qwen3-tiny-q4_0");
-        let models: [(&str, &dyn Fn() -> Model); 3] = [
-            ("glm-tiny", &|| model("glm-tiny-q4_0.gguf")),
-            ("qwen3-tiny", &|| model("qwen3-tiny-q4_0.gguf")),
-            ("qwen3-tiny with states of whole sequences", &with_states),
-        ];
-        for (name, model) in models {
-            let layers = model().graph().config.layers();
+        for name in ["glm-tiny-q4_0.gguf", "qwen3-tiny-q4_0.gguf", "qwen35-tiny-q4_k_m.gguf"] {
+            let layers = model(name).graph().config.layers();
             let logits = |on_device: usize, chunk: usize| {
                 let go_on = &mut |_| ControlFlow::Continue(());
-                let (device, beside) = beside_cpu(&model(), cpu(), on_device, &options()).unwrap();
+                let (device, beside) = beside_cpu(&model(name), cpu(), on_device, &options()).unwrap();
                 assert_eq!(beside.is_some(), on_device < layers);
-                let mut runner =
-                    Runner::with(model(), Opened { device, beside, planned: None }, &options(), go_on)
-                        .unwrap();
-                let seqs = [runner.new_sequence(), runner.new_sequence()];
+                let opened = Opened { device, beside, planned: None };
+                let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
+                assert_eq!(runtime.has_sequence_states(), name.starts_with("qwen35"));
                 let mut all = Vec::new();
-                for tokens in (1..40u32).collect::<Vec<_>>().chunks(chunk) {
-                    for seq in seqs {
-                        let mut batch = Batch::new();
-                        tokens.iter().for_each(|token| batch.push(seq, token * 3, true));
-                        all.extend(runner.step(&batch).unwrap().iter().map(|logit| logit.to_bits()));
-                    }
+                let mut len = 0;
+                for tokens in (1..40u32).map(|token| token * 3).collect::<Vec<_>>().chunks(chunk) {
+                    (0..2).for_each(|seq| all.extend(step(&mut runtime, seq, len, tokens)));
+                    len += tokens.len();
                 }
                 all
             };
@@ -207,7 +229,8 @@ mod tests {
                 ControlFlow::Continue(())
             };
             let device = Small(cpu(), free);
-            let fit = fitting(&model, None, &device, &options().gpu_layers(asked), note);
+            let fit =
+                fitting(&model, None, &device, &RuntimeOptions { gpu_layers: asked, ..options() }, note);
             (fit.map(|(layers, _)| layers), notes)
         };
         assert_eq!(fit(u64::MAX, None).0.unwrap(), layers);
@@ -236,7 +259,7 @@ mod tests {
     fn the_cpu_is_not_beside_itself() {
         let model = model("glm-tiny-q4_0.gguf");
         for device in ["cpu", "cpu:portable"] {
-            let options = options().gpu_layers(1).device(device.parse().unwrap());
+            let options = RuntimeOptions { gpu_layers: Some(1), device: device.parse().unwrap(), ..options() };
             let opened = open(&model, None, &options, &mut |_| ControlFlow::Continue(()));
             let Err(Error::Option(why)) = opened.map(|_| ()) else { panic!("it opens") };
             assert!(why.contains(&format!("such as `gpu` or `cuda`, found `{device}`;")), "{why}");

@@ -14,10 +14,8 @@ use weft_text::{
 use crate::adapters::open_adapted;
 use crate::error::Error;
 use crate::files::open_file;
-use crate::options::EngineOptions;
-
-/// The number of rows in a page of the KV cache.
-pub(crate) const PAGE: usize = BuildOptions::PAGE;
+use crate::layout::PAGE;
+use crate::runtime_options::RuntimeOptions;
 
 /// An opened model file.
 pub struct Model {
@@ -42,7 +40,7 @@ impl Model {
     ///
     /// # Errors
     /// Those of [`open`](Model::open), and if an adapter is not one for this model.
-    pub fn open_with(path: &Path, options: &EngineOptions) -> Result<Model, Error> {
+    pub fn open_with(path: &Path, options: &RuntimeOptions) -> Result<Model, Error> {
         Model::new(open_adapted(path, &options.adapters)?, options.kv)
     }
 

@@ -9,7 +9,7 @@ use weft_quant::GgmlType;
 
 use crate::error::Error;
 use crate::files::check_file;
-use crate::model::PAGE;
+use crate::layout::PAGE;
 
 /// Computes the logits of every token of one sequence in plain `f32`: `[tokens, vocab]`, row-major.
 ///

@@ -12,7 +12,7 @@ use weft_pack::{Form, OnReport};
 use crate::compile::Planned;
 use crate::error::Error;
 use crate::files::PACKING;
-use crate::options::EngineOptions;
+use crate::runtime_options::RuntimeOptions;
 use crate::sizes::Room;
 use crate::weights::multiplied;
 
@@ -54,7 +54,7 @@ pub fn unpack_model(
 
 /// The tensors that plans multiply by, and those that they also read by rows.
 fn needed(gguf: &Gguf) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
-    let defaults = EngineOptions::default();
+    let defaults = RuntimeOptions::default();
     let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: BuildOptions::PAGE })?;
     let room = Room::of(&defaults, &model, &Hardware::common("any"))?;
     let options = Options { max: room.max, ..Options::default() };

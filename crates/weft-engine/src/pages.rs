@@ -5,8 +5,7 @@
 //! whole sequence have slots ([`states`]).
 
 mod follow;
-mod indices;
-mod key;
+pub(crate) mod key;
 mod messages;
 mod pool;
 mod prefix;
@@ -20,10 +19,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Entry, SeqId};
 use crate::error::Error;
-use crate::sizes::Window;
-use indices::ABSENT;
-pub(crate) use indices::Indices;
-pub(crate) use key::{Key, Keys};
+use crate::inputs::StepInputs;
+use crate::layout::Window;
+use crate::runtime::PageCopy;
+use key::{Key, Keys};
 use pool::Pool;
 use slots::States;
 pub use watch::CacheEvent;
@@ -49,11 +48,16 @@ pub(crate) struct Pages {
     /// The slots of states of whole sequences, if the model has any.
     states: Option<States>,
     sequences: Vec<Option<Sequence>>,
+    /// Where the pages of each sequence begin in the list of a step, or [`ABSENT`]. Kept so that no step allocates.
+    starts: Vec<i32>,
     /// The number of the engine.
     engine: u64,
     /// The number of sequences begun so far.
     begun: u64,
 }
+
+/// No pages of a sequence are listed yet.
+const ABSENT: i32 = -1;
 
 #[derive(Debug)]
 struct Sequence {
@@ -93,23 +97,14 @@ pub(crate) struct Found {
     pub(crate) windowed_idle: usize,
 }
 
-/// A copy of the first `rows` rows of a page to another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct PageCopy {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    /// The same in layers with a sliding window that have pages of their own.
-    pub(crate) windowed: Option<(u32, u32)>,
-    pub(crate) rows: usize,
-}
-
 impl Pages {
     /// Creates `count` pages of `page` rows, for sequences of at most `context` tokens, with at most `listed` pages in
     /// a step. The number of rows must fit into an `i32`.
     pub(crate) fn new(page: usize, count: usize, context: usize, listed: usize) -> Pages {
         let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
-        let (pool, windows, states, sequences) = (Pool::new(count), None, None, Vec::new());
-        Pages { page, context, listed, pool, windows, states, sequences, engine, begun: 0 }
+        let (pool, windows, states) = (Pool::new(count), None, None);
+        let (sequences, starts) = (Vec::new(), Vec::new());
+        Pages { page, context, listed, pool, windows, states, sequences, starts, engine, begun: 0 }
     }
 
     /// Gives layers with a sliding window pages of their own, before any sequence has begun.
@@ -132,6 +127,7 @@ impl Pages {
         let empty = self.sequences.iter().position(Option::is_none);
         let at = empty.unwrap_or_else(|| {
             self.sequences.push(None);
+            self.starts.push(ABSENT);
             self.sequences.len() - 1
         });
         // Enough for the whole context, so that no step allocates.
@@ -407,10 +403,10 @@ impl Pages {
     }
 
     /// Assigns a row to every token of a step, and writes the step's index inputs. On an error, nothing has changed.
-    pub(crate) fn place(&mut self, entries: &[Entry], out: &mut Indices) -> Result<(), Error> {
+    pub(crate) fn place(&mut self, entries: &[Entry], out: &mut StepInputs) -> Result<(), Error> {
         self.check(entries)?;
         out.clear();
-        out.starts.resize(self.sequences.len(), ABSENT);
+        self.starts.fill(ABSENT);
         for entry in entries {
             let Some(Some(sequence)) = self.sequences.get_mut(entry.seq.place) else { continue };
             let pos = sequence.len;
@@ -433,13 +429,13 @@ impl Pages {
         }
         // The page lists are complete now.
         for entry in entries {
-            if out.starts[entry.seq.place] == ABSENT {
-                out.starts[entry.seq.place] = out.pages.len() as i32;
+            if self.starts[entry.seq.place] == ABSENT {
+                self.starts[entry.seq.place] = out.pages.len() as i32;
                 let sequence = self.sequences[entry.seq.place].iter();
                 out.pages.extend(sequence.clone().flat_map(|s| &s.pages).map(|p| *p as i32));
                 out.window_pages.extend(sequence.flat_map(|s| s.window.listed()).map(|p| p as i32));
             }
-            out.first.push(out.starts[entry.seq.place]);
+            out.first.push(self.starts[entry.seq.place]);
         }
         let Pages { states: Some(states), sequences, .. } = self else { return Ok(()) };
         for run in entries.chunk_by(|a, b| a.seq == b.seq) {

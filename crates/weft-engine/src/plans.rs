@@ -9,24 +9,8 @@ use weft_ir::{Decision, Graph, Mode, STEPS, Switches, hoist};
 use weft_models::{ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
-use crate::sizes::Window;
+use crate::layout::{STEP_INPUTS, Window};
 use crate::{sequence_states, windowed};
-
-/// The inputs that all segments of a step share.
-pub(crate) const STEP_INPUTS: [&str; 12] = [
-    "tokens",
-    "pos",
-    "slots",
-    "first",
-    "pages",
-    "out_rows",
-    windowed::SLOTS,
-    windowed::PAGES,
-    "ends",
-    "from",
-    "to",
-    "next_slots",
-];
 
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;

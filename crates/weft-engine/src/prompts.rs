@@ -43,10 +43,12 @@ use weft_pack::identity;
 
 use crate::batch::SeqId;
 use crate::error::Error;
-use crate::model::PAGE;
-use crate::pages::{Key, Keys, Pages};
-use crate::runner::{Piece, Runner};
+use crate::layout::PAGE;
+use crate::pages::Pages;
+use crate::pages::key::{Key, Keys};
+use crate::runner::Runner;
 use crate::running::Running;
+use crate::runtime::Piece;
 use counts::{Counts, PromptCacheStats};
 use folder::{PromptCache, time_of_use};
 use page_file::HEADER;

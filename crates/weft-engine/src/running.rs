@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::generation::{Event, Finish, Shared, Token};
 use crate::logits::{Candidates, Row};
 use crate::logprobs::Likeliest;
-use crate::pages::{Key, Keys};
+use crate::pages::key::{Key, Keys};
 use crate::rank::Survey;
 use crate::request::{GenerateOptions, Request};
 use crate::speculate::Acceptance;

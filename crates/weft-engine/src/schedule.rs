@@ -21,7 +21,7 @@ use crate::batch::{Batch, SeqId};
 use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
-use crate::model::PAGE;
+use crate::layout::PAGE;
 use crate::pages::{Found, Need, Pages};
 use crate::prompts::Prompts;
 use crate::runner::Runner;

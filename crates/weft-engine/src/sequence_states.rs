@@ -10,11 +10,8 @@ use weft_kern::Format;
 use weft_models::{ModelGraph, Segment};
 
 use crate::error::Error;
-use crate::model::PAGE;
+use crate::layout::{HELD_SLOTS, PAGE};
 use crate::rebuilt::{changed, rebuilt};
-
-/// The slots that a sequence holds at most: its state, and the one before its last step, to which it can go back.
-pub(crate) const HELD: usize = 2;
 
 /// The snapshots that the prefix cache has room for, for each sequence of full length.
 const SNAPSHOTS: usize = 8;
@@ -34,7 +31,7 @@ pub(crate) fn slots(model: &ModelGraph, sequences: usize, pages: usize) -> Optio
     let cache = row.saturating_mul((pages * PAGE) as u64);
     let fit = usize::try_from(cache.max(SNAPSHOT_BYTES) / slot).unwrap_or(usize::MAX);
     let snapshots = sequences.saturating_mul(SNAPSHOTS).min(fit).max(FEWEST_SNAPSHOTS);
-    Some(sequences.saturating_mul(HELD).saturating_add(snapshots))
+    Some(sequences.saturating_mul(HELD_SLOTS).saturating_add(snapshots))
 }
 
 /// The bytes of a row of all states of whole sequences, and of a row of all others.

@@ -8,11 +8,9 @@ use weft_ir::Sizes;
 use weft_models::ModelGraph;
 
 use crate::error::Error;
-use crate::model::PAGE;
-use crate::options::EngineOptions;
+use crate::layout::{HELD_SLOTS, PAGE, Window};
+use crate::runtime_options::RuntimeOptions;
 use crate::sequence_states;
-use crate::speculate::Speculate;
-use crate::speculate::drafter::MOST_GUESSES;
 
 /// The least and the most rows of logits that the head computes at once. More rows take several replays of the head, each
 /// of which reads its weights; each row that is allocated costs the size of the vocabulary, often 600 kB.
@@ -49,24 +47,6 @@ pub(crate) struct Room {
     pub(crate) beside: Option<Beside>,
 }
 
-/// The pages of layers with a sliding window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Window {
-    /// The most positions that a token sees.
-    pub(crate) positions: usize,
-    /// The pages.
-    pub(crate) pages: usize,
-    /// Those of them that sequences need only during a step: for its tokens, and for the last page of each.
-    pub(crate) margin: usize,
-}
-
-impl Window {
-    /// The most pages that a sequence needs between two steps, if a page has `page` rows.
-    pub(crate) fn of_one(&self, page: usize) -> usize {
-        (self.positions - 1).div_ceil(page) + 1
-    }
-}
-
 /// What a second device computes: the embedding and the first layers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Beside {
@@ -82,7 +62,7 @@ impl Room {
     /// # Errors
     /// Those of [`new`](Room::new).
     pub(crate) fn of(
-        options: &EngineOptions,
+        options: &RuntimeOptions,
         model: &ModelGraph,
         hardware: &Hardware,
     ) -> Result<Room, Error> {
@@ -91,14 +71,13 @@ impl Room {
 
     /// The same room, with slots for states of whole sequences, and where layers with a sliding window keep no more than
     /// that, if this takes fewer pages.
-    pub(crate) fn for_model(self, options: &EngineOptions, model: &ModelGraph) -> Room {
+    pub(crate) fn for_model(self, options: &RuntimeOptions, model: &ModelGraph) -> Room {
         let states = sequence_states::slots(model, options.sequences, self.pages);
-        // A prompt cache keeps the rows of all layers.
-        let windows = options.windows && options.prompts.is_none();
+        let windows = options.windows && !options.pieces;
         let positions = model.window().filter(|_| windows);
         let window = positions.and_then(|positions| self.window(positions, options.sequences));
         // All sequences that have slots may take part in a step.
-        let sequences = states.map_or(0, |slots| (slots / sequence_states::HELD).min(self.max.tokens));
+        let sequences = states.map_or(0, |slots| (slots / HELD_SLOTS).min(self.max.tokens));
         Room { window, states, max: self.max.sequences(sequences), ..self }
     }
 
@@ -117,11 +96,11 @@ impl Room {
     ///
     /// # Errors
     /// If an option is not valid for the model.
-    pub(crate) fn new(options: &EngineOptions, trained: usize, hardware: &Hardware) -> Result<Room, Error> {
+    pub(crate) fn new(options: &RuntimeOptions, trained: usize, hardware: &Hardware) -> Result<Room, Error> {
         let batch = options.batch.unwrap_or(hardware.batch);
         let context = match options.context {
             None => DEFAULT_CONTEXT.min(trained),
-            Some(EngineOptions::WHOLE) => trained,
+            Some(RuntimeOptions::WHOLE) => trained,
             Some(context) => context,
         };
         if context == 0 || context > trained {
@@ -139,15 +118,11 @@ impl Room {
             );
             return Err(Error::Option(why));
         }
-        if options.chunk == 0 {
-            let why = "chunks of 0 prompt tokens beside replies: expected at least 1";
-            return Err(Error::Option(why.into()));
-        }
         let tokens = batch.min(context.saturating_mul(options.sequences));
         // Sequences that share a page all list it. A single sequence shares with none.
         let all = context.div_ceil(PAGE).saturating_mul(tokens);
         let listed = if options.sequences == 1 { pages } else { all.min(SHARED * pages).max(pages) };
-        let fewest = if options.speculate == Speculate::Off { *LOGIT_ROWS.start() } else { 1 + MOST_GUESSES };
+        let fewest = options.logits.clamp(*LOGIT_ROWS.start(), *LOGIT_ROWS.end());
         let rows = options.sequences.saturating_mul(SHARED).clamp(fewest, *LOGIT_ROWS.end());
         Ok(Room {
             context,
@@ -175,7 +150,12 @@ mod tests {
     #[test]
     fn layers_with_a_window_have_fewer_pages_where_that_pays() {
         let pages = |positions, context, sequences| {
-            let options = EngineOptions::default().context(context).sequences(sequences).batch(512);
+            let options = RuntimeOptions {
+                context: Some(context),
+                sequences,
+                batch: Some(512),
+                ..RuntimeOptions::default()
+            };
             let room = Room::new(&options, context, &Hardware::common("any")).unwrap();
             (room.window(positions, sequences).map(|window| window.pages), room.pages)
         };

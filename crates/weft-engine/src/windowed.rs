@@ -9,13 +9,8 @@ use weft_ir::{Dim, Graph, Op, StateKind};
 use weft_models::Segment;
 
 use crate::error::Error;
-use crate::model::PAGE;
+use crate::layout::{PAGE, WINDOW_PAGES, WINDOW_SLOTS, Window};
 use crate::rebuilt::{changed, rebuilt};
-use crate::sizes::Window;
-
-/// The inputs of a step that take the place of `slots` and `pages`.
-pub(crate) const SLOTS: &str = "window_slots";
-pub(crate) const PAGES: &str = "window_pages";
 
 /// The segments of a model whose layers with a sliding window have as many rows in the KV cache as `window` says.
 ///
@@ -29,8 +24,8 @@ pub(crate) fn segments(segments: &[Segment], window: &Window) -> Result<Vec<Segm
 fn windowed(graph: &Graph, rows: usize) -> Result<Graph, Error> {
     rebuilt(graph, |node, op| {
         match op {
-            Op::Input { name } if name == "slots" => *name = SLOTS.into(),
-            Op::Input { name } if name == "pages" => *name = PAGES.into(),
+            Op::Input { name } if name == "slots" => *name = WINDOW_SLOTS.into(),
+            Op::Input { name } if name == "pages" => *name = WINDOW_PAGES.into(),
             Op::State { kind: StateKind::PerSequence, .. } => return node.ty.shape.clone(),
             Op::State { kind, .. } => *kind = StateKind::Window,
             _ => {}

@@ -143,7 +143,7 @@ fn check_step(
     options: &EngineOptions,
     model: &ModelGraph,
 ) -> anyhow::Result<()> {
-    let EngineOptions { context, batch, .. } = options;
+    let (context, batch) = (options.context, options.batch);
     let (needed, trained) = (depth.saturating_add(tokens), model.config.context);
     let batch = batch.unwrap_or(MEASURED_BATCH);
     ensure!(
@@ -156,7 +156,7 @@ fn check_step(
     );
     if let Some(context) = context {
         ensure!(
-            needed <= *context,
+            needed <= context,
             "{tokens} tokens at depth {depth} need a context of {needed} tokens, but --context is {context}"
         );
     }

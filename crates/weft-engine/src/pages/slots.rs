@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::pool::Pool;
-use crate::sequence_states::HELD;
+use crate::layout::HELD_SLOTS;
 
 /// Lengths at which the steps of a sequence end.
 pub(super) const CUTS: usize = 3;
@@ -49,7 +49,7 @@ impl States {
 
     /// The most sequences that can have a state.
     pub(super) fn most(&self) -> usize {
-        self.pool.count() / HELD
+        self.pool.count() / HELD_SLOTS
     }
 
     /// Takes a slot for a sequence's state after a step, with which it has `len` tokens. Returns the slots before, negative if there

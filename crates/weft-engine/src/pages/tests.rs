@@ -10,7 +10,7 @@ fn entries(seqs: &[(SeqId, u32)]) -> Vec<Entry> {
 fn tokens_of_mixed_sequences_get_their_rows() {
     let mut pages = Pages::new(2, 4, 6, 64);
     let (a, b) = (pages.new_sequence(), pages.new_sequence());
-    let mut out = Indices::default();
+    let mut out = StepInputs::default();
     pages.place(&entries(&[(a, 7), (a, 8), (b, 9), (a, 5)]), &mut out).unwrap();
     assert_eq!(out.tokens, [7, 8, 9, 5]);
     assert_eq!(out.pos, [0, 1, 0, 2]);
@@ -26,7 +26,7 @@ fn tokens_of_mixed_sequences_get_their_rows() {
 fn limits_are_errors_and_change_nothing() {
     let mut pages = Pages::new(2, 2, 3, 64);
     let (a, b) = (pages.new_sequence(), pages.new_sequence());
-    let mut out = Indices::default();
+    let mut out = StepInputs::default();
     let four = entries(&[(a, 0); 4]);
     assert!(matches!(pages.place(&four, &mut out), Err(Error::Context { len: 0, more: 4, context: 3 })));
     pages.place(&four[..3], &mut out).unwrap();
@@ -50,7 +50,7 @@ fn limits_are_errors_and_change_nothing() {
 fn truncating_releases_pages() {
     let mut pages = Pages::new(2, 3, 6, 64);
     let a = pages.new_sequence();
-    let mut out = Indices::default();
+    let mut out = StepInputs::default();
     pages.place(&entries(&[(a, 0); 5]), &mut out).unwrap();
     pages.truncate(a, 2);
     assert_eq!((pages.len(a), pages.pool.available()), (2, 2));
@@ -64,7 +64,7 @@ fn ids_are_unique_across_engines() {
     let (a, b) = (one.new_sequence(), other.new_sequence());
     assert_eq!((a.place, a.generation), (b.place, b.generation));
     assert!(a != b);
-    let mut out = Indices::default();
+    let mut out = StepInputs::default();
     assert!(matches!(one.place(&entries(&[(b, 0)]), &mut out), Err(Error::Batch(_))));
     one.place(&entries(&[(a, 0)]), &mut out).unwrap();
     one.free(b);
@@ -89,7 +89,7 @@ fn begin(pages: &mut Pages, root: &Key, tokens: &[u32]) -> Begun {
 fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32]) {
     let rest = &tokens[pages.len(seq)..];
     let entries = entries(&rest.iter().map(|token| (seq, *token)).collect::<Vec<_>>());
-    pages.place(&entries, &mut Indices::default()).unwrap();
+    pages.place(&entries, &mut StepInputs::default()).unwrap();
     pages.record(seq, tokens);
 }
 

@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign};
 
 use super::key::Key;
 use super::pool::Pool;
-use crate::sizes::Window;
+use crate::layout::Window;
 
 /// The pages of layers with a sliding window.
 #[derive(Debug)]

@@ -14,7 +14,7 @@
 
 use weft_pack::checksum;
 
-use crate::pages::Key;
+use crate::pages::key::Key;
 
 const MAGIC: [u8; 8] = *b"weftpage";
 

@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 use super::counts::Counts;
 use super::folder::PromptCache;
 use super::page_file::HEADER;
-use crate::pages::Key;
-use crate::runner::Piece;
+use crate::pages::key::Key;
+use crate::runtime::Piece;
 
 /// The most pages in memory that wait to be written.
 const QUEUE: usize = 4;

@@ -8,14 +8,12 @@
 
 use std::collections::BTreeSet;
 
-use weft_ir::Sizes;
-
-use super::{Runner, class, write};
+use super::Runner;
 use crate::batch::SeqId;
 use crate::error::Error;
-use crate::logits::{Candidates, Logit as _, Row};
-use crate::pages::{Indices, Pages};
-use crate::plans::PREDICTED;
+use crate::inputs::StepInputs;
+use crate::pages::Pages;
+use crate::runtime::Prediction;
 
 /// A sequence and the tokens it will have: all that are computed, and the one after them.
 #[derive(Clone, Copy, Debug)]
@@ -28,15 +26,6 @@ pub struct Pending<'a> {
     pub again: usize,
     /// The number of tokens to predict.
     pub most: usize,
-}
-
-/// The likeliest token after those of a [`Pending`], or after those and predictions.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Prediction {
-    /// The token.
-    pub token: u32,
-    /// By how much its logit exceeds that of the next best.
-    pub margin: f32,
 }
 
 /// A row to compute.
@@ -74,11 +63,6 @@ impl<'a> Pending<'a> {
 }
 
 impl Runner {
-    /// Returns whether the model has a layer that predicts one token more, and the options of speculation asked for it.
-    pub fn predicts(&self) -> bool {
-        self.variants.used().classes.iter().any(|class| class.predictor.is_some())
-    }
-
     /// The number of rows that [`predict`](Runner::predict) computes for the first tokens.
     pub(crate) fn rows_to_predict(&self, all: &[Pending<'_>]) -> usize {
         all.iter().map(|one| one.missing(&self.pages).len()).sum()
@@ -96,7 +80,7 @@ impl Runner {
         let mut places = Vec::new();
         for (at, one) in all.iter().enumerate() {
             let known = one.known(&self.pages);
-            let more = (known + one.most).min(self.room.context).saturating_sub(self.pages.len(one.seq));
+            let more = (known + one.most).min(self.runtime.context()).saturating_sub(self.pages.len(one.seq));
             self.pages.grow(one.seq, more);
             let Some(next) = self.pages.slot(one.seq, known).filter(|_| one.most > 0) else { continue };
             for pos in one.missing(&self.pages) {
@@ -147,17 +131,16 @@ impl Runner {
     }
 
     /// Fills the inputs of a step with as many rows as there is room for. Returns their number.
-    fn fill(&self, all: &[Pending<'_>], places: &[Place], out: &mut Indices) -> usize {
+    fn fill(&self, all: &[Pending<'_>], places: &[Place], out: &mut StepInputs) -> usize {
+        let max = self.runtime.room().max;
         out.clear();
         let mut last = None;
         let (mut begun, mut sequences) = (0, 0);
-        for (count, place) in places.iter().take(self.room.max.tokens).enumerate() {
+        for (count, place) in places.iter().take(max.tokens).enumerate() {
             if last != Some(place.at) {
                 let list = self.pages.list(all[place.at].seq);
                 // One sequence alone always fits.
-                if count > 0
-                    && (out.pages.len() + list.len() > self.room.max.pages || sequences == self.room.max.rows)
-                {
+                if count > 0 && (out.pages.len() + list.len() > max.pages || sequences == max.rows) {
                     return count;
                 }
                 last = Some(place.at);
@@ -170,13 +153,13 @@ impl Runner {
             out.slots.push(place.slot as i32);
             out.first.push(begun as i32);
         }
-        places.len().min(self.room.max.tokens)
+        places.len().min(max.tokens)
     }
 
     fn predict_some(
         &mut self,
         places: &[Place],
-        indices: &mut Indices,
+        indices: &mut StepInputs,
         predictions: &mut [Vec<Prediction>],
     ) -> Result<(), Error> {
         let mut rows: Vec<(usize, Place)> =
@@ -186,66 +169,11 @@ impl Runner {
             rows.extend(places.first().map(|place| (0, *place)));
         }
         indices.next_slots.extend(rows.iter().map(|(_, place)| place.next as i32));
-        let out_rows: Vec<i32> = rows.iter().map(|(row, _)| *row as i32).collect();
-        let sizes =
-            Sizes::of(places.len()).rows(rows.len()).slots(self.room.max.slots).pages(indices.pages.len());
-        let inputs = indices.inputs(&out_rows);
-        let vocab = self.model.graph().config.vocab;
-        let Runner { device, shared, variants, bytes, predicted, .. } = self;
-        write(&mut **device, shared, &inputs, bytes)?;
-        let Some(predictor) = &class(variants, &sizes)?.predictor else { return Ok(()) };
-        device.replay(predictor.id, &sizes)?;
-        let each = if predictor.chooses { 8 * PREDICTED.min(vocab) } else { 4 * vocab };
-        predicted.done = false;
-        predicted.read(&**device, predictor.results, each * rows.len())?;
-        let results = rows.iter().zip(predicted.bytes.chunks_exact(each));
-        for ((_, place), row) in results.filter(|((_, place), _)| place.is_last) {
-            let best = if predictor.chooses {
-                let mut chosen = Candidates::new(row, vocab).tokens();
-                [chosen.next(), chosen.next()]
-            } else {
-                best_two(Row::new(row).logits())
-            };
-            if let [Some((token, best)), next] = best
-                && best.is_finite()
-                && (token as usize) < vocab
-            {
-                let margin = best - next.map_or(0.0, |(_, logit)| logit);
-                predictions[place.at].push(Prediction { token, margin });
-            }
+        indices.wanted.extend(rows.iter().map(|(row, _)| *row as i32));
+        let found = self.runtime.predict_rows(indices)?;
+        for ((_, place), found) in rows.into_iter().zip(found) {
+            predictions[place.at].extend(found.filter(|_| place.is_last));
         }
         Ok(())
-    }
-}
-
-/// The likeliest token and the next best, with their logits. Among equals, the lowest token comes first.
-fn best_two(logits: &[[u8; 4]]) -> [Option<(u32, f32)>; 2] {
-    let mut best = [None; 2];
-    for (token, logit) in (0..).zip(logits) {
-        let logit = logit.value();
-        let beats = |known: Option<(u32, f32)>| known.is_none_or(|(_, known)| logit > known);
-        if beats(best[0]) {
-            best = [Some((token, logit)), best[0]];
-        } else if beats(best[1]) {
-            best[1] = Some((token, logit));
-        }
-    }
-    best
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_best_two_of_a_row() {
-        let two = |logits: &[f32]| {
-            let bytes: Vec<[u8; 4]> = logits.iter().map(|logit| logit.to_le_bytes()).collect();
-            best_two(&bytes)
-        };
-        assert_eq!(two(&[1.0, 3.0, 2.0, 3.0]), [Some((1, 3.0)), Some((3, 3.0))]);
-        assert_eq!(two(&[5.0, -3.0]), [Some((0, 5.0)), Some((1, -3.0))]);
-        assert_eq!(two(&[5.0]), [Some((0, 5.0)), None]);
-        assert_eq!(two(&[]), [None, None]);
     }
 }

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::{Budget, Schedule, Work};
 use crate::error::Error;
-use crate::runner::{Pending, Prediction, Runner};
+use crate::runner::{Pending, Runner};
+use crate::runtime::Prediction;
 use crate::speculate::Acceptance;
 use crate::speculate::drafter::{Ask, BY_MARGIN, MOST_GUESSES, PREDICTED};
 

@@ -4,7 +4,7 @@ use super::{Schedule, Work};
 use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
-use crate::model::PAGE;
+use crate::layout::PAGE;
 use crate::runner::Runner;
 use crate::running::Running;
 use crate::speculate::Verdict;

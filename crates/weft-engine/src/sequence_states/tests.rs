@@ -21,7 +21,7 @@ use crate::runner::Runner;
 use crate::sample::Sampling;
 use crate::speculate::Speculate;
 use crate::speculate::drafter::{Ask, Drafter, MOST_GUESSES};
-use crate::{Engine, PromptCache, memory::memory_need};
+use crate::{Engine, PromptCache, fit::memory_need};
 
 const CONTEXT: usize = 256;
 
@@ -332,9 +332,9 @@ fn memory_is_counted_and_bounded() {
     let hidden = model.graph().config.hidden;
     assert_eq!(slot, (4 * hidden * model.graph().config.layers()) as u64);
     let pages = CONTEXT / PAGE;
-    assert_eq!(slots(model.graph(), 3, 3 * pages), Some(3 * (HELD + SNAPSHOTS)));
+    assert_eq!(slots(model.graph(), 3, 3 * pages), Some(3 * (HELD_SLOTS + SNAPSHOTS)));
     let need = memory_need(model.graph(), &*device(1), &options().sequences(3)).unwrap();
-    assert_eq!((need.slots, need.states), (3 * (HELD + SNAPSHOTS), slot * need.slots as u64));
+    assert_eq!((need.slots, need.states), (3 * (HELD_SLOTS + SNAPSHOTS), slot * need.slots as u64));
     assert_eq!(need.cache, row * (3 * CONTEXT) as u64);
     // Without the layers that were added, the rest is the same.
     let plain = model.change(|model| model.segments.retain(|segment| !has_states(&segment.graph)));

@@ -60,7 +60,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         depths,
         parallel: args.counts("parallel").unwrap_or_default().into_iter().collect(),
         guesses: args.counts("guesses").unwrap_or_default().into_iter().collect(),
-        speculate: own.speculate.clone(),
+        speculate: own.guesser().clone(),
         repeat: count("repeat"),
     };
     if wanted.prefill == 0 && wanted.decode == 0 {
@@ -82,7 +82,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
         note!("measuring at depth {depth}, because the context has no room for {wish}; --depth sets others");
     }
     check_room(&wanted, args, &model)?;
-    if wanted.guesses.last() > Some(&0) && own.speculate == Speculate::Off {
+    if wanted.guesses.last() > Some(&0) && *own.guesser() == Speculate::Off {
         // As many logits in a step as speculation takes.
         own = own.speculate(Speculate::Lookup);
     }

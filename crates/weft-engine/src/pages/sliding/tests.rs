@@ -3,11 +3,13 @@
 use weft_random::Random;
 
 use super::super::key::Key;
-use super::super::{Begun, Indices, PageCopy, WORTH_A_COPY};
+use super::super::{Begun, WORTH_A_COPY};
 use super::*;
 use crate::batch::Entry;
 use crate::error::Error;
-use crate::sizes::Window;
+use crate::inputs::StepInputs;
+use crate::layout::Window;
+use crate::runtime::PageCopy;
 
 const PAGE: usize = 2 * WORTH_A_COPY;
 
@@ -37,7 +39,7 @@ fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32], step: usize) -> Result
         let some = &tokens[at..tokens.len().min(at + step)];
         let entries: Vec<Entry> =
             some.iter().map(|token| Entry { seq, token: *token, logits: false }).collect();
-        let mut out = Indices::default();
+        let mut out = StepInputs::default();
         pages.place(&entries, &mut out)?;
         assert_eq!((out.window_slots.len(), out.window_pages.len()), (some.len(), out.pages.len()));
         pages.record(seq, tokens);
@@ -66,7 +68,7 @@ fn tokens_find_all_rows_of_their_window() {
         let seqs = [pages.new_sequence(), pages.new_sequence()];
         // What was written last to each row.
         let mut rows = vec![None; 16 * PAGE];
-        let mut out = Indices::default();
+        let mut out = StepInputs::default();
         for _ in 0..60 {
             let mut entries = Vec::new();
             for (which, seq) in seqs.into_iter().enumerate() {
@@ -110,7 +112,7 @@ fn pages_before_the_window_are_released() {
     let seq = pages.new_sequence();
     let error = pages.place(
         &more.iter().map(|entry| Entry { seq, ..*entry }).collect::<Vec<_>>(),
-        &mut Indices::default(),
+        &mut StepInputs::default(),
     );
     assert!(matches!(error, Err(Error::Pages { needed: 8, free: 4 })), "{error:?}");
     assert_eq!((held(&pages), pages.len(seq)), (0, 0));
@@ -123,7 +125,7 @@ fn a_sequence_can_be_truncated_as_far_as_its_window_is_there() {
     let seq = pages.new_sequence();
     let place = |pages: &mut Pages, n: usize| {
         let entries: Vec<Entry> = (0..n).map(|_| Entry { seq, token: 0, logits: false }).collect();
-        pages.place(&entries, &mut Indices::default()).unwrap();
+        pages.place(&entries, &mut StepInputs::default()).unwrap();
     };
     place(&mut pages, 4 * PAGE);
     assert_eq!(pages.truncate(seq, 3 * PAGE), 3 * PAGE);

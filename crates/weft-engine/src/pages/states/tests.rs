@@ -1,8 +1,9 @@
 //! Tests of slots and snapshots.
 
 use super::super::key::Key;
-use super::super::{Begun, Indices, Need, WORTH_A_COPY};
+use super::super::{Begun, Need, WORTH_A_COPY};
 use super::*;
+use crate::inputs::StepInputs;
 
 const PAGE: usize = 4;
 
@@ -22,7 +23,7 @@ fn pages(slots: usize) -> Pages {
 
 /// Computes a step, and returns what it reads and writes: `ends`, `from` and `to`.
 fn step(pages: &mut Pages, seqs: &[(SeqId, usize)]) -> [Vec<i32>; 3] {
-    let mut out = Indices::default();
+    let mut out = StepInputs::default();
     pages.place(&entries(seqs), &mut out).unwrap();
     [out.ends, out.from, out.to]
 }
@@ -119,7 +120,7 @@ fn batches_that_do_not_fit_are_errors_and_change_nothing() {
     let mut pages = pages(5);
     let seqs: Vec<SeqId> = (0..3).map(|_| pages.new_sequence()).collect();
     let refused = |pages: &mut Pages, seqs: &[(SeqId, usize)]| {
-        pages.place(&entries(seqs), &mut Indices::default()).unwrap_err().to_string()
+        pages.place(&entries(seqs), &mut StepInputs::default()).unwrap_err().to_string()
     };
     let apart = refused(&mut pages, &[(seqs[0], 1), (seqs[1], 1), (seqs[0], 1)]);
     assert!(apart.contains("next to each other"), "{apart}");

@@ -23,8 +23,8 @@ impl PlansId {
     pub const LOADED: PlansId = PlansId { place: 0, generation: 0 };
 }
 
-/// The id of a part of a step that can be replayed alone, until it is [dropped](super::Runner::drop_parts) or the plans
-/// added before it [are](super::Runner::drop_plans). It is never used again for another one.
+/// The id of a part of a step that can be replayed alone, until it is [dropped](super::Runtime::drop_parts) or the plans
+/// added before it [are](super::Runtime::drop_plans). It is never used again for another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PartId {
     /// The index in the runner's list, which is reused.

@@ -2,11 +2,11 @@
 
 use weft_ir::Sizes;
 
-use crate::plans::STEP_INPUTS;
+use crate::layout::STEP_INPUTS;
 
 /// The index inputs of a step. See `weft_ir::Op::Attend`.
 #[derive(Debug, Default)]
-pub(crate) struct Indices {
+pub(crate) struct StepInputs {
     pub(crate) tokens: Vec<i32>,
     pub(crate) pos: Vec<i32>,
     pub(crate) slots: Vec<i32>,
@@ -23,19 +23,16 @@ pub(crate) struct Indices {
     /// For each row whose logits are wanted, where the layer that predicts one token more stores its hidden state. Empty in steps of the
     /// model.
     pub(crate) next_slots: Vec<i32>,
-    /// The index in `pages` at which each sequence's pages begin, or `ABSENT`.
-    pub(super) starts: Vec<i32>,
+    /// The rows of the step whose logits are wanted.
+    pub(crate) wanted: Vec<i32>,
 }
 
-/// No pages of a sequence are listed yet.
-pub(super) const ABSENT: i32 = -1;
-
-impl Indices {
+impl StepInputs {
     /// Allocates memory for steps of up to this size, so that no step allocates.
-    pub(crate) fn with_capacity(max: &Sizes, sequences: usize) -> Indices {
+    pub(crate) fn with_capacity(max: &Sizes) -> StepInputs {
         let room = || Vec::with_capacity(max.tokens);
         let of_sequences = || Vec::with_capacity(max.sequences);
-        Indices {
+        StepInputs {
             tokens: room(),
             pos: room(),
             slots: room(),
@@ -47,21 +44,21 @@ impl Indices {
             from: of_sequences(),
             to: of_sequences(),
             next_slots: Vec::new(),
-            starts: Vec::with_capacity(sequences),
+            wanted: room(),
         }
     }
 
     /// Removes all.
     pub(crate) fn clear(&mut self) {
-        let Indices { tokens, pos, slots, first, pages, window_slots, window_pages, .. } = self;
+        let StepInputs { tokens, pos, slots, first, pages, window_slots, window_pages, .. } = self;
         [tokens, pos, slots, first, pages, window_slots, window_pages].into_iter().for_each(Vec::clear);
-        let Indices { ends, from, to, next_slots, starts, .. } = self;
-        [ends, from, to, next_slots, starts].into_iter().for_each(Vec::clear);
+        let StepInputs { ends, from, to, next_slots, wanted, .. } = self;
+        [ends, from, to, next_slots, wanted].into_iter().for_each(Vec::clear);
     }
 
-    /// The inputs of a step by name, with the rows of hidden states whose logits are wanted. A model may lack those of layers
+    /// The inputs of a step by name, with the rows of hidden states whose logits are computed: some of those wanted. A model may lack those of layers
     /// with a sliding window and of states of whole sequences, which are empty then.
-    pub(crate) fn inputs<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 12] {
+    pub(crate) fn named<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 12] {
         let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, ends, from, to, next_slots] =
             STEP_INPUTS;
         [

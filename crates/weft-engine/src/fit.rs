@@ -12,7 +12,7 @@ use crate::dry::Dry;
 use crate::error::Error;
 use crate::machines::cost_model;
 use crate::memory_need::MemoryNeed;
-use crate::options::EngineOptions;
+use crate::runtime_options::RuntimeOptions;
 use crate::sizes::Room;
 
 /// Computes the memory that a model needs on a device, with these options. The device and threads of `options` are ignored.
@@ -22,7 +22,7 @@ use crate::sizes::Room;
 pub fn memory_need(
     model: &ModelGraph,
     device: &dyn Device,
-    options: &EngineOptions,
+    options: &RuntimeOptions,
 ) -> Result<MemoryNeed, Error> {
     let room = Room::of(options, model, &device.caps().hardware)?;
     let costs = cost_model(&device.caps().hardware, options.device_folder());

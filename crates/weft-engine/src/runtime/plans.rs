@@ -6,7 +6,7 @@ use weft_device::{Device, DeviceError, Mark, ProgramId};
 use weft_fuse::Options;
 use weft_ir::Switches;
 
-use super::Runner;
+use super::Runtime;
 use super::variants::{PartId, PlansId};
 use crate::compile::{Class, compile_again};
 use crate::error::Error;
@@ -24,13 +24,13 @@ fn make<T, E>(
     made.map(|made| (made, mark))
 }
 
-impl Runner {
+impl Runtime {
     /// Compiles the model again, with other decisions. Steps continue to run the plans that they ran before.
     ///
     /// # Errors
     /// If it cannot be compiled, or the device has not enough memory. The runner is then unchanged.
     pub fn add_plans(&mut self, switches: &Switches) -> Result<PlansId, Error> {
-        let Runner { model, mtp, device, shared, variants, room, .. } = self;
+        let Runtime { model, mtp, device, shared, variants, room, .. } = self;
         let options = Options { switches: switches.clone(), ..variants.options().clone() };
         let compile = |device: &mut dyn Device| {
             compile_again(device, model.gguf(), (model.graph(), mtp.as_ref()), (&options, &*room), shared)
@@ -45,7 +45,7 @@ impl Runner {
     /// # Errors
     /// If the plans have been dropped, or the device fails. The runner is then unchanged.
     pub fn add_recompiled(&mut self, plans: PlansId, tokens: Option<usize>) -> Result<PlansId, Error> {
-        let Runner { device, variants, .. } = self;
+        let Runtime { device, variants, .. } = self;
         let mut compiled = variants.get(plans)?.clone();
         let only = tokens.and_then(|tokens| compiled.class(tokens)).map(|class| class.tokens);
         let compile = |device: &mut dyn Device| -> Result<(), DeviceError> {
@@ -70,14 +70,14 @@ impl Runner {
     /// Drops the plans that were added last, if any, with the parts made since, and frees their memory. Steps run the
     /// plans that the runner was loaded with.
     pub fn drop_plans(&mut self) {
-        let Runner { device, variants, .. } = self;
+        let Runtime { device, variants, .. } = self;
         variants.drop_last().into_iter().for_each(|mark| mark.restore(&mut **device));
     }
 
     /// Drops the parts made since plans were added last, or since the runner was loaded, and frees their memory, with
-    /// everything that the [device](Runner::device_mut) was given after the first of them.
+    /// everything that the [device](Runtime::device_mut) was given after the first of them.
     pub fn drop_parts(&mut self) {
-        let Runner { device, variants, .. } = self;
+        let Runtime { device, variants, .. } = self;
         variants.drop_parts().into_iter().for_each(|mark| mark.restore(&mut **device));
     }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use weft_device::Order;
 use weft_ir::StateKind;
 
-use super::Runner;
+use super::Runtime;
 use crate::compile::{Class, State};
 use crate::error::Error;
-use crate::model::PAGE;
+use crate::layout::PAGE;
 
 /// A part of what a sequence leaves behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,16 @@ pub(crate) enum Piece {
     Page,
     /// A slot, in states of whole sequences.
     States,
+}
+
+/// A copy of the first `rows` rows of a page to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PageCopy {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// The same in layers with a sliding window that have pages of their own.
+    pub(crate) windowed: Option<(u32, u32)>,
+    pub(crate) rows: usize,
 }
 
 impl Piece {
@@ -30,7 +40,7 @@ impl Piece {
     }
 }
 
-impl Runner {
+impl Runtime {
     /// The bytes of a part.
     pub(crate) fn piece_bytes(&self, piece: Piece) -> usize {
         self.shared.states.values().filter_map(|state| piece.bytes(state)).sum()
@@ -52,7 +62,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Writes a page or a slot that [`read_piece`](Runner::read_piece) has read.
+    /// Writes a page or a slot that [`read_piece`](Runtime::read_piece) has read.
     ///
     /// # Errors
     /// If it has another size, or the device fails.
@@ -81,7 +91,7 @@ impl Runner {
     /// What the bits of a page depend on besides the model and the options: the device's numbers, the order of its sums,
     /// and what a page consists of.
     pub(crate) fn numbers(&mut self) -> String {
-        let Runner { device, variants, shared, .. } = self;
+        let Runtime { device, variants, shared, .. } = self;
         let mut orders: BTreeSet<Order> = BTreeSet::new();
         // In what order texts that a person gave add up is known to nobody.
         let mut texts: BTreeSet<&str> = BTreeSet::new();

@@ -6,9 +6,9 @@ use weft_fuse::estimate;
 use weft_ir::Sizes;
 use weft_kern::{Plan, Seen};
 
-use super::Runner;
+use super::Runtime;
 
-impl Runner {
+impl Runtime {
     /// Estimates the times of steps of one token, of two and so on, as many as logits can be computed of at once. The logits
     /// of all are wanted. Attention, which depends on the depth, is left out.
     pub(crate) fn estimates(&self) -> Vec<f64> {

@@ -8,11 +8,11 @@ use weft_ir::Sizes;
 /// The timings of a step and of its launches. Reused between steps, so that only the first allocates.
 #[derive(Debug, Default)]
 pub struct StepTimings {
-    pub(super) began: Option<Instant>,
-    pub(super) wall: Duration,
+    began: Option<Instant>,
+    wall: Duration,
     replays: [ReplayTimings; 2],
     /// Whether the step has logits, which the second replay computes.
-    pub(super) head: bool,
+    head: bool,
 }
 
 /// The timings of a replay and of its launches.
@@ -29,13 +29,24 @@ pub struct ReplayTimings {
 }
 
 impl StepTimings {
+    /// Begins a step, with the head if it has logits.
+    pub(crate) fn begin(&mut self, head: bool) {
+        self.began = Some(Instant::now());
+        self.head = head;
+    }
+
+    /// Ends the step.
+    pub(crate) fn end(&mut self) {
+        self.wall = self.began.map(|began| began.elapsed()).unwrap_or_default();
+    }
+
     /// How long the step took.
     pub fn wall(&self) -> Duration {
         self.wall
     }
 
     /// The replays in order: all layers, and then the head if there are logits.
-    /// [`Runner::launches`](super::Runner::launches) lists their launches.
+    /// [`Runtime::launches`](super::Runtime::launches) lists their launches.
     pub fn replays(&self) -> &[ReplayTimings] {
         if self.head { &self.replays } else { &self.replays[..1] }
     }

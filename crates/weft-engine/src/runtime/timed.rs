@@ -1,4 +1,4 @@
-//! Measuring steps: timings, lists of launches, and parts of a step replayed alone.
+//! Measuring steps: lists of launches, and parts of a step replayed alone.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,14 +9,12 @@ use weft_device::{DeviceError, KernelLaunch, Program, Region};
 use weft_ir::{F32, Sizes};
 use weft_kern::{Access, Anchor, Format, Instr, Kernel, Param, Part, Plan, Seen, Source, View};
 
-use super::Runner;
-use super::clock::StepTimings;
+use super::Runtime;
 use super::variants::{PartId, StepPart};
-use crate::batch::Batch;
 use crate::dry::packed_bytes;
 use crate::error::Error;
 use crate::launches::Launch;
-use crate::model::PAGE;
+use crate::layout::PAGE;
 
 /// The shape of a step of one sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,31 +27,7 @@ pub struct StepShape {
     pub logits: usize,
 }
 
-impl Runner {
-    /// Computes a batch like [`Runner::advance`], and records when each worker ran each launch. Then reads the logits.
-    ///
-    /// # Errors
-    /// Those of [`Runner::step`]. Also if the device cannot time launches, or more rows of logits are wanted than one
-    /// replay computes.
-    pub fn step_timed(&mut self, batch: &Batch, timings: &mut StepTimings) -> Result<&[f32], Error> {
-        let began = Instant::now();
-        let logits = batch.entries().iter().filter(|entry| entry.logits).count();
-        let most = self.room.max.rows;
-        if batch.is_empty() || logits > most {
-            let why = format!(
-                "cannot time a step of {} tokens and {logits} rows of logits: expected at least 1 token and at most {most} rows",
-                batch.len()
-            );
-            return Err(Error::Batch(why));
-        }
-        timings.began = Some(began);
-        timings.head = logits > 0;
-        self.compute(batch, Some(&mut *timings))?;
-        self.read_results().inspect_err(|_| self.pages.undo(batch.entries()))?;
-        timings.wall = began.elapsed();
-        self.all_logits(batch)
-    }
-
+impl Runtime {
     /// Lists the launches of a step: those of the layers and, if logits are wanted, those of the head.
     pub fn launches(&self, shape: &StepShape) -> Vec<Launch> {
         let StepShape { tokens, depth, logits } = *shape;
@@ -75,7 +49,7 @@ impl Runner {
         launches
     }
 
-    /// The source text that the device runs for one of the [launches](Runner::launches) of a step, by its number, or why it
+    /// The source text that the device runs for one of the [launches](Runtime::launches) of a step, by its number, or why it
     /// cannot; `None` if there is no such launch, or the device runs no text.
     pub fn text(&self, shape: &StepShape, launch: usize) -> Option<Result<String, String>> {
         let text = self.device.text()?;
@@ -107,7 +81,7 @@ impl Runner {
         self.variants.used().class(tokens).map_or_else(Vec::new, |class| made_twice(&class.plans))
     }
 
-    /// Compiles a range of the [launches](Runner::launches) of a step, without those of the head, to be replayed alone, after a step of
+    /// Compiles a range of the [launches](Runtime::launches) of a step, without those of the head, to be replayed alone, after a step of
     /// the same shape.
     ///
     /// # Errors
@@ -151,7 +125,7 @@ impl Runner {
         let part = self.variants.part(part);
         let &StepPart { program, tokens: of, .. } =
             part.ok_or_else(|| DeviceError::Usage("this part of a step has been dropped".into()))?;
-        let tokens = self.indices.tokens.len();
+        let tokens = self.inputs.tokens.len();
         if tokens != of {
             let why = format!("cannot replay a part of a step of {of} tokens after one of {tokens}");
             return Err(DeviceError::Usage(why).into());
