@@ -76,7 +76,7 @@ pub(crate) const ROOMS: &[Room] = &[
     },
     Room { name: "weft-pack", uses: &["weft-file", "weft-quant", "weft-gguf", "weft-device"], ..IMPURE },
     Room {
-        name: "weft-engine",
+        name: "weft-runtime",
         uses: &[
             "weft-random",
             "weft-file",
@@ -92,6 +92,23 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-wgpu",
             "weft-cuda",
             "weft-pack",
+        ],
+        ..IMPURE
+    },
+    Room {
+        name: "weft-engine",
+        uses: &[
+            "weft-random",
+            "weft-file",
+            "weft-quant",
+            "weft-text",
+            "weft-ir",
+            "weft-kern",
+            "weft-fuse",
+            "weft-device",
+            "weft-cpu",
+            "weft-pack",
+            "weft-runtime",
         ],
         unsafe_in: &["tests/allocations.rs"],
         ..IMPURE

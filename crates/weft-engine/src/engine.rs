@@ -6,15 +6,13 @@ use std::sync::Arc;
 
 use weft_device::{Caps, Device};
 use weft_pack::{OnReport, PackCache, fingerprint};
+use weft_runtime::{Error, Model, PAGE};
 
 use crate::batch::SeqId;
-use crate::error::Error;
 use crate::generation::{Event, Generation, Reply, Shared};
-use crate::layout::PAGE;
-use crate::model::Model;
+use crate::memory::CacheEvent;
+use crate::memory::key::{Key, Keys};
 use crate::options::EngineOptions;
-use crate::pages::CacheEvent;
-use crate::pages::key::{Key, Keys};
 use crate::prompts::{self, Prompts};
 use crate::request::Request;
 use crate::runner::Runner;

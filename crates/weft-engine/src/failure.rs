@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::Error;
+use weft_runtime::Error;
 
 /// Why a generation failed. It displays as its message.
 #[derive(Clone, PartialEq, Eq, Debug)]

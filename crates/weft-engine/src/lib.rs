@@ -52,75 +52,30 @@
 //! a released version computes for given weights and tokens on a given device changes only with a line there.
 #![forbid(unsafe_code)]
 
-mod adapters;
-mod backends;
 mod batch;
-mod choose;
-mod collect;
-mod compile;
-mod device_choice;
-mod dry;
 mod engine;
-mod error;
-mod explain;
 mod failure;
-mod files;
-mod fit;
 mod generation;
-mod inputs;
-mod launches;
-mod layers;
-mod layout;
-mod logits;
-mod logprobs;
-mod machines;
-mod memory_need;
-mod model;
+mod memory;
 mod options;
-mod oracle;
-mod packed_models;
-mod pages;
-mod plans;
-mod preferred;
-mod processor;
-mod products;
 mod prompts;
-mod rank;
-mod rebuilt;
-mod replacements;
 mod request;
 mod runner;
 mod running;
-mod runtime;
-mod runtime_options;
-mod sample;
+mod sampling;
 mod schedule;
-mod sequence_states;
-mod sides;
-mod sizes;
 mod speculate;
-mod tuned;
-mod weights;
-mod windowed;
 
-pub use adapters::{AdapterFile, open_adapted};
-pub use backends::BACKENDS;
-pub use device_choice::DeviceChoice;
 pub use engine::Engine;
-pub use error::Error;
 pub use failure::{Failure, FailureKind};
-pub use files::{check_file, open_file};
 pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
-pub use model::{Model, tokenizer, tokenizer_json};
+pub use memory::CacheEvent;
 pub use options::EngineOptions;
-pub use packed_models::{pack_model, unpack_model};
-pub use pages::CacheEvent;
-pub use processor::LogitProcessor;
 pub use prompts::counts::PromptCacheStats;
 pub use prompts::folder::{PromptCache, PromptCacheUsage};
 pub use request::{GenerateOptions, Request};
-pub use runtime_options::{MtpLayer, RuntimeOptions};
-pub use sample::Sampling;
+pub use sampling::processor::LogitProcessor;
+pub use sampling::sample::Sampling;
 pub use schedule::stats::Stats;
 pub use speculate::drafter::{Ask, Drafter, MOST_GUESSES, MOST_PREDICTED, SOURCES};
 pub use speculate::{Speculate, SpeculationStats};
@@ -130,6 +85,10 @@ pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;
 pub use weft_kern::{ParseError, Replacement, parse_replacement};
 pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model, original_sums};
+pub use weft_runtime::{
+    AdapterFile, BACKENDS, DeviceChoice, Error, Model, MtpLayer, RuntimeOptions, check_file, open_adapted,
+    open_file, pack_model, tokenizer, tokenizer_json, unpack_model,
+};
 pub use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,
 };
@@ -139,21 +98,17 @@ pub mod inspect {
     //! their launches, timings, costs, packed weights, the oracle. [`Engine::inspect`](crate::Engine::inspect) gives
     //! access to them. Programs that only want replies need none of it.
 
-    pub use crate::backends::clear_device_files;
     pub use crate::batch::{Batch, SeqId};
-    pub use crate::collect::{Collector, InputSums};
-    pub use crate::explain::{ExplainOptions, Explained, KernelCall, KernelPart, RuleResult, explain, named};
-    pub use crate::fit::memory_need;
-    pub use crate::launches::{Launch, LaunchPiece, Role};
-    pub use crate::machines::{cost_model, keep_machine};
-    pub use crate::memory_need::MemoryNeed;
-    pub use crate::oracle::oracle_logits;
     pub use crate::runner::{Pending, Runner};
-    pub use crate::runtime::{PartId, PlansId, Prediction, ReplayTimings, Runtime, StepShape, StepTimings};
-    pub use crate::sample::Sampler;
-    pub use crate::tuned::{TunedDecision, keep_decisions, switches_of, tuned_decisions};
+    pub use crate::sampling::sample::Sampler;
     pub use weft_device::{Caps, Departure, Hardware, Span, Target};
     pub use weft_fuse::{Choice, Cost, CostModel, REPLACE, estimate};
     pub use weft_kern::{Amounts, Machine, Seen};
     pub use weft_pack::{Packed, PackedOf, fingerprint, verify_model};
+    pub use weft_runtime::{
+        Collector, ExplainOptions, Explained, InputSums, KernelCall, KernelPart, Launch, LaunchPiece,
+        MemoryNeed, PartId, PlansId, Prediction, ReplayTimings, Role, RuleResult, Runtime, StepShape,
+        StepTimings, TunedDecision, clear_device_files, cost_model, explain, keep_decisions, keep_machine,
+        memory_need, named, oracle_logits, switches_of, tuned_decisions,
+    };
 }

@@ -7,11 +7,9 @@ use weft_ir::Switches;
 use weft_kern::Replacement;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
+use weft_runtime::{AdapterFile, DeviceChoice, MtpLayer, RuntimeOptions};
 
-use crate::adapters::AdapterFile;
-use crate::device_choice::DeviceChoice;
 use crate::prompts::folder::PromptCache;
-use crate::runtime_options::{MtpLayer, RuntimeOptions};
 use crate::speculate::Speculate;
 use crate::speculate::drafter::MOST_GUESSES;
 

@@ -2,7 +2,7 @@
 //!
 //! A page of the prefix cache is identified by its [`Key`], a SHA-256 of everything its keys and values depend on: the
 //! tokens up to its end, the request's salt, the type of the KV cache, the compiler's decisions, and with a prompt cache
-//! also the model's files, the device's numbers ([`Runner::numbers`]), the version of Weft and [`NUMBERS`]. So a page is
+//! also the model's files, the device's numbers ([`Runtime::numbers`](weft_runtime::Runtime::numbers)), the version of Weft and [`NUMBERS`]. So a page is
 //! found only where computing it would give the same bits, and a file can be stored under its key alone
 //! ([`page_file`], [`folder`]).
 //!
@@ -40,15 +40,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use weft_pack::identity;
+use weft_runtime::{Error, PAGE, Piece};
 
 use crate::batch::SeqId;
-use crate::error::Error;
-use crate::layout::PAGE;
-use crate::pages::Pages;
-use crate::pages::key::{Key, Keys};
+use crate::memory::Pages;
+use crate::memory::key::{Key, Keys};
 use crate::runner::Runner;
 use crate::running::Running;
-use crate::runtime::Piece;
 use counts::{Counts, PromptCacheStats};
 use folder::{PromptCache, time_of_use};
 use page_file::HEADER;

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use crate::error::Error;
-use crate::processor::LogitProcessor;
-use crate::sample::Sampling;
+use weft_runtime::Error;
+
+use crate::sampling::processor::LogitProcessor;
+use crate::sampling::sample::Sampling;
 
 /// Options of a reply.
 #[derive(Clone, PartialEq, Debug)]

@@ -9,16 +9,11 @@ use std::path::Path;
 
 use weft_device::Device;
 use weft_pack::OnReport;
+use weft_runtime::{Error, Model, PAGE, Room, Runtime, StepInputs, StepTimings};
 
 use crate::batch::{Batch, Entry, SeqId};
-use crate::error::Error;
-use crate::inputs::StepInputs;
-use crate::layout::PAGE;
-use crate::model::Model;
+use crate::memory::Pages;
 use crate::options::EngineOptions;
-use crate::pages::Pages;
-use crate::runtime::{Runtime, StepTimings};
-use crate::sizes::Room;
 
 pub use predict::Pending;
 

@@ -5,16 +5,16 @@ use std::time::Instant;
 
 use weft_text::{StopMatcher, StreamDecoder, Tokenizer};
 
+use weft_runtime::{Candidates, Error, Row};
+
 use crate::batch::SeqId;
-use crate::choose::Chooser;
-use crate::error::Error;
 use crate::failure::Failure;
 use crate::generation::{Event, Finish, Shared, Token};
-use crate::logits::{Candidates, Row};
-use crate::logprobs::Likeliest;
-use crate::pages::key::{Key, Keys};
-use crate::rank::Survey;
+use crate::memory::key::{Key, Keys};
 use crate::request::{GenerateOptions, Request};
+use crate::sampling::choose::Chooser;
+use crate::sampling::logprobs::Likeliest;
+use crate::sampling::rank::Survey;
 use crate::speculate::Acceptance;
 use crate::speculate::drafter::Guess;
 

@@ -17,12 +17,12 @@ pub(crate) mod stats;
 
 use std::time::{Duration, Instant};
 
+use weft_runtime::{Error, PAGE};
+
 use crate::batch::{Batch, SeqId};
-use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
-use crate::layout::PAGE;
-use crate::pages::{Found, Need, Pages};
+use crate::memory::{Found, Need, Pages};
 use crate::prompts::Prompts;
 use crate::runner::Runner;
 use crate::running::Running;

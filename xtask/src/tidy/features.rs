@@ -6,7 +6,7 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule {
     name: "features",
-    says: "Only crates/weft-engine/src/backends.rs and crates/weft-hub/src/glm_small.rs test cargo features.",
+    says: "Only crates/weft-runtime/src/devices/backends.rs and crates/weft-hub/src/glm_small.rs test cargo features.",
     why: "Code behind features is compiled in many ways and tested in few. A file that leaves one thing out is \
           read in a minute; conditions all over the tree are not.",
     fix: "Put optional code into a separate crate, make that crate an optional dependency, and choose it in that \
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// The files that may test features: one for the devices, one for the model in the program.
-const PLACES: [&str; 2] = ["crates/weft-engine/src/backends.rs", "crates/weft-hub/src/glm_small.rs"];
+const PLACES: [&str; 2] = ["crates/weft-runtime/src/devices/backends.rs", "crates/weft-hub/src/glm_small.rs"];
 
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use weft_file::AtomicFile;
 
 use super::page_file::{self, HEADER};
-use crate::pages::key::Key;
+use crate::memory::key::Key;
 
 /// The suffix of the files.
 const SUFFIX: &str = ".weftpage";

@@ -14,7 +14,7 @@
 
 use weft_pack::checksum;
 
-use crate::pages::key::Key;
+use crate::memory::key::Key;
 
 const MAGIC: [u8; 8] = *b"weftpage";
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::counts::Counts;
 use super::folder::{Found, PromptCache};
-use crate::pages::key::Key;
+use crate::memory::key::Key;
 
 /// The most pages of a prompt that are in memory because the engine has not taken them yet.
 const AHEAD: usize = 8;

@@ -11,11 +11,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use weft_runtime::Piece;
+
 use super::counts::Counts;
 use super::folder::PromptCache;
 use super::page_file::HEADER;
-use crate::pages::key::Key;
-use crate::runtime::Piece;
+use crate::memory::key::Key;
 
 /// The most pages in memory that wait to be written.
 const QUEUE: usize = 4;

@@ -8,12 +8,11 @@
 
 use std::collections::BTreeSet;
 
+use weft_runtime::{Error, Prediction, StepInputs};
+
 use super::Runner;
 use crate::batch::SeqId;
-use crate::error::Error;
-use crate::inputs::StepInputs;
-use crate::pages::Pages;
-use crate::runtime::Prediction;
+use crate::memory::Pages;
 
 /// A sequence and the tokens it will have: all that are computed, and the one after them.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +67,7 @@ impl Runner {
         all.iter().map(|one| one.missing(&self.pages).len()).sum()
     }
 
-    /// Predicts the tokens after those of each sequence. There are none if the model [cannot](Runner::predicts), for an
+    /// Predicts the tokens after those of each sequence. There are none if the model [cannot](weft_runtime::Runtime::predicts), for an
     /// empty sequence, where another one computes the same row of a shared page, or if there is no page for the next token; and fewer
     /// than wanted at the end of the context.
     ///

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use weft_runtime::{Error, Prediction};
+
 use super::{Budget, Schedule, Work};
-use crate::error::Error;
 use crate::runner::{Pending, Runner};
-use crate::runtime::Prediction;
 use crate::speculate::Acceptance;
 use crate::speculate::drafter::{Ask, BY_MARGIN, MOST_GUESSES, PREDICTED};
 

@@ -1,10 +1,10 @@
 //! What a step has computed: tokens are chosen, guesses are checked, and pages go to the prefix cache.
 
+use weft_runtime::{Error, PAGE};
+
 use super::{Schedule, Work};
-use crate::error::Error;
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
-use crate::layout::PAGE;
 use crate::runner::Runner;
 use crate::running::Running;
 use crate::speculate::Verdict;

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use weft_runtime::{Error, Model, PAGE, has_states};
+
 use super::drafter::{Ask, BY_MODEL, Drafter};
 use crate::batch::{Batch, SeqId};
-use crate::error::Error;
-use crate::layout::PAGE;
-use crate::logprobs::Likeliest;
-use crate::model::Model;
 use crate::options::EngineOptions;
 use crate::runner::Runner;
-use crate::sequence_states::has_states;
+use crate::sampling::logprobs::Likeliest;
 use crate::speculate::Speculate;
 
 /// The most tokens guessed at once: each takes a step of the smaller model.

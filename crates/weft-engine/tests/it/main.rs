@@ -19,6 +19,7 @@ mod prompts;
 mod replacements;
 mod requests;
 mod scheduling;
+mod sequence_states;
 mod snapshots;
 mod speculation;
 mod support;

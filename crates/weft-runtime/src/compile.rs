@@ -1,0 +1,502 @@
+//! Compiling a model's graphs to programs on a device.
+
+pub(crate) mod launches;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use weft_device::{BufferId, Device, DeviceError, Instance, Program, ProgramId, Region, link};
+use weft_fuse::{CostModel, Fusion, Options};
+use weft_gguf::Gguf;
+use weft_ir::{Dim, Op, Sizes, StateKind};
+use weft_kern::{Format, Plan};
+use weft_models::{ModelGraph, Mtp, Segment};
+use weft_pack::{OnReport, PackCache};
+
+use crate::compile::launches::SegmentNames;
+use crate::error::Error;
+use crate::layout::{PAGE, STEP_INPUTS, Window};
+use crate::plans::Sections;
+use crate::replacements::{Checked, Plans};
+use crate::sizes::{Beside, Room};
+use crate::weights::{products, sides};
+use crate::{plans, replacements, weights};
+
+/// The buffers that all compilations of a model share on a device: inputs, weights and states.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    /// The index inputs of a step, all in one buffer.
+    pub(crate) inputs: BTreeMap<String, Region>,
+    /// Tensors, by their names in the file.
+    tensors: BTreeMap<String, BufferId>,
+    /// States, by their names in the model.
+    pub(crate) states: BTreeMap<String, State>,
+    /// The kernels that a person gave and that were found to be right.
+    pub(crate) checked: Vec<Checked>,
+}
+
+/// The buffer of a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub(crate) buffer: BufferId,
+    /// The size of a row.
+    pub(crate) row_bytes: usize,
+    /// What a row stands for. Windows have pages of their own.
+    pub(crate) kind: StateKind,
+}
+
+/// A compiled model.
+#[derive(Clone, Debug)]
+pub(crate) struct Compiled {
+    /// The programs for each class of steps, the smallest first.
+    pub(crate) classes: Vec<Class>,
+    /// The names of the segments. The plans of each class are in the same order.
+    pub(crate) segments: Vec<SegmentNames>,
+}
+
+impl Compiled {
+    /// The programs for a step of `tokens` tokens. The largest class takes all larger steps.
+    pub(crate) fn class(&self, tokens: usize) -> Option<&Class> {
+        self.classes.iter().find(|class| class.tokens >= tokens).or(self.classes.last())
+    }
+}
+
+/// The programs for steps of up to some number of tokens. All classes compute the same bits.
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    /// The most tokens of a step.
+    pub(crate) tokens: usize,
+    /// The embedding and all layers.
+    pub(crate) body: ProgramId,
+    /// From the hidden state to the logits of selected rows, and to their candidates if the device chooses them.
+    pub(crate) head: ProgramId,
+    /// The region of the logits.
+    pub(crate) logits: Region,
+    /// The region of the candidates.
+    pub(crate) candidates: Option<Region>,
+    /// The number of last plans that are the head's.
+    pub(crate) heads: usize,
+    /// The number of launches of body and head.
+    pub(crate) kernels: usize,
+    /// The plans that they were linked from, one for each segment.
+    pub(crate) plans: Vec<Arc<Plan>>,
+    /// The programs of body and head, to compile parts of them.
+    pub(crate) programs: [Program; 2],
+    /// The bodies for short contexts, where these are other programs: for the shortest first.
+    pub(crate) near: Vec<Near>,
+    /// The layer that predicts one token more.
+    pub(crate) predictor: Option<Predictor>,
+}
+
+impl Class {
+    /// The body for a step that reads so many pages, and its program.
+    pub(crate) fn body(&self, pages: usize) -> (ProgramId, &Program) {
+        match self.near.iter().find(|near| pages <= near.program.max.pages) {
+            Some(near) => (near.id, &near.program),
+            None => (self.body, &self.programs[0]),
+        }
+    }
+
+    /// All programs of body and head.
+    pub(crate) fn all_programs(&self) -> impl Iterator<Item = &Program> {
+        self.programs.iter().chain(self.near.iter().map(|near| &near.program))
+    }
+
+    /// Compiles its programs again.
+    pub(crate) fn compile_again(&mut self, device: &mut dyn Device) -> Result<(), DeviceError> {
+        let [body, head] = &self.programs;
+        (self.body, self.head) = (device.compile(body)?, device.compile(head)?);
+        for near in &mut self.near {
+            near.id = device.compile(&near.program)?;
+        }
+        Ok(())
+    }
+}
+
+/// A body for steps of one token that read no more than some pages. It has the launches of the others.
+#[derive(Clone, Debug)]
+pub(crate) struct Near {
+    pub(crate) id: ProgramId,
+    pub(crate) program: Program,
+}
+
+impl Near {
+    /// Those of a class that takes one token and reads more pages, for the fewest pages first.
+    fn all(
+        device: &mut dyn Device,
+        body: &Program,
+        pages: [Option<usize>; 2],
+    ) -> Result<Vec<Near>, DeviceError> {
+        let mut pages: Vec<usize> = pages.into_iter().flatten().collect();
+        pages.retain(|pages| body.max.tokens == 1 && (1..body.max.pages).contains(pages));
+        pages.sort_unstable();
+        pages.dedup();
+        let compile = |pages| {
+            let program = Program { max: Sizes { pages, ..body.max }, ..body.clone() };
+            Ok(Near { id: device.compile(&program)?, program })
+        };
+        pages.into_iter().map(compile).collect()
+    }
+}
+
+/// The program that predicts one token more.
+#[derive(Clone, Debug)]
+pub(crate) struct Predictor {
+    pub(crate) id: ProgramId,
+    /// The region of the candidates if the device chooses them, otherwise of the logits.
+    pub(crate) results: Region,
+    /// Whether the device chooses candidates.
+    pub(crate) chooses: bool,
+    /// The plans that it was linked from.
+    pub(crate) plans: Vec<Arc<Plan>>,
+    /// The program.
+    pub(crate) program: Program,
+}
+
+/// A model's segments, and their plans for classes of steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) segments: Vec<Segment>,
+    /// What the segments are.
+    pub(crate) sections: Sections,
+    /// The number of first segments that are on a second device.
+    pub(crate) second: usize,
+    /// The pages of layers with a sliding window, if they have pages of their own.
+    pub(crate) window: Option<Window>,
+    /// The slots of states of whole sequences, if the model has any.
+    pub(crate) states: Option<usize>,
+    /// The pages up to which steps of one token have programs of their own.
+    pub(crate) near: [Option<usize>; 2],
+    /// The most tokens of each class.
+    pub(crate) steps: Vec<usize>,
+    /// For each class, a fusion for each segment.
+    pub(crate) fusions: Vec<Vec<Arc<Fusion>>>,
+}
+
+/// The alignment of inputs in their common buffer, in bytes.
+const INPUT_ALIGN: usize = 64;
+
+/// The `i32` inputs of a step and their lengths. The longest is last, so that the unused part of it is not written.
+fn step_inputs(
+    max: &Sizes,
+    window: Option<&Window>,
+    predicts: bool,
+) -> impl Iterator<Item = (&'static str, usize)> {
+    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, ends, from, to, next_slots] =
+        STEP_INPUTS;
+    let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
+    let windowed = window.map(|_| [(window_slots, max.tokens), (window_pages, max.pages)]);
+    let sequences = (max.sequences > 0).then(|| [ends, from, to].map(|name| (name, max.sequences)));
+    per_token
+        .into_iter()
+        .chain([(out_rows, max.rows)])
+        .chain(predicts.then_some((next_slots, max.rows)))
+        .chain(sequences.into_iter().flatten())
+        .chain(windowed.into_iter().flatten())
+        .chain([(pages, max.pages)])
+}
+
+/// Allocates the inputs of a step, all in one buffer, so that a single write is enough: with those of layers with a sliding
+/// window, if these have pages of their own, and those of a layer that predicts one token more, if there is one.
+pub(crate) fn inputs(
+    device: &mut dyn Device,
+    max: &Sizes,
+    window: Option<&Window>,
+    predicts: bool,
+) -> Result<BTreeMap<String, Region>, Error> {
+    let mut end = 0;
+    let places = step_inputs(max, window, predicts).map(|(name, values)| {
+        let offset = end;
+        end = (offset + 4 * values).next_multiple_of(INPUT_ALIGN);
+        (name, values, offset)
+    });
+    let places: Vec<(&str, usize, usize)> = places.collect();
+    let buffer = device.alloc(end)?;
+    let region =
+        |(name, values, offset): (&str, usize, usize)| (name.to_string(), Region { buffer, offset, values });
+    Ok(places.into_iter().map(region).collect())
+}
+
+/// Loads the weights of planned segments, allocates the states and links the programs.
+pub(crate) fn compile(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    planned: &Planned,
+    options: &Options,
+    cache: Option<&PackCache>,
+    report: OnReport<'_>,
+) -> Result<(Shared, Compiled), Error> {
+    let mut checked = Vec::new();
+    replacements::check(device, planned.plans(), &mut checked)?;
+    replacements::tell(device, planned.plans(), options, &checked, report)?;
+    let inputs = inputs(device, &options.max, planned.window.as_ref(), planned.predicts())?;
+    let Planned { segments, sections, second, fusions, .. } = planned;
+    let tensors = weights::load(device, gguf, (segments, *sections, *second), fusions, cache, report)?;
+    let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
+    let compiled = bind(device, gguf, options, planned, &mut shared)?;
+    Ok((shared, compiled))
+}
+
+/// Compiles a model with other options, for the weights and states that are on the device already.
+pub(crate) fn compile_again(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    (model, mtp): (&ModelGraph, Option<&Mtp>),
+    (options, room): (&Options, &Room),
+    shared: &Shared,
+) -> Result<Compiled, Error> {
+    let planned = Planned::of_all_steps(model, mtp, options, room)?;
+    let mut shared = shared.clone();
+    replacements::check(device, planned.plans(), &mut shared.checked)?;
+    bind(device, gguf, options, &planned, &mut shared)
+}
+
+impl Planned {
+    /// Whether there is a layer that predicts one token more.
+    pub(crate) fn predicts(&self) -> bool {
+        self.segments.len() > self.sections.of_model()
+    }
+
+    fn plans(&self) -> Plans<'_> {
+        let Planned { segments, second, steps, fusions, .. } = self;
+        Plans { segments, second: *second, steps, fusions }
+    }
+
+    /// The plans for steps of all sizes.
+    pub(crate) fn of_all_steps(
+        model: &ModelGraph,
+        mtp: Option<&Mtp>,
+        options: &Options,
+        room: &Room,
+    ) -> Result<Planned, Error> {
+        let sizes = (room.context, room.beside, (room.window, room.states));
+        let planned = Planned::new(model, mtp, options, sizes, room.classes())?;
+        Ok(Planned { near: room.near, ..planned })
+    }
+
+    /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
+    /// agree on.
+    pub(crate) fn new(
+        model: &ModelGraph,
+        mtp: Option<&Mtp>,
+        options: &Options,
+        (context, beside, (window, states)): (usize, Option<Beside>, (Option<Window>, Option<usize>)),
+        steps: Vec<usize>,
+    ) -> Result<Planned, Error> {
+        let distant = options.costs.distant;
+        let (segments, sections) =
+            plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states))?;
+        let second = beside.map_or(0, |beside| sections.before_layer(&segments, beside.layers));
+        let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
+        for &tokens in &steps {
+            // Each token may be of another sequence.
+            let one = context.div_ceil(PAGE);
+            let pages = tokens.saturating_mul(one).min(options.max.pages);
+            let (rows, sequences) = (options.max.rows.min(tokens), options.max.sequences.min(tokens));
+            let max = Sizes { tokens, rows, pages, sequences, ..options.max };
+            let like = fusions.first().map(|first| first.split_at(second));
+            let plan = |segments: &[Segment], costs: CostModel, like: Option<&[Arc<Fusion>]>| {
+                // Kernels of the CPU are the same for any context.
+                let most_pages = costs.distant.then_some(one);
+                plans::plan(segments, &Options { max, most_pages, costs, ..options.clone() }, like)
+            };
+            let costs = beside.map_or(options.costs, |beside| beside.costs);
+            let mut planned = plan(&segments[..second], costs, like.map(|(like, _)| like))?;
+            planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
+            fusions.push(planned);
+        }
+        Ok(Planned { segments, sections, second, window, states, near: [None; 2], steps, fusions })
+    }
+}
+
+/// Binds plans to weights and states, and links the programs of every class.
+fn bind(
+    device: &mut dyn Device,
+    gguf: &Gguf,
+    options: &Options,
+    planned: &Planned,
+    shared: &mut Shared,
+) -> Result<Compiled, Error> {
+    let Planned { segments, sections, second, steps, fusions, .. } = planned;
+    let mut bound = Vec::with_capacity(segments.len());
+    for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
+        let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), shared.tensors[tensor]));
+        let mut bytes: BTreeMap<String, BufferId> = named.collect();
+        let multiplied = weights::multiplied(fusions, i);
+        sides::place(device, Some(sides::of_segment(*second, i)));
+        let products = products::pack(device, gguf, segment, fusion, &multiplied);
+        let states = bind_states(device, segment, &options.max, &mut shared.states);
+        sides::place(device, None);
+        bytes.extend(products?);
+        bound.push((bytes, states?));
+    }
+    let mut classes = Vec::with_capacity(steps.len());
+    for (&tokens, fusions) in steps.iter().zip(fusions) {
+        let instances = fusions.iter().zip(&bound).map(|(fusion, (weights, states))| Instance {
+            plan: Arc::clone(&fusion.plan),
+            weights: weights.clone(),
+            states: states.clone(),
+        });
+        let instances: Vec<Instance> = instances.collect();
+        classes.push(class(device, (tokens, planned.near), &instances, *sections, &shared.inputs)?);
+    }
+    let named = segments.iter().zip(&fusions[0]).take(sections.of_model());
+    let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
+    Ok(Compiled { classes, segments })
+}
+
+/// Links a model's plans into body and head, and those that predict one token more. `near` pages may be enough for programs of their own.
+pub(crate) fn class(
+    device: &mut dyn Device,
+    (tokens, near): (usize, [Option<usize>; 2]),
+    instances: &[Instance],
+    sections: Sections,
+    inputs: &BTreeMap<String, Region>,
+) -> Result<Class, Error> {
+    let no_graphs = || Error::Option("the model has no graphs".into());
+    let (model, mtp) = instances.split_at_checked(sections.of_model()).ok_or_else(no_graphs)?;
+    let (body, head) = model.split_at(sections.body);
+    let plans = model.iter().map(|instance| Arc::clone(&instance.plan)).collect();
+    let body = link(device, body, inputs, &["x"])?;
+    let mut head_inputs = inputs.clone();
+    head_inputs.extend(body.results);
+    let results = &["logits", "candidates"][..sections.head];
+    let head = link(device, head, &head_inputs, results)?;
+    Ok(Class {
+        tokens,
+        body: device.compile(&body.program)?,
+        head: device.compile(&head.program)?,
+        logits: head.results["logits"],
+        candidates: head.results.get("candidates").copied(),
+        heads: sections.head,
+        kernels: body.program.launches.len() + head.program.launches.len(),
+        plans,
+        near: Near::all(device, &body.program, near)?,
+        programs: [body.program, head.program],
+        predictor: if mtp.is_empty() { None } else { Some(predictor(device, mtp, sections, inputs)?) },
+    })
+}
+
+fn predictor(
+    device: &mut dyn Device,
+    instances: &[Instance],
+    sections: Sections,
+    inputs: &BTreeMap<String, Region>,
+) -> Result<Predictor, Error> {
+    // If the device chooses candidates for the model, it does so here.
+    let chooses = sections.head > 1;
+    let result = if chooses { "candidates" } else { "logits" };
+    let linked = link(device, instances, inputs, &[result])?;
+    Ok(Predictor {
+        id: device.compile(&linked.program)?,
+        results: linked.results[result],
+        chooses,
+        plans: instances.iter().map(|instance| Arc::clone(&instance.plan)).collect(),
+        program: linked.program,
+    })
+}
+
+/// Binds a segment's states, allocating those that are not in `model_states` (by their names in the model) yet.
+pub(crate) fn bind_states(
+    device: &mut dyn Device,
+    segment: &Segment,
+    max: &Sizes,
+    model_states: &mut BTreeMap<String, State>,
+) -> Result<BTreeMap<String, BufferId>, Error> {
+    let mut bound = BTreeMap::new();
+    for node in segment.graph.nodes() {
+        let Op::State { name, kind } = &node.op else { continue };
+        if *kind == StateKind::PerSequence && node.ty.shape.known_count() == Some(0) {
+            let why = format!("`{name}` is a state of whole sequences without a row: expected one at least");
+            return Err(Error::Option(why));
+        }
+        let Some((_, in_model)) = segment.states.iter().find(|(own, _)| own == name) else { continue };
+        let buffer = match model_states.get(in_model) {
+            Some(known) => known.buffer,
+            None => {
+                let bytes = node.ty.shape.count(max).and_then(|n| Format::Ggml(node.ty.dtype).bytes(n));
+                let bytes =
+                    bytes.ok_or_else(|| Error::Option("the KV cache exceeds the address space".into()))?;
+                let buffer = device.alloc(bytes)?;
+                let rows = node.ty.shape.dims().first().copied().unwrap_or(Dim::S);
+                let row_bytes = bytes / rows.eval(max).max(1);
+                let state = State { buffer, row_bytes, kind: *kind };
+                model_states.insert(in_model.clone(), state);
+                buffer
+            }
+        };
+        bound.insert(name.clone(), buffer);
+    }
+    Ok(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::path::Path;
+
+    use weft_device::{Checkpoints, Hardware, NullDevice};
+    use weft_models::BuildOptions;
+
+    use super::*;
+
+    const ROOM: Room = Room {
+        context: 64,
+        pages: 1,
+        window: None,
+        states: None,
+        max: Sizes::of(8).rows(2).slots(64).pages(2),
+        steps: Hardware::STEPS,
+        near: [None; 2],
+        beside: None,
+    };
+
+    #[test]
+    fn layers_of_one_shape_share_one_plan() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/ds2-tiny-q4_0.gguf");
+        let gguf = Gguf::open(&fixture).unwrap();
+        let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
+        let options = Options { max: ROOM.max, ..Options::default() };
+        let (segments, _) = plans::segments(&model, None, &options.switches, false, (None, None)).unwrap();
+        let mut fusions = plans::plan(&segments, &options, None).unwrap();
+        // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
+        assert_eq!(fusions.len(), 30);
+        fusions.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        assert_eq!(fusions.len(), 5);
+
+        let mut device = NullDevice::default();
+        let planned = Planned::of_all_steps(&model, None, &options, &ROOM).unwrap();
+        compile(&mut device, &gguf, &planned, &options, None, &mut |_| ControlFlow::Continue(())).unwrap();
+        let [_, _, body, head] = device.programs() else {
+            panic!("expected bodies and heads for one token and for eight")
+        };
+        let distinct: usize = fusions.iter().map(|fusion| fusion.plan.kernels.len()).sum();
+        assert!(body.kernels.len() + head.kernels.len() <= distinct);
+        // 27 layers share the kernels of two.
+        assert!(
+            body.launches.len() > 5 * body.kernels.len(),
+            "{} of {}",
+            body.launches.len(),
+            body.kernels.len()
+        );
+    }
+
+    #[test]
+    fn compiling_again_loads_no_weights_and_can_be_undone() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/glm-tiny-q4_0.gguf");
+        let gguf = Gguf::open(&fixture).unwrap();
+        let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
+        let mut options = Options { max: ROOM.max, ..Options::default() };
+        let mut device = NullDevice::default();
+        let report: OnReport<'_> = &mut |_| ControlFlow::Continue(());
+        let planned = Planned::of_all_steps(&model, None, &options, &ROOM).unwrap();
+        let (shared, _) = compile(&mut device, &gguf, &planned, &options, None, report).unwrap();
+        let (bytes, mark) = (device.bytes(), device.mark());
+        options.switches.set(weft_fuse::decision("fuse.beside").unwrap(), weft_ir::Mode::Off);
+        compile_again(&mut device, &gguf, (&model, None), (&options, &ROOM), &shared).unwrap();
+        let more = device.bytes() - bytes;
+        assert!(more > 0 && more < bytes / 4, "{more} bytes beside {bytes}");
+        device.rewind(mark);
+        assert_eq!((device.bytes(), device.programs().len()), (bytes, mark.programs));
+    }
+}

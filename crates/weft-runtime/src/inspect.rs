@@ -1,0 +1,5 @@
+//! Looks at a model beside its steps: what was compiled and why, what its layers multiply, what the oracle computes.
+
+pub(crate) mod collect;
+pub(crate) mod explain;
+pub(crate) mod oracle;

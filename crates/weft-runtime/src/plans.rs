@@ -1,0 +1,184 @@
+//! The plans of a model: each distinct graph is compiled once for every class of steps.
+
+pub(crate) mod rebuilt;
+pub(crate) mod sequence_states;
+pub(crate) mod windowed;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use weft_fuse::{Fusion, Options, fuse_with};
+use weft_ir::rules::RULES;
+use weft_ir::{Decision, Graph, Mode, STEPS, Switches, hoist};
+use weft_models::{ModelGraph, Mtp, Segment};
+
+use crate::error::Error;
+use crate::layout::{STEP_INPUTS, Window};
+
+/// The most candidates for the next token that a device chooses: more than most requests keep.
+pub(crate) const CANDIDATES: usize = 64;
+
+/// The candidates that a device chooses from what the layer for one token more predicts: the likeliest, and the one after it.
+pub(crate) const PREDICTED: usize = 2;
+
+/// What the segments of a model are, in order: body, head, and the rest predicts one token more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sections {
+    /// The number of segments of the body: from the embedding to the last hidden state.
+    pub(crate) body: usize,
+    /// The number of segments after them that compute logits and what follows from them.
+    pub(crate) head: usize,
+}
+
+impl Sections {
+    /// The number of segments of a step of the model.
+    pub(crate) fn of_model(self) -> usize {
+        self.body + self.head
+    }
+
+    /// The number of segments before a layer: those of the body if there is no such layer.
+    pub(crate) fn before_layer(self, segments: &[Segment], layer: usize) -> usize {
+        let found = segments.iter().position(|segment| segment.layer.is_some_and(|own| own >= layer));
+        found.map_or(self.body, |found| found.min(self.body))
+    }
+}
+
+/// A model's segments: what all layers would compute alike is hoisted into a segment before them, and a distant device
+/// chooses candidates in a segment after the head. If there is a layer that predicts one token more, its hidden states are
+/// stored at the end of the body, and its segments come last. With `window`, layers with a sliding window keep no more. With
+/// `slots`, states of whole sequences have so many rows.
+pub(crate) fn segments(
+    model: &ModelGraph,
+    mtp: Option<&Mtp>,
+    switches: &Switches,
+    distant: bool,
+    (window, slots): (Option<&Window>, Option<usize>),
+) -> Result<(Vec<Segment>, Sections), Error> {
+    let chooses = distant && switches.on(&weft_fuse::CANDIDATES);
+    let candidates =
+        |most| chooses.then(|| weft_models::candidates(model.config.vocab, most)).into_iter().flatten();
+    let mut hoisting = Hoisting::new(switches.on(&STEPS));
+    let mut segments = Cow::Borrowed(&model.segments[..]);
+    if let Some(slots) = slots {
+        segments = Cow::Owned(sequence_states::segments(&segments, slots)?);
+    }
+    if let Some(window) = window {
+        segments = Cow::Owned(windowed::segments(&segments, window)?);
+    }
+    let mut all = hoisting.hoisted(&segments);
+    let head = all.split_off(all.len().saturating_sub(1));
+    all.extend(mtp.map(|mtp| mtp.hidden.clone()));
+    let body = all.len();
+    all.extend(head);
+    all.extend(candidates(CANDIDATES));
+    let sections = Sections { body, head: all.len() - body };
+    if let Some(mtp) = mtp {
+        all.extend(hoisting.hoisted(&mtp.segments));
+        all.extend(candidates(PREDICTED));
+    }
+    Ok((all, sections))
+}
+
+/// Hoists what all layers would compute alike.
+struct Hoisting {
+    on: bool,
+    prelude: Option<Arc<Graph>>,
+    /// Graphs, and what is left of them if anything was hoisted.
+    known: Vec<(Arc<Graph>, Option<Arc<Graph>>)>,
+}
+
+impl Hoisting {
+    fn new(on: bool) -> Hoisting {
+        Hoisting { on, prelude: None, known: Vec::new() }
+    }
+
+    /// The segments of a program: with what was hoisted before the first that reads it.
+    fn hoisted(&mut self, segments: &[Segment]) -> Vec<Segment> {
+        let mut all: Vec<Segment> = Vec::with_capacity(segments.len() + 2);
+        let mut has_tables = false;
+        for segment in segments {
+            let Some(rest) = self.rest(&segment.graph) else {
+                all.push(segment.clone());
+                continue;
+            };
+            if !has_tables {
+                all.extend(self.prelude.as_ref().map(tables));
+                has_tables = true;
+            }
+            all.push(Segment { graph: rest, ..segment.clone() });
+        }
+        all
+    }
+
+    /// What is left of a graph, if anything is hoisted.
+    fn rest(&mut self, graph: &Arc<Graph>) -> Option<Arc<Graph>> {
+        if !self.on {
+            return None;
+        }
+        if let Some((_, rest)) = self.known.iter().find(|(known, _)| Arc::ptr_eq(known, graph)) {
+            return rest.clone();
+        }
+        // A graph that would hoist something else stays as it is.
+        let found = hoist(graph, &STEP_INPUTS);
+        let found = found.filter(|found| self.prelude.as_ref().is_none_or(|own| **own == found.prelude));
+        let rest = found.map(|found| {
+            self.prelude.get_or_insert_with(|| Arc::new(found.prelude));
+            Arc::new(found.rest)
+        });
+        self.known.push((Arc::clone(graph), rest.clone()));
+        rest
+    }
+}
+
+fn tables(prelude: &Arc<Graph>) -> Segment {
+    Segment {
+        name: prelude.name().into(),
+        layer: None,
+        graph: Arc::clone(prelude),
+        weights: Vec::new(),
+        states: Vec::new(),
+    }
+}
+
+/// Compiles each segment. Equal layers share one graph, and so one plan.
+///
+/// With `like`, the plans of another class, rules are applied as they were there: results must not depend on the size
+/// of the step.
+pub(crate) fn plan(
+    segments: &[Segment],
+    options: &Options,
+    like: Option<&[Arc<Fusion>]>,
+) -> Result<Vec<Arc<Fusion>>, Error> {
+    let mut done: Vec<(&Arc<Graph>, Arc<Fusion>)> = Vec::new();
+    let mut fusions = Vec::with_capacity(segments.len());
+    for (i, Segment { graph, .. }) in segments.iter().enumerate() {
+        let known = done.iter().find(|(g, _)| Arc::ptr_eq(g, graph)).map(|(_, fusion)| Arc::clone(fusion));
+        let fusion = match known {
+            Some(fusion) => fusion,
+            None => {
+                let mut options = options.clone();
+                if let Some(like) = like {
+                    follow(&mut options.switches, &like[i]);
+                }
+                let fusion = Arc::new(fuse_with(graph, &options)?);
+                done.push((graph, Arc::clone(&fusion)));
+                fusion
+            }
+        };
+        fusions.push(fusion);
+    }
+    Ok(fusions)
+}
+
+/// Switches the rules as in `chosen`: some of them change bits, and products of weights are identified by their place
+/// in the rewritten graph.
+fn follow(switches: &mut Switches, chosen: &Fusion) {
+    for choice in chosen.choices.iter().filter(|c| c.decides && is_rule(c.decision)) {
+        switches.set(choice.decision, if choice.taken() { Mode::On } else { Mode::Off });
+    }
+}
+
+/// Returns whether a decision switches a rewrite rule.
+pub(crate) fn is_rule(decision: &Decision) -> bool {
+    RULES.into_iter().any(|rule| rule.decision == *decision)
+}
