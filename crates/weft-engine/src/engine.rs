@@ -148,7 +148,7 @@ impl Engine {
 
     /// The number of generations, the use of the KV cache, and what was computed so far.
     pub fn stats(&self) -> Stats {
-        self.schedule.stats(self.runner.pages())
+        self.schedule.stats(self.runner.memory())
     }
 
     /// Adds a request. It begins with the first step that has room for it, after all earlier requests.
@@ -184,19 +184,19 @@ impl Engine {
     /// Begins to record [changes](CacheEvent) of the prefix cache in memory, with the pages that it has now.
     pub fn watch_cache(&mut self) {
         let root = self.key.salted("");
-        self.runner.pages_mut().watch(root);
+        self.runner.memory_mut().watch(root);
     }
 
     /// Takes the changes of the prefix cache since the last call, in order. Whoever [watches](Engine::watch_cache) should call
     /// it after every step, because they are kept until then.
     pub fn cache_events(&mut self) -> Vec<CacheEvent> {
-        self.runner.pages_mut().cache_events()
+        self.runner.memory_mut().cache_events()
     }
 
     /// Empties the prefix cache in memory. Generations keep their pages, and what they compute from now on is kept again.
     /// A prompt cache on disk is not changed.
     pub fn forget_prefixes(&mut self) {
-        self.runner.pages_mut().forget();
+        self.runner.memory_mut().forget();
     }
 
     /// Does work that can wait until there is nothing to compute, for a few milliseconds: with a
@@ -243,11 +243,11 @@ impl Engine {
     pub fn begin_by_hand(&mut self, tokens: &[u32]) -> Result<SeqId, Error> {
         let mut keys = Keys::new(self.key.salted(""));
         keys.extend(tokens, PAGE);
-        let begun = self.runner.pages_mut().begin(&keys, tokens);
+        let begun = self.runner.memory_mut().begin(&keys, tokens);
         let copied = begun.copy.map_or(Ok(()), |copy| self.runner.copy(&copy));
         copied.inspect_err(|_| {
             self.runner.free(begun.seq);
-            self.runner.pages_mut().forget();
+            self.runner.memory_mut().forget();
         })?;
         Ok(begun.seq)
     }

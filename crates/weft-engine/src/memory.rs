@@ -1,19 +1,22 @@
-//! The rows of the KV cache that belong to each sequence.
+//! The memory of sequences: what they leave behind in the states of a model, and what the prefix cache keeps of it.
 //!
-//! Rows come in pages. Sequences that begin with the same tokens share pages: [`Pages::begin`] finds them in the prefix
-//! cache, and [`Pages::record`] adds them to it. Layers with a sliding window have pages of their own ([`sliding`]). Layers with a state of a
-//! whole sequence have slots ([`states`]).
+//! There are three kinds of states, each with a file that implements [`Kind`]: rows for tokens ([`per_token`]), rows of which a
+//! window is kept ([`windows`]), and states of whole sequences ([`per_sequence`]). [`Memory`] knows the sequences, and asks all kinds.
+//! Sequences that begin with the same tokens share what they have: [`Memory::begin`] finds in the prefix cache the longest prefix for
+//! which all kinds have what they need, and [`Memory::record`] adds to it.
 
 mod follow;
 pub(crate) mod key;
+mod kind;
 mod messages;
+mod need;
+mod per_sequence;
+mod per_token;
 mod pool;
 mod prefix;
-mod sliding;
-mod slots;
-mod states;
+mod snapshots;
 mod watch;
-mod window;
+mod windows;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,11 +24,13 @@ use weft_runtime::{Error, PageCopy, StepInputs, Window};
 
 use crate::batch::{Entry, SeqId};
 use key::{Key, Keys};
+use kind::{Kind, Prefix};
+pub(crate) use need::{Found, Need};
+use per_sequence::States;
+use per_token::Rows;
 use pool::Pool;
-use slots::States;
 pub use watch::CacheEvent;
-pub(crate) use window::Need;
-use window::{Held, Windows};
+use windows::Windows;
 
 /// The number of engines so far, which makes the ids of their sequences unique.
 static ENGINES: AtomicU64 = AtomicU64::new(0);
@@ -33,14 +38,15 @@ static ENGINES: AtomicU64 = AtomicU64::new(0);
 /// The least rows worth a copy, which touches every layer of the cache. Fewer are computed again.
 const WORTH_A_COPY: usize = 8;
 
-/// The pages of all sequences.
+/// The memory of all sequences.
 #[derive(Debug)]
-pub(crate) struct Pages {
+pub(crate) struct Memory {
     page: usize,
     context: usize,
     /// The most pages that the sequences of a step have together. A shared page counts for each.
     listed: usize,
-    pool: Pool,
+    /// The pages of states with a row for every token.
+    rows: Rows,
     /// The pages of layers with a sliding window, if they keep only their window.
     windows: Option<Windows>,
     /// The slots of states of whole sequences, if the model has any.
@@ -61,11 +67,6 @@ const ABSENT: i32 = -1;
 struct Sequence {
     id: SeqId,
     len: usize,
-    pages: Vec<u32>,
-    /// Its pages of layers with a sliding window.
-    window: Held,
-    /// Its states, if the model has states of whole sequences.
-    state: slots::Held,
     /// The key of its last page in the prefix cache, and the number of its pages there. `None` if it does not use the
     /// prefix cache.
     chain: Option<(Key, usize)>,
@@ -82,37 +83,38 @@ pub(crate) struct Begun {
     pub(crate) copy: Option<PageCopy>,
 }
 
-/// What the prefix cache has of some tokens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Found {
-    /// The number of full pages.
-    pub(crate) pages: usize,
-    /// The number of them that no sequence holds.
-    pub(crate) idle: usize,
-    /// The number of pages of layers with a sliding window that a token after them sees.
-    pub(crate) windowed: usize,
-    /// The number of those that no sequence holds.
-    pub(crate) windowed_idle: usize,
-}
-
-impl Pages {
+impl Memory {
     /// Creates `count` pages of `page` rows, for sequences of at most `context` tokens, with at most `listed` pages in
     /// a step. The number of rows must fit into an `i32`.
-    pub(crate) fn new(page: usize, count: usize, context: usize, listed: usize) -> Pages {
+    pub(crate) fn new(page: usize, count: usize, context: usize, listed: usize) -> Memory {
         let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
-        let (pool, windows, states) = (Pool::new(count), None, None);
+        let (rows, windows, states) = (Rows::new(page, count, context.div_ceil(page)), None, None);
         let (sequences, starts) = (Vec::new(), Vec::new());
-        Pages { page, context, listed, pool, windows, states, sequences, starts, engine, begun: 0 }
+        Memory { page, context, listed, rows, windows, states, sequences, starts, engine, begun: 0 }
     }
 
     /// Gives layers with a sliding window pages of their own, before any sequence has begun.
-    pub(crate) fn with_window(self, window: Option<Window>) -> Pages {
-        Pages { windows: window.map(Windows::new), ..self }
+    pub(crate) fn with_window(self, window: Option<Window>) -> Memory {
+        Memory { windows: window.map(|window| Windows::new(window, self.page)), ..self }
     }
 
-    /// The pool of pages.
+    /// All kinds of states that the model has.
+    fn kinds(&self) -> impl Iterator<Item = &dyn Kind> {
+        let Memory { rows, windows, states, .. } = self;
+        let windows = windows.iter().map(|kind| kind as &dyn Kind);
+        let states = states.iter().map(|kind| kind as &dyn Kind);
+        std::iter::once(rows as &dyn Kind).chain(windows).chain(states)
+    }
+
+    /// All kinds of states that the model has, to change them.
+    fn kinds_mut(&mut self) -> impl Iterator<Item = &mut dyn Kind> {
+        let Memory { rows, windows, states, .. } = self;
+        kinds_mut(rows, windows, states)
+    }
+
+    /// The pool of pages with a row for every token.
     pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
+        &self.rows.pool
     }
 
     /// The number of pages that `tokens` tokens take.
@@ -128,95 +130,80 @@ impl Pages {
             self.starts.push(ABSENT);
             self.sequences.len() - 1
         });
-        // Enough for the whole context, so that no step allocates.
-        let pages = Vec::with_capacity(self.pages_of(self.context));
+        self.kinds_mut().for_each(|kind| kind.open(at));
         let id = SeqId { engine: self.engine, place: at, generation: self.begun };
         self.begun += 1;
-        let window = self.windows.as_ref().map(|windows| windows.none_held(self.page)).unwrap_or_default();
-        self.sequences[at] =
-            Some(Sequence { id, len: 0, pages, window, state: slots::Held::default(), chain: None });
+        self.sequences[at] = Some(Sequence { id, len: 0, chain: None });
         id
     }
 
     /// Looks for these tokens in the prefix cache, except for the last, whose logits are wanted.
     pub(crate) fn find(&self, keys: &Keys, tokens: &[u32]) -> Found {
-        let full = self.usable(keys, tokens);
-        let mut found = Found { pages: full, ..Found::default() };
-        for page in self.cached(keys, tokens).take(full) {
-            found.idle += usize::from(self.pool.is_idle(page));
-        }
-        if let Some(windows) = &self.windows {
-            for page in self.cached_windows(windows, keys, tokens, full) {
-                found.windowed += 1;
-                found.windowed_idle += usize::from(windows.pool.is_idle(page));
-            }
-        }
-        found
+        let prefix = Prefix { keys, tokens, page: self.page };
+        let full = self.longest(prefix);
+        let windowed = self.windows.as_ref().map(|windows| windows.found(prefix, full));
+        Found { rows: self.rows.found(prefix, full), windowed: windowed.unwrap_or_default() }
     }
 
-    /// The full pages that the prefix cache has of these tokens, except for the last.
-    fn cached<'a>(&'a self, keys: &'a Keys, tokens: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
-        let most = tokens.len().saturating_sub(1);
-        let pages = tokens[..most].chunks_exact(self.page).enumerate();
-        pages.map_while(|(i, tokens)| self.pool.kept().find(keys.get(i)?, keys.before(i), tokens))
+    /// The number of full pages of a prefix, before its last token, after which all kinds of states have what a sequence needs.
+    fn longest(&self, prefix: Prefix<'_>) -> usize {
+        let mut most = prefix.most();
+        loop {
+            let found = self.kinds().fold(most, |most, kind| kind.longest(prefix, most));
+            if found == most {
+                return most;
+            }
+            most = found;
+        }
     }
 
     /// Begins a sequence with as many of these tokens as the prefix cache has, except for the last, whose logits are
     /// wanted.
     ///
-    /// If it returns a `copy`, that must be done before any other change to the pages.
+    /// If it returns a `copy`, that must be done before any other change to the memory.
     pub(crate) fn begin(&mut self, keys: &Keys, tokens: &[u32]) -> Begun {
         let seq = self.new_sequence();
-        let most = tokens.len().saturating_sub(1);
-        let full = self.usable(keys, tokens);
-        let mut pages: Vec<u32> = self.cached(keys, tokens).take(full).collect();
-        let windowed = self.hold_windows(keys, tokens, full);
-        let snapshot = self.hold_snapshot(keys, tokens, full);
-        let cuts = self.cuts(keys, tokens);
-        pages.iter().for_each(|page| self.pool.hold(*page));
+        let prefix = Prefix { keys, tokens, page: self.page };
+        let full = self.longest(prefix);
+        self.kinds_mut().for_each(|kind| kind.begin(seq.place, prefix, full));
+        self.choose_cuts(seq.place, prefix);
         let key = *keys.before(full);
         let mut cached = full * self.page;
-        let rest = &tokens[cached..most.min(cached + self.page)];
-        // Rows can be copied, but there is no state after them.
-        let partial = self.pool.kept().longest(&key, rest).filter(|_| !self.has_states());
-        let partial = partial.filter(|(_, rows)| *rows >= WORTH_A_COPY);
-        let copy = partial.and_then(|(from, rows)| self.copy_of(from, rows));
-        if let Some(PageCopy { from, to, rows, .. }) = copy {
-            pages.push(to);
+        let most = tokens.len().saturating_sub(1);
+        let copy = self.copy_of(&key, &tokens[cached..most.min(cached + self.page)]);
+        if let Some(PageCopy { from, to, windowed, rows }) = copy {
+            self.rows.push(seq.place, to);
+            self.windows.iter_mut().zip(windowed).for_each(|(windows, (_, to))| windows.push(seq.place, to));
             cached += rows;
             // The last row of the layer for one token more depends on the next token.
-            self.pool.predict(to, self.pool.predicted(from).min(rows - 1));
+            let predicted = self.rows.pool.predicted(from).min(rows - 1);
+            self.rows.pool.predict(to, predicted);
         }
-        let first_window =
-            self.windows.as_ref().map_or(0, |windows| windows.first_seen(full * self.page, self.page));
-        if let Some(Some(sequence)) = self.sequences.get_mut(seq.place) {
-            sequence.len = cached;
-            sequence.pages.extend(pages);
-            sequence.window.begin(first_window, windowed);
-            sequence.window.extend(copy.and_then(|copy| copy.windowed).map(|(_, to)| to));
-            sequence.state.begin(snapshot, cached, cuts);
-            sequence.chain = Some((key, full));
-        }
+        self.sequences[seq.place] = Some(Sequence { id: seq, len: cached, chain: Some((key, full)) });
         Begun { seq, cached, copy }
     }
 
-    /// Takes pages for a copy of the first rows of a page in the prefix cache. `None` if there are none, or the rows of layers
-    /// with a sliding window are gone.
-    fn copy_of(&mut self, from: u32, rows: usize) -> Option<PageCopy> {
+    /// Takes pages for a copy of the rows of these tokens after `key`, as far as a page in the prefix cache has them. `None` if
+    /// that is not worth it, there are no pages, the rows of layers with a sliding window are gone, or there would be no state of a
+    /// whole sequence after them.
+    fn copy_of(&mut self, key: &Key, tokens: &[u32]) -> Option<PageCopy> {
+        let found = self.rows.pool.kept().longest(key, tokens).filter(|_| !self.has_states());
+        let (from, rows) = found.filter(|(_, rows)| *rows >= WORTH_A_COPY)?;
         // Held meanwhile, so that they are not evicted.
         let mut copied = None;
-        self.pool.hold(from);
-        let windowed = match &mut self.windows {
+        let Memory { rows: Rows { pool, .. }, windows, .. } = self;
+        pool.hold(from);
+        let windowed = match windows {
             None => Some(None),
-            Some(windows) => self.pool.kept().key(from).and_then(|key| windows.copy_of(key)).map(Some),
+            Some(windows) => pool.kept().key(from).and_then(|key| windows.copy_of(key)).map(Some),
         };
         if let Some(windowed) = windowed {
-            copied = self.pool.take().map(|to| PageCopy { from, to, windowed, rows });
-            if let (None, Some((_, unused)), Some(windows)) = (copied, windowed, &mut self.windows) {
+            copied = pool.take().map(|to| PageCopy { from, to, windowed, rows });
+            if let (None, Some((_, unused)), Some(windows)) = (copied, windowed, windows) {
                 windows.pool.release(unused);
             }
         }
-        self.pool.release(from);
+        pool.release(from);
         copied
     }
 
@@ -230,26 +217,17 @@ impl Pages {
             Some((page, rest)) => (key.then(page), rest),
             None => (*key, rest),
         };
-        self.pool.kept().continued(key, rest, self.page, most)
+        self.rows.pool.kept().continued(key, rest, self.page, most)
     }
 
     /// Adds the full pages of a sequence, which holds these tokens, to the prefix cache.
     pub(crate) fn record(&mut self, seq: SeqId, tokens: &[u32]) {
-        let page = self.page;
-        let Some(Some(sequence)) = self.sequences.get_mut(seq.place) else { return };
-        if sequence.id != seq {
-            return;
-        }
-        let Some((key, kept)) = &mut sequence.chain else { return };
-        while (*kept + 1) * page <= sequence.len {
-            let tokens = &tokens[*kept * page..][..page];
-            self.pool.keep(sequence.pages[*kept], key, tokens);
-            if let (Some(windows), Some(own)) = (&mut self.windows, sequence.window.get(*kept)) {
-                windows.pool.keep(own, key, tokens);
-            }
-            if let Some(states) = &mut self.states {
-                states.record(&mut sequence.state, (*kept + 1) * page, key, tokens);
-            }
+        let Memory { page, rows, windows, states, sequences, .. } = self;
+        let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return };
+        let Sequence { id, len, chain: Some((key, kept)) } = sequence else { return };
+        while *id == seq && (*kept + 1) * *page <= *len {
+            let tokens = &tokens[*kept * *page..][..*page];
+            kinds_mut(rows, windows, states).for_each(|kind| kind.keep(seq.place, *kept, key, tokens));
             *key = key.then(tokens);
             *kept += 1;
         }
@@ -258,14 +236,10 @@ impl Pages {
     /// Ends a sequence, which holds these tokens, and adds all its pages to the prefix cache.
     pub(crate) fn end(&mut self, seq: SeqId, tokens: &[u32]) {
         self.record(seq, tokens);
-        if let Some(Sequence { len, pages, window, chain: Some((key, kept)), .. }) = self.sequence(seq) {
-            let rest = &tokens[kept * self.page..*len];
-            if let (Some(page), false) = (pages.get(*kept), rest.is_empty()) {
-                let (page, windowed, key) = (*page, window.get(*kept), *key);
-                self.pool.keep(page, &key, rest);
-                if let (Some(windows), Some(own)) = (&mut self.windows, windowed) {
-                    windows.pool.keep(own, &key, rest);
-                }
+        if let Some(&Sequence { len, chain: Some((key, kept)), .. }) = self.sequence(seq) {
+            let rest = &tokens[kept * self.page..len];
+            if !rest.is_empty() {
+                self.kinds_mut().for_each(|kind| kind.keep(seq.place, kept, &key, rest));
             }
         }
         self.free(seq);
@@ -277,37 +251,47 @@ impl Pages {
         let full = self.len(seq) / self.page;
         let more = (full + 1) * self.page - self.len(seq);
         ((full + 1) * self.page <= self.context && self.grow(seq, more)).then_some(())?;
-        self.sequence(seq)?.pages.get(full).copied()
+        self.list(seq).get(full).copied()
     }
 
-    /// Records that all rows of the [next page](Pages::next_page) of a sequence, which holds these tokens, have been
+    /// Records that all rows of the [next page](Memory::next_page) of a sequence, which holds these tokens, have been
     /// written.
     pub(crate) fn fill_page(&mut self, seq: SeqId, tokens: &[u32]) {
         let page = self.page;
-        if let Some(Some(sequence)) = self.sequences.get_mut(seq.place)
-            && sequence.id == seq
-        {
+        if let Some(sequence) = self.sequence_mut(seq) {
             sequence.len = (sequence.len / page + 1) * page;
         }
         self.record(seq, tokens);
     }
 
+    /// The number of pages by which all sequences can grow together.
+    pub(crate) fn available(&self) -> usize {
+        self.kinds().map(Kind::available).min().unwrap_or(0)
+    }
+
     /// Takes the pages for `more` tokens of a sequence. Returns `false` and changes nothing if there are not enough.
     pub(crate) fn grow(&mut self, seq: SeqId, more: usize) -> bool {
         let Some(sequence) = self.sequence(seq) else { return false };
-        let needed = self.pages_of(sequence.len + more).saturating_sub(sequence.pages.len());
+        let needed = self.pages_of(sequence.len + more).saturating_sub(self.list(seq).len());
         self.make_room(needed);
         if needed > self.available() {
             return false;
         }
-        let Pages { pool, windows, sequences, .. } = self;
-        if let Some(Some(sequence)) = sequences.get_mut(seq.place) {
-            sequence.pages.extend((0..needed).map_while(|_| pool.take()));
-            if let Some(windows) = windows {
-                sequence.window.extend((0..needed).map_while(|_| windows.pool.take()));
-            }
-        }
+        self.kinds_mut().for_each(|kind| kind.grow(seq.place, needed));
         true
+    }
+
+    /// Releases pages that no next token of any sequence sees. What their last tokens were must have been decided.
+    pub(crate) fn slide(&mut self) {
+        self.make_room(usize::MAX);
+    }
+
+    /// Releases such pages of kinds of which fewer than `needed` are available.
+    fn make_room(&mut self, needed: usize) {
+        let Memory { rows, windows, states, sequences, .. } = self;
+        for kind in kinds_mut(rows, windows, states).filter(|kind| kind.available() < needed) {
+            sequences.iter().flatten().for_each(|sequence| kind.slide(sequence.id.place, sequence.len));
+        }
     }
 
     /// The most pages that the sequences of a step have together.
@@ -317,8 +301,8 @@ impl Pages {
 
     /// The number of tokens by which a sequence can grow.
     pub(crate) fn room(&self, seq: SeqId) -> usize {
-        let Some(Sequence { len, pages, .. }) = self.sequence(seq) else { return 0 };
-        ((pages.len() + self.available()) * self.page).min(self.context).saturating_sub(*len)
+        let Some(Sequence { len, .. }) = self.sequence(seq) else { return 0 };
+        ((self.list(seq).len() + self.available()) * self.page).min(self.context).saturating_sub(*len)
     }
 
     pub(crate) fn len(&self, seq: SeqId) -> usize {
@@ -334,69 +318,59 @@ impl Pages {
         self.sequences.get(seq.place)?.as_ref().filter(|s| s.id == seq)
     }
 
+    fn sequence_mut(&mut self, seq: SeqId) -> Option<&mut Sequence> {
+        self.sequences.get_mut(seq.place)?.as_mut().filter(|s| s.id == seq)
+    }
+
     /// Begins to record changes of the prefix cache after `root`.
     pub(crate) fn watch(&mut self, root: Key) {
-        self.pool.watch(root, self.page);
+        self.rows.pool.watch(root, self.page);
     }
 
     /// Takes the changes so far.
     pub(crate) fn cache_events(&mut self) -> Vec<CacheEvent> {
-        self.pool.cache_events()
+        self.rows.pool.cache_events()
     }
 
-    /// Empties the prefix cache. Sequences keep their pages.
+    /// Empties the prefix cache. Sequences keep what they hold.
     pub(crate) fn forget(&mut self) {
-        self.pool.forget();
-        self.windows.iter_mut().for_each(|windows| windows.pool.forget());
-        self.states.iter_mut().for_each(|states| states.pool.forget());
+        self.kinds_mut().for_each(Kind::forget);
     }
 
-    /// Ends a sequence and releases its pages.
+    /// Ends a sequence and releases what it holds.
     pub(crate) fn free(&mut self, seq: SeqId) {
         self.truncate(seq, 0);
-        if self.sequence(seq).is_some() {
+        if self.has(seq) {
             self.sequences[seq.place] = None;
         }
     }
 
-    /// Removes all but the first `len` tokens of a sequence. Returns how many it has left: fewer if layers with a sliding
-    /// window have released pages that a token after them would see, and then none; or if the model has states of whole sequences,
-    /// and then as many as it had before the last step, or none.
+    /// Removes all but the first `len` tokens of a sequence. Returns how many it has left: as many as all kinds of states can be cut
+    /// back to. These are none if layers with a sliding window have released pages that a token after them would see, and as
+    /// many as before the last step, or none, if the model has states of whole sequences.
     pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
-        let Pages { page, windows, states, sequences, .. } = self;
-        let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return 0 };
-        if sequence.id != seq {
+        let mut keep = self.len(seq).min(len);
+        if !self.has(seq) {
             return 0;
         }
-        let mut keep = sequence.len.min(len);
-        if let Some(states) = states {
-            keep = states.go_back(&mut sequence.state, keep);
+        loop {
+            let reach = self.kinds().fold(keep, |keep, kind| kind.reach(seq.place, keep));
+            if reach == keep {
+                break;
+            }
+            keep = reach;
         }
-        if let Some(windows) = &*windows
-            && !sequence.window.reaches(windows.first_seen(keep, *page))
-        {
-            keep = 0;
+        if let Some(sequence) = self.sequence_mut(seq) {
+            sequence.len = keep;
         }
-        if let (0, Some(states)) = (keep, states) {
-            states.go_back(&mut sequence.state, 0);
-        }
-        sequence.len = keep;
-        self.release_spare(seq, 0);
+        self.kinds_mut().for_each(|kind| kind.truncate(seq.place, keep));
         keep
     }
 
     /// Releases the pages of a sequence that it does not need for `more` tokens.
     pub(crate) fn release_spare(&mut self, seq: SeqId, more: usize) {
-        let Pages { page, pool, windows, sequences, .. } = self;
-        let Some(Some(sequence)) = sequences.get_mut(seq.place) else { return };
-        let keep = (sequence.len + more).div_ceil(*page);
-        if sequence.id != seq || keep >= sequence.pages.len() {
-            return;
-        }
-        // The last first: the end of an idle chain is evicted before its beginning, without which it is useless.
-        sequence.pages.drain(keep..).rev().for_each(|page| pool.release(page));
-        if let Some(windows) = windows {
-            sequence.window.truncate(keep, &mut windows.pool);
+        if let Some(&Sequence { len, .. }) = self.sequence(seq) {
+            self.kinds_mut().for_each(|kind| kind.truncate(seq.place, len + more));
         }
     }
 
@@ -404,46 +378,29 @@ impl Pages {
     pub(crate) fn place(&mut self, entries: &[Entry], out: &mut StepInputs) -> Result<(), Error> {
         self.check(entries)?;
         out.clear();
-        self.starts.fill(ABSENT);
+        let Memory { rows, windows, states, sequences, starts, .. } = self;
+        starts.fill(ABSENT);
         for entry in entries {
-            let Some(Some(sequence)) = self.sequences.get_mut(entry.seq.place) else { continue };
-            let pos = sequence.len;
-            if pos / self.page == sequence.pages.len() {
-                sequence.pages.extend(self.pool.take());
-                sequence.window.extend(self.windows.as_mut().and_then(|windows| windows.pool.take()));
-            }
-            debug_assert!(self.pool.is_own(sequence.pages[pos / self.page]), "others read this page");
-            sequence.len += 1;
+            let place = entry.seq.place;
+            let Some(Some(sequence)) = sequences.get_mut(place) else { continue };
+            kinds_mut(rows, windows, states).for_each(|kind| kind.place_token(place, sequence.len, out));
             out.tokens.push(entry.token as i32);
-            out.pos.push(pos as i32);
-            let row = sequence.pages[pos / self.page] as usize * self.page + pos % self.page;
-            out.slots.push(row as i32);
-            let page = sequence.window.get(pos / self.page);
-            debug_assert!(
-                page.iter().zip(&self.windows).all(|(page, windows)| windows.pool.is_own(*page)),
-                "others read this page"
-            );
-            out.window_slots.extend(page.map(|page| (page as usize * self.page + pos % self.page) as i32));
+            out.pos.push(sequence.len as i32);
+            sequence.len += 1;
         }
         // The page lists are complete now.
-        for entry in entries {
-            if self.starts[entry.seq.place] == ABSENT {
-                self.starts[entry.seq.place] = out.pages.len() as i32;
-                let sequence = self.sequences[entry.seq.place].iter();
-                out.pages.extend(sequence.clone().flat_map(|s| &s.pages).map(|p| *p as i32));
-                out.window_pages.extend(sequence.flat_map(|s| s.window.listed()).map(|p| p as i32));
+        for Entry { seq: SeqId { place, .. }, .. } in entries {
+            if starts[*place] == ABSENT {
+                starts[*place] = out.pages.len() as i32;
+                kinds_mut(rows, windows, states).for_each(|kind| kind.list(*place, out));
             }
-            out.first.push(self.starts[entry.seq.place]);
+            out.first.push(starts[*place]);
         }
-        let Pages { states: Some(states), sequences, .. } = self else { return Ok(()) };
         for run in entries.chunk_by(|a, b| a.seq == b.seq) {
-            let Some(Some(sequence)) = sequences.get_mut(run[0].seq.place) else { continue };
-            let end = out.ends.last().copied().unwrap_or(0) + run.len() as i32;
-            // There is a slot: `check` has seen to it.
-            let Some([from, to]) = states.advance(&mut sequence.state, sequence.len) else { continue };
-            out.ends.push(end);
-            out.from.push(from);
-            out.to.push(to);
+            let place = run[0].seq.place;
+            let Some(Some(sequence)) = sequences.get(place) else { continue };
+            kinds_mut(rows, windows, states)
+                .for_each(|kind| kind.advance(place, run.len(), sequence.len, out));
         }
         Ok(())
     }
@@ -469,13 +426,14 @@ impl Pages {
         self.check_states(entries)?;
         let mut needed = 0;
         let mut listed = 0;
-        for Sequence { id, len, pages, .. } in self.sequences.iter().flatten() {
+        for Sequence { id, len, .. } in self.sequences.iter().flatten() {
+            let pages = self.rows.of(id.place).len();
             let more = entries.iter().filter(|e| e.seq == *id).count();
             if len + more > self.context {
                 return Err(Error::Context { len: *len, more, context: self.context });
             }
-            let all = (len + more).div_ceil(self.page).max(pages.len());
-            needed += all - pages.len();
+            let all = (len + more).div_ceil(self.page).max(pages);
+            needed += all - pages;
             listed += if more > 0 { all } else { 0 };
         }
         if listed > self.listed {
@@ -491,6 +449,17 @@ impl Pages {
         }
         Ok(())
     }
+}
+
+/// All kinds of states, to change them.
+fn kinds_mut<'a>(
+    rows: &'a mut Rows,
+    windows: &'a mut Option<Windows>,
+    states: &'a mut Option<States>,
+) -> impl Iterator<Item = &'a mut dyn Kind> {
+    let windows = windows.iter_mut().map(|kind| kind as &mut dyn Kind);
+    let states = states.iter_mut().map(|kind| kind as &mut dyn Kind);
+    std::iter::once(rows as &mut dyn Kind).chain(windows).chain(states)
 }
 
 #[cfg(test)]

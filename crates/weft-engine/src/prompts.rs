@@ -43,7 +43,7 @@ use weft_pack::identity;
 use weft_runtime::{Error, PAGE, Piece};
 
 use crate::batch::SeqId;
-use crate::memory::Pages;
+use crate::memory::Memory;
 use crate::memory::key::{Key, Keys};
 use crate::runner::Runner;
 use crate::running::Running;
@@ -138,7 +138,7 @@ impl Prompts {
         let failed = |error| Error::Option(format!("cannot keep prompts in {folder}: {error}"));
         cache.prepare().map_err(failed)?;
         let counts = Arc::new(Counts::default());
-        let pages = runner.pages().pool().count();
+        let pages = runner.memory().pool().count();
         Ok(Prompts {
             restores: Vec::new(),
             offered: Vec::new(),
@@ -157,12 +157,12 @@ impl Prompts {
     }
 
     /// Begins to read the pages of a new sequence that are not in memory, of its first `len` tokens.
-    pub(crate) fn begin(&mut self, seq: SeqId, keys: &Keys, len: usize, pages: &Pages) {
-        self.restores.retain(|restore| pages.has(restore.seq));
-        self.offered.retain(|offered| pages.has(offered.seq));
+    pub(crate) fn begin(&mut self, seq: SeqId, keys: &Keys, len: usize, memory: &Memory) {
+        self.restores.retain(|restore| memory.has(restore.seq));
+        self.offered.retain(|offered| memory.has(offered.seq));
         self.offered.push(Offered { seq, pages: 0 });
         // The logits of the last token are wanted, so it has to be computed.
-        let (known, most) = (pages.len(seq) / PAGE, len.saturating_sub(1) / PAGE);
+        let (known, most) = (memory.len(seq) / PAGE, len.saturating_sub(1) / PAGE);
         if let Some(missing) = keys.pages().get(known..most).filter(|missing| !missing.is_empty()) {
             self.restores.push(Restore { seq, known, reading: self.reader.read(missing.to_vec()) });
         }
@@ -194,13 +194,13 @@ impl Prompts {
                     Ok(true) => {
                         counts.restored.add(1);
                         // Pages are of use without more only if the model has no states of whole sequences.
-                        if !runner.pages().has_states() {
-                            tokens += one.restored(runner.pages().len(restore.seq));
+                        if !runner.memory().has_states() {
+                            tokens += one.restored(runner.memory().len(restore.seq));
                         }
                     }
                     Ok(false) => {
-                        runner.pages_mut().back_to_state(restore.seq, &one.keys);
-                        tokens += one.restored(runner.pages().len(restore.seq));
+                        runner.memory_mut().back_to_state(restore.seq, &one.keys);
+                        tokens += one.restored(runner.memory().len(restore.seq));
                         return false;
                     }
                     Err(error) => failed = Some(error),
@@ -220,7 +220,7 @@ impl Prompts {
 
     /// Offers the full pages of a sequence, of which `computed` tokens are computed and good, and snapshots. Of a sequence that has
     /// `ended`, the last snapshot is among them.
-    pub(crate) fn offer(&mut self, seq: SeqId, keys: &Keys, computed: usize, ended: bool, pages: &Pages) {
+    pub(crate) fn offer(&mut self, seq: SeqId, keys: &Keys, computed: usize, ended: bool, memory: &Memory) {
         let Some(offered) = self.offered.iter_mut().find(|offered| offered.seq == seq) else { return };
         let full = computed / PAGE;
         let now = SystemTime::now();
@@ -236,12 +236,12 @@ impl Prompts {
         }
         let is_worth = |depth: usize| (depth + 1).saturating_mul(page).saturating_mul(WORTH) >= states;
         let snapshots = new.filter(|(depth, key)| {
-            is_worth(*depth) && pages.snapshot_after(key).is_some_and(|(_, is_wanted)| is_wanted)
+            is_worth(*depth) && memory.snapshot_after(key).is_some_and(|(_, is_wanted)| is_wanted)
         });
         self.writer.offer(snapshots.map(used(Piece::States)));
         if ended {
             let mut all = keys.pages().iter().enumerate().take(full).rev();
-            let last = all.find(|(_, key)| pages.snapshot_after(key).is_some());
+            let last = all.find(|(_, key)| memory.snapshot_after(key).is_some());
             self.writer
                 .offer(last.filter(|(depth, _)| is_worth(*depth)).map(used(Piece::States)).into_iter());
         }
@@ -302,10 +302,10 @@ impl Prompts {
     /// Reads one page or snapshot that is wanted. Returns `false` if none is wanted or can be handed over.
     fn hand_over_one(&mut self, runner: &Runner) -> Result<bool, Error> {
         let Some(page) = self.writer.take_wanted() else { return Ok(false) };
-        let pages = runner.pages();
+        let memory = runner.memory();
         let at = match page.piece {
-            Piece::Page => pages.pool().kept().page(&page.key),
-            Piece::States => pages.snapshot_after(&page.key).map(|(slot, _)| slot),
+            Piece::Page => memory.pool().kept().page(&page.key),
+            Piece::States => memory.snapshot_after(&page.key).map(|(slot, _)| slot),
         };
         // It may have left the memory.
         if let Some(at) = at {
@@ -327,15 +327,15 @@ impl Restore {
         let seq = self.seq;
         match read {
             Read::Page(rows) => {
-                let Some(page) = runner.pages_mut().next_page(seq) else { return Ok(false) };
+                let Some(page) = runner.memory_mut().next_page(seq) else { return Ok(false) };
                 runner.write_piece(Piece::Page, page, &rows)?;
-                runner.pages_mut().fill_page(seq, &one.tokens);
+                runner.memory_mut().fill_page(seq, &one.tokens);
             }
             Read::States(pages, rows) => {
                 let pages = self.known + pages;
-                let Some(slot) = runner.pages_mut().next_state(seq, pages) else { return Ok(false) };
+                let Some(slot) = runner.memory_mut().next_state(seq, pages) else { return Ok(false) };
                 runner.write_piece(Piece::States, slot, &rows)?;
-                runner.pages_mut().fill_state(seq, &one.keys, &one.tokens, pages);
+                runner.memory_mut().fill_state(seq, &one.keys, &one.tokens, pages);
             }
         }
         Ok(true)

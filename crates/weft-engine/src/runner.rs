@@ -12,7 +12,7 @@ use weft_pack::OnReport;
 use weft_runtime::{Error, Model, PAGE, Room, Runtime, StepInputs, StepTimings};
 
 use crate::batch::{Batch, Entry, SeqId};
-use crate::memory::Pages;
+use crate::memory::Memory;
 use crate::options::EngineOptions;
 
 pub use predict::Pending;
@@ -22,7 +22,7 @@ pub use predict::Pending;
 /// It dereferences to the [`Runtime`], which knows launches, plans and costs.
 pub struct Runner {
     runtime: Runtime,
-    pages: Pages,
+    memory: Memory,
     /// The inputs of predictions, kept for their memory.
     following: StepInputs,
 }
@@ -70,24 +70,24 @@ impl Runner {
         let model = runtime.model();
         let is_control = |token: &u32| states.is_some() && model.tokenizer().is_control(*token);
         let controls = (0..model.graph().config.vocab as u32).filter(is_control).collect();
-        let pages =
-            Pages::new(PAGE, pages, context, max.pages).with_window(window).with_states(states, controls);
-        Runner { runtime, pages, following: StepInputs::default() }
+        let memory =
+            Memory::new(PAGE, pages, context, max.pages).with_window(window).with_states(states, controls);
+        Runner { runtime, memory, following: StepInputs::default() }
     }
 
     /// Begins an empty sequence.
     pub fn new_sequence(&mut self) -> SeqId {
-        self.pages.new_sequence()
+        self.memory.new_sequence()
     }
 
     /// The number of tokens in a sequence, or 0 if it has ended.
     pub fn len(&self, seq: SeqId) -> usize {
-        self.pages.len(seq)
+        self.memory.len(seq)
     }
 
     /// Ends a sequence and releases its pages.
     pub fn free(&mut self, seq: SeqId) {
-        self.pages.free(seq);
+        self.memory.free(seq);
     }
 
     /// Removes all but the first `len` tokens of a sequence. Returns how many it has left.
@@ -96,7 +96,7 @@ impl Runner {
     /// them again. All tokens of the last batch can always be removed. A model with states of whole sequences can go back only to
     /// where the last batch began: of a length within that batch, this much is left, and of a shorter one nothing.
     pub fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
-        self.pages.truncate(seq, len)
+        self.memory.truncate(seq, len)
     }
 
     /// Computes a batch, and returns the logits asked for: `[rows, vocab]`, in the order of the batch.
@@ -109,7 +109,7 @@ impl Runner {
     /// sequences are then unchanged.
     pub fn step(&mut self, batch: &Batch) -> Result<&[f32], Error> {
         self.compute(batch, None)?;
-        self.runtime.all_logits().inspect_err(|_| self.pages.undo(batch.entries()))
+        self.runtime.all_logits().inspect_err(|_| self.memory.undo(batch.entries()))
     }
 
     /// Computes a batch, and reads what choosing tokens takes: candidates where the device chooses them, otherwise logits.
@@ -118,7 +118,7 @@ impl Runner {
     /// Those of [`step`](Runner::step).
     pub fn advance(&mut self, batch: &Batch) -> Result<(), Error> {
         self.compute(batch, None)?;
-        self.runtime.read_results().inspect_err(|_| self.pages.undo(batch.entries()))
+        self.runtime.read_results().inspect_err(|_| self.memory.undo(batch.entries()))
     }
 
     /// Computes a batch like [`Runner::advance`], and records when each worker ran each launch. Then reads the logits.
@@ -138,19 +138,19 @@ impl Runner {
         }
         timings.begin(logits > 0);
         self.compute(batch, Some(&mut *timings))?;
-        self.runtime.read_results().inspect_err(|_| self.pages.undo(batch.entries()))?;
+        self.runtime.read_results().inspect_err(|_| self.memory.undo(batch.entries()))?;
         timings.end();
-        self.runtime.all_logits().inspect_err(|_| self.pages.undo(batch.entries()))
+        self.runtime.all_logits().inspect_err(|_| self.memory.undo(batch.entries()))
     }
 
-    /// The pages of all sequences.
-    pub(crate) fn pages(&self) -> &Pages {
-        &self.pages
+    /// The memory of all sequences.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
-    /// The pages of all sequences, to change them.
-    pub(crate) fn pages_mut(&mut self) -> &mut Pages {
-        &mut self.pages
+    /// The memory of all sequences, to change it.
+    pub(crate) fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
     }
 
     /// Computes a batch and the first window of its logits, which stay on the device.
@@ -158,26 +158,26 @@ impl Runner {
     /// # Errors
     /// Those of [`step`](Runner::step).
     pub(crate) fn compute(&mut self, batch: &Batch, timings: Option<&mut StepTimings>) -> Result<(), Error> {
-        let Runner { runtime, pages, .. } = self;
+        let Runner { runtime, memory, .. } = self;
         let entries = batch.entries();
         runtime.check(entries.iter().map(|entry| entry.token))?;
         let inputs = runtime.next_step();
         if entries.is_empty() {
             return Ok(());
         }
-        match grouped(entries).filter(|_| pages.has_states()) {
+        match grouped(entries).filter(|_| memory.has_states()) {
             None => {
-                pages.place(entries, inputs)?;
+                memory.place(entries, inputs)?;
                 let wanted = entries.iter().enumerate().filter(|(_, e)| e.logits);
                 inputs.wanted.extend(wanted.map(|(i, _)| i as i32));
             }
             Some((grouped, rows)) => {
-                pages.place(&grouped, inputs)?;
+                memory.place(&grouped, inputs)?;
                 let wanted = entries.iter().zip(rows).filter(|(e, _)| e.logits);
                 inputs.wanted.extend(wanted.map(|(_, row)| row as i32));
             }
         }
-        runtime.compute(timings).inspect_err(|_| pages.undo(entries))
+        runtime.compute(timings).inspect_err(|_| memory.undo(entries))
     }
 }
 

@@ -22,7 +22,7 @@ use weft_runtime::{Error, PAGE};
 use crate::batch::{Batch, SeqId};
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Finish;
-use crate::memory::{Found, Need, Pages};
+use crate::memory::{Found, Memory, Need};
 use crate::prompts::Prompts;
 use crate::runner::Runner;
 use crate::running::Running;
@@ -99,9 +99,9 @@ impl Schedule {
     }
 
     /// The statistics.
-    pub(crate) fn stats(&self, pages: &Pages) -> Stats {
+    pub(crate) fn stats(&self, memory: &Memory) -> Stats {
         let running = self.all.iter().filter(|one| one.seq.is_some()).count();
-        let pool = pages.pool();
+        let pool = memory.pool();
         let Counts { preempted, steps, computed, generated, prefix_queries, prefix_hits } = self.counts;
         Stats {
             running,
@@ -121,9 +121,9 @@ impl Schedule {
     }
 
     /// Ends cancelled generations.
-    pub(crate) fn sweep(&mut self, pages: &mut Pages) {
+    pub(crate) fn sweep(&mut self, memory: &mut Memory) {
         let cancelled = self.all.extract_if(.., |one| one.shared.is_cancelled());
-        let ended = cancelled.map(|one| end(one, Finish::Cancelled, pages));
+        let ended = cancelled.map(|one| end(one, Finish::Cancelled, memory));
         ended.for_each(|id| self.speculation.iter_mut().for_each(|speculation| speculation.ended(id)));
     }
 
@@ -133,27 +133,27 @@ impl Schedule {
     /// If the device fails. The generations of the step have then ended.
     pub(crate) fn step(&mut self, runner: &mut Runner) -> Result<bool, Error> {
         let begun = Instant::now();
-        self.sweep(runner.pages_mut());
+        self.sweep(runner.memory_mut());
         self.restore(runner)?;
         self.plan(runner)?;
         if self.work.is_empty() {
             if self.prompts.as_mut().is_some_and(Prompts::wait) {
                 return Ok(true);
             }
-            return self.nothing_planned(runner.pages_mut());
+            return self.nothing_planned(runner.memory_mut());
         }
         self.batch.clear();
         for &Work { at, tokens, guessed, .. } in &self.work {
             let one = &self.all[at];
             let Some(seq) = one.seq else { continue };
-            let from = runner.pages().len(seq);
+            let from = runner.memory().len(seq);
             for (i, token) in one.tokens[from..from + tokens].iter().enumerate() {
                 self.batch.push(seq, *token, one.wants_logits(from + i));
             }
             one.guess.tokens[..guessed].iter().for_each(|token| self.batch.push(seq, *token, true));
         }
         if let Err(error) = runner.compute(&self.batch, None).and_then(|()| self.take_results(runner)) {
-            self.fail_step(&error, runner.pages_mut());
+            self.fail_step(&error, runner.memory_mut());
             return Err(error);
         }
         let took = begun.elapsed();
@@ -163,26 +163,26 @@ impl Schedule {
     }
 
     /// Ends the generations of a step that failed.
-    fn fail_step(&mut self, error: &Error, pages: &mut Pages) {
+    fn fail_step(&mut self, error: &Error, memory: &mut Memory) {
         let why = Finish::Failed(Failure::from(error));
         let ended = self.work.iter().map(|work| (work.at, why.clone())).collect();
-        self.fail(ended, pages);
+        self.fail(ended, memory);
     }
 
     /// Ends generations because the device failed. It may report late what went wrong in an earlier step, so no page can
     /// be trusted: the prefix cache is emptied, and all other generations are computed again.
-    fn fail(&mut self, ended: Vec<(usize, Finish)>, pages: &mut Pages) {
-        self.all.iter_mut().filter_map(|one| one.seq.take()).for_each(|seq| pages.free(seq));
-        pages.forget();
+    fn fail(&mut self, ended: Vec<(usize, Finish)>, memory: &mut Memory) {
+        self.all.iter_mut().filter_map(|one| one.seq.take()).for_each(|seq| memory.free(seq));
+        memory.forget();
         self.prompts.iter_mut().for_each(Prompts::drop_offers);
-        self.end(ended, pages);
+        self.end(ended, memory);
     }
 
     /// Takes pages that were read from disk.
     fn restore(&mut self, runner: &mut Runner) -> Result<(), Error> {
         let Some(prompts) = &mut self.prompts else { return Ok(()) };
         let found = prompts.restore(&mut self.all, runner);
-        self.counts.prefix_hits += found.inspect_err(|_| self.fail(Vec::new(), runner.pages_mut()))? as u64;
+        self.counts.prefix_hits += found.inspect_err(|_| self.fail(Vec::new(), runner.memory_mut()))? as u64;
         Ok(())
     }
 
@@ -192,7 +192,7 @@ impl Schedule {
         let Some(prompts) = self.prompts.as_mut().filter(|_| self.batch.wants_logits()) else {
             return Ok(());
         };
-        prompts.hand_over(took, runner).inspect_err(|_| self.fail(Vec::new(), runner.pages_mut()))
+        prompts.hand_over(took, runner).inspect_err(|_| self.fail(Vec::new(), runner.memory_mut()))
     }
 
     /// Does work that can wait until there is nothing to compute. Returns whether there is more.
@@ -201,7 +201,7 @@ impl Schedule {
     /// If the device fails.
     pub(crate) fn idle(&mut self, runner: &mut Runner) -> Result<bool, Error> {
         let Some(prompts) = &mut self.prompts else { return Ok(false) };
-        prompts.idle(runner).inspect_err(|_| self.fail(Vec::new(), runner.pages_mut()))
+        prompts.idle(runner).inspect_err(|_| self.fail(Vec::new(), runner.memory_mut()))
     }
 
     /// Finishes what can be finished quickly before the engine is dropped.
@@ -211,20 +211,20 @@ impl Schedule {
 
     /// Returns `false` if there are no generations. Otherwise there is no room for the first one, although all others
     /// gave their pages back: sequences begun by hand hold the rest, and waiting would not help.
-    fn nothing_planned(&mut self, pages: &mut Pages) -> Result<bool, Error> {
+    fn nothing_planned(&mut self, memory: &mut Memory) -> Result<bool, Error> {
         let Some(first) = self.all.first() else { return Ok(false) };
-        let computed = first.seq.map_or(0, |seq| pages.len(seq));
-        let needed = pages.pages_of(first.tokens.len()) - pages.pages_of(computed);
-        let error = Error::Pages { needed, free: pages.available() };
-        self.end(vec![(0, Finish::Failed(Failure::from(&error)))], pages);
+        let computed = first.seq.map_or(0, |seq| memory.len(seq));
+        let needed = memory.pages_of(first.tokens.len()) - memory.pages_of(computed);
+        let error = Error::Pages { needed, free: memory.available() };
+        self.end(vec![(0, Finish::Failed(Failure::from(&error)))], memory);
         Err(error)
     }
 
     /// Ends generations, given by index.
-    fn end(&mut self, mut ended: Vec<(usize, Finish)>, pages: &mut Pages) {
+    fn end(&mut self, mut ended: Vec<(usize, Finish)>, memory: &mut Memory) {
         ended.sort_by_key(|(at, _)| *at);
         for (at, finish) in ended.into_iter().rev() {
-            let id = end(self.all.remove(at), finish, pages);
+            let id = end(self.all.remove(at), finish, memory);
             self.speculation.iter_mut().for_each(|speculation| speculation.ended(id));
         }
     }
@@ -232,21 +232,21 @@ impl Schedule {
     /// Plans the next step, and takes the pages for it.
     fn plan(&mut self, runner: &mut Runner) -> Result<(), Error> {
         self.work.clear();
-        runner.pages_mut().slide();
-        let mut budget = Budget { tokens: runner.batch(), pages: runner.pages().listed() };
+        runner.memory_mut().slide();
+        let mut budget = Budget { tokens: runner.batch(), pages: runner.memory().listed() };
         // Once there is no room for a generation, nothing of later prompts is computed: it would take the room that the
         // generation waits for, again and again.
         let mut full = false;
         for at in 0..self.all.len() {
-            if budget.tokens > 0 && self.is_replying(at, runner.pages()) {
-                full |= !self.add(at, 1 + self.all[at].again, &mut budget, runner.pages_mut());
+            if budget.tokens > 0 && self.is_replying(at, runner.memory()) {
+                full |= !self.add(at, 1 + self.all[at].again, &mut budget, runner.memory_mut());
             }
         }
         if full {
             return Ok(());
         }
         if let Err(error) = self.guess(&mut budget, runner) {
-            self.fail_step(&error, runner.pages_mut());
+            self.fail_step(&error, runner.memory_mut());
             return Err(error);
         }
         let beside_replies = !self.work.is_empty();
@@ -255,7 +255,7 @@ impl Schedule {
         }
         let prompts = self.prompts_of_step(budget.tokens, runner)?;
         let share = |at: &usize| {
-            let left = self.left(*at, runner.pages()).unwrap_or(0);
+            let left = self.left(*at, runner.memory()).unwrap_or(0);
             Share { left, given: 0, waited: self.all[*at].waited }
         };
         let mut shares: Vec<Share> = prompts.iter().map(share).collect();
@@ -265,7 +265,7 @@ impl Schedule {
             // One that an earlier one has preempted meanwhile gets nothing.
             if given > 0
                 && self.all[at].seq.is_some()
-                && !self.add(at, given, &mut budget, runner.pages_mut())
+                && !self.add(at, given, &mut budget, runner.memory_mut())
             {
                 break;
             }
@@ -275,15 +275,15 @@ impl Schedule {
 
     /// The number of tokens to compute of an active generation: one of a reply, or what is left of a prompt. `None` while its
     /// pages are read from disk.
-    fn left(&self, at: usize, pages: &Pages) -> Option<usize> {
+    fn left(&self, at: usize, memory: &Memory) -> Option<usize> {
         let one = &self.all[at];
         let seq = one.seq.filter(|seq| !self.is_restoring(*seq))?;
-        Some(one.tokens.len() - pages.len(seq))
+        Some(one.tokens.len() - memory.len(seq))
     }
 
     /// Returns whether an active generation has only its last token to compute, and what wrong guesses took with them.
-    fn is_replying(&self, at: usize, pages: &Pages) -> bool {
-        self.left(at, pages) == Some(1 + self.all[at].again)
+    fn is_replying(&self, at: usize, memory: &Memory) -> bool {
+        self.left(at, memory) == Some(1 + self.all[at].again)
     }
 
     /// The generations whose prompts share a step of this many tokens, oldest first. Those among them that wait begin, if there
@@ -298,15 +298,15 @@ impl Schedule {
                 break;
             }
             if self.all[at].seq.is_some() {
-                if self.is_replying(at, runner.pages()) {
+                if self.is_replying(at, runner.memory()) {
                     continue;
                 }
             } else {
-                if runner.pages().lacks(needed) {
+                if runner.memory().lacks(needed) {
                     break;
                 }
-                let found = self.find(at, runner.pages());
-                if let Some(own) = self.awaits(at, found, runner.pages_mut()) {
+                let found = self.find(at, runner.memory());
+                if let Some(own) = self.awaits(at, found, runner.memory_mut()) {
                     reserved += own;
                     continue;
                 }
@@ -316,7 +316,7 @@ impl Schedule {
             }
             let one = &self.all[at];
             let Some(seq) = one.seq else { continue };
-            needed += runner.pages().missing(seq, one.tokens.len() + 1);
+            needed += runner.memory().missing(seq, one.tokens.len() + 1);
             if !self.is_restoring(seq) {
                 prompts.push(at);
             }
@@ -325,41 +325,41 @@ impl Schedule {
     }
 
     /// Looks for the tokens of a waiting generation in the prefix cache.
-    fn find(&mut self, at: usize, pages: &Pages) -> Found {
+    fn find(&mut self, at: usize, memory: &Memory) -> Found {
         let one = &mut self.all[at];
         if !one.caches() {
             return Found::default();
         }
         one.keys.extend(&one.tokens, PAGE);
-        pages.find(&one.keys, one.reusable())
+        memory.find(&one.keys, one.reusable())
     }
 
     /// Returns whether a generation should wait for the page after those `found`, since an earlier one is computing it: the
     /// number of pages that it needs beside those that they have in common.
-    fn awaits(&self, at: usize, found: Found, pages: &mut Pages) -> Option<Need> {
+    fn awaits(&self, at: usize, found: Found, memory: &mut Memory) -> Option<Need> {
         let one = &self.all[at];
-        let next = one.keys.get(found.pages).filter(|_| one.caches())?;
-        let end = (found.pages + 1) * PAGE;
+        let next = one.keys.get(found.rows.pages).filter(|_| one.caches())?;
+        let end = (found.rows.pages + 1) * PAGE;
         // Tokens whose logits are wanted it computes itself.
         if end >= one.reusable().len() {
             return None;
         }
         let most = (one.reusable().len() - 1) / PAGE;
-        let has_states = pages.has_states();
+        let has_states = memory.has_states();
         let mut computes = |other: &&Running| {
             let Some(seq) = other.seq.filter(|_| other.caches()) else { return false };
             if has_states {
                 // A page is of use only with the state after it.
                 let common = one.keys.common(&other.keys).min(most);
-                if common > found.pages && self.is_restoring(seq) {
+                if common > found.rows.pages && self.is_restoring(seq) {
                     return true;
                 }
-                return pages.cut_for_another(seq, found.pages * PAGE, common * PAGE);
+                return memory.cut_for_another(seq, found.rows.pages * PAGE, common * PAGE);
             }
-            pages.len(seq) < end && other.keys.get(found.pages) == Some(next)
+            memory.len(seq) < end && other.keys.get(found.rows.pages) == Some(next)
         };
         let other = self.all[..at].iter().find(|other| computes(other))?;
-        let Need { pages, windowed } = pages.need(one.tokens.len() + 1);
+        let Need { pages, windowed } = memory.need(one.tokens.len() + 1);
         Some(Need { pages: pages.saturating_sub(one.keys.common(&other.keys)), windowed })
     }
 
@@ -369,22 +369,22 @@ impl Schedule {
     }
 
     /// Plans up to `rest` tokens of an active generation, and takes the pages for them. Returns whether it planned any.
-    fn add(&mut self, at: usize, rest: usize, budget: &mut Budget, pages: &mut Pages) -> bool {
+    fn add(&mut self, at: usize, rest: usize, budget: &mut Budget, memory: &mut Memory) -> bool {
         loop {
             let Some(seq) = self.all[at].seq else { return false };
-            let len = pages.len(seq);
-            let rest = rest.min(pages.until_cut(seq));
-            let tokens = rest.min(budget.tokens).min(pages.room(seq));
-            let listed = pages.pages_of(len + tokens);
+            let len = memory.len(seq);
+            let rest = rest.min(memory.until_cut(seq));
+            let tokens = rest.min(budget.tokens).min(memory.room(seq));
+            let listed = memory.pages_of(len + tokens);
             // If there is no room for all of them, preempt the generation that came last; if there is none, compute
             // what there is room for.
             let whole = tokens == rest.min(budget.tokens);
             let last = self.all.iter().rposition(|one| one.seq.is_some()).filter(|last| *last > at);
             if let (false, Some(last)) = (whole, last) {
-                self.preempt(last, budget, pages);
+                self.preempt(last, budget, memory);
                 continue;
             }
-            if tokens == 0 || listed > budget.pages || !pages.grow(seq, tokens) {
+            if tokens == 0 || listed > budget.pages || !memory.grow(seq, tokens) {
                 return false;
             }
             budget.tokens -= tokens;
@@ -396,16 +396,16 @@ impl Schedule {
     }
 
     /// Takes the pages of a generation, which is computed again later.
-    fn preempt(&mut self, at: usize, budget: &mut Budget, pages: &mut Pages) {
+    fn preempt(&mut self, at: usize, budget: &mut Budget, memory: &mut Memory) {
         let one = &mut self.all[at];
         let Some(seq) = one.seq.take() else { return };
         one.guess = Guess::default();
         if let Some(planned) = self.work.iter().position(|work| work.at == at) {
             let Work { tokens, guessed, .. } = self.work.remove(planned);
             budget.tokens += tokens + guessed;
-            budget.pages += pages.pages_of(pages.len(seq) + tokens + guessed);
+            budget.pages += memory.pages_of(memory.len(seq) + tokens + guessed);
         }
-        leave(one, seq, pages);
+        leave(one, seq, memory);
         self.counts.preempted += 1;
     }
 
@@ -414,24 +414,24 @@ impl Schedule {
     fn begin(&mut self, at: usize, found: Found, reserved: Need, runner: &mut Runner) -> Result<bool, Error> {
         let alone = self.all.iter().all(|one| one.seq.is_none());
         let one = &mut self.all[at];
-        let pages = runner.pages_mut();
-        if !alone && !pages.fits(found, one.tokens.len() + 1, reserved) {
+        let memory = runner.memory_mut();
+        if !alone && !memory.fits(found, one.tokens.len() + 1, reserved) {
             return Ok(false);
         }
         let known = if one.caches() { one.reusable() } else { &[] };
-        let begun = pages.begin(&one.keys, known);
+        let begun = memory.begin(&one.keys, known);
         if one.begun(begun.seq, begun.cached) && one.caches() {
             self.counts.prefix_queries += one.tokens.len() as u64;
             self.counts.prefix_hits += begun.cached as u64;
         }
         if let Some(prompts) = self.prompts.as_mut().filter(|_| one.caches()) {
-            prompts.begin(begun.seq, &one.keys, one.reusable().len(), pages);
+            prompts.begin(begun.seq, &one.keys, one.reusable().len(), memory);
         }
         if let Some(copy) = begun.copy
             && let Err(error) = runner.copy(&copy)
         {
             let why = Finish::Failed(Failure::from(&error));
-            self.fail(vec![(at, why)], runner.pages_mut());
+            self.fail(vec![(at, why)], runner.memory_mut());
             return Err(error);
         }
         Ok(true)
@@ -454,18 +454,18 @@ struct Budget {
 }
 
 /// Ends a sequence, and adds its pages to the prefix cache.
-fn leave(one: &Running, seq: SeqId, pages: &mut Pages) {
+fn leave(one: &Running, seq: SeqId, memory: &mut Memory) {
     if one.caches() {
-        pages.end(seq, &one.tokens);
+        memory.end(seq, &one.tokens);
     } else {
-        pages.free(seq);
+        memory.free(seq);
     }
 }
 
 /// Ends a generation. Returns its number.
-fn end(mut one: Running, finish: Finish, pages: &mut Pages) -> u64 {
+fn end(mut one: Running, finish: Finish, memory: &mut Memory) -> u64 {
     if let Some(seq) = one.seq.take() {
-        leave(&one, seq, pages);
+        leave(&one, seq, memory);
     }
     let id = one.id;
     one.finish(finish);

@@ -3,32 +3,31 @@
 //! Its row of a token also depends on the token after it. So the last row of a page is that of the sequence that computed it
 //! first, although others may share the page and go on otherwise. This changes nothing but a guess, and only slightly.
 
-use super::Pages;
+use super::Memory;
 use crate::batch::SeqId;
 
-impl Pages {
+impl Memory {
     /// The first row of a sequence that the layer has not computed.
     pub(crate) fn unpredicted(&self, seq: SeqId) -> usize {
-        let Some(sequence) = self.sequence(seq) else { return 0 };
-        let pages = sequence.pages.iter().map(|page| self.pool.predicted(*page)).enumerate();
+        let pages = self.list(seq).iter().map(|page| self.rows.pool.predicted(*page)).enumerate();
         let first = pages.into_iter().find(|(_, rows)| *rows < self.page);
-        first.map_or(sequence.len, |(page, rows)| page * self.page + rows).min(sequence.len)
+        first.map_or(self.len(seq), |(page, rows)| page * self.page + rows).min(self.len(seq))
     }
 
     /// Where a row of a sequence is in the states.
     pub(crate) fn slot(&self, seq: SeqId, row: usize) -> Option<usize> {
-        let page = *self.sequence(seq)?.pages.get(row / self.page)?;
+        let page = *self.list(seq).get(row / self.page)?;
         Some(page as usize * self.page + row % self.page)
     }
 
     /// The pages of a sequence, in order.
     pub(crate) fn list(&self, seq: SeqId) -> &[u32] {
-        self.sequence(seq).map_or(&[], |sequence| &sequence.pages)
+        self.sequence(seq).map_or(&[], |_| self.rows.of(seq.place))
     }
 
     /// Records that the layer has computed the rows of a sequence up to this one.
     pub(crate) fn predicted(&mut self, seq: SeqId, row: usize) {
-        let page = self.sequence(seq).and_then(|sequence| sequence.pages.get(row / self.page)).copied();
-        page.into_iter().for_each(|page| self.pool.predict(page, row % self.page + 1));
+        let page = self.list(seq).get(row / self.page).copied();
+        page.into_iter().for_each(|page| self.rows.pool.predict(page, row % self.page + 1));
     }
 }

@@ -12,7 +12,7 @@ use weft_runtime::{Error, Prediction, StepInputs};
 
 use super::Runner;
 use crate::batch::SeqId;
-use crate::memory::Pages;
+use crate::memory::Memory;
 
 /// A sequence and the tokens it will have: all that are computed, and the one after them.
 #[derive(Clone, Copy, Debug)]
@@ -50,21 +50,21 @@ impl<'a> Pending<'a> {
     }
 
     /// The number of tokens whose hidden states are known, and whose next tokens are.
-    fn known(&self, pages: &Pages) -> usize {
-        (pages.len(self.seq) + self.again).min(self.tokens.len().saturating_sub(1))
+    fn known(&self, memory: &Memory) -> usize {
+        (memory.len(self.seq) + self.again).min(self.tokens.len().saturating_sub(1))
     }
 
     /// The rows that are missing. The last, whose logits are wanted, is always among them.
-    fn missing(&self, pages: &Pages) -> std::ops::Range<usize> {
-        let known = self.known(pages);
-        pages.unpredicted(self.seq).min(known.saturating_sub(1))..known
+    fn missing(&self, memory: &Memory) -> std::ops::Range<usize> {
+        let known = self.known(memory);
+        memory.unpredicted(self.seq).min(known.saturating_sub(1))..known
     }
 }
 
 impl Runner {
     /// The number of rows that [`predict`](Runner::predict) computes for the first tokens.
     pub(crate) fn rows_to_predict(&self, all: &[Pending<'_>]) -> usize {
-        all.iter().map(|one| one.missing(&self.pages).len()).sum()
+        all.iter().map(|one| one.missing(&self.memory).len()).sum()
     }
 
     /// Predicts the tokens after those of each sequence. There are none if the model [cannot](weft_runtime::Runtime::predicts), for an
@@ -78,20 +78,21 @@ impl Runner {
         let mut slots = BTreeSet::new();
         let mut places = Vec::new();
         for (at, one) in all.iter().enumerate() {
-            let known = one.known(&self.pages);
-            let more = (known + one.most).min(self.runtime.context()).saturating_sub(self.pages.len(one.seq));
-            self.pages.grow(one.seq, more);
-            let Some(next) = self.pages.slot(one.seq, known).filter(|_| one.most > 0) else { continue };
-            for pos in one.missing(&self.pages) {
-                let slot = self.pages.slot(one.seq, pos).filter(|slot| slots.insert(*slot));
+            let known = one.known(&self.memory);
+            let more =
+                (known + one.most).min(self.runtime.context()).saturating_sub(self.memory.len(one.seq));
+            self.memory.grow(one.seq, more);
+            let Some(next) = self.memory.slot(one.seq, known).filter(|_| one.most > 0) else { continue };
+            for pos in one.missing(&self.memory) {
+                let slot = self.memory.slot(one.seq, pos).filter(|slot| slots.insert(*slot));
                 let (token, is_last) = (one.tokens[pos + 1], pos + 2 == one.tokens.len());
                 places.extend(slot.map(|slot| Place { at, pos, slot, token, next, is_last }));
             }
         }
         self.predict_all(all, &places, &mut predictions)?;
         for Place { at, pos, .. } in places {
-            if pos < self.pages.len(all[at].seq) {
-                self.pages.predicted(all[at].seq, pos);
+            if pos < self.memory.len(all[at].seq) {
+                self.memory.predicted(all[at].seq, pos);
             }
         }
         for depth in 1..all.iter().map(|one| one.most).max().unwrap_or(0) {
@@ -99,8 +100,8 @@ impl Runner {
                 let found = predictions
                     .get(at)
                     .filter(|found: &&Vec<Prediction>| found.len() == depth && one.most > depth)?;
-                let pos = one.known(&self.pages) + depth - 1;
-                let [slot, next] = [pos, pos + 1].map(|pos| self.pages.slot(one.seq, pos));
+                let pos = one.known(&self.memory) + depth - 1;
+                let [slot, next] = [pos, pos + 1].map(|pos| self.memory.slot(one.seq, pos));
                 let token = found.last()?.token;
                 Some(Place { at, pos, slot: slot?, token, next: next?, is_last: true })
             };
@@ -137,7 +138,7 @@ impl Runner {
         let (mut begun, mut sequences) = (0, 0);
         for (count, place) in places.iter().take(max.tokens).enumerate() {
             if last != Some(place.at) {
-                let list = self.pages.list(all[place.at].seq);
+                let list = self.memory.list(all[place.at].seq);
                 // One sequence alone always fits.
                 if count > 0 && (out.pages.len() + list.len() > max.pages || sequences == max.rows) {
                     return count;

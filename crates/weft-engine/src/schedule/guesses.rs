@@ -27,11 +27,11 @@ impl Schedule {
             return Ok(());
         }
         let (vocab, context) = (runner.model().graph().config.vocab, runner.context());
-        let pages = runner.pages();
+        let memory = runner.memory();
         let most = |work: &Work| {
             let one = &all[work.at];
             // Guesses follow the last token. If they are wrong again and again, what they take with them must not grow for ever.
-            let computed = one.seq.map_or(0, |seq| pages.len(seq)) + work.tokens;
+            let computed = one.seq.map_or(0, |seq| memory.len(seq)) + work.tokens;
             if computed < one.tokens.len() || one.again > MOST_AGAIN {
                 return 0;
             }
@@ -39,7 +39,7 @@ impl Schedule {
         };
         let asks = work.iter().map(|work| {
             let (one, most) = (&all[work.at], most(work));
-            let known = one.seq.filter(|_| one.caches()).map(|seq| pages.continued(seq, &one.tokens, most));
+            let known = one.seq.filter(|_| one.caches()).map(|seq| memory.continued(seq, &one.tokens, most));
             Ask::new(one.id, &one.tokens, known.unwrap_or_default(), most)
         });
         let mut guesses = speculation.draft(asks.collect(), vocab);
@@ -68,19 +68,19 @@ impl Schedule {
             }
         }
         speculation.decide(&mut guesses, &acceptance, room);
-        let pages = runner.pages_mut();
+        let memory = runner.memory_mut();
         for (Work { at, tokens, guessed, .. }, guess) in work.iter_mut().zip(guesses) {
             let one = &mut all[*at];
             let Some(seq) = one.seq else { continue };
             // Predictions took pages for all that they might have been.
-            pages.release_spare(seq, *tokens);
-            let next = pages.len(seq) + *tokens;
-            let more = |guessed: usize| pages.pages_of(next + guessed) - pages.pages_of(next);
-            let fits = |guessed: &usize| more(*guessed) <= budget.pages.min(pages.available());
+            memory.release_spare(seq, *tokens);
+            let next = memory.len(seq) + *tokens;
+            let more = |guessed: usize| memory.pages_of(next + guessed) - memory.pages_of(next);
+            let fits = |guessed: &usize| more(*guessed) <= budget.pages.min(memory.available());
             *guessed = (0..=guess.tokens.len()).rev().find(fits).unwrap_or(0);
             budget.tokens -= *guessed;
             budget.pages -= more(*guessed);
-            pages.grow(seq, *tokens + *guessed);
+            memory.grow(seq, *tokens + *guessed);
             one.guess = guess;
         }
         Ok(())

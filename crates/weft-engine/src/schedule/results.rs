@@ -23,7 +23,7 @@ impl Schedule {
             let one = &mut self.all[at];
             let Some(seq) = one.seq else { continue };
             let before = one.tokens.len();
-            let mut computed = runner.pages().len(seq) - guessed;
+            let mut computed = runner.memory().len(seq) - guessed;
             one.prompt_done(computed);
             one.again -= again;
             let mut finish = None;
@@ -42,7 +42,7 @@ impl Schedule {
                 (verdict, finish) = check(one, guessed, row, finish, runner)?;
                 row += guessed;
                 computed += verdict.accepted;
-                let kept = runner.pages_mut().truncate(seq, computed);
+                let kept = runner.memory_mut().truncate(seq, computed);
                 one.again = computed - kept;
                 computed = kept;
                 one.guessed(guessed, verdict.accepted);
@@ -55,7 +55,7 @@ impl Schedule {
             }
             one.guess = Guess::default();
             if one.caches() {
-                runner.pages_mut().record(seq, &one.tokens);
+                runner.memory_mut().record(seq, &one.tokens);
             }
             let chosen = one.tokens.len() - before;
             self.counts.generated += chosen as u64;
@@ -66,19 +66,19 @@ impl Schedule {
                     prompts.drop_offers();
                 }
                 one.seq = None;
-                runner.pages_mut().free(seq);
-                runner.pages_mut().forget();
+                runner.memory_mut().free(seq);
+                runner.memory_mut().forget();
             }
             if let Some(prompts) = &mut self.prompts
                 && one.caches()
                 && chosen > 0
             {
                 one.keys.extend(&one.tokens, PAGE);
-                prompts.offer(seq, &one.keys, computed, finish.is_some(), runner.pages());
+                prompts.offer(seq, &one.keys, computed, finish.is_some(), runner.memory());
             }
             ended.extend(finish.map(|finish| (at, finish)));
         }
-        self.end(ended, runner.pages_mut());
+        self.end(ended, runner.memory_mut());
         Ok(())
     }
 }

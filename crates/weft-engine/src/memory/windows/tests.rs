@@ -4,16 +4,16 @@ use weft_random::Random;
 
 use weft_runtime::{Error, PageCopy, StepInputs, Window};
 
-use super::super::key::Key;
-use super::super::{Begun, WORTH_A_COPY};
+use super::super::key::{Key, Keys};
+use super::super::{Begun, Found, Memory, Need, WORTH_A_COPY};
 use super::*;
-use crate::batch::Entry;
+use crate::batch::{Entry, SeqId};
 
 const PAGE: usize = 2 * WORTH_A_COPY;
 
-fn pages(count: usize, context: usize, positions: usize, windowed: usize) -> Pages {
+fn pages(count: usize, context: usize, positions: usize, windowed: usize) -> Memory {
     let window = Window { positions, pages: windowed, margin: 1 };
-    Pages::new(PAGE, count, context, 1 << 10).with_window(Some(window))
+    Memory::new(PAGE, count, context, 1 << 10).with_window(Some(window))
 }
 
 fn keys(tokens: &[u32]) -> Keys {
@@ -22,16 +22,22 @@ fn keys(tokens: &[u32]) -> Keys {
     keys
 }
 
-fn begin(pages: &mut Pages, tokens: &[u32]) -> Begun {
+fn begin(pages: &mut Memory, tokens: &[u32]) -> Begun {
     let keys = keys(tokens);
     let found = pages.find(&keys, tokens);
     let begun = pages.begin(&keys, tokens);
-    assert_eq!(found.pages, begun.cached / PAGE);
+    assert_eq!(found.rows.pages, begun.cached / PAGE);
     begun
 }
 
+/// Pages and how many of them are idle, in both pools.
+fn found(rows: [usize; 2], windowed: [usize; 2]) -> Found {
+    let cached = |[pages, idle]: [usize; 2]| Cached { pages, idle };
+    Found { rows: cached(rows), windowed: cached(windowed) }
+}
+
 /// Computes tokens of a sequence up to `len`, in steps of so many.
-fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32], step: usize) -> Result<(), Error> {
+fn compute(pages: &mut Memory, seq: SeqId, tokens: &[u32], step: usize) -> Result<(), Error> {
     while pages.len(seq) < tokens.len() {
         let at = pages.len(seq);
         let some = &tokens[at..tokens.len().min(at + step)];
@@ -47,7 +53,7 @@ fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32], step: usize) -> Result
 }
 
 /// The number of pages that sequences hold of layers with a window.
-fn held(pages: &Pages) -> usize {
+fn held(pages: &Memory) -> usize {
     let pool = &pages.windows.as_ref().unwrap().pool;
     pool.count() - pool.available()
 }
@@ -121,7 +127,7 @@ fn pages_before_the_window_are_released() {
 fn a_sequence_can_be_truncated_as_far_as_its_window_is_there() {
     let mut pages = pages(9, 8 * PAGE, PAGE, 4);
     let seq = pages.new_sequence();
-    let place = |pages: &mut Pages, n: usize| {
+    let place = |pages: &mut Memory, n: usize| {
         let entries: Vec<Entry> = (0..n).map(|_| Entry { seq, token: 0, logits: false }).collect();
         pages.place(&entries, &mut StepInputs::default()).unwrap();
     };
@@ -146,8 +152,8 @@ fn a_prefix_is_found_as_far_as_it_ends_with_a_whole_window() {
     // It holds pages 7 to 9 and has left the others behind, of which 4 to 6 have not been taken again.
     assert_eq!(held(&pages), 3);
     let [all, less] = [10 * PAGE, 8 * PAGE].map(|n| [&tokens[..n], &[99]].concat());
-    assert_eq!(pages.find(&keys(&all), &all), Found { pages: 10, idle: 0, windowed: 3, windowed_idle: 0 });
-    assert_eq!(pages.find(&keys(&less), &less), Found { pages: 8, idle: 0, windowed: 3, windowed_idle: 2 });
+    assert_eq!(pages.find(&keys(&all), &all), found([10, 0], [3, 0]));
+    assert_eq!(pages.find(&keys(&less), &less), found([8, 0], [3, 2]));
     // A token after page 5 sees page 3.
     let none = [&tokens[..6 * PAGE], &[99]].concat();
     assert_eq!(pages.find(&keys(&none), &none), Found::default());
@@ -161,7 +167,7 @@ fn a_prefix_is_found_as_far_as_it_ends_with_a_whole_window() {
     let other: Vec<u32> = tokens.iter().map(|token| token + 1000).collect();
     let third = begin(&mut pages, &other[..PAGE]);
     compute(&mut pages, third.seq, &other[..PAGE], PAGE).unwrap();
-    assert_eq!([&all, &less].map(|tokens| pages.find(&keys(tokens), tokens).pages), [10, 0]);
+    assert_eq!([&all, &less].map(|tokens| pages.find(&keys(tokens), tokens).rows.pages), [10, 0]);
     pages.forget();
     assert_eq!(pages.find(&keys(&all), &all), Found::default());
 }
@@ -208,7 +214,7 @@ fn a_sequence_fits_if_both_pools_have_room() {
         fits(8 * PAGE, reserved(0, 1)) && !fits(8 * PAGE, reserved(0, 2)) && !fits(8 * PAGE, reserved(1, 0))
     );
     assert!(fits(PAGE, reserved(7, 2)) && !fits(PAGE, reserved(7, 3)));
-    let found = Found { pages: 3, idle: 3, windowed: 2, windowed_idle: 2 };
+    let found = found([3, 3], [2, 2]);
     assert!(pages.fits(found, 8 * PAGE, reserved(0, 9)));
     assert!(pages.lacks(reserved(0, 5)) && pages.lacks(reserved(9, 0)) && !pages.lacks(reserved(8, 4)));
 }

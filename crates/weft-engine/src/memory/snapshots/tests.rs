@@ -18,38 +18,38 @@ fn entries(seqs: &[(SeqId, usize)]) -> Vec<Entry> {
     all.map(|(seq, token)| Entry { seq, token, logits: false }).collect()
 }
 
-fn pages(slots: usize) -> Pages {
-    Pages::new(PAGE, 64, 64, 256).with_states(Some(slots), vec![CONTROL])
+fn pages(slots: usize) -> Memory {
+    Memory::new(PAGE, 64, 64, 256).with_states(Some(slots), vec![CONTROL])
 }
 
 /// Computes a step, and returns what it reads and writes: `ends`, `from` and `to`.
-fn step(pages: &mut Pages, seqs: &[(SeqId, usize)]) -> [Vec<i32>; 3] {
+fn step(pages: &mut Memory, seqs: &[(SeqId, usize)]) -> [Vec<i32>; 3] {
     let mut out = StepInputs::default();
     pages.place(&entries(seqs), &mut out).unwrap();
     [out.ends, out.from, out.to]
 }
 
-fn available(pages: &Pages) -> usize {
+fn available(pages: &Memory) -> usize {
     pages.states.as_ref().unwrap().pool.available()
 }
 
-fn begin(pages: &mut Pages, tokens: &[u32]) -> Begun {
+fn begin(pages: &mut Memory, tokens: &[u32]) -> Begun {
     let mut keys = Keys::new(Key::root([]));
     keys.extend(tokens, PAGE);
     let found = pages.find(&keys, tokens);
     let begun = pages.begin(&keys, tokens);
-    assert_eq!((found.pages * PAGE, begun.copy), (begun.cached, None));
+    assert_eq!((found.rows.pages * PAGE, begun.copy), (begun.cached, None));
     begun
 }
 
 /// Computes so many tokens of a sequence, which has these.
-fn compute(pages: &mut Pages, seq: SeqId, tokens: &[u32], more: usize) {
+fn compute(pages: &mut Memory, seq: SeqId, tokens: &[u32], more: usize) {
     step(pages, &[(seq, more)]);
     pages.record(seq, &tokens[..pages.len(seq)]);
 }
 
 /// Computes all tokens of a sequence, in as few steps as its cuts allow. Returns its lengths after each.
-fn compute_all(pages: &mut Pages, seq: SeqId, tokens: &[u32]) -> Vec<usize> {
+fn compute_all(pages: &mut Memory, seq: SeqId, tokens: &[u32]) -> Vec<usize> {
     let mut lengths = Vec::new();
     while pages.len(seq) < tokens.len() {
         let more = (tokens.len() - pages.len(seq)).min(pages.until_cut(seq));
@@ -79,7 +79,7 @@ fn each_step_reads_one_slot_and_writes_another() {
 
 #[test]
 fn models_without_such_states_have_no_slots() {
-    let mut pages = Pages::new(PAGE, 8, 32, 64);
+    let mut pages = Memory::new(PAGE, 8, 32, 64);
     let tokens = numbered(10);
     let seq = begin(&mut pages, &tokens).seq;
     assert_eq!((pages.until_cut(seq), pages.has_slots()), (usize::MAX, true));
@@ -120,7 +120,7 @@ fn a_failed_step_is_undone() {
 fn batches_that_do_not_fit_are_errors_and_change_nothing() {
     let mut pages = pages(5);
     let seqs: Vec<SeqId> = (0..3).map(|_| pages.new_sequence()).collect();
-    let refused = |pages: &mut Pages, seqs: &[(SeqId, usize)]| {
+    let refused = |pages: &mut Memory, seqs: &[(SeqId, usize)]| {
         pages.place(&entries(seqs), &mut StepInputs::default()).unwrap_err().to_string()
     };
     let apart = refused(&mut pages, &[(seqs[0], 1), (seqs[1], 1), (seqs[0], 1)]);
@@ -138,7 +138,7 @@ fn batches_that_do_not_fit_are_errors_and_change_nothing() {
 fn generations_wait_for_slots() {
     let mut pages = pages(4);
     let (a, _) = (pages.new_sequence(), pages.new_sequence());
-    let fits = |pages: &Pages| pages.fits(Default::default(), 1, Need::default());
+    let fits = |pages: &Memory| pages.fits(Default::default(), 1, Need::default());
     assert!(!fits(&pages));
     pages.free(a);
     assert!(fits(&pages));
@@ -252,7 +252,7 @@ fn snapshots_are_evicted_when_sequences_need_slots_and_forgotten_with_pages() {
 #[test]
 fn rows_of_partial_pages_are_not_copied() {
     let page = 2 * WORTH_A_COPY;
-    let mut pages = Pages::new(page, 16, 128, 64).with_states(Some(8), vec![CONTROL]);
+    let mut pages = Memory::new(page, 16, 128, 64).with_states(Some(8), vec![CONTROL]);
     let tokens = numbered(page - 1);
     let mut keys = Keys::new(Key::root([]));
     keys.extend(&tokens, page);
