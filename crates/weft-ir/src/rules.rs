@@ -16,8 +16,6 @@
 //!
 //! The engine enforces the types, that replacements use earlier nodes only, and the verifier's rules; `tests/it` checks the rest.
 
-mod fold_output;
-mod fold_query;
 mod premise;
 mod split_columns;
 mod split_heads;
@@ -31,15 +29,13 @@ use crate::hoist;
 use crate::rule::Rule;
 
 /// Every rule, in the order in which they are tried.
-pub static RULES: [&Rule; 8] = [
+pub static RULES: [&Rule; 6] = [
     &tidy_identity::RULE,
     &tidy_movement::RULE,
     &tidy_constants::RULE,
     &split_heads::RULE,
     &split_columns::RULE,
     &sum_in_down::RULE,
-    &fold_query::RULE,
-    &fold_output::RULE,
 ];
 
 /// Every decision of this crate: those of the rules, then those about more than one graph.

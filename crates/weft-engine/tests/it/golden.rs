@@ -80,19 +80,6 @@ fn switching_any_decision_keeps_the_accuracy() {
     }
 }
 
-/// Rules that are off by default round weights a second time.
-#[test]
-fn rules_that_round_weights_again_at_most_double_the_loss() {
-    for (name, _) in &fixtures() {
-        let fixture = Fixture::load(name);
-        for decision in decisions().filter(|d| d.default == Mode::Off) {
-            let kl = kl_with(&fixture, only(decision, Mode::On));
-            println!("{name}, {}: mean KL {kl:.2e}", decision.name);
-            assert!(kl <= 2.0 * fixture.int8_mean_kl, "{name} with {}: {kl}", decision.name);
-        }
-    }
-}
-
 fn only(decision: &'static Decision, mode: Mode) -> Switches {
     let mut switches = Switches::default();
     switches.set(decision, mode);

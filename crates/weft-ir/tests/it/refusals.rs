@@ -275,65 +275,6 @@ fn sums_of_experts() {
     );
 }
 
-#[test]
-fn folds() {
-    check(
-        "fold.query",
-        "graph g {
-          %0 = input x : f32[T, 1, 32]
-          %1 = weight a : q8_0[2, 32, 32]
-          %2 = weight b : q8_0[2, 64, 32]
-          %3 = head_dot %0 %1 transposed=false : f32[T, 2, 32]
-          %4 = head_dot %3 %2 transposed=false : f32[T, 2, 64]
-          output y = %4
-        }",
-        &[
-            ("the value in between is an output", &[("y = %4", "y = %4\n output z = %3")]),
-            (
-                "the second is transposed",
-                &[
-                    ("b : q8_0[2, 64, 32]", "b : q8_0[2, 32, 64]"),
-                    ("%3 %2 transposed=false", "%3 %2 transposed=true"),
-                ],
-            ),
-            (
-                "the first is transposed",
-                &[
-                    ("x : f32[T, 1, 32]", "x : f32[T, 2, 32]"),
-                    ("%0 %1 transposed=false", "%0 %1 transposed=true"),
-                ],
-            ),
-            ("a factor is not a weight", &[("weight a : q8_0", "input a : f32")]),
-        ],
-    );
-    check(
-        "fold.output",
-        "graph g {
-          %0 = input x : f32[T, 2, 32]
-          %1 = weight a : q8_0[2, 16, 32]
-          %2 = weight b : q8_0[8, 32]
-          %3 = head_dot %0 %1 transposed=false : f32[T, 2, 16]
-          %4 = reshape %3 : f32[T, 32]
-          %5 = dot %4 %2 : f32[T, 8]
-          output y = %5
-        }",
-        &[
-            ("the value in between is an output", &[("y = %5", "y = %5\n output z = %3")]),
-            ("its reshape is an output", &[("y = %5", "y = %5\n output z = %4")]),
-            ("all heads share one row", &[("x : f32[T, 2, 32]", "x : f32[T, 1, 32]")]),
-            ("a factor is not a weight", &[("weight b : q8_0", "input b : f32")]),
-            (
-                "the heads are not joined",
-                &[
-                    ("b : q8_0[8, 32]", "b : f32[8, 16]"),
-                    ("reshape %3 : f32[T, 32]", "reshape %3 : f32[T, 2, 16]"),
-                    ("dot %4 %2 : f32[T, 8]", "dot %4 %2 : f32[T, 2, 8]"),
-                ],
-            ),
-        ],
-    );
-}
-
 /// Nodes are reported by their numbers in the original graph, also when they were replaced twice.
 #[test]
 fn fired_rules_name_nodes_of_the_original_graph() {

@@ -195,7 +195,7 @@ fn decisions_that_win_together_are_kept() {
 #[test]
 fn decisions_kept_before_stay_unless_their_default_wins() {
     let one = |name: &str, mode| TunedDecision { decision: decision(name).unwrap(), mode, why: "x".into() };
-    let before = [one("fuse.tail", Mode::Off), one("fold.query", Mode::On)];
+    let before = [one("fuse.tail", Mode::Off), one("fuse.rope", Mode::Off)];
     let found = [one("fuse.tail", Mode::On), one("fuse.beside", Mode::Off)];
     let all = kept_together(&before, &found);
     assert_eq!(all, [before[1].clone(), found[1].clone()], "fuse.tail is on by default");

@@ -49,7 +49,7 @@ one row per token.
 
 Examples:
   weft ablate model.gguf
-  weft ablate model.gguf --knobs fold.query,fuse.router --combine
+  weft ablate model.gguf --knobs fuse.beside,fuse.router --combine
   weft ablate model.gguf --keep
   weft ablate model.gguf --knobs aa,fuse.tail=off -d 4096 -p 0 --markdown
   weft ablate model.gguf --device gpu --knobs aa,schedules --markdown",
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(named("fuse.router=on,fuse.router,aa,aa").unwrap(), "fuse.router=on fuse.router=off aa");
         assert_eq!(named("fuse.tail=by-cost").unwrap(), "fuse.tail=by-cost");
         assert_eq!(named("all").unwrap(), named("aa,all").unwrap());
-        assert!(named("all").unwrap().contains("fold.query=on"));
+        assert!(named("all").unwrap().contains("fuse.router=on"));
         let gpu = "gpu".parse().unwrap();
         for text in ["launch.early=off", "schedule.rows=1", "loads.quads=off"] {
             let found = changes(text, &Switches::default(), &gpu).unwrap();

@@ -39,7 +39,7 @@ If the journal has a profile of the same step on the same device (from `weft pro
 
 Examples:
   weft explain model.gguf --layer 1 --why
-  weft explain model.gguf --set fuse.tail=off,fold.query=on
+  weft explain model.gguf --set fuse.tail=off,fuse.router=on
   weft explain model.gguf --step prefill --html plan.html
   weft explain model.gguf --layer 1 --device gpu --source",
     positionals: &[MODEL],

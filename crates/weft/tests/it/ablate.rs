@@ -20,9 +20,7 @@ fn every_knob_has_a_row() {
     let json = ablate(&["--json"]).json();
     let rows = json["rows"].as_array().unwrap();
     let changes: Vec<&str> = rows.iter().map(|row| row["change"].as_str().unwrap()).collect();
-    for change in
-        ["aa", "tidy.identity=off", "fold.query=on", "fuse.router=off", "fuse.router=on", "batch.half"]
-    {
+    for change in ["aa", "tidy.identity=off", "fuse.router=off", "fuse.router=on", "batch.half"] {
         assert!(changes.contains(&change), "{change}: {changes:?}");
     }
     assert_eq!((&json["decode"], &json["depth"], &json["pairs"]), (&2.into(), &5.into(), &2.into()));
@@ -48,7 +46,7 @@ fn the_table_is_text_or_markdown() {
 #[test]
 fn golden_logits_are_read_and_checked() {
     let golden = fixture("glm-tiny-q4_0.json");
-    let json = ablate(&["--knobs", "fold.query", "--golden", golden.to_str().unwrap(), "--json"]).json();
+    let json = ablate(&["--knobs", "fuse.tail", "--golden", golden.to_str().unwrap(), "--json"]).json();
     let logits = &json["rows"][0]["logits"];
     let kl = |which: &str| logits["from_golden"][which]["mean_kl"].as_f64().unwrap();
     assert!(kl("base") > 0.0 && kl("change") < 0.1, "{logits}");

@@ -262,13 +262,13 @@ fn what_was_tried_is_said_before_it_is_measured() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         ran.err
     };
-    let said = run("fold.query");
+    let said = run("fuse.tail");
     assert!(
-        said.contains("fold.query=on was tried on 2026-11-20 by Weft's makers, on another machine (cpu, 2 threads): decode -5.8 %"),
+        said.contains("fuse.tail=off was tried on 2026-11-20 by Weft's makers, on another machine (cpu, 2 threads): decode +0.3 %"),
         "{said}"
     );
     assert!(said.contains("-r 1 can decide nothing") && said.contains("use -r 6 or more"), "{said}");
-    let said = run("fold.query,aa");
+    let said = run("fuse.tail,aa");
     assert!(said.contains(" on this device: ") && said.contains(" (run 1)"), "{said}");
     assert!(!said.contains("Weft's makers"), "{said}");
 }

@@ -27,7 +27,7 @@ fn a_run_that_finds_nothing_says_so_and_leaves_a_page_and_a_record() {
         text.contains("\nNothing new: no decision is faster than what is used already (the defaults)."),
         "{text}"
     );
-    assert!(text.contains("fold.query=on") && !text.contains("batch.half"), "{text}");
+    assert!(text.contains("fuse.router=off") && !text.contains("batch.half"), "{text}");
     let html = fs::read_to_string(&page).unwrap();
     assert!(
         html.contains("No change wins: nothing new is kept.") && html.contains("One change at a time"),

@@ -196,11 +196,11 @@ mod tests {
                 measured(gate(true, 0.0, true), [75, 139], [-0.081, -0.093, -0.07], nothing),
             ),
             row(
-                change("fold.query", Mode::On),
+                change("fuse.router", Mode::On),
                 measured(gate(false, 0.0234, false), [75, 67], [0.12, 0.11, 0.13], unknown),
             ),
             row(change("tidy.constants", Mode::Off), Outcome::Same),
-            row(change("fold.output", Mode::On), Outcome::Refused("no | memory".into())),
+            row(change("split.heads", Mode::Off), Outcome::Refused("no | memory".into())),
         ]
     }
 
@@ -219,8 +219,8 @@ mod tests {
 
     #[test]
     fn winners_that_fail_together_are_not_reported_as_a_success() {
-        let [_, tail, query, _, refused] = all().try_into().unwrap();
-        let kept = vec![tail.change, query.change];
+        let [_, tail, router, _, refused] = all().try_into().unwrap();
+        let kept = vec![tail.change, router.change];
         let found = |together: &Row| Combined {
             tried: vec![tail.clone()],
             kept: kept.clone(),
@@ -228,10 +228,10 @@ mod tests {
         };
         let last = |row: &Row| printed_combined(&found(row), false).lines().last().unwrap().to_string();
         expect![[r#"
-            All together (fuse.tail=off, fold.query=on): decode +12.0 % (+11.0 to +13.0), prefill +50.0 % (too few samples); drop: its logits differ
-            All together (fuse.tail=off, fold.query=on): decode –, prefill –; undecided: no | memory
+            All together (fuse.tail=off, fuse.router=on): decode +12.0 % (+11.0 to +13.0), prefill +50.0 % (too few samples); drop: its logits differ
+            All together (fuse.tail=off, fuse.router=on): decode –, prefill –; undecided: no | memory
         "#]]
-        .assert_eq(&format!("{}\n{}\n", last(&query), last(&refused)));
+        .assert_eq(&format!("{}\n{}\n", last(&router), last(&refused)));
     }
 
     #[test]
@@ -247,9 +247,9 @@ mod tests {
             CHANGE                KERNELS  LOGITS                                  DECODE                    PREFILL  VERDICT
             aa                         75  same bits                +0.1 % (-0.4 to +0.6)      +0.1 % (-0.4 to +0.6)  undecided: does less than 2 %
             fuse.tail=off       139 (+64)  same bits                -8.1 % (-9.3 to -7.0)      +0.1 % (-0.4 to +0.6)  drop: loses in decode
-            fold.query=on         67 (-8)  KL 2.3e-2, 94 % same  +12.0 % (+11.0 to +13.0)  +50.0 % (too few samples)  drop: its logits differ
+            fuse.router=on        67 (-8)  KL 2.3e-2, 94 % same  +12.0 % (+11.0 to +13.0)  +50.0 % (too few samples)  drop: its logits differ
             tidy.constants=off          –  –                                            –                          –  undecided: the kernels are the same
-            fold.output=on              –  –                                            –                          –  undecided: no | memory
+            split.heads=off             –  –                                            –                          –  undecided: no | memory
         "#]]
         .assert_eq(&printed(Form::Text));
     }
@@ -261,9 +261,9 @@ mod tests {
             |---|--:|---|--:|--:|---|
             | `aa` | 75 | same bits | +0.1 % (-0.4 to +0.6) | +0.1 % (-0.4 to +0.6) | undecided: does less than 2 % |
             | `fuse.tail=off` | 139 (+64) | same bits | -8.1 % (-9.3 to -7.0) | +0.1 % (-0.4 to +0.6) | drop: loses in decode |
-            | `fold.query=on` | 67 (-8) | KL 2.3e-2, 94 % same | +12.0 % (+11.0 to +13.0) | +50.0 % (too few samples) | drop: its logits differ |
+            | `fuse.router=on` | 67 (-8) | KL 2.3e-2, 94 % same | +12.0 % (+11.0 to +13.0) | +50.0 % (too few samples) | drop: its logits differ |
             | `tidy.constants=off` | – | – | – | – | undecided: the kernels are the same |
-            | `fold.output=on` | – | – | – | – | undecided: no \| memory |
+            | `split.heads=off` | – | – | – | – | undecided: no \| memory |
         "#]].assert_eq(&printed(Form::Markdown));
     }
 }
