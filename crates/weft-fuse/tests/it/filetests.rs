@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::include::included;
 use weft_fuse::{CostModel, Options};
 use weft_ir::rules::RULES;
 use weft_ir::{Graph, Mode, NodeId, Sizes, Switches};
@@ -148,7 +149,7 @@ fn every_file_gives_its_expected_output() {
     for path in files {
         let content = std::fs::read_to_string(&path).unwrap();
         let (input, expected) = content.split_once(SEPARATOR).unwrap_or((content.trim_end(), ""));
-        match run(input) {
+        match run(&included(input)) {
             Ok(found) if found == expected => {}
             Ok(found) if bless => {
                 std::fs::write(&path, format!("{}{SEPARATOR}{found}", input.trim_end())).unwrap();

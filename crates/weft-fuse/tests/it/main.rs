@@ -1,4 +1,5 @@
 //! The compiler on texts: those of `filetests/`, and the same with random damage.
 
 mod filetests;
+mod include;
 mod mutations;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::include::included;
 use weft_ir::Sizes;
 use weft_random::Random;
 
@@ -45,7 +46,7 @@ fn texts() -> Vec<String> {
     let mut texts = Vec::new();
     for stage in ["ir", "fuse", "kernels"] {
         for entry in std::fs::read_dir(root.join(stage)).unwrap() {
-            let content = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let content = included(&std::fs::read_to_string(entry.unwrap().path()).unwrap());
             let without_headers: Vec<&str> = content.lines().filter(|l| !l.starts_with("test ")).collect();
             texts.extend(without_headers.join("\n").split("\n---\n").map(str::to_string));
         }

@@ -117,7 +117,7 @@ fn every_kernel_of_every_fixture_compiles() {
 fn kernels_compile(fixtures: fn() -> Vec<Arc<Graph>>) {
     let Some(nvrtc) = Nvrtc::for_test("CUDA texts") else { return };
     let all: Vec<_> = fixtures().iter().map(|graph| plans(graph)).collect();
-    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     let longest = layer.usual().map(|plan| plan.max.tokens).max().unwrap();
     let layer = layer.usual().filter(|plan| [1, longest].contains(&plan.max.tokens));
     let plans: Vec<&Plan> = all.iter().flat_map(|plans| plans.usual()).collect();
@@ -128,7 +128,7 @@ fn kernels_compile(fixtures: fn() -> Vec<Arc<Graph>>) {
 #[test]
 fn attention_by_warpgroups_keeps_its_registers() {
     let Some(nvrtc) = Nvrtc::for_test("attention by warpgroups") else { return };
-    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     for (processors, shares) in [(132, false), (64, true)] {
         let limits = Limits::of_cuda((9, 0), processors);
         let texts = texts(layer.usual(), &limits);
@@ -144,7 +144,7 @@ fn attention_by_warpgroups_keeps_its_registers() {
 /// Workgroups that multiply on matrix units have registers for two or three on a multiprocessor, and others as many as they like.
 #[test]
 fn workgroups_on_matrix_units_share_a_multiprocessor() {
-    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     let mut found = BTreeSet::new();
     for shader in texts(layer.usual(), &Limits::of_cuda((9, 0), 132)).into_values() {
         let bounds = shader.source.split_once("__launch_bounds__(").unwrap().1.split_once(')').unwrap().0;
@@ -160,7 +160,7 @@ fn workgroups_on_matrix_units_share_a_multiprocessor() {
 #[test]
 fn weights_with_scales_for_16_values_are_on_matrix_units() {
     let Some(nvrtc) = Nvrtc::for_test("scales for 16 values") else { return };
-    let file = std::fs::read_to_string(root("filetests/cuda/glm_moe_layer.t")).unwrap();
+    let file = std::fs::read_to_string(root("filetests/graphs/glm_moe_layer.graph")).unwrap();
     let limits = Limits::of_cuda((9, 0), 132);
     for (ty, spilled) in [("q6_k", 0), ("q3_k", 0), ("q2_k", MOST_SPILLED)] {
         // Rows of 192 values are not whole blocks of these.
@@ -189,7 +189,7 @@ fn weights_with_scales_for_16_values_are_on_matrix_units() {
 /// However few chunks a reply has room for: with one head a tile, replies were 10 to 14 % slower.
 #[test]
 fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
-    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     let mut plan = layer.usual().find(|plan| plan.max.tokens == 1).unwrap().clone();
     let mut found = BTreeSet::new();
     for pages in 1..=32 {
@@ -210,7 +210,7 @@ fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
 #[test]
 fn contexts_of_three_lengths_have_texts_of_their_own() {
     let Some(nvrtc) = Nvrtc::for_test("long contexts") else { return };
-    let layer = plans(&graph_of(&root("filetests/cuda/glm_moe_layer.t")));
+    let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     let mut plan = layer.usual().find(|plan| plan.max.tokens == 1).unwrap().clone();
     for (capability, processors) in CARDS.into_iter().chain(MORE_CARDS) {
         let limits = Limits::of_cuda(capability, processors);
@@ -251,7 +251,7 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
 #[test]
 fn few_rows_of_an_expert_keep_their_registers() {
     let Some(nvrtc) = Nvrtc::for_test("few rows of an expert") else { return };
-    let file = std::fs::read_to_string(root("filetests/cuda/glm_moe_layer.t")).unwrap();
+    let file = std::fs::read_to_string(root("filetests/graphs/glm_moe_layer.graph")).unwrap();
     let limits = Limits::of_cuda((9, 0), 132);
     let types = ["q4_0", "q5_k", "q6_k", "q8_0"].map(|ty| (ty, 0));
     // Of 12 and 8 bytes.

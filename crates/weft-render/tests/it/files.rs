@@ -2,10 +2,12 @@
 //! or the schedules of its kernels in steps of several sizes.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use crate::chains::chain_of;
 use crate::cuda;
 use crate::graphs::{root, slots};
+use crate::include::included;
 use crate::valid::{adapters, validate, with_chains};
 use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
@@ -38,6 +40,7 @@ fn run(input: &str) -> String {
         found.map_or(vec![1], |n| n.split(',').map(|n| n.parse().unwrap()).collect())
     };
     let size = |key: &str| sizes(key)[0];
+    let given = |key: &str| words.iter().any(|word| word.starts_with(key)).then(|| size(key));
     let graph = weft_ir::parse(&text.join("\n")).unwrap();
     let machine = Machine { workers: size("workers") as u64, ..Machine::default() };
     let of = |tokens| Sizes::of(tokens).rows(size("R")).slots(size("S")).pages(size("P"));
@@ -55,7 +58,12 @@ fn run(input: &str) -> String {
         return format!("{}\n", chain.shader.source);
     }
     let mut out = String::new();
+    let (kernel, of) = (given("kernel"), given("of"));
+    assert!(of.is_none_or(|of| of == fusion.plan.calls.len()), "{} kernels", fusion.plan.calls.len());
     for (at, call) in fusion.plan.calls.iter().enumerate() {
+        if kernel.is_some_and(|kernel| kernel != at + 1) {
+            continue;
+        }
         let mut slots = slots(&fusion.plan, at, target.language == Language::Cuda);
         for (pieces, content) in slots.pieces.iter_mut().zip(&slots.contents) {
             *pieces = if *content == Content::Weight { size("pieces") as u32 } else { 1 };
@@ -82,18 +90,22 @@ fn schedules(plan: &Plan, target: &Target) -> String {
     out
 }
 
+/// The files of a folder of `filetests/`.
+fn texts(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root("filetests").join(folder)).unwrap();
+    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect()
+}
+
 #[test]
 fn every_file_gives_what_it_says() {
     let bless = std::env::var_os("UPDATE_EXPECT").is_some();
     let mut failures = String::new();
     let mut files = 0;
-    let folders = ["wgsl", "cuda"].map(|folder| std::fs::read_dir(root("filetests").join(folder)).unwrap());
-    for entry in folders.into_iter().flatten() {
-        let path = entry.unwrap().path();
+    for path in ["wgsl", "cuda", "cuda/glm_moe_layer"].into_iter().flat_map(texts) {
         let content = std::fs::read_to_string(&path).unwrap();
         let (input, expected) = content.split_once(SEPARATOR).unwrap_or((content.trim_end(), ""));
         files += 1;
-        let found = run(input);
+        let found = run(&included(input));
         if found != expected && bless {
             std::fs::write(&path, format!("{}{SEPARATOR}{found}", input.trim_end())).unwrap();
         } else if found != expected {

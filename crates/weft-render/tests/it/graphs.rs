@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::include::included;
 use weft_fuse::{CostModel, Mode, Options, decisions, fuse_with};
 use weft_gguf::Gguf;
 use weft_ir::{Graph, Op, Sizes, Switches};
@@ -23,7 +24,7 @@ pub(super) fn graph_of(path: &Path) -> Graph {
 
 /// The graph of a file's text.
 pub(super) fn graph_in(content: &str) -> Graph {
-    let input = content.split("\n---\n").next().unwrap();
+    let input = included(content.split("\n---\n").next().unwrap());
     let graph: Vec<&str> = input.lines().filter(|l| !l.starts_with("test ")).collect();
     weft_ir::parse(&graph.join("\n")).unwrap()
 }

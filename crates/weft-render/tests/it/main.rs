@@ -6,6 +6,8 @@ mod cuda;
 mod files;
 mod given;
 mod graphs;
+#[path = "../../../weft-fuse/tests/it/include.rs"]
+mod include;
 mod plans;
 mod refusals;
 mod valid;

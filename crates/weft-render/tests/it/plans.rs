@@ -92,7 +92,7 @@ fn candidates_of_any_vocabulary() {
 #[test]
 fn prompts_have_many_heads_together() {
     let [card, large, ..] = adapters();
-    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let graph = graph_of(&root("filetests/graphs/glm_moe_layer.graph"));
     let heads = |tokens: usize, target: &Target| {
         let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
@@ -117,7 +117,7 @@ fn prompts_have_many_heads_together() {
 #[test]
 fn prompts_multiply_from_panels() {
     let [card, large, ..] = adapters();
-    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let graph = graph_of(&root("filetests/graphs/glm_moe_layer.graph"));
     let parts = |tokens: usize, target: &Target, mark: &str| {
         let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
@@ -135,7 +135,7 @@ fn prompts_multiply_from_panels() {
 #[test]
 fn a_few_replies_have_schedules_of_their_own() {
     let [_, large, ..] = adapters();
-    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let graph = graph_of(&root("filetests/graphs/glm_moe_layer.graph"));
     let splits = |tokens: usize| {
         let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
@@ -169,7 +169,7 @@ fn a_few_replies_have_schedules_of_their_own() {
 /// the routers of the longest steps, too.
 #[test]
 fn the_longest_steps_have_counters_enough() {
-    let graph = graph_of(&root("filetests/kernels/glm_moe_layer.t"));
+    let graph = graph_of(&root("filetests/graphs/glm_moe_layer.graph"));
     let card = Target { language: Language::Cuda, limits: Limits::of_cuda((7, 5), 40) };
     for tokens in [16, 512, 8192] {
         let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);

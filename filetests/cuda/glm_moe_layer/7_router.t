@@ -1,0 +1,653 @@
+test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=7 of=9
+# A decode step: the router, and gate and up of the shared expert.
+include glm_moe_layer
+---
+// dot_1536x2048_q4_0&dot_1536x2048_q4_0+1: lanes 256; rows 1 width 4 reduce 64 upcast 1 spread; rows 1 width 32 reduce 16 upcast 2
+struct Args { unsigned int words[20]; };
+struct Sizes { unsigned int words[4]; };
+
+static __device__ __forceinline__ void launch_next() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static __device__ __forceinline__ void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
+  unsigned int word;
+  asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+}
+
+static __device__ __forceinline__ uint4 load_early_4(const unsigned int* from) {
+  uint4 words;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from));
+  return words;
+}
+
+static __device__ __forceinline__ void fetch(const unsigned int* from) {
+  asm volatile("prefetch.global.L2 [%0];" :: "l"(from));
+}
+
+static __device__ __forceinline__ unsigned int count_arrival(unsigned int* arrived) {
+  unsigned int before;
+  asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], 1;" : "=r"(before) : "l"(arrived) : "memory");
+  return before;
+}
+
+static __device__ __forceinline__ bool is_last(unsigned int* arrived, unsigned int count) {
+  __shared__ unsigned int before;
+  __syncthreads();
+  if (threadIdx.x == 0u) {
+    before = count_arrival(arrived);
+    if (before == count - 1u) {
+      *arrived = 0u;
+    }
+  }
+  __syncthreads();
+  return before == count - 1u;
+}
+
+static __device__ __forceinline__ float half_to_float(unsigned int bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
+  return value;
+}
+
+static __device__ __forceinline__ float quotient(float a, float b) {
+  float inverse;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  return a * inverse;
+}
+
+extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_1536x2048_q4_0_1(
+  const Args args,
+  const Sizes sizes,
+  unsigned int* b0,
+  const unsigned int* __restrict__ b1,
+  const unsigned int* __restrict__ b2,
+  const unsigned int* __restrict__ b3,
+  const unsigned int* __restrict__ b4,
+  const unsigned int* __restrict__ b5,
+  unsigned int* b6
+) {
+  __shared__ __align__(16) unsigned int pool[2196];
+  const unsigned int lane = threadIdx.x;
+  const unsigned int warp = 0xffffffffu;
+  const auto p0 = args.words[0];
+  const auto p1 = args.words[2];
+  const auto p2 = args.words[4];
+  const auto p3 = args.words[6];
+  const auto p4 = args.words[8];
+  const auto p5 = args.words[10];
+  const auto p6 = args.words[12];
+  const auto p7 = args.words[14];
+  const auto p8 = args.words[16];
+  const auto n8 = args.words[17];
+  const auto top_bits = blockIdx.z ^ 0x80808080u;
+  // part 0: dot [T] × 64; rows 1 width 4 reduce 64 upcast 1 spread; gathered
+  const auto own_group = blockIdx.x;
+  const auto count = sizes.words[0] * 16u;
+  if (own_group < count) {
+    const auto first = own_group * 4u;
+    const auto share = lane % 64u;
+    const auto own = lane / 64u;
+    const auto column = first + own;
+    const auto row = column * 2048u;
+    const auto four = load_early_4(&b2[p2 + (row + share * 4u)]);
+    const auto four_2 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[256u]);
+    const auto four_3 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[512u]);
+    const auto four_4 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[768u]);
+    const auto four_5 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1024u]);
+    const auto four_6 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1280u]);
+    const auto four_7 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1536u]);
+    const auto four_8 = load_early_4(&(b2 + (p2 + (row + share * 4u)))[1792u]);
+    const auto at = min(lane, 63u);
+    const auto v = __uint_as_float(load_early(&b3[p3 + at]));
+    if (lane < 2u) {
+      fetch(&b3[p3 + lane * 32u]);
+    }
+    const auto word = lane + 256u;
+    const auto x = load_early_4(&b1[p1 + lane * 4u]);
+    const auto x_2 = load_early_4(&b1[p1 + word * 4u]);
+    wait_for_previous();
+    launch_next();
+    // what is multiplied
+    const auto x_3 = *(const uint4*)&b0[p0 + lane * 4u];
+    const auto x_4 = *(const uint4*)&b0[p0 + word * 4u];
+    auto total = 0.0f;
+    const auto v_2 = __uint_as_float(x_3.x) * __uint_as_float(x_3.x);
+    total = total + v_2;
+    const auto v_3 = __uint_as_float(x_3.y) * __uint_as_float(x_3.y);
+    total = total + v_3;
+    const auto v_4 = __uint_as_float(x_3.z) * __uint_as_float(x_3.z);
+    total = total + v_4;
+    const auto v_5 = __uint_as_float(x_3.w) * __uint_as_float(x_3.w);
+    total = total + v_5;
+    const auto v_6 = __uint_as_float(x_4.x) * __uint_as_float(x_4.x);
+    total = total + v_6;
+    const auto v_7 = __uint_as_float(x_4.y) * __uint_as_float(x_4.y);
+    total = total + v_7;
+    const auto v_8 = __uint_as_float(x_4.z) * __uint_as_float(x_4.z);
+    total = total + v_8;
+    const auto v_9 = __uint_as_float(x_4.w) * __uint_as_float(x_4.w);
+    total = total + v_9;
+    const auto other = __shfl_xor_sync(warp, total, 1u);
+    const auto both = total + other;
+    const auto other_2 = __shfl_xor_sync(warp, both, 2u);
+    const auto both_2 = both + other_2;
+    const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
+    const auto both_3 = both_2 + other_3;
+    const auto other_4 = __shfl_xor_sync(warp, both_3, 8u);
+    const auto both_4 = both_3 + other_4;
+    const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
+    const auto both_5 = both_4 + other_5;
+    if ((lane % 32u) == 0u) {
+      pool[(lane / 32u) + 2048u] = __float_as_uint(both_5);
+    }
+    __syncthreads();
+    auto total_2 = __uint_as_float(pool[2048u]);
+    for (auto l = 1u; l < 8u; l += 1u) {
+      total_2 = total_2 + __uint_as_float(pool[l + 2048u]);
+    }
+    const auto v_10 = total_2 / 2048.0f;
+    const auto v_11 = v_10 + 1e-5f;
+    const auto v_12 = rsqrtf(v_11);
+    const auto v_13 = __uint_as_float(x_3.x) * v_12;
+    const auto v_14 = v_13 * __uint_as_float(x.x);
+    const auto v_15 = __uint_as_float(x_3.y) * v_12;
+    const auto v_16 = v_15 * __uint_as_float(x.y);
+    const auto v_17 = __uint_as_float(x_3.z) * v_12;
+    const auto v_18 = v_17 * __uint_as_float(x.z);
+    const auto v_19 = __uint_as_float(x_3.w) * v_12;
+    const auto v_20 = v_19 * __uint_as_float(x.w);
+    const auto v_21 = __uint_as_float(x_4.x) * v_12;
+    const auto v_22 = v_21 * __uint_as_float(x_2.x);
+    const auto v_23 = __uint_as_float(x_4.y) * v_12;
+    const auto v_24 = v_23 * __uint_as_float(x_2.y);
+    const auto v_25 = __uint_as_float(x_4.z) * v_12;
+    const auto v_26 = v_25 * __uint_as_float(x_2.z);
+    const auto v_27 = __uint_as_float(x_4.w) * v_12;
+    const auto v_28 = v_27 * __uint_as_float(x_2.w);
+    pool[lane * 4u] = __float_as_uint(v_14);
+    pool[lane * 4u + 1u] = __float_as_uint(v_16);
+    pool[lane * 4u + 2u] = __float_as_uint(v_18);
+    pool[lane * 4u + 3u] = __float_as_uint(v_20);
+    pool[word * 4u] = __float_as_uint(v_22);
+    pool[word * 4u + 1u] = __float_as_uint(v_24);
+    pool[word * 4u + 2u] = __float_as_uint(v_26);
+    pool[word * 4u + 3u] = __float_as_uint(v_28);
+    __syncthreads();
+    // times f32[64, 2048]
+    auto sum = 0.0f;
+    const auto xv = *(const uint4*)&pool[share * 4u];
+    sum = fmaf(__uint_as_float(four.x), __uint_as_float(xv.x), sum);
+    sum = fmaf(__uint_as_float(four.y), __uint_as_float(xv.y), sum);
+    sum = fmaf(__uint_as_float(four.z), __uint_as_float(xv.z), sum);
+    sum = fmaf(__uint_as_float(four.w), __uint_as_float(xv.w), sum);
+    const auto xv_2 = *(const uint4*)&pool[share * 4u + 256u];
+    sum = fmaf(__uint_as_float(four_2.x), __uint_as_float(xv_2.x), sum);
+    sum = fmaf(__uint_as_float(four_2.y), __uint_as_float(xv_2.y), sum);
+    sum = fmaf(__uint_as_float(four_2.z), __uint_as_float(xv_2.z), sum);
+    sum = fmaf(__uint_as_float(four_2.w), __uint_as_float(xv_2.w), sum);
+    const auto xv_3 = *(const uint4*)&pool[share * 4u + 512u];
+    sum = fmaf(__uint_as_float(four_3.x), __uint_as_float(xv_3.x), sum);
+    sum = fmaf(__uint_as_float(four_3.y), __uint_as_float(xv_3.y), sum);
+    sum = fmaf(__uint_as_float(four_3.z), __uint_as_float(xv_3.z), sum);
+    sum = fmaf(__uint_as_float(four_3.w), __uint_as_float(xv_3.w), sum);
+    const auto xv_4 = *(const uint4*)&pool[share * 4u + 768u];
+    sum = fmaf(__uint_as_float(four_4.x), __uint_as_float(xv_4.x), sum);
+    sum = fmaf(__uint_as_float(four_4.y), __uint_as_float(xv_4.y), sum);
+    sum = fmaf(__uint_as_float(four_4.z), __uint_as_float(xv_4.z), sum);
+    sum = fmaf(__uint_as_float(four_4.w), __uint_as_float(xv_4.w), sum);
+    const auto xv_5 = *(const uint4*)&pool[share * 4u + 1024u];
+    sum = fmaf(__uint_as_float(four_5.x), __uint_as_float(xv_5.x), sum);
+    sum = fmaf(__uint_as_float(four_5.y), __uint_as_float(xv_5.y), sum);
+    sum = fmaf(__uint_as_float(four_5.z), __uint_as_float(xv_5.z), sum);
+    sum = fmaf(__uint_as_float(four_5.w), __uint_as_float(xv_5.w), sum);
+    const auto xv_6 = *(const uint4*)&pool[share * 4u + 1280u];
+    sum = fmaf(__uint_as_float(four_6.x), __uint_as_float(xv_6.x), sum);
+    sum = fmaf(__uint_as_float(four_6.y), __uint_as_float(xv_6.y), sum);
+    sum = fmaf(__uint_as_float(four_6.z), __uint_as_float(xv_6.z), sum);
+    sum = fmaf(__uint_as_float(four_6.w), __uint_as_float(xv_6.w), sum);
+    const auto xv_7 = *(const uint4*)&pool[share * 4u + 1536u];
+    sum = fmaf(__uint_as_float(four_7.x), __uint_as_float(xv_7.x), sum);
+    sum = fmaf(__uint_as_float(four_7.y), __uint_as_float(xv_7.y), sum);
+    sum = fmaf(__uint_as_float(four_7.z), __uint_as_float(xv_7.z), sum);
+    sum = fmaf(__uint_as_float(four_7.w), __uint_as_float(xv_7.w), sum);
+    const auto xv_8 = *(const uint4*)&pool[share * 4u + 1792u];
+    sum = fmaf(__uint_as_float(four_8.x), __uint_as_float(xv_8.x), sum);
+    sum = fmaf(__uint_as_float(four_8.y), __uint_as_float(xv_8.y), sum);
+    sum = fmaf(__uint_as_float(four_8.z), __uint_as_float(xv_8.z), sum);
+    sum = fmaf(__uint_as_float(four_8.w), __uint_as_float(xv_8.w), sum);
+    const auto other_6 = __shfl_xor_sync(warp, sum, 1u);
+    const auto both_6 = sum + other_6;
+    const auto other_7 = __shfl_xor_sync(warp, both_6, 2u);
+    const auto both_7 = both_6 + other_7;
+    const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
+    const auto both_8 = both_7 + other_8;
+    const auto other_9 = __shfl_xor_sync(warp, both_8, 8u);
+    const auto both_9 = both_8 + other_9;
+    const auto other_10 = __shfl_xor_sync(warp, both_9, 16u);
+    const auto both_10 = both_9 + other_10;
+    const auto to = (share / 32u) * 4u + own + 2056u;
+    if ((share % 32u) == 0u) {
+      pool[to] = __float_as_uint(both_10);
+    }
+    __syncthreads();
+    auto result = 0.0f;
+    if (lane < 4u) {
+      auto total_3 = __uint_as_float(pool[lane + 2056u]);
+      for (auto l_2 = 1u; l_2 < 2u; l_2 += 1u) {
+        total_3 = total_3 + __uint_as_float(pool[lane + l_2 * 4u + 2056u]);
+      }
+      result = total_3;
+    }
+    if (lane < 4u) {
+      const auto own_2 = lane % 4u;
+      const auto column_2 = first + own_2;
+      b6[(lane / 4u) * 64u + column_2 + 256u] = __float_as_uint(result);
+    }
+    const auto last = is_last(&b6[0u], 16u);
+    if (last) {
+      const auto column_3 = min(lane, 63u);
+      const auto gathered = __uint_as_float((b6 + (column_3))[256u]);
+      const auto v_29 = quotient(1.0f, expf(min(-(gathered), 80.0f)) + 1.0f);
+      const auto v_30 = v_29 + v;
+      const auto bits = __float_as_uint(v_30);
+      const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
+      if (lane < 64u) {
+        pool[lane + 2064u] = (bits_2 > 0x7fffffffu ? bits_2 ^ 0xffffffffu : bits_2 | 0x80000000u);
+      }
+      if (lane < 64u) {
+        pool[lane + 2128u] = __float_as_uint(v_29);
+      }
+      __syncthreads();
+      for (auto c = lane; c < 64u; c += 256u) {
+        const auto own_3 = pool[c + 2064u];
+        auto place = 0u;
+        for (auto other_11 = 0u; other_11 < 64u; other_11 += 4u) {
+          const auto key = *(const uint4*)&pool[other_11 + 2064u];
+          place = ((key.x > own_3) || (key.x == own_3 && other_11 < c) ? place + 1u : place);
+          place = ((key.y > own_3) || (key.y == own_3 && other_11 + 1u < c) ? place + 1u : place);
+          place = ((key.z > own_3) || (key.z == own_3 && other_11 + 2u < c) ? place + 1u : place);
+          place = ((key.w > own_3) || (key.w == own_3 && other_11 + 3u < c) ? place + 1u : place);
+        }
+        if (place < 4u) {
+          pool[place + 2192u] = __float_as_uint((float)(c));
+        }
+      }
+      __syncthreads();
+      const auto id = __uint_as_float(pool[2192u]);
+      const auto id_2 = __uint_as_float(pool[2193u]);
+      const auto id_3 = __uint_as_float(pool[2194u]);
+      const auto id_4 = __uint_as_float(pool[2195u]);
+      const auto v_31 = __uint_as_float(pool[min(__float2uint_rz(id), 63u) + 2128u]);
+      const auto v_32 = __uint_as_float(pool[min(__float2uint_rz(id_2), 63u) + 2128u]);
+      const auto v_33 = __uint_as_float(pool[min(__float2uint_rz(id_3), 63u) + 2128u]);
+      const auto v_34 = __uint_as_float(pool[min(__float2uint_rz(id_4), 63u) + 2128u]);
+      const auto both_11 = 0.0f + v_31;
+      const auto both_12 = both_11 + v_32;
+      const auto both_13 = both_12 + v_33;
+      const auto both_14 = both_13 + v_34;
+      const auto v_35 = max(both_14, 6.1035156e-5f);
+      const auto v_36 = quotient(v_31, v_35);
+      const auto v_37 = quotient(v_32, v_35);
+      const auto v_38 = quotient(v_33, v_35);
+      const auto v_39 = quotient(v_34, v_35);
+      const auto v_40 = v_36 * 1.8f;
+      const auto v_41 = v_37 * 1.8f;
+      const auto v_42 = v_38 * 1.8f;
+      const auto v_43 = v_39 * 1.8f;
+      if (lane == 0u) {
+        b0[p4] = (unsigned int)(__float2int_rz(id));
+        b0[p4 + 1u] = (unsigned int)(__float2int_rz(id_2));
+        b0[p4 + 2u] = (unsigned int)(__float2int_rz(id_3));
+        b0[p4 + 3u] = (unsigned int)(__float2int_rz(id_4));
+      }
+      if (lane == 0u) {
+        b0[p5] = __float_as_uint(v_40);
+        b0[p5 + 1u] = __float_as_uint(v_41);
+        b0[p5 + 2u] = __float_as_uint(v_42);
+        b0[p5 + 3u] = __float_as_uint(v_43);
+      }
+    }
+  }
+  // part 1: dot [T] × 1536; rows 1 width 32 reduce 16 upcast 2
+  const auto own_group_2 = blockIdx.x - count;
+  const auto count_2 = sizes.words[0] * 48u;
+  if (own_group_2 < count_2) {
+    const auto first_2 = own_group_2 * 32u;
+    const auto share_2 = lane / 16u;
+    const auto own_4 = lane % 16u;
+    const auto own_5 = (lane % 16u) + 16u;
+    const auto column_4 = first_2 + own_4;
+    const auto column_5 = first_2 + own_5;
+    const auto tile = p6 + (column_4 / 16u) * 4608u;
+    const auto lane_row = column_4 % 16u;
+    const auto tile_2 = p6 + (column_5 / 16u) * 4608u;
+    const auto lane_row_2 = column_5 % 16u;
+    const auto b = share_2 * 4u;
+    const auto at_2 = tile + lane_row + b * 64u;
+    const auto w = load_early(&b4[at_2]);
+    const auto w_2 = load_early(&(b4 + (at_2))[16u]);
+    const auto w_3 = load_early(&(b4 + (at_2))[32u]);
+    const auto w_4 = load_early(&(b4 + (at_2))[48u]);
+    const auto word_2 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4096u]);
+    const auto at_3 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_5 = load_early(&b4[at_3]);
+    const auto w_6 = load_early(&(b4 + (at_3))[16u]);
+    const auto w_7 = load_early(&(b4 + (at_3))[32u]);
+    const auto w_8 = load_early(&(b4 + (at_3))[48u]);
+    const auto word_3 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4096u]);
+    const auto at_4 = tile + lane_row + b * 64u;
+    const auto w_9 = load_early(&(b4 + (at_4))[64u]);
+    const auto w_10 = load_early(&(b4 + (at_4))[80u]);
+    const auto w_11 = load_early(&(b4 + (at_4))[96u]);
+    const auto w_12 = load_early(&(b4 + (at_4))[112u]);
+    const auto word_4 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4104u]);
+    const auto at_5 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_13 = load_early(&(b4 + (at_5))[64u]);
+    const auto w_14 = load_early(&(b4 + (at_5))[80u]);
+    const auto w_15 = load_early(&(b4 + (at_5))[96u]);
+    const auto w_16 = load_early(&(b4 + (at_5))[112u]);
+    const auto word_5 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4104u]);
+    const auto at_6 = tile + lane_row + b * 64u;
+    const auto w_17 = load_early(&(b4 + (at_6))[128u]);
+    const auto w_18 = load_early(&(b4 + (at_6))[144u]);
+    const auto w_19 = load_early(&(b4 + (at_6))[160u]);
+    const auto w_20 = load_early(&(b4 + (at_6))[176u]);
+    const auto word_6 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4112u]);
+    const auto at_7 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_21 = load_early(&(b4 + (at_7))[128u]);
+    const auto w_22 = load_early(&(b4 + (at_7))[144u]);
+    const auto w_23 = load_early(&(b4 + (at_7))[160u]);
+    const auto w_24 = load_early(&(b4 + (at_7))[176u]);
+    const auto word_7 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4112u]);
+    const auto at_8 = tile + lane_row + b * 64u;
+    const auto w_25 = load_early(&(b4 + (at_8))[192u]);
+    const auto w_26 = load_early(&(b4 + (at_8))[208u]);
+    const auto w_27 = load_early(&(b4 + (at_8))[224u]);
+    const auto w_28 = load_early(&(b4 + (at_8))[240u]);
+    const auto word_8 = load_early(&(b4 + (tile + (b * 8u + (lane_row / 2u))))[4120u]);
+    const auto at_9 = tile_2 + lane_row_2 + b * 64u;
+    const auto w_29 = load_early(&(b4 + (at_9))[192u]);
+    const auto w_30 = load_early(&(b4 + (at_9))[208u]);
+    const auto w_31 = load_early(&(b4 + (at_9))[224u]);
+    const auto w_32 = load_early(&(b4 + (at_9))[240u]);
+    const auto word_9 = load_early(&(b4 + (tile_2 + (b * 8u + (lane_row_2 / 2u))))[4120u]);
+    const auto share_3 = lane / 16u;
+    const auto own_6 = lane % 16u;
+    const auto own_7 = (lane % 16u) + 16u;
+    const auto column_6 = first_2 + own_6;
+    const auto column_7 = first_2 + own_7;
+    const auto tile_3 = p7 + (column_6 / 16u) * 4608u;
+    const auto lane_row_3 = column_6 % 16u;
+    const auto tile_4 = p7 + (column_7 / 16u) * 4608u;
+    const auto lane_row_4 = column_7 % 16u;
+    const auto b_2 = share_3 * 4u;
+    const auto at_10 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_33 = load_early(&b5[at_10]);
+    const auto w_34 = load_early(&(b5 + (at_10))[16u]);
+    const auto w_35 = load_early(&(b5 + (at_10))[32u]);
+    const auto w_36 = load_early(&(b5 + (at_10))[48u]);
+    const auto word_10 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4096u]);
+    const auto at_11 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_37 = load_early(&b5[at_11]);
+    const auto w_38 = load_early(&(b5 + (at_11))[16u]);
+    const auto w_39 = load_early(&(b5 + (at_11))[32u]);
+    const auto w_40 = load_early(&(b5 + (at_11))[48u]);
+    const auto word_11 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4096u]);
+    const auto at_12 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_41 = load_early(&(b5 + (at_12))[64u]);
+    const auto w_42 = load_early(&(b5 + (at_12))[80u]);
+    const auto w_43 = load_early(&(b5 + (at_12))[96u]);
+    const auto w_44 = load_early(&(b5 + (at_12))[112u]);
+    const auto word_12 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4104u]);
+    const auto at_13 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_45 = load_early(&(b5 + (at_13))[64u]);
+    const auto w_46 = load_early(&(b5 + (at_13))[80u]);
+    const auto w_47 = load_early(&(b5 + (at_13))[96u]);
+    const auto w_48 = load_early(&(b5 + (at_13))[112u]);
+    const auto word_13 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4104u]);
+    const auto at_14 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_49 = load_early(&(b5 + (at_14))[128u]);
+    const auto w_50 = load_early(&(b5 + (at_14))[144u]);
+    const auto w_51 = load_early(&(b5 + (at_14))[160u]);
+    const auto w_52 = load_early(&(b5 + (at_14))[176u]);
+    const auto word_14 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4112u]);
+    const auto at_15 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_53 = load_early(&(b5 + (at_15))[128u]);
+    const auto w_54 = load_early(&(b5 + (at_15))[144u]);
+    const auto w_55 = load_early(&(b5 + (at_15))[160u]);
+    const auto w_56 = load_early(&(b5 + (at_15))[176u]);
+    const auto word_15 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4112u]);
+    const auto at_16 = tile_3 + lane_row_3 + b_2 * 64u;
+    const auto w_57 = load_early(&(b5 + (at_16))[192u]);
+    const auto w_58 = load_early(&(b5 + (at_16))[208u]);
+    const auto w_59 = load_early(&(b5 + (at_16))[224u]);
+    const auto w_60 = load_early(&(b5 + (at_16))[240u]);
+    const auto word_16 = load_early(&(b5 + (tile_3 + (b_2 * 8u + (lane_row_3 / 2u))))[4120u]);
+    const auto at_17 = tile_4 + lane_row_4 + b_2 * 64u;
+    const auto w_61 = load_early(&(b5 + (at_17))[192u]);
+    const auto w_62 = load_early(&(b5 + (at_17))[208u]);
+    const auto w_63 = load_early(&(b5 + (at_17))[224u]);
+    const auto w_64 = load_early(&(b5 + (at_17))[240u]);
+    const auto word_17 = load_early(&(b5 + (tile_4 + (b_2 * 8u + (lane_row_4 / 2u))))[4120u]);
+    const auto column_8 = first_2 + lane;
+    const auto word_18 = lane + 256u;
+    const auto x_5 = load_early_4(&b1[p1 + lane * 4u]);
+    const auto x_6 = load_early_4(&b1[p1 + word_18 * 4u]);
+    wait_for_previous();
+    launch_next();
+    // what is multiplied
+    const auto x_7 = *(const uint4*)&b0[p0 + lane * 4u];
+    const auto x_8 = *(const uint4*)&b0[p0 + word_18 * 4u];
+    auto total_4 = 0.0f;
+    const auto v_44 = __uint_as_float(x_7.x) * __uint_as_float(x_7.x);
+    total_4 = total_4 + v_44;
+    const auto v_45 = __uint_as_float(x_7.y) * __uint_as_float(x_7.y);
+    total_4 = total_4 + v_45;
+    const auto v_46 = __uint_as_float(x_7.z) * __uint_as_float(x_7.z);
+    total_4 = total_4 + v_46;
+    const auto v_47 = __uint_as_float(x_7.w) * __uint_as_float(x_7.w);
+    total_4 = total_4 + v_47;
+    const auto v_48 = __uint_as_float(x_8.x) * __uint_as_float(x_8.x);
+    total_4 = total_4 + v_48;
+    const auto v_49 = __uint_as_float(x_8.y) * __uint_as_float(x_8.y);
+    total_4 = total_4 + v_49;
+    const auto v_50 = __uint_as_float(x_8.z) * __uint_as_float(x_8.z);
+    total_4 = total_4 + v_50;
+    const auto v_51 = __uint_as_float(x_8.w) * __uint_as_float(x_8.w);
+    total_4 = total_4 + v_51;
+    const auto other_12 = __shfl_xor_sync(warp, total_4, 1u);
+    const auto both_15 = total_4 + other_12;
+    const auto other_13 = __shfl_xor_sync(warp, both_15, 2u);
+    const auto both_16 = both_15 + other_13;
+    const auto other_14 = __shfl_xor_sync(warp, both_16, 4u);
+    const auto both_17 = both_16 + other_14;
+    const auto other_15 = __shfl_xor_sync(warp, both_17, 8u);
+    const auto both_18 = both_17 + other_15;
+    const auto other_16 = __shfl_xor_sync(warp, both_18, 16u);
+    const auto both_19 = both_18 + other_16;
+    if ((lane % 32u) == 0u) {
+      pool[(lane / 32u) + 704u] = __float_as_uint(both_19);
+    }
+    __syncthreads();
+    auto total_5 = __uint_as_float(pool[704u]);
+    for (auto l_3 = 1u; l_3 < 8u; l_3 += 1u) {
+      total_5 = total_5 + __uint_as_float(pool[l_3 + 704u]);
+    }
+    const auto v_52 = total_5 / 2048.0f;
+    const auto v_53 = v_52 + 1e-5f;
+    const auto v_54 = rsqrtf(v_53);
+    const auto v_55 = __uint_as_float(x_7.x) * v_54;
+    const auto v_56 = v_55 * __uint_as_float(x_5.x);
+    const auto v_57 = __uint_as_float(x_7.y) * v_54;
+    const auto v_58 = v_57 * __uint_as_float(x_5.y);
+    const auto v_59 = __uint_as_float(x_7.z) * v_54;
+    const auto v_60 = v_59 * __uint_as_float(x_5.z);
+    const auto v_61 = __uint_as_float(x_7.w) * v_54;
+    const auto v_62 = v_61 * __uint_as_float(x_5.w);
+    const auto v_63 = __uint_as_float(x_8.x) * v_54;
+    const auto v_64 = v_63 * __uint_as_float(x_6.x);
+    const auto v_65 = __uint_as_float(x_8.y) * v_54;
+    const auto v_66 = v_65 * __uint_as_float(x_6.y);
+    const auto v_67 = __uint_as_float(x_8.z) * v_54;
+    const auto v_68 = v_67 * __uint_as_float(x_6.z);
+    const auto v_69 = __uint_as_float(x_8.w) * v_54;
+    const auto v_70 = v_69 * __uint_as_float(x_6.w);
+    const auto mine = max(max(max(__float_as_uint(v_56) & 0x7fffffffu, __float_as_uint(v_58) & 0x7fffffffu), __float_as_uint(v_60) & 0x7fffffffu), __float_as_uint(v_62) & 0x7fffffffu);
+    const auto other_17 = __shfl_xor_sync(warp, mine, 1u);
+    const auto both_20 = max(mine, other_17);
+    const auto other_18 = __shfl_xor_sync(warp, both_20, 2u);
+    const auto both_21 = max(both_20, other_18);
+    const auto other_19 = __shfl_xor_sync(warp, both_21, 4u);
+    const auto both_22 = max(both_21, other_19);
+    const auto largest = __uint_as_float(both_22);
+    const auto scale = (both_22 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
+    const auto inverse = (largest > 3.74e-37f && both_22 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
+    pool[lane] = packed;
+    if ((lane % 8u) == 0u) {
+      pool[(lane / 8u) + 512u] = scale;
+    }
+    const auto mine_2 = max(max(max(__float_as_uint(v_64) & 0x7fffffffu, __float_as_uint(v_66) & 0x7fffffffu), __float_as_uint(v_68) & 0x7fffffffu), __float_as_uint(v_70) & 0x7fffffffu);
+    const auto other_20 = __shfl_xor_sync(warp, mine_2, 1u);
+    const auto both_23 = max(mine_2, other_20);
+    const auto other_21 = __shfl_xor_sync(warp, both_23, 2u);
+    const auto both_24 = max(both_23, other_21);
+    const auto other_22 = __shfl_xor_sync(warp, both_24, 4u);
+    const auto both_25 = max(both_24, other_22);
+    const auto largest_2 = __uint_as_float(both_25);
+    const auto scale_2 = (both_25 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 3.74e-37f && both_25 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_70 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
+    pool[word_18] = packed_2;
+    if ((word_18 % 8u) == 0u) {
+      pool[(word_18 / 8u) + 512u] = scale_2;
+    }
+    __syncthreads();
+    // times q4_0[1536, 2048]
+    auto sum_2 = 0.0f;
+    auto sum_3 = 0.0f;
+    const auto xw = b * 8u;
+    const auto xq = *(const uint4*)&pool[xw];
+    const auto xq_2 = *(const uint4*)&pool[xw + 4u];
+    const auto d = __uint_as_float(pool[b + 512u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_4 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_3 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_2 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_4 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_3 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_2 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_2 >> ((lane_row % 2u) * 16u)) * d, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_8 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.w), __dp4a((int)((w_7 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.z), __dp4a((int)((w_6 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.y), __dp4a((int)((w_5 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_2.x), __dp4a((int)(((w_8 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.w), __dp4a((int)(((w_7 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.z), __dp4a((int)(((w_6 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.y), __dp4a((int)(((w_5 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq.x), 0))))))))), half_to_float(word_3 >> ((lane_row_2 % 2u) * 16u)) * d, sum_3);
+    const auto xw_2 = b * 8u;
+    const auto xq_3 = *(const uint4*)&pool[xw_2 + 8u];
+    const auto xq_4 = *(const uint4*)&pool[xw_2 + 12u];
+    const auto d_2 = __uint_as_float(pool[b + 513u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_12 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_11 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_10 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_9 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_12 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_11 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_10 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_9 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_4 >> ((lane_row % 2u) * 16u)) * d_2, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_16 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.w), __dp4a((int)((w_15 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.z), __dp4a((int)((w_14 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.y), __dp4a((int)((w_13 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_4.x), __dp4a((int)(((w_16 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.w), __dp4a((int)(((w_15 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.z), __dp4a((int)(((w_14 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.y), __dp4a((int)(((w_13 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_3.x), 0))))))))), half_to_float(word_5 >> ((lane_row_2 % 2u) * 16u)) * d_2, sum_3);
+    const auto xw_3 = b * 8u;
+    const auto xq_5 = *(const uint4*)&pool[xw_3 + 16u];
+    const auto xq_6 = *(const uint4*)&pool[xw_3 + 20u];
+    const auto d_3 = __uint_as_float(pool[b + 514u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_20 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_19 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_18 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_17 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_20 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_19 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_18 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_17 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_6 >> ((lane_row % 2u) * 16u)) * d_3, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_24 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.w), __dp4a((int)((w_23 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.z), __dp4a((int)((w_22 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.y), __dp4a((int)((w_21 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_6.x), __dp4a((int)(((w_24 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.w), __dp4a((int)(((w_23 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.z), __dp4a((int)(((w_22 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.y), __dp4a((int)(((w_21 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_5.x), 0))))))))), half_to_float(word_7 >> ((lane_row_2 % 2u) * 16u)) * d_3, sum_3);
+    const auto xw_4 = b * 8u;
+    const auto xq_7 = *(const uint4*)&pool[xw_4 + 24u];
+    const auto xq_8 = *(const uint4*)&pool[xw_4 + 28u];
+    const auto d_4 = __uint_as_float(pool[b + 515u]) * 0.0625f;
+    sum_2 = fmaf((float)(__dp4a((int)((w_28 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_27 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_26 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_25 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_28 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_27 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_26 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_25 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_8 >> ((lane_row % 2u) * 16u)) * d_4, sum_2);
+    sum_3 = fmaf((float)(__dp4a((int)((w_32 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.w), __dp4a((int)((w_31 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.z), __dp4a((int)((w_30 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.y), __dp4a((int)((w_29 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_8.x), __dp4a((int)(((w_32 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.w), __dp4a((int)(((w_31 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.z), __dp4a((int)(((w_30 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.y), __dp4a((int)(((w_29 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_7.x), 0))))))))), half_to_float(word_9 >> ((lane_row_2 % 2u) * 16u)) * d_4, sum_3);
+    const auto to_2 = share_2 * 32u + own_4 + 712u;
+    pool[to_2] = __float_as_uint(sum_2);
+    const auto to_3 = share_2 * 32u + own_5 + 712u;
+    pool[to_3] = __float_as_uint(sum_3);
+    // times q4_0[1536, 2048]
+    auto sum_4 = 0.0f;
+    auto sum_5 = 0.0f;
+    const auto xw_5 = b_2 * 8u;
+    const auto xq_9 = *(const uint4*)&pool[xw_5];
+    const auto xq_10 = *(const uint4*)&pool[xw_5 + 4u];
+    const auto d_5 = __uint_as_float(pool[b_2 + 512u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_36 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_35 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_34 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_33 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_36 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_35 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_34 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_33 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_10 >> ((lane_row_3 % 2u) * 16u)) * d_5, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_40 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.w), __dp4a((int)((w_39 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.z), __dp4a((int)((w_38 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.y), __dp4a((int)((w_37 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_10.x), __dp4a((int)(((w_40 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.w), __dp4a((int)(((w_39 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.z), __dp4a((int)(((w_38 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.y), __dp4a((int)(((w_37 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_9.x), 0))))))))), half_to_float(word_11 >> ((lane_row_4 % 2u) * 16u)) * d_5, sum_5);
+    const auto xw_6 = b_2 * 8u;
+    const auto xq_11 = *(const uint4*)&pool[xw_6 + 8u];
+    const auto xq_12 = *(const uint4*)&pool[xw_6 + 12u];
+    const auto d_6 = __uint_as_float(pool[b_2 + 513u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_44 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_43 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_42 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_41 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_44 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_43 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_42 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_41 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_12 >> ((lane_row_3 % 2u) * 16u)) * d_6, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_48 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.w), __dp4a((int)((w_47 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.z), __dp4a((int)((w_46 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.y), __dp4a((int)((w_45 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_12.x), __dp4a((int)(((w_48 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.w), __dp4a((int)(((w_47 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.z), __dp4a((int)(((w_46 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.y), __dp4a((int)(((w_45 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_11.x), 0))))))))), half_to_float(word_13 >> ((lane_row_4 % 2u) * 16u)) * d_6, sum_5);
+    const auto xw_7 = b_2 * 8u;
+    const auto xq_13 = *(const uint4*)&pool[xw_7 + 16u];
+    const auto xq_14 = *(const uint4*)&pool[xw_7 + 20u];
+    const auto d_7 = __uint_as_float(pool[b_2 + 514u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_52 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_51 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_50 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_49 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_52 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_51 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_50 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_49 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_14 >> ((lane_row_3 % 2u) * 16u)) * d_7, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_56 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.w), __dp4a((int)((w_55 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.z), __dp4a((int)((w_54 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.y), __dp4a((int)((w_53 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_14.x), __dp4a((int)(((w_56 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.w), __dp4a((int)(((w_55 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.z), __dp4a((int)(((w_54 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.y), __dp4a((int)(((w_53 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_13.x), 0))))))))), half_to_float(word_15 >> ((lane_row_4 % 2u) * 16u)) * d_7, sum_5);
+    const auto xw_8 = b_2 * 8u;
+    const auto xq_15 = *(const uint4*)&pool[xw_8 + 24u];
+    const auto xq_16 = *(const uint4*)&pool[xw_8 + 28u];
+    const auto d_8 = __uint_as_float(pool[b_2 + 515u]) * 0.0625f;
+    sum_4 = fmaf((float)(__dp4a((int)((w_60 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_59 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_58 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_57 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_60 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_59 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_58 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_57 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_16 >> ((lane_row_3 % 2u) * 16u)) * d_8, sum_4);
+    sum_5 = fmaf((float)(__dp4a((int)((w_64 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.w), __dp4a((int)((w_63 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.z), __dp4a((int)((w_62 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.y), __dp4a((int)((w_61 & 0xf0f0f0f0u) ^ top_bits), (int)(xq_16.x), __dp4a((int)(((w_64 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.w), __dp4a((int)(((w_63 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.z), __dp4a((int)(((w_62 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.y), __dp4a((int)(((w_61 << 4u) & 0xf0f0f0f0u) ^ top_bits), (int)(xq_15.x), 0))))))))), half_to_float(word_17 >> ((lane_row_4 % 2u) * 16u)) * d_8, sum_5);
+    const auto to_4 = share_3 * 32u + own_6 + 1224u;
+    pool[to_4] = __float_as_uint(sum_4);
+    const auto to_5 = share_3 * 32u + own_7 + 1224u;
+    pool[to_5] = __float_as_uint(sum_5);
+    __syncthreads();
+    auto result_2 = 0.0f;
+    auto result_3 = 0.0f;
+    if (lane < 32u) {
+      auto total_6 = __uint_as_float(pool[lane + 712u]);
+      for (auto l_4 = 1u; l_4 < 16u; l_4 += 1u) {
+        total_6 = total_6 + __uint_as_float(pool[lane + l_4 * 32u + 712u]);
+      }
+      result_2 = total_6;
+      auto total_7 = __uint_as_float(pool[lane + 1224u]);
+      for (auto l_5 = 1u; l_5 < 16u; l_5 += 1u) {
+        total_7 = total_7 + __uint_as_float(pool[lane + l_5 * 32u + 1224u]);
+      }
+      result_3 = total_7;
+    }
+    if (lane < 32u) {
+      const auto v_71 = quotient(result_2, expf(min(-(result_2), 80.0f)) + 1.0f);
+      const auto v_72 = v_71 * result_3;
+      const auto mine_3 = __float_as_uint(v_72) & 0x7fffffffu;
+      const auto other_23 = __shfl_xor_sync(warp, mine_3, 1u);
+      const auto both_26 = max(mine_3, other_23);
+      const auto other_24 = __shfl_xor_sync(warp, both_26, 2u);
+      const auto both_27 = max(both_26, other_24);
+      const auto other_25 = __shfl_xor_sync(warp, both_27, 4u);
+      const auto both_28 = max(both_27, other_25);
+      const auto other_26 = __shfl_xor_sync(warp, both_28, 8u);
+      const auto both_29 = max(both_28, other_26);
+      const auto other_27 = __shfl_xor_sync(warp, both_29, 16u);
+      const auto both_30 = max(both_29, other_27);
+      const auto largest_3 = __uint_as_float(both_30);
+      const auto scale_3 = (both_30 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
+      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * (largest_3 > 3.74e-37f && both_30 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+      const auto other_28 = __shfl_xor_sync(warp, packed_3, 1u);
+      const auto packed_4 = packed_3 | other_28;
+      const auto other_29 = __shfl_xor_sync(warp, packed_4, 2u);
+      const auto packed_5 = packed_4 | other_29;
+      const auto sum_6 = __dp4a((int)(packed_5), (int)(0x1010101u), 0);
+      const auto other_30 = __shfl_xor_sync(warp, sum_6, 4u);
+      const auto sum_7 = sum_6 + other_30;
+      const auto other_31 = __shfl_xor_sync(warp, sum_7, 8u);
+      const auto sum_8 = sum_7 + other_31;
+      if ((lane % 4u) == 0u) {
+        b0[p8 + (column_8 / 4u)] = packed_5;
+      }
+      if ((lane % 32u) == 0u) {
+        b0[p8 + (n8 / 4u) + (column_8 / 32u)] = scale_3;
+      }
+      if ((lane % 16u) == 0u) {
+        b0[p8 + ((n8 / 4u) + (n8 / 32u)) + (column_8 / 16u)] = __float_as_uint((float)(sum_8) * __uint_as_float(scale_3));
+      }
+    }
+  }
+  const auto end = count + count_2;
+}
+
