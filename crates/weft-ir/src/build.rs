@@ -70,7 +70,7 @@ impl Builder {
         self.graph.nodes.get(id.index()).map(|n| &n.ty)
     }
 
-    /// Adds any operation. `declared` is the type of a source, a reshape or a product.
+    /// Adds any operation. `declared` is the type of a source or a reshape.
     pub fn push(&mut self, op: Op, inputs: Vec<NodeId>, declared: Option<Type>) -> NodeId {
         if self.error.is_some() || inputs.iter().any(|i| i.index() >= self.graph.nodes.len()) {
             return POISON;
@@ -260,17 +260,6 @@ impl Builder {
     /// The weighted sum over choices: `[T, U, K]`, `[E, N, K]`, ids `[T, U]` and weights `[T, U]` give `[T, N]`.
     pub fn select_sum(&mut self, x: NodeId, w: NodeId, ids: NodeId, weights: NodeId) -> NodeId {
         self.push(Op::SelectSum, vec![x, w, ids, weights], None)
-    }
-
-    /// Multiplies two parameters head by head when the model is loaded, and stores the product as `dtype`: `[H, N, M]` times
-    /// `[H, M, K]` gives `[H, N, K]`.
-    pub fn product(&mut self, a: NodeId, b: NodeId, dtype: GgmlType) -> NodeId {
-        self.push(Op::Product { joined: false }, vec![a, b], Some(Type::new(dtype, Shape::default())))
-    }
-
-    /// Like [`Builder::product`], with the heads side by side: `[N, H·M]` times `[H, M, K]` gives `[N, H·K]`.
-    pub fn product_joined(&mut self, a: NodeId, b: NodeId, dtype: GgmlType) -> NodeId {
-        self.push(Op::Product { joined: true }, vec![a, b], Some(Type::new(dtype, Shape::default())))
     }
 
     /// The state after `rows` are written at `slots`.

@@ -4,7 +4,6 @@
 //! is never decoded as a whole.
 
 mod ops;
-mod product;
 mod scan;
 mod tensor;
 
@@ -15,7 +14,6 @@ use crate::op::Op;
 use crate::shape::Sizes;
 use crate::weights::WeightRows;
 
-pub use product::Product;
 pub use tensor::Tensor;
 
 /// Inputs, states and results by name.

@@ -12,7 +12,7 @@ const MAX_VALUES: usize = 1 << 40;
 
 /// Infers the type of `op` on inputs of these types.
 ///
-/// Sources and `reshape` take their type from `declared`, and a `product` its `dtype`, which are only checked.
+/// Sources and `reshape` take their type from `declared`, which is only checked.
 ///
 /// # Errors
 /// A sentence saying which rule the inputs break.
@@ -34,10 +34,6 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
         Op::Input { .. } | Op::Weight { .. } | Op::State { .. } | Op::Const { .. } | Op::Hadamard => {
             arity(inputs, 0)?;
             source(op, declared.ok_or("a source needs a declared type")?)
-        }
-        Op::Product { joined } => {
-            let [a, b] = take(inputs)?;
-            product(*joined, a, b, declared.ok_or("a product needs a declared type")?.dtype)
         }
         Op::Cast => {
             let [x] = take(inputs)?;
@@ -298,27 +294,6 @@ fn scan(rule: Recurrence, inputs: &[&Type]) -> Result<Type, String> {
     let [ends, from, to] = lists else { return Err(wrong()) };
     let lists = ends.shape.rank() == 1 && from.shape == ends.shape && to.shape == ends.shape;
     if fits && lists { Ok(Type::new(GgmlType::F32, result)) } else { Err(wrong()) }
-}
-
-fn product(joined: bool, a: &Type, b: &Type, dtype: GgmlType) -> Result<Type, String> {
-    decodable(a)?;
-    decodable(b)?;
-    let wrong = || format!("product does not take {a} and {b}");
-    let &[heads @ Dim::Const(h), Dim::Const(m), Dim::Const(k)] = b.shape.dims() else {
-        return Err(wrong());
-    };
-    let shape: Shape = match (joined, a.shape.dims()) {
-        (false, &[ah, n, am]) if ah == heads && am == Dim::Const(m) => [heads, n, k.into()].into(),
-        (true, &[n, width]) if h.checked_mul(m).map(Dim::Const) == Some(width) => {
-            [n, h.checked_mul(k).ok_or_else(wrong)?.into()].into()
-        }
-        _ => return Err(wrong()),
-    };
-    let whole = shape.last().is_some_and(|n| dtype.row_bytes(n as u64).is_some());
-    if !(dtype.can_encode() && dtype.can_decode() && whole) {
-        return Err(format!("rows of {shape} cannot be stored as {dtype}"));
-    }
-    Ok(Type { dtype, shape })
 }
 
 fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {

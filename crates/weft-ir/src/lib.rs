@@ -49,7 +49,7 @@ mod weights;
 
 pub use build::{AttendInputs, BuildError, Builder, ScanRows};
 pub use decision::{Decision, Mode, Switches};
-pub use eval::{EvalError, Product, Tensor, Values, eval};
+pub use eval::{EvalError, Tensor, Values, eval};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
 pub use op::{Binary, F32, Op, Recurrence, Reduce, RopeStyle, StateKind, Unary, hadamard};

@@ -213,15 +213,6 @@ pub enum Op {
         /// The values.
         values: Vec<F32>,
     },
-    /// A parameter computed from two others when the model is loaded: the product of each head's matrices. It is stored in the
-    /// node's type, which may be quantised, and used like a weight.
-    ///
-    /// `(a [H, N, M], b [H, M, K]) → [H, N, K]`; joined, `(a [N, H·M], b [H, M, K]) → [N, H·K]`, where each row of `a` and of the
-    /// result holds the heads side by side. Both operands are weights, or parts of weights with whole rows.
-    Product {
-        /// Whether rows hold all heads side by side.
-        joined: bool,
-    },
     /// A parameter that no file has: the orthonormal Hadamard matrix, `f32[N, N]` with N a power of two. See [`hadamard`].
     Hadamard,
     /// `i32` to `f32`.
@@ -326,7 +317,6 @@ impl Op {
             Op::Weight { .. } => "weight",
             Op::State { .. } => "state",
             Op::Const { .. } => "const",
-            Op::Product { .. } => "product",
             Op::Hadamard => "hadamard",
             Op::Cast => "cast",
             Op::Unary(u) => u.name(),
@@ -359,7 +349,7 @@ impl Op {
 
     /// Whether the node is a parameter that is computed when a model is loaded.
     pub fn is_computed_parameter(&self) -> bool {
-        matches!(self, Op::Product { .. } | Op::Hadamard)
+        matches!(self, Op::Hadamard)
     }
 }
 

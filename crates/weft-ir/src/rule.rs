@@ -118,7 +118,7 @@ impl<'a> Rewriter<'a> {
         debug_assert!(fits, "the replacement of {id} has another type");
         let built = self.built.graph();
         let base = &built.node(built.base(replacement.0)).op;
-        let in_memory = base.is_source() || matches!(base, Op::Product { .. } | Op::Store);
+        let in_memory = base.is_source() || matches!(base, Op::Store);
         (fits && !(in_memory && self.users(id).is_none())).then_some(replacement)
     }
     /// Goes on to the next node: `built` is the new form of this one.

@@ -50,7 +50,6 @@ fn attributes(op: &Op) -> String {
         Op::Rope { style } => format!(" style={}", style.name()),
         Op::TopK { k } => format!(" k={k}"),
         Op::HeadDot { transposed } => format!(" transposed={transposed}"),
-        Op::Product { joined } => format!(" joined={joined}"),
         Op::Attend { scale, kv_heads, page, window } => {
             let window = window.map_or(String::new(), |window| format!(" window={window}"));
             format!(" scale={:?} kv_heads={kv_heads} page={page}{window}", scale.0)
@@ -142,7 +141,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
     let num = |key: &str| attr(key)?.parse::<usize>().map_err(|_| format!("`{key}` must be a number"));
     let flag = |key: &str| attr(key)?.parse::<bool>().map_err(|_| format!("`{key}` must be true or false"));
     let attributes = match name {
-        "input" | "weight" | "rope" | "topk" | "head_dot" | "product" | "concat" => 1,
+        "input" | "weight" | "rope" | "topk" | "head_dot" | "concat" => 1,
         "state" => 1 + usize::from(attr("kind").is_ok()),
         "slice" => 3,
         "scan" => 1,
@@ -180,7 +179,6 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "topk" => Op::TopK { k: num("k")? },
         "dot" => Op::Dot,
         "head_dot" => Op::HeadDot { transposed: flag("transposed")? },
-        "product" => Op::Product { joined: flag("joined")? },
         "select_dot" => Op::SelectDot,
         "select_sum" => Op::SelectSum,
         "store" => Op::Store,

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::graph::{Graph, NodeId, Type};
 use crate::infer::infer;
 use crate::op::{Op, StateKind};
-use crate::weights::WeightView;
 
 /// A rule that a graph breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,9 +26,7 @@ pub struct VerifyError {
 ///    making a new one;
 /// 4. outputs exist, have unique names, and are computed or inputs, not weights; every stored state is an output, and no other
 ///    output has a state's name;
-/// 5. both factors of a product are weights, or parts of weights with whole rows, so that it can be computed when a model is
-///    loaded;
-/// 6. names are words that the text form can hold.
+/// 5. names are words that the text form can hold.
 ///
 /// # Errors
 /// The first rule that is broken.
@@ -45,11 +42,6 @@ pub fn verify(graph: &Graph) -> Result<(), VerifyError> {
         let ty = infer(&node.op, &types, Some(&node.ty)).map_err(|why| fail(place(), why))?;
         if ty != node.ty {
             return Err(fail(place(), format!("has type {}, inference gives {ty}", node.ty)));
-        }
-        if let Op::Product { .. } = node.op
-            && let Some(factor) = node.inputs.iter().find(|i| WeightView::of(graph, **i).is_none())
-        {
-            return Err(fail(place(), format!("factor {factor} is not rows of a weight")));
         }
         if let Op::Input { name } | Op::Weight { name } | Op::State { name, .. } = &node.op {
             if !is_word(name) {

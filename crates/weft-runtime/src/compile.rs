@@ -233,14 +233,13 @@ pub(crate) fn compile(
     let Planned { segments, sections, second, fusions, .. } = planned;
     let tensors = weights::load(device, gguf, (segments, *sections, *second), fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
-    let compiled = bind(device, gguf, options, planned, &mut shared)?;
+    let compiled = bind(device, options, planned, &mut shared)?;
     Ok((shared, compiled))
 }
 
 /// Compiles a model with other options, for the weights and states that are on the device already.
 pub(crate) fn compile_again(
     device: &mut dyn Device,
-    gguf: &Gguf,
     (model, mtp): (&ModelGraph, Option<&Mtp>),
     (options, room): (&Options, &Room),
     shared: &Shared,
@@ -248,7 +247,7 @@ pub(crate) fn compile_again(
     let planned = Planned::of_all_steps(model, mtp, options, room)?;
     let mut shared = shared.clone();
     replacements::check(device, planned.plans(), &mut shared.checked)?;
-    bind(device, gguf, options, &planned, &mut shared)
+    bind(device, options, &planned, &mut shared)
 }
 
 impl Planned {
@@ -312,7 +311,6 @@ impl Planned {
 /// Binds plans to weights and states, and links the programs of every class.
 fn bind(
     device: &mut dyn Device,
-    gguf: &Gguf,
     options: &Options,
     planned: &Planned,
     shared: &mut Shared,
@@ -324,7 +322,7 @@ fn bind(
         let mut bytes: BTreeMap<String, BufferId> = named.collect();
         let multiplied = weights::multiplied(fusions, i);
         sides::place(device, Some(sides::of_segment(*second, i)));
-        let products = products::pack(device, gguf, segment, fusion, &multiplied);
+        let products = products::pack(device, fusion, &multiplied);
         let states = bind_states(device, segment, &options.max, &mut shared.states);
         sides::place(device, None);
         bytes.extend(products?);
@@ -493,7 +491,7 @@ mod tests {
         let (shared, _) = compile(&mut device, &gguf, &planned, &options, None, report).unwrap();
         let (bytes, mark) = (device.bytes(), device.mark());
         options.switches.set(weft_fuse::decision("fuse.beside").unwrap(), weft_ir::Mode::Off);
-        compile_again(&mut device, &gguf, (&model, None), (&options, &ROOM), &shared).unwrap();
+        compile_again(&mut device, (&model, None), (&options, &ROOM), &shared).unwrap();
         let more = device.bytes() - bytes;
         assert!(more > 0 && more < bytes / 4, "{more} bytes beside {bytes}");
         device.rewind(mark);

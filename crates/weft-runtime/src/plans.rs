@@ -170,7 +170,7 @@ pub(crate) fn plan(
     Ok(fusions)
 }
 
-/// Switches the rules as in `chosen`: some of them change bits, and products of weights are identified by their place
+/// Switches the rules as in `chosen`: on some devices they change bits, and computed parameters are identified by their place
 /// in the rewritten graph.
 fn follow(switches: &mut Switches, chosen: &Fusion) {
     for choice in chosen.choices.iter().filter(|c| c.decides && is_rule(c.decision)) {

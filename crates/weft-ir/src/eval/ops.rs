@@ -1,6 +1,5 @@
 //! The definition of every operation.
 
-use super::product::Product;
 use super::scan;
 use super::tensor::{Tensor, floats, index, ints};
 use crate::graph::{Graph, NodeId, Type};
@@ -27,7 +26,6 @@ pub(super) fn apply(
     let arg = |i: usize| cx.tensor(node.inputs[i], results);
     let value = match &node.op {
         Op::Const { values } => Ok(Tensor::f32(shape, values.iter().map(|v| v.0).collect())),
-        Op::Product { .. } => Ok(Tensor::f32(shape, Product::new(graph, id, weights)?.values(weights)?)),
         Op::Hadamard => Ok(Tensor::f32(shape.clone(), hadamard(shape[0]))),
         Op::Cast => Ok(Tensor::f32(shape, ints(&arg(0)?)?.iter().map(|v| *v as f32).collect())),
         Op::Unary(op) => Ok(Tensor::f32(shape, floats(&arg(0)?)?.iter().map(|x| op.apply(*x)).collect())),

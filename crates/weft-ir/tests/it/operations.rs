@@ -1,7 +1,7 @@
 //! Operations against others that mean the same, or against a few lines of arithmetic.
 
-use weft_ir::{Builder, Dim, Graph, NodeId, Op, Product, Sizes, Tensor, Values, WeightRows, eval, parse};
-use weft_quant::GgmlType::{self, F16, F32, I32, Q4_0, Q5_K, Q8_0};
+use weft_ir::{Builder, Dim, NodeId, Sizes, Tensor, Values, eval, parse};
+use weft_quant::GgmlType::{F32, I32};
 
 use crate::support::{Weights, given, outputs, relative_l2, same_bits};
 
@@ -107,135 +107,15 @@ fn a_state_of_sequences_has_one_scan_and_nothing_else() {
     }
 }
 
-const H: usize = 3;
-const M: usize = 32;
-
-/// `x` times a product of parts of weights, with `k` values in a row.
-fn product_graph(joined: bool, dtype: GgmlType, k: usize) -> Graph {
-    let mut g = Builder::new("product");
-    let b = g.weight("b", Q8_0, [H, M + 8, k].map(Dim::Const));
-    let b = g.slice(b, 1, 8, M);
-    let y = if joined {
-        let a = g.weight("a", F32, [5, H * M].map(Dim::Const));
-        let w = g.product_joined(a, b, dtype);
-        let x = g.input("x", F32, [Dim::T, (H * k).into()]);
-        g.dot(x, w)
-    } else {
-        let a = g.weight("a", F32, [H * 5, M].map(Dim::Const));
-        let a = g.reshape(a, [H, 5, M].map(Dim::Const));
-        let w = g.product(a, b, dtype);
-        let x = g.input("x", F32, [Dim::T, H.into(), k.into()]);
-        g.head_dot(x, w)
-    };
-    g.output("y", y);
-    g.finish().unwrap()
-}
-
-/// The output of [`product_graph`], by the definition of a product.
-fn product_by_hand(joined: bool, dtype: GgmlType, k: usize, x: &[f32]) -> Vec<f32> {
-    let row = |name: &str, row: usize, len: usize| {
-        let mut out = vec![0.0; len];
-        Weights.read_row(name, row, &mut out).unwrap();
-        out
-    };
-    // Row `n` of head `h`.
-    let product = |h: usize, n: usize| -> Vec<f32> {
-        let a = if joined { row("a", n, H * M)[h * M..][..M].to_vec() } else { row("a", h * 5 + n, M) };
-        let right: Vec<Vec<f32>> = (0..M).map(|m| row("b", h * (M + 8) + 8 + m, k)).collect();
-        let at = |j: usize| (0..M).map(|m| f64::from(a[m]) * f64::from(right[m][j])).sum::<f64>() as f32;
-        let values: Vec<f32> = (0..k).map(at).collect();
-        let mut bytes = vec![0; dtype.row_bytes(k as u64).unwrap() as usize];
-        let mut stored = vec![0.0; k];
-        weft_quant::encode(dtype, &values, &mut bytes).unwrap();
-        weft_quant::decode(dtype, &bytes, &mut stored).unwrap();
-        stored
-    };
-    let mut y = Vec::new();
-    for x in x.chunks_exact(H * k) {
-        let part = |h: usize, n: usize| -> f64 {
-            product(h, n).iter().zip(&x[h * k..]).map(|(w, x)| f64::from(*w) * f64::from(*x)).sum()
-        };
-        if joined {
-            y.extend((0..5).map(|n| (0..H).map(|h| part(h, n)).sum::<f64>() as f32));
-        } else {
-            y.extend((0..H).flat_map(|h| (0..5).map(move |n| (h, n))).map(|(h, n)| part(h, n) as f32));
-        }
-    }
-    y
-}
-
-#[test]
-fn products_of_weights_match_their_definition() {
-    for joined in [false, true] {
-        for (dtype, k) in [(F32, 32), (F16, 32), (Q8_0, 64), (Q4_0, 32), (Q5_K, 256)] {
-            let graph = product_graph(joined, dtype, k);
-            assert_eq!(parse(&graph.to_string()), Ok(graph.clone()));
-            let x = given(&graph, false)["x"].as_f32().unwrap().to_vec();
-            let error = relative_l2(&outputs(&graph, false)[0].1, &product_by_hand(joined, dtype, k, &x));
-            assert!(error < 1e-6, "{dtype}, joined {joined}: {error:e}");
-        }
-    }
-}
-
-#[test]
-fn products_are_computed_row_by_row() {
-    for joined in [false, true] {
-        let graph = product_graph(joined, Q8_0, 32);
-        let (id, _) = graph.iter().find(|(_, n)| matches!(n.op, Op::Product { .. })).unwrap();
-        let product = Product::new(&graph, id, &Weights).unwrap();
-        assert_eq!(product.rows(), if joined { 5 } else { 15 });
-        assert_eq!(product.row_bytes(), if joined { 3 * 34 } else { 34 });
-        let mut row = vec![0; product.row_bytes()];
-        product.row(product.rows() - 1, &Weights, &mut row).unwrap();
-        assert!(row.iter().any(|b| *b != 0));
-        assert!(product.row(product.rows(), &Weights, &mut row).is_err());
-        assert!(product.row(0, &Weights, &mut row[1..]).is_err());
-        assert!(Product::new(&graph, NodeId::FIRST, &Weights).is_err());
-    }
-}
-
 #[test]
 fn operands_that_do_not_fit_are_refused() {
-    let wrong = |make: &dyn Fn(&mut Builder) -> NodeId| {
-        let mut g = Builder::new("wrong");
-        let y = make(&mut g);
-        let x = g.input("x", F32, [Dim::T, 2.into(), 8.into()]);
-        let z = g.head_dot(x, y);
-        g.output("z", z);
-        g.finish().unwrap_err().to_string()
-    };
-    let weight = |g: &mut Builder, name: &str, dims: [usize; 3]| g.weight(name, F32, dims.map(Dim::Const));
-    let messages = [
-        wrong(&|g| {
-            let (a, b) = (weight(g, "a", [2, 4, 5]), weight(g, "b", [2, 6, 8]));
-            g.product(a, b, F32)
-        }),
-        wrong(&|g| {
-            let (a, b) = (weight(g, "a", [2, 4, 6]), weight(g, "b", [2, 6, 8]));
-            g.product(a, b, Q8_0)
-        }),
-        wrong(&|g| {
-            let (a, b) = (g.input("a", F32, [2, 4, 6].map(Dim::Const)), weight(g, "b", [2, 6, 8]));
-            g.product(a, b, F32)
-        }),
-        wrong(&|g| {
-            let (a, b) = (weight(g, "a", [2, 4, 7]), weight(g, "b", [2, 6, 8]));
-            let a = g.slice(a, 2, 0, 6);
-            g.product(a, b, F32)
-        }),
-        wrong(&|g| {
-            let (x, w) = (g.input("y", F32, [Dim::T, 3.into(), 8.into()]), weight(g, "w", [2, 8, 8]));
-            g.head_dot(x, w)
-        }),
-    ];
-    let expected = [
-        "graph `wrong`, `product`: product does not take f32[2, 4, 5] and f32[2, 6, 8]",
-        "graph `wrong`, `product`: rows of [2, 4, 8] cannot be stored as q8_0",
-        "graph `wrong`, %2 (product): factor %0 is not rows of a weight",
-        "graph `wrong`, %3 (product): factor %2 is not rows of a weight",
-        "graph `wrong`, `head_dot`: head_dot does not take f32[T, 3, 8] and f32[2, 8, 8]",
-    ];
-    assert_eq!(messages, expected);
+    let mut g = Builder::new("wrong");
+    let x = g.input("x", F32, [Dim::T, 3.into(), 8.into()]);
+    let w = g.weight("w", F32, [2, 8, 8].map(Dim::Const));
+    let y = g.head_dot(x, w);
+    g.output("y", y);
+    let expected = "graph `wrong`, `head_dot`: head_dot does not take f32[T, 3, 8] and f32[2, 8, 8]";
+    assert_eq!(g.finish().unwrap_err().to_string(), expected);
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Dry {
                 if own.contains_key(name) {
                     continue;
                 }
-                // A product of weights has no name in the file.
+                // A parameter that is computed has no name in the file.
                 let in_file = segment.weights.iter().find(|(own, _)| own == name);
                 let key = in_file.map_or((name, Some(i)), |(_, tensor)| (tensor.as_str(), None));
                 let id = match tensors.get(&key) {

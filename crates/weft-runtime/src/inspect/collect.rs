@@ -373,7 +373,7 @@ fn parts(
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate().take(sections.body) {
         let mut weights: BTreeMap<_, _> =
             segment.weights.iter().map(|(own, tensor)| (own.clone(), tensors[tensor])).collect();
-        weights.extend(products::pack(device, gguf, segment, fusion, &weights::multiplied(fusions, i))?);
+        weights.extend(products::pack(device, fusion, &weights::multiplied(fusions, i))?);
         let states = bind_states(device, segment, max, &mut states)?;
         instances.push(Instance { plan: Arc::clone(&fusion.plan), weights, states });
     }

@@ -33,7 +33,7 @@ impl Runtime {
         let Runtime { model, mtp, device, shared, variants, room, .. } = self;
         let options = Options { switches: switches.clone(), ..variants.options().clone() };
         let compile = |device: &mut dyn Device| {
-            compile_again(device, model.gguf(), (model.graph(), mtp.as_ref()), (&options, &*room), shared)
+            compile_again(device, (model.graph(), mtp.as_ref()), (&options, &*room), shared)
         };
         let (compiled, mark) = make(&mut **device, compile)?;
         Ok(variants.add(compiled, mark))

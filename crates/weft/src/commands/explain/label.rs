@@ -82,7 +82,6 @@ fn operand(graph: &Graph, id: NodeId) -> Option<String> {
         Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectSum | Op::Attend { .. } => at(1),
         Op::Rows | Op::Store => at(0),
         Op::Binary(_) => at(0).or_else(|| at(1)),
-        Op::Product { .. } => Some(format!("{}·{}", at(0)?, at(1)?)),
         _ => None,
     }
 }
@@ -96,8 +95,6 @@ pub(super) fn source(graph: &Graph, mut id: NodeId) -> Option<String> {
             Op::Input { name } | Op::Weight { name } | Op::State { name, .. } => {
                 return Some(format!("{name}{range}"));
             }
-            // Its factors are weights, so there is nothing below.
-            Op::Product { .. } => return Some(format!("({}){range}", operand(graph, id)?)),
             // A slice of a state stands for the whole state.
             Op::Slice { start, len, .. } if !is_stored(graph, id) => {
                 range = format!("[{start}..{}]{range}", start + len);
@@ -221,8 +218,7 @@ mod tests {
     /// The label of a part that computes all nodes of a graph.
     fn label(nodes: &str, stored: &[&str]) -> String {
         let graph = parse(&format!("graph g {{\n{nodes}}}\n")).unwrap();
-        let moves =
-            |op: &Op| op.is_source() || matches!(op, Op::Reshape | Op::Slice { .. } | Op::Product { .. });
+        let moves = |op: &Op| op.is_source() || matches!(op, Op::Reshape | Op::Slice { .. });
         let computed = graph.iter().filter(|(_, node)| !moves(&node.op)).map(|(id, _)| id);
         PartLabel::new(&graph, &computed.collect::<Vec<_>>(), stored).to_string()
     }
