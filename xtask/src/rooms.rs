@@ -126,6 +126,21 @@ pub(crate) const ROOMS: &[Room] = &[
         ],
         ..IMPURE
     },
+    Room {
+        name: "weft-make",
+        uses: &[
+            "weft-random",
+            "weft-file",
+            "weft-quant",
+            "weft-text",
+            "weft-ir",
+            "weft-gguf",
+            "weft-convert",
+            "weft-models",
+            "weft-engine",
+        ],
+        ..IMPURE
+    },
     // Compiles grammars and computes masks on threads of its own.
     Room { name: "weft-grammar", uses: &["weft-text", "weft-engine"], ..IMPURE },
     Room { name: "weft-serve", uses: &["weft-text", "weft-engine", "weft-grammar"], ..IMPURE },
@@ -139,10 +154,10 @@ pub(crate) const ROOMS: &[Room] = &[
             "weft-text",
             "weft-ir",
             "weft-gguf",
-            "weft-convert",
             "weft-models",
             "weft-engine",
             "weft-lab",
+            "weft-make",
             "weft-grammar",
             "weft-serve",
         ],

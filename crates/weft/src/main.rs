@@ -13,11 +13,9 @@ mod client;
 mod commands;
 mod config;
 mod conversation;
-mod convert;
 mod fetching;
 mod form;
 mod hints;
-mod imatrix;
 mod interrupt;
 mod journal;
 mod kernel_file;
@@ -34,22 +32,20 @@ mod out;
 mod output;
 mod packing;
 mod progress;
-mod quantize;
 mod readable;
 mod running;
 mod show;
-mod synth;
 mod table;
 mod template;
-mod tensor_types;
 mod terminal;
+#[cfg(test)]
+#[path = "../../weft-make/src/test_folder.rs"]
 mod test_folder;
 mod text_file;
 mod tuned;
 mod typeset;
 mod units;
 mod values;
-mod write_model;
 
 use std::panic;
 use std::process::{ExitCode, exit};

@@ -4,13 +4,12 @@ use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::json;
+use weft_make::{ConvertOptions, Converted, QuantMix, convert};
 
 use super::make::{OUT, threads, with_progress};
 use super::{Command, Outcome, Positional};
 use crate::args::Args;
-use crate::convert::{ConvertOptions, Converted, convert};
 use crate::out::{Out, note};
-use crate::tensor_types::QuantMix;
 use crate::units;
 
 const DIR: Positional = Positional {

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use weft_engine::inspect::{Collector, InputSums};
 use weft_engine::open_file;
 use weft_lab::Windows;
+use weft_make::Imatrix;
 
 use super::perplexity::{TEXT, windows};
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
-use crate::imatrix::Imatrix;
 use crate::interrupt::Listener;
 use crate::load::with_report;
 use crate::measuring::interrupted;

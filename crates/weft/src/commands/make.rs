@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::thread;
 
+use weft_make::OnProgress;
+
 use super::Positional;
 use crate::args::Args;
 use crate::interrupt::Listener;
 use crate::progress::{Progress, Unit};
-use crate::write_model::OnProgress;
 
 pub(super) const OUT: Positional =
     Positional { name: "OUT", help: "GGUF file to write; an existing file is replaced", required: true };
@@ -36,10 +37,10 @@ pub(super) fn with_progress<T>(label: &str, work: impl FnOnce(OnProgress<'_>) ->
 
 #[cfg(test)]
 mod tests {
+    use weft_make::QUANT_MIXES;
     use weft_quant::GgmlType;
 
     use crate::knobs::{KNOBS, Kind};
-    use crate::tensor_types::QUANT_MIXES;
 
     #[track_caller]
     fn choices(name: &str) -> &'static [&'static str] {

@@ -5,16 +5,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
+use weft_make::{Conversion, Imatrix, QuantMix, QuantizeOptions, Sizes, quantize};
 use weft_quant::GgmlType;
 
 use super::make::{OUT, threads, with_progress};
 use super::{Command, MODEL, Outcome};
 use crate::args::Args;
-use crate::imatrix::Imatrix;
 use crate::model_ref;
 use crate::out::Out;
-use crate::quantize::{Conversion, QuantizeOptions, Sizes, quantize};
-use crate::tensor_types::QuantMix;
 use crate::units;
 
 pub(super) const COMMAND: Command = Command {
@@ -66,7 +64,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
 }
 
 fn sizes(Sizes(by_type): &Sizes) -> Value {
-    let size = |(ty, size): (&GgmlType, &crate::quantize::Size)| {
+    let size = |(ty, size): (&GgmlType, &weft_make::Size)| {
         (ty.name().to_string(), json!({ "tensors": size.tensors, "bytes": size.bytes }))
     };
     by_type.iter().map(size).collect()
@@ -97,9 +95,9 @@ fn table(Conversion { before, after, weighted }: &Conversion, out: &mut impl Wri
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use weft_make::Size;
 
     use super::*;
-    use crate::quantize::Size;
 
     #[test]
     fn the_table_shows_the_types_of_both_sides() {

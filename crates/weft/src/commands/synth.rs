@@ -4,14 +4,12 @@ use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::json;
+use weft_make::{Preset, QuantMix, SynthOptions, Synthesised, synth};
 
 use super::make::{OUT, threads, with_progress};
 use super::{Command, Outcome};
 use crate::args::Args;
 use crate::out::Out;
-use crate::synth::preset::Preset;
-use crate::synth::{SynthOptions, Synthesised, synth};
-use crate::tensor_types::QuantMix;
 use crate::units;
 
 pub(super) const COMMAND: Command = Command {

@@ -1,7 +1,7 @@
 //! The table of knobs. To add one, add an entry here and read it where it is used.
 
 use super::{Kind, Knob};
-use crate::synth::preset::NAMES as PRESETS;
+use weft_make::PRESET_NAMES as PRESETS;
 
 /// The commands of several groups.
 macro_rules! all_of {

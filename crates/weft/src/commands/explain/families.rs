@@ -3,17 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 
 use expect_test::expect_file;
 use weft_engine::inspect::{CostModel, ExplainOptions, explain};
 use weft_gguf::Gguf;
 use weft_ir::Switches;
+use weft_make::{Preset, QuantMix, SynthOptions, synth_header};
 use weft_models::{BuildOptions, ModelGraph, architectures, build};
 
 use super::facts::{Facts, Kernel, Plan, Step};
-use crate::synth::SynthOptions;
-use crate::synth::preset::Preset;
-use crate::synth::testing::{options, write_header};
 use crate::test_folder::TestFolder;
 
 const PREFACE: &str = "\
@@ -84,7 +83,15 @@ fn page() -> String {
         let preset = Preset::named(name).unwrap();
         families.insert(preset.architecture);
         let path = folder.join("model.gguf");
-        write_header(&SynthOptions { layers: None, ..options(name, 1, "q4_0") }, &path);
+        let options = SynthOptions {
+            preset: *preset,
+            layers: None,
+            mtp: false,
+            mix: QuantMix::named("q4_0").unwrap(),
+            seed: 1,
+            threads: NonZeroUsize::MIN,
+        };
+        synth_header(&options, &path).unwrap();
         let model = build(&Gguf::open(&path).unwrap(), &BuildOptions::default()).unwrap();
         let _ = write!(sections, "\n## {name} (`{}`)\n", preset.architecture);
         for Layer { name: layer, count, kernels: [reply, prompt], text } in layers(&model) {

@@ -4,13 +4,13 @@ use crate::synth::vocabulary::Family;
 
 /// The shape of a model.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Preset {
+pub struct Preset {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// `general.architecture`.
-    pub(crate) architecture: &'static str,
+    pub architecture: &'static str,
     /// The default number of layers: the real model's.
-    pub(crate) layers: u32,
+    pub layers: u32,
     /// The maximum context in tokens, as stated in the metadata.
     pub(crate) context: u32,
     /// The width of the hidden state.
@@ -35,7 +35,7 @@ pub(crate) struct Preset {
     /// layers see all.
     pub(crate) window: Option<u32>,
     /// The size of the vocabulary in tokens.
-    pub(crate) vocabulary: u32,
+    pub vocabulary: u32,
     /// The model family whose special tokens it has.
     pub(crate) family: &'static Family,
     /// Whether the token embedding is also the output matrix.

@@ -9,44 +9,44 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
-use anyhow::{Context, Result, bail};
 use weft_engine::open_file;
 use weft_gguf::{Gguf, Metadata, TensorBytes, TensorInfo};
 use weft_quant::{GgmlType, decode, encode, encode_weighted};
 
+use crate::error::{Context as _, Result, bail};
 use crate::imatrix::{Imatrix, Importance};
-use crate::output::refuse_own_file;
+use crate::own_files::refuse_own_file;
 use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes, layers_with_values};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
 /// How to convert a model.
 #[derive(Debug)]
-pub(crate) struct QuantizeOptions {
+pub struct QuantizeOptions {
     /// The types of the result.
-    pub(crate) mix: &'static QuantMix,
+    pub mix: &'static QuantMix,
     /// Overrides the type of the output matrix.
-    pub(crate) output: Option<GgmlType>,
+    pub output: Option<GgmlType>,
     /// Overrides the type of the token embedding.
-    pub(crate) embedding: Option<GgmlType>,
+    pub embedding: Option<GgmlType>,
     /// How much errors in each column of the weights matter, and the name of the file that says so.
-    pub(crate) imatrix: Option<(Imatrix, String)>,
+    pub imatrix: Option<(Imatrix, String)>,
     /// Whether quantised weights may be converted to quantised types that are no smaller.
-    pub(crate) allow_requantize: bool,
+    pub allow_requantize: bool,
     /// The number of threads that convert; one more writes.
-    pub(crate) threads: NonZeroUsize,
+    pub threads: NonZeroUsize,
 }
 
 /// The sizes of a model's tensors by type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sizes(pub(crate) BTreeMap<GgmlType, Size>);
+pub struct Sizes(pub BTreeMap<GgmlType, Size>);
 
 /// Tensors of one type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Size {
+pub struct Size {
     /// The number of tensors.
-    pub(crate) tensors: usize,
+    pub tensors: usize,
     /// The size of their data in bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 impl Sizes {
@@ -61,21 +61,21 @@ impl Sizes {
     }
 
     /// The size of all tensors in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.0.values().map(|size| size.bytes).sum()
     }
 }
 
 /// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conversion {
+pub struct Conversion {
     /// The sizes before.
-    pub(crate) before: Sizes,
+    pub before: Sizes,
     /// The sizes after.
-    pub(crate) after: Sizes,
+    pub after: Sizes,
     /// The number of tensors that were quantised by the importance of their columns, and of all quantised ones, if an
     /// importance matrix was given.
-    pub(crate) weighted: Option<(usize, usize)>,
+    pub weighted: Option<(usize, usize)>,
 }
 
 /// Converts the model at `input` and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
@@ -84,7 +84,7 @@ pub(crate) struct Conversion {
 ///
 /// If the model cannot be read or converted, `out` is one of its own files, a tensor would lose precision without getting
 /// smaller, or the file cannot be written.
-pub(crate) fn quantize(
+pub fn quantize(
     input: &Path,
     out: &Path,
     options: &QuantizeOptions,
@@ -100,7 +100,10 @@ pub(crate) fn quantize(
         refuse_pointless_loss(pairs())?;
     }
     let importances = importances(&gguf, &planned, options)?;
-    weft_engine::check_file(&gguf, progress)?;
+    match weft_engine::check_file(&gguf, progress) {
+        Err(weft_engine::Error::Interrupted) => return Ok(None),
+        checked => checked?,
+    }
     // Tensors are converted in order. Those of a packed model are restored, and their memory is given back when they are done.
     let open: Mutex<BTreeMap<usize, TensorBytes>> = Mutex::default();
     let convert = |at: usize, values| {

@@ -2,14 +2,11 @@
 #![cfg(test)]
 
 use std::fmt::Write as _;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use weft_gguf::Writer;
-
-use super::{Model, Preset, SynthOptions, Synthesised, synth};
+use super::{Model, Preset, SynthOptions, Synthesised, synth, synth_header};
 use crate::tensor_types::QuantMix;
 use crate::write_model::PlannedTensor;
 
@@ -35,18 +32,9 @@ pub(crate) fn write_tiny(path: &Path, layers: u32, mix: &str) {
     write(&options("tiny", layers, mix), path);
 }
 
-/// Writes the header of a model, followed by zeros instead of weights: a sparse file, which takes no space.
+/// Writes the header of a model.
 pub(crate) fn write_header(options: &SynthOptions, path: &Path) {
-    let Model { metadata, tensors, .. } = Model::new(options).unwrap();
-    let mut writer = Writer::new(metadata).unwrap();
-    for PlannedTensor { name, ty, shape } in &tensors {
-        writer.declare(name, *ty, shape).unwrap();
-    }
-    let mut file = fs::File::create(path).unwrap();
-    drop(writer.to_stream(&mut file).unwrap());
-    let padded = |tensor: &PlannedTensor| tensor.bytes().next_multiple_of(32);
-    let header = file.metadata().unwrap().len();
-    file.set_len(header + tensors.iter().map(padded).sum::<u64>()).unwrap();
+    synth_header(options, path).unwrap();
 }
 
 /// The names, types and shapes of a model's tensors as text.

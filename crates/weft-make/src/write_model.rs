@@ -9,15 +9,16 @@ use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use anyhow::{Context, Result};
 use weft_gguf::{Metadata, Writer};
 use weft_quant::GgmlType;
+
+use crate::error::{Context as _, Result};
 
 /// The number of values in a chunk: a multiple of every block length.
 const CHUNK: u64 = 1 << 19;
 
 /// Takes the number of bytes done and in total; decides whether to continue.
-pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
+pub type OnProgress<'a> = &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 /// A tensor to be written.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,25 +7,30 @@ mod real;
 mod shape;
 mod tiny;
 
-use anyhow::{Result, anyhow};
-
+use crate::error::{Error, Result};
 use hybrid::{HYBRID_ODD, HYBRID_REAL, HYBRID_TINY};
 use kimi::{KIMI_ODD, KIMI_REAL, KIMI_TINY};
 use odd::ODD;
 use real::REAL;
-pub(crate) use shape::{Attention, Delta, Experts, Gating, Latent, Ling, Preset};
+pub use shape::Preset;
+pub(crate) use shape::{Attention, Delta, Experts, Gating, Latent, Ling};
 use tiny::TINY;
 
 impl Preset {
     /// The preset called `name`.
-    pub(crate) fn named(name: &str) -> Result<&'static Preset> {
+    ///
+    /// # Errors
+    /// If there is none of this name; the error lists all.
+    pub fn named(name: &str) -> Result<&'static Preset> {
         let found = PRESETS.iter().find(|preset| preset.name == name);
-        found.ok_or_else(|| anyhow!("there is no preset `{name}`; the presets are {}", NAMES.join(", ")))
+        found.ok_or_else(|| {
+            Error::new(format!("there is no preset `{name}`; the presets are {}", PRESET_NAMES.join(", ")))
+        })
     }
 }
 
 /// The names of all presets.
-pub(crate) const NAMES: &[&str] = &{
+pub const PRESET_NAMES: &[&str] = &{
     let mut names = [""; PRESETS.len()];
     let mut i = 0;
     while i < names.len() {

@@ -9,9 +9,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use anyhow::Result;
 use weft_quant::{GgmlType, encode};
 use weft_random::Random;
+
+use crate::error::Result;
 
 /// The number of chunks to choose from: a power of two, and small enough for a core's cache.
 const CHOICES: u64 = 1 << 12;

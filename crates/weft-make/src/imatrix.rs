@@ -10,11 +10,11 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail, ensure};
 use weft_engine::inspect::InputSums;
 use weft_gguf::{Array, Gguf, Metadata, Strings, TensorInfo, Writer};
 use weft_quant::GgmlType;
 
+use crate::error::{Context as _, Result, bail, ensure};
 use legacy::{Legacy, LegacyEntry};
 
 const TYPE_KEY: &str = "general.type";
@@ -30,20 +30,20 @@ const COUNTS: &str = ".counts";
 
 /// The importance of the weights of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Imatrix {
+pub struct Imatrix {
     /// The names of the texts that it was computed from.
-    pub(crate) datasets: Vec<String>,
+    pub datasets: Vec<String>,
     /// The number of windows of these texts.
-    pub(crate) chunks: u32,
+    pub chunks: u32,
     /// The tokens of a window; `None` if the file does not say.
-    pub(crate) chunk_size: Option<u32>,
+    pub chunk_size: Option<u32>,
     /// What each weight was multiplied by, by its name.
-    pub(crate) entries: BTreeMap<String, Entry>,
+    pub entries: BTreeMap<String, Entry>,
 }
 
 /// What a weight was multiplied by.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Σ x² of each column, for each matrix of a stack.
     squares: Vec<f32>,
     /// The number of rows, for all matrices or for each.
@@ -76,8 +76,11 @@ impl Entry {
 }
 
 impl Imatrix {
-    /// The matrix of what was collected from `chunks` windows of a text.
-    pub(crate) fn new(
+    /// The matrix of what was collected from windows of a text: their number, and the tokens of each.
+    ///
+    /// # Errors
+    /// If sums are not finite numbers, or not of as many columns for each matrix.
+    pub fn new(
         dataset: String,
         (chunks, chunk_size): (usize, usize),
         sums: &BTreeMap<String, InputSums>,
@@ -100,7 +103,7 @@ impl Imatrix {
     ///
     /// # Errors
     /// If it cannot be read, or is damaged.
-    pub(crate) fn read(path: &Path) -> Result<Imatrix> {
+    pub fn read(path: &Path) -> Result<Imatrix> {
         let read = || {
             let mut magic = [0; 4];
             let mut file = File::open(path)?;
@@ -162,7 +165,7 @@ impl Imatrix {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+    pub fn write(&self, path: &Path) -> Result<()> {
         let mut metadata = Metadata::new();
         metadata.insert(TYPE_KEY, TYPE);
         metadata.insert(

@@ -9,12 +9,13 @@ mod tensors;
 mod vocabulary;
 mod weights;
 
+use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use anyhow::{Result, bail};
-use weft_gguf::Metadata;
+use weft_gguf::{Metadata, Writer};
 
+use crate::error::{Result, bail};
 use crate::tensor_types::{QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 use metadata::metadata;
@@ -30,30 +31,30 @@ const MAX_VOCABULARY: u32 = 1 << 20;
 
 /// Which model to create.
 #[derive(Debug)]
-pub(crate) struct SynthOptions {
+pub struct SynthOptions {
     /// The shape.
-    pub(crate) preset: Preset,
+    pub preset: Preset,
     /// The number of layers, 1 to 1000; `None` for as many as the preset has.
-    pub(crate) layers: Option<u32>,
+    pub layers: Option<u32>,
     /// Whether there is a layer for multi-token prediction after them.
-    pub(crate) mtp: bool,
+    pub mtp: bool,
     /// The types of the weights.
-    pub(crate) mix: &'static QuantMix,
+    pub mix: &'static QuantMix,
     /// The random seed.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// The number of threads that make weights; one more writes them.
-    pub(crate) threads: NonZeroUsize,
+    pub threads: NonZeroUsize,
 }
 
 /// The size of a created model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Synthesised {
+pub struct Synthesised {
     /// The number of tensors.
-    pub(crate) tensors: usize,
+    pub tensors: usize,
     /// The number of values in all tensors.
-    pub(crate) parameters: u64,
+    pub parameters: u64,
     /// The size of all tensors in bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// Creates a model and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
@@ -62,11 +63,7 @@ pub(crate) struct Synthesised {
 ///
 /// If the number of layers or of tokens is out of range, the preset has no layer for multi-token prediction,
 /// or the file cannot be written.
-pub(crate) fn synth(
-    options: &SynthOptions,
-    out: &Path,
-    progress: OnProgress<'_>,
-) -> Result<Option<Synthesised>> {
+pub fn synth(options: &SynthOptions, out: &Path, progress: OnProgress<'_>) -> Result<Option<Synthesised>> {
     let Model { metadata, tensors, distributions } = Model::new(options)?;
     let types = tensors.iter().map(|tensor| tensor.ty);
     let weights = Weights::new(options.seed, types.zip(distributions.iter().copied()))?;
@@ -80,6 +77,25 @@ pub(crate) fn synth(
         parameters: tensors.iter().map(PlannedTensor::values).sum(),
         bytes: tensors.iter().map(PlannedTensor::bytes).sum(),
     }))
+}
+
+/// Writes the header of such a model, followed by zeros instead of weights: a sparse file, which takes no space. It is for those who need
+/// names, types and shapes only.
+///
+/// # Errors
+///
+/// Those of [`synth`].
+pub fn synth_header(options: &SynthOptions, out: &Path) -> Result<()> {
+    let Model { metadata, tensors, .. } = Model::new(options)?;
+    let mut writer = Writer::new(metadata)?;
+    for PlannedTensor { name, ty, shape } in &tensors {
+        writer.declare(name, *ty, shape)?;
+    }
+    let mut file = File::create(out)?;
+    drop(writer.to_stream(&mut file)?);
+    let padded = |tensor: &PlannedTensor| tensor.bytes().next_multiple_of(32);
+    let header = file.metadata()?.len();
+    Ok(file.set_len(header + tensors.iter().map(padded).sum::<u64>())?)
 }
 
 /// A model without its weights.

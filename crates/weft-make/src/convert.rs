@@ -6,12 +6,12 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use anyhow::Result;
 use weft_convert::{Conversion, Tensor};
 use weft_gguf::Metadata;
 use weft_quant::GgmlType;
 
-use crate::output::refuse_files_in;
+use crate::error::Result;
+use crate::own_files::refuse_files_in;
 use crate::quantize::{encoded, sharing};
 use crate::tensor_types::{QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes, layers_with_values};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
@@ -21,28 +21,28 @@ const MXFP4_MOE: u32 = 38;
 
 /// How to convert a model.
 #[derive(Debug)]
-pub(crate) struct ConvertOptions {
+pub struct ConvertOptions {
     /// The types of the result; without it, weights keep 16 bits, as bf16 if that is how they are stored.
-    pub(crate) mix: Option<&'static QuantMix>,
+    pub mix: Option<&'static QuantMix>,
     /// The number of threads that convert; one more writes.
-    pub(crate) threads: NonZeroUsize,
+    pub threads: NonZeroUsize,
 }
 
 /// What was written.
 #[derive(Debug)]
-pub(crate) struct Converted {
+pub struct Converted {
     /// The family, by its name in GGUF.
-    pub(crate) architecture: String,
+    pub architecture: String,
     /// The name of the types.
-    pub(crate) quant: &'static str,
+    pub quant: &'static str,
     /// The number of tensors.
-    pub(crate) tensors: usize,
+    pub tensors: usize,
     /// The number of values in them.
-    pub(crate) parameters: u64,
+    pub parameters: u64,
     /// Their size in bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// What the person should know about a choice between files.
-    pub(crate) note: Option<&'static str>,
+    pub note: Option<&'static str>,
 }
 
 /// Converts the model in `folder` and writes it to `out`. Returns `None`, and writes no file, if `progress` stops it.
@@ -50,7 +50,7 @@ pub(crate) struct Converted {
 /// # Errors
 ///
 /// If the model cannot be read or converted, `out` is one of the files in `folder`, or the file cannot be written.
-pub(crate) fn convert(
+pub fn convert(
     folder: &Path,
     out: &Path,
     options: &ConvertOptions,

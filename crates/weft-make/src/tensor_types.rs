@@ -7,14 +7,15 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, anyhow};
 use weft_quant::GgmlType;
+
+use crate::error::{Error, Result};
 
 /// A named mix of types.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct QuantMix {
+pub struct QuantMix {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The type of most tensors.
     pub(crate) main: GgmlType,
     /// Its number in `general.file_type` (`llama_ftype` in `llama.h`).
@@ -38,7 +39,7 @@ const fn mix(name: &'static str, main: GgmlType, file_type: u32, grade: Grade) -
 }
 
 /// All mixes, the most precise first.
-pub(crate) const QUANT_MIXES: &[QuantMix] = &[
+pub const QUANT_MIXES: &[QuantMix] = &[
     mix("f32", GgmlType::F32, 0, Grade::Only),
     mix("f16", GgmlType::F16, 1, Grade::Only),
     mix("bf16", GgmlType::BF16, 32, Grade::Only),
@@ -65,10 +66,15 @@ pub(crate) const QUANT_MIXES: &[QuantMix] = &[
 
 impl QuantMix {
     /// The mix called `name`, ignoring case.
-    pub(crate) fn named(name: &str) -> Result<&'static QuantMix> {
+    ///
+    /// # Errors
+    /// If there is none of this name; the error lists all.
+    pub fn named(name: &str) -> Result<&'static QuantMix> {
         let found = QUANT_MIXES.iter().find(|mix| mix.name.eq_ignore_ascii_case(name));
         let names = || QUANT_MIXES.iter().map(|mix| mix.name).collect::<Vec<_>>().join(", ");
-        found.ok_or_else(|| anyhow!("there is no quantisation `{name}`; expected one of {}", names()))
+        found.ok_or_else(|| {
+            Error::new(format!("there is no quantisation `{name}`; expected one of {}", names()))
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use crate::error::{Context as _, Result, ensure};
 
 /// The most bytes of a file: more than the largest models need.
 const MOST_BYTES: u64 = 4 << 30;
