@@ -1,75 +1,52 @@
-//! The table of commands. Each has a file of its own.
+//! The table of commands. Each has a file of its own, in a folder of its kind.
 
-mod ablate;
-mod bench;
-mod bench_block;
-mod bench_serve;
-mod cache;
-mod chat;
 mod command;
 mod completions;
 mod config;
-mod convert;
 mod devices;
 mod explain;
-mod imatrix;
-mod inspect;
-mod journal;
-mod kl;
-mod list;
-mod logits;
 mod make;
-mod optimize;
-mod perplexity;
-mod profile;
-mod ps;
-mod pull;
-mod quantize;
-mod report;
-mod rm;
-mod roofline;
-mod run;
-mod serve;
-mod synth;
-mod tokenize;
-mod tune;
-mod verify;
+mod measure;
+mod models;
+mod quality;
+mod replies;
+mod tables;
 
 use command::MODEL;
 pub(crate) use command::{Command, Outcome, Positional};
 
 /// Every command, in the order the help shows them.
 pub(crate) const COMMANDS: &[Command] = &[
-    run::COMMAND,
-    chat::COMMAND,
-    serve::COMMAND,
-    ps::COMMAND,
-    pull::COMMAND,
-    list::COMMAND,
-    rm::COMMAND,
-    cache::COMMAND,
+    replies::run::COMMAND,
+    replies::chat::COMMAND,
+    replies::serve::COMMAND,
+    models::ps::COMMAND,
+    models::pull::COMMAND,
+    models::list::COMMAND,
+    models::rm::COMMAND,
+    models::cache::COMMAND,
     config::COMMAND,
-    inspect::COMMAND,
+    models::inspect::COMMAND,
     explain::COMMAND,
-    tokenize::COMMAND,
-    logits::COMMAND,
-    bench::COMMAND,
-    bench_serve::COMMAND,
-    profile::COMMAND,
-    bench_block::COMMAND,
-    roofline::COMMAND,
-    ablate::COMMAND,
-    tune::COMMAND,
-    optimize::COMMAND,
-    journal::COMMAND,
-    report::COMMAND,
+    models::tokenize::COMMAND,
+    quality::logits::COMMAND,
+    measure::bench::COMMAND,
+    measure::bench_serve::COMMAND,
+    measure::profile::COMMAND,
+    measure::bench_block::COMMAND,
+    measure::roofline::COMMAND,
+    measure::ablate::COMMAND,
+    measure::tune::COMMAND,
+    measure::optimize::COMMAND,
+    measure::journal::COMMAND,
+    measure::report::COMMAND,
     devices::COMMAND,
-    verify::COMMAND,
-    perplexity::COMMAND,
-    kl::COMMAND,
-    synth::COMMAND,
-    convert::COMMAND,
-    imatrix::COMMAND,
-    quantize::COMMAND,
+    quality::verify::COMMAND,
+    quality::perplexity::COMMAND,
+    quality::kl::COMMAND,
+    make::synth::COMMAND,
+    make::convert::COMMAND,
+    make::imatrix::COMMAND,
+    make::quantize::COMMAND,
     completions::COMMAND,
 ];

@@ -1,7 +1,7 @@
 //! What a command consists of.
 
-use crate::args::Args;
-use crate::model_ref;
+use crate::cli::args::Args;
+use crate::model::model_ref;
 
 /// A command.
 pub(crate) struct Command {

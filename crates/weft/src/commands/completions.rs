@@ -5,7 +5,7 @@ use clap::error::ErrorKind;
 use clap_complete::Shell;
 
 use super::{Command, Outcome, Positional};
-use crate::args::Args;
+use crate::cli::args::Args;
 
 const SHELL: Positional = Positional {
     name: "SHELL",

@@ -10,13 +10,15 @@ use clap::error::ErrorKind;
 
 use weft_hub::{DEFAULT_MODEL, Hub, HubOptions};
 
-use super::{Command, Outcome, Positional, serve};
-use crate::args::{Args, guesses};
-use crate::config::{self, Config, config};
-use crate::knobs::{KNOBS, Kind};
-use crate::option_args;
-use crate::out::{Out, note};
-use crate::{template, text_file};
+use super::replies::serve;
+use super::{Command, Outcome, Positional};
+use crate::chat::template;
+use crate::cli::args::{Args, guesses};
+use crate::cli::config::{self, Config, config};
+use crate::cli::knobs::{KNOBS, Kind};
+use crate::cli::option_args;
+use crate::cli::text_file;
+use crate::terminal::streams::{Out, note};
 
 const WHAT: Positional = Positional {
     name: "WHAT",

@@ -7,9 +7,9 @@ use weft_engine::{BACKENDS, Backend, DeviceInfo, Fact, FactValue, OpenError};
 use weft_lab::Host;
 
 use super::{Command, Outcome};
-use crate::args::Args;
-use crate::out::{Out, note};
-use crate::units;
+use crate::cli::args::Args;
+use crate::terminal::streams::{Out, note};
+use crate::terminal::units;
 
 pub(super) const COMMAND: Command = Command {
     name: "devices",

@@ -20,11 +20,11 @@ use weft_engine::open_adapted;
 use weft_models::{BuildOptions, ModelGraph};
 
 use super::{Command, MODEL, Outcome};
-use crate::args::Args;
-use crate::journal;
-use crate::model_ref;
-use crate::out::Out;
-use crate::output::{Output, check_output};
+use crate::cli::args::Args;
+use crate::commands::measure::recording;
+use crate::model::model_ref;
+use crate::terminal::result_file::{Output, check_output};
+use crate::terminal::streams::Out;
 use facts::{Facts, Plan, Step};
 use text::Detail;
 
@@ -68,7 +68,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let model = weft_models::build(&gguf, &BuildOptions { kv: args.kv(), ..BuildOptions::default() })?;
     let step = Step::ALL.into_iter().find(|step| Some(step.name) == args.text("step"));
     let step = step.unwrap_or(Step::ALL[0]);
-    let profile = journal::profile(args, &gguf, &target.hardware, step.tokens);
+    let profile = recording::profile(args, &gguf, &target.hardware, step.tokens);
     let kept = tuned_decisions(&target.hardware, tuned, &gguf);
     let (kernels, mut tuned) = (args.kernels(), switches_of(&kept));
     if !kernels.is_empty() {

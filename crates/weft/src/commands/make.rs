@@ -1,4 +1,9 @@
-//! Shared by the commands that write a model.
+//! Commands that write a model or what helps to, and what they share.
+
+pub(super) mod convert;
+pub(super) mod imatrix;
+pub(super) mod quantize;
+pub(super) mod synth;
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -8,9 +13,9 @@ use std::thread;
 use weft_make::OnProgress;
 
 use super::Positional;
-use crate::args::Args;
-use crate::interrupt::Listener;
-use crate::progress::{Progress, Unit};
+use crate::cli::args::Args;
+use crate::terminal::interrupt::Listener;
+use crate::terminal::progress::{Progress, Unit};
 
 pub(super) const OUT: Positional =
     Positional { name: "OUT", help: "GGUF file to write; an existing file is replaced", required: true };
@@ -40,7 +45,7 @@ mod tests {
     use weft_make::QUANT_MIXES;
     use weft_quant::GgmlType;
 
-    use crate::knobs::{KNOBS, Kind};
+    use crate::cli::knobs::{KNOBS, Kind};
 
     #[track_caller]
     fn choices(name: &str) -> &'static [&'static str] {

@@ -6,7 +6,7 @@ use weft_lab::Escaped;
 
 use super::facts::Plan;
 use super::wording;
-use crate::units::bytes;
+use crate::terminal::units::bytes;
 
 /// Width of a bar, in units of its picture.
 const WIDTH: f64 = 1000.0;

@@ -10,7 +10,7 @@ use super::diagram;
 use super::facts::{Facts, Kernel, Plan};
 use super::label;
 use super::wording;
-use crate::units::{bytes, count};
+use crate::terminal::units::{bytes, count};
 
 const STYLE: &str = include_str!("page.css");
 const SEARCH: &str = include_str!("search.js");

@@ -7,7 +7,7 @@ use weft_ir::{Graph, NodeId};
 use super::facts::{Facts, Kernel, Plan, Total};
 use super::flows::Written;
 use super::label;
-use crate::machine;
+use crate::commands::measure::machine_speed;
 
 /// All facts; with `plans`, also the graphs and plans in their text form.
 pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
@@ -15,7 +15,7 @@ pub(super) fn report(facts: &Facts<'_>, plans: bool) -> Value {
     json!({
         "model": facts.model,
         "step": { "name": facts.step.name, "tokens": facts.step.tokens, "depth": facts.depth },
-        "machine": machine::json(&facts.costs),
+        "machine": machine_speed::json(&facts.costs),
         "profile": facts.profile.as_ref().map(|profile| json!({ "run": profile.run, "time": profile.time })),
         "plans": facts.plans.iter().map(|p| plan(facts, p, plans)).collect::<Vec<_>>(),
         "layers": facts.layers.iter().map(layer).collect::<Vec<_>>(),

@@ -6,7 +6,7 @@ use weft_ir::Graph;
 
 use super::facts::{Facts, Kernel, Plan};
 use super::wording;
-use crate::units::{bytes, count};
+use crate::terminal::units::{bytes, count};
 
 /// What to show beside the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,8 +7,8 @@ use weft_lab::RecordedProfile;
 use super::facts::{Facts, Plan, Reuse, Total};
 use super::flows::{Reader, Written};
 use super::label::{self, BEFORE, PartLabel};
-use crate::machine;
-use crate::units::{self, count};
+use crate::commands::measure::machine_speed;
+use crate::terminal::units::{self, count};
 
 /// The total cost of several kernels.
 pub(super) fn total(total: &Total) -> String {
@@ -51,7 +51,7 @@ pub(super) fn layers(facts: &Facts<'_>) -> Option<String> {
 /// The speeds that times are estimated with.
 pub(super) fn speed(costs: &CostModel) -> String {
     let how = if costs.is_measured() { "measured" } else { "assumed; `weft roofline` measures it" };
-    format!("times are estimated for {} ({how})", machine::words(&costs.machine))
+    format!("times are estimated for {} ({how})", machine_speed::words(&costs.machine))
 }
 
 /// The profile with measured times.

@@ -1,0 +1,5 @@
+//! Commands that reply.
+
+pub(super) mod chat;
+pub(super) mod run;
+pub(super) mod serve;
