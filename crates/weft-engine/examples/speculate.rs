@@ -3,8 +3,8 @@
 //!
 //! `check` answers prompts greedily and sampled, alone and eight together, with each kind of speculation and without, and
 //! compares the tokens. `bench` prints the tokens per second of replies to edits, summaries, stories and random text; the kinds
-//! of speculation take turns, so that whatever disturbs the machine disturbs all of them. What `auto` learns it keeps from turn to turn, as a
-//! server does; with `--fresh` an engine is opened for each of its turns, which has learnt nothing.
+//! of speculation take turns, so that whatever disturbs the machine disturbs all of them. What `auto` learns it keeps from turn
+//! to turn, as a server does; with `--fresh` an engine is opened for each of its turns, which has learnt nothing.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

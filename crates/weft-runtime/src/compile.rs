@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     tensors: BTreeMap<String, BufferId>,
     /// States, by their names in the model.
     pub(crate) states: BTreeMap<String, State>,
-    /// The kernels that a person gave and that were found to be right.
+    /// The kernels of users that were found to be right.
     pub(crate) checked: Vec<Checked>,
 }
 

@@ -1,4 +1,4 @@
-//! Kernels that a person gave are checked on the device before they are used: by fresh random data, in steps of one token, of
+//! Users' kernels are checked on the device before they are used: by fresh random data, in steps of one token, of
 //! seven and of as many as the program is for.
 //!
 //! Such a kernel must write what the kernel writes that it replaces, within what rounding explains, and the same bits for a
@@ -48,7 +48,7 @@ pub(crate) struct Checked {
     text: Option<&'static str>,
 }
 
-/// Checks the kernels of plans that a person gave and that are not among `known`, and adds them.
+/// Checks the users' kernels in plans that are not among `known`, and adds them.
 ///
 /// # Errors
 /// [`Error::Replacement`] if one computes something else; those of the device.

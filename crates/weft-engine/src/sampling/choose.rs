@@ -142,7 +142,7 @@ impl Chooser {
         })
     }
 
-    /// Tells the processors that the reply goes on with this token.
+    /// Tells the processors that the reply continues with this token.
     ///
     /// # Errors
     /// If one panics.

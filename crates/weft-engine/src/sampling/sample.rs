@@ -99,7 +99,7 @@ impl Sampler {
     }
 
     /// Creates a sampler of the token at this position of a sequence and of those after it. Random numbers belong to
-    /// positions: a reply that goes on as part of a prompt, elsewhere or later, goes on with the same tokens.
+    /// positions: a reply that goes on as part of a prompt, elsewhere or later, continues with the same tokens.
     pub fn at(sampling: Sampling, position: usize) -> Sampler {
         let sampler = Sampler::new(sampling);
         Sampler { random: sampler.random.skip(position as u64), ..sampler }

@@ -141,7 +141,7 @@ impl<'a> Ask<'a> {
         self.most
     }
 
-    /// Guesses that the reply goes on with these tokens, in place of an earlier guess. Those beyond [`most`](Ask::most) are
+    /// Guesses that the reply continues with these tokens, in place of an earlier guess. Those beyond [`most`](Ask::most) are
     /// dropped.
     pub fn guess(&mut self, tokens: impl IntoIterator<Item = u32>) {
         self.guess_of_kind(tokens, 0);

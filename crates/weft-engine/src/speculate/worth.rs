@@ -52,7 +52,8 @@ pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times, extra: f64) ->
 }
 
 impl Offer {
-    /// The probability that the token after `taken` ones is right and these are, too, which they are with this probability; 0 if there is none.
+    /// The probability that the token after `taken` ones is right and these are, too, which they are with this probability; 0 if
+    /// there is none.
     fn probability(&self, taken: usize, right: f64) -> f64 {
         if taken < self.tokens { right * self.acceptance[taken.min(MOST_PREDICTED - 1)] } else { 0.0 }
     }

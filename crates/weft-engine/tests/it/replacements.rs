@@ -1,4 +1,4 @@
-//! Kernels that a person gives: one that is right, and others that are refused.
+//! Users' kernels: one that is right, and others that are refused.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

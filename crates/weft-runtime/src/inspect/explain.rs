@@ -113,7 +113,7 @@ pub struct KernelCall {
     pub ns: u64,
     /// The nodes that read its results from memory, and why they are not fused into it.
     pub cuts: Vec<(String, String)>,
-    /// The name of the compiler's kernel, if a person gave this one in its place.
+    /// The name of the compiler's kernel, if a user gave this one in its place.
     pub replaces: Option<String>,
 }
 

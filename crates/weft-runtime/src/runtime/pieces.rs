@@ -96,7 +96,7 @@ impl Runtime {
     pub fn numbers(&mut self) -> String {
         let Runtime { device, variants, shared, .. } = self;
         let mut orders: BTreeSet<Order> = BTreeSet::new();
-        // In what order texts that a person gave add up is known to nobody.
+        // In what order users' texts add up is known to nobody.
         let mut texts: BTreeSet<&str> = BTreeSet::new();
         if let Some(tuning) = device.tuning() {
             for program in variants.used().classes.iter().flat_map(Class::all_programs) {
