@@ -99,7 +99,7 @@ impl Dispatch {
         all.filter(|(_, content)| **content == Content::Settled).map(|(id, _)| *id)
     }
 
-    /// The slot that has the memory of a buffer, settled or not: the one that is written, if one is. A text that a person gave can have
+    /// The slot that has the memory of a buffer, settled or not: the one that is written, if one is. A user's text can have
     /// a buffer in several slots, of which the others get a copy.
     fn own_slot(&self, buffer: usize, settled: bool) -> Option<usize> {
         let all = self.slots.iter().zip(&self.contents).enumerate();

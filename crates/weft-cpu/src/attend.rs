@@ -54,10 +54,11 @@
 //!
 //! # How it is computed
 //!
-//! A unit of work is some heads that share a key head, for some tokens of one sequence (`plan`): every block of cached rows is rounded once
-//! for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`): by vectors, in tiles that stay in
-//! registers (`vectors`), or by a tile unit, as bytes (`tiled`), with the same sums. If there are too few units, they are divided between blocks: the tree (`nodes`) lets every thread compute whole branches,
-//! and the last thread to finish joins them (`exchange`).
+//! A unit of work is some heads that share a key head, for some tokens of one sequence (`plan`): every block of cached rows is
+//! rounded once for all of these (`cached`), multiplied with their queries, and added up with their weights (`block`): by
+//! vectors, in tiles that stay in registers (`vectors`), or by a tile unit, as bytes (`tiled`), with the same sums. If there are
+//! too few units, they are divided between blocks: the tree (`nodes`) lets every thread compute whole branches, and the last
+//! thread to finish joins them (`exchange`).
 //!
 //! # Memory
 //!
@@ -105,8 +106,8 @@ pub(crate) use prepared::Attend;
 const TOKEN: u64 = 8;
 
 impl Attend {
-    /// Prepares the anchor of a verified part with `cols` columns, for rows up to `space`, arguments of up to `values` values, and this many
-    /// threads.
+    /// Prepares the anchor of a verified part with `cols` columns, for rows up to `space`, arguments of up to `values` values,
+    /// and this many threads.
     ///
     /// # Errors
     /// A sentence, if this device does not read the type of a state, or there is not enough memory.
@@ -220,7 +221,8 @@ impl Attend {
         Ok(positions.saturating_mul(self.heads as u64).saturating_mul(values * cost::ATTEND))
     }
 
-    /// Whether a thread may do several stretches of the work: not if units are divided, because the exchange has room for one stretch per thread.
+    /// Whether a thread may do several stretches of the work: not if units are divided, because the exchange has room for one
+    /// stretch per thread.
     pub(crate) fn is_fine(&self, args: &[Arg], space: &Space, threads: usize) -> Result<bool, Fault> {
         let pos = self.pos(args, space)?;
         let first = args[self.first].i32s(0, pos.len()).ok_or(Fault)?;

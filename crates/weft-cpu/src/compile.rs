@@ -135,7 +135,7 @@ fn bind(kernel: &Kernel, launch: &KernelLaunch, buffers: &[Buffer]) -> Result<Bo
         // only kernels access buffers meanwhile. Kernels run one after another. Within one, a written argument overlaps no other
         // (checked above), so nothing reads it, and two writes can only meet in one argument. That argument belongs to one part
         // (`stores::owned`): parts side by side do not meet. Within a part, no two rows or columns that may go to different threads
-        // write the same place (`stores::check`, and `Numbers::distinct` for rows picked by number). States that are updated in place are
+        // write the same place (`stores::check`, and `Numbers::distinct` for rows picked by index). States that are updated in place are
         // read and written by one thread each (`Scan::check`).
         let arg = unsafe { Arg::new(start.wrapping_add(offset), values, param.format, param.access) };
         args.push(arg.ok_or_else(|| format!("p{p}: {buffer:?} is not aligned for {:?}", param.format))?);
@@ -157,8 +157,9 @@ fn bind_tiles(
         let found = buffers.get_mut(buffer.0 as usize).filter(|_| offset == 0);
         let found = found.ok_or_else(|| format!("p{param}: a product needs a whole weight"))?;
         let (start, tile, count) = found.tiles(product.w.k).map_err(|why| format!("p{param}: {why}"))?;
-        // SAFETY: `Buffer::tiles` found this many bytes there. A weight's tiles are never replaced, so they stay where they are as long as this
-        // program exists: `rewind` drops programs before the buffers they point into. Nothing writes tiles once they are made.
+        // SAFETY: `Buffer::tiles` found this many bytes there. A weight's tiles are never replaced, so they stay where they are
+        // as long as this program exists: `rewind` drops programs before the buffers they point into. Nothing writes tiles once
+        // they are made.
         args[param] = unsafe { args[param].with_tiles(start, tile.bytes, count) };
     }
     Ok(())

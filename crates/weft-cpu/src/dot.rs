@@ -132,8 +132,8 @@ impl Dot {
         }
     }
 
-    /// For each product, the number of blocks of 32 values laid out for a chunk of this many rows: none if its weight is not packed, or if it
-    /// reads the same blocks as an earlier product.
+    /// For each product, the number of blocks of 32 values laid out for a chunk of this many rows: none if its weight is not
+    /// packed, or if it reads the same blocks as an earlier product.
     fn laid_out(&self, rows: usize) -> impl Iterator<Item = usize> {
         self.products.iter().map(move |product| match product.blocks {
             BlockSource::Own => rows.saturating_mul(product.terms()).saturating_mul(product.len() / COLUMNS),
@@ -171,8 +171,8 @@ mod tests {
 
     use super::*;
 
-    /// Columns of `x` times the transpose of a float matrix are computed one block of the row program at a time; scratch memory has room for
-    /// no more.
+    /// Columns of `x` times the transpose of a float matrix are computed one block of the row program at a time; scratch memory
+    /// has room for no more.
     #[test]
     fn decoded_rows_are_as_long_as_the_columns_computed_at_a_time() {
         let view = |param, stride| View { param, offset: 0, strides: vec![stride], step: 1 };

@@ -48,8 +48,8 @@
 //! other parts and products of the kernel, whether an operand comes from a prologue or another kernel, or the
 //! instruction set. So every sum has one order, defined by the module that computes it:
 //!
-//! - products with quantised weights: `dot::packed`, and `dot::tiled` in the same order; with float weights: `dot::float`; transposed: `dot::transposed`;
-//!   weighted sums of products: `dot::sum`;
+//! - products with quantised weights: `dot::packed`, and `dot::tiled` in the same order; with float weights: `dot::float`;
+//!   transposed: `dot::transposed`; weighted sums of products: `dot::sum`;
 //! - sums over a row: `math::sum`;
 //! - attention: `attend`.
 //!

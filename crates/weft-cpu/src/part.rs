@@ -36,8 +36,8 @@ enum PreparedAnchor {
 }
 
 impl Prepared {
-    /// Prepares a part of a verified kernel, for arguments of up to `values` values each and this many threads; `None` if it has no rows even
-    /// at the largest sizes.
+    /// Prepares a part of a verified kernel, for arguments of up to `values` values each and this many threads; `None` if it has
+    /// no rows even at the largest sizes.
     ///
     /// # Errors
     /// A sentence, if the device cannot run it, or two threads could write to the same place.

@@ -30,7 +30,8 @@ pub(crate) struct Prologue {
 }
 
 impl Prologue {
-    /// Prepares the prologue of a verified part. It is rounded if a product of this part, or of another part with the same prologue, needs that.
+    /// Prepares the prologue of a verified part. It is rounded if a product of this part, or of another part with the same
+    /// prologue, needs that.
     ///
     /// # Errors
     /// A sentence, if there is no prologue, or the device cannot run it.

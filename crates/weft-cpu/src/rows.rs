@@ -115,7 +115,7 @@ impl RowView {
     }
 }
 
-/// A row picked by number.
+/// A row picked by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowPick {
     pub(crate) index: RowView,

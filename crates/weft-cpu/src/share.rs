@@ -1,10 +1,11 @@
 //! Divides the work of a launch: each thread does one contiguous stretch, and then helps with the rest.
 //!
-//! Work is a sequence of units with costs. Laid end to end, they are divided into stretches; a unit belongs to the stretch in which it begins. Costs are
-//! estimates, and cores are not equally fast (other processes use them too), so a launch that is long enough is divided in rounds. The first round gives
-//! every thread its own stretch, half of the work together; each further round has a stretch for every thread of half of the rest, and the last has all
-//! of it. After its own stretch, a thread takes the next free one. (This is factoring: Hummel, Schonberg and Flynn, 1992.) The parts of a kernel are laid
-//! end to end in the same way, by their total costs; each part then divides its own stretch by more exact costs.
+//! Work is a sequence of units with costs. Laid end to end, they are divided into stretches; a unit belongs to the stretch in
+//! which it begins. Costs are estimates, and cores are not equally fast (other processes use them too), so a launch that is long
+//! enough is divided in rounds. The first round gives every thread its own stretch, half of the work together; each further round
+//! has a stretch for every thread of half of the rest, and the last has all of it. After its own stretch, a thread takes the next
+//! free one. (This is factoring: Hummel, Schonberg and Flynn, 1992.) The parts of a kernel are laid end to end in the same way,
+//! by their total costs; each part then divides its own stretch by more exact costs.
 
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 //! between threads in any way. This is sound only if no two of them store to the same place. The compiler makes no other
 //! kernels, but a device must not rely on that. [`owned`] proves that no two parts store to one argument (`compile` checks
 //! that a written argument overlaps no other); [`check`] proves it for the rows and columns of a part, from the strides;
-//! a kernel without proof is refused. For rows picked by number, [`Numbers::distinct`] checks the numbers of each step.
+//! a kernel without proof is refused. For rows picked by index, [`Numbers::distinct`] checks the numbers of each step.
 
 use weft_kern::{Access, Indexed, Instr, Kernel, ParamId, Part, View};
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use weft_kern::{Access, Anchor, Dim, F32, Format, Param};
 
-    /// A part of rows `[4, 3]` that stores `(offset, strides, step, len)`s, by number if `indexed`.
+    /// A part of rows `[4, 3]` that stores `(offset, strides, step, len)`s, by index if `indexed`.
     fn part(stores: &[(usize, [usize; 2], usize, usize)], indexed: Option<usize>) -> Part {
         let view = |param, offset, strides: [usize; 2], step| View {
             param,

@@ -31,7 +31,7 @@ pub(crate) struct Cubins {
     keeps: bool,
 }
 
-/// What the compiler says of a text, with the lines of the file that it was read from, if a person gave it.
+/// What the compiler says of a text, with the lines of the file that it was read from, if a user gave it.
 fn of_text(shader: &Shader, log: &str) -> String {
     match &shader.given {
         Some(place) => {

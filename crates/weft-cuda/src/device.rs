@@ -22,8 +22,8 @@ use crate::probe::{self, CudaProbe};
 
 /// A device that runs kernels on an NVIDIA card.
 ///
-/// Quantised weights are stored in tiles, all others as the file has them. A step is one launch of a graph, which returns before the step has
-/// finished. A replay allocates nothing. An index in a step's data that is out of bounds is clamped silently.
+/// Quantised weights are stored in tiles, all others as the file has them. A step is one launch of a graph, which returns before
+/// the step has finished. A replay allocates nothing. An index in a step's data that is out of bounds is clamped silently.
 #[derive(Debug)]
 pub struct CudaDevice {
     // Dropped in this order: programs use buffers, and all use the context.

@@ -13,8 +13,9 @@
 //! Start with [`CudaBackend`]: it lists the cards of this machine and opens them. A [`CudaDevice`] holds buffers and
 //! compiled programs, like any [`weft_device::Device`].
 //!
-//! Kernels are rendered by [`weft_render`] as CUDA C++, compiled by [`weft_nvrtc`] and kept on disk (`cubins`), so only a first start needs NVRTC. A program is a CUDA graph of its launches, one after another. A step
-//! is one launch of that graph: only what depends on the step's sizes is changed in between, and only if they changed.
+//! Kernels are rendered by [`weft_render`] as CUDA C++, compiled by [`weft_nvrtc`] and kept on disk (`cubins`), so only a first
+//! start needs NVRTC. A program is a CUDA graph of its launches, one after another. A step is one launch of that graph: only what
+//! depends on the step's sizes is changed in between, and only if they changed.
 //!
 //! The driver and NVRTC are loaded at run time. This crate builds, and its program starts, on machines that have neither.
 //!

@@ -1,7 +1,8 @@
 //! Devices that wrap another device and override some of its methods.
 //!
-//! Checking what a device computes, injecting faults and pretending to have a clock all need a device that differs from a real one in one or two
-//! methods. Such a device implements [`Forward`] and overrides these methods; the rest goes to the device behind it.
+//! Checking what a device computes, injecting faults and pretending to have a clock all need a device that differs from a real
+//! one in one or two methods. Such a device implements [`Forward`] and overrides these methods; the rest goes to the device
+//! behind it.
 
 use weft_kern::Sizes;
 
@@ -19,9 +20,10 @@ use crate::weight::Weight;
 
 /// A [`Device`] that forwards to another one.
 ///
-/// Every method but the first two has the meaning it has in [`Device`], and calls the inner device unless it is overridden. The inner device's own
-/// abilities do not see overrides: a device that overrides [`replay`](Forward::replay) or compiles programs under other ids overrides
-/// [`timing`](Forward::timing), [`tuning`](Forward::tuning) and [`checkpoints`](Forward::checkpoints) too where that matters.
+/// Every method but the first two has the meaning it has in [`Device`], and calls the inner device unless it is overridden. The
+/// inner device's own abilities do not see overrides: a device that overrides [`replay`](Forward::replay) or compiles programs
+/// under other ids overrides [`timing`](Forward::timing), [`tuning`](Forward::tuning) and [`checkpoints`](Forward::checkpoints)
+/// too where that matters.
 ///
 /// ```
 /// use weft_device::{BufferId, Device, DeviceError, Forward, NullDevice};

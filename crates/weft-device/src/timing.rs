@@ -8,8 +8,9 @@ use crate::timings::Timings;
 
 /// A device that can time single launches.
 pub trait Timing {
-    /// Runs a program as [`replay`](crate::Device::replay) does, records when each worker was at which launch, and returns when the program has
-    /// finished. Calls [`Timings::begin`] first, which makes room, so that nothing is allocated while the program runs.
+    /// Runs a program as [`replay`](crate::Device::replay) does, records when each worker was at which launch, and returns when
+    /// the program has finished. Calls [`Timings::begin`] first, which makes room, so that nothing is allocated while the program
+    /// runs.
     ///
     /// # Errors
     /// Those of [`replay`](crate::Device::replay).

@@ -38,7 +38,7 @@ pub trait Tuning {
     /// [`DeviceError::Usage`] if it cannot be written.
     fn save(&mut self) -> Result<Option<PathBuf>, DeviceError>;
 
-    /// Whether the time of a launch by itself does not tell what a step gains: launches begin while those before them still run, or
+    /// Whether the time of a launch by itself does not show what a step gains: launches begin while those before them still run, or
     /// several run as one.
     fn judged_by_steps(&self) -> bool {
         false

@@ -58,7 +58,7 @@ pub(crate) static LOOKUP: Decision = Decision {
     default: Mode::On,
 };
 
-/// Whether kernels that a person gave are used.
+/// Whether users' kernels are used.
 pub static REPLACE: Decision = Decision {
     name: "kernel.replace",
     about: "Replaces kernels by those given with --kernel, once they are found to compute the same.",

@@ -21,7 +21,7 @@ pub enum FuseError {
     /// The plan breaks a rule, which is a bug of this crate.
     #[error("the compiler made an invalid plan (this is a bug, please report it): {0}")]
     Plan(#[from] VerifyError),
-    /// A kernel that a person gave does not fit the plan that it was given for.
+    /// A user's kernel does not fit the plan that it was given for.
     #[error("a kernel that was given does not fit: {0}")]
     Replaced(VerifyError),
 }

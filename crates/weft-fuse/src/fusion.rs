@@ -29,11 +29,11 @@ pub struct Fusion {
     pub cost: Cost,
     /// What each call of the plan computes, in order.
     pub calls: Vec<Computed>,
-    /// The kernels that a person gave, where the plan has them.
+    /// The users' kernels, where the plan has them.
     pub replaced: Vec<Replaced>,
 }
 
-/// A kernel of a plan that a person gave.
+/// A user's kernel in a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replaced {
     /// Its index in [`Plan::kernels`].

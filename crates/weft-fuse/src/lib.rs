@@ -32,7 +32,7 @@
 //! (`group.rs`); some groups are computed again by each kernel that reads them (`prologue.rs`). Values that pass
 //! between kernels get a format and a place in memory (`place.rs`). Each group is written as a part of a kernel
 //! (`emit.rs`), parts that do not depend on each other share a launch (`order.rs`), and the memory between kernels is
-//! laid out (`memory.rs`). Kernels that a person gave take the places of those they replace (`replace.rs`). Decisions
+//! laid out (`memory.rs`). Users' kernels take the places of those they replace (`replace.rs`). Decisions
 //! that pay on some machines only are made by compiling both ways and comparing costs (`cost.rs`, `choose.rs`).
 #![forbid(unsafe_code)]
 

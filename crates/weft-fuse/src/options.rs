@@ -54,7 +54,7 @@ impl CostModel {
     }
 
     /// Returns whether a decision by cost changes no bits: a decision of fusion, or a rule that keeps the machine's bits. A kernel
-    /// that a person gave may change them.
+    /// of a user may change them.
     pub fn keeps_bits(&self, decision: &Decision) -> bool {
         if *decision == REPLACE {
             return false;

@@ -1,4 +1,4 @@
-//! Kernels that a person gave take the places of those they replace.
+//! Users' kernels take the places of those they replace.
 
 use std::sync::Arc;
 

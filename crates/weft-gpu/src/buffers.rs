@@ -1,4 +1,4 @@
-//! The buffers of a GPU device, by number.
+//! The buffers of a GPU device, by index.
 
 use std::ops::Index;
 

@@ -1,5 +1,5 @@
 //! Scratch memory of a program: one piece for all rendered kernels, whose launches run one after another, and one for each kernel with
-//! a text that a person gave, which could leave anything in it.
+//! a user's text, which could leave anything in it.
 
 use std::collections::BTreeMap;
 

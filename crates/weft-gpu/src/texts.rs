@@ -19,7 +19,7 @@ pub struct CompiledTexts<T>(BTreeMap<Key, T>);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     source: String,
-    /// The entry point, the access of each buffer and the workgroup memory of a text that a person gave.
+    /// The entry point, the access of each buffer and the workgroup memory of a user's text.
     given: Option<(String, Vec<bool>, u32, bool)>,
 }
 

@@ -1,9 +1,10 @@
 //! Structured output: grammars that every reply to a request must follow.
 //!
-//! [`ReplyForms`] is for a form by itself: a schema, a pattern, a list of texts, a grammar. A [`GrammarSpec`] says what replies must look like: perhaps reasoning, then text (free, a JSON object, or JSON by a
-//! schema) or calls of tools, in the model's own form. [`Grammars`], one per model, compiles it by
-//! [llguidance](https://github.com/guidance-ai/llguidance) to a logit processor, which forbids all tokens that do not continue
-//! the reply. What cannot be enforced is an error that names it; nothing is ignored.
+//! [`ReplyForms`] is for a form by itself: a schema, a pattern, a list of texts, a grammar. A [`GrammarSpec`] says what replies
+//! must look like: perhaps reasoning, then text (free, a JSON object, or JSON by a schema) or calls of tools, in the model's own
+//! form. [`Grammars`], one per model, compiles it by [llguidance](https://github.com/guidance-ai/llguidance) to a logit
+//! processor, which forbids all tokens that do not continue the reply. What cannot be enforced is an error that names it; nothing
+//! is ignored.
 //!
 //! # Schemas
 //! - **Enforced**: `type`, `enum`, `const`, `anyOf`, `allOf`, `$ref` within the schema; `properties`, `patternProperties`

@@ -1,9 +1,10 @@
 //! The folder of downloaded models.
 //!
-//! Models have the same paths as on the hub, `models/ORG/REPO/FILE`, and appear there only when complete and checked.
-//! Other GGUF files below `models` are found too, and those below `built-in`, which come from within the program. A model that is kept packed only is one file in the place of its own files, with
-//! the name of the first and [`.weft`](PACKED) after it; once its own files are complete, they are used. `locks` keeps processes from downloading the same file at once,
-//! `staging` is for unpacking, `packed` for packed weights (see `weft-pack`), and `prompts` for computed prompts (see `weft-engine`).
+//! Models have the same paths as on the hub, `models/ORG/REPO/FILE`, and appear there only when complete and checked. Other GGUF
+//! files below `models` are found too, and those below `built-in`, which come from within the program. A model that is kept
+//! packed only is one file in the place of its own files, with the name of the first and [`.weft`](PACKED) after it; once its own
+//! files are complete, they are used. `locks` keeps processes from downloading the same file at once, `staging` is for unpacking,
+//! `packed` for packed weights (see `weft-pack`), and `prompts` for computed prompts (see `weft-engine`).
 
 use std::ffi::OsStr;
 use std::fs;

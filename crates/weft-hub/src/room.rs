@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::Error;
 
 /// Checks that a file system has room for `needed` more bytes of `what` in a folder, which need not exist.
-/// Where the system does not tell, it is taken to have.
+/// Where the system does not report what is free, there is.
 ///
 /// # Errors
 /// [`Error::NoRoom`] if it has not.

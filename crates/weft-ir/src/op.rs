@@ -298,9 +298,10 @@ pub enum Op {
     /// Walks the rows of each sequence in order, and carries a state from row to row.
     ///
     /// `(operands of the rule, state [S, W], ends i32[Q], from i32[Q], to i32[Q]) → [T, H, D]`, where `state` is of the kind
-    /// [`StateKind::PerSequence`], and W the number of values of a sequence's state. The step's rows are in the order of its sequences: those of sequence `q` are
-    /// `ends[q − 1]..ends[q]`, at least one, and those of the first begin at 0. The state of sequence `q` before its first row is row
-    /// `from[q]` of `state`, or 0 if `from[q]` is negative. After its last row it is written to row `to[q]`, in place.
+    /// [`StateKind::PerSequence`], and W the number of values of a sequence's state. The step's rows are in the order of its
+    /// sequences: those of sequence `q` are `ends[q − 1]..ends[q]`, at least one, and those of the first begin at 0. The state of
+    /// sequence `q` before its first row is row `from[q]` of `state`, or 0 if `from[q]` is negative. After its last row it is
+    /// written to row `to[q]`, in place.
     ///
     /// The rows `to` differ from each other. None is another sequence's `from`, because sequences run side by side.
     Scan {

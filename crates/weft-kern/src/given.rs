@@ -1,4 +1,4 @@
-//! A text that a person gives with a kernel, which a device runs in the place of the one that it would render.
+//! A user's text with a kernel, which a device runs in the place of the one that it would render.
 //!
 //! Nothing here reads the text. Its head says how it is launched, as the renderer says it of its own texts.
 
@@ -54,7 +54,8 @@ pub struct GivenText {
 /// How a text is launched.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TextHead {
-    /// The most tokens of the programs that it is for: a program for steps of up to T tokens has the text with the least `tokens` of T or more.
+    /// The most tokens of the programs that it is for: a program for steps of up to T tokens has the text with the least `tokens`
+    /// of T or more.
     pub tokens: usize,
     /// The name of its entry point.
     pub entry: String,

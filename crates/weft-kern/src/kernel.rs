@@ -18,16 +18,16 @@ pub struct Kernel {
     pub params: Vec<Param>,
     /// Its parts, at least one.
     pub parts: Vec<Part>,
-    /// What a person gives to be run for it, each on devices of that language. It says nothing about what the kernel computes.
+    /// What a user gives to be run for it, each on devices of that language. It says nothing about what the kernel computes.
     pub texts: Vec<Arc<GivenText>>,
 }
 
 /// A part of a kernel: for every row of a space, the prologue, the anchor and then the row program.
 ///
-/// Rows are independent of each other, unless the anchor [walks sequences](Anchor::walks_sequences). So are the columns, if all values of the program are whole rows or scalars, without
-/// reduction, rotation, selection and take ([`Part::columns_independent`]). A device may divide the work there as it likes. The
-/// order in which it adds the terms of an output may depend on the part only. ([`crate::interp`] defines the exact values, a
-/// device's own tests its bits.)
+/// Rows are independent of each other, unless the anchor [walks sequences](Anchor::walks_sequences). So are the columns, if all
+/// values of the program are whole rows or scalars, without reduction, rotation, selection and take
+/// ([`Part::columns_independent`]). A device may divide the work there as it likes. The order in which it adds the terms of an
+/// output may depend on the part only. ([`crate::interp`] defines the exact values, a device's own tests its bits.)
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
     /// The axes of the row space; only the first may be symbolic.

@@ -1,4 +1,4 @@
-//! A kernel that a person gives, in place of one that the compiler makes.
+//! A user's kernel, in place of one that the compiler makes.
 
 use std::sync::Arc;
 

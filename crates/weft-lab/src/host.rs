@@ -9,7 +9,7 @@ use weft_cpu::{Isa, last_level_cache, processor_name};
 /// A machine, described for people who compare measurements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
-    /// The name of the CPU; only its architecture if the system does not tell.
+    /// The name of the CPU; only its architecture if the system does not report it.
     pub cpu: String,
     /// The operating system and the architecture: `linux x86_64`.
     pub system: String,

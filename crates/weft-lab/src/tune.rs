@@ -5,7 +5,7 @@
 //! for one kernel. Apparent winners are timed again, all together, and must be faster by more than the [`MARGIN`](crate::MARGIN)
 //! beyond their confidence interval; then the interpreter checks each, as [`Verifier`] does. Only the device knows what a schedule is.
 //!
-//! Where launches overlap or run as one, the time of one by itself does not tell what a step gains: a kernel that is faster alone may
+//! Where launches overlap or run as one, the time of one by itself does not show what a step gains: a kernel that is faster alone may
 //! leave less room for the next one to begin early. There the launches' times only propose schedules, and [whole steps](steps) decide.
 //!
 //! Steps of one token come first, and may change the order of sums; larger steps follow that order, since results must be
@@ -88,8 +88,9 @@ pub type OnTuning<'a> = &'a mut dyn FnMut(TuneProgress);
 /// Searches faster schedules for a model on a device that can be tuned. `cancel` is checked before every step.
 ///
 /// # Errors
-/// [`DeviceError::Unsupported`](weft_device::DeviceError::Unsupported) if the device has no schedules to vary or cannot time single launches; an error if the runner has no
-/// room, a step fails, or the file cannot be written. [`Error::Interrupted`] if cancelled; then nothing is saved.
+/// [`DeviceError::Unsupported`](weft_device::DeviceError::Unsupported) if the device has no schedules to vary or cannot time
+/// single launches; an error if the runner has no room, a step fails, or the file cannot be written. [`Error::Interrupted`] if
+/// cancelled; then nothing is saved.
 pub fn tune(
     verifier: &mut Verifier,
     options: &TuneOptions,

@@ -44,8 +44,8 @@ pub(crate) trait Block {
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error>;
 }
 
-/// `x·wᵀ`, plus what adapters add to it, plus a bias if the file has one. `x` is `[T, from]`, the result `[T, to]`, and the tensors are `{name}.weight` and
-/// `{name}.bias`.
+/// `x·wᵀ`, plus what adapters add to it, plus a bias if the file has one. `x` is `[T, from]`, the result `[T, to]`, and the
+/// tensors are `{name}.weight` and `{name}.bias`.
 pub(crate) fn linear(
     s: &mut SegmentBuilder<'_>,
     x: NodeId,

@@ -28,8 +28,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The bytes that a sequence of so many tokens needs in the KV cache, without its states: in layers with a sliding window, only those of the last
-    /// positions.
+    /// The bytes that a sequence of so many tokens needs in the KV cache, without its states: in layers with a sliding window,
+    /// only those of the last positions.
     pub fn kv_bytes_of(&self, tokens: usize) -> u64 {
         let whole = (self.kv_bytes - self.windowed_kv_bytes).saturating_mul(tokens as u64);
         whole.saturating_add(self.windowed_kv_bytes.saturating_mul(tokens.min(self.window) as u64))

@@ -33,7 +33,7 @@ pub(crate) fn forget(path: &Path) {
     let _ = fs::remove_file(note(path));
 }
 
-/// The boot of the machine and the file's place, size and time; `None` where the system does not tell.
+/// The boot of the machine and the file's place, size and time; `None` where the system does not report it.
 #[cfg(target_os = "linux")]
 fn stamp(file: &File) -> Option<String> {
     use std::os::unix::fs::MetadataExt as _;

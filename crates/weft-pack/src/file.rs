@@ -40,7 +40,8 @@ pub(crate) struct Opened {
     pub(crate) ranges: Vec<Range<usize>>,
 }
 
-/// Maps and checks a file, which also reads it into memory, unless that has been done since the machine was started. The file may hold more weights than the layout.
+/// Maps and checks a file, which also reads it into memory, unless that has been done since the machine was started. The file may
+/// hold more weights than the layout.
 pub(crate) fn open(
     path: &Path,
     identity: Identity,

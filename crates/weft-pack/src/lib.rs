@@ -19,10 +19,10 @@
 //! ```
 //!
 //! A device defines its layout, a [`Packing`]; the compiled plans say which weights need it. [`pack`] takes them from the
-//! [`PackCache`], or packs them into it; without a cache, disk space or permission it packs into memory. The bytes are
-//! the same in each case. A cache file is trusted only once its header and every block have been verified since the
-//! machine was started (on Linux; elsewhere at each use), which also reads the file into memory, and as long as its inode, size and time stay
-//! the same. A damaged, foreign or outdated file is packed again. [`PackCache::verify`] checks a file whatever is known about it.
+//! [`PackCache`], or packs them into it; without a cache, disk space or permission it packs into memory. The bytes are the same
+//! in each case. A cache file is trusted only once its header and every block have been verified since the machine was started
+//! (on Linux; elsewhere at each use), which also reads the file into memory, and as long as its inode, size and time stay the
+//! same. A damaged, foreign or outdated file is packed again. [`PackCache::verify`] checks a file whatever is known about it.
 //!
 //! Pages of the model's own file are released as they are packed, so the model is never in memory twice.
 //!

@@ -1,8 +1,8 @@
 //! The grids of IQ1, IQ2 and IQ3: the vectors of 8 or 4 small numbers that a code of these formats stands for.
 //!
-//! They are constants of the file format, `iq2xxs_grid` to `iq3s_grid` in GGML's `ggml-common.h`. Here a point is one number: eight digits of
-//! two bits each or four of three, the first in the lowest bits. [`grid_quants`](crate::grid_quants) says what a digit
-//! means. All grids are sorted, so the code of a point is found by bisection.
+//! They are constants of the file format, `iq2xxs_grid` to `iq3s_grid` in GGML's `ggml-common.h`. Here a point is one number:
+//! eight digits of two bits each or four of three, the first in the lowest bits. [`grid_quants`](crate::grid_quants) says what a
+//! digit means. All grids are sorted, so the code of a point is found by bisection.
 
 /// The points of IQ2_XXS, `iq2xxs_grid`.
 #[rustfmt::skip]

@@ -1,6 +1,7 @@
 //! Encoders for the 4-bit formats with uneven steps.
 //!
-//! IQ4_NL and IQ4_XS have a weighted least-squares search for every group's scale, as the K-quants have. What differs is the rounding: to the nearest of sixteen uneven steps. Weights are those of [`kquants_encode`](crate::kquants_encode).
+//! IQ4_NL and IQ4_XS have a weighted least-squares search for every group's scale, as the K-quants have. What differs is the
+//! rounding: to the nearest of sixteen uneven steps. Weights are those of [`kquants_encode`](crate::kquants_encode).
 
 use crate::encoding::{F16_NAN, range, reciprocal, write};
 use crate::floats::{f16_bytes, read_f16};
@@ -174,8 +175,9 @@ fn e2m1_code(x: f32) -> u8 {
     if x < 0.0 && code > 0 { code | 8 } else { code }
 }
 
-/// As GGML's `quantize_row_mxfp4_ref`: the largest magnitude is at least 4 and less than 8 times the scale, so it may clip at 6. (GGML
-/// takes the exponent from `log2f`, which can round up for a magnitude just below a power of two.) The format has no NaN in GGML: a block with an infinity or a NaN decodes to infinities.
+/// As GGML's `quantize_row_mxfp4_ref`: the largest magnitude is at least 4 and less than 8 times the scale, so it may clip at 6.
+/// (GGML takes the exponent from `log2f`, which can round up for a magnitude just below a power of two.) The format has no NaN in
+/// GGML: a block with an infinity or a NaN decodes to infinities.
 pub(crate) fn mxfp4(values: &[f32; 32], block: &mut [u8; 17]) {
     let Some((min, max)) = range(values) else {
         block.fill(0x77);

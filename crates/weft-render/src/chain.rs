@@ -9,7 +9,7 @@
 //! Nothing else changes: a stage does what the kernel's own launch does, in the same order, so that no bit differs.
 //!
 //! Graphics APIs do not promise that a workgroup goes on while others wait for it. In practice those that have begun do. How many run
-//! at once is counted by a *census*, a launch of the same text that does nothing else. A workgroup that waits in vain gives
+//! at once is counted by a *census*, a launch of the same text that does nothing else. A workgroup whose wait times out gives
 //! up and says so.
 //!
 //! What workgroups of one launch read of each other is declared coherent, since their caches are not. Where one kernel stores
@@ -45,7 +45,7 @@ pub(crate) const LINE: u32 = 32;
 /// left the chain, one that only a census uses, and from a line of memory on, the counts of its stages.
 pub const CHAIN_WORDS: usize = LINE as usize * (1 + MOST_STAGES);
 
-/// The word of them that is not 0 once a workgroup has waited in vain.
+/// The word of them that is not 0 once the wait of a workgroup has timed out.
 pub const IN_VAIN: usize = 1;
 
 /// The words of them that need to be 0 before a [census](Chain), and to be set to 0 after it.

@@ -1,4 +1,4 @@
-//! Texts that a person gives, as shaders, and the renderer's own in the form in which they can be given.
+//! Users' texts, as shaders, and the renderer's own in the form in which they can be given.
 //!
 //! A given text is bound and launched like a rendered one. What its head says is checked here, since a wrong number could ask for
 //! more than a GPU has; what the text does is for the language's compiler to check, and for whoever runs the kernel.

@@ -2,8 +2,8 @@
 
 use weft_kern::TextLanguage;
 
-/// The tokens of the longest step whose launches become [chains](crate::Chain). Through Vulkan on an H100, steps of 2 tokens take as long as chains
-/// as they do apart, those of 4 tokens 9 % longer, and of 8 tokens 15 %.
+/// The tokens of the longest step whose launches become [chains](crate::Chain). Through Vulkan on an H100, steps of 2 tokens take
+/// as long as chains as they do apart, those of 4 tokens 9 % longer, and of 8 tokens 15 %.
 pub const MOST_CHAINED: usize = 1;
 
 /// A language and a GPU.
@@ -98,9 +98,10 @@ pub struct Limits {
     /// how matrices lie in its lanes. They compute latent attention, where there are also `quads`, `word_stores`, subgroups of 32, a
     /// known number of `processors`, and 48 KiB of workgroup memory.
     pub cooperative: bool,
-    /// Whether a warp can multiply such matrices of signed bytes, too, 32 values deep, and sums by factors value by value. Then products
-    /// from [`panels`](Limits::panels) are computed by them, and chunks of attention joined, which changes no bit of finite values. WGSL has no words
-    /// for either: texts are for a compiler that knows what they mean ([`Shader::needs_spirv`](crate::Shader::needs_spirv)).
+    /// Whether a warp can multiply such matrices of signed bytes, too, 32 values deep, and sums by factors value by value. Then
+    /// products from [`panels`](Limits::panels) are computed by them, and chunks of attention joined, which changes no bit of
+    /// finite values. WGSL has no words for either: texts are for a compiler that knows what they mean
+    /// ([`Shader::needs_spirv`](crate::Shader::needs_spirv)).
     pub cooperative_values: bool,
     /// Whether four warps multiply halves together, with operands in workgroup memory (Hopper's `wgmma`). Texts that use it are
     /// for that very architecture.
@@ -111,7 +112,7 @@ pub struct Limits {
     /// Bytes of workgroup memory that a runtime can give to a shader that asks for more than
     /// `shared_bytes`. Attention on matrix units does.
     pub most_shared_bytes: u32,
-    /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown. For a large GPU that does not tell, see
+    /// Multiprocessors, for schedules that fill whole waves of them; 0 if unknown. For a large GPU that does not report them, see
     /// [`as_large`](Limits::as_large).
     pub processors: u32,
     /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic
@@ -219,9 +220,9 @@ impl Limits {
         }
     }
 
-    /// The same limits, as if a GPU that does not tell were large: it has 128 multiprocessors, loads 16 bytes at a time, and
-    /// multiplies prompts from panels. On an NVIDIA H200 through Vulkan, the first two gained together, and either alone lost. The
-    /// limits stay as they are without [`word_stores`](Limits::word_stores).
+    /// The same limits, as if a GPU that does not report its multiprocessors were large: it has 128 multiprocessors, loads 16
+    /// bytes at a time, and multiplies prompts from panels. On an NVIDIA H200 through Vulkan, the first two gained together, and
+    /// either alone lost. The limits stay as they are without [`word_stores`](Limits::word_stores).
     #[must_use]
     pub const fn as_large(self) -> Limits {
         if !self.word_stores {

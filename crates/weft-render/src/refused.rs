@@ -57,7 +57,7 @@ pub enum Why {
     /// A schedule that does not fit the kernel or the GPU.
     #[error("the schedule is not legal: {0}")]
     Schedule(String),
-    /// A text that a person gave cannot be launched.
+    /// A user's text cannot be launched.
     #[error("its text in {language}, {place}: {why}")]
     Given {
         /// The text's language.

@@ -69,7 +69,7 @@ pub struct Shader {
     pub sizes_read: [bool; 4],
     /// How it uses memory, as far as it matters to a [chain](crate::Chain).
     pub memory: Memory,
-    /// Where the text was read, if a person gave it: then nothing is known of what it does, and it is compiled with all checks that
+    /// Where the text was read, if a user gave it: then nothing is known of what it does, and it is compiled with all checks that
     /// its compiler has.
     pub given: Option<TextPlace>,
 }

@@ -101,8 +101,8 @@ impl Canary {
     /// Compares a copy of the count with the number of submissions.
     ///
     /// # Errors
-    /// [`DeviceError::Incomplete`] if they differ, and [`DeviceError::InVain`] if a workgroup of a chain waited in vain, from then on
-    /// at each call.
+    /// [`DeviceError::Incomplete`] if they differ, and [`DeviceError::InVain`] if the wait of a workgroup of a chain timed out,
+    /// from then on at each call.
     pub(crate) fn check(&self, context: &Context, count: [u8; BYTES as usize]) -> Result<(), DeviceError> {
         let word = |i: usize| count.as_chunks::<4>().0.get(i).map_or(0, |bytes| u32::from_le_bytes(*bytes));
         let (completed, in_vain) = (word(0), word(IN_VAIN));

@@ -20,9 +20,10 @@ use crate::replay::{InFlight, replay};
 
 /// A device that runs kernels on a GPU, through wgpu.
 ///
-/// Quantised weights are stored in tiles, all others as the file has them; those that are larger than a kernel can bind are in several buffers. A step is one submission, or several where the GPU also draws the screen; wgpu finds the dependencies between its launches
-/// from what they bind. Each read checks that all submissions before it ran to their end. A replay allocates nothing but what wgpu needs to encode it. An index in a step's data that is out of bounds is clamped
-/// silently.
+/// Quantised weights are stored in tiles, all others as the file has them; those that are larger than a kernel can bind are in
+/// several buffers. A step is one submission, or several where the GPU also draws the screen; wgpu finds the dependencies between
+/// its launches from what they bind. Each read checks that all submissions before it ran to their end. A replay allocates nothing
+/// but what wgpu needs to encode it. An index in a step's data that is out of bounds is clamped silently.
 #[derive(Debug)]
 pub struct GpuDevice {
     caps: Caps,

@@ -1,4 +1,4 @@
-//! Texts that a person gave: naga reads them before wgpu does, and wgpu's checks are compiled into them.
+//! Users' texts: naga reads them before wgpu does, and wgpu's checks are compiled into them.
 
 use weft_device::DeviceError;
 use weft_kern::TextPlace;
@@ -9,7 +9,7 @@ use wgpu::naga::{AddressSpace, Span};
 
 use crate::context::Context;
 
-/// A text that a person gave, as a module.
+/// A user's text, as a module.
 ///
 /// # Errors
 /// [`DeviceError::Kernel`] with the line of its file, if it is not valid, or needs more workgroup memory than there is.
@@ -40,7 +40,7 @@ pub(crate) fn module(
     Err(error(context, shader, place, line, &why))
 }
 
-/// An error of a text that a person gave, in one of its lines. Line 0 is its head.
+/// An error of a user's text, in one of its lines. Line 0 is its head.
 pub(crate) fn error(
     context: &Context,
     shader: &Shader,

@@ -1,7 +1,7 @@
 //! GPUs as hardware: how fast they are, as far as can be known without measuring.
 //!
-//! No graphics interface tells bandwidth or numbers of cores, so this is a table by kind. Only its proportions have to be right: a launch costs
-//! as much as reading a megabyte or more, and what every workgroup computes for itself is not cheap.
+//! No graphics interface tells bandwidth or numbers of cores, so this is a table by kind. Only its proportions have to be right:
+//! a launch costs as much as reading a megabyte or more, and what every workgroup computes for itself is not cheap.
 
 use weft_device::{DeviceKind, Hardware};
 use weft_kern::Machine;

@@ -1,4 +1,4 @@
-//! How much memory an adapter has: asked of Vulkan and Metal, since wgpu does not tell.
+//! How much memory an adapter has: asked of Vulkan and Metal, since wgpu does not report it.
 
 /// Bytes of an adapter's largest heap of its own; if it shares all its memory, of the largest heap.
 #[cfg(not(target_vendor = "apple"))]

@@ -1,8 +1,9 @@
 //! Weft as a worker of NVIDIA Dynamo: an engine behind Dynamo's seam for engines.
 //!
-//! Dynamo's front end writes prompts with the model's chat template, splits them into tokens, and chooses a worker. The worker gets tokens
-//! and returns tokens. [`Worker`] is the seam; a thread of its own ([`thread`]) runs the engine; [`requests`], [`guided`] and
-//! [`outputs`] translate; [`events`] tells the router which prefixes the worker has; [`card`] writes the files that the front end needs of the model.
+//! Dynamo's front end writes prompts with the model's chat template, splits them into tokens, and chooses a worker. The worker
+//! gets tokens and returns tokens. [`Worker`] is the seam; a thread of its own ([`thread`]) runs the engine; [`requests`],
+//! [`guided`] and [`outputs`] translate; [`events`] tells the router which prefixes the worker has; [`card`] writes the files
+//! that the front end needs of the model.
 
 pub mod card;
 pub mod events;

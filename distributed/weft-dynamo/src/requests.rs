@@ -7,7 +7,8 @@ use crate::refused;
 
 /// Returns the engine's request. `seed` is used if the client gave none.
 ///
-/// The form of a guided reply is left to [`guided`](crate::guided), stop strings to the front end, which has the text: it ends the stream when one comes.
+/// The form of a guided reply is left to [`guided`](crate::guided), stop strings to the front end, which has the text: it ends
+/// the stream when one comes.
 ///
 /// # Errors
 /// If it asks for anything that the engine does not have. Nothing is ignored that would change the reply.

@@ -174,7 +174,7 @@ pub fn product_case(seed: u64) -> Case {
     Case { least: 0.5, ..case }
 }
 
-/// Two products with one program, with matrices that rows pick by number.
+/// Two products with one program, with matrices that rows pick by index.
 pub fn picked_case(seed: u64) -> Case {
     let mut random = Random::new(seed);
     let random = &mut random;
@@ -204,7 +204,7 @@ fn numbers(random: &mut Random, tokens: usize, chosen: usize, count: usize) -> V
     (0..tokens).flat_map(|_| random.distinct(chosen, count)).collect()
 }
 
-/// A weighted sum over matrices that are picked by number, with a residual, with or without another product.
+/// A weighted sum over matrices that are picked by index, with a residual, with or without another product.
 pub fn sum_case(seed: u64) -> Case {
     let mut random = Random::new(seed);
     let random = &mut random;

@@ -1,5 +1,5 @@
-//! Ministral 3 and Mistral Small 3.1 and 3.2: `mistral3`, the text's part alone. Tensors are those of Llama; Ministral 3 also scales queries
-//! by their position, and has no factor of YaRN on its cosines and sines.
+//! Ministral 3 and Mistral Small 3.1 and 3.2: `mistral3`, the text's part alone. Tensors are those of Llama; Ministral 3 also
+//! scales queries by their position, and has no factor of YaRN on its cosines and sines.
 
 use super::llama;
 use crate::common::{SIGHT, refuse_window};

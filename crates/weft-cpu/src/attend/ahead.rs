@@ -1,7 +1,7 @@
 //! Prefetches cached rows before they are needed.
 //!
-//! A thread reads a block, then computes for about as long. To avoid waiting for memory, it prefetches the lines of the next block meanwhile:
-//! one at a time, because a CPU core stalls when more than about a dozen are in flight.
+//! A thread reads a block, then computes for about as long. To avoid waiting for memory, it prefetches the lines of the next
+//! block meanwhile: one at a time, because a CPU core stalls when more than about a dozen are in flight.
 
 use super::plan::{BLOCK, Unit};
 use super::prepared::Attend;

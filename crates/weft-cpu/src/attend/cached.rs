@@ -49,7 +49,8 @@ impl Rows {
         args[self.cached.param].values() / self.cached.row_stride
     }
 
-    /// The bytes from a key head's part of row `row` to the part in the last of `n` rows, the bytes between two parts, and the bytes of each.
+    /// The bytes from a key head's part of row `row` to the part in the last of `n` rows, the bytes between two parts, and the
+    /// bytes of each.
     #[inline(always)]
     pub(super) fn bytes<'a>(
         &self,

@@ -52,7 +52,8 @@ pub(super) struct Place {
 }
 
 impl Exchange {
-    /// Memory for these numbers of threads, units, and nodes per thread, each with `rows` rows of `lines` lines. `None` if there is not enough.
+    /// Memory for these numbers of threads, units, and nodes per thread, each with `rows` rows of `lines` lines. `None` if there
+    /// is not enough.
     pub(super) fn new(
         threads: usize,
         units: usize,

@@ -12,8 +12,8 @@ pub(super) const ROWS: usize = 80;
 /// The fewest rows that a tile unit multiplies.
 pub(super) const LEAST_TILED: usize = 32;
 
-/// The most rows of a unit that is not divided, in the order tried: with tiles more, since multiplying takes less time, or fewer, since units
-/// that are divided are too small for tiles.
+/// The most rows of a unit that is not divided, in the order tried: with tiles more, since multiplying takes less time, or fewer,
+/// since units that are divided are too small for tiles.
 pub(super) fn most_rows(tiled: bool) -> &'static [usize] {
     if tiled { &[2 * ROWS, ROWS, ROWS / 2] } else { &[ROWS] }
 }

@@ -21,7 +21,8 @@ pub(super) trait Products {
     /// Lays out the numbers of position `i` of a block, of `last`, which come in order.
     fn rounded<S: Simd>(&self, simd: S, attend: &Attend, i: usize, last: usize, room: &mut Room);
 
-    /// Computes the scores of all rows in the block of a unit that begins at a position. Scores of positions that a row does not see are arbitrary.
+    /// Computes the scores of all rows in the block of a unit that begins at a position. Scores of positions that a row does not
+    /// see are arbitrary.
     fn scores<S: Simd>(
         &mut self,
         simd: S,

@@ -1,7 +1,8 @@
 //! Products by a tile unit, as bytes.
 //!
-//! A number is 128 times an upper byte, and a lower one: of those of rows, whose magnitudes are at most 4095, both are signed and so is their
-//! sum, which fits a byte, too; of weights, which are not negative, both are unsigned. Three products of bytes make a score,
+//! A number is 128 times an upper byte, and a lower one: of those of rows, whose magnitudes are at most 4095, both are signed and
+//! so is their sum, which fits a byte, too; of weights, which are not negative, both are unsigned. Three products of bytes make a
+//! score,
 //!
 //! ```text
 //! (128 u + l) · (128 v + m) = 128² u·v + 128 ((u + l)·(v + m) − u·v − l·m) + l·m
@@ -9,8 +10,9 @@
 //!
 //! and four a weighted value, whose middle two have one sum. Their sums are exact, and the same as those of [`vectors`](super::vectors).
 //!
-//! The unit and vectors hardly work at once. A CPU looks about 500 instructions ahead, and products and stores of their sums wait for each other in
-//! so small a window; vectors cost no time only in small pieces between two products (`bench/runs/2026-11-27-cpu-amx-attention.md`).
+//! The unit and vectors hardly work at once. A CPU looks about 500 instructions ahead, and products and stores of their sums wait
+//! for each other in so small a window; vectors cost no time only in small pieces between two products
+//! (`bench/runs/2026-11-27-cpu-amx-attention.md`).
 //!
 //! Scores are computed with positions as rows and queries as columns, so that keys stay as they are rounded. For values the four bytes of a
 //! column at four positions are adjacent.
@@ -35,8 +37,8 @@ const BYTES: usize = 3;
 /// Rows, and positions, that are multiplied at once.
 const ROWS: usize = 2 * TILE;
 
-/// Lines from a tile of values to the next: those of its upper and lower bytes, and one more, so that the same line of many tiles does not map to
-/// few sets of a cache.
+/// Lines from a tile of values to the next: those of its upper and lower bytes, and one more, so that the same line of many tiles
+/// does not map to few sets of a cache.
 const VALUES: usize = 2 * BLOCK / 4 + 1;
 
 /// Lines of sixteen rows' weights: their upper bytes, then the lower ones.

@@ -1,8 +1,9 @@
 //! Blocks of rows in the layout that the leaf for packed weights reads.
 //!
-//! Up to six rows form a block that is multiplied with a tile of weights together, or up to sixteen where a unit multiplies tiles. For every
-//! 32 columns, a block holds the quants of its rows one after another, and likewise their scales, the sums for minima, and the integers that
-//! products start from: with weights stored as unsigned numbers, `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
+//! Up to six rows form a block that is multiplied with a tile of weights together, or up to sixteen where a unit multiplies
+//! tiles. For every 32 columns, a block holds the quants of its rows one after another, and likewise their scales, the sums for
+//! minima, and the integers that products start from: with weights stored as unsigned numbers,
+//! `Σ (u − offset)·x = Σ u·x − offset · Σ x`.
 
 use crate::isa::{Arch, Quants, Simd, TILE};
 
@@ -41,14 +42,15 @@ const MOST: usize = 6;
 /// The fewest rows of a matrix that a tile unit multiplies: with fewer, vectors are as fast, as measured.
 const LEAST: usize = 13;
 
-/// The most rows left over from blocks of [`TILE`] that vectors multiply sooner than the unit, which takes as long for one row as for eight.
+/// The most rows left over from blocks of [`TILE`] that vectors multiply sooner than the unit, which takes as long for one row as
+/// for eight.
 const REST: usize = 4;
 
 /// Groups of 32 values that must follow the last block: a tile is sixteen rows, however many the block has.
 pub(super) const SPARE: usize = TILE - 1;
 
-/// How many of these rows, which are multiplied by one matrix, a tile unit multiplies, if there is one: the first ones, in blocks of [`TILE`]
-/// and perhaps a shorter one. Vectors multiply the others.
+/// How many of these rows, which are multiplied by one matrix, a tile unit multiplies, if there is one: the first ones, in blocks
+/// of [`TILE`] and perhaps a shorter one. Vectors multiply the others.
 #[inline]
 pub(super) fn tiled_rows(arch: Arch, rows: usize) -> usize {
     match rows % TILE {

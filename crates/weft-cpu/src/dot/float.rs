@@ -1,7 +1,8 @@
 //! Float weights times floats.
 //!
-//! The order of an output's terms: both rows are filled up with zeros to a multiple of sixteen and dealt out to sixteen lanes. A lane begins
-//! with 0 and adds its products in order, each multiplied and added in one rounding; then the lanes are [folded](math::fold).
+//! The order of an output's terms: both rows are filled up with zeros to a multiple of sixteen and dealt out to sixteen lanes. A
+//! lane begins with 0 and adds its products in order, each multiplied and added in one rounding; then the lanes are
+//! [folded](math::fold).
 //!
 //! A block of rows of x is multiplied with a few weight rows at a time, in stretches of columns that stay in the first-level cache. Weights
 //! are converted in registers, once for all rows of a block, and lanes are computed in [`Pieces`](crate::isa::Pieces), so that the sums of
@@ -226,8 +227,8 @@ fn weights<T: Stored, const R: usize>(
     Some(w)
 }
 
-/// Adds the products of a stretch of weight rows and rows of x to their lanes, which are 0 before the `first` one. What is `later` bytes after
-/// each weight is prefetched.
+/// Adds the products of a stretch of weight rows and rows of x to their lanes, which are 0 before the `first` one. What is
+/// `later` bytes after each weight is prefetched.
 #[inline(always)]
 fn lanes<S: Simd, T: Stored, const M: usize, const R: usize>(
     simd: S,

@@ -5,8 +5,8 @@
 //! scale belongs to 16 weights, the same is done for each half in turn, with its own `sum`, `scale`, `min` and `s`. Each of these terms is
 //! multiplied and added in one rounding; `scale · d`, `s₀ + s₁` and the scales of super-blocks are rounded separately.
 //!
-//! A vector has the sixteen rows of a tile (see [`weft_quant::packed`]), so there is no sum across lanes. A tile's numbers are unpacked once
-//! for a block of rows of x, and the block's results stay in registers for the whole length of a row.
+//! A vector has the sixteen rows of a tile (see [`weft_quant::packed`]), so there is no sum across lanes. A tile's numbers are
+//! unpacked once for a block of rows of x, and the block's results stay in registers for the whole length of a row.
 
 // No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]

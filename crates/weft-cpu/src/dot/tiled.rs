@@ -1,12 +1,13 @@
 //! Packed weights times many rows, by a unit that multiplies tiles.
 //!
-//! The sums are exact integers, and the terms of an output are added in the order of [`packed`](super::packed), with the same roundings: the
-//! bits are the same.
+//! The sums are exact integers, and the terms of an output are added in the order of [`packed`](super::packed), with the same
+//! roundings: the bits are the same.
 //!
-//! The unit computes the sums of sixteen rows of x and the sixteen rows of a tile for a group of columns that share a scale. Vectors then scale
-//! and add them, which takes longer than the product, so both are kept busy: while the unit multiplies a group, the sums of the group before
-//! are stored, and those of [`LAG`] groups before are added. This goes on from one block of rows, and from one tile, to the next. In between,
-//! the tiles that come next are unpacked, as signed numbers, so that nothing has to be subtracted from sums.
+//! The unit computes the sums of sixteen rows of x and the sixteen rows of a tile for a group of columns that share a scale.
+//! Vectors then scale and add them, which takes longer than the product, so both are kept busy: while the unit multiplies a
+//! group, the sums of the group before are stored, and those of [`LAG`] groups before are added. This goes on from one block of
+//! rows, and from one tile, to the next. In between, the tiles that come next are unpacked, as signed numbers, so that nothing
+//! has to be subtracted from sums.
 
 // No closures: they would be compiled without the instruction set.
 
@@ -19,8 +20,9 @@ use super::packed::{GroupScales, Packed, QUADS, Values};
 use crate::isa::{Numbers, Quants, Simd, Sums, TILE, TileWork, Tiles};
 use crate::rows::Fault;
 
-/// Groups of columns between a product and the use of its sums, which loads right after their store would wait for. The sums of as many groups
-/// are kept: with more of them, stores meet loads of addresses that differ by 4096 bytes, which a CPU takes for the same at first.
+/// Groups of columns between a product and the use of its sums, which loads right after their store would wait for. The sums of
+/// as many groups are kept: with more of them, stores meet loads of addresses that differ by 4096 bytes, which a CPU takes for
+/// the same at first.
 const LAG: usize = 4;
 
 /// Tiles that are multiplied by a block of rows before the next block, so that this stays in the first-level cache.
@@ -220,8 +222,8 @@ impl Later<'_> {
     }
 }
 
-/// Starts a group, stores the sums of the one before, and adds those whose place is taken next. (A function of all this keeps the results in
-/// memory.)
+/// Starts a group, stores the sums of the one before, and adds those whose place is taken next. (A function of all this keeps the
+/// results in memory.)
 macro_rules! step {
     ($place:literal, $own:literal, $other:literal, $starts:ident, $ends:ident,
      ($unit:ident, $sums:ident, $simd:ident, $acc:ident, $supers:ident)) => {{

@@ -1,7 +1,7 @@
 //! Vectors of sixteen floats in pieces: the operations that products with float weights use.
 //!
-//! A piece is as many lanes as leave room in registers for the sums of a few rows times a few rows. Which lanes are computed together changes
-//! no bit: lanes do not meet before they are folded.
+//! A piece is as many lanes as leave room in registers for the sums of a few rows times a few rows. Which lanes are computed
+//! together changes no bit: lanes do not meet before they are folded.
 
 /// Pieces of an instruction set.
 pub(crate) trait Pieces: Copy {

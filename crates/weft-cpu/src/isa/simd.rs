@@ -12,8 +12,8 @@ use super::rounding::Rounding;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Isa {
-    /// The same as `Portable`, but products with many rows and attention of many rows are those of an emulated tile unit: for tests of the code
-    /// for tiles where there is no such unit.
+    /// The same as `Portable`, but products with many rows and attention of many rows are those of an emulated tile unit: for
+    /// tests of the code for tiles where there is no such unit.
     PortableTiles,
     /// The baseline of the target.
     Portable,

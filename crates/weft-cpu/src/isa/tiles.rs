@@ -38,8 +38,8 @@ pub(crate) trait Tiles {
     /// If there are too few lines, or the unit is not set for [`WHOLE`].
     fn multiply_rows(&mut self, of: Whole<'_>, to: &mut [[Sums; 2]; 2]);
 
-    /// Multiplies numbers that are given as upper and lower bytes: the upper bytes' products, the sum of those of an upper and a lower, and the
-    /// lower ones'. The bytes of `x` are unsigned, those of `w` signed.
+    /// Multiplies numbers that are given as upper and lower bytes: the upper bytes' products, the sum of those of an upper and a
+    /// lower, and the lower ones'. The bytes of `x` are unsigned, those of `w` signed.
     ///
     /// # Panics
     /// As there.
@@ -93,8 +93,8 @@ impl Whole<'_> {
     }
 }
 
-/// Work to compile for an instruction set that has such a unit; as [`Work`](super::Work). It must not start other work with a unit: a thread has
-/// one.
+/// Work to compile for an instruction set that has such a unit; as [`Work`](super::Work). It must not start other work with a
+/// unit: a thread has one.
 pub(crate) trait TileWork {
     /// The result.
     type Output;

@@ -1,8 +1,8 @@
-//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 128 and around whole vectors,
-//! scattered pages, several sequences.
+//! `Attend` against the interpreter: latent and grouped heads, every state format, lengths around the block of 128 and around
+//! whole vectors, scattered pages, several sequences.
 //!
-//! Every check covers that bits do not depend on threads, instruction sets and the rest of the batch, see [`support`]: both with work divided
-//! inside a sequence (few tokens, several threads) and without (one thread, or many units).
+//! Every check covers that bits do not depend on threads, instruction sets and the rest of the batch, see [`support`]: both with
+//! work divided inside a sequence (few tokens, several threads) and without (one thread, or many units).
 
 use crate::support::data::Random;
 use crate::support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
@@ -32,7 +32,8 @@ const GROUPED_BLOCKS: Heads = Heads { heads: 6, kv_heads: 2, k_len: 32, v_len: 6
 /// Most heads that are computed in one tile, each on its own keys.
 const SINGLE: Heads = Heads { heads: 10, kv_heads: 10, k_len: 7, v_len: 33, latent: None };
 
-/// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and values that no token may see are NaN.
+/// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and values that no token may
+/// see are NaN.
 fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&[i32]]) -> Case {
     windowed(random, ty, h, (page, None), sequences)
 }

@@ -42,8 +42,8 @@ fn every_format_and_odd_sizes() {
     }
 }
 
-/// Sixteen rows at once where a unit multiplies tiles: whole blocks and shorter ones, alone and after others, few and many of them, and with
-/// rows left over for vectors.
+/// Sixteen rows at once where a unit multiplies tiles: whole blocks and shorter ones, alone and after others, few and many of
+/// them, and with rows left over for vectors.
 #[test]
 fn rows_enough_for_tiles() {
     let (mut devices, mut random) = (Devices::all(), Random::new(4));

@@ -94,7 +94,7 @@ impl Parts {
         self
     }
 
-    /// Rows stored by number.
+    /// Rows stored by index.
     fn cache(mut self, cols: usize, rows: usize) -> Parts {
         let x = self.floats(cols);
         let numbers = self.random.distinct(self.tokens, rows);

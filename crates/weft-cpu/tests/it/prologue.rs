@@ -17,7 +17,7 @@ enum Rows {
     Tokens,
     /// Tokens × heads, a matrix a head.
     Heads,
-    /// Tokens × choices, picked by number.
+    /// Tokens × choices, picked by index.
     Choices,
     /// Tokens, each with a weighted sum of choices.
     Sum,

@@ -205,7 +205,7 @@ impl Profile {
     }
 
     /// Groups launches by kernel, as [`kernels`](Profile::kernels), with the source of each: what `text` returns for the first
-    /// of its launches, by number, or else the kernel's text form.
+    /// of its launches, by index, or else the kernel's text form.
     pub fn sources(&self, text: &dyn Fn(usize) -> Option<String>) -> Vec<(Row, String)> {
         let number = |first: &Timed| self.launches.iter().position(|timed| std::ptr::eq(timed, first));
         let source = |first: &Timed| number(first).and_then(text).unwrap_or_else(|| first.launch.source());

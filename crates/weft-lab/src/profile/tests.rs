@@ -14,8 +14,8 @@ use super::clock::{StepRecord, Times};
 use super::*;
 use crate::bench::tests::runner;
 
-/// Computes nothing, and reports that two threads worked 100 and 50 ns on the first launch of a replay, 200 and 100 ns on the second, and so
-/// on.
+/// Computes nothing, and reports that two threads worked 100 and 50 ns on the first launch of a replay, 200 and 100 ns on the
+/// second, and so on.
 #[derive(Default)]
 struct Scripted {
     null: NullDevice,

@@ -1,7 +1,7 @@
 //! A step as a trace for `chrome://tracing` and Perfetto, with a track for each thread.
 //!
-//! The format is Chrome's "Trace Event Format", JSON object form: complete events (`ph` is `X`) with times in microseconds, and metadata events
-//! (`M`) that name the tracks.
+//! The format is Chrome's "Trace Event Format", JSON object form: complete events (`ph` is `X`) with times in microseconds, and
+//! metadata events (`M`) that name the tracks.
 
 use serde_json::{Value, json};
 

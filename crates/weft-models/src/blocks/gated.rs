@@ -28,7 +28,8 @@ pub(crate) enum Activation {
     Bounded(f32),
     /// The SwiGLU of gpt-oss: with `g = min(gate, 7)` and `u` as up between −7 and 7, `g · sigmoid(1.702 · g) · (u + 1)`.
     Clamped,
-    /// GeGLU (Gemma): `gelu(gate) · up`, with GELU's approximation by tanh (Hendrycks and Gimpel, 2016, <https://arxiv.org/abs/1606.08415>).
+    /// GeGLU (Gemma): `gelu(gate) · up`, with GELU's approximation by tanh (Hendrycks and Gimpel, 2016,
+    /// <https://arxiv.org/abs/1606.08415>).
     Gelu,
 }
 

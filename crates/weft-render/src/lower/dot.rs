@@ -56,7 +56,7 @@ fn numbers(product: &Product) -> Option<&View> {
     }
 }
 
-/// A term and the pieces of its matrix, by number.
+/// A term and the pieces of its matrix, by index.
 type Loaded = (Term, Vec<(Expr, Piece)>);
 
 /// All that a lane needs of a weight.
@@ -141,7 +141,7 @@ impl<'a> Dot<'a> {
         Ok(dot)
     }
 
-    /// Loads what lanes need of weights that are picked by number, as much as fits and has not been loaded. The workgroup
+    /// Loads what lanes need of weights that are picked by index, as much as fits and has not been loaded. The workgroup
     /// must have waited.
     pub(crate) fn load_picked(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         if !w.quads {

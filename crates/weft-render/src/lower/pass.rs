@@ -39,7 +39,7 @@ pub(crate) enum Pass {
     Joined { slot: usize, at: u32, queries: Option<Queries> },
     /// The chunks' results, joined; they were computed for tiles of `rows` rows.
     Join { slot: usize, at: u32, rows: u32 },
-    /// What is left to do with results that were joined.
+    /// The epilogue of results whose shares or chunks were combined.
     Finish { slot: usize, at: u32 },
     /// All of it, where workgroups share tiles evenly.
     Shared(Shares),

@@ -93,7 +93,7 @@ impl<'p> Router<'p> {
                 Instr::TopK { x, k } => {
                     let key = select::key(w, values[*x].own()?);
                     let keys = self.share(w, key)?;
-                    // What is picked from by number is stored before the same barrier.
+                    // What is picked from by index is stored before the same barrier.
                     for instr in body {
                         if let Instr::Take { from, .. } = instr
                             && let Some(Value::Own(value)) = values.get(*from)

@@ -17,7 +17,7 @@ pub(crate) const STEP: u32 = 16;
 /// Positions of a chunk.
 const CHUNK: u32 = 64;
 
-/// The positions up to which attention of a token is cut otherwise than in longer contexts, ascending: those of one chunk, which needs no
+/// The positions up to which attention of a token is cut differently from longer contexts, ascending: those of one chunk, which needs no
 /// launch that joins chunks (5 % of a token on an H100; two chunks without one take as long as with it), and those whose chunks can each
 /// have two workgroups of so many multiprocessors. In the text for longer contexts, where workgroups have all heads of GLM-4.7-Flash and
 /// several chunks, a token at 4096 takes 4 to 6 % longer.

@@ -15,7 +15,7 @@ use crate::schedule::{Split, WARP};
 const LANES: u32 = 256;
 pub(crate) const WARPS: u32 = LANES / WARP;
 
-/// Rows of a workgroup that converts queries, and of one that goes on with one result for each row.
+/// Rows of a workgroup that converts queries, and of one that continues with one result for each row.
 pub(crate) const QUERY_ROWS: u32 = 16;
 pub(crate) const RESULT_ROWS: u32 = 4;
 

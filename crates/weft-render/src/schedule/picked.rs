@@ -1,4 +1,4 @@
-//! Products of rows that pick their matrices by number, in steps in which few rows pick the same one: lanes multiply them, since
+//! Products of rows that pick their matrices by index, in steps in which few rows pick the same one: lanes multiply them, since
 //! matrix units would multiply sixteen.
 //!
 //! Rows are sorted as for matrix units, in smaller tiles. A lane has a part of the matrix in registers, as in steps of a few

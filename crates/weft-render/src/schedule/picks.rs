@@ -1,4 +1,4 @@
-//! How the rows of a part pick their matrices by number.
+//! How the rows of a part pick their matrices by index.
 
 use weft_kern::{Part, Pick, View};
 
@@ -13,7 +13,7 @@ pub(crate) struct Picks<'p> {
 }
 
 impl<'p> Picks<'p> {
-    /// How a part's rows pick matrices by number, if they do.
+    /// How a part's rows pick matrices by index, if they do.
     pub(crate) fn of(part: &'p Part) -> Option<Picks<'p>> {
         part.products().iter().find_map(|product| match &product.w.pick {
             Pick::Ids(ids) => Some(Picks { ids, terms: None, count: product.w.count }),

@@ -1,4 +1,4 @@
-//! Texts that a person gives: the worked examples of `docs/kernels.md` compile wherever they could run.
+//! Users' texts: the worked examples of `docs/kernels.md` compile wherever they could run.
 
 use weft_kern::{GivenText, Kernel, Sizes, parse_replacement};
 use weft_nvrtc::{Nvrtc, with_lines};

@@ -44,7 +44,8 @@ mod tests {
         parts.fold(first, |path, part| path + "[" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
     }
 
-    /// The fields that a schema documents, by their paths. Objects whose fields are not all documented are in `open`; the others say that they take additional ones.
+    /// The fields that a schema documents, by their paths. Objects whose fields are not all documented are in `open`; the others
+    /// say that they take additional ones.
     fn documented(
         file: &Value,
         schema: &Value,

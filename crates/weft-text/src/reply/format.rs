@@ -184,8 +184,8 @@ impl ReplyFormat {
     /// The control tokens whose text a [`ReplyParser`](crate::reply::ReplyParser) must see, in ascending order.
     ///
     /// Text of control tokens is usually left out of a reply. Tags that the vocabulary has as ordinary tokens, or that are
-    /// several tokens, are not listed, nor are tokens that end a reply. With a tool syntax in a request without tools, `<|python_tag|>` and the like would
-    /// come out as text; remove [`tools`](ReplyFormat::tools) from the format first.
+    /// several tokens, are not listed, nor are tokens that end a reply. With a tool syntax in a request without tools,
+    /// `<|python_tag|>` and the like would come out as text; remove [`tools`](ReplyFormat::tools) from the format first.
     pub fn shown(&self, tokenizer: &Tokenizer) -> Vec<u32> {
         let mut shown: Vec<u32> = self
             .tags()

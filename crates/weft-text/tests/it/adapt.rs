@@ -199,7 +199,7 @@ fn harmony_drops_the_analysis_of_earlier_turns() {
          <|start|>functions.f to=assistant<|channel|>commentary<|message|>\"out\"<|end|>\
          <|start|>assistant<|channel|>final<|message|>A<|end|>"
     );
-    // The model goes on with its reasoning after a result.
+    // The model continues with its reasoning after a result.
     let mut talk = conversation();
     talk.as_array_mut().unwrap().pop();
     assert!(harmony(talk).contains(

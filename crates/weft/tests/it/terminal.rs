@@ -357,7 +357,7 @@ fn a_saved_copy_stays_as_it_is_and_the_conversation_goes_on() {
     assert_eq!(pty.end().0, Some(0));
     let saved = std::fs::read_to_string(&copy).unwrap();
     assert!(saved.contains("Hello") && !saved.contains("Third"), "{saved}");
-    // It goes on with the newest text and its own model, though none is named.
+    // It continues with the newest text and its own model, though none is named.
     let mut pty = Pty::start(
         &mut weft(["chat", "--resume", "--max-tokens", "4"]).env("XDG_DATA_HOME", data.path()),
         300,

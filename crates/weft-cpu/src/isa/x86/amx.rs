@@ -1,11 +1,11 @@
 //! The tile unit of x86-64, AMX: its registers are tiles of up to sixteen rows of 64 bytes.
 //!
-//! The system must be asked for its registers, once for a process. Of the eight, 0 to 3 hold sums (0 and 1 those of the slots), 4 and 5 rows of
-//! x, 6 and 7 the weight's. The unit computes while other instructions run, but what is stored must be done: products alternate between the
-//! slots.
+//! The system must be asked for its registers, once for a process. Of the eight, 0 to 3 hold sums (0 and 1 those of the slots), 4
+//! and 5 rows of x, 6 and 7 the weight's. The unit computes while other instructions run, but what is stored must be done:
+//! products alternate between the slots.
 //!
-//! The intrinsics are unstable in Rust, so the instructions are written as such. Intel, "Intel 64 and IA-32 Architectures Software Developer's
-//! Manual", volume 1, chapter 18.
+//! The intrinsics are unstable in Rust, so the instructions are written as such. Intel, "Intel 64 and IA-32 Architectures
+//! Software Developer's Manual", volume 1, chapter 18.
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -177,8 +177,8 @@ impl Tiles for Amx {
             w.len()
         );
         let (x, w) = (x.as_ptr().cast::<i8>().wrapping_add(from), w.as_ptr());
-        // SAFETY: there is an `Amx`, so the unit is this thread's and has the shapes that `new` has set: sixteen rows of x are read, 32 bytes
-        // apart and of as many columns as were just checked, and as many vectors of the weight as `w` has.
+        // SAFETY: there is an `Amx`, so the unit is this thread's and has the shapes that `new` has set: sixteen rows of x are
+        // read, 32 bytes apart and of as many columns as were just checked, and as many vectors of the weight as `w` has.
         unsafe {
             match SLOT {
                 0 => multiply!("tmm0", "tmm4", "tmm6", x, w),
@@ -203,8 +203,8 @@ impl Tiles for Amx {
     fn multiply_rows(&mut self, of: Whole<'_>, to: &mut [[Sums; 2]; 2]) {
         assert!(self.quads == WHOLE);
         of.check();
-        // SAFETY: there is an `Amx`, so the unit is this thread's, and its registers have sixteen rows of 64 bytes; `check` found that each x
-        // has as many lines for every step, `stride` lines apart, and each w sixteen lines.
+        // SAFETY: there is an `Amx`, so the unit is this thread's, and its registers have sixteen rows of 64 bytes; `check` found
+        // that each x has as many lines for every step, `stride` lines apart, and each w sixteen lines.
         unsafe {
             add!("tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3");
             for step in 0..of.steps {

@@ -157,8 +157,8 @@ impl Lanes for Avx512 {
     }
 }
 
-/// [`Lanes::add_scaled`] for eight rows, one by one: the compiler would start with the products of scales of all of them, for which there are
-/// not enough registers.
+/// [`Lanes::add_scaled`] for eight rows, one by one: the compiler would start with the products of scales of all of them, for
+/// which there are not enough registers.
 ///
 /// Integers become floats by two additions, the first of them to the bits of a float whose last place is 1, as large as they are: next to a
 /// tile unit, conversions share one of the two units for vectors with multiplications.

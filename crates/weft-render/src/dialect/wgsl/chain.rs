@@ -1,17 +1,18 @@
 //! How the workgroups of a [chain](crate::chain) meet. The words that count are those of [`CHAIN_WORDS`](crate::CHAIN_WORDS).
 //!
-//! A workgroup that has ended a stage executes `storageBarrier`, which releases what it stored, and then counts itself. The one that
-//! waits could execute another, to acquire that. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a stage's 3 to 7.
-//! So all lanes read the count that was found from workgroup memory, and load what others stored at addresses that depend on it:
-//! [`MET`](crate::code::stmt::MET) is 0, but neither compiler nor GPU can know that before. Stores after a wait are behind the two barriers with
-//! which lanes read it.
+//! A workgroup that has ended a stage executes `storageBarrier`, which releases what it stored, and then counts itself. The one
+//! that waits could execute another, to acquire that. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a
+//! stage's 3 to 7. So all lanes read the count that was found from workgroup memory, and load what others stored at addresses
+//! that depend on it: [`MET`](crate::code::stmt::MET) is 0, but neither compiler nor GPU can know that before. Stores after a
+//! wait are behind the two barriers with which lanes read it.
 //!
-//! The memory model of Vulkan does not say that this suffices. It does where one cache of the whole GPU answers all loads and stores of
-//! coherent memory, as on NVIDIA's, and workgroups execute in order what depends on each other. Other GPUs have no chains unless tests ask for them.
+//! The memory model of Vulkan does not say that this suffices. It does where one cache of the whole GPU answers all loads and
+//! stores of coherent memory, as on NVIDIA's, and workgroups execute in order what depends on each other. Other GPUs have no
+//! chains unless tests ask for them.
 
-/// The functions of a chain. A lane that has waited in vain says so and goes on, and so do all others, also of later launches: the
-/// runtime drops what they compute. A look at a count takes about a microsecond, so that this takes about one second, less than systems give to
-/// a launch.
+/// The functions of a chain. A lane whose wait has timed out says so and goes on, and so do all others, also of later launches:
+/// the runtime drops what they compute. A look at a count takes about a microsecond, so that this takes about one second, less
+/// than systems give to a launch.
 pub(super) const TEXT: &str = "fn count(stage: u32) {
   atomicAdd(&counts[32u * (stage + 1u)], 1u);
 }

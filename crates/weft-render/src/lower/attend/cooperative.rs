@@ -1,12 +1,12 @@
 //! Attention by cooperative matrices, in flash-attention form.
 //!
-//! A tile's rows (tokens × heads) share a key head. Keys pass through workgroup memory in pieces, and values some positions at a time, since
-//! a workgroup has little of it. Matrices multiply halves and add up floats: queries and weights are rounded to halves, as keys and
-//! values were. Nobody knows which lanes have which sums, so these pass through workgroup memory, too: scores to become weights, and
-//! each chunk's sums of values to be joined to those before, where that cannot be said value by value.
+//! A tile's rows (tokens × heads) share a key head. Keys pass through workgroup memory in pieces, and values some positions at a
+//! time, since a workgroup has little of it. Matrices multiply halves and add up floats: queries and weights are rounded to
+//! halves, as keys and values were. Nobody knows which lanes have which sums, so these pass through workgroup memory, too: scores
+//! to become weights, and each chunk's sums of values to be joined to those before, where that cannot be said value by value.
 //!
 //! What is computed for a row depends on that row alone, and chunks begin at fixed positions. So the bits are the same for a row by
-//! itself and among others, and whether one workgroup visits all chunks or each has its own. Another shader goes on with the results.
+//! itself and among others, and whether one workgroup visits all chunks or each has its own. Another shader continues with the results.
 
 mod placed;
 mod queries;

@@ -27,8 +27,8 @@ use crate::schedule::{MATRIX_ROWS, Split};
 /// Pairs of columns of values that a warp has sums for at once, for a group of rows.
 const AT_ONCE: u32 = 8;
 
-/// Writes the attention of a tile. Returns where its result is in workgroup memory, and the words of a row. With `chunks`, computes one chunk and
-/// stores its results in this slot from this word on instead.
+/// Writes the attention of a tile. Returns where its result is in workgroup memory, and the words of a row. With `chunks`,
+/// computes one chunk and stores its results in this slot from this word on instead.
 pub(super) fn write(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),

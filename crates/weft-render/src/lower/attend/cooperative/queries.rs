@@ -103,8 +103,8 @@ pub(crate) fn store(
 }
 
 impl Cooperating<'_> {
-    /// Stores the queries in workgroup memory. Lanes see them after the next barrier. What matrices have beyond the tile's rows is left as it is:
-    /// no row depends on another.
+    /// Stores the queries in workgroup memory. Lanes see them after the next barrier. What matrices have beyond the tile's rows
+    /// is left as it is: no row depends on another.
     pub(super) fn queries(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         debug_assert!(self.tile.rows == SIDE);
         convert(

@@ -62,7 +62,7 @@ impl<'a> Local<'a> {
         self.model.as_mut().context("no model is loaded; /model MODEL loads one")
     }
 
-    /// Goes on with a model that has just been loaded.
+    /// Continues with a model that has just been loaded.
     fn take(&mut self, model: Loaded) {
         self.model = Some(model);
         for (name, value) in self.changed.clone() {

@@ -42,10 +42,10 @@ pub(super) trait Partner {
     /// Makes the next reply to the same messages another one.
     fn vary(&mut self);
 
-    /// Goes on with another model. The messages stay.
+    /// Continues with another model. The messages stay.
     ///
     /// # Errors
-    /// If it cannot be used. The conversation then goes on with the model it had.
+    /// If it cannot be used. The conversation then continues with the model it had.
     fn switch(&mut self, model: &str) -> anyhow::Result<()>;
 }
 

@@ -46,7 +46,7 @@ enum Next {
 }
 
 impl<'a> Talk<'a> {
-    /// Begins a conversation, or goes on with one that was saved.
+    /// Begins a conversation, or continues with one that was saved.
     ///
     /// # Errors
     /// If the terminal cannot be used.
@@ -189,7 +189,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Goes on with a saved conversation.
+    /// Continues with a saved conversation.
     fn resume(&mut self, path: PathBuf, conversation: Conversation) -> anyhow::Result<()> {
         self.partner.messages().replace(conversation.messages);
         let with = self.partner.with();
