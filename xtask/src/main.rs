@@ -7,6 +7,7 @@ mod install;
 mod lex;
 mod manifest;
 mod markdown;
+mod prose;
 mod rooms;
 mod tidy;
 mod tree;

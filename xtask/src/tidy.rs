@@ -32,6 +32,8 @@ rules! {
     size
     features
     unfinished
+    width
+    phrases
     machine
     dependencies
     ci
