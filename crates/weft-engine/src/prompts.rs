@@ -1,10 +1,9 @@
 //! The prefix cache on disk: pages of computed prompts, which a later engine need not compute again.
 //!
-//! A page of the prefix cache is identified by its [`Key`], a SHA-256 of everything its keys and values depend on: the
-//! tokens up to its end, the request's salt, the type of the KV cache, the compiler's decisions, and with a prompt cache
-//! also the model's files, the device's numbers ([`Runtime::numbers`](weft_runtime::Runtime::numbers)), the version of Weft and [`NUMBERS`]. So a page is
-//! found only where computing it would give the same bits, and a file can be stored under its key alone
-//! ([`page_file`], [`folder`]).
+//! A page of the prefix cache is identified by its [`Key`], a SHA-256 of everything its keys and values depend on: the tokens up to its
+//! end, the request's salt, the type of the KV cache, the compiler's decisions, and with a prompt cache also the model's files, the
+//! device's numbers ([`Runtime::numbers`](weft_runtime::Runtime::numbers)), the version of Weft and [`NUMBERS`]. So a page is found only
+//! where computing it would give the same bits, and a file can be stored under its key alone ([`page_file`], [`folder`]).
 //!
 //! **Writing.** Whenever a generation has chosen a token, all full pages of its sequence are known to be good: the device
 //! has reported no failure, and the logits, which depend on all of them, are numbers. Only then are they offered to the

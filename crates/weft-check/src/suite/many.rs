@@ -51,7 +51,7 @@ fn uneven(random: &mut Random, rows: usize, count: usize) -> Vec<i32> {
     (0..rows).map(&mut number).collect()
 }
 
-/// Two products with one epilogue, with matrices picked by number; the last as long as those of GLM-4.7-Flash.
+/// Two products with one epilogue, with matrices picked by index; the last as long as those of GLM-4.7-Flash.
 pub fn of_picked_matrices(device: &mut dyn Device) {
     let mut random = Random::new(32);
     for ty in TYPES {
@@ -161,7 +161,7 @@ pub fn of_wide_matrices(device: &mut dyn Device) {
     }
 }
 
-/// A weighted sum over matrices that are picked by number, beside another product and a residual.
+/// A weighted sum over matrices that are picked by index, beside another product and a residual.
 pub fn of_sums_over_experts(device: &mut dyn Device) {
     let mut random = Random::new(33);
     for ty in TYPES {

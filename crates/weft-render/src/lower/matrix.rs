@@ -21,7 +21,7 @@ use weft_quant::GgmlType;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::lower::matrix::multiply::Multiply;
-use crate::lower::matrix::shape::{Shape, TOGETHER, Task, alike, form};
+use crate::lower::matrix::shape::{Shape, TOGETHER, Task, alike, form, with_empty_shares};
 use crate::lower::panels;
 use crate::lower::pass::Pass;
 use crate::lower::picked;
@@ -208,11 +208,6 @@ fn multiply_all(
     })?;
     w.code.barrier();
     Ok(results)
-}
-
-/// A sum to which lanes without blocks have added their nothing: −0 becomes 0.
-pub(crate) fn with_empty_shares(sum: Expr) -> Expr {
-    sum + Expr::F32(0.0)
 }
 
 /// Stores a tile's products of a weighted sum's terms in scratch memory.

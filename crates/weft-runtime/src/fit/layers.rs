@@ -259,7 +259,8 @@ mod tests {
     fn the_cpu_is_not_beside_itself() {
         let model = model("glm-tiny-q4_0.gguf");
         for device in ["cpu", "cpu:portable"] {
-            let options = RuntimeOptions { gpu_layers: Some(1), device: device.parse().unwrap(), ..options() };
+            let options =
+                RuntimeOptions { gpu_layers: Some(1), device: device.parse().unwrap(), ..options() };
             let opened = open(&model, None, &options, &mut |_| ControlFlow::Continue(()));
             let Err(Error::Option(why)) = opened.map(|_| ()) else { panic!("it opens") };
             assert!(why.contains(&format!("such as `gpu` or `cuda`, found `{device}`;")), "{why}");

@@ -5,9 +5,8 @@
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
-use crate::lower::matrix::shape::{ROW, Shape, TOGETHER, Task, VECTOR};
+use crate::lower::matrix::shape::{ROW, Shape, TOGETHER, Task, VECTOR, with_empty_shares};
 use crate::lower::matrix::stage::{Stages, swizzled};
-use crate::lower::matrix::with_empty_shares;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::Why;

@@ -256,3 +256,8 @@ pub(crate) fn column_at(place: &Expr) -> Expr {
 pub(crate) fn form(what: &str) -> Why {
     Why::Form(format!("has {what}, which matrix units do not multiply"))
 }
+
+/// A sum to which lanes without blocks have added their nothing: −0 becomes 0.
+pub(crate) fn with_empty_shares(sum: Expr) -> Expr {
+    sum + Expr::F32(0.0)
+}
