@@ -301,19 +301,33 @@ impl<'a> Multiply<'a> {
                     Ok(())
                 })?;
             }
-            if (b + 1).is_multiple_of(shape.share) {
+            if shape.ends_anywhere() {
+                self.end_share_if_last(w, stage * each + (block + b), (sums, totals), shared)?;
+            } else if (b + 1).is_multiple_of(shape.share) {
                 self.end_share(w, &(stage * each + (block + b)), (sums, totals), shared);
             }
         }
-        if round < shape.share {
-            let last = w.code.set("last", stage * each + (block + (round - 1)));
-            let ends = (&last % shape.share).equal(shape.share - 1);
-            w.when(ends, |w| {
-                self.end_share(w, &last, (sums, totals), shared);
-                Ok(())
-            })?;
+        if round < shape.share && !shape.ends_anywhere() {
+            let last = stage * each + (block + (round - 1));
+            self.end_share_if_last(w, last, (sums, totals), shared)?;
         }
         Ok(())
+    }
+
+    /// Ends a share of the sums if this is the last of its blocks.
+    fn end_share_if_last(
+        &self,
+        w: &mut Writer<'_>,
+        block: Expr,
+        all: (&[Expr], &Totals),
+        shared: &[u32],
+    ) -> Result<(), Why> {
+        let share = self.shape.share;
+        let last = w.code.set("last", block);
+        w.when((&last % share).equal(share - 1), |w| {
+            self.end_share(w, &last, all, shared);
+            Ok(())
+        })
     }
 
     /// Ends a share of the sums with this one of the warp's blocks.

@@ -125,7 +125,12 @@ impl Shape {
             share,
             empty_shares,
         };
-        shape.each = (1..=most.min(own)).rev().find(|each| shape.divides(*each)).unwrap_or(1);
+        let largest =
+            |suits: &dyn Fn(u32) -> bool| (1..=most.min(own)).rev().find(|each| suits(*each)).unwrap_or(1);
+        let even = largest(&|each| shape.divides(each));
+        // A share may end within a stage, where only much smaller stages would end with one.
+        let any = largest(&|each| own.is_multiple_of(each));
+        shape.each = if 2 * even <= any { any } else { even };
         shape.round = shape.each;
         Ok(shape.whole(w.whole_words).unwrap_or(shape))
     }
@@ -150,6 +155,11 @@ impl Shape {
             true => self.own.is_multiple_of(blocks),
             false => self.share.is_multiple_of(blocks),
         }
+    }
+
+    /// Whether a share may end with any block of a round.
+    pub(crate) fn ends_anywhere(&self) -> bool {
+        !self.divides(self.round)
     }
 
     /// Shares of a sum.
