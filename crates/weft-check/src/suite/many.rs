@@ -129,7 +129,7 @@ pub fn of_uneven_shares(device: &mut dyn Device) {
 pub fn of_wide_matrices(device: &mut dyn Device) {
     let mut random = Random::new(34);
     for ty in TYPES {
-        for (n, k, tokens, two) in [(192, 768, 300, false), (128, 512, 257, true), (64, 1280, 260, true)] {
+        for (n, k, tokens, two) in [(256, 768, 300, false), (128, 512, 257, true), (64, 1280, 260, true)] {
             let mut weight = || Arg::weight(ty, n, k, random.weight(ty, n * k));
             let (a, b) = (weight(), weight());
             let (x, residual) = (random.floats(tokens * k), random.floats(tokens * n));

@@ -89,7 +89,9 @@ impl<'a> Multiply<'a> {
         let count = shape.stages();
         let n = shape.tiles.len() as u32 * shape.wide * 2 * groups * 4;
         let most = if w.code.lanes <= 128 { 3 } else { 2 };
-        w.together = (REGISTERS / w.code.lanes / (2 * n + OTHER_REGISTERS)).clamp(1, most);
+        let fit = (REGISTERS / w.code.lanes / (2 * n + OTHER_REGISTERS)).clamp(1, most);
+        // Another product of the kernel may have more sums.
+        w.together = if w.together == 0 { fit } else { fit.min(w.together) };
         let sums: Vec<Expr> = (0..n).map(|_| w.code.var("sum", 0.0f32)).collect();
         // Adding the first share to −0 changes no bit of it.
         let totals = match shape.deep {
@@ -207,10 +209,11 @@ impl<'a> Multiply<'a> {
         let left = w.code.set("left", left);
         let right = &numbers + column / VECTOR * shape.tile_words() + &first * shape.block_words();
         let right = w.code.set("right", right + shape.right_at());
-        let fours = shape.loads_four_rows();
+        let fours = shape.loads_fours();
         let left_scale = &scales + &first * shape.left_scales() + row;
         let left_scale = w.code.set("left_scale", left_scale + if fours { g * TOGETHER } else { g.clone() });
-        let right_scale = &scales + &first * (parts * columns) + column + t * TOGETHER;
+        let right_scale =
+            &scales + &first * (parts * columns) + column + t * if fours { TOGETHER } else { 2 };
         let right_scale = w.code.set("right_scale", right_scale + shape.right_scales_at());
         let float = |at: Expr| Expr::Shared(at.into()).float();
         let mins = shape.layout().mins();
@@ -219,12 +222,31 @@ impl<'a> Multiply<'a> {
             for (n, tiles) in shape.tiles.iter().enumerate() {
                 let beside = n as u32 * shape.width;
                 for u in 0..shape.wide {
-                    let at = &right_scale + (b * parts * columns + beside + u * MATRIX_COLUMNS);
-                    let scales: Vec<[Expr; 4]> =
-                        (0..parts).map(|part| four(w, "scale", &at + part * columns)).collect();
-                    let least: Vec<[Expr; 4]> = (0..mins)
-                        .map(|part| four(w, "least", &at + (part * columns + shape.right_mins_at())))
-                        .collect();
+                    let at_scales = &right_scale + (b * parts * columns + beside + u * MATRIX_COLUMNS);
+                    let least_at = &at_scales + shape.right_mins_at();
+                    let ahead = |w: &mut Writer<'_>, stem: &str, n: u32, at: &Expr| -> Vec<[Expr; 4]> {
+                        let n = if fours { n } else { 0 };
+                        (0..n).map(|part| four(w, stem, at + part * columns)).collect()
+                    };
+                    let (scales, least) =
+                        (ahead(w, "scale", parts, &at_scales), ahead(w, "least", mins, &least_at));
+                    let of_half = |w: &mut Writer<'_>,
+                                   stem: &str,
+                                   n: u32,
+                                   (at, ahead): (&Expr, &[[Expr; 4]]),
+                                   half: u32| {
+                        let own = |part: u32| -> [Expr; 2] {
+                            match ahead.get(part as usize) {
+                                Some([first, second, ..]) if half == 0 => [first.clone(), second.clone()],
+                                Some([.., first, second]) => [first.clone(), second.clone()],
+                                None => {
+                                    let at = at + (part * columns + half);
+                                    [0, 1].map(|j| w.code.set(stem, float(&at + j)))
+                                }
+                            }
+                        };
+                        (0..n).map(own).collect::<Vec<[Expr; 2]>>()
+                    };
                     for half in [0, HALF] {
                         let tile = beside / VECTOR + u;
                         let at = &right + (tile * shape.tile_words() + b * shape.block_words());
@@ -233,11 +255,9 @@ impl<'a> Multiply<'a> {
                             Expr::Shared((&at + swizzled(&place)).into())
                         };
                         let words = tiles.operand(&mut w.code, t, mask, word);
-                        let of_half = |fours: &[[Expr; 4]]| -> Vec<[Expr; 2]> {
-                            let first = if half == 0 { 0 } else { 2 };
-                            fours.iter().map(|four| [four[first].clone(), four[first + 1].clone()]).collect()
-                        };
-                        operands.push((words, of_half(&scales), of_half(&least)));
+                        let scales = of_half(w, "scale", parts, (&at_scales, &scales), half);
+                        let least = of_half(w, "least", mins, (&least_at, &least), half);
+                        operands.push((words, scales, least));
                     }
                 }
             }

@@ -7,7 +7,7 @@ use crate::lower::space::Place;
 use crate::lower::tile::{QUADS, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::check::{Warps, warps};
+use crate::schedule::check::{WARP, Warps, warps};
 use crate::schedule::order::share_of;
 use crate::schedule::{MATRIX_ROWS, Split};
 
@@ -157,6 +157,15 @@ impl Shape {
         }
     }
 
+    /// The column whose scale is at this place of a block's.
+    pub(crate) fn column_at(&self, place: &Expr) -> Expr {
+        if !self.loads_fours() {
+            return place.clone();
+        }
+        let [half, pair] = [(place % 4u32) / 2u32, (place % VECTOR) / 4u32];
+        (place / VECTOR) * VECTOR + half * 8u32 + pair * 2u32 + place % 2u32
+    }
+
     /// Whether a share may end with any block of a round.
     pub(crate) fn ends_anywhere(&self) -> bool {
         !self.divides(self.round)
@@ -218,17 +227,21 @@ impl Shape {
     /// Words from the scales of all rows in a block to those in the next: such a number that lanes with neighbouring blocks store
     /// to different banks.
     pub(crate) fn left_scales(&self) -> u32 {
-        self.rows + if self.loads_four_rows() { 8 } else { 1 }
+        self.rows + if self.loads_fours() { 8 } else { 1 }
     }
 
-    /// Whether a lane loads the scales of the four rows that it has of 32 neighbours at once. Then these four lie together.
-    pub(crate) fn loads_four_rows(&self) -> bool {
-        (self.rows / self.down).is_multiple_of(2 * MATRIX_ROWS)
+    /// Whether a lane loads the scales of the four rows that it has of 32 neighbours at once, and those of its four columns of a tile. Then
+    /// these lie together. With two scales of a block, lanes of large workgroups have no registers for that unless they have more rows.
+    pub(crate) fn loads_fours(&self) -> bool {
+        let rows = self.rows / self.down;
+        let lanes = self.across * self.down * self.deep * WARP;
+        rows.is_multiple_of(2 * MATRIX_ROWS)
+            && (self.layout().scales() == 1 || lanes < USUAL_LANES || rows > 2 * MATRIX_ROWS)
     }
 
     /// The row whose scale is at this place of a block's.
     pub(crate) fn left_row_at(&self, place: &Expr) -> Expr {
-        match self.loads_four_rows() {
+        match self.loads_fours() {
             true => (place / 32u32) * 32u32 + (place % 4u32) * 8u32 + (place % 32u32) / 4u32,
             false => place.clone(),
         }
@@ -252,14 +265,6 @@ impl Shape {
     pub(crate) fn all_scale_words(&self) -> u32 {
         self.ring.min(2) * self.scale_words()
     }
-}
-
-/// The column whose scale is at this place of a block's: a lane loads those of the four columns that it has of a tile at once.
-pub(crate) fn column_at(place: &Expr) -> Expr {
-    (place / VECTOR) * VECTOR
-        + ((place % 4u32) / 2u32) * 8u32
-        + ((place % VECTOR) / 4u32) * 2u32
-        + place % 2u32
 }
 
 /// The error for what matrix units do not multiply.

@@ -6,7 +6,7 @@
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
 use crate::lower::factors::Factors;
-use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR, column_at};
+use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR};
 use crate::lower::space::Place;
 use crate::lower::tile::{TileRow, Tiles};
 use crate::lower::writer::Writer;
@@ -145,7 +145,7 @@ impl<'a> Stages<'a> {
             for (c, exists) in items(w, width * blocks) {
                 let at = w.code.set("place", &c % width);
                 let b = w.code.set("b", &c / width);
-                let row = &task.matrix + &place.column + column_at(&at);
+                let row = &task.matrix + &place.column + shape.column_at(&at);
                 let row = tiles.row(&mut w.code, &row);
                 let block = w.code.set("block", first(&(&b / each), &(&b % each)));
                 for half in 0..halves {
