@@ -88,6 +88,8 @@ pub struct Limits {
     pub matrix_stages_ahead: bool,
     /// Whether they have all that they multiply in workgroup memory at once, in short steps and where it fits.
     pub matrix_whole: bool,
+    /// Whether wide products of long steps have workgroups of 128 rows and as many columns. This changes no bit.
+    pub matrix_large: bool,
     /// Whether lanes multiply rows that pick their matrices in steps in which few rows pick the same one, and matrix units
     /// those of longer steps. This changes no bit.
     pub picked_by_lanes: bool,
@@ -154,6 +156,7 @@ impl Limits {
             matrix: false,
             matrix_stages_ahead: false,
             matrix_whole: false,
+            matrix_large: false,
             picked_by_lanes: false,
             matrix_halves: false,
             cooperative: false,
@@ -190,6 +193,7 @@ impl Limits {
             matrix: false,
             matrix_stages_ahead: false,
             matrix_whole: false,
+            matrix_large: false,
             picked_by_lanes: false,
             matrix_halves: false,
             cooperative: false,
@@ -256,6 +260,7 @@ impl Limits {
             matrix: major >= 8,
             matrix_stages_ahead: true,
             matrix_whole: true,
+            matrix_large: major >= 8,
             picked_by_lanes: true,
             matrix_halves: true,
             warpgroups: major == 9,

@@ -9,7 +9,6 @@
 //! them, or they are *spread* over one workgroup each (as in flash-decoding).
 
 pub(crate) mod attention;
-pub(crate) mod broad;
 pub(crate) mod check;
 pub(crate) mod cooperative;
 pub(crate) mod heuristic;

@@ -9,7 +9,7 @@ use crate::lower::factors::Factors;
 use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::order::share_of;
+use crate::schedule::order::Shares;
 
 /// The columns of a lane that is number `first` of those `across`, within their pass. `fours` says whether each four of them are
 /// neighbours.
@@ -148,11 +148,13 @@ impl Rows {
 
     /// How many pieces each of the lanes that share a sum has, if all have as many, or some have none ([`is_idle`]).
     pub(crate) fn each(&self, reduce: u32) -> Option<u32> {
-        let each = match self.rows {
-            Kind::Tiles { .. } => share_of(self.pieces, reduce),
-            Kind::Floats { .. } => self.pieces / reduce,
-        };
-        (each > 0 && self.pieces.is_multiple_of(each) && self.pieces / each <= reduce).then_some(each)
+        match self.rows {
+            Kind::Tiles { .. } => {
+                let Shares { each, whole } = Shares::new(self.pieces, reduce);
+                whole.map(|_| each)
+            }
+            Kind::Floats { .. } => self.pieces.is_multiple_of(reduce).then_some(self.pieces / reduce),
+        }
     }
 
     /// The pieces of a lane among those that share a sum. Of a tile's row a lane takes neighbours, so that products on matrix units
@@ -161,14 +163,13 @@ impl Rows {
     pub(crate) fn share(&self, w: &mut Writer<'_>, share: &Expr, reduce: u32) -> Share {
         let all = self.pieces;
         if matches!(self.rows, Kind::Tiles { .. }) && reduce > 1 {
-            let each = share_of(all, reduce);
+            let Shares { each, whole } = Shares::new(all, reduce);
             let first = share * each;
-            let whole = self.each(reduce).is_some();
-            let first = if whole && all != each * reduce { first.min(all - each) } else { first };
+            let first = if whole.is_some_and(|lanes| lanes < reduce) { first.min(all - each) } else { first };
             let first = w.code.set(self.stem(), first);
             let to = &first + each;
             // The last lanes may have fewer.
-            let to = if whole { to } else { to.min(all) };
+            let to = if whole.is_some() { to } else { to.min(all) };
             return Share { to, first, step: 1 };
         }
         Share { first: share.clone(), to: all.into(), step: reduce }
@@ -183,9 +184,8 @@ impl Rows {
 /// Whether a lane has none of a row's blocks, if that can be: the lanes that share its sum have whole shares, and there are fewer of
 /// these than lanes.
 pub(crate) fn is_idle(blocks: u32, share: &Expr, reduce: u32) -> Option<Expr> {
-    let each = share_of(blocks, reduce);
-    let shares = blocks / each;
-    (blocks.is_multiple_of(each) && shares < reduce).then(|| share.greater(shares - 1))
+    let lanes = Shares::new(blocks, reduce).whole.filter(|lanes| *lanes < reduce)?;
+    Some(share.greater(lanes - 1))
 }
 
 impl Piece {

@@ -12,6 +12,7 @@
 //! so by a shader of their own, and added up by the one that runs the row program.
 
 mod multiply;
+mod scales;
 pub(crate) mod shape;
 mod stage;
 
@@ -21,7 +22,8 @@ use weft_quant::GgmlType;
 use crate::code::expr::{Expr, Fun};
 use crate::code::stmt::Stmt;
 use crate::lower::matrix::multiply::Multiply;
-use crate::lower::matrix::shape::{Shape, TOGETHER, Task, alike, form, with_empty_shares};
+use crate::lower::matrix::scales::TOGETHER;
+use crate::lower::matrix::shape::{Shape, Task, alike, form, with_empty_shares};
 use crate::lower::panels;
 use crate::lower::pass::Pass;
 use crate::lower::picked;

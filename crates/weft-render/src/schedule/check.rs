@@ -6,7 +6,7 @@ use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
 use crate::limits::Limits;
-use crate::schedule::order::share_of;
+use crate::schedule::order::Shares;
 use crate::schedule::{
     MATRIX_COLUMNS, MATRIX_ROWS, PANEL_COLUMNS, PANEL_ROWS, Schedule, Split, attention, cooperative, picked,
     scan, top,
@@ -176,10 +176,9 @@ pub(crate) fn warps(split: &Split, width: u32, lanes: u32) -> Warps {
 }
 
 /// The shares of a product's sums, if all have as many blocks.
-pub(crate) fn shares_of(product: &Product, reduce: u32) -> Option<usize> {
+pub(crate) fn shares_of(product: &Product, reduce: u32) -> Option<u32> {
     let blocks = product.w.k / COLUMNS;
-    let each = share_of(u32::try_from(blocks).ok()?, reduce) as usize;
-    blocks.is_multiple_of(each).then_some(blocks / each)
+    Shares::new(u32::try_from(blocks).ok()?, reduce).whole
 }
 
 /// Checks a split of products that are computed on matrix units.
@@ -204,7 +203,7 @@ fn matrix_of(
         return Err(format!("`{split}`: a lane has {sums} sums, and can have {MOST_MATRIX_SUMS}"));
     }
     let even = |product: &Product| {
-        shares_of(product, split.reduce).is_some_and(|shares| shares.is_multiple_of(deep as usize))
+        shares_of(product, split.reduce).is_some_and(|shares| shares.is_multiple_of(deep))
     };
     if !part.products().iter().all(even) {
         return Err(format!("`{split}`: {deep} warps do not have the same number of whole shares"));

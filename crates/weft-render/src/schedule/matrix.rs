@@ -1,6 +1,7 @@
 //! Products on matrix units: how workgroups, warps and lanes share them, where the number of multiprocessors is known.
 
-use weft_kern::{Kernel, Part, Pick, Product, Sizes};
+use weft_kern::{Format, Kernel, Part, Pick, Product, Sizes};
+use weft_quant::packed::Layout;
 
 use crate::limits::Limits;
 use crate::schedule::check::{self, WARP, suit_matrix};
@@ -29,6 +30,61 @@ const MOST_MATRIX_SHARES: u32 = 72 << 10;
 
 /// Workgroups for each multiprocessor that hide each other's latencies.
 const MATRIX_WAVES: usize = 2;
+
+/// Lanes and rows of a workgroup with large tiles. A step has at least twice as many rows: of fewer, there are too few workgroups.
+const LARGE_LANES: u32 = 256;
+const LARGE_ROWS: u32 = 128;
+
+/// Columns of each of two products. One has as many, so that two workgroups share a multiprocessor; if its blocks have two scales, lanes
+/// have no registers for that, and a workgroup has twice as many columns.
+const LARGE_WIDTH: u32 = 64;
+
+/// The schedule of a kernel of wide products in a long step, whose workgroups have 128 rows and as many columns. A warp multiplies 64 rows
+/// by 32 columns, or by 16 of one product, so that it loads operands and scales from workgroup memory a quarter as often as with
+/// 32 rows. On an H200 products of Q4_K went from 76 to 90 TMAC/s (bench/runs/2026-11-29-cuda-dense.md).
+pub(crate) fn large_tiles(
+    kernel: &Kernel,
+    max: &Sizes,
+    limits: &Limits,
+    usual: &Schedule,
+) -> Option<Schedule> {
+    if !limits.matrix_large {
+        return None;
+    }
+    let mut schedule = Schedule { lanes: LARGE_LANES, ..usual.clone() };
+    let (mut groups, mut least) = (0, limits.processors as usize);
+    for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
+        let products = part.products();
+        let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+        let one_matrix = products.iter().all(|product| matches!(product.w.pick, Pick::Only));
+        let suits = !products.is_empty()
+            && one_matrix
+            && part.columns_independent()
+            && rows >= 2 * LARGE_ROWS as usize;
+        let upcast = match products {
+            [product] if has_two_scales(kernel, product) => 2,
+            _ => 1,
+        };
+        let width = upcast * LARGE_WIDTH;
+        if !suits || !part.cols.is_multiple_of(width as usize) {
+            return None;
+        }
+        groups += rows.div_ceil(LARGE_ROWS as usize) * (part.cols / width as usize);
+        if upcast == 2 {
+            // 128 of 132 do as well.
+            least = limits.processors as usize * 15 / 16;
+        }
+        *split = Split { rows: LARGE_ROWS, along_first: false, width, upcast, matrix: true, ..*split };
+    }
+    // One for each multiprocessor.
+    (groups >= least && check::check(kernel, &schedule, limits).is_ok()).then_some(schedule)
+}
+
+/// Whether 16 values of the product's weight share a scale.
+fn has_two_scales(kernel: &Kernel, product: &Product) -> bool {
+    let Format::Ggml(ty) = kernel.params[product.w.param].format else { return false };
+    Layout::of(ty).is_some_and(|layout| layout.group < BLOCK)
+}
 
 /// The schedule of a kernel of products on matrix units whose workgroups have few warps, each with two tiles of columns
 /// (of one product, or one of each of two) and all rows, so that operands are read from workgroup memory less often.
@@ -164,7 +220,7 @@ pub(crate) fn on_matrix(
 
 /// Whether so many warps can have as many whole shares of each product's sums.
 fn whole_shares<'a>(mut products: impl Iterator<Item = &'a Product>, reduce: u32, deep: u32) -> bool {
-    products.all(|p| check::shares_of(p, reduce).is_some_and(|n| n.is_multiple_of(deep as usize)))
+    products.all(|p| check::shares_of(p, reduce).is_some_and(|n| n.is_multiple_of(deep)))
 }
 
 /// The split of a part whose weighted sums have been multiplied already: its workgroups do less, so that there are more of

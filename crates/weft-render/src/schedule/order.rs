@@ -68,11 +68,25 @@ pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
     })
 }
 
-/// Neighbouring blocks of a weight's row that a lane has of a sum that `reduce` lanes share. If they cannot all have as many, some have
-/// less or none. Shares that matrix units can visit whole may be a third longer than the shortest.
-pub(crate) fn share_of(blocks: u32, reduce: u32) -> u32 {
-    let least = blocks.div_ceil(reduce).max(1);
-    (least..=least + least / 3).find(|each| blocks.is_multiple_of(*each)).unwrap_or(least)
+/// How the lanes that share a sum divide the blocks of a weight's row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shares {
+    /// The neighbouring blocks of a lane.
+    pub(crate) each: u32,
+    /// The number of lanes with blocks, if all of these have `each`; the last lanes have none then. Else some have fewer.
+    pub(crate) whole: Option<u32>,
+}
+
+impl Shares {
+    /// The shares of `reduce` lanes. Shares that divide the row may be a third longer than the shortest, since matrix units visit them
+    /// whole.
+    pub(crate) fn new(blocks: u32, reduce: u32) -> Shares {
+        let least = blocks.div_ceil(reduce).max(1);
+        match (least..=least + least / 3).find(|each| blocks.is_multiple_of(*each)) {
+            Some(each) => Shares { each, whole: Some(blocks / each) },
+            None => Shares { each: least, whole: None },
+        }
+    }
 }
 
 /// Whether two schedules of a kernel add up all sums in the same order.
@@ -89,15 +103,25 @@ pub(crate) fn same_bits(kernel: &Kernel, one: &Schedule, other: &Schedule) -> bo
 
 #[cfg(test)]
 mod tests {
-    use super::share_of;
+    use super::Shares;
 
     #[test]
-    fn shares_are_whole_where_they_can_be() {
+    fn shares_divide_a_row_where_they_can() {
         // Of 2048, 2880, 6912 and 5888 values; of 10,944, which has no such shares; of a single block.
-        for (blocks, reduce, each) in
-            [(64, 16, 4), (90, 32, 3), (216, 32, 8), (184, 32, 8), (342, 32, 11), (1, 1, 1), (7, 8, 1)]
-        {
-            assert_eq!(share_of(blocks, reduce), each, "{blocks} blocks, {reduce} lanes");
+        for (blocks, reduce, each, whole) in [
+            (64, 16, 4, Some(16)),
+            (90, 32, 3, Some(30)),
+            (216, 32, 8, Some(27)),
+            (184, 32, 8, Some(23)),
+            (342, 32, 11, None),
+            (1, 1, 1, Some(1)),
+            (7, 8, 1, Some(7)),
+        ] {
+            assert_eq!(
+                Shares::new(blocks, reduce),
+                Shares { each, whole },
+                "{blocks} blocks, {reduce} lanes"
+            );
         }
     }
 }

@@ -11,11 +11,10 @@ use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
 
 use crate::limits::{Limits, MOST_CHAINED};
-use crate::schedule::broad::broad;
 use crate::schedule::heuristic::{
     self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
 };
-use crate::schedule::matrix::{narrow, on_matrix};
+use crate::schedule::matrix::{large_tiles, narrow, on_matrix};
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::panels::with_panels;
 use crate::schedule::picked;
@@ -100,7 +99,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
     let few = if limits.matrix { FEW_TOKENS } else { FEW_WITHOUT_MATRIX };
     if max.tokens > few {
         let mut schedule = heuristic::choose(kernel, max, limits, reduce);
-        let chosen = broad(kernel, max, limits, &schedule);
+        let chosen = large_tiles(kernel, max, limits, &schedule);
         if let Some(chosen) = chosen.or_else(|| narrow(kernel, max, limits, &schedule)) {
             return chosen;
         }

@@ -36,7 +36,7 @@ enum Choice {
 }
 
 /// Every departure, and what it changes.
-static ALL: [(Departure, Choice); 32] = [
+static ALL: [(Departure, Choice); 33] = [
     (
         named("launch.early=off", "No kernel begins before the one before it has ended."),
         Choice::Text(|limits| limits.dependent_launch = false),
@@ -85,6 +85,13 @@ static ALL: [(Departure, Choice); 32] = [
             "Products on matrix units have no more than some stages of what they multiply in workgroup memory.",
         ),
         Choice::Text(|limits| limits.matrix_whole = false),
+    ),
+    (
+        named(
+            "products.large=off",
+            "Wide products of prompts have workgroups of 32 rows and no more, which changes no bit.",
+        ),
+        Choice::Gpu(|limits| limits.matrix_large = false),
     ),
     (
         named(

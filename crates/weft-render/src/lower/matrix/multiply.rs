@@ -5,7 +5,8 @@
 
 use crate::code::expr::Expr;
 use crate::code::stmt::Stmt;
-use crate::lower::matrix::shape::{ROW, Shape, TOGETHER, Task, VECTOR, with_empty_shares};
+use crate::lower::matrix::scales::Scales;
+use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR, with_empty_shares};
 use crate::lower::matrix::stage::{Stages, swizzled};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
@@ -198,7 +199,7 @@ impl<'a> Multiply<'a> {
         let Multiply { shape, stages, lanes, mask, count, .. } = self;
         let LanePlace { row, column, deep, g, t } = lanes;
         let Shape { each, round, .. } = **shape;
-        let (columns, parts) = (shape.columns(), shape.layout().scales());
+        let parts = shape.layout().scales();
         let numbers = w.code.set("numbers", stages.numbers_of(stage));
         let scales = w.code.set("scales", stages.scales_of(stage));
         // The units take four pieces of eight rows, each of four words: lane `8 · m + r` says where row `r` of piece `m` is.
@@ -209,44 +210,13 @@ impl<'a> Multiply<'a> {
         let left = w.code.set("left", left);
         let right = &numbers + column / VECTOR * shape.tile_words() + &first * shape.block_words();
         let right = w.code.set("right", right + shape.right_at());
-        let fours = shape.loads_fours();
-        let left_scale = &scales + &first * shape.left_scales() + row;
-        let left_scale = w.code.set("left_scale", left_scale + if fours { g * TOGETHER } else { g.clone() });
-        let right_scale =
-            &scales + &first * (parts * columns) + column + t * if fours { TOGETHER } else { 2 };
-        let right_scale = w.code.set("right_scale", right_scale + shape.right_scales_at());
-        let float = |at: Expr| Expr::Shared(at.into()).float();
-        let mins = shape.layout().mins();
+        let scales = Scales::new(w, shape, (&scales, &first), (row, column), (g, t));
         for b in 0..round {
             let mut operands = Vec::new();
             for (n, tiles) in shape.tiles.iter().enumerate() {
                 let beside = n as u32 * shape.width;
                 for u in 0..shape.wide {
-                    let at_scales = &right_scale + (b * parts * columns + beside + u * MATRIX_COLUMNS);
-                    let least_at = &at_scales + shape.right_mins_at();
-                    let ahead = |w: &mut Writer<'_>, stem: &str, n: u32, at: &Expr| -> Vec<[Expr; 4]> {
-                        let n = if fours { n } else { 0 };
-                        (0..n).map(|part| four(w, stem, at + part * columns)).collect()
-                    };
-                    let (scales, least) =
-                        (ahead(w, "scale", parts, &at_scales), ahead(w, "least", mins, &least_at));
-                    let of_half = |w: &mut Writer<'_>,
-                                   stem: &str,
-                                   n: u32,
-                                   (at, ahead): (&Expr, &[[Expr; 4]]),
-                                   half: u32| {
-                        let own = |part: u32| -> [Expr; 2] {
-                            match ahead.get(part as usize) {
-                                Some([first, second, ..]) if half == 0 => [first.clone(), second.clone()],
-                                Some([.., first, second]) => [first.clone(), second.clone()],
-                                None => {
-                                    let at = at + (part * columns + half);
-                                    [0, 1].map(|j| w.code.set(stem, float(&at + j)))
-                                }
-                            }
-                        };
-                        (0..n).map(own).collect::<Vec<[Expr; 2]>>()
-                    };
+                    let of_tile = scales.of_tile(w, b, beside + u * MATRIX_COLUMNS);
                     for half in [0, HALF] {
                         let tile = beside / VECTOR + u;
                         let at = &right + (tile * shape.tile_words() + b * shape.block_words());
@@ -255,8 +225,7 @@ impl<'a> Multiply<'a> {
                             Expr::Shared((&at + swizzled(&place)).into())
                         };
                         let words = tiles.operand(&mut w.code, t, mask, word);
-                        let scales = of_half(w, "scale", parts, (&at_scales, &scales), half);
-                        let least = of_half(w, "least", mins, (&least_at, &least), half);
+                        let [scales, least] = of_tile.of_half(w, half);
                         operands.push((words, scales, least));
                     }
                 }
@@ -264,32 +233,14 @@ impl<'a> Multiply<'a> {
             let mut of_rows = Vec::new();
             for group in 0..halves.div_ceil(2) {
                 let exists = count.as_ref().filter(|_| group > 1);
-                let exists_alone = exists.is_some();
+                let alone = exists.is_some();
                 let exists = exists.map_or(Expr::True, |count| count.greater(row + group * MATRIX_ROWS));
                 w.when(exists, |w| {
                     let at = &left + (group * MATRIX_ROWS * shape.left_row() + b * ROW);
                     let left: [String; 4] = [0, 1, 2, 3].map(|_| w.code.fresh("xq"));
                     w.code.push(Stmt::LoadMatrices { into: left.clone(), at, turned: false });
                     let left = left.map(Expr::name);
-                    if fours && (group % 2 == 0 || exists_alone) {
-                        let at = &left_scale + (b * shape.left_scales() + group / 2 * (2 * MATRIX_ROWS));
-                        of_rows = (0..=mins).map(|n| four(w, "d", &at + n * shape.left_sums_at())).collect();
-                    }
-                    let of_row = |w: &mut Writer<'_>, below: u32| {
-                        if fours {
-                            let i = (group % 2 * 2 + below / HALF) as usize;
-                            return (
-                                of_rows[0][i].clone(),
-                                of_rows[1..].iter().map(|four| four[i].clone()).collect(),
-                            );
-                        }
-                        let at = &left_scale + (b * shape.left_scales() + group * MATRIX_ROWS + below);
-                        let scale = w.code.set("d", float(at.clone()));
-                        let sums = (1..=mins).map(|n| w.code.set("s", float(&at + n * shape.left_sums_at())));
-                        (scale, sums.collect::<Vec<_>>())
-                    };
-                    let upper = of_row(w, 0);
-                    let lower = if halves > 1 { of_row(w, HALF) } else { upper.clone() };
+                    let [upper, lower] = scales.of_group(w, (b, group), (alone, halves > 1), &mut of_rows);
                     for (i, (words, scales, least)) in operands.iter().enumerate() {
                         // All 32 values at once, or those of each scale.
                         let mut dots = Vec::new();
@@ -377,11 +328,6 @@ impl<'a> Multiply<'a> {
             w.code.assign(sum, Expr::F32(0.0));
         }
     }
-}
-
-/// Loads four floats of workgroup memory at once.
-fn four(w: &mut Writer<'_>, stem: &str, at: Expr) -> [Expr; 4] {
-    w.code.four(stem, Expr::Four(None, at.into())).map(Expr::float)
 }
 
 impl Totals {

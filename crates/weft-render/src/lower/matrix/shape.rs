@@ -7,9 +7,9 @@ use crate::lower::space::Place;
 use crate::lower::tile::{QUADS, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::check::{WARP, Warps, warps};
-use crate::schedule::order::share_of;
-use crate::schedule::{MATRIX_ROWS, Split};
+use crate::schedule::Split;
+use crate::schedule::check::{Warps, warps};
+use crate::schedule::order::Shares;
 
 /// Stages whose numbers are in workgroup memory at once, unless there is one alone.
 const RING: u32 = 3;
@@ -19,9 +19,6 @@ pub(crate) const PAD: u32 = 4;
 
 /// Words of a row's numbers in a block, in activations.
 pub(crate) const ROW: u32 = QUADS as u32;
-
-/// Scales that a lane loads at once.
-pub(crate) const TOGETHER: u32 = 4;
 
 /// Words of a vector of a tile.
 pub(crate) const VECTOR: u32 = 16;
@@ -55,7 +52,7 @@ const STAGE_WORDS: u32 = 6 * (64 * ROW + 8 * 4 * VECTOR);
 
 /// The same in a workgroup of fewer lanes: five blocks of 32 rows and of 8 tiles.
 const SMALL_STAGE_WORDS: u32 = 5 * (32 * ROW + 8 * 4 * VECTOR);
-const USUAL_LANES: u32 = 256;
+pub(crate) const USUAL_LANES: u32 = 256;
 
 /// Most blocks in a round of a stage that has all: they are written out one after another.
 const MOST_ROUND: u32 = 6;
@@ -102,8 +99,8 @@ impl Shape {
         };
         let Warps { across, down, deep } = warps(split, place.width(), w.code.lanes);
         let (rows, blocks) = (place.tile(), word(task.product.w.k / 32)?);
-        let (own, share) = (blocks / deep, share_of(blocks, split.reduce));
-        let empty_shares = blocks / share < split.reduce;
+        let Shares { each: share, whole } = Shares::new(blocks, split.reduce);
+        let (own, empty_shares) = (blocks / deep, whole != Some(split.reduce));
         let columns = place.width() / VECTOR * first.vectors() * VECTOR * tasks.len() as u32;
         // Small workgroups have less, so that several run at once.
         let all = if w.code.lanes < USUAL_LANES { SMALL_STAGE_WORDS } else { STAGE_WORDS };
@@ -157,15 +154,6 @@ impl Shape {
         }
     }
 
-    /// The column whose scale is at this place of a block's.
-    pub(crate) fn column_at(&self, place: &Expr) -> Expr {
-        if !self.loads_fours() {
-            return place.clone();
-        }
-        let [half, pair] = [(place % 4u32) / 2u32, (place % VECTOR) / 4u32];
-        (place / VECTOR) * VECTOR + half * 8u32 + pair * 2u32 + place % 2u32
-    }
-
     /// Whether a share may end with any block of a round.
     pub(crate) fn ends_anywhere(&self) -> bool {
         !self.divides(self.round)
@@ -216,54 +204,6 @@ impl Shape {
 
     pub(crate) fn ring_words(&self) -> u32 {
         self.ring * self.stage_words()
-    }
-
-    /// Where the planes of a stage's scales begin, after those of rows: sums of rows, one plane for each minimum of a block, scales of
-    /// columns, minima of columns.
-    pub(crate) fn left_sums_at(&self) -> u32 {
-        (self.left_scales() * self.deep * self.each).next_multiple_of(TOGETHER)
-    }
-
-    /// Words from the scales of all rows in a block to those in the next: such a number that lanes with neighbouring blocks store
-    /// to different banks.
-    pub(crate) fn left_scales(&self) -> u32 {
-        self.rows + if self.loads_fours() { 8 } else { 1 }
-    }
-
-    /// Whether a lane loads the scales of the four rows that it has of 32 neighbours at once, and those of its four columns of a tile. Then
-    /// these lie together. With two scales of a block, lanes of large workgroups have no registers for that unless they have more rows.
-    pub(crate) fn loads_fours(&self) -> bool {
-        let rows = self.rows / self.down;
-        let lanes = self.across * self.down * self.deep * WARP;
-        rows.is_multiple_of(2 * MATRIX_ROWS)
-            && (self.layout().scales() == 1 || lanes < USUAL_LANES || rows > 2 * MATRIX_ROWS)
-    }
-
-    /// The row whose scale is at this place of a block's.
-    pub(crate) fn left_row_at(&self, place: &Expr) -> Expr {
-        match self.loads_fours() {
-            true => (place / 32u32) * 32u32 + (place % 4u32) * 8u32 + (place % 32u32) / 4u32,
-            false => place.clone(),
-        }
-    }
-
-    pub(crate) fn right_scales_at(&self) -> u32 {
-        self.left_sums_at() * (1 + self.layout().mins())
-    }
-
-    /// From a column's scale to its minimum.
-    pub(crate) fn right_mins_at(&self) -> u32 {
-        self.columns() * self.deep * self.each * self.layout().scales()
-    }
-
-    pub(crate) fn scale_words(&self) -> u32 {
-        let planes = if self.layout().mins() > 0 { 2 } else { 1 };
-        self.right_scales_at() + planes * self.right_mins_at()
-    }
-
-    /// Words of the scales of two stages, or of the only one.
-    pub(crate) fn all_scale_words(&self) -> u32 {
-        self.ring.min(2) * self.scale_words()
     }
 }
 
