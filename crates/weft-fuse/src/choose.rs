@@ -4,8 +4,7 @@
 //! ([`CostModel::rules_keep_bits`](crate::CostModel::rules_keep_bits)), rules are decided with numbers that no measurement
 //! changes.
 
-use weft_ir::rules::RULES;
-use weft_ir::{Decision, Keeps, Mode, STEPS, Switches};
+use weft_ir::{Mode, STEPS, Switches};
 
 use crate::cost::cost;
 use crate::decide::{CANDIDATES, decisions};
@@ -24,9 +23,7 @@ pub(crate) fn choose(
     let mut choices = Vec::new();
     // Which segments there are was decided before, and not by cost.
     for decision in decisions().filter(|decision| ![&STEPS, &CANDIDATES].contains(decision)) {
-        let decides = options.switches.mode(decision) == Mode::ByCost;
-        let told = options.advise && left_to_the_user(decision, &switches);
-        if !decides && !told {
+        if options.switches.mode(decision) != Mode::ByCost {
             continue;
         }
         let mut switched = switches.clone();
@@ -38,8 +35,8 @@ pub(crate) fn choose(
         }
         let machine = options.costs.decides(decision);
         let with = other.as_ref().map(|other| cost(&other.plan, machine)).map_err(FuseError::clone);
-        let choice = Choice { decision, decides, without: cost(&best.plan, machine), with };
-        if let (true, Ok(other)) = (choice.taken(), other) {
+        let choice = Choice { decision, without: cost(&best.plan, machine), with };
+        if let (true, Ok(other)) = (choice.pays(), other) {
             (best, switches) = (other, switched);
         }
         choices.push(choice);
@@ -47,15 +44,9 @@ pub(crate) fn choose(
     Ok(Fusion { choices, ..best })
 }
 
-/// Returns whether a decision is off although it may pay. One that stores weights in another precision than the file's is never
-/// taken unasked.
-fn left_to_the_user(decision: &Decision, switches: &Switches) -> bool {
-    let rounds = RULES.iter().any(|rule| rule.decision == *decision && rule.keeps == Keeps::Value);
-    rounds && switches.mode(decision) == Mode::Off && decision.default == Mode::Off
-}
-
 #[cfg(test)]
 mod tests {
+    use weft_ir::Decision;
     use weft_kern::Machine;
 
     use super::*;
@@ -94,7 +85,7 @@ mod tests {
         let options = Options::default();
         let compile = |switches: &Switches| crate::compile(&graph, switches, &options);
         let of = |fusion: &Fusion| fusion.choices.iter().find(|c| *c.decision == PROLOGUE).cloned().unwrap();
-        assert!(of(&choose(&options, compile).unwrap()).taken(), "else this tests nothing");
+        assert!(of(&choose(&options, compile).unwrap()).pays(), "else this tests nothing");
 
         let node = graph.outputs()[0].1;
         let wrong = FuseError::new(&graph, node, "not today");
@@ -105,7 +96,7 @@ mod tests {
         let found = found.unwrap();
         let choice = of(&found);
         assert_eq!(choice.with, Err(wrong));
-        assert!(choice.differs() && !choice.pays() && !choice.taken());
+        assert!(choice.differs() && !choice.pays());
         assert_eq!(choice.without, found.cost);
         let mut off = options.clone();
         off.switches.set(&PROLOGUE, Mode::Off);
@@ -122,7 +113,7 @@ mod tests {
         let graph = weft_ir::parse(EXPERTS).unwrap();
         let taken = |costs: CostModel, decision: &Decision| {
             let fusion = crate::fuse_with(&graph, &Options { costs, ..Options::default() }).unwrap();
-            fusion.choices.iter().any(|c| c.decision == decision && c.taken())
+            fusion.choices.iter().any(|c| c.decision == decision && c.pays())
         };
         for (machine, fixed, rules_keep_bits, expected) in [
             (few, few, true, true),
@@ -167,7 +158,7 @@ mod tests {
             let max = weft_ir::Sizes { tokens: 1, ..Options::default().max };
             let fusion = crate::fuse_with(&graph, &Options { max, costs, ..Options::default() }).unwrap();
             let rule = crate::decision("moe.sum_in_down").unwrap();
-            let taken = fusion.choices.iter().any(|c| c.decision == rule && c.taken());
+            let taken = fusion.choices.iter().any(|c| c.decision == rule && c.pays());
             assert_eq!(taken, expected, "{columns} columns");
         }
     }

@@ -53,13 +53,11 @@ pub struct Computed {
     pub cuts: Vec<Cut>,
 }
 
-/// A decision, and the cost of the plan either way.
+/// A decision by cost, and the cost of the plan either way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
     /// The decision.
     pub decision: &'static Decision,
-    /// Whether the cost decides. If not, it is only reported.
-    pub decides: bool,
     /// The plan's cost without it, on the [machine that it is decided for](crate::CostModel::decides) and with the decisions
     /// taken before.
     pub without: Cost,
@@ -68,14 +66,9 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Returns whether it pays. It does not if it makes no difference or does not compile.
+    /// Returns whether it pays, and so was taken. It does not if it makes no difference or does not compile.
     pub fn pays(&self) -> bool {
         self.with.as_ref().is_ok_and(|with| with.ns < self.without.ns)
-    }
-
-    /// Returns whether it was taken.
-    pub fn taken(&self) -> bool {
-        self.decides && self.pays()
     }
 
     /// Returns whether it makes a difference.

@@ -19,8 +19,6 @@ pub struct Options {
     pub switches: Switches,
     /// The numbers that decide by cost.
     pub costs: CostModel,
-    /// Whether to also report the cost of decisions that are left to the user.
-    pub advise: bool,
     /// Kernels to replace wherever a plan has them. The first that fits a kernel replaces it.
     pub replacements: Vec<Arc<Replacement>>,
 }

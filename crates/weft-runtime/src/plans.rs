@@ -173,8 +173,8 @@ pub(crate) fn plan(
 /// Switches the rules as in `chosen`: on some devices they change bits, and computed parameters are identified by their place
 /// in the rewritten graph.
 fn follow(switches: &mut Switches, chosen: &Fusion) {
-    for choice in chosen.choices.iter().filter(|c| c.decides && is_rule(c.decision)) {
-        switches.set(choice.decision, if choice.taken() { Mode::On } else { Mode::Off });
+    for choice in chosen.choices.iter().filter(|c| is_rule(c.decision)) {
+        switches.set(choice.decision, if choice.pays() { Mode::On } else { Mode::Off });
     }
 }
 

@@ -119,7 +119,7 @@ fn kernels(graph: &Graph, max: Sizes, workers: u64) -> Result<String, String> {
         }
     }
     for choice in fusion.choices.iter().filter(|c| c.differs()) {
-        let taken = if choice.taken() { "taken" } else { "not taken" };
+        let taken = if choice.pays() { "taken" } else { "not taken" };
         let with = choice.with.as_ref().map_err(|e| format!("{}: {e}", choice.decision.name))?;
         let _ = writeln!(out, "{} {taken}: {with} with, {} without", choice.decision.name, choice.without);
     }

@@ -139,7 +139,6 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
         max: room.max,
         switches: switches.clone(),
         costs: *costs,
-        advise: true,
         replacements: kernels.clone(),
         ..Options::default()
     };
@@ -170,7 +169,7 @@ pub fn explain(model: &ModelGraph, options: &ExplainOptions) -> Result<Vec<Expla
             None => {
                 let plan = one_plan(segment, fusion, (costs, *depth), (&linked, place));
                 // Rules are decided for steps of one token; steps of other sizes follow.
-                let followed = |c: &&Choice| c.decides && plans::is_rule(c.decision);
+                let followed = |c: &&Choice| plans::is_rule(c.decision);
                 let own =
                     |c: &&Choice| !first.choices.iter().filter(followed).any(|f| f.decision == c.decision);
                 let choices = first.choices.iter().filter(followed).chain(fusion.choices.iter().filter(own));

@@ -236,9 +236,7 @@ impl<'a> Facts<'a> {
     /// agree on it.
     pub(super) fn follows(&self, plan: &Plan<'_>, choice: &Choice) -> bool {
         let mut rules = plan.explained.rules.iter().map(|result| result.rule);
-        self.step.tokens > 1
-            && choice.decides
-            && rules.any(|r| r.decision == *choice.decision && r.keeps == Keeps::Value)
+        self.step.tokens > 1 && rules.any(|r| r.decision == *choice.decision && r.keeps == Keeps::Value)
     }
 }
 
@@ -262,7 +260,7 @@ impl<'a> Plan<'a> {
 
     /// Why a rule replaced nothing, if it did not.
     pub(super) fn why_not(&self, result: &RuleResult) -> Option<String> {
-        let undone = |c: &&Choice| c.decides && !c.pays() && *c.decision == result.rule.decision;
+        let undone = |c: &&Choice| !c.pays() && *c.decision == result.rule.decision;
         let why = result.why_not?;
         Some(match self.explained.choices.iter().find(undone).map(|choice| &choice.with) {
             None => why.to_string(),

@@ -148,7 +148,7 @@ fn described(plan: &Plan<'_>) -> String {
         }
     }
     let decided: Vec<String> = (plan.explained.choices.iter())
-        .filter(|choice| choice.differs() && choice.decides)
+        .filter(|choice| choice.differs())
         .map(|choice| {
             format!("`{}` {}", choice.decision.name, if choice.pays() { "pays" } else { "does not pay" })
         })

@@ -56,7 +56,6 @@ fn plan(facts: &Facts<'_>, plan: &Plan<'_>, texts: bool) -> Value {
             "with": choice.with.as_ref().ok().map(cost),
             "error": choice.with.as_ref().err().map(ToString::to_string),
             "without": cost(&choice.without),
-            "decides": choice.decides,
             "pays": choice.pays(),
             "tokens": if facts.follows(plan, choice) { 1 } else { facts.step.tokens },
         })).collect::<Vec<_>>(),

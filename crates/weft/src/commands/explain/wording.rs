@@ -73,18 +73,13 @@ pub(super) fn outcome(plan: &Plan<'_>, result: &RuleResult) -> String {
 
 /// The cost of a model with and without a decision, and the outcome.
 pub(super) fn arithmetic(facts: &Facts<'_>, plan: &Plan<'_>, choice: &Choice) -> String {
-    let Choice { decision, decides, with, without } = choice;
+    let Choice { decision, with, without } = choice;
     let with = match with {
         Err(error) => return format!("{}: not taken, since it does not compile: {error}", decision.name),
         Ok(_) if !choice.differs() => return format!("{}: makes no difference", decision.name),
         Ok(with) => with,
     };
-    let outcome = match (decides, choice.pays()) {
-        (true, true) => "taken",
-        (true, false) => "not taken",
-        (false, true) => "off, though it would pay",
-        (false, false) => "off, and it would not pay",
-    };
+    let outcome = if choice.pays() { "taken" } else { "not taken" };
     let followed = if facts.follows(plan, choice) { ", as in steps of 1 token" } else { "" };
     format!("{}: with {}; without {} → {outcome}{followed}", decision.name, cost(with), cost(without))
 }
