@@ -1,4 +1,5 @@
-//! The thread that reads pages from disk, a few ahead of the engine, and then a snapshot if the model has states of whole sequences.
+//! The thread that reads prompts from disk, with others that read their pages: a few ahead of the engine, and then a snapshot if the
+//! model has states of whole sequences.
 
 use std::io;
 use std::sync::Arc;
@@ -12,6 +13,10 @@ use crate::memory::key::Key;
 
 /// The most pages of a prompt that are in memory because the engine has not taken them yet.
 const AHEAD: usize = 8;
+
+/// Threads that read pages of a prompt at once, and how many pages each of them has read ahead.
+const READERS: usize = 4;
+const AHEAD_EACH: usize = 1;
 
 /// The thread that reads pages, prompt by prompt.
 pub(crate) struct Reader {
@@ -87,6 +92,7 @@ impl Drop for Reader {
     }
 }
 
+/// Reads a prompt's pages and a snapshot, and sends them in order.
 fn read(cache: &PromptCache, bytes: Bytes, Prompt { keys, pieces }: Prompt, counts: &Counts) {
     let has_states = |pages: &usize| cache.has(&keys[pages - 1].of_states());
     let wanted = match bytes.states {
@@ -101,23 +107,56 @@ fn read(cache: &PromptCache, bytes: Bytes, Prompt { keys, pieces }: Prompt, coun
             None
         }
     };
-    let mut pages = 0;
-    for key in &keys[..wanted] {
-        let Some(rows) = read(key, bytes.page) else { break };
-        if pieces.send(Read::Page(rows)).is_err() {
-            // The engine no longer wants them.
-            return;
+    let keys = &keys[..wanted];
+    thread::scope(|scope| {
+        // Most of the time goes to checksums, so several threads read pages, each every so many.
+        let share = |reader: usize, readers: usize| {
+            let (rows, receiver) = sync_channel(AHEAD_EACH);
+            let pages = keys.iter().skip(reader).step_by(readers);
+            let work = move || {
+                for key in pages {
+                    let Some(page) = read(key, bytes.page) else { return };
+                    if rows.send(page).is_err() {
+                        return;
+                    }
+                }
+            };
+            thread::Builder::new().name("weft page reader".into()).spawn_scoped(scope, work)?;
+            Ok::<_, io::Error>(receiver)
+        };
+        let readers = wanted.min(READERS);
+        let threads: io::Result<Vec<Receiver<Vec<u8>>>> = (0..readers).map(|i| share(i, readers)).collect();
+        // The last snapshot, meanwhile.
+        let last = (bytes.states > 0 && wanted > 0).then(|| {
+            let states = || read(&keys[wanted - 1].of_states(), bytes.states);
+            thread::Builder::new().name("weft state reader".into()).spawn_scoped(scope, states).ok()
+        });
+        let last = last.flatten();
+        // Without more threads, this one reads them all.
+        let threads = threads.unwrap_or_default();
+        let page = |at: usize| match threads.len() {
+            0 => read(&keys[at], bytes.page),
+            all => threads[at % all].recv().ok(),
+        };
+        let mut pages = 0;
+        while pages < wanted
+            && let Some(rows) = page(pages)
+        {
+            if pieces.send(Read::Page(rows)).is_err() {
+                // The engine no longer wants them.
+                return;
+            }
+            pages += 1;
         }
-        pages += 1;
-    }
-    if bytes.states > 0 {
-        let states = (1..=pages).rev().filter(has_states);
-        let mut found =
-            states.filter_map(|pages| Some((pages, read(&keys[pages - 1].of_states(), bytes.states)?)));
-        if let Some((pages, rows)) = found.next() {
+        let last = last.filter(|_| pages == wanted).and_then(|thread| thread.join().ok()).flatten();
+        let states = |pages: usize| Some((pages, read(&keys[pages - 1].of_states(), bytes.states)?));
+        let earlier = || (1..=pages).rev().filter(has_states).find_map(states);
+        if bytes.states > 0
+            && let Some((pages, rows)) = last.map(|rows| (pages, rows)).or_else(earlier)
+        {
             let _ = pieces.send(Read::States(pages, rows));
         }
-    }
+    });
 }
 
 impl Reading {
