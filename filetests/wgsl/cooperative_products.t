@@ -261,9 +261,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let xq = coopLoadT<coop_mat16x16<f16, A>>(&pool_of_bytes[row_6 * 4u + 64u], 36u);
       let d = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[kept_at], 0u);
       let dots = coopMultiplyAdd(xq, wq, coop_mat16x16<f32, C>());
-      sums = sums + (dots - (scale - d));
+      sums = sums + (d - (dots - scale));
       let dots_2 = coopMultiplyAdd(xq, wq_2, coop_mat16x16<f32, C>());
-      sums_2 = sums_2 + (dots_2 - (scale_2 - d));
+      sums_2 = sums_2 + (d - (dots_2 - scale_2));
     }
     totals = totals + sums;
     sums = zero;

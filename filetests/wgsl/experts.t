@@ -155,7 +155,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d = bitcast<f32>(b0[xd + b]);
   let s = bitcast<f32>(b0[xs + b * 2u]);
   let s_2 = bitcast<f32>(b0[xs + b * 2u + 1u]);
-  sum = fma(f32(dot4I8Packed(w & 0xf0f0f0fu, xq) + dot4I8Packed(w_2 & 0xf0f0f0fu, xq_2) + dot4I8Packed(w_3 & 0xf0f0f0fu, xq_3) + dot4I8Packed(w_4 & 0xf0f0f0fu, xq_4) + dot4I8Packed((w >> 4u) & 0xf0f0f0fu, xq_5) + dot4I8Packed((w_2 >> 4u) & 0xf0f0f0fu, xq_6) + dot4I8Packed((w_3 >> 4u) & 0xf0f0f0fu, xq_7) + dot4I8Packed((w_4 >> 4u) & 0xf0f0f0fu, xq_8)), scale * d, sum);
+  sum = fma(d, f32(dot4I8Packed(w & 0xf0f0f0fu, xq) + dot4I8Packed(w_2 & 0xf0f0f0fu, xq_2) + dot4I8Packed(w_3 & 0xf0f0f0fu, xq_3) + dot4I8Packed(w_4 & 0xf0f0f0fu, xq_4) + dot4I8Packed((w >> 4u) & 0xf0f0f0fu, xq_5) + dot4I8Packed((w_2 >> 4u) & 0xf0f0f0fu, xq_6) + dot4I8Packed((w_3 >> 4u) & 0xf0f0f0fu, xq_7) + dot4I8Packed((w_4 >> 4u) & 0xf0f0f0fu, xq_8)) * scale, sum);
   sum = fma(least, s + s_2, sum);
   let xw_2 = x_2 + b * 8u;
   let xq_9 = b0[xw_2 + 8u];
@@ -169,7 +169,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d_2 = bitcast<f32>(b0[xd + b + 1u]);
   let s_3 = bitcast<f32>(b0[xs + b * 2u + 2u]);
   let s_4 = bitcast<f32>(b0[xs + b * 2u + 3u]);
-  sum = fma(f32(dot4I8Packed(w_5 & 0xf0f0f0fu, xq_9) + dot4I8Packed(w_6 & 0xf0f0f0fu, xq_10) + dot4I8Packed(w_7 & 0xf0f0f0fu, xq_11) + dot4I8Packed(w_8 & 0xf0f0f0fu, xq_12) + dot4I8Packed((w_5 >> 4u) & 0xf0f0f0fu, xq_13) + dot4I8Packed((w_6 >> 4u) & 0xf0f0f0fu, xq_14) + dot4I8Packed((w_7 >> 4u) & 0xf0f0f0fu, xq_15) + dot4I8Packed((w_8 >> 4u) & 0xf0f0f0fu, xq_16)), scale_2 * d_2, sum);
+  sum = fma(d_2, f32(dot4I8Packed(w_5 & 0xf0f0f0fu, xq_9) + dot4I8Packed(w_6 & 0xf0f0f0fu, xq_10) + dot4I8Packed(w_7 & 0xf0f0f0fu, xq_11) + dot4I8Packed(w_8 & 0xf0f0f0fu, xq_12) + dot4I8Packed((w_5 >> 4u) & 0xf0f0f0fu, xq_13) + dot4I8Packed((w_6 >> 4u) & 0xf0f0f0fu, xq_14) + dot4I8Packed((w_7 >> 4u) & 0xf0f0f0fu, xq_15) + dot4I8Packed((w_8 >> 4u) & 0xf0f0f0fu, xq_16)) * scale_2, sum);
   sum = fma(least_2, s_3 + s_4, sum);
   let xw_3 = x_2 + b * 8u;
   let xq_17 = b0[xw_3 + 16u];
@@ -183,7 +183,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d_3 = bitcast<f32>(b0[xd + b + 2u]);
   let s_5 = bitcast<f32>(b0[xs + b * 2u + 4u]);
   let s_6 = bitcast<f32>(b0[xs + b * 2u + 5u]);
-  sum = fma(f32(dot4I8Packed(w_9 & 0xf0f0f0fu, xq_17) + dot4I8Packed(w_10 & 0xf0f0f0fu, xq_18) + dot4I8Packed(w_11 & 0xf0f0f0fu, xq_19) + dot4I8Packed(w_12 & 0xf0f0f0fu, xq_20) + dot4I8Packed((w_9 >> 4u) & 0xf0f0f0fu, xq_21) + dot4I8Packed((w_10 >> 4u) & 0xf0f0f0fu, xq_22) + dot4I8Packed((w_11 >> 4u) & 0xf0f0f0fu, xq_23) + dot4I8Packed((w_12 >> 4u) & 0xf0f0f0fu, xq_24)), scale_3 * d_3, sum);
+  sum = fma(d_3, f32(dot4I8Packed(w_9 & 0xf0f0f0fu, xq_17) + dot4I8Packed(w_10 & 0xf0f0f0fu, xq_18) + dot4I8Packed(w_11 & 0xf0f0f0fu, xq_19) + dot4I8Packed(w_12 & 0xf0f0f0fu, xq_20) + dot4I8Packed((w_9 >> 4u) & 0xf0f0f0fu, xq_21) + dot4I8Packed((w_10 >> 4u) & 0xf0f0f0fu, xq_22) + dot4I8Packed((w_11 >> 4u) & 0xf0f0f0fu, xq_23) + dot4I8Packed((w_12 >> 4u) & 0xf0f0f0fu, xq_24)) * scale_3, sum);
   sum = fma(least_3, s_5 + s_6, sum);
   let xw_4 = x_2 + b * 8u;
   let xq_25 = b0[xw_4 + 24u];
@@ -197,7 +197,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d_4 = bitcast<f32>(b0[xd + b + 3u]);
   let s_7 = bitcast<f32>(b0[xs + b * 2u + 6u]);
   let s_8 = bitcast<f32>(b0[xs + b * 2u + 7u]);
-  sum = fma(f32(dot4I8Packed(w_13 & 0xf0f0f0fu, xq_25) + dot4I8Packed(w_14 & 0xf0f0f0fu, xq_26) + dot4I8Packed(w_15 & 0xf0f0f0fu, xq_27) + dot4I8Packed(w_16 & 0xf0f0f0fu, xq_28) + dot4I8Packed((w_13 >> 4u) & 0xf0f0f0fu, xq_29) + dot4I8Packed((w_14 >> 4u) & 0xf0f0f0fu, xq_30) + dot4I8Packed((w_15 >> 4u) & 0xf0f0f0fu, xq_31) + dot4I8Packed((w_16 >> 4u) & 0xf0f0f0fu, xq_32)), scale_4 * d_4, sum);
+  sum = fma(d_4, f32(dot4I8Packed(w_13 & 0xf0f0f0fu, xq_25) + dot4I8Packed(w_14 & 0xf0f0f0fu, xq_26) + dot4I8Packed(w_15 & 0xf0f0f0fu, xq_27) + dot4I8Packed(w_16 & 0xf0f0f0fu, xq_28) + dot4I8Packed((w_13 >> 4u) & 0xf0f0f0fu, xq_29) + dot4I8Packed((w_14 >> 4u) & 0xf0f0f0fu, xq_30) + dot4I8Packed((w_15 >> 4u) & 0xf0f0f0fu, xq_31) + dot4I8Packed((w_16 >> 4u) & 0xf0f0f0fu, xq_32)) * scale_4, sum);
   sum = fma(least_4, s_7 + s_8, sum);
   let to = share * 16u + own;
   pool[to] = bitcast<u32>(sum);
@@ -254,7 +254,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d_5 = bitcast<f32>(b0[xd_2 + b_2]);
   let s_9 = bitcast<f32>(b0[xs_2 + b_2 * 2u]);
   let s_10 = bitcast<f32>(b0[xs_2 + b_2 * 2u + 1u]);
-  sum_2 = fma(f32(dot4I8Packed(w_17 & 0xf0f0f0fu, xq_33) + dot4I8Packed(w_18 & 0xf0f0f0fu, xq_34) + dot4I8Packed(w_19 & 0xf0f0f0fu, xq_35) + dot4I8Packed(w_20 & 0xf0f0f0fu, xq_36) + dot4I8Packed((w_17 >> 4u) & 0xf0f0f0fu, xq_37) + dot4I8Packed((w_18 >> 4u) & 0xf0f0f0fu, xq_38) + dot4I8Packed((w_19 >> 4u) & 0xf0f0f0fu, xq_39) + dot4I8Packed((w_20 >> 4u) & 0xf0f0f0fu, xq_40)), scale_5 * d_5, sum_2);
+  sum_2 = fma(d_5, f32(dot4I8Packed(w_17 & 0xf0f0f0fu, xq_33) + dot4I8Packed(w_18 & 0xf0f0f0fu, xq_34) + dot4I8Packed(w_19 & 0xf0f0f0fu, xq_35) + dot4I8Packed(w_20 & 0xf0f0f0fu, xq_36) + dot4I8Packed((w_17 >> 4u) & 0xf0f0f0fu, xq_37) + dot4I8Packed((w_18 >> 4u) & 0xf0f0f0fu, xq_38) + dot4I8Packed((w_19 >> 4u) & 0xf0f0f0fu, xq_39) + dot4I8Packed((w_20 >> 4u) & 0xf0f0f0fu, xq_40)) * scale_5, sum_2);
   sum_2 = fma(least_5, s_9 + s_10, sum_2);
   let xw_6 = x_4 + b_2 * 8u;
   let xq_41 = b0[xw_6 + 8u];
@@ -268,7 +268,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d_6 = bitcast<f32>(b0[xd_2 + b_2 + 1u]);
   let s_11 = bitcast<f32>(b0[xs_2 + b_2 * 2u + 2u]);
   let s_12 = bitcast<f32>(b0[xs_2 + b_2 * 2u + 3u]);
-  sum_2 = fma(f32(dot4I8Packed(w_21 & 0xf0f0f0fu, xq_41) + dot4I8Packed(w_22 & 0xf0f0f0fu, xq_42) + dot4I8Packed(w_23 & 0xf0f0f0fu, xq_43) + dot4I8Packed(w_24 & 0xf0f0f0fu, xq_44) + dot4I8Packed((w_21 >> 4u) & 0xf0f0f0fu, xq_45) + dot4I8Packed((w_22 >> 4u) & 0xf0f0f0fu, xq_46) + dot4I8Packed((w_23 >> 4u) & 0xf0f0f0fu, xq_47) + dot4I8Packed((w_24 >> 4u) & 0xf0f0f0fu, xq_48)), scale_6 * d_6, sum_2);
+  sum_2 = fma(d_6, f32(dot4I8Packed(w_21 & 0xf0f0f0fu, xq_41) + dot4I8Packed(w_22 & 0xf0f0f0fu, xq_42) + dot4I8Packed(w_23 & 0xf0f0f0fu, xq_43) + dot4I8Packed(w_24 & 0xf0f0f0fu, xq_44) + dot4I8Packed((w_21 >> 4u) & 0xf0f0f0fu, xq_45) + dot4I8Packed((w_22 >> 4u) & 0xf0f0f0fu, xq_46) + dot4I8Packed((w_23 >> 4u) & 0xf0f0f0fu, xq_47) + dot4I8Packed((w_24 >> 4u) & 0xf0f0f0fu, xq_48)) * scale_6, sum_2);
   sum_2 = fma(least_6, s_11 + s_12, sum_2);
   let xw_7 = x_4 + b_2 * 8u;
   let xq_49 = b0[xw_7 + 16u];
@@ -282,7 +282,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d_7 = bitcast<f32>(b0[xd_2 + b_2 + 2u]);
   let s_13 = bitcast<f32>(b0[xs_2 + b_2 * 2u + 4u]);
   let s_14 = bitcast<f32>(b0[xs_2 + b_2 * 2u + 5u]);
-  sum_2 = fma(f32(dot4I8Packed(w_25 & 0xf0f0f0fu, xq_49) + dot4I8Packed(w_26 & 0xf0f0f0fu, xq_50) + dot4I8Packed(w_27 & 0xf0f0f0fu, xq_51) + dot4I8Packed(w_28 & 0xf0f0f0fu, xq_52) + dot4I8Packed((w_25 >> 4u) & 0xf0f0f0fu, xq_53) + dot4I8Packed((w_26 >> 4u) & 0xf0f0f0fu, xq_54) + dot4I8Packed((w_27 >> 4u) & 0xf0f0f0fu, xq_55) + dot4I8Packed((w_28 >> 4u) & 0xf0f0f0fu, xq_56)), scale_7 * d_7, sum_2);
+  sum_2 = fma(d_7, f32(dot4I8Packed(w_25 & 0xf0f0f0fu, xq_49) + dot4I8Packed(w_26 & 0xf0f0f0fu, xq_50) + dot4I8Packed(w_27 & 0xf0f0f0fu, xq_51) + dot4I8Packed(w_28 & 0xf0f0f0fu, xq_52) + dot4I8Packed((w_25 >> 4u) & 0xf0f0f0fu, xq_53) + dot4I8Packed((w_26 >> 4u) & 0xf0f0f0fu, xq_54) + dot4I8Packed((w_27 >> 4u) & 0xf0f0f0fu, xq_55) + dot4I8Packed((w_28 >> 4u) & 0xf0f0f0fu, xq_56)) * scale_7, sum_2);
   sum_2 = fma(least_7, s_13 + s_14, sum_2);
   let xw_8 = x_4 + b_2 * 8u;
   let xq_57 = b0[xw_8 + 24u];
@@ -296,7 +296,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let d_8 = bitcast<f32>(b0[xd_2 + b_2 + 3u]);
   let s_15 = bitcast<f32>(b0[xs_2 + b_2 * 2u + 6u]);
   let s_16 = bitcast<f32>(b0[xs_2 + b_2 * 2u + 7u]);
-  sum_2 = fma(f32(dot4I8Packed(w_29 & 0xf0f0f0fu, xq_57) + dot4I8Packed(w_30 & 0xf0f0f0fu, xq_58) + dot4I8Packed(w_31 & 0xf0f0f0fu, xq_59) + dot4I8Packed(w_32 & 0xf0f0f0fu, xq_60) + dot4I8Packed((w_29 >> 4u) & 0xf0f0f0fu, xq_61) + dot4I8Packed((w_30 >> 4u) & 0xf0f0f0fu, xq_62) + dot4I8Packed((w_31 >> 4u) & 0xf0f0f0fu, xq_63) + dot4I8Packed((w_32 >> 4u) & 0xf0f0f0fu, xq_64)), scale_8 * d_8, sum_2);
+  sum_2 = fma(d_8, f32(dot4I8Packed(w_29 & 0xf0f0f0fu, xq_57) + dot4I8Packed(w_30 & 0xf0f0f0fu, xq_58) + dot4I8Packed(w_31 & 0xf0f0f0fu, xq_59) + dot4I8Packed(w_32 & 0xf0f0f0fu, xq_60) + dot4I8Packed((w_29 >> 4u) & 0xf0f0f0fu, xq_61) + dot4I8Packed((w_30 >> 4u) & 0xf0f0f0fu, xq_62) + dot4I8Packed((w_31 >> 4u) & 0xf0f0f0fu, xq_63) + dot4I8Packed((w_32 >> 4u) & 0xf0f0f0fu, xq_64)) * scale_8, sum_2);
   sum_2 = fma(least_8, s_15 + s_16, sum_2);
   let to_2 = share_2 * 16u + own_2 + 256u;
   pool[to_2] = bitcast<u32>(sum_2);

@@ -174,7 +174,8 @@ extern unsigned int weft_operands[1024][6];
   } while (0)
 
 // The layout of mma.m16n8k32 with signed bytes: lane 4g + t has, of row g, values 4t.. (a0) and 16 + 4t.. (a2), of row
-// g + 8 the same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8.
+// g + 8 the same (a1, a3), of column g the same (b0, b1), and the sums of columns 2t and 2t + 1 of rows g and g + 8,
+// each added to 1.5 * 2^23.
 #define multiply_matrices(c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)                                                      \
   weft_multiply_by(weft_multiply_bytes, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1)
 
@@ -192,7 +193,8 @@ static inline void weft_multiply_bytes(float& c0, float& c1, float& c2, float& c
       c[3] = __dp4a((int)row[2 * half + 1], (int)right[4 + half], c[3]);
     }
   }
-  c0 = (float)c[0], c1 = (float)c[1], c2 = (float)c[2], c3 = (float)c[3];
+  const float raised = 12582912.0f;
+  c0 = raised + (float)c[0], c1 = raised + (float)c[1], c2 = raised + (float)c[2], c3 = raised + (float)c[3];
 }
 
 // The same with m16n8k16: the second halves of rows and columns are missing.

@@ -8,6 +8,10 @@ use crate::code::warpgroup::Warpgroup;
 /// address.
 pub(crate) const MET: &str = "met";
 
+/// What is added to the sums of [`Stmt::Matrix`]: 1.5 · 2^23. The bits of a float of this size end with those of an integer, so sums need
+/// no conversion.
+pub(crate) const RAISED: f32 = 12_582_912.0;
+
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Stmt {
@@ -44,8 +48,8 @@ pub(crate) enum Stmt {
     /// the next barrier.
     WaitCopies(u32),
     /// Multiplies 16 rows of 32 or 16 signed bytes by 8 columns of them, on matrix units: of rows, lanes have four words or
-    /// two, and of columns half as many. Names the lane's four sums, as floats: they are exact. All lanes of a warp must get
-    /// here.
+    /// two, and of columns half as many. Names the lane's four sums, each added to [`RAISED`], as floats: they are exact. All
+    /// lanes of a warp must get here.
     Matrix { into: [String; 4], left: Vec<Expr>, right: Vec<Expr> },
     /// Multiplies 16 rows of 16 halves by 8 columns of them, on matrix units, and adds the products to
     /// the lane's four sums, which are variables. All lanes of a warp must get here.

@@ -124,18 +124,18 @@ const FETCH: &str = "static __device__ __forceinline__ void fetch(const unsigned
 }
 ";
 
-/// Multiplies 16 rows of 32 signed bytes by 8 columns, on tensor cores. Sums are added to the bits of 1.5 · 2^23, which
-/// makes them floats without a conversion: they are less than 2^22.
+/// Multiplies 16 rows of 32 signed bytes by 8 columns, on tensor cores. Sums are added to the bits of [`RAISED`], which makes
+/// them floats without a conversion: they are less than 2^22.
 const MULTIPLY_MATRICES: &str = "static __device__ __forceinline__ void multiply_matrices(float& c0, float& c1, float& c2, float& c3,
   unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int b0, unsigned int b1) {
   int d0, d1, d2, d3;
   asm(\"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};\"
     : \"=r\"(d0), \"=r\"(d1), \"=r\"(d2), \"=r\"(d3)
     : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1), \"r\"(0x4b400000));
-  c0 = __int_as_float(d0) - 12582912.0f;
-  c1 = __int_as_float(d1) - 12582912.0f;
-  c2 = __int_as_float(d2) - 12582912.0f;
-  c3 = __int_as_float(d3) - 12582912.0f;
+  c0 = __int_as_float(d0);
+  c1 = __int_as_float(d1);
+  c2 = __int_as_float(d2);
+  c3 = __int_as_float(d3);
 }
 ";
 
@@ -145,10 +145,10 @@ const MULTIPLY_SHORT_MATRICES: &str = "static __device__ __forceinline__ void mu
   int d0, d1, d2, d3;
   asm(\"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, %7};\"
     : \"=r\"(d0), \"=r\"(d1), \"=r\"(d2), \"=r\"(d3) : \"r\"(a0), \"r\"(a1), \"r\"(b0), \"r\"(0x4b400000));
-  c0 = __int_as_float(d0) - 12582912.0f;
-  c1 = __int_as_float(d1) - 12582912.0f;
-  c2 = __int_as_float(d2) - 12582912.0f;
-  c3 = __int_as_float(d3) - 12582912.0f;
+  c0 = __int_as_float(d0);
+  c1 = __int_as_float(d1);
+  c2 = __int_as_float(d2);
+  c3 = __int_as_float(d3);
 }
 ";
 

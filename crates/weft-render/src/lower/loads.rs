@@ -228,7 +228,7 @@ fn times_block<'e>(
             let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q.clone(), x.clone()]));
             let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
             let number = w.float_of_dots(dots);
-            w.code.add_product(sum, number, own * &scale);
+            w.code.add_product(sum, scale.clone(), number * own);
         }
         for (min, all) in block.mins.iter().zip(&all) {
             w.code.add_product(sum, min.clone(), all.clone());

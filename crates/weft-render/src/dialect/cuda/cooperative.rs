@@ -3,6 +3,7 @@
 
 use crate::code::cooperative::{Arrays, Cooperative, Operand};
 use crate::code::module::Module;
+use crate::code::stmt::RAISED;
 
 /// Sums of a lane: those of eight columns, which units multiply at once, and of the next eight.
 const SUMS: usize = 8;
@@ -77,7 +78,9 @@ pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
                 let columns = [0, 1].map(|i| format!("{columns}_w{}", 2 * half + i)).join(", ");
                 format!("multiply_matrices({}, {}, {columns});", sums.join(", "), names(rows))
             };
-            vec![format!("float {into}[{SUMS}];"), multiply(0), multiply(1)]
+            let lower = |i: usize| format!("{into}[{i}] -= {RAISED:?}f;");
+            let begin = [format!("float {into}[{SUMS}];"), multiply(0), multiply(1)];
+            begin.into_iter().chain((0..SUMS).map(lower)).collect()
         }
         Cooperative::LoadFactors { into, operand, .. } => {
             let at = &operands[0];

@@ -3,8 +3,8 @@
 //! Tiles of weights suit the units: lane `4 · g + t` of a warp needs, of column `g`, the values `4 · t ..` and
 //! `16 + 4 · t ..` of a block, which are one word of a tile of 4 bits.
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
+use crate::code::expr::{Expr, Fun};
+use crate::code::stmt::{RAISED, Stmt};
 use crate::lower::matrix::scales::Scales;
 use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR, with_empty_shares};
 use crate::lower::matrix::stage::{Stages, swizzled};
@@ -53,6 +53,13 @@ pub(crate) struct Totals {
     width: u32,
     lanes: LanePlace,
     empty_shares: bool,
+}
+
+/// A column's scale in a block.
+struct ColumnScale {
+    scale: Expr,
+    /// The negative of its product with [`RAISED`], which is exact: scales have 19 bits at most.
+    raised: Option<Expr>,
 }
 
 impl<'a> Multiply<'a> {
@@ -226,6 +233,10 @@ impl<'a> Multiply<'a> {
                         };
                         let words = tiles.operand(&mut w.code, t, mask, word);
                         let [scales, least] = of_tile.of_half(w, half);
+                        let scales: Vec<[ColumnScale; 2]> = scales
+                            .into_iter()
+                            .map(|both| both.map(|scale| ColumnScale::new(w, scale, shape)))
+                            .collect();
                         operands.push((words, scales, least));
                     }
                 }
@@ -261,7 +272,8 @@ impl<'a> Multiply<'a> {
                                 let (scale, all) = if half == 0 { &upper } else { &lower };
                                 let sum = &sums[(i * totals.groups as usize + group as usize) * 4 + j];
                                 for (dots, scales) in dots.iter().zip(scales) {
-                                    w.code.add_product(sum, dots[j].clone(), &scales[j % 2] * scale);
+                                    let of_block = scales[j % 2].of_raised(dots[j].clone());
+                                    w.code.add_product(sum, scale.clone(), of_block);
                                 }
                                 for (least, all) in least.iter().zip(all) {
                                     w.code.add_product(sum, least[j % 2].clone(), all.clone());
@@ -326,6 +338,23 @@ impl<'a> Multiply<'a> {
         }
         for sum in sums {
             w.code.assign(sum, Expr::F32(0.0));
+        }
+    }
+}
+
+impl ColumnScale {
+    fn new(w: &mut Writer<'_>, scale: Expr, shape: &Shape) -> ColumnScale {
+        // Lanes of the usual tiles have no registers left for two of a block.
+        let fits = shape.layout().scales() == 1 || shape.loads_fours();
+        let raised = fits.then(|| w.code.set("raised", scale.times(-RAISED)));
+        ColumnScale { scale, raised }
+    }
+
+    /// Its product with a sum of the units, rounded once.
+    fn of_raised(&self, dots: Expr) -> Expr {
+        match &self.raised {
+            Some(raised) => Expr::call(Fun::Fma, [dots, self.scale.clone(), raised.clone()]),
+            None => (dots - RAISED).times(&self.scale),
         }
     }
 }

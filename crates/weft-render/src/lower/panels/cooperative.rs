@@ -133,7 +133,7 @@ impl Matrices {
                         columns: columns.clone(),
                     };
                     push(w, multiply);
-                    add_products(w, sums, vec![into, scale.clone(), d.clone()]);
+                    add_products(w, sums, vec![d.clone(), into, scale.clone()]);
                     if let (Some(least), Some(all)) = (least, &all) {
                         add_products(w, sums, vec![least.clone(), all.clone()]);
                     }

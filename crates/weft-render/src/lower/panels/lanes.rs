@@ -101,7 +101,8 @@ impl Lanes {
                         let dots = pairs.map(|(q, x)| Expr::call(Fun::Dot4, [q[u].clone(), x.clone()]));
                         let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
                         let number = w.float_of_dots(dots);
-                        w.code.add_product(sum, number, scale[u].clone().float() * d[i].clone().float());
+                        let of_block = number * scale[u].clone().float();
+                        w.code.add_product(sum, d[i].clone().float(), of_block);
                     }
                     for (least, all) in least.iter().zip(&all) {
                         w.code.add_product(sum, least[u].clone().float(), all[i].clone().float());
