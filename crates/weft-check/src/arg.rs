@@ -112,14 +112,14 @@ impl Arg {
                 let values = quants.iter().enumerate();
                 let mut all: Vec<f32> =
                     values.map(|(i, q)| f32::from(*q as i8) * scales[i / q8::BLOCK]).collect();
-                // A sum is of 16 values, each of which may be off by a step.
+                // A sum is that of 16 values, each of which may be off by a step.
                 all.extend(words(sums).iter().map(|s| s / 16.0));
                 all
             }
         }
     }
 
-    /// Rounded values: the numbers, then their scales, then their sums.
+    /// The planes of rounded values: the quants, then their scales, then their sums.
     fn planes<'a>(&self, bytes: &'a [u8]) -> [&'a [u8]; 3] {
         let (quants, rest) = bytes.split_at(self.values);
         let (scales, sums) = rest.split_at(self.values / 8);

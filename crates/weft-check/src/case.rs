@@ -58,7 +58,7 @@ impl Case {
         Sizes::of(tokens).pages(pages).sequences(sequences)
     }
 
-    /// What the interpreter computes.
+    /// The interpreter's results.
     pub(crate) fn oracle(&self) -> Vec<Vec<u8>> {
         let buffers =
             self.args.iter().map(|a| interp::Buffer::from_bytes(a.format, a.values, &a.bytes).unwrap());
@@ -135,7 +135,7 @@ impl Case {
         Ok(found)
     }
 
-    /// Its step with some of its tokens alone. What has no values of each token stays as it is.
+    /// The same step with only some of its tokens. Arguments without values for each token stay as they are.
     #[must_use]
     pub fn of_tokens(&self, tokens: Range<usize>) -> Case {
         let mut case = Case { tokens: tokens.len(), ..self.clone() };
@@ -172,7 +172,8 @@ impl Case {
         found
     }
 
-    /// The same case with what the device rounds before it computes: the interpreter is to compute with the same numbers.
+    /// The same case with inputs rounded as the device rounds them before it computes, so that the interpreter computes with the same
+    /// numbers.
     #[must_use]
     pub fn seen_by(&self, device: &mut dyn Device) -> Case {
         let chosen = device.tuning().and_then(|tuning| tuning.schedule(&self.kernel, &self.sizes()));

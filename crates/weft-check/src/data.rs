@@ -47,7 +47,7 @@ impl Random {
             return out;
         }
         let mut out: Vec<u8> = (0..bytes).map(|_| self.0.next_u64() as u8).collect();
-        // Where a block has its half-precision numbers.
+        // The offsets of a block's half-precision numbers.
         let halves: &[usize] = match ty {
             GgmlType::Q2_K => &[80, 82],
             GgmlType::Q3_K => &[108],

@@ -33,7 +33,7 @@ use crate::emulator::text::Kernel;
 const PROCESSORS: u32 = 132;
 const BANDWIDTH: u64 = 4_800_000_000_000;
 
-/// What scratch memory holds before a launch.
+/// The byte that scratch memory is filled with before a launch.
 const POISON: u8 = 0xff;
 
 /// Bytes of the largest buffer: more than any test needs.
@@ -53,7 +53,7 @@ pub struct Emulator {
     stacks: Vec<u8>,
     /// How many kernels were launched; each is a new seed.
     launches: u64,
-    /// What is done to texts before they are compiled.
+    /// The edit to texts before they are compiled.
     edit: Edit,
 }
 
@@ -93,7 +93,7 @@ struct Dispatch {
 }
 
 impl Dispatch {
-    /// The buffers that it finds settled.
+    /// The buffers that no launch running at the same time writes.
     fn settled(&self) -> impl Iterator<Item = BufferId> {
         let all = self.slots.iter().zip(&self.contents);
         all.filter(|(_, content)| **content == Content::Settled).map(|(id, _)| *id)
@@ -155,7 +155,7 @@ impl Emulator {
         Emulator::small_for_test(test, folder, PROCESSORS)
     }
 
-    /// The same with so many multiprocessors.
+    /// The same with this number of multiprocessors.
     pub fn small_for_test(test: &str, folder: &Path, processors: u32) -> Option<Emulator> {
         let emulator = Emulator::with_processors(folder, processors);
         if emulator.is_none() {
@@ -175,13 +175,14 @@ impl Emulator {
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }
 
-    /// The same with the texts of a GPU whose matrix units are cooperative matrices, which multiply bytes, too, and value by value.
+    /// The same with the texts of a GPU whose matrix units are cooperative matrices, which also multiply bytes and work element by
+    /// element.
     #[must_use]
     pub fn with_cooperative_matrices(self) -> Emulator {
         self.cooperating(true)
     }
 
-    /// The same if they multiply halves alone.
+    /// The same if they multiply only halves.
     #[must_use]
     pub fn with_cooperative_halves(self) -> Emulator {
         self.cooperating(false)
@@ -340,7 +341,7 @@ impl Device for Emulator {
         let Some(library) = &program.library else { return Ok(()) };
         let has_work = |launch: &&Vec<Dispatch>| launch.iter().any(|each| each.grid.groups(sizes)[0] > 0);
         let working: Vec<_> = program.launches.iter().filter(has_work).collect();
-        // What a launch finds settled is as it was before the first launch that may run beside it.
+        // A launch reads settled buffers as they were before the first launch that may run at the same time.
         let hands_over = |at: usize| working[at].iter().all(|dispatch| dispatch.hands_over);
         let mut beside: Vec<usize> = Vec::new();
         for at in 0..working.len() {

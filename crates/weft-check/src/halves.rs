@@ -1,4 +1,4 @@
-//! What attention on matrix units rounds: its queries and its weights, which these units multiply as halves.
+//! The values that attention on matrix units rounds to halves: queries and weights.
 
 use half::f16;
 use weft_kern::{Kernel, Part, Sizes, View};
@@ -6,10 +6,10 @@ use weft_render::Schedule;
 
 use crate::arg::Arg;
 
-/// Roundings in the weights of a result: each has 11 bits, where floats have 24.
+/// The error of a weight rounded to a half, in roundings of a float: a half has 11 bits of precision, a float 24.
 const OF_WEIGHTS: usize = 1 << 13;
 
-/// Rounds the queries of attention on matrix units to halves. Returns how many roundings weights have beyond those of floats.
+/// Rounds the queries of attention on matrix units to halves. Returns the number of roundings to allow for its weights.
 pub(crate) fn round_queries(kernel: &Kernel, sizes: &Sizes, schedule: &Schedule, args: &mut [Arg]) -> usize {
     let mut roundings = 0;
     for (part, split) in kernel.parts.iter().zip(&schedule.parts) {
@@ -32,7 +32,7 @@ fn rows(part: &Part, view: &View, sizes: &Sizes) -> Vec<usize> {
     rows
 }
 
-/// Rounds rows of so many floats to halves, each scaled by the power of two that brings its largest value to 1 at least, and less than 2.
+/// Rounds rows of `len` floats to halves, each scaled by the power of two that brings its largest value to at least 1, and less than 2.
 fn round(arg: &mut Arg, rows: &[usize], len: usize) {
     let mut floats = arg.floats(&arg.bytes);
     for row in rows {

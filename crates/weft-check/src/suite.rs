@@ -1,4 +1,4 @@
-//! What every device that renders kernels must pass: its promises, and kernels against the interpreter.
+//! The tests that every device that renders kernels must pass: its promises, and kernels against the interpreter.
 
 pub mod attend;
 pub mod dot;

@@ -12,8 +12,8 @@ use crate::emulator::text::{self, Kernel, SHIM};
 
 const RUNTIME: &str = include_str!("runtime.cpp");
 
-/// How texts are compiled. Numbers are rounded as [`weft_render::CUDA_OPTIONS`] say: every operation by itself. Indices
-/// of arrays are checked, by a function of the runtime.
+/// The options of compilation. Numbers are rounded as [`weft_render::CUDA_OPTIONS`] say, after every operation. Indices of arrays are
+/// checked, by a function of the runtime.
 const OPTIONS: [&str; 11] = [
     "-x",
     "c++",

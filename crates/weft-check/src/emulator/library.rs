@@ -52,7 +52,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) lanes: u32,
     /// Blocks along two axes.
     pub(crate) blocks: [u32; 2],
-    /// Decides the order of threads and blocks.
+    /// The seed of the order in which threads and blocks run.
     pub(crate) seed: u64,
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Bytes of a guard zone, and the alignment of buffers, as `cudaMalloc` has it.
 const GUARD: usize = 256;
 
-/// What guard zones hold.
+/// The byte that guard zones are filled with.
 const PATTERN: u8 = 0xa5;
 
 /// A buffer between guard zones.

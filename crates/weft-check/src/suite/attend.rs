@@ -94,7 +94,7 @@ pub fn case_of(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Ran
     Case::new(vec![part(&rows, v_len, Anchor::Attend(Box::new(attend)), body)], args, tokens, roundings)
 }
 
-/// The same case, in which each token sees so many positions at most, and each head has a sink.
+/// The same case, in which each token sees at most `window` positions, and each head has a sink.
 pub fn windowed(random: &mut Random, mut case: Case, window: usize) -> Case {
     let sinks = case.args.len();
     let Anchor::Attend(attend) = &mut case.kernel.parts[0].anchor else { panic!("expected attention") };

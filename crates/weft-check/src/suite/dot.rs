@@ -113,7 +113,7 @@ fn gated(strides: &[usize], out: usize) -> Vec<Instr> {
     ]
 }
 
-/// Two products with one epilogue, with matrices picked in every way.
+/// Two products with one epilogue, with every way to select matrices.
 pub fn gate_and_up_of_picked_matrices(device: &mut dyn Device) {
     let mut random = Random::new(4);
     let (count, chosen) = (6, 3);
@@ -200,8 +200,7 @@ fn of_prologue(p: usize, n: usize, k: usize) -> Product {
     Product { x: Factor::Prologue, w: matrices(p, Pick::Only, 1, n, k), transposed: false }
 }
 
-/// As at the beginning of a layer: a router with its whole selection, beside a rotated projection,
-/// both over the same norm.
+/// As at the beginning of a layer: a router with its whole selection and a rotated projection in one kernel, both over the same norm.
 pub fn a_router_beside_a_rotated_projection_over_a_norm(device: &mut dyn Device) {
     let mut random = Random::new(6);
     let (experts, head) = (24, 64);
@@ -211,7 +210,7 @@ pub fn a_router_beside_a_rotated_projection_over_a_norm(device: &mut dyn Device)
         (2048, GgmlType::Q4_0, 4),
         (2048, GgmlType::Q4_0, 6),
     ] {
-        // Many weights may be spread over workgroups.
+        // Large products may be split over workgroups.
         let styles = if len > 320 { 1 } else { 2 };
         for style in [RopeStyle::Pairs, RopeStyle::Halves].into_iter().take(styles) {
             for tokens in TOKENS {
@@ -252,7 +251,7 @@ pub fn a_router_beside_a_rotated_projection_over_a_norm(device: &mut dyn Device)
                     with_norm(part(&[Dim::T], experts, dot(2, experts), router)),
                     with_norm(part(&[Dim::T], head, dot(4, head), turned)),
                 ];
-                // What the prologue rounds may be a step off.
+                // Values that the prologue rounds may be a step off.
                 let mut case = Case::new(parts, args, tokens, 4 * roundings(GgmlType::F32, len));
                 if ty.is_quantised() {
                     case.roundings = 1 << 16;
@@ -289,15 +288,14 @@ pub fn parts_of_weights_and_rows(device: &mut dyn Device) {
             let anchor = Anchor::Dot(vec![product(x, w, false)]);
             let parts = vec![part(&[Dim::T, Dim::Const(heads)], n, anchor, body)];
             let mut case = Case::new(parts, args, tokens, roundings(ty, k));
-            // What precedes the first row is not touched.
+            // Values before the first row are not touched.
             case.args[2] = Arg::out(Format::F32, tokens * heads * n + 5);
             case.check(device);
         }
     }
 }
 
-/// Matrix numbers in the data are not trusted: those out of bounds pick the last one, and other
-/// rows are not affected.
+/// Matrix indices in the data are not trusted: those out of bounds select the last matrix, and other rows are not affected.
 pub fn wild_numbers(device: &mut dyn Device) {
     let mut random = Random::new(9);
     let (count, n, k, tokens) = (3, 40, 64, 5);

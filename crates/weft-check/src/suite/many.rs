@@ -45,13 +45,13 @@ pub fn of_one_matrix_or_one_per_head(device: &mut dyn Device) {
 const TYPES: [GgmlType; 6] =
     [GgmlType::Q4_0, GgmlType::Q8_0, GgmlType::Q5_K, GgmlType::MXFP4, GgmlType::Q6_K, GgmlType::Q2_K];
 
-/// Numbers of matrices for so many rows: half of them have the same, and some matrices have none.
+/// The indices of the matrices of `rows` rows: half of the rows have the same matrix, and some matrices have none.
 fn uneven(random: &mut Random, rows: usize, count: usize) -> Vec<i32> {
     let mut number = |_| if random.below(2) == 0 { 1 } else { random.below(count - 1) as i32 };
     (0..rows).map(&mut number).collect()
 }
 
-/// Two products with one epilogue, with matrices picked by index; the last as long as those of GLM-4.7-Flash.
+/// Two products with one epilogue, with matrices selected by index; the last as long as those of GLM-4.7-Flash.
 pub fn of_picked_matrices(device: &mut dyn Device) {
     let mut random = Random::new(32);
     for ty in TYPES {
@@ -124,8 +124,8 @@ pub fn of_uneven_shares(device: &mut dyn Device) {
     }
 }
 
-/// Long steps: a product with a residual, and two products with one epilogue. Where there are few multiprocessors, workgroups have
-/// tiles of many rows, the last of which are not all there.
+/// Long steps: a product with a residual, and two products with one epilogue. On few multiprocessors, workgroups have tiles of many rows,
+/// and the last tile is not full.
 pub fn of_wide_matrices(device: &mut dyn Device) {
     let mut random = Random::new(34);
     for ty in TYPES {
@@ -161,7 +161,7 @@ pub fn of_wide_matrices(device: &mut dyn Device) {
     }
 }
 
-/// A weighted sum over matrices that are picked by index, beside another product and a residual.
+/// A weighted sum over matrices that are selected by index, in one kernel with another product and a residual.
 pub fn of_sums_over_experts(device: &mut dyn Device) {
     let mut random = Random::new(33);
     for ty in TYPES {

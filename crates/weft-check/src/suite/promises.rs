@@ -1,4 +1,4 @@
-//! What every device promises: memory, weights, and errors instead of crashes.
+//! The promises of every device: memory, weights, and errors instead of crashes.
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ pub fn what_is_too_large_is_refused_with_the_limit(device: &mut dyn Device) {
     }
 }
 
-/// What was made since a mark is gone, and its numbers are free.
+/// Everything made since a mark is gone, and its ids are free.
 pub fn a_rewound_device_has_forgotten(device: &mut dyn Device) {
     let kept = device.alloc(4).unwrap();
     let mark = device.checkpoints().unwrap().mark();

@@ -91,7 +91,7 @@ impl Grower {
         load_of(self.args.len() - 1, &[len], len)
     }
 
-    /// Stores of some values in any format they can have.
+    /// Adds stores of up to four values, in random formats that their lengths allow.
     fn stores(&mut self, body: &mut Vec<Instr>, cols: usize, across: bool) {
         let lens = part(&[], cols, Anchor::Map, body.clone()).lens();
         for v in (0..lens.len()).rev().filter(|v| across || lens[*v] == cols).take(4) {
@@ -145,7 +145,7 @@ impl Grower {
                 Factor::View(view(self.args.len() - 1, &self.strides(len), 1))
             }
         };
-        // What a prologue rounds may be a step off.
+        // Values that a prologue rounds may be a step off.
         self.roundings += if prologue.is_some() && ty.is_quantised() { 1 << 17 } else { 1 << 9 };
         (Anchor::Dot(vec![Product { x, w, transposed }]), prologue)
     }

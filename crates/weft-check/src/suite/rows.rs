@@ -120,7 +120,7 @@ pub fn states_of_8_bits(device: &mut dyn Device) {
             for whole in [false, true] {
                 let (slots, row) = (tokens + 7, first + second);
                 let mut places = random.distinct(tokens, slots);
-                // Most of them consecutive, as in a prompt.
+                // Most places are consecutive, as in a prompt.
                 places[tokens / 3..].sort_unstable();
                 let args = vec![
                     Arg::f32(&random.floats(tokens * row)),
@@ -178,7 +178,7 @@ pub fn states_of_8_bits(device: &mut dyn Device) {
     }
 }
 
-/// What looks across columns: softmax, selections among equals, NaN and infinities, pairs of pairs.
+/// Operations across columns: softmax, selections among equals, NaN and infinities, pairs of pairs.
 pub fn across_columns(device: &mut dyn Device) {
     let mut random = Random::new(4);
     for cols in [2, 10, 64, 250, 600] {

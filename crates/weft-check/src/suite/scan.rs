@@ -67,7 +67,7 @@ impl Size {
         }
     }
 
-    /// Operands of so many rows, and the weights.
+    /// The operands of `tokens` rows, and the weights.
     fn rows(self, random: &mut Random, tokens: usize) -> Vec<Vec<f32>> {
         let mut all: Vec<Vec<f32>> = self.operands().iter().map(|n| random.floats(tokens * n)).collect();
         let decays = |all: &mut Vec<f32>| all.iter_mut().for_each(|v| *v = 0.5 + 0.5 * v.abs().min(1.0));
@@ -99,7 +99,7 @@ impl Size {
         let body = vec![Instr::Acc(0), store_to(Y, &[heads * cols, cols], 0)];
         let anchor = self.scan(view(0, &[heads * cols, cols], 1));
         let args = self.args(rows, states, sequences);
-        // Those of the sums, and of the states that rows pass.
+        // The roundings of the sums, and of the states that rows pass.
         let roundings = match self.rule {
             Rule::Delta { inner, .. } => 16 + 2 * inner + 4 * tokens(sequences),
             _ => 0,
@@ -224,7 +224,7 @@ const SIZES: [Size; 14] = [
 /// One of each rule.
 const SOME: [Size; 4] = [SIZES[1], SIZES[6], SIZES[9], SIZES[11]];
 
-/// Sequences that begin, go on in place, fork, or leave their state as it was.
+/// Sequences that begin, continue in place, fork, or leave their state as it was.
 const COMPANY: [&[Sequence]; 4] = [
     &[(1, -1, 0)],
     &[(1, 4, 4), (1, -1, 8), (1, 2, 3)],

@@ -20,7 +20,7 @@ use crate::suite::attend::{Shape, case_of, windowed};
 /// Makes a case of an anchor from a seed.
 pub type Draw = fn(u64) -> Case;
 
-/// What draws the cases of each anchor.
+/// The functions that draw the cases of each anchor.
 pub const DRAWS: [(&str, Draw); 7] = [
     ("products", product_case),
     ("picked products", picked_case),
@@ -166,7 +166,7 @@ pub fn product_case(seed: u64) -> Case {
     }
     let last = body.len() - 1;
     store(random, &mut args, &mut body, last, (tokens, heads, n));
-    // What a prologue rounds may be a step off.
+    // Values that a prologue rounds may be a step off.
     let more = if with_norm && ty.is_quantised() { 1 << 17 } else { 16 };
     let axes = [Dim::T, Dim::Const(heads)];
     let part = Part { prologue: with_norm.then(|| norm(k)), ..part(&axes, n, Anchor::Dot(products), body) };
@@ -174,7 +174,7 @@ pub fn product_case(seed: u64) -> Case {
     Case { least: 0.5, ..case }
 }
 
-/// Two products with one program, with matrices that rows pick by index.
+/// Two products with one program, with a matrix selected by index for each row.
 pub fn picked_case(seed: u64) -> Case {
     let mut random = Random::new(seed);
     let random = &mut random;
@@ -199,12 +199,12 @@ pub fn picked_case(seed: u64) -> Case {
     Case { least: 0.5, ..Case::new(parts, args, tokens, 16 + 16 * roundings(ty, k)) }
 }
 
-/// Different numbers for each token, as a router picks them.
+/// Distinct indices for each token, as a router selects them.
 fn numbers(random: &mut Random, tokens: usize, chosen: usize, count: usize) -> Vec<i32> {
     (0..tokens).flat_map(|_| random.distinct(chosen, count)).collect()
 }
 
-/// A weighted sum over matrices that are picked by index, with a residual, with or without another product.
+/// A weighted sum over matrices that are selected by index, with a residual, with or without another product.
 pub fn sum_case(seed: u64) -> Case {
     let mut random = Random::new(seed);
     let random = &mut random;
@@ -368,8 +368,7 @@ pub fn attention_case(seed: u64) -> Case {
     case
 }
 
-/// The largest of rows: of a vocabulary, of which there are as many candidates as the engine asks for, or
-/// other numbers.
+/// The largest values of rows: as many of a vocabulary as the engine asks for as candidates, or other numbers.
 pub fn selection_case(seed: u64) -> Case {
     let mut random = Random::new(seed);
     let random = &mut random;
@@ -420,7 +419,7 @@ pub fn products(device: &mut dyn Device) {
     check(device, product_case, SEEDS);
 }
 
-/// Products with picked matrices, and sums over them, of any shape.
+/// Products with matrices selected for each row, and weighted sums of them, of any shape.
 pub fn products_with_experts(device: &mut dyn Device) {
     check(device, picked_case, SEEDS);
     check(device, sum_case, SEEDS);

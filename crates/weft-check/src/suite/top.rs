@@ -68,7 +68,7 @@ pub fn every_block(device: &mut dyn Device) {
     }
 }
 
-/// Of values that are computed, beside another part.
+/// Of computed values, in one kernel with another part.
 pub fn of_computed_values_beside_others(device: &mut dyn Device) {
     let mut random = Random::new(23);
     let (tokens, cols, k) = (5, 2500, 9);

@@ -36,7 +36,7 @@ fn norm_and_dot() -> Case {
     let body = vec![Instr::Acc(0), store_to(2, &[n], 0)];
     let prologue = Some(Prologue { body: norm, value: 6 });
     let part = weft_kern::Part { prologue, ..part(&[Dim::T], n, anchor, body) };
-    // What the prologue rounds may be a step off.
+    // Values that the prologue rounds may be a step off.
     Case::new(vec![part], args, tokens, 1 << 16)
 }
 
@@ -75,7 +75,7 @@ fn attention() -> Case {
     Case::new(vec![part(&[Dim::T, Dim::Const(heads)], len, anchor, body)], args, 2, 1024)
 }
 
-/// What is found wrong with a case whose texts are edited.
+/// The mistakes that are found in a case whose texts are edited.
 fn found(
     device: &mut Emulator,
     case: &Case,
