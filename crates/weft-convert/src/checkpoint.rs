@@ -166,7 +166,7 @@ fn weight_map(index: &Path) -> Result<BTreeMap<String, String>> {
     map.into_iter().map(file_of).collect()
 }
 
-/// What is wrong with a folder that has no weights.
+/// The message for a folder that has no weights.
 fn without_weights(folder: &Path) -> String {
     let names = |folder: &Path| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();

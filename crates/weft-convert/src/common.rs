@@ -1,4 +1,4 @@
-//! What the families share: sizes of the model, the keys that most of them write, and the tensors around and in most layers.
+//! The parts that families share: the model's sizes, the keys that most of them write, and the tensors that most layers have.
 
 use serde_json::Value as Json;
 
@@ -18,7 +18,7 @@ const MAX_LAYERS: u32 = 4096;
 pub(crate) const SIGHT: [&str; 4] =
     ["vision_tower.", "multi_modal_projector.", "model.vision_tower.", "model.multi_modal_projector."];
 
-/// The sizes of a model. Counts of values, unless they say otherwise.
+/// The sizes of a model, as counts of values unless stated.
 #[derive(Debug)]
 pub(crate) struct Sizes {
     /// `num_hidden_layers`: layers, without those for multi-token prediction.
@@ -312,7 +312,7 @@ pub(crate) fn next_token_layers(config: &Config) -> Result<u32> {
     }
 }
 
-/// What a layer for multi-token prediction has besides that of other layers. Some models leave the copies of embedding and head out.
+/// The further tensors of a layer for multi-token prediction. Some models leave out the copies of the embedding and the head.
 pub(crate) fn next_token(sizes: &Sizes) -> Vec<Rule> {
     let (vocab, hidden) = (sizes.vocab, sizes.hidden);
     vec![

@@ -13,14 +13,14 @@ pub(crate) const MAX_SETTINGS: u64 = 4 << 20;
 /// The longest file that lists all tokens or tensors, in bytes. The longest tokenizers have 35 MB.
 pub(crate) const MAX_LIST: u64 = 64 << 20;
 
-/// How a file begins that Git LFS has in the place of another one.
+/// The beginning of the files that Git LFS has in place of others.
 const POINTER: &[u8] = b"version https://git-lfs";
 
 /// A JSON object from a file, or an object within one.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     path: PathBuf,
-    /// What is before the keys in errors.
+    /// The prefix of the keys in errors.
     prefix: String,
     keys: Map<String, Value>,
 }
@@ -122,8 +122,7 @@ impl Config {
         }
     }
 
-    /// Puts the keys of the object under a key in the place of these, but for ids of tokens. Embeddings are
-    /// tied if one of both says so.
+    /// Replaces these keys by those of the object under a key, except ids of tokens. Embeddings are tied if either says so.
     pub(crate) fn flatten(&mut self, key: &str) {
         const TIED: &str = "tie_word_embeddings";
         let Some(Value::Object(inner)) = self.keys.get(key).cloned() else { return };
@@ -151,7 +150,7 @@ impl Config {
 
     /// The integer of a key.
     pub(crate) fn u32(&self, key: &str) -> Result<Option<u32>> {
-        // `10000.0` is an integer, too, where configurations were edited by programs.
+        // Programs that edit configurations may write an integer as `10000.0`.
         let read = |value: &Value| match value.as_u64() {
             Some(value) => u32::try_from(value).ok(),
             None => value.as_f64().filter(|f| f.fract() == 0.0 && (0.0..=4e9).contains(f)).map(|f| f as u32),

@@ -1,4 +1,4 @@
-//! What a family of models is.
+//! The description of a family of models.
 
 use crate::error::Result;
 use crate::model::Model;
@@ -18,7 +18,7 @@ pub(crate) struct Family {
     pub(crate) scalings: &'static [&'static str],
     /// Whether layers with a sliding window have a rotary embedding of their own.
     pub(crate) has_local_rope: bool,
-    /// What is special about the tokenizer.
+    /// The kind of its tokenizer.
     pub(crate) tokenizer: Kind,
     /// Writes keys and tensors.
     pub(crate) write: fn(&mut Model<'_>) -> Result<()>,

@@ -86,8 +86,7 @@ impl Conversion {
         &self.metadata
     }
 
-    /// A choice that was made between files of the folder that say different things, for the person who
-    /// converts it.
+    /// A note for the user about which of the folder's contradictory files was used.
     pub fn note(&self) -> Option<&'static str> {
         self.note
     }

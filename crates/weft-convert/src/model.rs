@@ -36,15 +36,15 @@ pub(crate) struct Rule {
     pub(crate) name: String,
     /// The stored shape, the outermost dimension first.
     pub(crate) shape: Vec<u64>,
-    /// Another stored shape of the same values, which some versions have.
+    /// An alternative stored shape of the same values, as in some versions of a model.
     or_shape: Option<Vec<u64>>,
     order: Order,
     is_optional: bool,
-    /// How many stored tensors it is made of, each with its number where `{}` is in `stored`.
+    /// The number of stored tensors that make it up; `{}` in `stored` stands for the number of each.
     count: Option<u64>,
-    /// The shape of the result, outermost first, if it is another one.
+    /// The shape of the result, outermost first, if it differs.
     becomes: Option<Vec<u64>>,
-    /// What is done to each value.
+    /// The change to each value.
     change: Change,
     /// The length that rows are cut to before they are put in order.
     width: Option<u64>,
@@ -92,7 +92,7 @@ impl Rule {
         Rule { change, ..self }
     }
 
-    /// Another stored shape of the same values, which is accepted, too.
+    /// Another stored shape of the same values, which is also accepted.
     pub(crate) fn or_shape(self, shape: &[u64]) -> Rule {
         Rule { or_shape: Some(shape.into()), ..self }
     }
@@ -114,7 +114,7 @@ impl Rule {
     }
 }
 
-/// What a family reads from and writes to.
+/// The checkpoint that a family reads, and the GGUF file that it writes.
 #[derive(Debug)]
 pub(crate) struct Model<'a> {
     pub(crate) config: &'a Config,
@@ -148,9 +148,9 @@ const EXACT: [&str; 7] = [
 enum Weights {
     /// As they are.
     Plain,
-    /// In 8 bits, with a factor for each block of so many rows and columns, or for each matrix.
+    /// In 8 bits, with a factor for each block of this many rows and columns, or for each matrix.
     Fp8(Option<[u64; 2]>),
-    /// Those of experts in 4 bits.
+    /// Experts in 4 bits.
     Mxfp4,
 }
 
@@ -316,7 +316,7 @@ impl<'a> Model<'a> {
         self.weights == Weights::Mxfp4
     }
 
-    /// Finds a tensor, which must have the shape.
+    /// Finds a tensor, and checks its shape and type.
     fn part(&mut self, name: &str, shape: &[u64]) -> Result<Option<Part>> {
         let Some(at) = self.find(name) else { return Ok(None) };
         let stored = self.checkpoint.stored(at);
@@ -363,7 +363,7 @@ impl<'a> Model<'a> {
         let before = &shape[..shape.len().saturating_sub(2)];
         let rows = shape.iter().rev().nth(1).copied().unwrap_or(1);
         let (expected, block) = match block {
-            // Blocks do not go on in the next matrix.
+            // Blocks do not continue in the next matrix.
             Some([height, width]) if before.is_empty() || rows.is_multiple_of(height) => {
                 ([before, &[rows.div_ceil(height), columns.div_ceil(width)]].concat(), [height, width])
             }

@@ -174,11 +174,11 @@ impl Rope {
         self.keys.f64("mscale_all_dim")
     }
 
-    /// What Ministral's files say of positions besides: how queries are scaled by theirs, and `mscale_all_dim`.
+    /// Ministral's parameters beside YaRN's: the factor by which positions scale queries, and `mscale_all_dim`.
     ///
     /// # Errors
     ///
-    /// If the model is scaled in another way than by YaRN, or lacks one.
+    /// If the scaling is not YaRN, or a parameter is missing.
     pub(crate) fn ministral(&self) -> Result<(f64, f64)> {
         if self.kind != "yarn" {
             return Err(self.keys.mismatch(

@@ -34,7 +34,7 @@ pub(crate) struct Part {
     pub(crate) scale: Option<Scale>,
 }
 
-/// What is done to each value.
+/// The change to each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// Nothing: the value is as stored.
@@ -76,7 +76,7 @@ pub(crate) struct Scale {
 pub(crate) enum Order {
     /// As stored.
     Rows,
-    /// In each of so many heads, the two halves interleaved: the values that are rotated together become neighbours.
+    /// The two halves of each head interleaved: the values that are rotated together become neighbours.
     Pairs { heads: u64 },
     /// Of each group of `of` rows, those from `start`, `len` in number.
     Take { start: u64, len: u64, of: u64 },

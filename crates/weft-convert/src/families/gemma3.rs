@@ -27,7 +27,7 @@ pub(super) const GEMMA3: Family = Family {
 /// The layers of the 27B model, by which readers know that its attention is scaled in another way.
 const LARGE: u32 = 62;
 
-/// Of so many layers, the last has no window.
+/// The last of each group of this many layers has no window.
 const PERIOD: u32 = 6;
 
 fn write(model: &mut Model<'_>) -> Result<()> {

@@ -33,7 +33,7 @@ fn write(model: &mut Model<'_>) -> Result<()> {
         ("attention.head_count", sizes.heads as u32),
         ("attention.head_count_kv", sizes.kv_heads as u32),
         ("rope.dimension_count", rotated as u32),
-        // 0 is how llama.cpp tells Phi-4 from the others.
+        // llama.cpp recognises Phi-4 by a 0 here.
         ("attention.sliding_window", config.u32("sliding_window")?.unwrap_or(0)),
     ];
     for (key, value) in keys {

@@ -66,13 +66,13 @@ const SECTIONS: [i32; 4] = [11, 11, 10, 0];
 
 /// The sizes of the delta rule.
 struct Delta {
-    /// Heads of queries and keys.
+    /// The number of query heads, and of key heads.
     keys: u64,
-    /// Heads of values for each of them.
+    /// The number of value heads for each key head.
     each: u64,
     /// The width of a head, of keys and of values.
     width: u64,
-    /// The inputs of the short convolution.
+    /// The number of inputs of the short convolution.
     taps: u64,
 }
 

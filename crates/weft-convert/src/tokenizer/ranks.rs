@@ -14,7 +14,7 @@ use crate::error::{self, refuse};
 /// The longest token, in bytes: merging takes the square of the length. Kimi's longest has 128.
 const MAX_LENGTH: usize = 256;
 
-/// The special tokens after the ranked ones: so many, though few have a name.
+/// The number of special tokens after the ranked ones, few of which have a name.
 const SPECIAL: usize = 256;
 
 /// Whether the settings name Kimi's program, whose patterns are known.

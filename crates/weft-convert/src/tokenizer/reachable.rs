@@ -45,7 +45,7 @@ mod tests {
         let merges = [("a", "b"), ("b", "c"), ("ab", "c"), ("é", "a")];
         let unreachable = |tokens: &[&'static str]| unreachable(tokens.iter().copied(), merges.into_iter());
         assert_eq!(unreachable(&["a", "ab", "abc", "bc", "éa", ""]), None);
-        // `ab` merges first, and no pair goes on from there.
+        // `ab` merges first, and no pair continues from there.
         assert_eq!(unreachable(&["abc", "bcab", "abbc"]), Some("bcab"));
         assert_eq!(unreachable(&["abab"]), Some("abab"));
         let long = "a".repeat(MAX_LENGTH + 1).leak();

@@ -13,10 +13,10 @@ use weft_gguf::{Metadata, Strings};
 use crate::config::{Config, MAX_SETTINGS, read_text};
 use crate::error::Result;
 
-/// What is special about the tokenizer of a family.
+/// The kind of a family's tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nothing.
+    /// One without special handling.
     Usual,
     /// Llama's: the settings say whether texts begin with a space, whatever the tokenizer.
     Llama,
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Glm,
     /// Kimi's: ranked tokens, whose patterns are in a program.
     Kimi,
-    /// Ling's: patterns that other tokenizers have, too, by another name.
+    /// Ling's: patterns that other tokenizers have by another name.
     Ling,
 }
 
@@ -56,7 +56,7 @@ const ROLES: &[(&str, &str)] = &[
 /// The roles that only some programs know: they are written where the tokenizer says so.
 const TURN_ROLES: [&str; 2] = ["eot", "eom"];
 
-/// The most chat templates a model can have besides its own.
+/// The most chat templates that a model can have in addition to its main one.
 const MAX_TEMPLATES: usize = 64;
 
 /// Whether a token is a control token by its name: some models do not mark theirs.
@@ -122,7 +122,7 @@ impl Roles {
         let text_config = config.object("text_config")?;
         for (role, _) in ROLES.iter().filter(|(role, _)| !TURN_ROLES.contains(role)) {
             let key = format!("{role}_token_id");
-            // A list of ends is for samplers; the first of them is that of the tokenizer.
+            // A list of ends is for samplers; its first element is the tokenizer's end.
             let id = config.value(&key).or_else(|| text_config.value(&key)).and_then(Value::as_u64);
             if let Some(id) = id {
                 roles.ids.entry(role).or_insert(id);
@@ -232,10 +232,10 @@ impl Roles {
     }
 }
 
-/// Writes the chat template, or several with their names. Returns what a person should know about the choice.
+/// Writes the chat template, or several with their names. Returns a note for the user if there was a choice.
 ///
-/// Like `transformers`, takes chat_template.jinja before the template in tokenizer_config.json, which older
-/// folders have, and which is not always kept up to date beside the file.
+/// Like `transformers`, prefers chat_template.jinja to the template in tokenizer_config.json, which older
+/// folders have and which may be out of date.
 pub(super) fn template(
     metadata: &mut Metadata,
     folder: &Path,

@@ -215,7 +215,7 @@ fn tokenizers_that_cannot_be_converted() {
     refused(&copy, "", "tokenizer.model: its model is Unigram, which cannot be converted");
 }
 
-/// What no reader does with text, but which changes none.
+/// Settings without effect: other programs ignore them, or they change no text.
 #[test]
 fn tokenizers_that_say_nothing_more() {
     let copy = Copy::of("qwen2");
@@ -232,7 +232,7 @@ fn tokenizers_that_say_nothing_more() {
     refused(&copy, "tokenizer.json", "with the pre-tokenizer `qwen2`, which differs for the token \"zzz\"");
 }
 
-/// What `git clone` leaves where Git LFS is not installed.
+/// The files that `git clone` leaves where Git LFS is not installed.
 #[test]
 fn pointers_instead_of_files() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9877\n";

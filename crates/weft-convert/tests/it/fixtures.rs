@@ -136,7 +136,7 @@ fn expected(name: &str) -> BTreeMap<String, (String, Json)> {
     let text = fs::read_to_string(model(&format!("{name}.txt"))).unwrap();
     let line = |line: &str| {
         let (key, rest) = line.split_once(' ').unwrap();
-        // An array has two words for its type, and so have a tensor's type and shape.
+        // The type of an array takes two words, and so do the type and shape of a tensor.
         let mut words = rest.split(' ');
         let is_array = words.next() == Some("array");
         let is_tensor =

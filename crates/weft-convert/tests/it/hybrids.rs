@@ -19,7 +19,7 @@ fn rewrite(copy: &Copy, change: impl Fn(&str) -> Vec<String>) {
     weights::write(&copy.0);
 }
 
-/// The values of a tensor of 8 bits, by which of so many factors each is multiplied.
+/// The values of a tensor of 8 bits. `factor` is the index of the factor that multiplies each, of `factors`.
 fn eight_bits(name: &str, count: usize, factors: usize, factor: impl Fn(usize) -> usize) -> Vec<f32> {
     let bytes = weights::hashed(name).map(|bits| (bits ^ bits >> 8) as u8 & 0xbf);
     let factors: Vec<f32> = weights::hashed(&format!("{name}_scale_inv"))
@@ -162,7 +162,7 @@ fn qwen_that_readers_do_not_compute() {
     }
     moe("layer_types", json!(vec!["full_attention"; 3]), "layers.0.self_attn.q_proj.weight` is missing");
     moe("full_attention_interval", json!(0), "`full_attention_interval` is 0; expected an integer from 1");
-    // A bias that no reader adds.
+    // A bias that the family does not have.
     let copy = Copy::of("qwen3-next");
     rewrite(&copy, |line| match line.starts_with("model.norm") {
         true => vec![line.into(), "model.layers.3.self_attn.q_proj.bias BF16 384".into()],
@@ -419,7 +419,7 @@ fn mistral4_that_readers_do_not_compute() {
     assert!(refusal(&copy).contains("`rope_interleave` is false; expected true"), "{}", refusal(&copy));
 }
 
-/// The text's part by itself, and by the names of newer versions.
+/// The text's part alone, and by the names of newer versions.
 #[test]
 fn mistral4_is_the_same_however_it_is_described() {
     let copy = Copy::of("mistral4");
@@ -482,7 +482,7 @@ fn the_tokenizer_of_kimi_in_another_family() {
         all
     };
     assert_eq!(tokenizer(&copy), tokenizer(&kimi));
-    // That of another program may split text in another way.
+    // The tokenizer of another program may split text differently.
     copy.edit("tokenizer_config.json", |settings| {
         settings["auto_map"]["AutoTokenizer"] = json!(["tokenization_moonshot.TikTokenTokenizer", null]);
     });

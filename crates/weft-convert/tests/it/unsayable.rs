@@ -5,7 +5,7 @@ use weft_convert::Conversion;
 
 use crate::support::{Copy, changed};
 
-/// What a folder with these keys in config.json is refused for. Its weights are another family's: what it means is read before them.
+/// The error for a folder with these keys in config.json. Its weights are another family's, because keys are checked before weights.
 fn refusal(architecture: &str, keys: &Value) -> String {
     let copy = Copy::of("llama");
     copy.edit("config.json", |config| {
@@ -84,7 +84,7 @@ fn scaled_positions_that_a_family_cannot_say() {
     check("Qwen2ForCausalLM", found, "`rope_parameters.rope_type` is \"longrope\"");
 }
 
-/// What a scaling needs must be there, or nothing of it would be in the file.
+/// The parameters of a scaling must all be there, or the file would have none of them.
 #[test]
 fn scaled_positions_without_their_factors() {
     for kind in ["longrope", "su", "yarn"] {
@@ -147,7 +147,7 @@ fn windows_that_take_effect() {
             passes(family, window(same), "sliding_window");
         }
     }
-    // What the configuration leaves out.
+    // Keys that the configuration leaves out.
     check("MistralForCausalLM", json!({ "max_position_embeddings": 8192 }), "`sliding_window` is 4096");
     passes("MixtralForCausalLM", json!({ "max_position_embeddings": 8192 }), "sliding_window");
     // Nothing in Llama reads the key.
