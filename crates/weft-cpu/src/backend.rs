@@ -76,7 +76,7 @@ mod tests {
                 let caps = device.caps();
                 assert_eq!(caps.name, format!("cpu ({isa}), 2 threads"));
                 assert_eq!(caps.hardware, CpuBackend.target(Some(&name), &options).unwrap().hardware);
-                // What was measured with one says nothing about another. Packed weights and computed prompts serve all.
+                // A measurement with one instruction set says nothing about another. Packed weights and computed prompts serve all.
                 assert_eq!(caps.hardware.key == best.key, isa == Isa::best());
                 assert_eq!(caps.hardware.numbers, best.numbers);
                 assert_eq!(caps.packing.map(|packing| packing.id()), Some(RowsOf16.id()));

@@ -57,7 +57,7 @@ impl Buffer {
         }
     }
 
-    /// Whether this is a weight that was given with tiles, so that its rows should only be looked at if a kernel reads them.
+    /// Whether this is a weight that was given with tiles, so that its rows should only be read if a kernel needs them.
     pub(crate) fn has_given_tiles(&self) -> bool {
         matches!(self, Buffer::Weight(_, Some(Tiles { bytes: TileBytes::Given(_), .. })))
     }

@@ -16,17 +16,17 @@ const WEIGHT: f64 = 0.2;
 /// The steps that are measured on each number of threads.
 const STEPS: u32 = 4;
 
-/// A step that takes so many times as long as on the other number of threads ends a trial at once.
+/// A step that takes this many times as long as with the other number of threads ends a trial at once.
 const HOPELESS: u32 = 3;
 
-/// After so many steps of other kinds, a trial is given up.
+/// A trial is abandoned after this many steps of other kinds.
 const OTHERS: u32 = 64;
 
 /// How long a decision holds, at first and at most. It is doubled each time that it is confirmed.
 const FIRST: Duration = Duration::from_millis(400);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// A decision holds at least so many times as long as the trial of the other number of threads took.
+/// A decision holds for at least this many times as long as the trial of the other number of threads took.
 const COST: u32 = 20;
 
 /// Decides how many threads compute.
@@ -45,7 +45,7 @@ pub(crate) struct Crowd {
     last: Option<u64>,
     /// Whether the last trial was of fewer threads, and did not win.
     was_fewer: bool,
-    /// Whether each step is to run on another number of threads.
+    /// Whether the number of threads is to change from step to step.
     varies: bool,
 }
 
@@ -83,7 +83,7 @@ impl Times {
 }
 
 impl Crowd {
-    /// A team of so many threads, all of which compute at first.
+    /// Begins with all `all` threads computing.
     pub(crate) fn new(all: usize) -> Crowd {
         Crowd {
             all,
@@ -103,7 +103,7 @@ impl Crowd {
         self.varies = true;
     }
 
-    /// How many threads are to compute a step of this kind.
+    /// The number of threads that should compute a step of this kind.
     pub(crate) fn threads(&self, kind: u64) -> usize {
         match &self.trial {
             Some(trial) if trial.kind == kind && trial.chosen.is_full() => trial.threads,

@@ -46,13 +46,13 @@ const MIXED_RESULTS: usize = 256 << 10;
 pub(crate) struct Dot {
     products: Vec<Multiplied>,
     prologue: Option<Prologue>,
-    /// How every product picks its matrix, if all pick alike.
+    /// How products select their matrices, if all do it alike.
     common: Option<Picked>,
     /// Columns are divided at multiples of this.
     tile: usize,
     /// The most rows of a chunk.
     most: usize,
-    /// The most results of columns that are computed at a time, unless there are more in a tile.
+    /// The most results that are computed at a time, unless one tile of columns has more.
     results: usize,
     /// Vectors kept for a row: the result of each product, and the terms of products that are sums.
     vectors: usize,

@@ -12,13 +12,13 @@ use crate::sysctl;
 pub(crate) const MAX_THREADS: usize = 1024;
 
 /// The number of threads: the number asked for, or as many as the machine runs at once at full speed. Threads wait for each
-/// other after each kernel, so that one on an efficiency core makes all of them slow.
+/// other after each kernel, so one on an efficiency core slows all of them down.
 pub(crate) fn threads(wanted: Option<usize>) -> usize {
     let all = || available_parallelism().map_or(1, usize::from);
     wanted.unwrap_or_else(|| fast_threads(all(), sysctl::number("hw.perflevel0.logicalcpu")).min(MAX_THREADS))
 }
 
-/// The threads of performance cores, of which the system may tell, among all of them.
+/// The number of threads that performance cores run, if the system reports it; otherwise the number of all threads.
 fn fast_threads(all: usize, performance: Option<u64>) -> usize {
     let performance = performance.and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     performance.map_or(all, |n| n.min(all))

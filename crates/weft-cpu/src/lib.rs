@@ -44,9 +44,9 @@
 //! # What results depend on
 //!
 //! Results are batch-invariant and do not depend on threads, bit for bit: an output depends on its kernel and the
-//! values it is computed from. Not on the number of threads or how work is divided, the other rows of the step, the
-//! other parts and products of the kernel, whether an operand comes from a prologue or another kernel, or the
-//! instruction set. So every sum has one order, defined by the module that computes it:
+//! values it is computed from. It does not depend on the number of threads or the division of work, the other rows
+//! of the step, the other parts and products of the kernel, the instruction set, or whether an operand comes from a
+//! prologue or another kernel. So every sum has one order, defined by the module that computes it:
 //!
 //! - products with quantised weights: `dot::packed`, and `dot::tiled` in the same order; with float weights: `dot::float`;
 //!   transposed: `dot::transposed`; weighted sums of products: `dot::sum`;

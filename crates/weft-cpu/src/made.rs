@@ -4,7 +4,7 @@ use weft_kern::q8;
 
 use crate::memory::{Arg, Rounded};
 
-/// Rows that a thread has computed for the part it runs: row `r`, of `len` values, is at `r · len` of each plane.
+/// Rows that a thread has computed for the part it runs: row `r`, of `len` values, begins at `r · len` in each plane.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     /// Whether each row has been computed.

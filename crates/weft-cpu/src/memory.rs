@@ -147,7 +147,7 @@ impl Arg {
         aligned.then_some(Arg { ptr, values, bytes, format, access, tiles: (std::ptr::null(), 0, 0) })
     }
 
-    /// A weight of `values` values of which only tiles are read: there are no bytes to read otherwise.
+    /// A weight of `values` values whose tiles alone are read: there are no other bytes.
     pub(crate) fn without_bytes(values: usize, format: Format) -> Arg {
         let ptr = ptr::NonNull::<f32>::dangling().as_ptr().cast();
         Arg { ptr, values, bytes: 0, format, access: Access::Read, tiles: (ptr::null(), 0, 0) }

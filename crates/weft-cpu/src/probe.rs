@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn only_what_is_done_between_begin_and_end_counts() {
-        // A clock that is looked at once before each block, two milliseconds after the last time.
+        // The clock is read once before each block, and each reading is two milliseconds after the last.
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let mut looks = 0;

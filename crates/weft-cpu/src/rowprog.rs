@@ -43,7 +43,7 @@ struct Value {
     len: usize,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Op {
     Const(f32),

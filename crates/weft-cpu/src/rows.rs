@@ -23,7 +23,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// At most [`MAX_AXES`] axes are looked at.
+    /// At most [`MAX_AXES`] axes are read.
     pub(crate) fn new(rows: &[Dim], sizes: &Sizes) -> Space {
         let mut axes = [1; MAX_AXES];
         for (axis, dim) in axes.iter_mut().zip(rows) {
@@ -80,7 +80,7 @@ pub(crate) struct RowView {
 }
 
 impl RowView {
-    /// At most [`MAX_AXES`] axes are looked at.
+    /// At most [`MAX_AXES`] axes are read.
     pub(crate) fn new(view: &View) -> RowView {
         let mut strides = [0; MAX_AXES];
         for (stride, s) in strides.iter_mut().zip(&view.strides) {
@@ -115,7 +115,7 @@ impl RowView {
     }
 }
 
-/// A row picked by index.
+/// A row selected by index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowPick {
     pub(crate) index: RowView,

@@ -1,6 +1,6 @@
-//! What Apple's systems tell about the processor, by name.
+//! Facts about the processor that Apple's systems report, by name.
 //!
-//! Linux tells it in files; there nothing here is asked.
+//! Linux reports them in files, so nothing here is used there.
 
 /// The text of a name, as `machdep.cpu.brand_string`.
 pub(crate) fn text(name: &str) -> Option<String> {

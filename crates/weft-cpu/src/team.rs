@@ -65,7 +65,7 @@ unsafe impl Sync for Shared {}
 // to alive.
 unsafe impl Send for Shared {}
 
-/// What the epoch counter says.
+/// The value of the epoch counter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Epoch(u64);
 
@@ -73,7 +73,7 @@ impl Epoch {
     /// The bits that say how many threads run the job.
     const THREADS: u32 = 16;
 
-    /// The next one, whose job so many threads run.
+    /// The next epoch, whose job `threads` threads run.
     fn next(self, threads: usize) -> Epoch {
         Epoch((self.0 >> Epoch::THREADS).wrapping_add(1) << Epoch::THREADS | threads as u64)
     }
@@ -211,7 +211,7 @@ impl Team {
         Duration::from_nanos(shared.lost.0.load(Ordering::Relaxed))
     }
 
-    /// Begins a new epoch for so many threads.
+    /// Begins a new epoch for `threads` threads.
     fn start(&self, threads: usize) {
         // Only this thread changes it.
         let next = Epoch(self.shared.epoch.0.load(Ordering::Relaxed)).next(threads);

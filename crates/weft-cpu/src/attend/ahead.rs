@@ -46,7 +46,7 @@ impl<'a> Ahead<'a> {
         Ok(ahead)
     }
 
-    /// The lines to prefetch at each of so many places, for all to be prefetched in the end.
+    /// The lines to prefetch at each of `places` places, so that all are prefetched in the end.
     #[inline(always)]
     pub(super) fn each(&self, places: usize) -> usize {
         self.left.div_ceil(places.max(1))

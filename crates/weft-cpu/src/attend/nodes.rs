@@ -42,11 +42,11 @@ impl Node {
     }
 }
 
-/// The partial results of a unit's rows for consecutive stretches of blocks.
+/// The partial results of a unit's rows for consecutive ranges of blocks.
 ///
-/// For each row: the largest score, the sum, and the weighted values. A row that sees no position of a stretch has a sum of 0 and
-/// no values, and is not joined, so a token's bits do not depend on others that see more. Nor do they on blocks before all
-/// windows, which are not on the stack: they are halves of nodes without positions.
+/// For each row: the largest score, the sum of weights, and the weighted values. A row that sees no position of a range has a sum
+/// of 0 and no values, and is skipped when nodes are joined: so a token's bits do not depend on tokens that see more. Nor do they
+/// depend on blocks before all windows. These are not on the stack, and count as halves without positions.
 #[derive(Debug)]
 pub(super) struct Stack<'a> {
     pub(super) ids: &'a mut Vec<Node>,

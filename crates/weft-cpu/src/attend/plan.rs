@@ -18,7 +18,7 @@ pub(super) fn most_rows(tiled: bool) -> &'static [usize] {
     if tiled { &[2 * ROWS, ROWS, ROWS / 2] } else { &[ROWS] }
 }
 
-/// The same if units may be divided: threads then exchange results of all these rows.
+/// The most rows of a unit that may be divided. They are few, because threads then exchange the results of each row.
 pub(super) const CUT_ROWS: usize = 32;
 
 /// The cost of converting a block, in rows.

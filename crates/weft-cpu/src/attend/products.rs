@@ -1,4 +1,4 @@
-//! What multiplies rounded rows: vectors, or a tile unit.
+//! Products of rounded rows, by vectors or a tile unit.
 
 use super::ahead::Ahead;
 use super::plan::Unit;
@@ -18,7 +18,7 @@ pub(super) trait Products {
     /// Lays out a row of queries, of `rows`.
     fn place<S: Simd>(&self, attend: &Attend, rows_and_row: (usize, usize), room: &mut Room);
 
-    /// Lays out the numbers of position `i` of a block, of `last`, which come in order.
+    /// Lays out the numbers of position `i` of a block, which has `last` positions. They are laid out in order.
     fn rounded<S: Simd>(&self, simd: S, attend: &Attend, i: usize, last: usize, room: &mut Room);
 
     /// Computes the scores of all rows in the block of a unit that begins at a position. Scores of positions that a row does not

@@ -13,7 +13,7 @@ pub(crate) struct Room {
     pub(super) queries: Vec<Numbers>,
     /// The scale of each query's numbers, including the scale of attention.
     pub(super) query_scales: Vec<f32>,
-    /// A row of floats, and of numbers.
+    /// A row as floats, and as rounded numbers.
     pub(super) row: Vec<Line>,
     pub(super) row_numbers: Vec<Numbers>,
     /// A block of keys, and one of values if these are not part of the keys; and the scales of their numbers.

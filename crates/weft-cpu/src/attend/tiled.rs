@@ -57,27 +57,27 @@ fn stride(attend: &Attend) -> usize {
     steps(attend) | 1
 }
 
-/// Lines of queries for so many rows.
+/// The lines that the queries of `rows` rows take.
 pub(super) fn query_lines(attend: &Attend, rows: usize) -> usize {
     (BYTES * WHOLE * steps(attend)).saturating_mul(padded(rows) / TILE)
 }
 
-/// Rows that are multiplied for so many.
+/// `rows`, rounded up to a multiple of [`ROWS`].
 pub(super) fn padded(rows: usize) -> usize {
     rows.div_ceil(ROWS).saturating_mul(ROWS)
 }
 
-/// Lines of a block's keys.
+/// The lines that a block's keys take.
 pub(super) fn key_lines(attend: &Attend) -> usize {
     BYTES * BLOCK * stride(attend)
 }
 
-/// Squares of positions and so many rows.
+/// The number of squares of a block's positions and `rows` rows.
 pub(super) fn squares(rows: usize) -> usize {
     (BLOCK / ROWS).saturating_mul(padded(rows) / ROWS)
 }
 
-/// Lines of a block's values.
+/// The lines that a block's values take.
 pub(super) fn value_lines(attend: &Attend) -> usize {
     VALUES.saturating_mul(2 * attend.v.len.div_ceil(32))
 }
@@ -262,7 +262,7 @@ fn put<S: Simd>(
             if byte < 2 {
                 for i in 0..TILE {
                     let sum = simd.ints(&sums.0[i]);
-                    // 128² − 128 times the upper bytes' sum, and 1 − 128 times that of the lower.
+                    // The upper bytes' sum times 128² − 128, plus the lower bytes' sum times 1 − 128.
                     let part = match byte {
                         0 => simd.append(simd.sub_ints(simd.append(sum, zero), sum), zero),
                         _ => {

@@ -39,10 +39,10 @@ pub(super) struct Block<'a> {
 /// The most rows of a block that vectors multiply.
 const MOST: usize = 6;
 
-/// The fewest rows of a matrix that a tile unit multiplies: with fewer, vectors are as fast, as measured.
+/// The fewest rows for which a matrix is multiplied by a tile unit. With fewer, vectors were measured to be as fast.
 const LEAST: usize = 13;
 
-/// The most rows left over from blocks of [`TILE`] that vectors multiply sooner than the unit, which takes as long for one row as
+/// The most rows left over from blocks of [`TILE`] for which vectors are faster than the unit, which takes as long for one row as
 /// for eight.
 const REST: usize = 4;
 

@@ -15,7 +15,7 @@ pub(super) struct LayOut<'a> {
     pub(super) base: usize,
     pub(super) k: usize,
     pub(super) layout: Layout,
-    /// What the rows are laid out for.
+    /// The unit that the rows are laid out for.
     pub(super) arch: Arch,
     pub(super) blocks: &'a mut Blocks,
 }

@@ -166,7 +166,7 @@ impl Float<'_> {
             };
             for (i, sums) in sums.iter_mut().enumerate() {
                 let w = weights::<T, R>(bytes, row_bytes, i, cols.len(), stretch.clone())?;
-                // What comes next: the next weight rows, the next stretch, the next span.
+                // The data to prefetch: the next weight rows, the next stretch, the next span.
                 let next = match (i + 1 < parts, stretch.end < sixteens) {
                     (true, _) => (i + 1, from),
                     (false, true) => (0, stretch.end),

@@ -35,7 +35,7 @@ const SPAN: usize = 4;
 /// Vectors of 32 columns.
 pub(super) const QUADS: usize = 8;
 
-/// What is prefetched while tiles are multiplied.
+/// The data that is prefetched while tiles are multiplied.
 struct Ahead<'a, const W: usize> {
     /// The tiles that are multiplied next.
     next: [&'a [u8]; W],
@@ -48,7 +48,7 @@ struct Ahead<'a, const W: usize> {
 }
 
 impl<'a, const W: usize> Ahead<'a, W> {
-    /// Group `g` from the beginning of tile `t` of these, which have so many groups: a tile and the group in it.
+    /// The tile and the group in it that are `g` groups after the beginning of tile `t`, if tiles have `groups` groups.
     #[inline(always)]
     fn at(&self, tiles: &[&'a [u8]; W], t: usize, g: usize, groups: usize) -> (&'a [u8], usize) {
         if g < groups { (tiles[t], g) } else { (self.next[t], g - groups) }
@@ -78,12 +78,12 @@ pub(super) const fn code_of(ty: GgmlType) -> GgmlType {
     }
 }
 
-/// What types with the same code differ in.
+/// The values in which types with the same code differ.
 #[derive(Clone, Copy)]
 pub(super) struct Values {
     /// The values of numbers, as they are multiplied; unused in formats without a table.
     table: [u8; 16],
-    /// What the scales of super-blocks are multiplied by, in formats with a table.
+    /// The factor of the scales of super-blocks, in formats with a table.
     pub(super) power: f32,
 }
 

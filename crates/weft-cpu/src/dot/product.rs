@@ -38,7 +38,7 @@ pub(super) enum BlockSource {
 pub(super) struct Weights {
     pub(super) param: usize,
     pub(super) ty: GgmlType,
-    /// Matrices, and rows between two of them.
+    /// The number of matrices, and of rows from one to the next.
     count: usize,
     stride: usize,
     /// Row 0 of matrix 0.

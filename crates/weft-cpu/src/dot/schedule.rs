@@ -100,7 +100,7 @@ fn chunks(group: usize, starts: &[usize], most: usize) -> impl Iterator<Item = R
 mod tests {
     use super::*;
 
-    /// How often matrices are read for rows with these numbers.
+    /// Sorts rows by their experts, `numbers`, and returns how often a matrix is read for them.
     fn reads(numbers: &[usize], groups: usize, most: usize) -> usize {
         let (mut rows, mut starts) = (vec![usize::MAX; numbers.len()], vec![usize::MAX; groups + 1]);
         sorted(numbers, &mut rows, &mut starts);

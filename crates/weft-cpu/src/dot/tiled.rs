@@ -5,9 +5,9 @@
 //!
 //! The unit computes the sums of sixteen rows of x and the sixteen rows of a tile for a group of columns that share a scale.
 //! Vectors then scale and add them, which takes longer than the product, so both are kept busy: while the unit multiplies a
-//! group, the sums of the group before are stored, and those of [`LAG`] groups before are added. This goes on from one block of
-//! rows, and from one tile, to the next. In between, the tiles that come next are unpacked, as signed numbers, so that nothing
-//! has to be subtracted from sums.
+//! group, the sums of the previous group are stored, and those of the group [`LAG`] before are added. This continues across
+//! blocks of rows and across tiles. In between, the next tiles are unpacked, as signed numbers, so that nothing has to be
+//! subtracted from sums.
 
 // No closures: they would be compiled without the instruction set.
 
@@ -40,7 +40,7 @@ const SPANS: usize = 2;
 /// How far ahead weights are prefetched, in bytes.
 const AHEAD: usize = 2048;
 
-/// Vectors of unpacked tiles of rows of `k` values.
+/// The number of vectors that unpacked tiles take, if rows have `k` values.
 pub(super) fn unpacked(k: usize) -> usize {
     (SPANS * SPAN).saturating_mul(k / COLUMNS * QUADS)
 }
@@ -157,7 +157,7 @@ impl<F: IntFormat> Ends<'_, F> {
     /// Writes the results of a tile and a block that belong to the chunk's columns.
     #[inline(always)]
     fn keep<S: Simd>(&self, simd: S, acc: &[S::Floats; TILE], chunk: &mut Chunk<'_>) -> Option<()> {
-        // First all of them, by constant indices: with others they could not stay in registers before.
+        // All results first, with constant indices: with others they could not have stayed in registers.
         let mut results = [[0.0; ROWS]; TILE];
         for m in 0..TILE {
             simd.store(acc[m], &mut results[m]);
@@ -258,7 +258,7 @@ impl<F: IntFormat> Tiled<'_, F> {
         let mut sums = [Sums::default(); LAG];
         let mut acc = [simd.float(0.0); TILE];
         let mut supers = [simd.float(0.0); 2];
-        // What is still to be added of the tile and block before: at first nothing, whose results go nowhere.
+        // The sums of the previous tile and block that are still to be added: at first none, whose results go nowhere.
         let mut ends: Ends<'_, F> = Ends {
             d: &laid_out.scales,
             mins: &laid_out.sums,

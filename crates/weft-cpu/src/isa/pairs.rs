@@ -108,7 +108,7 @@ pub(crate) trait Pairs: Lanes {
     }
 }
 
-/// An operation of two lanes in plain Rust, where only an emulated tile unit needs it.
+/// An operation on two vectors, lane by lane in plain Rust. Only an emulated tile unit uses it.
 #[inline(always)]
 fn each<P: Pairs>(simd: P, a: P::Ints, b: P::Ints, op: fn(i32, i32) -> i32) -> P::Ints {
     let (mut x, mut y) = ([0; 16], [0; 16]);

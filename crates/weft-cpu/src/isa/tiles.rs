@@ -46,7 +46,7 @@ pub(crate) trait Tiles {
     fn multiply_parts(&mut self, of: Whole<'_>, to: &mut [Sums; 3]);
 }
 
-/// What a unit is set for to multiply tiles of 64 columns.
+/// The number of vectors that a unit is set for to multiply tiles of 64 columns.
 pub(crate) const WHOLE: usize = 16;
 
 /// Whole tiles of bytes, in pairs.

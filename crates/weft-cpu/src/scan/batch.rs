@@ -21,7 +21,7 @@ pub(super) struct Rows<'a> {
     pub(super) states: &'a Arg,
 }
 
-/// What a sequence begins with.
+/// The state that a sequence begins with.
 #[derive(Clone, Copy)]
 pub(super) enum Begin {
     /// Zeros.

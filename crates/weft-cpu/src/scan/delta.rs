@@ -48,7 +48,7 @@ impl Delta {
         self.operands().saturating_mul(BATCH)
     }
 
-    /// The cost of a row, of which each value of the state has four multiplications and three additions.
+    /// The cost of a row: four multiplications and three additions for each value of the state.
     pub(super) fn cost(&self) -> u64 {
         (self.inner as u64).saturating_mul(self.cols as u64).saturating_mul(4)
     }

@@ -29,7 +29,7 @@ const WIDE: Heads = Heads { heads: 23, kv_heads: 1, k_len: 211, v_len: 170, late
 /// Whole blocks of 32.
 const BLOCKS: Heads = Heads { heads: 5, kv_heads: 1, k_len: 96, v_len: 64, latent: Some(32) };
 const GROUPED_BLOCKS: Heads = Heads { heads: 6, kv_heads: 2, k_len: 32, v_len: 64, latent: None };
-/// Most heads that are computed in one tile, each on its own keys.
+/// The most heads that are computed in one tile, each with its own keys.
 const SINGLE: Heads = Heads { heads: 10, kv_heads: 10, k_len: 7, v_len: 33, latent: None };
 
 /// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and values that no token may
@@ -38,7 +38,7 @@ fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&
     windowed(random, ty, h, (page, None), sequences)
 }
 
-/// The same if each token sees so many positions at most; heads then have sinks.
+/// The same if each token sees at most `window` positions; heads then have sinks.
 fn windowed(
     random: &mut Random,
     ty: GgmlType,

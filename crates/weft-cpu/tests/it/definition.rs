@@ -202,7 +202,7 @@ fn block(law: Law, q: &Row, k: &[Row], v: &[Row], (scale, unseen): (f32, usize))
     Some((m, lanes(p.into_iter()), y))
 }
 
-/// Of blocks: the first of them, the largest power of two that leaves some, and the others.
+/// Joins blocks: the largest power of two that leaves some first, and then the others.
 fn joined(blocks: &[Option<Partial>]) -> Option<Partial> {
     if let [only] = blocks {
         return only.clone();
@@ -223,7 +223,7 @@ fn attention(ty: GgmlType, k_len: usize, v_len: usize, values_at: Option<usize>,
     windowed(ty, (k_len, v_len), values_at, seen, None);
 }
 
-/// The same, of only the last positions, and with a sink, if there is a window.
+/// The same with only the last positions and a sink, if there is a window.
 fn windowed(
     ty: GgmlType,
     (k_len, v_len): (usize, usize),

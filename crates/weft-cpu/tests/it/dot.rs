@@ -1,4 +1,4 @@
-//! `Dot` against the interpreter: every weight format, every way to pick a matrix, odd sizes.
+//! `Dot` against the interpreter: every weight format, every way to select a matrix, odd sizes.
 
 use crate::support::data::{Random, rounded, weight_types};
 use crate::support::{

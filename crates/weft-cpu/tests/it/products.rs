@@ -60,7 +60,7 @@ struct Kinds {
 const COUNT: usize = 7;
 const TERMS: usize = 3;
 
-/// Other picks, types, inner lengths; the parameters before the outputs.
+/// Other selections, types, inner lengths; the parameters before the outputs.
 fn kinds(random: &mut Random, tokens: usize) -> Kinds {
     let n = 96;
     let ids: Vec<i32> = (0..tokens * TERMS).map(|_| random.below(COUNT) as i32).collect();

@@ -10,14 +10,14 @@ use weft_kern::{
 };
 use weft_quant::GgmlType;
 
-/// How the rows of a product pick their matrix.
+/// How the rows of a product select their matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rows {
     /// Rows are tokens, and there is one matrix.
     Tokens,
     /// Tokens × heads, a matrix a head.
     Heads,
-    /// Tokens × choices, picked by index.
+    /// Tokens × choices, selected by index.
     Choices,
     /// Tokens, each with a weighted sum of choices.
     Sum,

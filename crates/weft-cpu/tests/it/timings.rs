@@ -59,7 +59,7 @@ fn every_thread_is_timed_at_every_launch_that_has_rows() {
             );
         }
     }
-    // A fault is reported in a timed replay, too, and the program can be run again.
+    // A fault is also reported in a timed replay, and the program can be run again.
     device.write(ids, 0, &99i32.to_le_bytes()).unwrap();
     let fault = device.replay_timed(program, &MAX, &mut timings);
     assert!(matches!(fault, Err(DeviceError::Index { .. })), "{fault:?}");

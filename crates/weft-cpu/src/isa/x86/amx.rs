@@ -21,7 +21,7 @@ pub(super) fn is_usable() -> bool {
     *FOUND.get_or_init(|| has_unit() && is_granted())
 }
 
-/// Whether the processor has tiles and multiplies those of bytes.
+/// Whether the processor has tiles (AMX-TILE) and products of tiles of bytes (AMX-INT8).
 fn has_unit() -> bool {
     const TILES: u32 = 1 << 24;
     const BYTES: u32 = 1 << 25;

@@ -104,7 +104,7 @@ pub(crate) fn round(case: &mut Case) {
     case.rounded = Some((args, beyond * 64.0 / 32767.0));
 }
 
-/// A state of which each row's parts of so many heads are rounded.
+/// A state in which the values of each head are rounded, in every row.
 fn round_state(arg: &Arg, at: Cached, heads: usize, len: usize, law: Law) -> Arg {
     let Format::Ggml(ty) = arg.format else { panic!("a state") };
     let bytes = |values: usize| values / ty.block_len() * ty.block_bytes();
