@@ -17,7 +17,7 @@ pub(crate) type Buffer = weft_gpu::Buffer<DeviceMemory>;
 /// All buffers of the device.
 pub(crate) type Buffers = weft_gpu::Buffers<DeviceMemory>;
 
-/// Host memory that the card copies from and to. The card works through copies in order, while the host goes on.
+/// Host memory that the card copies from and to. The card works through copies in order, while the host continues.
 #[derive(Debug)]
 pub(crate) struct Staging {
     context: Arc<Context>,
@@ -66,8 +66,8 @@ impl Staging {
     }
 }
 
-/// A weight on the card: as it is, or in tiles if it is quantised, since kernels read quantised weights in tiles only.
-/// `error` describes a failure with so many bytes.
+/// A weight on the card: as it is, or in tiles if it is quantised, since kernels read quantised weights in tiles only. `error` describes
+/// a failure to allocate or write a number of bytes.
 pub(crate) fn weight(
     context: &Arc<Context>,
     staging: &mut Staging,

@@ -23,7 +23,7 @@ pub(crate) struct Compiled {
     pub(crate) max: Sizes,
     /// The launches of the graph, in order.
     nodes: Vec<Node>,
-    /// What of each node depends on a step's sizes.
+    /// The parameters of each node that depend on a step's sizes.
     sized: Vec<Sized>,
     /// The number of nodes of each launch of the program.
     per_launch: Vec<usize>,
@@ -38,7 +38,7 @@ pub(crate) struct Compiled {
     _scratch: Vec<DeviceMemory>,
 }
 
-/// What of a node depends on a step's sizes.
+/// The parameters of a node that depend on a step's sizes.
 #[derive(Debug)]
 struct Sized {
     grid: Grid,
@@ -46,7 +46,7 @@ struct Sized {
     reads: [bool; 4],
 }
 
-/// Verifies a program, renders and compiles its kernels on so many threads, and builds its graph.
+/// Verifies a program, renders its kernels, compiles them on `threads` threads, and builds its graph.
 pub(crate) fn compile(
     context: &Arc<Context>,
     device: &str,

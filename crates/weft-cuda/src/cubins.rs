@@ -31,7 +31,7 @@ pub(crate) struct Cubins {
     keeps: bool,
 }
 
-/// What the compiler says of a text, with the lines of the file that it was read from, if a user gave it.
+/// The compiler's messages about a text, with the lines of its file if a user gave it.
 fn of_text(shader: &Shader, log: &str) -> String {
     match &shader.given {
         Some(place) => {
@@ -112,7 +112,7 @@ impl Cubins {
         }
         let what = format!("the kernel `{}`", shader.name);
         load(&image).map_err(|failure| match &shader.given {
-            // What a person wrote and the driver does not take is no bug of ours.
+            // A user's text that the driver refuses is not a bug in Weft.
             Some(place) => DeviceError::Kernel {
                 device: device.to_string(),
                 kernel: shader.name.clone(),

@@ -74,7 +74,7 @@ impl CudaDevice {
         })
     }
 
-    /// Whether a buffer can have so many bytes.
+    /// Checks that a buffer can have `bytes` bytes.
     fn check_size(&self, bytes: usize) -> Result<(), DeviceError> {
         let Caps { name, largest_buffer, .. } = &self.caps;
         if bytes <= *largest_buffer {
@@ -181,7 +181,7 @@ impl Device for CudaDevice {
         if !limits.matrix {
             return Ok(None);
         }
-        // What it would measure is unknown without a compiler, and nothing else.
+        // Without a compiler, only the results of the probe are unknown.
         let function = self.cubins.function(&self.context, &self.caps.name, &probe::shader());
         let Ok(function) = function else { return Ok(None) };
         let made = CudaProbe::new(&self.context, &self.caps.name, function, limits.processors);

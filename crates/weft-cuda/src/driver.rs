@@ -98,7 +98,7 @@ impl CardHandle {
     /// Its name.
     pub(crate) fn name(self) -> Result<String, Failure> {
         let mut name = [0u8; 256];
-        // SAFETY: the driver stores at most so many bytes, the last one a zero.
+        // SAFETY: the driver stores at most `name.len()` bytes, the last one a zero.
         check(unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, self.device) })?;
         let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
         Ok(name.to_string_lossy().trim().to_string())
@@ -175,7 +175,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // What has failed cannot be reported any more.
+        // A failure cannot be reported any more.
         let _ = self.enter();
         if !self.stream.is_null() {
             // SAFETY: created in `open`; nothing else refers to it, since all objects keep the context alive.

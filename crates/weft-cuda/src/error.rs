@@ -1,11 +1,11 @@
-//! What the driver's failures mean.
+//! The meaning of the driver's failures.
 
 use cudarc::driver::sys::CUresult;
 use weft_device::DeviceError;
 
 use crate::driver::Failure;
 
-/// A failure while doing `what` with so many bytes.
+/// A failure of `what`, for `bytes` bytes.
 pub(crate) fn error(device: &str, what: &str, bytes: usize, failure: &Failure) -> DeviceError {
     let device = device.to_string();
     let why = failure.why.clone();

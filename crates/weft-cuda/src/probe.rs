@@ -87,7 +87,7 @@ pub(crate) struct CudaProbe {
 }
 
 impl CudaProbe {
-    /// A probe of a card with so many multiprocessors, with the compiled [`shader`].
+    /// A probe of a card with `processors` multiprocessors, with the compiled [`shader`].
     pub(crate) fn new(
         context: &Arc<Context>,
         device: &str,

@@ -43,7 +43,7 @@ impl Module {
         Ok(Arc::new(Module { context: Arc::clone(context), raw }))
     }
 
-    /// The kernel with this name, which may use so many bytes of dynamic shared memory.
+    /// The kernel with this name, which may use `dynamic_bytes` bytes of dynamic shared memory.
     pub(crate) fn function(self: &Arc<Module>, name: &str, dynamic_bytes: u32) -> Result<Function, Failure> {
         self.context.enter()?;
         let name = CString::new(name).unwrap_or_default();
