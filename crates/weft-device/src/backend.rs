@@ -37,10 +37,10 @@ impl OpenOptions {
 
 /// A kind of device that this program can run on.
 pub trait Backend: Sync {
-    /// What selects it: the `gpu` of `--device gpu`. Lower case, no colon.
+    /// The word that selects it: the `gpu` of `--device gpu`. Lower case, no colon.
     fn name(&self) -> &'static str;
 
-    /// What its devices are, in a few words: `a GPU, through Vulkan or Metal`.
+    /// Its devices in a few words: `a GPU, through Vulkan or Metal`.
     fn about(&self) -> &'static str;
 
     /// Whether a machine can have several, which are then selected by name: `gpu:NAME`.
@@ -48,7 +48,7 @@ pub trait Backend: Sync {
         false
     }
 
-    /// What may follow its name and a colon, as the help calls it: `NAME` for part of a device's name, if there are
+    /// The word in the help for the part after its name and a colon: `NAME` for part of a device's name, if there are
     /// [names](Backend::has_names).
     fn variant(&self) -> Option<&'static str> {
         self.has_names().then_some("NAME")
@@ -70,7 +70,7 @@ pub trait Backend: Sync {
         if self.probe().is_empty() { Err(self.missing().into()) } else { Ok(()) }
     }
 
-    /// What a list of devices should say about this backend beside its devices, if anything.
+    /// A note about this backend for a list of devices, if there is anything to say.
     fn note(&self) -> Option<String> {
         None
     }
@@ -82,7 +82,7 @@ pub trait Backend: Sync {
     /// If there is no such device, or it cannot be opened.
     fn open(&self, name: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Device>, OpenError>;
 
-    /// What [`open`](Backend::open) would open, as a target to compile for.
+    /// The device that [`open`](Backend::open) would open, as a target to compile for.
     ///
     /// # Errors
     /// If there is no such device.
@@ -112,7 +112,7 @@ pub enum OpenError {
     Missing {
         /// The backend's name.
         backend: &'static str,
-        /// What [`Backend::missing`] says.
+        /// The text of [`Backend::missing`].
         why: &'static str,
     },
     /// No device of that name.
@@ -133,7 +133,7 @@ pub enum OpenError {
     Failed {
         /// The device's name.
         device: String,
-        /// What the driver says.
+        /// The driver's message.
         why: String,
     },
     /// It was found and refused an option, or failed.

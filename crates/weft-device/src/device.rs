@@ -15,7 +15,7 @@ use crate::timing::Timing;
 use crate::tuning::Tuning;
 use crate::weight::Weight;
 
-/// What a device is and what its limits are.
+/// The properties of a device, and its limits.
 #[derive(Clone, Debug)]
 pub struct Caps {
     /// For people: `cpu (avx512-vnni), 2 threads`.
@@ -40,7 +40,7 @@ pub struct Caps {
 /// Not every device can time single launches, vary its schedules or be rewound. These abilities are traits of their own
 /// ([`Timing`], [`Tuning`], [`Checkpoints`]), and a device that lacks one leaves its method as it is.
 pub trait Device: Send {
-    /// What the device is.
+    /// The device's properties and limits.
     fn caps(&self) -> &Caps;
 
     /// Allocates a buffer of zeros.

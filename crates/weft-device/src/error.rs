@@ -39,7 +39,7 @@ pub enum DeviceError {
     Unsupported {
         /// The device.
         device: String,
-        /// What it was asked to do.
+        /// The operation that it was asked for.
         ability: &'static str,
     },
     /// The device is gone: unplugged, reset by its driver or assigned to another process.
@@ -47,7 +47,7 @@ pub enum DeviceError {
     Lost {
         /// The device.
         device: String,
-        /// What the driver says.
+        /// The driver's message.
         why: String,
     },
     /// The device ended some of its work early, without an error: its results are not valid from then on.
@@ -80,7 +80,7 @@ pub enum DeviceError {
         device: String,
         /// What was asked for.
         what: String,
-        /// What the driver says.
+        /// The driver's message.
         why: String,
     },
     /// A weight whose bytes do not match its shape.

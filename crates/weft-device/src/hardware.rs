@@ -7,7 +7,7 @@ use weft_kern::Machine;
 pub struct Hardware {
     /// Identifies the hardware, its driver and the share of it in use, such as a number of threads. Measurements are kept under this key.
     pub key: String,
-    /// Identifies what bits depend on besides the program: devices with the same `numbers` compute the same bits, on any machine.
+    /// Identifies all that bits depend on, except the program: devices with the same `numbers` compute the same bits, on any machine.
     pub numbers: String,
     /// The speed of such hardware according to a table, for decisions by cost until it has been measured.
     pub machine: Machine,

@@ -5,7 +5,7 @@
 pub struct DeviceInfo {
     /// Its name, from its driver or the system: `NVIDIA H200`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: DeviceKind,
     /// The API it is reached through, if any: `Vulkan`.
     pub interface: Option<String>,

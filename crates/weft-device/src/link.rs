@@ -30,7 +30,7 @@ pub enum LinkError {
     Missing {
         /// The plan's name.
         plan: String,
-        /// What it reads.
+        /// The value that it reads.
         what: String,
     },
     /// A plan reads a value as another kind than an earlier plan wrote it.
@@ -67,7 +67,7 @@ pub struct Linked {
     pub program: Program,
     /// Where each of the requested results will be.
     pub results: BTreeMap<String, Region>,
-    /// What each instance contributes, in order.
+    /// The part of each instance, in order.
     pub parts: Vec<LinkedPart>,
 }
 

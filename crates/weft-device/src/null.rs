@@ -37,7 +37,7 @@ impl Default for NullDevice {
 }
 
 impl NullDevice {
-    /// One that limits buffers and weights to so many bytes.
+    /// A device that limits buffers and weights to `bytes` bytes.
     pub fn with_largest_buffer(bytes: usize) -> NullDevice {
         let device = NullDevice::default();
         NullDevice { caps: Caps { largest_buffer: bytes, largest_weight: bytes, ..device.caps }, ..device }

@@ -26,7 +26,7 @@ pub struct SplitDevice {
     place: Option<Side>,
     buffers: Vec<Held>,
     programs: Vec<Staged>,
-    /// What crosses over on its way through the host.
+    /// The bytes that are being copied from one device to the other, in the host's memory.
     crossing: Vec<u8>,
 }
 
@@ -62,9 +62,9 @@ struct Staged {
 #[derive(Debug)]
 struct Stage {
     side: Side,
-    /// What the other side has written by then.
+    /// The parts that the other side has written by then.
     copied: Vec<Part>,
-    /// What was there before the program, wherever that was.
+    /// The parts that were there before the program, on either side.
     found: Vec<Part>,
     program: ProgramId,
 }
@@ -82,7 +82,7 @@ impl Part {
         (self.buffer == other.buffer && !bytes.is_empty()).then_some(Part { buffer: self.buffer, bytes })
     }
 
-    /// What of it is not in `other`.
+    /// The parts of it that are not in `other`.
     fn without(&self, other: &Part) -> impl Iterator<Item = Part> {
         let Range { start, end } = self.bytes;
         let kept = match self.overlap(other) {

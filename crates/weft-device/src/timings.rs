@@ -10,7 +10,7 @@ use std::time::Instant;
 /// The times of a replay: when each worker was at which launch. Reuse it, and only the first replay allocates.
 #[derive(Debug, Default)]
 pub struct Timings {
-    /// What times are relative to; `None` before the first replay.
+    /// The moment that times are relative to; `None` before the first replay.
     origin: Option<Instant>,
     workers: usize,
     launches: usize,
@@ -28,7 +28,7 @@ pub struct Span {
     pub begin: u64,
     /// When its own part was done.
     pub done: u64,
-    /// When it could go on to the next launch: all workers were done, or the device began the next launch.
+    /// The time when it could continue with the next launch: all workers were done, or the device began the next launch.
     pub free: u64,
 }
 
@@ -68,7 +68,7 @@ impl Timings {
         lane
     }
 
-    /// What times are relative to; `None` before the first replay.
+    /// The moment that times are relative to; `None` before the first replay.
     pub fn origin(&self) -> Option<Instant> {
         self.origin
     }

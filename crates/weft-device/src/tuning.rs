@@ -38,8 +38,8 @@ pub trait Tuning {
     /// [`DeviceError::Usage`] if it cannot be written.
     fn save(&mut self) -> Result<Option<PathBuf>, DeviceError>;
 
-    /// Whether the time of a launch by itself does not show what a step gains: launches begin while those before them still run, or
-    /// several run as one.
+    /// Whether the time of a single launch does not show the gain of a step: launches begin while those before them still run, or several
+    /// run as one.
     fn judged_by_steps(&self) -> bool {
         false
     }
@@ -73,6 +73,6 @@ pub struct Order {
 pub struct Departure {
     /// Its name: `schedule.rows=1`.
     pub name: &'static str,
-    /// What changes, in a sentence.
+    /// The change, in a sentence.
     pub about: &'static str,
 }

@@ -19,8 +19,8 @@ pub struct Weight {
     pub rows: usize,
     /// Values in a row, a whole number of blocks.
     pub row_len: usize,
-    /// The rows as the file stores them, and nothing else. If there are tiles, they may have to be restored from them when they are
-    /// first looked at, so a device that reads tiles only should not.
+    /// The rows as the file stores them, and nothing else. If there are tiles, the rows may have to be restored from them when they are
+    /// first read, so a device that reads only tiles should not read rows.
     pub bytes: WeightBytes,
     /// The same rows in the device's own [packing](crate::Caps::packing), all tiles one after another, if they have been packed. A
     /// device that needs tiles and is given none packs them itself.

@@ -211,7 +211,7 @@ fn random_graph(seed: u64, rounded: bool) -> Graph {
     while grown < 14 {
         grown += usize::from(grower.grow().is_some());
     }
-    // The last nodes, and one from anywhere: it may be used inside, too.
+    // The last nodes, and one from anywhere, which may also be used inside.
     let from_anywhere = grower.below(grower.pool.len());
     let mut outputs: Vec<NodeId> = grower.pool.iter().rev().take(3).map(|(id, _)| *id).collect();
     outputs.push(grower.pool[from_anywhere].0);
@@ -243,7 +243,7 @@ fn check_all_ways(graph: &Graph, seed: u64, bound: f64) {
 #[test]
 fn random_graphs_of_plain_matrices() {
     for seed in 0..200 {
-        // A product of a dozen rounded sums.
+        // The bound allows for results that are products of a dozen rounded sums.
         check_all_ways(&random_graph(seed, false), seed, 1e-4);
     }
 }
