@@ -34,7 +34,7 @@ pub struct Engine {
     /// The root key of all pages in the prefix cache.
     key: Key,
     pushed: u64,
-    /// What `auto` has learnt, while it is not chosen.
+    /// The times and acceptance that `auto` has learnt, while it is not chosen.
     learnt: Option<Learnt>,
     options: EngineOptions,
 }

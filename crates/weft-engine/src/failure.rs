@@ -8,13 +8,13 @@ use weft_runtime::Error;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What failed, for programs.
+    /// The kind of failure, for programs.
     pub kind: FailureKind,
-    /// What happened, for people.
+    /// A message for people.
     pub message: String,
 }
 
-/// What failed.
+/// The kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FailureKind {

@@ -169,7 +169,7 @@ pub(crate) struct Shared {
     state: Mutex<State>,
 }
 
-/// What the engine reports to the owner.
+/// The events and the results of a generation, for its owner.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) events: VecDeque<Event>,

@@ -1,9 +1,9 @@
-//! The memory of sequences: what they leave behind in the states of a model, and what the prefix cache keeps of it.
+//! The memory of sequences: their part of a model's states, and the part that the prefix cache keeps after them.
 //!
-//! There are three kinds of states, each with a file that implements [`Kind`]: rows for tokens ([`per_token`]), rows of which a
-//! window is kept ([`windows`]), and states of whole sequences ([`per_sequence`]). [`Memory`] knows the sequences, and asks all kinds.
-//! Sequences that begin with the same tokens share what they have: [`Memory::begin`] finds in the prefix cache the longest prefix for
-//! which all kinds have what they need, and [`Memory::record`] adds to it.
+//! There are three kinds of states, each with a file that implements [`Kind`]: rows for tokens ([`per_token`]), rows of a sliding
+//! window ([`windows`]), and states of whole sequences ([`per_sequence`]). [`Memory`] knows the sequences, and asks all kinds.
+//! Sequences that begin with the same tokens share their memory: [`Memory::begin`] finds in the prefix cache the longest prefix for
+//! which no kind lacks anything, and [`Memory::record`] adds to the prefix cache.
 
 mod follow;
 pub(crate) mod key;
@@ -207,7 +207,7 @@ impl Memory {
         copied
     }
 
-    /// What the prefix cache has after these tokens, of which a sequence holds all but the last: at most so many.
+    /// The tokens that the prefix cache has after `tokens`, at most `most`. The sequence holds all of `tokens` but the last.
     pub(crate) fn continued(&self, seq: SeqId, tokens: &[u32], most: usize) -> Vec<u32> {
         let chain = self.sequence(seq).and_then(|sequence| sequence.chain.as_ref());
         let Some((key, kept)) = chain.filter(|_| most > 0) else { return Vec::new() };

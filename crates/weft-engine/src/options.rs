@@ -28,7 +28,7 @@ use crate::speculate::drafter::MOST_GUESSES;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct EngineOptions {
-    /// Those of the model. They agree with `prompts` and `speculate`, which only methods change.
+    /// The runtime's options. They agree with `prompts` and `speculate`, which only methods change.
     runtime: RuntimeOptions,
     /// The most prompt tokens computed in a step with replies, which have to wait for them. Fewer make replies smoother and
     /// prompts slower: with a mixture of experts on a CPU, a step of 128 takes a third of the time of one of 512, and a
@@ -176,7 +176,7 @@ impl EngineOptions {
         self.prompts.as_ref()
     }
 
-    /// What guesses the next tokens of replies.
+    /// The source of guesses of the next tokens of replies.
     pub fn guesser(&self) -> &Speculate {
         &self.speculate
     }

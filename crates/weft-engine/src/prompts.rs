@@ -65,10 +65,10 @@ const PATIENCE: Duration = Duration::from_millis(20);
 const SHARE: u32 = 32;
 const SAVED: Duration = Duration::from_millis(20);
 
-/// A snapshot is kept on disk if it has at most so many times the bytes of the pages before it.
+/// A snapshot is kept on disk if it has at most this many times the bytes of the pages before it.
 const WORTH: usize = 16;
 
-/// How long an engine that is dropped goes on handing over pages.
+/// How long an engine that is dropped continues to hand over pages.
 const LAST: Duration = Duration::from_secs(2);
 
 /// The prompt cache of an engine.
@@ -217,8 +217,8 @@ impl Prompts {
         true
     }
 
-    /// Offers the full pages of a sequence, of which `computed` tokens are computed and good, and snapshots. Of a sequence that has
-    /// `ended`, the last snapshot is among them.
+    /// Offers the full pages of a sequence, whose first `computed` tokens are computed and good, and snapshots. If it has `ended`, its
+    /// last snapshot is among them.
     pub(crate) fn offer(&mut self, seq: SeqId, keys: &Keys, computed: usize, ended: bool, memory: &Memory) {
         let Some(offered) = self.offered.iter_mut().find(|offered| offered.seq == seq) else { return };
         let full = computed / PAGE;
@@ -306,7 +306,7 @@ impl Prompts {
             Piece::Page => memory.pool().kept().page(&page.key),
             Piece::States => memory.snapshot_after(&page.key).map(|(slot, _)| slot),
         };
-        // It may have left the memory.
+        // It may have been evicted.
         if let Some(at) = at {
             let mut rows = self.writer.buffer();
             runner.read_piece(page.piece, at, &mut rows)?;

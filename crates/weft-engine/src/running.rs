@@ -111,7 +111,7 @@ impl Running {
         left.min(context.saturating_sub(self.tokens.len()))
     }
 
-    /// Records that so many tokens were guessed for it, and how many of them were right.
+    /// Records the number of tokens guessed for it, and how many of them were right.
     pub(crate) fn guessed(&self, guessed: usize, accepted: usize) {
         let mut state = self.shared.state();
         state.usage.guessed += guessed;

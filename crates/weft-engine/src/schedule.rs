@@ -42,13 +42,13 @@ pub(crate) struct Schedule {
     counts: Counts,
     /// The prefix cache on disk.
     prompts: Option<Prompts>,
-    /// What guesses the next tokens of replies.
+    /// The source of guesses of the next tokens of replies.
     speculation: Option<Speculation>,
     /// The time that predictions took in this step.
     predicting: Duration,
 }
 
-/// What a schedule has counted so far.
+/// The counts of a schedule so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     preempted: u64,
@@ -286,8 +286,8 @@ impl Schedule {
         self.left(at, memory) == Some(1 + self.all[at].again)
     }
 
-    /// The generations whose prompts share a step of this many tokens, oldest first. Those among them that wait begin, if there
-    /// is room for all of their tokens beside all that earlier ones still need.
+    /// The generations whose prompts share a step of this many tokens, oldest first. Those that wait begin, if there is room for all of
+    /// their tokens in addition to all that earlier ones still need.
     fn prompts_of_step(&mut self, tokens: usize, runner: &mut Runner) -> Result<Vec<usize>, Error> {
         let most = if tokens == 0 { 0 } else { shares::most(tokens) };
         let mut prompts = Vec::new();
@@ -334,8 +334,8 @@ impl Schedule {
         memory.find(&one.keys, one.reusable())
     }
 
-    /// Returns whether a generation should wait for the page after those `found`, since an earlier one is computing it: the
-    /// number of pages that it needs beside those that they have in common.
+    /// Returns the number of pages that a generation needs beyond those that it shares with an earlier one, if it should wait: the
+    /// earlier one is computing the page after those `found`.
     fn awaits(&self, at: usize, found: Found, memory: &mut Memory) -> Option<Need> {
         let one = &self.all[at];
         let next = one.keys.get(found.rows.pages).filter(|_| one.caches())?;
@@ -409,7 +409,7 @@ impl Schedule {
         self.counts.preempted += 1;
     }
 
-    /// Begins a waiting generation if there is room for all its tokens and one more beside the pages that are reserved for
+    /// Begins a waiting generation if there is room for all its tokens and one more in addition to the pages that are reserved for
     /// earlier ones, or if no other is active. Returns whether it did.
     fn begin(&mut self, at: usize, found: Found, reserved: Need, runner: &mut Runner) -> Result<bool, Error> {
         let alone = self.all.iter().all(|one| one.seq.is_none());

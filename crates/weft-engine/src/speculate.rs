@@ -1,4 +1,4 @@
-//! Speculation: guessed tokens are computed beside the last one of a reply, and kept as far as they are those chosen.
+//! Speculation: guessed tokens are computed in the same step as the last token of a reply, and kept up to the first wrong guess.
 //!
 //! `docs/speculation.md` says how it works and why it changes no reply.
 
@@ -26,7 +26,7 @@ use worth::{Offer, Worth, worth};
 /// For how many steps a generation is expected to use what it costs to catch up with its text.
 const LASTS: f64 = 64.0;
 
-/// What guesses the next tokens of replies.
+/// The source of guesses of the next tokens of replies.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Speculate {
@@ -37,14 +37,14 @@ pub enum Speculate {
     Auto,
     /// Looking up the last tokens in the prompt, in the reply and in the prefix cache.
     Lookup,
-    /// The model's own layer for one token more (multi-token prediction), which guesses so many tokens, each from the one before: 1 to
+    /// The model's own MTP layer (multi-token prediction), which guesses this many tokens, each from the one before: 1 to
     /// [`MOST_PREDICTED`](crate::MOST_PREDICTED). Not all models have one.
     Mtp(usize),
     /// A smaller model of the same vocabulary, in this file.
     Model(PathBuf),
 }
 
-/// What speculation has done so far.
+/// Statistics of speculation so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct SpeculationStats {
@@ -60,7 +60,7 @@ pub struct SpeculationStats {
     pub by_source: [[u64; 2]; SOURCES.len()],
 }
 
-/// What [`Speculate::Auto`] knows about a model on a device.
+/// The times and acceptance that [`Speculate::Auto`] has learnt for a model on a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Learnt {
     /// Of steps, and of predictions.
@@ -98,7 +98,7 @@ impl Speculation {
         Speculation::new(Some(Box::new(Lookup::new(1))))
     }
 
-    /// Takes all of so many tokens that the model predicts.
+    /// Takes all of the `tokens` tokens that the model predicts.
     pub(crate) fn mtp(tokens: usize) -> Speculation {
         Speculation { predicts: tokens.clamp(1, MOST_PREDICTED), ..Speculation::new(None) }
     }
@@ -117,7 +117,7 @@ impl Speculation {
         Speculation { predicts, times: Some(times), acceptance, ..Speculation::new(Some(drafter)) }
     }
 
-    /// What has been learnt, if that decides how much is guessed.
+    /// The times and acceptance learnt, if they decide how much is guessed.
     pub(crate) fn learnt(self) -> Option<Learnt> {
         let Speculation { times, acceptance, .. } = self;
         times.map(|times| Learnt { times, acceptance })
@@ -133,8 +133,8 @@ impl Speculation {
         asks.into_iter().map(|ask| ask.into_guess(vocab)).collect()
     }
 
-    /// The number of tokens that the model predicts of each reply beside these guesses. The first tokens take `rows` rows in all;
-    /// `acceptance` is that of each reply's guesses, and there is room for `room` guessed tokens.
+    /// The number of tokens that the model predicts for each reply in addition to these guesses. The first tokens take `rows` rows in
+    /// all; `acceptance` is that of each reply's guesses, and there is room for `room` guessed tokens.
     pub(crate) fn predictions_wanted(
         &mut self,
         guesses: &[Guess],
@@ -156,7 +156,7 @@ impl Speculation {
         let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
         let mut best = (offers.best(|_| None, 0.0).1.rate, 0);
         for tokens in 1..=most {
-            // What was right before is caught up with, too.
+            // Further rows catch up with tokens that were right before.
             let usual = rows.min((1 + tokens) * guesses.len());
             let catching_up = predictions.per_row() * (rows - usual) as f64 / LASTS;
             let further = predictions.of(guesses.len()) * (tokens - 1) as f64;
@@ -172,7 +172,7 @@ impl Speculation {
     /// Decides what is computed of the guesses, at most `room` tokens.
     pub(crate) fn decide(&self, guesses: &mut [Guess], acceptance: &[&Acceptance], room: usize) {
         let taken = match &self.times {
-            // Without a measurement of steps without guesses, nothing would tell what guesses gain.
+            // Without a measurement of steps without guesses, the gain of guesses would be unknown.
             Some([steps, _]) if !steps.knows_about(guesses.len()) => vec![0; guesses.len()],
             Some([steps, _]) => {
                 let offers = Offers { guesses, acceptance, all: &self.acceptance, room, steps };
@@ -188,7 +188,7 @@ impl Speculation {
         guesses.iter_mut().zip(taken).for_each(|(guess, taken)| guess.tokens.truncate(taken));
     }
 
-    /// Counts what became of a guess whose tokens were computed.
+    /// Records the verdict on a guess whose tokens were computed.
     pub(crate) fn judged(&mut self, own: &mut Acceptance, guess: &Guess, guessed: usize, verdict: Verdict) {
         if is_predicted(guess.kind) {
             for place in 0..verdict.accepted + usize::from(verdict.wrong) {
@@ -227,13 +227,12 @@ impl Speculation {
         unused.for_each(|kind| own.unused(&mut self.acceptance, kind));
     }
 
-    /// Records the time of a step that computed so many rows, all of replies.
+    /// Records the time of a step that computed `rows` rows, all of replies.
     pub(crate) fn took(&mut self, rows: usize, time: Duration) {
         self.times.iter_mut().for_each(|[steps, _]| steps.took(rows, time.as_secs_f64()));
     }
 
-    /// Records the time of predictions: of the first tokens, which took so many rows, and of so many `further` ones of each of the
-    /// `replies`.
+    /// Records the time of predictions: of the first tokens, with `rows` rows, and of `further` tokens for each of `replies` replies.
     pub(crate) fn predicted(&mut self, rows: usize, (further, replies): (usize, usize), time: Duration) {
         let Some([_, predictions]) = &mut self.times else { return };
         // Only the whole is measured.
@@ -248,7 +247,7 @@ impl Speculation {
     }
 }
 
-/// What may be computed in a step.
+/// The guesses that may be computed in a step.
 struct Offers<'a> {
     guesses: &'a [Guess],
     /// The acceptance of each reply's guesses, and of all.

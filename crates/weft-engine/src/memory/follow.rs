@@ -1,7 +1,7 @@
-//! What the layer that predicts one token more has computed of each sequence. It follows the model at its own pace.
+//! The rows of each sequence that the MTP layer has computed. It follows the model at its own pace.
 //!
 //! Its row of a token also depends on the token after it. So the last row of a page is that of the sequence that computed it
-//! first, although others may share the page and go on otherwise. This changes nothing but a guess, and only slightly.
+//! first, although others may share the page and continue differently. This changes nothing but a guess, and only slightly.
 
 use super::Memory;
 use crate::batch::SeqId;

@@ -1,26 +1,29 @@
-//! What a kind of state answers to the memory of sequences.
+//! The interface of a kind of state to the memory of sequences.
 
 use weft_runtime::StepInputs;
 
 use super::key::{Key, Keys};
 use super::pool::Pool;
 
-/// What sequences leave behind in the states of one kind: what each holds, and what the prefix cache keeps.
+/// The pages or slots of one kind of state: those that each sequence holds, and those that the prefix cache keeps.
 ///
-/// Sequences are known by their places, which are reused. A sequence that has begun or gone on is as long in all kinds.
+/// Sequences are identified by their places, which are reused. After it has begun or advanced, a sequence has the same length in all
+/// kinds.
 pub(super) trait Kind {
     /// Begins an empty sequence in a place, which may be a new one after all others. Takes memory for it, so that no step allocates.
     fn open(&mut self, place: usize);
 
-    /// The longest prefix, of at most `most` full pages, of which the prefix cache has what a sequence needs to go on after it.
+    /// The length of the longest prefix, of at most `most` full pages, for which the prefix cache has all that a sequence needs to
+    /// continue after it.
     fn longest(&self, prefix: Prefix<'_>, most: usize) -> usize;
 
-    /// The number of pages that a sequence would hold after that prefix of so many pages, and of those that no sequence holds.
+    /// The number of pages that a sequence would hold after the first `pages` pages of that prefix, and the number of those that no
+    /// sequence holds.
     fn found(&self, _prefix: Prefix<'_>, _pages: usize) -> Cached {
         Cached::default()
     }
 
-    /// Holds what a new sequence needs to go on after that prefix.
+    /// Takes the pages or rows that a new sequence needs to continue after that prefix.
     fn begin(&mut self, place: usize, prefix: Prefix<'_>, pages: usize);
 
     /// Adds the page of a sequence with this index, which has these tokens after `parent`, to the prefix cache. It may be its last
@@ -32,7 +35,7 @@ pub(super) trait Kind {
         usize::MAX
     }
 
-    /// Takes so many more pages for a sequence. They are available.
+    /// Takes `pages` more pages for a sequence. They are available.
     fn grow(&mut self, _place: usize, _pages: usize) {}
 
     /// Lets go of what no next token of a sequence of `len` tokens sees.
@@ -44,7 +47,7 @@ pub(super) trait Kind {
     /// Writes where a step finds the tokens of a sequence.
     fn list(&self, _place: usize, _out: &mut StepInputs) {}
 
-    /// Writes where a step finds and leaves the state of a sequence, of which it computes so many tokens, up to `len`.
+    /// Writes where a step reads and stores the state of a sequence, of which it computes `tokens` tokens, up to length `len`.
     fn advance(&mut self, _place: usize, _tokens: usize, _len: usize, _out: &mut StepInputs) {}
 
     /// The greatest length of at most `len` tokens that a sequence can be cut back to.
@@ -67,7 +70,7 @@ pub(super) struct Prefix<'a> {
 }
 
 impl Prefix<'_> {
-    /// What a pool keeps of the full page with this index.
+    /// The page of a pool that keeps the full page with this index.
     pub(super) fn kept(&self, pool: &Pool, page: usize) -> Option<u32> {
         let tokens = self.tokens.get(page * self.page..(page + 1) * self.page)?;
         pool.kept().find(self.keys.get(page)?, self.keys.before(page), tokens)

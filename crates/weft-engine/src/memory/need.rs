@@ -6,7 +6,7 @@ use super::Memory;
 use super::kind::{Cached, Kind as _};
 use crate::batch::SeqId;
 
-/// What the prefix cache has of some tokens: as much as a sequence can begin with.
+/// The pages of a prefix that the prefix cache has, with which a sequence can begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Found {
     /// The full pages.
@@ -37,8 +37,8 @@ impl AddAssign for Need {
 }
 
 impl Memory {
-    /// Returns whether there is room for `tokens` tokens, up to the whole context, of a sequence of which this was found in the
-    /// prefix cache, beside `reserved` pages.
+    /// Returns whether there is room for `tokens` tokens, up to the whole context, of a sequence whose prefix was `found` in the prefix
+    /// cache, in addition to `reserved` pages.
     pub(crate) fn fits(&self, found: Found, tokens: usize, reserved: Need) -> bool {
         let Found { rows, windowed } = found;
         let need = self.need(tokens);

@@ -23,19 +23,19 @@ pub(super) struct States {
     page: usize,
     /// The control tokens of the vocabulary, in ascending order.
     controls: Vec<u32>,
-    /// What the sequence in each place holds.
+    /// The slots that the sequence in each place holds.
     held: Vec<Held>,
 }
 
-/// What a sequence holds of them.
+/// The slots that a sequence holds.
 #[derive(Debug, Default)]
 struct Held {
     /// Its state; none while it is empty.
     current: Option<Slot>,
     /// Its state before the last step.
     before: Option<Slot>,
-    /// Lengths at which a step has to end: where another sequence goes on differently, before the last message, and after the last
-    /// full page of the prompt.
+    /// Lengths at which a step has to end: where another sequence differs, before the last message, and after the last full page of the
+    /// prompt.
     cuts: [usize; CUTS],
     /// The key of the last snapshot that it left.
     last: Option<Key>,

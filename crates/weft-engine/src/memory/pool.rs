@@ -111,8 +111,8 @@ impl Pool {
         self.let_go(page, USED);
     }
 
-    /// Removes a holder that goes on without a page. A long sequence leaves many behind, which must not take the place of
-    /// pages that others ended with; one that was found in the prefix cache before may be found again.
+    /// Removes a holder that continues without a page. A long sequence leaves many behind, which must not take the place of pages that
+    /// others ended with; one that was found in the prefix cache before may be found again.
     pub(crate) fn leave_behind(&mut self, page: u32) {
         let rank = if self.shared[page as usize] { USED } else { 0 };
         self.let_go(page, rank);

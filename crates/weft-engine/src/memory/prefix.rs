@@ -115,7 +115,7 @@ impl Prefixes {
         (contents.parent == *parent && *contents.tokens == *tokens).then_some(page)
     }
 
-    /// The tokens that follow `tokens` after `parent`, on their page and on further full pages: at most so many.
+    /// The tokens that follow `tokens` after `parent`, on their page and on further full pages, at most `most`.
     pub(crate) fn continued(&self, parent: Key, tokens: &[u32], page: usize, most: usize) -> Vec<u32> {
         let (mut parent, mut tokens, mut found) = (parent, tokens, Vec::new());
         while found.len() < most {

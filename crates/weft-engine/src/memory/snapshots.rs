@@ -14,8 +14,8 @@ use super::per_sequence::{CUTS, States};
 use crate::batch::{Entry, SeqId};
 
 impl Memory {
-    /// Gives the model's states of whole sequences so many slots, before any sequence has begun. `controls` are the control tokens of
-    /// the vocabulary, in ascending order.
+    /// Gives the model's states of whole sequences `slots` slots, before any sequence has begun. `controls` are the control tokens of the
+    /// vocabulary, in ascending order.
     pub(crate) fn with_states(self, slots: Option<usize>, controls: Vec<u32>) -> Memory {
         Memory { states: slots.map(|slots| States::new(slots, self.page, controls)), ..self }
     }

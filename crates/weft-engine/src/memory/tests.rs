@@ -86,7 +86,7 @@ fn begin(pages: &mut Memory, root: &Key, tokens: &[u32]) -> Begun {
     begun
 }
 
-/// So many pages of the prefix cache, of which some are idle.
+/// Pages of the prefix cache, and the number of them that are idle.
 fn found(pages: usize, idle: usize) -> Found {
     Found { rows: Cached { pages, idle }, ..Found::default() }
 }

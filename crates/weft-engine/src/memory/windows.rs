@@ -48,7 +48,7 @@ impl Windows {
         (len + 1).saturating_sub(self.window.positions) / self.page
     }
 
-    /// The pages that a token after so many pages of a prefix sees, as far as the prefix cache has them.
+    /// The pages that a token after `pages` pages of a prefix sees, as far as the prefix cache has them.
     fn seen(&self, prefix: Prefix<'_>, pages: usize) -> impl Iterator<Item = u32> {
         (self.first_seen(pages * self.page)..pages).filter_map(move |page| prefix.kept(&self.pool, page))
     }
@@ -58,7 +58,7 @@ impl Windows {
         self.held.get(place).map_or(0, |held| held.pages.len())
     }
 
-    /// The most pages that a sequence of so many pages holds between two steps.
+    /// The most pages that a sequence of `pages` pages holds between two steps.
     pub(super) fn most(&self, pages: usize) -> usize {
         pages.min(self.window.of_one(self.page))
     }

@@ -1,8 +1,8 @@
-//! What the prompt cache did, counted by all its threads.
+//! Statistics of the prompt cache, counted by all its threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the prompt cache on disk did, in pages of the KV cache. A snapshot of states of whole sequences counts as a page.
+/// Statistics of the prompt cache on disk, in pages of the KV cache. A snapshot of states of whole sequences counts as a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PromptCacheStats {

@@ -40,7 +40,7 @@ pub struct PromptCache {
     pub bytes: u64,
 }
 
-/// What the folder of a prompt cache holds.
+/// The contents of the folder of a prompt cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PromptCacheUsage {
@@ -52,7 +52,7 @@ pub struct PromptCacheUsage {
     pub used: Option<SystemTime>,
 }
 
-/// What the folder says about a page.
+/// The result of looking up a page in the folder.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// Its rows, verified.

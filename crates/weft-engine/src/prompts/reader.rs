@@ -35,15 +35,15 @@ struct Prompt {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bytes {
     pub(crate) page: usize,
-    /// Those of a snapshot; 0 if the model has no states of whole sequences.
+    /// The bytes of a snapshot; 0 if the model has no states of whole sequences.
     pub(crate) states: usize,
 }
 
-/// What has been read.
+/// A piece that has been read.
 pub(crate) enum Read {
     /// The rows of the next page.
     Page(Vec<u8>),
-    /// The states of whole sequences after so many of the pages. Nothing comes after it.
+    /// The states of whole sequences after this many of the pages. Nothing comes after it.
     States(usize, Vec<u8>),
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Writer {
     most: usize,
 }
 
-/// What the engine and the thread share.
+/// The state that the engine and the thread share.
 #[derive(Default)]
 struct Desk {
     trays: Mutex<Trays>,

@@ -22,7 +22,7 @@ pub(crate) struct Chooser {
     /// The tokens that are forbidden while the reply has fewer than `min_tokens`.
     ends: Vec<u32>,
     min_tokens: usize,
-    /// For so many tokens, all logits are read without a look at the candidates.
+    /// The number of further tokens for which all logits are read, without the candidates.
     patience: usize,
     /// The only token that a processor allows next, if there is a single one.
     only: Option<u32>,
@@ -35,7 +35,7 @@ pub(crate) struct Chooser {
 const PATIENCE: usize = 8;
 
 impl Chooser {
-    /// Creates a chooser of the tokens after a prompt of so many. `ends` are the tokens that end the model's turn.
+    /// Creates a chooser of the tokens after a prompt of `prompt` tokens. `ends` are the tokens that end the model's turn.
     pub(crate) fn new(
         options: &GenerateOptions,
         processors: Vec<Box<dyn LogitProcessor>>,

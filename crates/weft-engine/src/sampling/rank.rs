@@ -47,7 +47,7 @@ fn largest<L: Logit>(logits: &[L]) -> i32 {
     logits.iter().fold(i32::MIN, |most, logit| most.max(rank(logit.value())))
 }
 
-/// What one pass over all logits finds. A pass takes tens of microseconds, as long as a small model's whole token.
+/// The result of one pass over all logits. A pass takes tens of microseconds, as long as a small model's whole token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Survey {
     /// Whether a logit is NaN.
@@ -139,8 +139,7 @@ impl Known {
         self.tokens.first().map(|one| (one.token(), one.logit()))
     }
 
-    /// Changes logits, of which none becomes higher, also not those of tokens that are not known. Returns whether none became
-    /// NaN.
+    /// Lowers logits; none becomes higher, not even those of unknown tokens. Returns whether none became NaN.
     pub(crate) fn lower(&mut self, lowered: impl Fn(u32, f32) -> f32) -> bool {
         let last = self.tokens.last().copied();
         let mut numbers = true;
@@ -349,7 +348,7 @@ mod tests {
         }
     }
 
-    /// What is known of lowered logits is what sorting all of them would give.
+    /// Lowered candidates come in the order that sorting all lowered logits would give.
     #[test]
     fn lowered_candidates_are_the_likeliest() {
         let mut random = Random::new(7);

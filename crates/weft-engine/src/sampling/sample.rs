@@ -154,7 +154,7 @@ impl Sampler {
         Ok(Some(chosen))
     }
 
-    /// Lets the random numbers go on as if the only token that is allowed had been sampled.
+    /// Advances the random numbers as if the only token that is allowed had been sampled.
     pub(crate) fn decided(&mut self) {
         if !self.is_greedy() {
             self.random.uniform();

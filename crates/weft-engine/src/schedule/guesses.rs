@@ -1,4 +1,4 @@
-//! Guessed tokens beside those of replies.
+//! Guessed tokens, computed in addition to those of replies.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a step has computed: tokens are chosen, guesses are checked, and pages go to the prefix cache.
+//! The results of a step: tokens are chosen, guesses are checked, and pages go to the prefix cache.
 
 use weft_runtime::{Error, PAGE};
 

@@ -1,14 +1,14 @@
 //! How the prompts of a step share its tokens.
 //!
-//! While nobody replies, prompts share equally, and those that are done a step before the others wait for them once: a reply
-//! that began earlier would limit all other prompts to small steps, and be slowed down by them. Beside replies, half of the
-//! tokens go to the oldest prompt and the rest to those that are done first, so that a short prompt does not wait for a long
-//! one. The oldest prompt always gets about its equal share, so none waits for ever.
+//! While there are no replies, prompts share equally. A prompt that would finish a step before the others waits for them once: its
+//! reply would limit all other prompts to small steps, and be slowed down by them. While there are replies, half of the tokens go
+//! to the oldest prompt and the rest to those that finish first, so that a short prompt does not wait for a long one. The oldest
+//! prompt always gets about its equal share, so none waits for ever.
 
-/// The fewest tokens worth computing of a prompt. As many prompts share a step as can each have so many.
+/// The fewest tokens of a prompt worth computing. A step is shared by as many prompts as can each have this many.
 const LEAST: usize = 8;
 
-/// The tokens that are left of a prompt that waits for others: one alone would be taken for a reply.
+/// The tokens left of a prompt that waits for others: a single one would be taken for a reply.
 const HELD: usize = 2;
 
 /// The most prompts that share this many tokens.
@@ -83,7 +83,7 @@ mod tests {
         left.iter().map(|left| Share { left: *left, ..Share::default() }).collect()
     }
 
-    /// What each of these gets.
+    /// The tokens that each of these prompts gets.
     fn divided(left: &[usize], tokens: usize, beside_replies: bool) -> Vec<usize> {
         let mut shares = shares(left);
         divide(&mut shares, tokens, beside_replies);
@@ -97,7 +97,7 @@ mod tests {
             (&[900], 512, &[512]),
             (&[256; 8], 512, &[64; 8]),
             (&[256; 7], 512, &[74, 73, 73, 73, 73, 73, 73]),
-            // What short ones leave goes to all others.
+            // Tokens that short prompts leave go to all others.
             (&[4000, 20, 300], 512, &[246, 20, 246]),
             (&[100, 20, 30], 512, &[100, 20, 30]),
             (&[5; 4], 3, &[1, 1, 1, 0]),

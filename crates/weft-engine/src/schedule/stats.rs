@@ -29,8 +29,8 @@ pub struct Stats {
     pub pages_held: usize,
     /// The number of pages in the prefix cache that no sequence holds.
     pub pages_kept: usize,
-    /// What the prompt cache on disk did.
+    /// Statistics of the prompt cache on disk.
     pub prompt_cache: PromptCacheStats,
-    /// What speculation did.
+    /// Statistics of speculation.
     pub speculation: SpeculationStats,
 }

@@ -12,11 +12,12 @@ const WEIGHT: f64 = 12.0;
 /// How many guesses of a generation the acceptance of all generations counts for.
 const WEIGHT_OF_ALL: f64 = 14.0;
 
-/// What is left of earlier counts after a guess of the same kind: of one generation's, and of all.
+/// The fraction of earlier counts that is kept after a guess of the same kind: of one generation's counts, and of all.
 const KEPT: f64 = 0.93;
 const KEPT_OF_ALL: f64 = 0.976;
 
-/// What is left after a step without a guess of this kind, so that guesses are tried again: of one generation's counts, and of all.
+/// The fraction that is kept after a step without a guess of this kind, so that such guesses are tried again: of one generation's counts,
+/// and of all.
 const KEPT_UNUSED: f64 = 0.995;
 const KEPT_UNUSED_OF_ALL: f64 = 0.999;
 
@@ -33,7 +34,7 @@ struct Rate {
     right: f64,
 }
 
-/// What became of a guess.
+/// The outcome of a guess.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Verdict {
     /// The number of guessed tokens that were right, in order, and saved a step.

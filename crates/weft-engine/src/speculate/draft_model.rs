@@ -27,7 +27,7 @@ pub(crate) struct DraftModel {
     pages: usize,
 }
 
-/// What the smaller model has computed for a generation.
+/// The tokens that the smaller model has computed for a generation.
 struct Text {
     seq: SeqId,
     tokens: Vec<u32>,
@@ -127,7 +127,7 @@ impl DraftModel {
         let DraftModel { runner, texts, .. } = self;
         let most = runner.batch();
         let vocab = runner.model().graph().config.vocab;
-        // What is missing of texts is computed first, all but the last tokens.
+        // Tokens that texts lack are computed first, except the last one of each.
         for one in all.iter_mut() {
             let Some(text) = texts.get_mut(&one.generation) else { continue };
             let last = one.next.len() - 1;

@@ -16,14 +16,14 @@ pub(crate) const DEEPER: [usize; 3] = [12, 13, 14];
 /// The most tokens that the model predicts at once.
 pub const MOST_PREDICTED: usize = 1 + DEEPER.len();
 
-/// The kind of what a draft model guesses.
+/// The kind of a draft model's guesses.
 pub(crate) const BY_MODEL: usize = 11;
 
-/// Where guesses come from, for statistics: the prefix cache or a [`Drafter`] of the program's own, looking up, the model's layer for
-/// one token more, and a draft model.
+/// The sources of guesses, for statistics: the prefix cache or a program's own [`Drafter`], lookup in earlier text, the model's MTP
+/// layer, and a draft model.
 pub const SOURCES: [&str; 4] = ["prefix", "lookup", "mtp", "model"];
 
-/// Whether the model's layer makes guesses of this kind.
+/// Whether guesses of this kind come from the model's MTP layer.
 pub(crate) fn is_predicted(kind: usize) -> bool {
     (BY_MARGIN[0].1..=PREDICTED).contains(&kind) || DEEPER.contains(&kind)
 }
@@ -86,8 +86,8 @@ pub(crate) struct Guess {
 }
 
 impl Guess {
-    /// The number of tokens and the kind of what is offered, if this one goes first and the model predicts so many tokens, the first of
-    /// this kind.
+    /// The number and the kind of the tokens that are offered if `first` goes first. `predicted` is the number of tokens that the model
+    /// predicts, and the kind of the first.
     pub(crate) fn of(&self, first: Source, predicted: Option<(usize, usize)>) -> (usize, usize) {
         match predicted {
             Some(predicted) if first == Source::Model || self.tokens.is_empty() => predicted,
@@ -95,7 +95,7 @@ impl Guess {
         }
     }
 
-    /// The number of the model's predictions, and the kind of the first.
+    /// The number of tokens that the model predicted, and the kind of the first.
     pub(crate) fn predictions(&self) -> Option<(usize, usize)> {
         self.predicted.as_ref().map(|(tokens, kind)| (tokens.len(), *kind))
     }
@@ -105,7 +105,7 @@ impl Guess {
         place.checked_sub(1).and_then(|deeper| DEEPER.get(deeper)).copied().unwrap_or(self.kind)
     }
 
-    /// Offers the tokens of the one that goes first, or of the other if it has none.
+    /// Offers the tokens of `first`, or those of the other source if it has none.
     pub(crate) fn choose(&mut self, first: Source) {
         if let Some((tokens, kind)) = &self.predicted
             && (first == Source::Model || self.tokens.is_empty())
@@ -131,7 +131,7 @@ impl<'a> Ask<'a> {
         self.tokens
     }
 
-    /// What an earlier request that began with these tokens went on with, if the prefix cache still has it.
+    /// The tokens with which an earlier request that began alike continued, if the prefix cache still has it.
     pub fn known(&self) -> &[u32] {
         &self.known
     }

@@ -46,7 +46,7 @@ impl Drafter for Lookup {
             let index = self.texts.entry(ask.generation()).or_default();
             index.extend(tokens);
             if let Some(Match { at, len }) = index.find(tokens) {
-                // What repeats itself goes on to do so.
+                // Repeated text continues to repeat itself.
                 let period = tokens.len() - at;
                 let guess = (0..len * self.each).map(|i| tokens[at + i % period]);
                 ask.guess_of_kind(guess, kind(len));
@@ -111,7 +111,7 @@ impl<const N: usize> Places<N> {
         (mixed >> 32) as usize & (self.last.len() - 1)
     }
 
-    /// The latest places of the chain of the last tokens, at most so many.
+    /// The latest places in the chain of the last tokens, at most `most`.
     fn after_last<'a>(&'a self, tokens: &'a [u32], most: usize) -> impl Iterator<Item = usize> + 'a {
         let last =
             tokens.last_chunk().filter(|_| !self.last.is_empty()).map(|last| self.last[self.chain(last)]);

@@ -40,7 +40,7 @@ impl Device {
 enum Text {
     /// The prompt, with a few other words.
     Edits,
-    /// Pairs of words occur again, but mostly go on otherwise.
+    /// Pairs of words occur again, but mostly continue differently.
     Story,
     /// Numbers.
     Random,

@@ -5,7 +5,7 @@
 const SHARE: f64 = 0.06;
 const SHARE_OF_ALL: f64 = 0.12;
 
-/// A measurement beyond so many times what was expected counts as this many times it: another program disturbed it.
+/// A measurement of more than this many times the expected time counts as this many times it: another program disturbed it.
 const MOST: f64 = 1.5;
 
 /// How much of an estimated difference counts for steps of more rows than were measured: what is expected to be slow is never
@@ -19,7 +19,7 @@ pub(crate) struct Times {
     estimates: Vec<f64>,
     /// The measured times, each divided by the level at its time.
     measured: Vec<Option<f64>>,
-    /// What all times are multiplied by.
+    /// The factor by which all times are multiplied.
     level: f64,
     /// The times of all numbers of rows, divided by the level.
     all: Vec<f64>,
@@ -39,7 +39,7 @@ impl Times {
         self.estimates.len()
     }
 
-    /// Records that a step of so many rows took this time.
+    /// Records the time of a step of `rows` rows.
     pub(crate) fn took(&mut self, rows: usize, time: f64) {
         let Times { measured, level, .. } = self;
         let Some(place) = rows.checked_sub(1).and_then(|at| measured.get_mut(at)) else { return };
@@ -62,7 +62,7 @@ impl Times {
         self.measured.iter().any(Option::is_some)
     }
 
-    /// Returns whether steps of about so many rows were measured: of half to twice as many.
+    /// Returns whether steps of about `rows` rows were measured: of half to twice as many.
     pub(crate) fn knows_about(&self, rows: usize) -> bool {
         let near = rows.div_ceil(2).max(1) - 1..(2 * rows).min(self.rows());
         self.measured.get(near).is_some_and(|near| near.iter().any(Option::is_some))
@@ -78,8 +78,8 @@ impl Times {
         self.of(self.rows()) / self.rows().max(1) as f64
     }
 
-    /// The time of a step of so many rows, at least one and at most those that are known. If steps of that size have not
-    /// been measured, the estimate, corrected as for those next to it that have.
+    /// The time of a step of `rows` rows, limited to sizes that are known. If steps of that size have not been measured, it is the
+    /// estimate, corrected like that of the nearest size that has been measured.
     pub(crate) fn of(&self, rows: usize) -> f64 {
         let at = rows.clamp(1, self.rows().max(1)) - 1;
         self.all.get(at).map_or(1.0, |time| time * self.level)

@@ -15,7 +15,7 @@ pub(crate) struct Offer {
     pub(crate) acceptance: [f64; MOST_PREDICTED],
 }
 
-/// What is best to compute.
+/// The best numbers of tokens to compute.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Worth {
     /// The number of tokens of each offer.
@@ -52,8 +52,8 @@ pub(crate) fn worth(offers: &[Offer], room: usize, times: &Times, extra: f64) ->
 }
 
 impl Offer {
-    /// The probability that the token after `taken` ones is right and these are, too, which they are with this probability; 0 if
-    /// there is none.
+    /// The probability that `taken` tokens and the token after them are right, if the `taken` ones are right with the probability
+    /// `right`; 0 if there is no such token.
     fn probability(&self, taken: usize, right: f64) -> f64 {
         if taken < self.tokens { right * self.acceptance[taken.min(MOST_PREDICTED - 1)] } else { 0.0 }
     }

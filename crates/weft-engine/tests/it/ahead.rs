@@ -1,5 +1,5 @@
-//! What is said before a model is loaded is what happens then: the texts that `explain` shows are those that a GPU device
-//! compiles, and the memory that a model needs is what it allocates.
+//! Predictions made before a model is loaded hold: the texts that `explain` shows are those that a GPU device compiles, and
+//! the memory that a model is said to need is the memory that it allocates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use weft_render::{Language, Limits, Slots};
 
 use crate::support::Fixture;
 
-/// What a device was given.
+/// The programs and memory that a device was given.
 #[derive(Default)]
 struct Given {
     /// The texts of each program, a text for each launch.
@@ -116,7 +116,7 @@ fn scheduler() -> Scheduler {
     Scheduler::open("a card", target, None)
 }
 
-/// What is shown of a kernel, without the lines between which a person can give each text.
+/// The text shown for a kernel, without the lines between which a user can give each text.
 fn without_heads(shown: &str) -> String {
     let is_text = |line: &&str| !line.starts_with("cuda tokens=") && *line != "end\n";
     shown.split_inclusive('\n').filter(is_text).collect()

@@ -101,7 +101,7 @@ fn other_sequences_change_nothing() {
         let mut runner = fixture.runner(options(THREADS, 3));
         let expected = [a, b].map(|tokens| bits(&all_logits(&mut runner, tokens, 512)));
 
-        // Both at once, interleaved in uneven steps, beside a third sequence that is dropped halfway.
+        // Both at once, interleaved in uneven steps with a third sequence that is dropped halfway.
         let seqs = [runner.new_sequence(), runner.new_sequence()];
         let other = runner.new_sequence();
         let mut found = [Vec::new(), Vec::new()];

@@ -85,7 +85,7 @@ fn sampling(seed: u64, change: impl FnOnce(&mut Sampling)) -> Sampling {
     sampling
 }
 
-/// Allows every other token; or a single one, which it may announce.
+/// Allows every second token, or a single token, which it announces.
 struct Allows {
     only: bool,
 }
@@ -164,7 +164,7 @@ fn logits_are_read_where_candidates_are_not_enough() {
     assert_eq!(bytes(Request::new(prompt).processor(Allows { only: true })), 16 * candidates);
     assert_eq!(bytes(Request::new(prompt).processor(Allows { only: false })), 16 * logits);
     assert_eq!(bytes(Request::new(prompt).logprobs(0)), 16 * logits);
-    // A flat distribution, of which candidates say nothing: two vain looks in 16 tokens.
+    // A flat distribution, which candidates do not decide: they are read twice in 16 tokens, without success.
     let flat = sampling(0, |s| (s.top_k, s.top_p, s.min_p, s.temperature) = (0, 1.0, 0.0, 100.0));
     assert_eq!(bytes(Request::new(prompt).sampling(flat)), 16 * logits + 2 * candidates);
 }

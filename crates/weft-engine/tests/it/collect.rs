@@ -54,7 +54,7 @@ fn collected(path: &Path, batch: usize, texts: &[&[u32]]) -> BTreeMap<String, In
     collector.sums().clone()
 }
 
-/// A product of a graph: its weight, the rows, and what picks a matrix for each.
+/// A product of a graph: its weight, the rows, and the indices that select a matrix for each.
 struct Product {
     weight: String,
     x: NodeId,

@@ -18,7 +18,7 @@ fn check(name: &str, kv: GgmlType) {
     let options = EngineOptions::default().context(128).batch(64).kv(kv);
     let go_on = &mut |_| ControlFlow::Continue(());
     let mut runner = Runner::new(model, Box::new(emulator), &options, go_on).unwrap();
-    // As many as the largest step, of which the first have golden logits.
+    // As many tokens as in the largest step. The first ones have golden logits.
     let tokens: Vec<u32> = fixture.tokens.iter().copied().cycle().take(64).collect();
     let mut first = None;
     for (chunk, count) in [(64, 64), (11, 33), (7, 64), (3, 36), (2, 32), (1, 32)] {

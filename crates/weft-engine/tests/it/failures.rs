@@ -1,4 +1,4 @@
-//! What fails ends one generation, with a reason, and leaves nothing wrong behind.
+//! A failure ends one generation, with a reason, and leaves nothing wrong behind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -201,7 +201,7 @@ fn a_dropped_engine_ends_its_generations() {
     );
 }
 
-/// What a processor of a test does.
+/// The behaviour of a test's processor.
 #[derive(Clone, Copy)]
 enum Does {
     ForbidAll,
@@ -275,7 +275,7 @@ fn parameters_that_are_not_finite_are_refused() {
     }
 }
 
-/// Has no memory for the buffers that are to be committed, whose number it records.
+/// Fails to commit buffers for lack of memory, and records their number.
 struct FailsToCommit(CpuDevice, Arc<AtomicI64>);
 
 impl Forward for FailsToCommit {

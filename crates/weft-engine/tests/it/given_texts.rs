@@ -89,7 +89,7 @@ impl On {
     }
 }
 
-/// The logits of some tokens, computed so many at once.
+/// The logits of some tokens, computed `chunk` at a time.
 fn logits(runner: &mut Runner, chunk: usize) -> Vec<f32> {
     all_logits(runner, &Fixture::load("glm-tiny-q4_0").tokens[..BATCH], chunk)
 }
@@ -125,7 +125,7 @@ fn the_example_in_cuda_is_right() {
     an_example_is_right(On::Emulator, CUDA, "down_by_thread", "CUDA C++");
 }
 
-/// What `explain --source` prints is a text that can be given.
+/// A text that `explain --source` prints can be given.
 fn printed_texts_give_the_same_bits(on: On) {
     let Some(target) = on.target() else { return };
     let fixture = Fixture::load("glm-tiny-q4_0");
@@ -209,7 +209,7 @@ fn wrong_texts_in_wgsl_are_refused() {
         "  b3[p7 + args[3].w + 2u] = 1u;\n  b3[p7 + to] =",
         &["it writes beside its results in a step of ", "8 bytes beyond the end of p7"],
     );
-    // What no driver sees.
+    // Mistakes that are found before the driver sees the text.
     let line = format!("its text in WGSL, line {} of own.kernel: ", line_of(WGSL, "let column ="));
     check("let column = (number % 4u)", "let column = (numbers % 4u)", &[&line, "numbers"]);
     check("let column = (number % 4u)", "let column = 1.5f + (number % 4u)", &[&line]);
@@ -247,7 +247,7 @@ fn texts_for_some_steps_alone_need_the_same_bits() {
     let expected = logits(&mut runner, 1);
     assert!(bits(&logits(&mut runner, BATCH)) == bits(&expected));
 
-    // Beside what the compiler makes of longer steps, and beside the other text.
+    // Together with the compiler's kernels for longer steps, and with the other text.
     for both in
         [format!("{head}wgsl tokens=1{other}"), format!("{head}wgsl tokens=1{other}wgsl tokens=65536{text}")]
     {

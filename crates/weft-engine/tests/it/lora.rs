@@ -104,7 +104,7 @@ impl Adapted {
         Adapted { folder, fixture, adapters, merged: path }
     }
 
-    /// What the merged model computes in floats.
+    /// The merged model's logits, computed in floats.
     fn expected(&self) -> Vec<f32> {
         oracle_logits(&Gguf::open(&self.merged).unwrap(), &self.fixture.tokens).unwrap()
     }

@@ -119,7 +119,7 @@ fn options() -> EngineOptions {
     EngineOptions::default().threads(THREADS).context(256).batch(24).speculate(Speculate::Mtp(1))
 }
 
-/// Computes tokens, in steps of at most so many.
+/// Computes tokens, in steps of at most `most`.
 fn compute(runner: &mut Runner, seq: SeqId, tokens: &[u32], most: usize) {
     for tokens in tokens.chunks(most) {
         let mut batch = Batch::new();
@@ -132,8 +132,8 @@ fn predict(runner: &mut Runner, seq: SeqId, tokens: &[u32]) -> Prediction {
     runner.predict(&[Pending::new(seq, tokens)]).unwrap()[0][0]
 }
 
-/// What the oracle computes: the logits of the token after the next, for each row that knows its next token; and those of `further`
-/// tokens after these, each from the likeliest one before.
+/// The oracle's logits: those of the token after the next, for each row that knows its next token; and those of `further` tokens after
+/// these, each from the likeliest one before.
 fn oracle(path: &Path, tokens: &[u32], further: usize) -> Vec<Vec<f32>> {
     let gguf = Gguf::open(path).unwrap();
     let options = BuildOptions { kv: GgmlType::F32, page: PAGE };
@@ -254,8 +254,8 @@ fn further_predictions_are_those_of_the_oracle() {
     }
 }
 
-/// A prediction depends on nothing but the tokens before it: not on how they were cut into steps, when it was asked for, what
-/// was guessed and removed, or what ran beside it.
+/// A prediction depends on nothing but the tokens before it: not on how they were cut into steps, when it was asked for, what was guessed
+/// and removed, or what else was computed.
 fn check_ways(runner: &mut Runner, tokens: &[u32], case: &str) {
     let most = tokens.len() - 1;
     let seq = runner.new_sequence();
@@ -278,7 +278,7 @@ fn check_ways(runner: &mut Runner, tokens: &[u32], case: &str) {
         }
         runner.free(seq);
     }
-    // With guesses between, right and wrong, beside another sequence.
+    // With right and wrong guesses between, and another sequence in the same steps.
     let (seq, other) = (runner.new_sequence(), runner.new_sequence());
     compute(runner, other, &tokens[5..20], 15);
     compute(runner, seq, &tokens[..10], 10);
@@ -363,7 +363,7 @@ fn predictions_change_no_reply() {
     }
 }
 
-/// With a cache of prompts on disk, too. What is read from it is not what an engine without the layer has written.
+/// Also with a cache of prompts on disk. Pages that an engine without the layer has written are not read from it.
 #[test]
 fn predictions_go_on_after_a_restart() {
     let model = Predicting::new("restart");
@@ -381,7 +381,7 @@ fn predictions_go_on_after_a_restart() {
     let warm = complete(options());
     assert_eq!(warm.0, cold.0);
     assert!(warm.2 > 0 && warm.1.cached_tokens > 0);
-    // The guesses are the same, too.
+    // The guesses are also the same.
     assert_eq!((warm.1.guessed, warm.1.accepted), (cold.1.guessed, cold.1.accepted));
     assert!(warm.1.guessed > 20, "{:?}", warm.1);
     assert!(complete(options().speculate(Speculate::Off)).2 > 0);

@@ -113,7 +113,7 @@ fn no_rows_of_packed_weights_are_restored() {
     }
 }
 
-/// The bits of the logits on an emulated CUDA device, by which rows of tiles are not looked at.
+/// The bits of the logits on an emulated CUDA device, for which rows of tiles are not read.
 fn bits_on_cuda(fixture: &Fixture, folder: &Folder) -> Option<Vec<u32>> {
     let emulator = Emulator::for_test("packed models", &folder.0.join("emulator"))?;
     let model = Model::open(&fixture.path, GgmlType::F16).unwrap();

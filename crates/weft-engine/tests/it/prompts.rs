@@ -425,7 +425,7 @@ fn two_engines_share_a_folder() {
         }
     });
     assert_eq!(folder.files().len(), 6 * 5);
-    // A third one sees at once what another writes after it was opened.
+    // A third engine finds at once what another writes after the third was opened.
     let mut third = open(options(), Some(folder.cache()));
     let later = prompt(9);
     let [expected] = expected([&later]);
@@ -469,7 +469,7 @@ fn nothing_is_written_after_the_device_has_failed() {
         generation.poll();
     }
     fail.store(true, Ordering::SeqCst);
-    // What was read before the failure may still be on its way to the disk.
+    // Rows read before the failure may still be on their way to the disk.
     let failed = loop {
         match engine.idle() {
             Err(_) => break true,

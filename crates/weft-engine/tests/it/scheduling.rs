@@ -1,4 +1,4 @@
-//! What a step computes: prompts beside replies, prompts that begin alike, and the counts of an engine.
+//! The contents of steps: prompts beside replies, prompts that begin alike, and the counts of an engine.
 
 use weft_engine::{CacheEvent, Engine, EngineOptions, Error, Event, Generation, Request, Sampling, Stats};
 
@@ -199,7 +199,7 @@ fn a_step_with_replies_takes_a_chunk_of_prompts() {
         assert_eq!(replying.usage().tokens, before + 1, "the reply goes on");
         done.extend(read(&mut prompting).1);
     }
-    // What the first prompt leaves of the last chunk goes to the next one.
+    // Tokens of the last chunk that the first prompt leaves go to the next prompt.
     assert_eq!(done, [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
     drop(replying);
     while engine.step().unwrap() {}
@@ -249,7 +249,7 @@ fn the_prefix_cache_reports_what_it_holds() {
     let found = stored(engine.cache_events());
     let [(first, None, one), (second, Some(before), two)] = &found[..] else { panic!("{found:?}") };
     assert_eq!((before, [&one[..], two].concat()), (first, tokens(1)[..64].to_vec()));
-    // What is found is not stored again, and what others must not find is not reported.
+    // Pages that are found are not stored again, and private pages are not reported.
     engine.complete(request(&tokens(1), 1)).unwrap();
     engine.complete(request(&tokens(2), 1).salt("another")).unwrap();
     let salted = engine.cache_events();

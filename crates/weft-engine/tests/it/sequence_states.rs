@@ -242,7 +242,7 @@ fn equal_prompts_at_once_are_computed_once() {
     let prompt = tokens(150, 7);
     let mut engine = engine(FIXTURES[0], &options().sequences(4));
     let mut all: Vec<Generation> = (0..4).map(|_| engine.push(greedy(&prompt, 4)).unwrap()).collect();
-    // And one that goes on differently after three pages.
+    // And one that differs after three pages.
     let other = [&prompt[..100], &[9; 20]].concat();
     all.push(engine.push(greedy(&other, 4)).unwrap());
     while engine.step().unwrap() {}

@@ -1,4 +1,4 @@
-//! The prompt cache on disk with models that have states of whole sequences: a later engine goes on from a snapshot, bit for bit.
+//! The prompt cache on disk with models that have states of whole sequences: a later engine continues from a snapshot, bit for bit.
 
 use std::fs;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ fn a_restart_goes_on_from_a_snapshot_and_changes_no_bit() {
             assert_eq!(engine.stats().prompt_cache.restored, 13, "{case}");
         }
         check(&with_cache(options()).complete(request(&turn)).unwrap(), &alone(&turn), 13 * 32, name);
-        // The first prompt that goes on differently computes all, and leaves a snapshot there for the next one.
+        // The first prompt that differs there computes all, and leaves a snapshot for the next one.
         let mut engine = with_cache(options());
         engine.complete(request(&first)).unwrap();
         check(&engine.complete(request(&branch)).unwrap(), &alone(&branch), 0, name);

@@ -78,7 +78,7 @@ fn ties_have_two_right_answers_and_other_choices_one() {
     let last_layer = biases(&fixture)[6].0;
     let moved = |expert, by| with_bias(&fixture, last_layer, expert, by);
 
-    // By less than the goldens: there are ties of token 9 and of some others.
+    // Moved by less than in the goldens: token 9 and some others have ties.
     let tie = moved(5, 0.7 * ROUNDING);
     assert!(mean_kl(&tie, &fixture.golden, vocab) > 10.0 * bound);
     let (kl, turned) = mean_kl_of_nearest(&tie, &goldens, vocab);
@@ -87,7 +87,7 @@ fn ties_have_two_right_answers_and_other_choices_one() {
     let row = 9 * vocab..10 * vocab;
     assert!(relative_l2(&tie[row.clone()], &fixture.golden[row]) > TURNED);
 
-    // By so much that the expert is chosen for every token.
+    // Moved so far that the expert is chosen for every token.
     let (kl, turned) = mean_kl_of_nearest(&moved(5, 1.0), &goldens, vocab);
     assert!(kl > 10.0 * bound && turned > MOST_TURNED, "{kl}, {turned}");
 }

@@ -32,7 +32,7 @@ fn tokens(fixture: &Fixture, n: usize, seed: u64) -> Vec<u32> {
     random(fixture.vocab, n, seed)
 }
 
-/// A fixture with a window of so many positions, in a file of this name.
+/// A fixture with a window of `positions` positions, in a file of this name.
 fn with_window(folder: &Folder, name: &str, positions: u32) -> PathBuf {
     let mut bytes = std::fs::read(Fixture::load(name).path).unwrap();
     let key = b".attention.sliding_window";
@@ -148,7 +148,7 @@ fn truncating_changes_no_bit_and_says_what_is_left() {
         found.extend(bits(runner.step(&batch).unwrap()));
     }
     assert!(found == expected);
-    // What a token sees there is gone, so all is computed again.
+    // The window of a token there is gone, so all is computed again.
     assert_eq!((runner.truncate(seq, 9), runner.len(seq)), (0, 0));
     batch.clear();
     tokens[..16].iter().for_each(|token| batch.push(seq, *token, true));

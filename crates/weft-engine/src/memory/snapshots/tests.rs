@@ -42,7 +42,7 @@ fn begin(pages: &mut Memory, tokens: &[u32]) -> Begun {
     begun
 }
 
-/// Computes so many tokens of a sequence, which has these.
+/// Computes `more` tokens of a sequence whose tokens are `tokens`.
 fn compute(pages: &mut Memory, seq: SeqId, tokens: &[u32], more: usize) {
     step(pages, &[(seq, more)]);
     pages.record(seq, &tokens[..pages.len(seq)]);

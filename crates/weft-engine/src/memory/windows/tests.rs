@@ -36,7 +36,7 @@ fn found(rows: [usize; 2], windowed: [usize; 2]) -> Found {
     Found { rows: cached(rows), windowed: cached(windowed) }
 }
 
-/// Computes tokens of a sequence up to `len`, in steps of so many.
+/// Computes the tokens of a sequence, in steps of `step` tokens.
 fn compute(pages: &mut Memory, seq: SeqId, tokens: &[u32], step: usize) -> Result<(), Error> {
     while pages.len(seq) < tokens.len() {
         let at = pages.len(seq);
@@ -70,7 +70,7 @@ fn tokens_find_all_rows_of_their_window() {
         let context = 20 * PAGE;
         let mut pages = pages(40, context, positions, 16);
         let seqs = [pages.new_sequence(), pages.new_sequence()];
-        // What was written last to each row.
+        // The last write to each row.
         let mut rows = vec![None; 16 * PAGE];
         let mut out = StepInputs::default();
         for _ in 0..60 {
@@ -149,7 +149,7 @@ fn a_prefix_is_found_as_far_as_it_ends_with_a_whole_window() {
     let tokens = numbers(10 * PAGE);
     let first = begin(&mut pages, &tokens);
     compute(&mut pages, first.seq, &tokens, PAGE).unwrap();
-    // It holds pages 7 to 9 and has left the others behind, of which 4 to 6 have not been taken again.
+    // It holds pages 7 to 9 and has left the others behind; of these, 4 to 6 have not been taken again.
     assert_eq!(held(&pages), 3);
     let [all, less] = [10 * PAGE, 8 * PAGE].map(|n| [&tokens[..n], &[99]].concat());
     assert_eq!(pages.find(&keys(&all), &all), found([10, 0], [3, 0]));
