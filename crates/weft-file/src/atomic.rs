@@ -33,7 +33,7 @@ impl AtomicFile {
     /// A path to a device or a pipe is opened and written to directly.
     ///
     /// # Errors
-    /// If the path is a folder or a broken symbolic link, or no file can be created beside it.
+    /// If the path is a folder or a broken symbolic link, or no file can be created in its folder.
     pub fn create(path: &Path) -> io::Result<AtomicFile> {
         let target = match Target::of(path)? {
             Target::Stream => {
@@ -43,7 +43,7 @@ impl AtomicFile {
         };
         reach(Stage::Create)?;
         let mut options = OpenOptions::new();
-        // What was written may be checked before it is committed.
+        // Its contents may be checked before it is committed.
         options.read(true).write(true);
         let mode = mode(&target);
         restrict(&mut options, mode);
@@ -232,7 +232,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn mode(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt as _;
-    // Without setuid and setgid, which were granted to the old contents.
+    // Setuid and setgid were granted to the old contents, so they are left out.
     fs::metadata(path).ok().map(|found| found.permissions().mode() & 0o777)
 }
 

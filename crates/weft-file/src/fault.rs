@@ -17,7 +17,7 @@ impl Stage {
         [Stage::Create, Stage::Permissions, Stage::Write, Stage::SyncFile, Stage::Rename, Stage::SyncFolder];
 }
 
-/// What happens at a stage, in a test.
+/// A fault at a stage, in a test.
 #[cfg(test)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {

@@ -31,7 +31,7 @@ pub fn remove_files(folder: &Path, matches: impl Fn(&str) -> bool) -> io::Result
 }
 
 /// Returns whether a file name is `prefix`, a 64-bit key as 16 hexadecimal digits, and `extension`. Before files are removed, it
-/// tells those that a program named by a key from others in the same folder, such as a user's copies.
+/// distinguishes those that a program named by a key from others in the same folder, such as a user's copies.
 pub fn is_keyed(name: &str, prefix: &str, extension: &str) -> bool {
     let key = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(extension));
     key.is_some_and(|key| key.len() == 16 && key.bytes().all(|b| b.is_ascii_hexdigit()))

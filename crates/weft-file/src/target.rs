@@ -1,10 +1,10 @@
-//! What an output path leads to: a file that can be replaced, or a device or pipe that can only be written to.
+//! The target of an output path: a file that can be replaced, or a device or pipe that can only be written to.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a path leads to, with links followed.
+/// The target of a path, with links followed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
     /// A regular file, or a path where no file exists yet. Its last component is not a link.
