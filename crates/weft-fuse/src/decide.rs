@@ -105,7 +105,7 @@ pub enum Why {
     Anchor,
     /// It is computed with another of its operands.
     Elsewhere,
-    /// It picks values by index, from anywhere in the operand.
+    /// It selects values by index, from anywhere in the operand.
     ByNumber,
     /// It reads a part of a row of the operand, or several rows.
     Part,
@@ -113,7 +113,7 @@ pub enum Why {
     Rows,
     /// It has other columns.
     Columns,
-    /// It also needs something that can only be computed after that kernel.
+    /// It also needs a value that can only be computed after that kernel.
     Cycle,
     /// Only elementwise operations on whole rows can follow an anchor, whose columns are computed independently.
     NotATail,

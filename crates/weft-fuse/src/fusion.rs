@@ -27,7 +27,7 @@ pub struct Fusion {
     pub plan: Arc<Plan>,
     /// Its cost on the machine that it is compiled for.
     pub cost: Cost,
-    /// What each call of the plan computes, in order.
+    /// The nodes that each call of the plan computes, in order.
     pub calls: Vec<Computed>,
     /// The users' kernels, where the plan has them.
     pub replaced: Vec<Replaced>,
@@ -44,7 +44,7 @@ pub struct Replaced {
     pub replacement: Arc<Replacement>,
 }
 
-/// What one call of a plan computes.
+/// The nodes that one call of a plan computes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Computed {
     /// For each part of its kernel, the nodes of the rewritten graph; none if it only moves or rounds values.

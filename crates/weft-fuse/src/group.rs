@@ -59,7 +59,7 @@ pub(crate) struct Group {
     pub(crate) anchors: Vec<NodeId>,
     /// The part's rows and columns.
     pub(crate) space: Space,
-    /// The nodes that it computes, in order; none once it was united with another group.
+    /// The nodes that it computes, in order; empty after it was merged into another group.
     pub(crate) members: Vec<NodeId>,
     /// Whether a member needs all columns of a row at once.
     pub(crate) whole: bool,
@@ -211,7 +211,7 @@ impl Groups {
         if in_memory.iter().any(|i| self.producers(graph, *i).contains(&g)) {
             return Some(Why::ByNumber);
         }
-        // Operands whose values the group does not have at the right length come from memory, too.
+        // Operands whose values the group does not have at the right length also come from memory.
         let part = |i: &NodeId| self.producers(graph, *i).contains(&g) && !self.is_value(graph, *i, g);
         if node.inputs.iter().any(part) {
             return Some(Why::Part);
@@ -233,7 +233,7 @@ impl Groups {
             return Some(Why::Cycle);
         }
         let Some(anchor) = group.anchors.first() else { return cx.off(&decide::ROWS) };
-        // A worker of a scan has whole rows, so that a norm can follow.
+        // A scan's worker computes whole rows, so a norm can follow.
         if matches!(graph.node(*anchor).op, Op::Scan { .. }) {
             return cx.off(&decide::TAIL);
         }
@@ -312,7 +312,7 @@ impl Groups {
     }
 }
 
-/// What stays the same while a graph is cut.
+/// The inputs that stay the same while a graph is cut.
 struct Context<'a> {
     graph: &'a Graph,
     users: Vec<Vec<NodeId>>,

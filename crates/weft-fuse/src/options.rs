@@ -1,4 +1,4 @@
-//! What a plan is compiled for, and the numbers that decide by cost.
+//! The target of a plan, and the numbers that decide by cost.
 
 use std::sync::Arc;
 
@@ -7,13 +7,12 @@ use weft_kern::{Machine, Replacement};
 
 use crate::decide::REPLACE;
 
-/// What a plan is compiled for.
+/// The target that a plan is compiled for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// The largest sizes of a step.
     pub max: Sizes,
-    /// The most pages of a sequence, where attention is to know: it is then spread over no more workgroups than one of
-    /// them needs.
+    /// The most pages of a sequence, if attention should know: it is then spread over no more workgroups than one of them needs.
     pub most_pages: Option<usize>,
     /// Decisions that were set explicitly.
     pub switches: Switches,

@@ -24,7 +24,7 @@ pub(crate) struct Target {
     pub(crate) rows: Vec<usize>,
     /// The distance between columns.
     pub(crate) step: usize,
-    /// For rows picked by index: the node that holds the indices, and the distance between rows.
+    /// For rows selected by index: the node that holds the indices, and the distance between rows.
     pub(crate) indexed: Option<(NodeId, usize)>,
 }
 
@@ -133,7 +133,7 @@ fn whole(graph: &Graph, reader: NodeId, operand: usize) -> bool {
     match graph.node(reader).op {
         Op::Rows => operand == 0,
         Op::Attend { .. } => operand >= 3,
-        // The weights of a convolution, too.
+        // The weights of a convolution count, too.
         Op::Scan { rule } => operand >= rule.operands() || (rule == Recurrence::Convolution && operand == 1),
         _ => false,
     }

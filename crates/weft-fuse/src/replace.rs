@@ -18,7 +18,7 @@ pub(crate) fn replace(
 ) -> Result<Vec<Replaced>, FuseError> {
     let mut all: Vec<Replaced> = Vec::new();
     for replacement in replacements {
-        // What replaced a kernel stays, even if another replacement is for its like.
+        // A replacement stays, even if another one is for a kernel like it.
         let is_new = |at: usize| all.iter().all(|known| known.kernel != at);
         let fits = |at: &usize| plan.kernels[*at].same_work(&replacement.replaced) && is_new(*at);
         let Some(at) = (0..plan.kernels.len()).find(fits) else { continue };

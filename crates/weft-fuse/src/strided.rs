@@ -22,7 +22,7 @@ pub(crate) fn row_major(shape: &Shape) -> Vec<usize> {
     strides
 }
 
-/// What `node` reads, if it is a view: a reshape or slice that needs only index arithmetic.
+/// The operand of `node` and its strides, if it is a view: a reshape or slice that needs only index arithmetic.
 pub(crate) fn view(graph: &Graph, node: NodeId) -> Strided {
     let n = graph.node(node);
     let itself = || Strided { base: node, offset: 0, strides: row_major(&n.ty.shape) };

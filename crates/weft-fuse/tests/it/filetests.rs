@@ -9,7 +9,7 @@ use weft_ir::rules::RULES;
 use weft_ir::{Graph, Mode, NodeId, Sizes, Switches};
 use weft_kern::Machine;
 
-/// What separates the input from the expected output.
+/// The line that separates the input from the expected output.
 const SEPARATOR: &str = "\n---\n";
 
 fn files(dir: &Path) -> Vec<PathBuf> {
