@@ -41,7 +41,7 @@ pub enum Error {
     Split {
         /// The part's path.
         file: String,
-        /// What is missing or does not fit, and what to do.
+        /// The missing part or the mismatch, and what to do.
         problem: String,
     },
     /// A LoRA adapter does not fit the model.
@@ -49,7 +49,7 @@ pub enum Error {
     Adapter {
         /// The adapter's path.
         file: String,
-        /// What does not fit.
+        /// The mismatch.
         problem: String,
     },
     /// A key that this crate itself reads (`split.*`) is missing or has the wrong type.

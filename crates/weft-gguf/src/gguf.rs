@@ -154,7 +154,7 @@ impl Gguf {
         Ok(model)
     }
 
-    /// What restores tensors, if this model was opened with [`stored`](Gguf::stored).
+    /// The reader that restores tensors, if this model was opened with [`stored`](Gguf::stored).
     pub fn restorer(&self) -> Option<&dyn Restore> {
         self.stored.as_ref().map(Stored::restorer)
     }

@@ -169,7 +169,7 @@ impl TensorBytes {
         TensorBytes(Source::Mapped(Arc::clone(mapping), range))
     }
 
-    /// Bytes that are restored when they are looked at.
+    /// Bytes that are restored when they are first read.
     pub(crate) fn restored(tensor: Restored) -> TensorBytes {
         TensorBytes(Source::Restored(Arc::new(tensor)))
     }

@@ -1,4 +1,4 @@
-//! Tensors that a file holds in another form, and that are computed when they are looked at.
+//! Tensors that a file holds in another form, and that are computed when they are first read.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ pub trait Restore: Any + Send + Sync {
     fn restore(&self, tensor: &TensorInfo) -> Vec<u8>;
 }
 
-/// A tensor that is restored when it is looked at.
+/// A tensor that is restored when it is first read.
 pub(crate) struct Restored {
     restore: Arc<dyn Restore>,
     tensor: TensorInfo,

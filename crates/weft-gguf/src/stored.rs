@@ -70,7 +70,7 @@ impl fmt::Debug for FileBytes {
     }
 }
 
-/// What is known of one of the files of a model without its tensors.
+/// One of the files of a model, without its tensors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredPart {
     /// The file to name in errors.
@@ -122,7 +122,7 @@ impl Stored {
         }
     }
 
-    /// The bytes of tensor number `at`, restored when they are looked at and dropped with the last copy.
+    /// The bytes of tensor number `at`, restored when they are first read and dropped with the last copy.
     pub(crate) fn tensor_bytes(&self, at: usize, tensor: &TensorInfo) -> TensorBytes {
         match &self.places[at] {
             Some(place) => self.file.slice(place.clone()),

@@ -13,9 +13,9 @@ use crate::tensor::TensorInfo;
 pub struct Adapter {
     /// Its file, one of the model's [files](Gguf::files).
     pub file: usize,
-    /// What its additions are multiplied by, as asked for.
+    /// The factor of its additions, as asked for.
     pub scale: f32,
-    /// What they are multiplied by and divided by their rank, as trained; `None` if they are not.
+    /// The factor of its additions before division by their rank, as trained; `None` if they are not scaled so.
     pub alpha: Option<f32>,
 }
 
