@@ -31,7 +31,7 @@ pub enum UnitText {
     Chain(Arc<Chain>, Vec<BufferId>),
 }
 
-/// Each launch by itself.
+/// Each launch separate.
 pub fn apart(rendered: &Rendered) -> Vec<Unit> {
     let unit = |(at, shaders): (usize, &Arc<[Shader]>)| Unit {
         launches: at..at + 1,

@@ -6,8 +6,8 @@ use weft_device::Hardware;
 use weft_kern::Machine;
 use weft_render::{LEAST_COLUMNS, STEPS_WITH_CUDA, near_positions};
 
-/// Returns the hardware of a card with so many multiprocessors, and memory of so many bytes per second. `key` identifies it
-/// with its driver, and `numbers` what its bits depend on.
+/// Returns the hardware of a card with `processors` multiprocessors, and memory of `bandwidth` bytes per second. `key` identifies it with
+/// its driver, and `numbers` identifies all that its bits depend on.
 pub fn cuda_hardware(key: String, numbers: String, processors: u32, bandwidth: u64) -> Hardware {
     let workers = u64::from(processors.max(1));
     Hardware {

@@ -1,4 +1,4 @@
-//! What all GPU devices share, whatever API they use.
+//! The code that all GPU devices share, whatever API they use.
 //!
 //! A GPU device renders the kernels of a program with [`render`], which also checks that every weight is laid out as
 //! its kernels expect, and compiles each text once ([`CompiledTexts`]); streams a weight to the GPU in the layout that

@@ -10,12 +10,12 @@ use weft_render::Shader;
 /// Stack of a compiling thread: parsers recurse into expressions.
 const STACK: usize = 8 << 20;
 
-/// What has been compiled so far.
+/// The texts that have been compiled so far.
 #[derive(Debug)]
 pub struct CompiledTexts<T>(BTreeMap<Key, T>);
 
-/// What is compiled: a text, and with it all that a compiler or driver is told. That of a rendered text follows from the text; a
-/// person can give one text with several heads, or that of a rendered one.
+/// A text to compile, with all other inputs of the compiler or driver. Those of a rendered text follow from the text, but a user can
+/// give one text with several heads, or the text of a rendered kernel.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     source: String,
@@ -38,7 +38,7 @@ impl<T> Default for CompiledTexts<T> {
 }
 
 impl<T: Send> CompiledTexts<T> {
-    /// What a shader was compiled to, if it has been [made](CompiledTexts::make).
+    /// The result of compiling a shader, if it has been [made](CompiledTexts::make).
     pub fn get(&self, shader: &Shader) -> Option<&T> {
         self.0.get(&Key::of(shader))
     }
