@@ -33,7 +33,7 @@ pub(super) fn grammar(spec: &GrammarSpec, tokenizer: &Tokenizer) -> Result<Strin
         Some(Opening::Mark { begin, never }) => never.iter().chain([begin]).collect(),
         _ => Vec::new(),
     };
-    // Where the text is to the letter, whitespace is allowed only after reasoning.
+    // Where the text is exact, whitespace is allowed only after reasoning.
     let (space, after) = match &spec.text {
         TextSpec::Pattern(_) | TextSpec::Choice(_) => ("", "WS? "),
         _ => ("WS? ", ""),

@@ -20,7 +20,7 @@ pub struct GrammarError {
     pub place: Place,
     /// The path within [`place`](Self::place), such as `properties.size.pattern`; empty for the whole.
     pub path: String,
-    /// What was expected, what was found and what to do.
+    /// A sentence: what was expected, what was found and what to do.
     pub message: String,
     /// Whether the request may be right and the server was at fault, for example busy (503).
     pub server: bool,

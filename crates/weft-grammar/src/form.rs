@@ -9,7 +9,7 @@ use weft_text::reply::ReplyFormat;
 
 use crate::{GrammarError, GrammarSpec, Grammars, Place, Reasoning, TextSpec};
 
-/// What a reply must look like.
+/// The required form of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyForm {
     /// JSON that is valid by this schema. Keywords that cannot be enforced are refused.

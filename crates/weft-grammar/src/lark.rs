@@ -98,9 +98,9 @@ impl Lark {
     }
 }
 
-/// A terminal's expression for text by `body` that contains no text of a mark.
+/// A terminal's expression for text that matches `body` and contains the text of no mark.
 ///
-/// Also where a control token is the mark: spelled in letters, it looks the same to the parser of replies.
+/// This includes marks that are control tokens: spelled in letters, they look the same to the parser of replies.
 fn without(body: &str, marks: &[&Mark]) -> String {
     let mut texts: Vec<String> = marks.iter().map(|mark| escaped(&mark.text)).collect();
     texts.sort();

@@ -1,4 +1,4 @@
-//! Threads that compute masks beside the forward pass.
+//! Threads that compute masks while the forward pass runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};

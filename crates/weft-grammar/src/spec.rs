@@ -1,14 +1,14 @@
-//! What a reply must look like.
+//! The required form of a reply, as data.
 
 use serde_json::Value;
 use weft_text::reply::ReplyFormat;
 
-/// What a reply must look like: perhaps reasoning, then text or calls of tools.
+/// The required form of a reply: perhaps reasoning, then text or calls of tools.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrammarSpec {
     /// Whether the reply begins with reasoning, which is free text.
     pub reasoning: Reasoning,
-    /// What the reply's text must look like.
+    /// The required form of the reply's text.
     pub text: TextSpec,
     /// The tools that the reply may or must call.
     pub calls: Option<CallSpec>,
@@ -32,25 +32,25 @@ pub enum Reasoning {
     None,
     /// The reply may begin with reasoning: `begin`, free text, `end`.
     Optional {
-        /// What begins it.
+        /// The text that begins it.
         begin: String,
-        /// What ends it.
+        /// The text that ends it.
         end: String,
     },
     /// The prompt ends inside reasoning: the reply begins with free text up to `end`.
     Open {
-        /// What ends it.
+        /// The text that ends it.
         end: String,
     },
     /// The reply is messages in the harmony format, and those of the channel `analysis` are reasoning. Calls are
     /// [`CallForm::Harmony`].
     Messages {
-        /// What the prompt has begun.
+        /// The part of the reply that the prompt has begun.
         begun: Begun,
     },
 }
 
-/// What a prompt has begun of a reply in the harmony format.
+/// The part of a reply in the harmony format that a prompt has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     /// The header of a message: the prompt ends with `<|start|>assistant`.
@@ -84,7 +84,7 @@ impl Reasoning {
     }
 }
 
-/// What the text of a reply must look like.
+/// The required form of a reply's text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TextSpec {
     /// Anything.

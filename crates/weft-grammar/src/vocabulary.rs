@@ -15,7 +15,7 @@ use crate::limits;
 /// A piece of markup, such as `<tool_call>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// What the parser of replies reads.
+    /// The text that the parser of replies reads.
     pub(super) text: String,
     /// The control token that is shown as this text; `None` if the mark is text like any other.
     pub(super) token: Option<u32>,

@@ -148,7 +148,7 @@ fn argument(
 }
 
 impl Tags {
-    /// What comes between a key's end and a value.
+    /// The text between a key's end and a value.
     fn before_value(&self) -> String {
         self.value.0.as_ref().map_or(String::new(), |begin| format!(" WS? {}", mark(begin)))
     }

@@ -1,4 +1,4 @@
-//! What the forms of calls have in common.
+//! The parts that forms of calls have in common.
 
 use serde_json::Value;
 
@@ -15,11 +15,11 @@ pub(crate) struct Calls {
     pub(crate) calls: String,
 }
 
-/// How the parser of replies tells calls from text.
+/// How the parser of replies distinguishes calls from text.
 pub(crate) enum Opening {
     /// By the mark `begin`. Free text contains neither it nor those of `never`.
     Mark { begin: Mark, never: Vec<Mark> },
-    /// By a brace at the very beginning of the reply. This rule is of text that begins otherwise.
+    /// By a brace at the very beginning of the reply. This rule is for text that begins differently.
     Brace { text: String },
     /// By the header of a message, in the harmony format.
     Header,

@@ -12,8 +12,8 @@ use crate::vocabulary::Mark;
 /// The keywords that constrain strings.
 pub(super) const OF_STRINGS: &[&str] = &["minLength", "maxLength", "pattern", "format"];
 
-/// Adds a rule for a string that is valid by the keywords of `schema` for strings and does not read as JSON of the types
-/// `others`; then the mark that ends it.
+/// Adds a rule for a string and the mark that ends it. The string satisfies the string keywords of `schema`, and does not read
+/// as JSON of the types `others`.
 ///
 /// # Errors
 /// The keyword that cannot be expressed, and why. With `relaxed` such keywords are left out instead.
@@ -58,7 +58,7 @@ pub(super) fn string(
     Ok(lark.ended(&format!("({body})"), empty, end, &[&ending(end)]))
 }
 
-/// What the parser of replies takes for the end of a value: the mark, also without the newline before it.
+/// The text that the parser of replies takes for the end of a value: the mark, also without the newline before it.
 fn ending(end: &Mark) -> Mark {
     Mark { text: end.text.trim_start().to_owned(), token: end.token }
 }

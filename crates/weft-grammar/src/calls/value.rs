@@ -14,7 +14,7 @@ use crate::lark::{Lark, mark};
 use crate::schema::{Mode, Schemas};
 use crate::vocabulary::Mark;
 
-/// What a schema allows, by how it is written.
+/// The values that a schema allows, by how they are written.
 #[derive(Default)]
 struct Forms {
     /// Strings by these schemas.

@@ -1,6 +1,6 @@
-//! The keywords of JSON Schema, by what becomes of them.
+//! The keywords of JSON Schema, by their role in a grammar.
 
-/// What a keyword is to a grammar.
+/// The role of a keyword in a grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     /// Enforced.

@@ -77,7 +77,7 @@ pub(crate) fn whole(pattern: &str) -> Option<String> {
     unanchored(&format!("^({rest})$"))
 }
 
-/// Whether a pattern begins with an anchor, what is between, and whether it ends with one.
+/// Splits off anchors: whether the pattern begins with one, the text between, and whether it ends with one.
 fn anchors(pattern: &str) -> (bool, &str, bool) {
     let (begins, rest) = match pattern.strip_prefix('^') {
         Some(rest) => (true, rest),

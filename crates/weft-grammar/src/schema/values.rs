@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::limits;
 
-/// What kind of JSON value this is, for errors.
+/// The kind of a JSON value, for errors.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -28,7 +28,7 @@ pub(super) fn number(value: &Value) -> Result<(), String> {
     }
 }
 
-/// Whether parsers that keep numbers as `f64` read this one exactly, or as near as it was meant.
+/// Whether parsers that keep numbers as `f64` read this one exactly, or close enough.
 fn exact(number: &serde_json::Number) -> bool {
     match (number.as_i64(), number.as_u64()) {
         (Some(integer), _) => integer.unsigned_abs() <= limits::INTEGER,

@@ -15,7 +15,7 @@ use super::values::{count, kind, literal, multiple, name, number};
 use crate::error::{GrammarError, Place};
 use crate::limits;
 
-/// What becomes of keywords that grammars cannot enforce.
+/// The handling of keywords that grammars cannot enforce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// They are refused.
@@ -112,8 +112,8 @@ impl<'r> Schemas<'r> {
 
     /// A complete document for the compiler of grammars: `schema`, the definitions, and options.
     pub(crate) fn document(&self, schema: &Value) -> Value {
-        // Not both: the compiler refuses patterns that overlap.
-        // Nor with schemas of additional properties, which would then hold for listed ones too.
+        // `additionalProperties` cannot become a pattern beside other patterns, because the compiler refuses patterns that
+        // overlap, or if it is a schema, which would then hold for listed properties too. `\u` is forbidden there instead.
         let patterns = self.roots.iter().any(|root| {
             mentions(root.schema, "patternProperties", &|_| true)
                 || mentions(root.schema, "additionalProperties", &Value::is_object)
@@ -299,7 +299,7 @@ impl<'r> Schemas<'r> {
         Ok(())
     }
 
-    /// What depends on several keywords.
+    /// Applies rules that depend on several keywords.
     fn settle(
         &mut self,
         root: usize,

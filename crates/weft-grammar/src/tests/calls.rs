@@ -393,7 +393,7 @@ fn tools_that_are_not_strict_lose_what_cannot_be_enforced() {
         spec.calls.as_mut().unwrap().tools[0].strict = false;
         assert_eq!(model.feed(&spec, call), Fed::Complete);
         assert_ne!(model.feed(&spec, &call.replace("[1,1]", "[true]")), Fed::Complete);
-        // A schema that is not one at all stays a mistake.
+        // An invalid schema is still an error.
         spec.calls.as_mut().unwrap().tools[0].parameters = json!({"type": "thing"});
         assert!(model.grammars.compile(&spec).is_err());
         spec.calls.as_mut().unwrap().choice = ToolChoice::Auto;

@@ -17,7 +17,7 @@ fn begun(mut spec: GrammarSpec, begun: Begun) -> GrammarSpec {
 fn all(spec: &GrammarSpec, replies: &[&str]) {
     let model = model(GPT_OSS);
     for reply in replies {
-        // What messages have in common is written once.
+        // The text that messages have in common is written once.
         let (reply, right) = reply.strip_prefix('!').map_or((*reply, true), |wrong| (wrong, false));
         let reply = reply.replace("THOUGHT", THOUGHT).replace("CALL", CALL);
         assert_eq!(model.feed(spec, &reply) == Fed::Complete, right, "{reply}");

@@ -125,7 +125,7 @@ fn hostile() -> Vec<(&'static str, Value)> {
 #[test]
 fn hostile_schemas_are_refused_or_quick() {
     let model = model(QWEN);
-    // What is measured once per model is not the schemas' fault.
+    // The first compilation also measures the model, which is not the schemas' fault.
     model.compile(&schema(json!({"type": "object"}))).unwrap();
     for (name, document) in hostile() {
         tried(&model, name, &schema(document.clone()));

@@ -61,7 +61,7 @@ fn only_ends_follow_the_end() {
     for (id, logit) in (0..).zip(&logits) {
         assert_eq!(*logit == 0.0, ends.contains(&id), "{id}");
     }
-    // A generation that goes on after its end gets no other.
+    // A generation that continues after its end gets no other.
     let tokens = [&*tokens, &ends[..1]].concat();
     let mut logits = vec![0.0; model.tokenizer.vocab_len()];
     processor.process(&tokens, 3, &mut logits).unwrap();

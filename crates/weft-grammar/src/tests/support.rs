@@ -1,4 +1,4 @@
-//! What the tests of grammars share: models' tokenizers, replies fed and sampled token by token.
+//! Support that the tests of grammars share: models' tokenizers, and replies fed and sampled token by token.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ pub(super) const QWEN: &str = "qwen3-tiny-q4_0";
 pub(super) const GPT_OSS: &str = "gpt-oss-tiny-mxfp4";
 pub(super) const DEEPSEEK: &str = "ds2-tiny-q4_0";
 
-/// What became of a reply fed to a grammar.
+/// The result of feeding a reply to a grammar.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fed {
     /// All of it was allowed, and it may end here.
     Complete,
     /// All of it was allowed, but it may not end here.
     Incomplete,
-    /// The text after so many bytes was not allowed.
+    /// The text after this many bytes was not allowed.
     Refused(usize),
 }
 
@@ -61,14 +61,14 @@ impl Model {
         let options = EncodeOptions { parse_special: true, add_special: false };
         let tokens = self.tokenizer.encode(text, options);
         assert_eq!(self.tokenizer.decode(&tokens, false), text, "the tokenizer can spell the text");
-        // The prompt is not looked at.
+        // The prompt is not read.
         let mut so_far = vec![0, 1, 2];
         let mut bytes = 0;
         for &token in &tokens {
             if self.allowed(processor, &so_far)[token as usize] == f32::NEG_INFINITY {
                 return Fed::Refused(bytes);
             }
-            // Both ways in which the engine tells of a token.
+            // Both ways in which the engine reports a token.
             if so_far.len() % 2 == 0 {
                 processor.chosen(token);
             }
