@@ -15,10 +15,10 @@ use crate::catalog::{CATALOG, CatalogModel, Source};
 use crate::error::Error;
 use crate::names::{FileName, HubName, choose};
 
-/// What the name of a packed model has after that of its first GGUF file.
+/// The suffix of a packed model's name, after the name of its first GGUF file.
 const PACKED: &str = ".weft";
 
-/// What the name of a note about a packed model has after that of the packed model.
+/// The suffix of the name of a note about a packed model, after the name of that model.
 const NOTE: &str = ".checked";
 
 /// How deep below `models` files are searched: organisation, repository, one folder within it, and the file.

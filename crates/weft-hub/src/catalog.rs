@@ -29,7 +29,7 @@ pub struct CatalogModel {
 }
 
 impl CatalogModel {
-    /// The path of a built-in model's file below the folder of such files.
+    /// The path of a built-in model's file in the folder of built-in models.
     pub(crate) fn built_in_path(&self) -> PathBuf {
         Path::new(self.sha256.get(..DIGITS).unwrap_or(self.sha256)).join(self.file)
     }
@@ -135,7 +135,7 @@ const GLM_SMALL: &CatalogModel = &CatalogModel {
 pub const CATALOG: &[&CatalogModel] =
     if BUILT_IN.is_some() { &[DEFAULT_MODEL, GLM_SMALL] } else { &[DEFAULT_MODEL] };
 
-/// What Ollama writes after a name without a version.
+/// The suffix that Ollama writes after a name without a version.
 const LATEST: &str = ":latest";
 
 /// Returns the model of the catalogue with this name, also as Ollama writes it, with `:latest` after it.

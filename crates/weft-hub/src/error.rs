@@ -60,7 +60,7 @@ pub enum Error {
     InvalidName {
         /// The name.
         name: String,
-        /// What was expected.
+        /// The expected form.
         expected: &'static str,
     },
     /// The hub's address is not an HTTP address.

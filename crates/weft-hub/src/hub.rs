@@ -23,7 +23,7 @@ pub struct Hub {
     packed_sums: Option<PackedSums>,
 }
 
-/// What a name stands for.
+/// The model that a name stands for.
 enum Named {
     /// A model of the catalogue, which may have to be downloaded.
     Catalog(&'static CatalogModel),
@@ -113,7 +113,7 @@ impl Hub {
         self.named(OsStr::new(name)).map(drop)
     }
 
-    /// What a name stands for.
+    /// The model that a name stands for.
     fn named(&self, name: &OsStr) -> Result<Named, Error> {
         let path = Path::new(name);
         // A name that is not UTF-8 can only be a path.

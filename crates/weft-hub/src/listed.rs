@@ -12,7 +12,7 @@ use crate::suggest::suggest;
 pub struct ListedModel {
     /// The short name.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub about: &'static str,
     /// The repository: `org/repo`.
     pub repo: &'static str,

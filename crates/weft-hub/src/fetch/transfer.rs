@@ -34,7 +34,7 @@ pub(crate) fn fill(
         let broken = |source| Error::Broken { host: remote.host().into(), done: before, total, source };
         let response = match remote.get(address, before).and_then(refuse_busy) {
             Ok(response) => response,
-            // What has arrived is kept, so the user should know that it is worth trying again.
+            // Bytes that have arrived are kept, so the user should know that it is worth trying again.
             Err(error @ (Error::Unreachable { .. } | Error::Status(_))) if before > 0 => {
                 let reason = io::Error::other(error.in_one_line());
                 tries += 1;
