@@ -221,7 +221,7 @@ impl Builder {
         self.push(Op::Rows, vec![table, ids], None)
     }
 
-    /// Values picked from each row: `[.., E]` and ids `[.., U]` give `[.., U]`.
+    /// Values selected from each row: `[.., E]` and ids `[.., U]` give `[.., U]`.
     pub fn take(&mut self, x: NodeId, ids: NodeId) -> NodeId {
         self.push(Op::Take, vec![x, ids], None)
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Decision {
     /// Its name, such as `split.heads`.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub about: &'static str,
     /// Its mode unless it is set.
     pub default: Mode,

@@ -27,7 +27,7 @@ pub struct EvalError {
     pub graph: String,
     /// The node that failed.
     pub node: NodeId,
-    /// What was expected and found.
+    /// A sentence: what was expected and found.
     pub why: String,
 }
 

@@ -24,7 +24,7 @@ pub struct Hoisted {
     pub rest: Graph,
 }
 
-/// What a value depends on.
+/// The inputs that a value depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
     /// Constants only.

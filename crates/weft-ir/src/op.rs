@@ -47,7 +47,7 @@ pub enum Reduce {
     Max,
 }
 
-/// What a row of a state stands for. It decides how a sequence can be cut back, shared and saved.
+/// The meaning of a row of a state. It decides how a sequence can be cut back, shared and saved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum StateKind {
     /// One position: keys, values, latents. A sequence is cut back by dropping rows.
@@ -205,7 +205,7 @@ pub enum Op {
     State {
         /// The name that an instance of this graph binds.
         name: String,
-        /// What a row stands for.
+        /// The meaning of a row.
         kind: StateKind,
     },
     /// A small constant vector, or a scalar when the node's shape is `[]`.
@@ -246,7 +246,7 @@ pub enum Op {
     },
     /// `(table [N, D], ids i32[..]) → [.., D]`: rows of a table.
     Rows,
-    /// `(x [.., E], ids i32[.., U]) → [.., U]`: values picked from each row.
+    /// `(x [.., E], ids i32[.., U]) → [.., U]`: values selected from each row.
     Take,
     /// `(x [T, H, D] or [T, D], cos [T, D/2], sin [T, D/2])`: each pair rotated by its angle.
     Rope {

@@ -11,13 +11,13 @@ use crate::shape::{Dim, Shape};
 pub struct Rule {
     /// Its name, what it does, and whether it is on by default.
     pub decision: Decision,
-    /// What its replacements have in common with the nodes they replace.
+    /// The properties of the replaced nodes that its replacements keep.
     pub keeps: Keeps,
     /// Builds the replacement of a node, if the rule's premise holds there.
     pub(crate) apply: fn(&mut Rewriter<'_>, NodeId) -> Option<Built>,
 }
 
-/// What a rule preserves of the values it replaces.
+/// The properties of the replaced values that a rule keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keeps {
     /// Every bit, for every input, in the arithmetic of [`crate::eval`], except for which NaN it is.
@@ -38,7 +38,7 @@ impl Eq for Rule {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Built(NodeId);
 
-/// What a rule works with: it matches nodes of a graph by [`NodeId`], and builds replacements out of [`Built`] nodes.
+/// The interface of a rule: it matches nodes of a graph by [`NodeId`], and builds replacements out of [`Built`] nodes.
 pub(crate) struct Rewriter<'a> {
     graph: &'a Graph,
     users: Vec<Vec<NodeId>>,

@@ -66,7 +66,7 @@ fn attributes(op: &Op) -> String {
 pub struct ParseError {
     /// Line number, from 1; 0 for the graph as a whole.
     pub line: usize,
-    /// What was expected and found.
+    /// A sentence: what was expected and found.
     pub why: String,
 }
 

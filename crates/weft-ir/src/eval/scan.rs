@@ -46,7 +46,7 @@ pub(super) fn scan(
     Ok((Tensor::f32(shape, out), Tensor::f32(places, after)))
 }
 
-/// What takes a state over a row.
+/// Advances a state by one row.
 struct Step<'a> {
     rule: Recurrence,
     operands: &'a [Tensor],
@@ -55,7 +55,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Takes the state of a sequence over row `t`. Returns all heads of the result's row.
+    /// Advances the state of a sequence by row `t`. Returns the result's row, of all heads.
     fn row(&self, t: usize, state: &mut [f32]) -> Result<Vec<f32>, String> {
         match self.rule {
             Recurrence::Decay => self.decay(t, state),

@@ -82,7 +82,7 @@ impl Tensor {
         self
     }
 
-    /// Values picked by source index, in order.
+    /// Values selected by source index, in order.
     pub(crate) fn pick(&self, shape: Vec<usize>, from: impl Iterator<Item = usize>) -> Tensor {
         let data = match &self.data {
             Data::F32(v) => Data::F32(from.map(|i| v[i]).collect()),

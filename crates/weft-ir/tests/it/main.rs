@@ -1,4 +1,4 @@
-//! What operations mean, and that rewriting does not change what a graph means.
+//! The meaning of operations, and that rewriting does not change the meaning of a graph.
 
 mod claims;
 mod grower;

@@ -44,7 +44,7 @@ fn select_sum_is_a_weighted_sum_of_select_dot() {
     });
 }
 
-/// What a scan does, as text: two heads of three values, in two sequences.
+/// A scan as text: two heads of three values, in two sequences.
 const SCAN: &str = "graph scan {
   %0 = input x : f32[T, 2, 3]
   %1 = input a : f32[T, 2]
@@ -77,7 +77,7 @@ fn a_scan_carries_the_state_of_each_sequence() {
         eval(&graph, &sizes, &Weights, &mut values).map_err(|e| e.to_string())?;
         Ok::<_, String>([&values["y"], &values["s"]].map(|tensor| tensor.as_f32().unwrap().to_vec()))
     };
-    // The first sequence goes on from row 2, the second begins.
+    // The first sequence continues from row 2, the second begins.
     let [y, s] = step([2, -1], [1, 3]).unwrap();
     let first = [100.0, 101.0, 102.0, 203.0, 204.0, 205.0];
     let second = [56.0, 57.5, 59.0, 212.0, 214.0, 216.0];
