@@ -36,9 +36,9 @@ pub struct Counted {
     pub operation: Operation,
     /// Its amounts in isolation.
     pub alone: Amounts,
-    /// What it adds to the operations before it. Bytes of a weight count only at the first operation of the plan that reads them,
-    /// and bytes of other values at the first of the call that reads or writes them. The sum over all operations is the least
-    /// that a plan takes.
+    /// The amounts that it adds to those of the operations before it. Bytes of a weight count only at the first operation of the plan
+    /// that reads them, and bytes of other values at the first of the call that reads or writes them. The sum over all operations is
+    /// the least that a plan takes.
     pub more: Amounts,
 }
 

@@ -1,4 +1,4 @@
-//! What a part is built around. Each anchor is a room of its own: its parameters, rules, memory traffic, text form,
+//! The operation that a part is built around. Each anchor is a room of its own: its parameters, rules, memory traffic, text form,
 //! interpreter and error bound.
 //!
 //! The rest of the house asks an [`Anchor`] instead of matching on it. A new anchor is a file here that implements
@@ -26,7 +26,7 @@ use crate::text::{Attrs, Parsed};
 use crate::traffic::{Counter, Operation, Seen};
 use crate::verify::Context;
 
-/// What a part is built around.
+/// The operation that a part is built around.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Anchor {
     /// Nothing: the row program is elementwise and movement.
@@ -113,7 +113,7 @@ impl Anchor {
         self.room().most_positions(pages)
     }
 
-    /// What a kernel with this anchor and `cols` columns is called, such as `attend_20x576`.
+    /// The name of a kernel with this anchor and `cols` columns, such as `attend_20x576`.
     pub fn label(&self, params: &[Param], cols: usize) -> String {
         self.room().label(params, cols)
     }

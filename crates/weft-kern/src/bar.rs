@@ -54,7 +54,7 @@ pub(crate) fn independent(errors: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl Bar {
-    /// What a device may store in a format: the smallest value, the interpreter's, and the largest. Rounding keeps order.
+    /// The range that a device may store in a format: the smallest value, the interpreter's, and the largest. Rounding keeps order.
     pub fn stored(&self, format: Format) -> [f64; 3] {
         let value = f64::from(self.value);
         let all = [value - self.error, value, value + self.error];

@@ -67,7 +67,7 @@ pub struct TextHead {
     pub slots: Vec<usize>,
     /// Bytes of workgroup memory that the launch gives; 0 if the text declares it.
     pub shared_bytes: u32,
-    /// Bytes of scratch memory in a further slot; 0 if there is none.
+    /// Bytes of scratch memory, in the slot after all others; 0 if there is none.
     pub scratch_bytes: u64,
     /// Whether it uses instructions that only one architecture has.
     pub own_architecture: bool,

@@ -18,7 +18,7 @@ pub struct Kernel {
     pub params: Vec<Param>,
     /// Its parts, at least one.
     pub parts: Vec<Part>,
-    /// What a user gives to be run for it, each on devices of that language. It says nothing about what the kernel computes.
+    /// Texts that a user gives to be run for it, each on devices of that language. They say nothing about what the kernel computes.
     pub texts: Vec<Arc<GivenText>>,
 }
 
@@ -38,7 +38,7 @@ pub struct Part {
     pub prologue: Option<Prologue>,
     /// Computed first.
     pub anchor: Anchor,
-    /// What follows the anchor.
+    /// The row program after the anchor.
     pub body: Vec<Instr>,
 }
 

@@ -10,7 +10,7 @@ use crate::program::Format;
 /// A buffer's index in [`Plan::buffers`].
 pub type BufferId = usize;
 
-/// What a buffer holds.
+/// The contents of a buffer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
     /// A graph's input, by name.
@@ -23,7 +23,7 @@ pub enum Source {
     State {
         /// Its name in the graph.
         name: String,
-        /// What a row stands for.
+        /// The meaning of a row.
         kind: StateKind,
     },
     /// These values, part of the plan.
@@ -35,7 +35,7 @@ pub enum Source {
 /// A buffer of a plan.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Buffer {
-    /// What it holds.
+    /// Its contents.
     pub source: Source,
     /// How values are stored.
     pub format: Format,
@@ -99,8 +99,8 @@ impl Plan {
         names
     }
 
-    /// The weights of which some kernel reads rows, or whatever else it does beyond
-    /// [multiplying by them](Kernel::only_multiplies_by), by their names in the graph.
+    /// The weights that some kernel reads by rows, or uses in any other way than [multiplying by them](Kernel::only_multiplies_by), by
+    /// their names in the graph.
     pub fn weights_read_by_rows(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         for Call { kernel, args } in &self.calls {

@@ -82,7 +82,7 @@ pub struct View {
     pub step: usize,
 }
 
-/// A row picked by index: adds `index · stride` to the offset of a view.
+/// A row selected by index: adds `index · stride` to the offset of a view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Indexed {
     /// The index, from an `i32` parameter; its step is 0.
@@ -100,7 +100,7 @@ pub enum Instr {
     Load {
         /// Where they are read.
         view: View,
-        /// The row, if it is picked by index.
+        /// The row, if it is selected by index.
         indexed: Option<Indexed>,
         /// The number of values, at most [`Part::cols`](crate::Part::cols).
         len: usize,
@@ -117,7 +117,7 @@ pub enum Instr {
     },
     /// `from[ids[i]]` for each `i`. A device refuses values that are not indices of `from`.
     Take {
-        /// The values picked from.
+        /// The values to select from.
         from: ValueId,
         /// The indices, which are whole numbers.
         ids: ValueId,
@@ -145,7 +145,7 @@ pub enum Instr {
         value: ValueId,
         /// Where it is written.
         view: View,
-        /// The row, if it is picked by index.
+        /// The row, if it is selected by index.
         indexed: Option<Indexed>,
     },
 }

@@ -123,7 +123,7 @@ kernel sum {
 call sum b0 b1 b2 b3 b4
 }
 ";
-        // An expert has 8 rows of two blocks of 34 bytes. Two tokens pick four, but there are three.
+        // An expert has 8 rows of two blocks of 34 bytes. Two tokens select four, but there are three.
         let of = |tokens: u64, experts: u64| {
             let [x, ids, y] = [176, 8, 32].map(|bytes| tokens * bytes);
             let touches = vec![(3, experts * 544), (1, ids), (2, ids), (0, x), (4, y)];

@@ -55,7 +55,7 @@ pub struct Attend {
 }
 
 impl Attend {
-    /// The most positions that a token attends to in a step whose sequences have so many pages together; saturates.
+    /// The most positions that a token attends to in a step whose sequences have `pages` pages together; saturates.
     pub fn most_positions(&self, pages: usize) -> usize {
         let all = pages.min(self.most_pages.unwrap_or(usize::MAX)).saturating_mul(self.page);
         all.min(self.window.unwrap_or(usize::MAX))
@@ -94,7 +94,7 @@ impl Room for Attend {
         vec![self.k.param, self.v.param]
     }
 
-    /// The positions of the context are divided, too.
+    /// The positions of the context are also divided.
     fn divides_rows(&self) -> bool {
         true
     }

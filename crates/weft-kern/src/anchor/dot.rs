@@ -15,7 +15,7 @@ use crate::verify::Context;
 
 /// The anchor's word in the text form.
 pub(super) const NAME: &str = "dot";
-/// The word of a product whose matrix is picked by index.
+/// The word for a product whose matrix is selected by index.
 const SELECT_DOT: &str = "select_dot";
 /// The word of a product that adds several matrices' results.
 const SELECT_SUM: &str = "select_sum";
@@ -93,7 +93,7 @@ impl Product {
         }
     }
 
-    /// How measurements call it, which tell products with one matrix a head apart.
+    /// The name in measurements, which distinguish products with one matrix for each head.
     fn kind(&self) -> &'static str {
         match self.w.pick {
             Pick::Axis(_) => "head_dot",
@@ -253,7 +253,7 @@ fn verify(cx: &Context<'_>, product: &Product) -> Result<(), String> {
     }
 }
 
-/// Checks a factor in memory: contiguous rows, of which a sum reads several.
+/// Checks a factor in memory: contiguous rows, several of which a sum reads.
 fn verify_factor(cx: &Context<'_>, x: &View, product: &Product, rounded: bool) -> Result<(), String> {
     let (terms, apart) = match &product.w.pick {
         Pick::Sum(sum) => (sum.terms, sum.apart),
@@ -271,7 +271,7 @@ fn verify_factor(cx: &Context<'_>, x: &View, product: &Product, rounded: bool) -
 fn operation(counter: &Counter<'_>, product: &Product) -> Operation {
     let w = &product.w;
     let rows = counter.count() * if let Pick::Sum(sum) = &w.pick { sum.terms as u64 } else { 1 };
-    // The most matrices that the rows can pick.
+    // The most matrices that the rows can select.
     let matrices = match w.pick {
         Pick::Only => rows.min(1),
         Pick::Axis(_) if rows == 0 => 0,

@@ -1,4 +1,4 @@
-//! What each anchor answers about itself.
+//! The questions that each anchor answers about itself.
 
 use std::fmt;
 
@@ -55,7 +55,7 @@ pub(super) trait Room {
     /// Its operations, without those of row programs.
     fn operations(&self, counter: &Counter<'_>, cols: usize, seen: &Seen) -> Vec<Operation>;
 
-    /// What a kernel with such a part is called.
+    /// The name of a kernel with such a part.
     fn label(&self, params: &[Param], cols: usize) -> String;
 
     /// Writes its lines of the text form.

@@ -126,7 +126,7 @@ mod tests {
         values.iter().flat_map(|v| v.to_le_bytes()).collect()
     }
 
-    /// Two sequences with two heads of one value: three rows that go on from state 1 and are kept in 2, one that begins.
+    /// Two sequences with two heads of one value: three rows that continue from state 1 and are kept in 2, and one that begins.
     fn step(lists: [[i32; 2]; 3]) -> Result<Vec<Vec<f32>>, String> {
         let plan = parse_plan(SCAN).unwrap();
         let int = |list: &[i32; 2]| list.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();

@@ -12,7 +12,7 @@ use crate::q8;
 /// Relative error of a product besides its sum's: from rounding a block's scale, its minimum, and the sums these multiply.
 const SCALES: f64 = 8.0 * U;
 
-/// What the error of a product depends on.
+/// The magnitudes that the error of a product depends on.
 #[derive(Clone, Copy, Default)]
 pub struct Terms {
     /// The sum of the magnitudes of its terms.

@@ -10,7 +10,7 @@ use crate::q8;
 /// The interpreter computes every value itself, always in the same way, and passes it to these functions as `value`; they
 /// add what follows for the result from what the operands carry. So the values are the same for every kind of number.
 pub trait Number: Copy {
-    /// What a sum of products carries while it is added up.
+    /// The state of a sum of products while it is added up.
     type Sum: Copy + Default;
 
     /// Whether [`add`](Number::add) needs the magnitudes of weights, which cost about as much as the weights themselves.

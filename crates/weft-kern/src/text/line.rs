@@ -1,4 +1,4 @@
-//! What a line of a text form is made of: numbers, words, `key=value`, views.
+//! The elements of a line of a text form: numbers, words, `key=value`, views.
 
 use crate::program::View;
 
@@ -8,11 +8,11 @@ use crate::program::View;
 pub struct ParseError {
     /// Line number, from 1; 0 for the plan as a whole.
     pub line: usize,
-    /// What was expected and found.
+    /// A sentence: what was expected and found.
     pub why: String,
 }
 
-/// What is read, or what was expected and found.
+/// The value read, or a sentence that says what was expected and found.
 pub(crate) type Parsed<T> = Result<T, String>;
 
 /// A number after a prefix.

@@ -37,7 +37,7 @@ pub struct Operation {
     pub anchor: &'static str,
     /// The weight that it multiplies by, which comes first in `touches`.
     pub weight: Option<ParamId>,
-    /// What it reads and writes, including its row programs.
+    /// The memory that it reads and writes, including its row programs.
     pub touches: Vec<Touch>,
     /// Multiply-adds of the product or the attention.
     pub multiplications: u64,
@@ -59,8 +59,8 @@ pub struct Touch {
     pub param: ParamId,
     /// Whether it is read or written.
     pub access: Access,
-    /// Bytes of distinct values. Where rows pick matrices by index, they count as if no two picked the same, but as no more
-    /// matrices than there are.
+    /// Bytes of distinct values. Where rows select matrices by index, they count as if no two selected the same, but as no more matrices
+    /// than there are.
     pub bytes: u64,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Context<'a> {
     pub(crate) rows: &'a [usize],
     /// The columns of the part.
     pub(crate) cols: usize,
-    /// The part's prologue, of which products read the value.
+    /// The part's prologue, whose value products read.
     pub(crate) prologue: Option<&'a Prologue>,
     /// The largest sizes of a step.
     pub(crate) max: &'a Sizes,
@@ -30,7 +30,7 @@ impl Context<'_> {
         }
     }
 
-    /// Checks that a view of `len` values per row stays within its argument or, with a row picked by index, within one row of it.
+    /// Checks that a view of `len` values per row stays within its argument or, with a row selected by index, within one row of it.
     fn view(&self, v: &View, len: usize, indexed: Option<&Indexed>) -> Result<(), String> {
         let room = *self.values.get(v.param).ok_or_else(|| format!("no parameter p{}", v.param))?;
         if v.strides.len() != self.rows.len() {

@@ -80,7 +80,7 @@ fn rows(scan: &Scan, args: &[Buffer<'_>], q: usize, begin: usize) -> Result<Rang
     })
 }
 
-/// The first value of a row of the states, in which a head has `width` values.
+/// The index of the first value of a row of the states, in which each head has `width` values.
 fn place(scan: &Scan, width: usize, args: &[Buffer<'_>], row: i32) -> Result<usize, String> {
     let (width, all) = (scan.heads * width, args[scan.state].len());
     let found = usize::try_from(row).ok().filter(|row| *row < all / width);
@@ -89,8 +89,8 @@ fn place(scan: &Scan, width: usize, args: &[Buffer<'_>], row: i32) -> Result<usi
         .ok_or_else(|| format!("state {row} is out of range: there are {}", all / width))
 }
 
-/// Takes a head's state of sequence `q` over rows, the first of which is its first in the step. Calls `result` with each row
-/// and its result.
+/// Advances a head's state of sequence `q` over `rows`, which begin with the sequence's first row in the step. Calls `result`
+/// with each row and its result.
 fn head_of<N: Number>(
     scan: &Scan,
     cols: usize,
