@@ -120,7 +120,7 @@ pub struct Combined {
 }
 
 impl Outcome {
-    /// What to do about the change. One that computes something else is dropped, however fast.
+    /// The verdict on the change. One that computes something else is dropped, however fast.
     pub fn verdict(&self) -> Verdict {
         let Outcome::Measured(gate, phases) = self else { return Verdict::Undecided };
         let any = |verdict| phases.iter().any(|one| one.gain.verdict() == verdict);
@@ -279,7 +279,7 @@ pub(crate) fn together(
     measured
 }
 
-/// What changes are compared with.
+/// The base that changes are compared with.
 struct Base {
     way: Way,
     switches: Switches,

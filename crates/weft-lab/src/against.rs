@@ -11,11 +11,11 @@ use crate::samples::Samples;
 /// A figure of two benchmarks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Against {
-    /// What it measures: `decode of 32 at 0`.
+    /// The measured quantity: `decode of 32 at 0`.
     pub name: String,
     /// The medians in tokens per second: before, now.
     pub rates: [f64; 2],
-    /// The samples of each that were compared.
+    /// The number of samples of each that were compared.
     pub samples: usize,
     /// The gain, with its confidence interval.
     pub gain: Gain,

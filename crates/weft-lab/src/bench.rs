@@ -39,9 +39,9 @@ pub struct BenchOptions {
     pub depths: BTreeSet<usize>,
     /// Replies computed at once; each number is measured.
     pub parallel: BTreeSet<usize>,
-    /// Wrong guesses computed beside each token of a reply; each number is measured.
+    /// Wrong guesses computed with each token of a reply; each number is measured.
     pub guesses: BTreeSet<usize>,
-    /// What guesses where that number is 0. The engine must have been opened with it.
+    /// The source of guesses where that number is 0. The engine must have been opened with it.
     pub speculate: Speculate,
     /// Samples of each setting, after a warm-up round.
     pub repeat: usize,
@@ -51,8 +51,7 @@ impl BenchOptions {
     /// The context that the engine must have room for, in tokens.
     pub fn context(&self) -> usize {
         let deepest = self.depths.last().copied().unwrap_or(0);
-        // A reply without depth has a prompt of one token.
-        // Guesses need room after the last token.
+        // At depth 0, a reply has a prompt of one token. Guesses need room after the last token.
         let reply = self.decode.saturating_add(self.guesses.last().copied().unwrap_or(0));
         deepest.saturating_add(self.prefill).max(deepest.max(1).saturating_add(reply))
     }
@@ -92,7 +91,7 @@ pub struct Setting {
     pub sequences: usize,
     /// Tokens of each sequence.
     pub tokens: usize,
-    /// Wrong guesses computed beside each token of a reply; 0 if they were left to the engine.
+    /// Wrong guesses computed with each token of a reply; 0 if they were left to the engine.
     pub guesses: usize,
     /// Steps of replies, and the tokens guessed in them that were computed and that were right.
     pub speculation: [u64; 3],
@@ -201,7 +200,7 @@ pub fn bench(
     Ok(Bench { host: Host::this(), roofs, per_token, settings })
 }
 
-/// What is measured: each phase at each depth.
+/// The measurements: each phase at each depth.
 fn settings(engine: &Engine, options: &BenchOptions) -> Vec<Setting> {
     let BenchOptions { prefill: prompt, decode: reply, .. } = *options;
     let mut settings = Vec::new();
@@ -364,7 +363,7 @@ impl<'a> Run<'a> {
         Ok((tokens, sampled?))
     }
 
-    /// The seconds that a prompt takes after these tokens, of which the sequence has some.
+    /// The seconds that a prompt takes after the tokens `before`, some of which the sequence has.
     fn sample_after(&mut self, seq: SeqId, before: &[u32], prompt: &[u32]) -> Result<f64, Error> {
         let cached = self.engine.inspect().len(seq);
         self.compute(seq, &before[cached..], false)?;

@@ -17,7 +17,7 @@ pub struct Host {
     pub threads: NonZeroUsize,
     /// The fastest instruction set that it has. The name of a CPU as a device has the one that kernels use.
     pub isa: Isa,
-    /// Bytes of the last-level cache, if the system tells.
+    /// Bytes of the last-level cache, if the system reports them.
     pub cache: Option<u64>,
 }
 

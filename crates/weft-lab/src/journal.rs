@@ -101,7 +101,7 @@ pub enum JournalError {
     Line {
         /// The line, from 1.
         number: u64,
-        /// What was expected.
+        /// A sentence: what was expected.
         why: String,
     },
     /// Anything else: the file is damaged, or another program keeps it locked.
@@ -111,7 +111,7 @@ pub enum JournalError {
         path.display()
     )]
     Database {
-        /// What was tried: `open`, `read` or `write`.
+        /// The attempted action: `open`, `read` or `write`.
         what: &'static str,
         /// The journal.
         path: PathBuf,

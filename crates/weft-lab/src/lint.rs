@@ -35,7 +35,7 @@ pub struct Lint {
 }
 
 impl Lint {
-    /// What it is about in a few words: `dot, attend, norm and 4 more`.
+    /// The subject in a few words: `dot, attend, norm and 4 more`.
     pub fn about(&self) -> String {
         let named = self.all[..self.all.len().min(NAMED)].join(", ");
         match self.all.len() - self.all.len().min(NAMED) {

@@ -16,14 +16,14 @@ pub struct MeasuringLock {
 /// The result of asking for the right to measure.
 #[derive(Debug)]
 pub enum Asked {
-    /// Nobody else measures.
+    /// No other process is measuring.
     Granted(MeasuringLock),
-    /// Another process does: what it says about itself, such as `weft bench, process 4711`.
+    /// Another process is measuring. This is its description of itself, such as `weft bench, process 4711`.
     Held(String),
 }
 
 impl MeasuringLock {
-    /// The file of this machine: all users share the folder for temporary files.
+    /// The lock file of this machine, in the folder for temporary files, which all users share.
     pub fn path() -> PathBuf {
         std::env::temp_dir().join("weft-measuring.lock")
     }
@@ -80,7 +80,7 @@ mod tests {
         let Asked::Held(who) = ask("weft ablate") else { panic!("it is held") };
         assert_eq!(who, "x", "a shorter description replaces a longer one");
         drop(second);
-        // A file is no folder for another.
+        // A lock cannot be created in a file.
         assert!(MeasuringLock::ask(&path.join("lock"), "x").is_err());
         std::fs::remove_file(&path).unwrap();
     }

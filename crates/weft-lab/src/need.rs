@@ -55,15 +55,15 @@ impl PerToken {
     }
 }
 
-/// What `sequences` replies of `tokens` tokens each read when decoded together: each step the weights its tokens use, as if no two of
-/// them picked the same expert, and each token the cache of its sequence.
+/// The bytes that `sequences` replies of `tokens` tokens each read when decoded together: in each step the weights that its tokens use,
+/// as if no two of them selected the same expert, and for each token the cache of its sequence.
 pub(crate) fn decode_together(runner: &Runner, depth: usize, tokens: usize, sequences: usize) -> Need {
     let per_token = PerToken::of(runner);
     let weights = amounts(runner, sequences, 0, false).weight_bytes;
     decode(weights, per_token.kv_bytes, depth, tokens, sequences)
 }
 
-/// What replies decoded together read if a step reads `weight_bytes` bytes of weights.
+/// The bytes that replies decoded together read if a step reads `weight_bytes` bytes of weights.
 fn decode(weight_bytes: u64, kv_bytes: u64, depth: usize, tokens: usize, sequences: usize) -> Need {
     let [depth, tokens, sequences] = [depth, tokens, sequences].map(|n| n as f64);
     let in_cache = sequences * (tokens * depth + tokens * (tokens + 1.0) / 2.0);

@@ -33,7 +33,7 @@ pub enum OptimizeProgress {
 /// A callback that is told the progress of optimising.
 pub type OnOptimizing<'a> = &'a mut dyn FnMut(OptimizeProgress);
 
-/// What became of the changes that won.
+/// The outcome for the changes that won.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OptimizeEnd {
     /// No decision wins.
@@ -57,7 +57,7 @@ pub struct Optimized {
     pub confirmed: Option<Outcome>,
     /// The check of every kernel with the winners; `None` if it was not made.
     pub verification: Option<Verification>,
-    /// What became of them.
+    /// The outcome for them.
     pub end: OptimizeEnd,
     /// The decisions to keep.
     pub keep: Vec<TunedDecision>,
@@ -106,7 +106,7 @@ pub fn optimize_context(options: &AblateOptions) -> usize {
     options.context().max(VERIFIED)
 }
 
-/// Tries changes, combines those that win, and checks the result. `cancel` is looked at before every step.
+/// Tries changes, combines those that win, and checks the result. `cancel` is read before every step.
 ///
 /// # Errors
 /// If the runner has no room, or a step of the base fails. Cancellation is a result, not an error.

@@ -6,7 +6,7 @@ use std::time::Instant;
 /// The least that is worth a word, in cores.
 const LEAST: f64 = 0.25;
 
-/// The same, as a fraction of all cores, if there is room for other programs beside the measurement.
+/// The same, as a fraction of all cores, if there is room for other programs during the measurement.
 const MUCH: f64 = 0.1;
 
 /// Watches other programs from a moment on.

@@ -86,7 +86,7 @@ pub struct Profile {
     pub workers: Vec<Worker>,
     /// Every launch, in order.
     pub launches: Vec<Timed>,
-    /// What each thread did when in the fastest step.
+    /// The activity of each thread over time, in the fastest step.
     pub timeline: Timeline,
     /// The time of an empty launch.
     pub empty_launch: f64,

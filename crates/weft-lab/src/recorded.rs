@@ -77,7 +77,7 @@ impl RecordedProfile {
     }
 }
 
-/// A launch as a profile tells it to programs; `None` if something is missing.
+/// A launch in the JSON of a profile; `None` if something is missing.
 fn launch(launch: &Value) -> Option<(String, String, f64)> {
     let ns = 1e6 * (launch["busy_ms"].as_f64()? + launch["waiting_ms"].as_f64()?);
     Some((launch["segment"].as_str()?.into(), launch["kernel"].as_str()?.into(), ns))

@@ -79,7 +79,7 @@ pub struct Verification {
 }
 
 impl Verified {
-    /// What is wrong: sentences that name the place.
+    /// The mistakes: sentences that name the place.
     pub fn faults(&self) -> impl Iterator<Item = String> {
         self.checked.faults.iter().map(|fault| {
             let Verified { tokens, kernel, segment, .. } = self;

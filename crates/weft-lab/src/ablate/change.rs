@@ -12,7 +12,7 @@ pub enum Change {
     Nothing,
     /// A decision of the compiler in another mode.
     Decision(&'static Decision, Mode),
-    /// Schedules that depart from the device's own choice.
+    /// Schedules that differ from the device's own choice.
     Schedule(&'static Departure),
     /// Half as many tokens of a prompt are computed at once.
     HalfBatch,
@@ -44,7 +44,7 @@ impl Change {
         }
     }
 
-    /// What its knob does, in a sentence.
+    /// The effect of its knob, in a sentence.
     pub fn about(&self) -> &'static str {
         match self {
             Change::Nothing => "Nothing is changed: any apparent gain is noise.",

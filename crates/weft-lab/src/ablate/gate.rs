@@ -39,7 +39,7 @@ pub struct Distance {
     pub greedy: f64,
 }
 
-/// The comparison of a change's logits.
+/// The comparison of a change's logits with the base's and with golden ones.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Gate {
     /// Whether they are the base's, bit for bit.

@@ -46,7 +46,7 @@ fn tuned(row: &Row) -> Option<TunedDecision> {
         return None;
     };
     if *decision == REPLACE {
-        // What was found of users' kernels says nothing about others.
+        // A result with users' kernels says nothing about others.
         return None;
     }
     let gain = |phase: &Measured| format!("{} {:+.1} %", phase.phase.name(), 100.0 * phase.gain.median);

@@ -21,13 +21,13 @@ pub const MARGIN: f64 = 0.02;
 /// The largest rate of wrong verdicts for changes that do less than that: 5 in 100.
 const ERROR: f64 = 0.05;
 
-/// How often samples are looked at, if there are enough.
+/// How often samples are examined, if there are enough.
 const LOOKS: usize = 3;
 
 /// Medians drawn: enough for ten beyond each end of the widest interval.
 const DRAWS: usize = 4000;
 
-/// What to do about a change.
+/// The verdict on a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It gains more than 2 %.
@@ -86,7 +86,7 @@ impl Gain {
 /// The rule for some number of phases and pairs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
-    /// The numbers of pairs after which samples are looked at.
+    /// The numbers of pairs after which samples are examined.
     looks: Vec<usize>,
     /// The fraction of a phase's medians outside the interval.
     outside: f64,
@@ -113,7 +113,7 @@ impl Rule {
         self.looks.last().is_some_and(|&pairs| pairs >= least(self.outside))
     }
 
-    /// The numbers of pairs after which samples are looked at.
+    /// The numbers of pairs after which samples are examined.
     pub fn looks(&self) -> &[usize] {
         &self.looks
     }

@@ -75,7 +75,7 @@ fn every_phase_is_sampled_at_every_depth() {
 
 #[test]
 fn samples_count_only_the_tokens_they_time() {
-    // Depths that end within pages, and so many that the cache cannot keep all.
+    // Depths that end within pages, and too many for the cache to keep all.
     let depths: BTreeSet<usize> = [0, 9, 40, 70, 100].into();
     let options = BenchOptions {
         prefill: 33,
@@ -197,7 +197,7 @@ fn wrong_guesses_are_computed_beside_replies() {
     for setting in &bench.settings {
         let [steps, guessed, accepted] = setting.speculation;
         let most = 2 * 9 * (setting.sequences * setting.guesses) as u64;
-        // Prompts take steps, too.
+        // Prompts also take steps.
         assert!(steps >= 2 * 9 && (most..=most + most / 3).contains(&guessed), "{setting:?}");
         assert!(accepted * 20 <= guessed, "{setting:?}");
     }

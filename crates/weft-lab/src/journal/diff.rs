@@ -66,7 +66,7 @@ pub struct Diff {
 /// A figure in both runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compared {
-    /// What it measures.
+    /// The measured quantity.
     pub name: String,
     /// Its unit.
     pub unit: String,

@@ -103,7 +103,7 @@ impl Journal {
             if read as u64 == LINE {
                 return Err(bad(format!("longer than {LINE} bytes")));
             }
-            // What Windows programs write at the beginning of a text.
+            // The mark that Windows programs write at the beginning of a text.
             let line = line.trim_start_matches('\u{FEFF}');
             if line.trim().is_empty() {
                 continue;

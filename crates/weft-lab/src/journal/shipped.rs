@@ -1,4 +1,4 @@
-//! The journal that comes with the program: what was measured while Weft was made, and what notes of an earlier system report.
+//! The journal that comes with the program: measurements made while Weft was developed, and those in notes of an earlier system.
 //!
 //! Its runs have negative numbers, which are shown as `s1`, `s2`, …
 
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::record::Record;
 
-/// A run in each line.
+/// The runs, one from each line.
 static SHIPPED: LazyLock<Vec<Record>> = LazyLock::new(|| {
     let lines = include_str!("shipped.jsonl").lines();
     // A test checks every line.

@@ -371,7 +371,7 @@ fn earlier_ablations_are_known() {
         shipped[0].words()
     );
     assert_eq!(tried(Some(&journal), &names, &here).unwrap(), shipped);
-    // What came with the program is of other devices, too.
+    // The runs that come with the program include other devices.
     let gpu = tried(None, &names, &Here { device: "gpu (a card, Vulkan)".into(), ..here.clone() }).unwrap();
     assert!(gpu.iter().all(|one| one.on.starts_with("gpu (")) && gpu != shipped, "{gpu:?}");
     assert_eq!(tried(None, &names, &Here { device: "cuda (a card)".into(), ..here.clone() }).unwrap(), []);

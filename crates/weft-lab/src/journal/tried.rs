@@ -1,5 +1,5 @@
-//! What earlier runs found about a change, and where: figures of another machine or device are not those
-//! of this one.
+//! The results of earlier runs for a change, and where they were measured: figures of another machine or device are
+//! not those of this one.
 
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ fn kind(device: &str) -> &str {
     device.split([' ', ',', '(']).next().unwrap_or_default()
 }
 
-/// What a run found about a change, if it tried it.
+/// The result of a run for a change, if it tried it.
 fn of(record: &Record, change: &str, here: &Here) -> Option<Tried> {
     let rows = record.results["rows"].as_array()?;
     let row = rows.iter().find(|row| row["change"] == change)?;

@@ -7,7 +7,7 @@ use weft_engine::inspect::{ReplayTimings, StepTimings};
 use super::clock::{Clock, StepRecord, Times, Worker};
 use crate::samples::Samples;
 
-/// What each thread did when in one step. Times are in seconds since the step began.
+/// The activity of each thread over time, in one step. Times are in seconds since the step began.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Timeline {
     /// The duration of the step.

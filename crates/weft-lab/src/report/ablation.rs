@@ -163,7 +163,7 @@ fn interval(phase: &Value, end: f64, of: &str, out: &mut String) -> fmt::Result 
             "<rect class=\"{tone}\" fill-opacity=\".4\" x=\"{low:.1}\" y=\"8\" width=\"{width:.1}\" height=\"6\" rx=\"1\"/>"
         )?;
     }
-    // What reaches beyond the axis ends in an arrow.
+    // An interval that reaches beyond the axis ends in an arrow.
     let beyond = |value: f64| value.abs() > end;
     let values = ends.into_iter().flatten().chain([median]);
     for (sign, tip, base) in [(-1.0, 0.0, 9.0), (1.0, WIDTH, WIDTH - 9.0)] {

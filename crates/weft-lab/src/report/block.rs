@@ -1,4 +1,4 @@
-//! The blocks of a layer, each measured by itself.
+//! The blocks of a layer, each measured alone.
 
 use std::fmt::{self, Write as _};
 

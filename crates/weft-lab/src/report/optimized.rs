@@ -1,4 +1,4 @@
-//! What an `optimize` found, and whether it held.
+//! The results of an `optimize`, and whether they held.
 
 use std::fmt::{self, Write as _};
 

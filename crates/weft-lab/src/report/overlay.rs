@@ -12,7 +12,7 @@ use crate::journal::Record;
 const WIDTH: f64 = 300.0;
 const LANE: f64 = 18.0;
 
-/// What is measured: phase, tokens, depth and sequences.
+/// The settings of a measurement: phase, tokens, depth and sequences.
 type Key = (String, String, String, String);
 
 fn key(setting: &Value) -> Key {

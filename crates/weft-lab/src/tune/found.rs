@@ -16,11 +16,11 @@ pub struct Tuned {
     pub steps: Vec<Measured>,
     /// How often a step was compiled with schedules to try.
     pub rounds: u64,
-    /// What became of the schedules.
+    /// The outcome.
     pub end: TuneEnd,
 }
 
-/// What became of the schedules that were found.
+/// The outcome for the schedules that were found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TuneEnd {
     /// None was found that is certainly faster and correct.

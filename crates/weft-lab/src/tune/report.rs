@@ -6,7 +6,7 @@ use super::found::{Candidate, TuneEnd, TuneOutcome, Tuned, TunedKernel};
 use crate::ablate::{MARGIN, Measured};
 
 impl TuneEnd {
-    /// What became of the schedules, as a sentence.
+    /// The outcome for the schedules, as a sentence.
     pub fn said(&self) -> String {
         match self {
             TuneEnd::Nothing => "nothing to keep".into(),

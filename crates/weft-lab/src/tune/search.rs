@@ -202,7 +202,7 @@ pub(super) fn scheduled(sites: &[&mut Site], tries: &[Try]) -> Vec<Scheduled> {
     tries.iter().map(|(site, schedule)| sites[*site].with(schedule)).collect()
 }
 
-/// Compiles steps of so many tokens like those of `base`, but with these schedules.
+/// Compiles steps of `tokens` tokens like those of `base`, but with the schedules `tried`.
 pub(super) fn compiled(
     runner: &mut Runner,
     base: PlansId,

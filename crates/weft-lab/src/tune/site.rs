@@ -10,10 +10,10 @@ use weft_kern::{Kernel, Sizes};
 use super::found::{Candidate, TuneOutcome, TunedKernel};
 use crate::samples::Samples;
 
-/// The smallest gain of a generation of schedules for the search to go on, as a fraction of the rate: less may be noise.
+/// The smallest gain of a generation of schedules for which the search continues, as a fraction of the rate: less may be noise.
 const PROGRESS: f64 = 0.01;
 
-/// A kernel that is slower by itself than before by a larger fraction is not tried in whole steps.
+/// A kernel that is slower alone than before by a larger fraction is not tried in whole steps.
 const NEAR: f64 = 0.15;
 
 /// A distinct kernel of steps of one size.

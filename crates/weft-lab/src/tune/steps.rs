@@ -16,13 +16,14 @@ use crate::bench::Phase;
 use crate::error::Error;
 use crate::samples::Samples;
 
-/// The least gain of a whole step that keeps a schedule, as a fraction of the rate. One kernel is a small part of a step.
+/// The smallest gain of whole steps for which a schedule is kept, as a fraction of the rate. It is small, because one kernel is a
+/// small part of a step.
 const LEAST_GAIN: f64 = 0.002;
 
-/// Pairs of samples of whole steps, which differ by less than single launches do.
+/// Pairs of samples of whole steps, which vary less than single launches.
 const PAIRS: usize = 60;
 
-/// Pairs after which a schedule that seems to gain nothing is given up.
+/// Pairs after which a schedule that seems to gain nothing is abandoned.
 const FIRST_LOOK: usize = 8;
 
 impl Tuner<'_> {
@@ -58,7 +59,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Tries all proposals. `tell` is called before each with how many were tried, of how many.
+    /// Tries all proposals. `tell` is called before each, with the number tried and the number of all.
     fn decide(&mut self, sites: &mut [&mut Site], tell: OnProgress<'_>) -> Result<Vec<Scheduled>, Error> {
         let proposed = |(i, site): (usize, &&mut Site)| -> Vec<Try> {
             site.candidates().map(|schedule| (i, schedule.to_string())).collect()

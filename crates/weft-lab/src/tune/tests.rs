@@ -63,7 +63,7 @@ struct Nature {
 const GOOD: Nature =
     Nature { is_wrong: |_, _| false, is_refused: |_, _| false, has_clock: true, delays: None };
 
-/// What the device was told.
+/// The calls that the device received.
 #[derive(Default)]
 struct Log {
     saved: Vec<Vec<(String, usize, Way)>>,

@@ -39,7 +39,7 @@ impl Launch<'_> {
         sizes: &Sizes,
     ) -> Result<(Checked, Option<DeviceError>), DeviceError> {
         let before = self.read(device)?;
-        // A state that is updated in place is read, too.
+        // A state that is updated in place is also read.
         for (region, bytes) in self.only_written(&before) {
             device.write(region.buffer, region.offset, &vec![POISON; bytes.len()])?;
         }
@@ -103,7 +103,7 @@ impl Launch<'_> {
         (*self.weights.get(&buffer)?.bytes).as_ref().get(offset..)?.get(..len)
     }
 
-    /// The arguments as the interpreter takes them.
+    /// The arguments in the interpreter's form.
     fn buffers<'b>(&'b self, bytes: &'b [Vec<u8>]) -> Result<Vec<interp::Buffer<'b>>, DeviceError> {
         let each = (0..self.args.len()).map(|p| {
             let (format, values) = (self.kernel.params[p].format, self.args[p].values);
@@ -207,7 +207,7 @@ fn is_poison(format: Format, values: usize, bytes: &[u8], index: usize) -> bool 
     ranges(format, values, index).into_iter().all(|range| bytes[range].iter().all(|byte| *byte == POISON))
 }
 
-/// What the device wrote, and what it should have.
+/// The device's results, and the expected ones.
 struct Compare<'a> {
     /// The columns that are compared.
     kernel: &'a Kernel,

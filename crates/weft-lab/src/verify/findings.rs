@@ -1,4 +1,4 @@
-//! What verifying a launch found: differences and faults, with their places.
+//! The results of verifying a launch: differences and faults, with their places.
 
 use std::fmt;
 use std::mem::discriminant;
@@ -51,7 +51,7 @@ pub struct Fault {
     pub count: u64,
 }
 
-/// What can be wrong with a launch.
+/// A fault of a launch.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultKind {
     /// A value is further off than rounding explains.
@@ -71,7 +71,7 @@ pub enum FaultKind {
     Sums(Place),
     /// An index is out of bounds.
     Index {
-        /// What the interpreter says about it, if it found it.
+        /// The interpreter's message, if it found the fault.
         oracle: Option<String>,
         /// Whether the device found it.
         device: bool,
@@ -111,7 +111,7 @@ pub struct Checked {
     pub unknown: u64,
     /// The compared value with the largest error, as a share of its bound.
     pub worst: Option<Difference>,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<Fault>,
 }
 

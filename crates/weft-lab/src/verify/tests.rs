@@ -81,7 +81,7 @@ fn the_interpreter_agrees_with_itself_to_the_bit() {
     }
 }
 
-/// What a device does wrong after it has run a program.
+/// A fault of a device, applied after it has run a program.
 type Wrong = Box<dyn FnMut(&Program, &mut CpuDevice) + Send>;
 
 /// A device that is wrong.

@@ -31,7 +31,7 @@ pub(super) struct Shared {
 /// A step, and which of its launches to check.
 #[derive(Debug, Default)]
 pub(super) struct StepCheck {
-    /// Whether any are to be checked.
+    /// Whether any should be checked.
     is_checked: bool,
     /// For each launch of the step, in order, whether it is checked.
     wanted: Vec<bool>,

@@ -19,7 +19,7 @@ const BATCH: usize = 32;
 /// Programs of a model as loaded: body and head for each size of step.
 const LOADED: usize = 6;
 
-/// What a program belongs to.
+/// The plans that a program belongs to.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Of {
     /// 0 is the model as loaded, 1 the first variant compiled after that.
@@ -28,7 +28,7 @@ struct Of {
     tokens: usize,
 }
 
-/// What goes wrong when a program is replayed.
+/// The fault of a program when it is replayed.
 enum Wrong {
     Nothing,
     Values,
