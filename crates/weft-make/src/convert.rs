@@ -28,7 +28,7 @@ pub struct ConvertOptions {
     pub threads: NonZeroUsize,
 }
 
-/// What was written.
+/// The result of a conversion.
 #[derive(Debug)]
 pub struct Converted {
     /// The family, by its name in GGUF.
@@ -41,7 +41,7 @@ pub struct Converted {
     pub parameters: u64,
     /// Their size in bytes.
     pub bytes: u64,
-    /// What the person should know about a choice between files.
+    /// A note for the user about a choice between files.
     pub note: Option<&'static str>,
 }
 

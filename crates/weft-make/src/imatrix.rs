@@ -37,11 +37,11 @@ pub struct Imatrix {
     pub chunks: u32,
     /// The tokens of a window; `None` if the file does not say.
     pub chunk_size: Option<u32>,
-    /// What each weight was multiplied by, by its name.
+    /// Statistics of each weight's activations, by the weight's name.
     pub entries: BTreeMap<String, Entry>,
 }
 
-/// What a weight was multiplied by.
+/// Statistics of the activations that a weight was multiplied by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     /// Σ x² of each column, for each matrix of a stack.

@@ -157,8 +157,8 @@ impl TensorTypes {
         }
     }
 
-    /// The type of what makes the values of attention: small beside the other matrices, and all heads that
-    /// share a value share what is lost.
+    /// The type of the projection of values. It is small compared with the other matrices, and all heads that share a value share its
+    /// error.
     fn values_type(&self, layer: Option<u32>) -> GgmlType {
         use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K};
         // Layers without such a tensor do not count.
@@ -202,8 +202,7 @@ impl TensorTypes {
         }
     }
 
-    /// The type of a down projection. The first ones have outliers, which a minimum for each block helps
-    /// with.
+    /// The type of a down projection. The first ones have outliers, for which a minimum in each block helps.
     fn down_type(&self, layer: Option<u32>) -> GgmlType {
         use GgmlType::{IQ4_NL, IQ4_XS, Q2_K, Q3_K, Q4_0, Q4_1, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K};
         let (early, weighted) = (self.is_early(layer), self.weighted);
@@ -233,7 +232,7 @@ impl TensorTypes {
     }
 }
 
-/// Whether a layer is among the first or last eighth of so many, or every third layer between.
+/// Whether a layer is among the first or last eighth of `layers`, or every third layer between.
 fn uses_more_bits(layer: Option<u32>, layers: u32) -> bool {
     let Some([layer, layers]) = layer.map(|layer| [layer, layers].map(u64::from)) else { return false };
     let first = layers / 8;

@@ -73,7 +73,7 @@ pub(crate) fn write_model(
     let chunks = chunks(tensors);
     let total = tensors.iter().map(PlannedTensor::bytes).sum();
     let mut done = 0;
-    // What killed processes left beside it: as large as models.
+    // Part files that killed processes left beside it are as large as models.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = weft_file::sweep(folder);
     let mut data = writer.create(path)?;

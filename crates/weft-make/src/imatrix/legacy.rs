@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 4 << 30;
 /// The most bytes of a name.
 const MOST_NAME: usize = 1 << 10;
 
-/// What a file holds.
+/// The contents of a file.
 pub(super) struct Legacy {
     pub(super) entries: Vec<LegacyEntry>,
     /// The number of windows, or 0.

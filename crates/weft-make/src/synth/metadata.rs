@@ -89,7 +89,7 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     metadata
 }
 
-/// What models with Kimi delta attention have.
+/// Adds the keys of models with Kimi delta attention.
 fn kimi(
     preset: &Preset,
     layers: u32,

@@ -218,7 +218,7 @@ impl Tensors<'_> {
         self.matrix(&name("attn_output"), &[heads * value, hidden], heads * value, gain);
     }
 
-    /// What joins an embedding and a hidden state, and the norm before the head.
+    /// Adds the tensors that join an embedding and a hidden state, and the norm before the head.
     fn next_token(&mut self, layer: u32) {
         let hidden = self.preset.hidden;
         let name = |tensor: &str| format!("blk.{layer}.nextn.{tensor}.weight");

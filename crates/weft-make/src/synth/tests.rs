@@ -163,7 +163,7 @@ fn presets_have_the_size_of_the_real_models() {
     }
 }
 
-/// The whole of GLM-4.7-Flash at its real size: no weight is read to count the kernels of a token.
+/// All of GLM-4.7-Flash at its real size: counting the kernels of a token reads no weights.
 #[test]
 fn a_token_of_47_layers_takes_425_kernels() {
     let folder = TestFolder::new("synth-kernels");

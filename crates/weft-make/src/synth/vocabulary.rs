@@ -17,7 +17,7 @@ const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
 const BYTE: i32 = 6;
 
-/// The characters that a vocabulary of pieces has beside its bytes: a space, and those that ASCII prints.
+/// The characters that a vocabulary of pieces has in addition to its bytes: a space, and the printable ones of ASCII.
 const PIECES: u32 = 1 + ('~' as u32 - '!' as u32 + 1);
 
 /// The tokenizer of a family of models.
@@ -39,8 +39,8 @@ enum Kind {
     Words {
         /// `tokenizer.ggml.pre`.
         pre: &'static str,
-        /// The number of tokens from the first special one to the end of the vocabulary. Vocabularies that are too
-        /// small for so many end with the special tokens that are named.
+        /// The number of tokens from the first special one to the end of the vocabulary. Smaller vocabularies end with the special tokens
+        /// that have names.
         from_end: u32,
     },
     /// The same, with the special tokens first.

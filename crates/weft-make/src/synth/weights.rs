@@ -56,7 +56,7 @@ impl Distribution {
         values.map(value).collect()
     }
 
-    /// Its parameters as bits, and what tells kinds with the same parameters apart.
+    /// Its parameters as bits, and a number that distinguishes kinds with the same parameters.
     fn key(&self) -> [u32; 3] {
         match *self {
             Distribution::Normal { mean, deviation } => [mean.to_bits(), deviation.to_bits(), 0],

@@ -109,7 +109,7 @@ fn layers_without_values_do_not_count() {
     assert_eq!(more("q4_k_s"), [0, 1, 2, 4]);
 }
 
-/// What llama.cpp's names mean, for a model of 32 layers: of layers 0, 2, 4 and 16, and of the ends.
+/// The types that llama.cpp's names stand for, for a model of 32 layers: of layers 0, 2, 4 and 16, and of the ends.
 #[test]
 fn the_ends_of_names_say_what_gets_more_bits() {
     let types = |mix: &str, sharing: u32, experts: u32| -> String {
@@ -226,7 +226,7 @@ fn with_importance_the_first_down_projections_have_minima() {
     assert_eq!(downs("q4_k_m"), [Q6_K, Q6_K, Q6_K, Q4_K, Q4_K]);
 }
 
-/// The same rules for IQ4_XS: a row that is no super-block gets IQ4_NL.
+/// The rules for sensitive tensors apply to IQ4_XS too, and rows that are not whole super-blocks get IQ4_NL.
 #[test]
 fn uneven_steps_get_more_bits_where_few_values_serve_many() {
     let tensors = [

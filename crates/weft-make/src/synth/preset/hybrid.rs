@@ -320,7 +320,7 @@ pub(super) const HYBRID_ODD: &[Preset] = &[
         family: &QWEN35,
         tied: false,
     },
-    // The same without experts, and layers of which the last has a state.
+    // The same without experts; the last of its layers has a state.
     Preset {
         name: "qwen35-odd",
         architecture: "qwen35",

@@ -210,7 +210,7 @@ pub(super) const ODD: &[Preset] = &[
         family: &MISTRAL,
         tied: false,
     },
-    // Another: odd numbers of heads, experts and positions, without YaRN.
+    // A second gpt-oss: odd numbers of heads, experts and positions, without YaRN.
     Preset {
         name: "gpt-oss-odd",
         architecture: "gpt-oss",

@@ -1,4 +1,4 @@
-//! What a preset says of a model.
+//! The parameters of a model that a preset sets.
 
 use crate::synth::vocabulary::Family;
 
@@ -31,8 +31,8 @@ pub struct Preset {
     pub(crate) yarn: Option<Yarn>,
     /// The original context, in tokens, if the model has factors for the rotary embedding in longer ones (LongRoPE).
     pub(crate) long_rope: Option<u32>,
-    /// How many positions a token sees at most in layers with a window: all but every second (gpt-oss) or sixth (Gemma 3). `None` if all
-    /// layers see all.
+    /// The most positions that a token sees in layers with a window: all layers but every second (gpt-oss) or sixth (Gemma 3). `None`
+    /// if no layer has a window.
     pub(crate) window: Option<u32>,
     /// The size of the vocabulary in tokens.
     pub vocabulary: u32,
@@ -79,7 +79,7 @@ pub(crate) enum Attention {
         width: u32,
         /// What a token has in layers with latent attention.
         latent: Latent,
-        /// What Ling has and Kimi-Linear does not.
+        /// The parts of Ling that Kimi-Linear does not have.
         ling: Option<Ling>,
     },
     /// One latent vector per token.
@@ -112,7 +112,7 @@ pub(crate) struct Latent {
     pub(crate) value: u32,
 }
 
-/// What Ling has and Kimi-Linear does not, besides gates and rotated heads.
+/// The parts of Ling that Kimi-Linear does not have, besides gates and rotated heads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ling {
     /// Whether the file has sections of the rotary embedding, as those of vision models do.
@@ -208,8 +208,7 @@ impl Preset {
         self.architecture == "gemma3"
     }
 
-    /// Every how many layers there is one with attention, in a model with so many layers: in shorter models more often, so that they
-    /// have one.
+    /// The number of layers for each one with attention, in a model with `layers` layers: shorter models have one too.
     pub(crate) fn interval(&self, layers: u32) -> u32 {
         match self.attention {
             Attention::Hybrid { interval, .. } | Attention::Kimi { interval, .. } => interval.min(layers),
@@ -217,7 +216,7 @@ impl Preset {
         }
     }
 
-    /// Whether a layer has a state in the place of keys and values, in a model with so many layers.
+    /// Whether a layer of a model with `layers` layers has a state instead of keys and values.
     pub(crate) fn is_recurrent(&self, layer: u32, layers: u32) -> bool {
         let interval = self.interval(layers);
         let end = match self.attention {
@@ -229,7 +228,7 @@ impl Preset {
         !(layer + 1).is_multiple_of(interval) && layer < end
     }
 
-    /// The bounds of the routed experts of so many layers, and those of their other networks; 0 for none.
+    /// The bounds of the routed experts of `layers` layers, and those of their other networks; 0 for none.
     pub(crate) fn bounds(&self, layers: u32) -> Option<[Vec<f32>; 2]> {
         let Attention::Kimi { ling: Some(Ling { bounds: Some([routed, other]), .. }), .. } = self.attention
         else {

@@ -7,7 +7,7 @@ use expect_test::expect;
 use super::Model;
 use crate::synth::testing::options;
 
-/// Files are cut to a few layers, and are to have both kinds.
+/// Files are cut to a few layers, and should have both kinds.
 #[test]
 fn shorter_models_have_attention_and_the_delta_rule() {
     let kinds = |layers: u32| -> (u32, String) {

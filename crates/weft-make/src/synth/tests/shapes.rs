@@ -1,4 +1,4 @@
-//! The shapes of all presets, as the models that their files are.
+//! The shapes of all presets, read from the models that are built from their files.
 
 use std::fmt::Write as _;
 
