@@ -9,7 +9,7 @@ use libloading::Library;
 /// A program being compiled.
 type Program = *mut c_void;
 
-/// 0 is success.
+/// A status code; 0 is success.
 type Status = c_int;
 
 type Create = unsafe extern "C" fn(
@@ -31,7 +31,7 @@ type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
 pub struct Compiled {
     /// The image of its kernels, for the architecture that the options name.
     pub image: Vec<u8>,
-    /// What the compiler reports beside it: warnings, and what options ask for.
+    /// The compiler's messages: warnings, and reports that options ask for.
     pub log: String,
 }
 

@@ -1,6 +1,6 @@
 //! Lines of a text in the compiler's messages.
 
-/// What NVRTC calls a text that has no name.
+/// NVRTC's name for a text that has no name.
 const NAMELESS: &str = "default_program";
 
 /// Replaces the places in a log, such as `default_program(12)`, by what `place` says of their lines.
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(with_lines("default_program(x) none", place), "default_program(x) none");
     }
 
-    /// If it called texts otherwise, or counted otherwise, lines would be wrong.
+    /// With other names of texts, or another count, lines would be wrong.
     #[test]
     fn the_compiler_says_lines_like_that() {
         let Some(nvrtc) = Nvrtc::for_test("lines of CUDA texts") else { return };

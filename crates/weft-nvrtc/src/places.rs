@@ -52,7 +52,7 @@ impl Nvrtc {
     }
 }
 
-/// What to do where there is no NVRTC for a driver of this CUDA version.
+/// Advice for a system without an NVRTC for a driver of this CUDA version.
 fn missing(driver: (i32, i32)) -> String {
     format!(
         "NVRTC, NVIDIA's run-time compiler, was not found. Install it with `pip install nvidia-cuda-nvrtc` (in a virtual \
@@ -65,7 +65,7 @@ fn missing(driver: (i32, i32)) -> String {
 /// Files that may be the library of a major version.
 fn candidates(major: i32) -> Vec<PathBuf> {
     let name = format!("libnvrtc.so.{major}");
-    // What the system's loader finds.
+    // The libraries that the system's loader finds.
     let mut files = vec![PathBuf::from(&name)];
     let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
     let usual = ["/usr/local/cuda", "/opt/cuda"].into_iter().map(PathBuf::from);

@@ -1,9 +1,9 @@
-//! What compiled kernels use of a multiprocessor, from the assembler's report.
+//! The resources of a multiprocessor that compiled kernels use, from the assembler's report.
 
 /// The option with which the assembler reports what kernels use.
 pub const REPORT: &str = "--ptxas-options=-v";
 
-/// What a kernel uses.
+/// The resources that a kernel uses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Usage {
     /// The kernel's name.
