@@ -16,7 +16,7 @@ impl<'a> Reader<'a> {
         Reader(bytes)
     }
 
-    /// What is left.
+    /// The remaining bytes.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.0
     }

@@ -173,7 +173,7 @@ impl PackCache {
         let _ = remove_unused(path);
         let mut files = self.files(SUFFIX).map_err(failed)?;
         files.retain(|(other, ..)| other != path);
-        // Those of models that are gone go first, then the least recently used.
+        // Files of models that are gone are removed first, then the least recently used.
         let gone: Vec<PathBuf> =
             self.list().unwrap_or_default().into_iter().filter(Packed::is_of_none).map(|p| p.path).collect();
         files.sort_by_key(|(path, _, used)| (!gone.contains(path), *used));

@@ -1,7 +1,7 @@
-//! What was checked since this machine was started, so that it need not be checked again.
+//! Notes about files that were checked since this machine was started, so that they need not be checked again.
 //!
-//! Checking 17 GB takes seconds at every start, and tells nothing new while neither the file nor the running system has changed: a
-//! file that is changed has another time, and one that is replaced another inode. A note beside the file names all these.
+//! Checking 17 GB takes seconds at every start, and finds nothing new while neither the file nor the running system has changed: a
+//! file that is changed has another time, and one that is replaced another inode. A note next to the file names all these.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ pub enum ModelError {
     /// A file cannot be used.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What failed: `read`, `write`.
+        /// The action that failed: `read`, `write`.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum ModelError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, as a predicate to the path.
+        /// The problem, as a predicate of the path.
         why: String,
         /// The model's name, or the path if that is lost.
         name: String,

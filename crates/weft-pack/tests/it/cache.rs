@@ -1,4 +1,4 @@
-//! What the cache keeps, and for how long.
+//! The files that the cache keeps, and for how long.
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ fn packed() -> Told {
     Told { packed: true, checked: true, notes: Vec::new() }
 }
 
-/// Found, and not checked again where the system tells that nothing has changed.
+/// Found, and not checked again if the system reports that nothing has changed.
 fn found() -> Told {
     Told { packed: false, checked: !cfg!(target_os = "linux"), notes: Vec::new() }
 }

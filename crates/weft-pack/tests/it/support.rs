@@ -127,7 +127,7 @@ pub(crate) fn sources(model: &Gguf, names: &[&str]) -> Vec<SourceWeight> {
     names.iter().map(source).collect()
 }
 
-/// What a load reported.
+/// The reports of a load.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) packed: bool,
