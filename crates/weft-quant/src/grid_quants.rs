@@ -11,7 +11,7 @@ use crate::floats::{f16_to_f32, read_f16};
 use crate::grids;
 use crate::ints::{int_format, part};
 
-/// What the numbers of tiles stand for, with 128 added.
+/// The values of the numbers of tiles, with 128 added.
 pub(crate) struct Tables;
 
 impl Tables {
@@ -166,8 +166,8 @@ int_format! {
 }
 
 int_format! {
-    /// Points of eight digits 8, 25 or 43: `d: f16`, then for each group four codes and a word with four times seven signs and a
-    /// scale, value = ± d · (2 sc + 1) · digit / 8.
+    /// Points of eight digits, each 8, 25 or 43: `d: f16`, then for each group four codes and a word of four times seven signs and
+    /// a scale, value = ± d · (2 sc + 1) · digit / 8.
     IQ2_XXS, group 32, min false, |block, q, scales, _mins| {
         let groups: &[u8; 64] = part::<2, 64, _>(block);
         let signs = words(&groups[4..], 8);
@@ -332,7 +332,7 @@ pub(crate) fn restore(ty: GgmlType, u: &[u8; 256], d: [u8; 2], factors: &[u8; 16
     }
 }
 
-/// Sets bits of the first bytes.
+/// Sets the bits of `bits` in the first bytes of `out`.
 fn or(out: &mut [u8], bits: &[u8]) {
     out.iter_mut().zip(bits).for_each(|(out, bits)| *out |= bits);
 }

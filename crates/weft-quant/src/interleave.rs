@@ -16,12 +16,12 @@ const LOW: u32 = 0x0f0f_0f0f;
 const ONES: u32 = 0x0101_0101;
 const TWOS: u32 = 0x0303_0303;
 
-/// Puts the numbers of whole rows of `row_bytes` bytes in their places in a tile. Returns false, and does nothing, if this format is not
-/// stored nearly as tiles are.
+/// Puts the numbers of whole rows of `row_bytes` bytes in their places in a tile. Returns false, and does nothing, if the format's layout
+/// differs too much from that of tiles.
 pub(crate) fn interleave(ty: GgmlType, row_bytes: usize, rows: &[u8], numbers: &mut [u8]) -> bool {
     // A block, and the words that its numbers take in a tile.
     match ty {
-        // A byte of these holds columns i and i + 16 of 32, as in a tile.
+        // As in a tile, a byte of these holds columns i and i + 16 of 32.
         GgmlType::Q4_0 | GgmlType::IQ4_NL => {
             blocks(row_bytes, rows, numbers, |b: &[u8; 18]| words::<4>(&b[2..]))
         }

@@ -47,7 +47,7 @@ pub(crate) fn half_e4m3(byte: u8) -> f32 {
     if byte == 0x7f {
         return 0.0;
     }
-    // As an f32 with the exponent's bias of 127, where a subnormal is one, too.
+    // As an f32 with the exponent's bias of 127, for which a subnormal is also a subnormal.
     f32::from_bits(u32::from(byte & 0x7f) << 20) * f32::from_bits((127 + 119) << 23)
 }
 

@@ -43,7 +43,7 @@ fn dot<const N: usize>(a: &[f32; N], b: &[f32; N]) -> f32 {
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
-/// `scale · (value − origin)` for every value. (`array::map` over so many becomes a call.)
+/// `scale · (value − origin)` for every value. (`array::map` over that many would become a call.)
 #[inline(always)]
 pub(crate) fn scaled<const N: usize>(values: &[f32; N], origin: f32, scale: f32) -> [f32; N] {
     let mut out = [0.0; N];

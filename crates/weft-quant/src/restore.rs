@@ -66,7 +66,7 @@ struct Factors {
 }
 
 impl Factors {
-    /// Those of block `block` of a row.
+    /// The factors of block `block` of a row.
     fn of(layout: &Layout, supers: &[u8], groups: &[u8], row: usize, block: usize) -> Factors {
         let has_min = layout.scales == Scales::SuperMin;
         let at = if has_min { 2 * block } else { block };

@@ -110,7 +110,7 @@ mod tests {
             let mut u = [0; 256];
             (0..5).for_each(|n| u[32 * n] = digits[n]);
             let packed = pack_trits(&u)[0];
-            // Thirteen bytes have the digits of the byte before them, and no encoder writes them.
+            // Thirteen bytes decode to the same digits as the byte before them; no encoder writes them.
             assert!(packed == byte || packed + 1 == byte, "{byte}: {packed}");
             assert_eq!(std::array::from_fn(|n| trit(packed, n)), digits, "{byte}");
         }
