@@ -41,7 +41,7 @@ pub(crate) struct State {
     pub(crate) buffer: BufferId,
     /// The size of a row.
     pub(crate) row_bytes: usize,
-    /// What a row stands for. Windows have pages of their own.
+    /// The meaning of a row. Windows have pages of their own.
     pub(crate) kind: StateKind,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Class {
 }
 
 impl Class {
-    /// The body for a step that reads so many pages, and its program.
+    /// The body for a step that reads `pages` pages, and its program.
     pub(crate) fn body(&self, pages: usize) -> (ProgramId, &Program) {
         match self.near.iter().find(|near| pages <= near.program.max.pages) {
             Some(near) => (near.id, &near.program),
@@ -121,7 +121,7 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// Those of a class that takes one token and reads more pages, for the fewest pages first.
+    /// The bodies of a class that take one token and read more pages, for the fewest pages first.
     fn all(
         device: &mut dyn Device,
         body: &Program,
@@ -157,7 +157,7 @@ pub(crate) struct Predictor {
 #[derive(Clone, Debug)]
 pub(crate) struct Planned {
     pub(crate) segments: Vec<Segment>,
-    /// What the segments are.
+    /// The division of the segments into body, head and the rest.
     pub(crate) sections: Sections,
     /// The number of first segments that are on a second device.
     pub(crate) second: usize,

@@ -1,4 +1,4 @@
-//! Looks at a model beside its steps: what was compiled and why, what its layers multiply, what the oracle computes.
+//! Looks at a model: what was compiled and why, what its layers multiply, what the oracle computes.
 
 pub(crate) mod collect;
 pub(crate) mod explain;

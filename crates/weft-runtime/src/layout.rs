@@ -36,7 +36,7 @@ pub struct Window {
     pub positions: usize,
     /// The pages.
     pub pages: usize,
-    /// Those of them that sequences need only during a step: for its tokens, and for the last page of each.
+    /// The pages that sequences need only during a step: for its tokens, and for the last page of each.
     pub margin: usize,
 }
 

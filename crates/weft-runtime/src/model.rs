@@ -117,8 +117,8 @@ impl Model {
     }
 }
 
-/// Whether the model's name is that of a Phi-3. Only the name tells, as in llama.cpp, that its tokenizer drops white space after
-/// special tokens.
+/// Whether the model's name is that of a Phi-3. As in llama.cpp, only the name shows that its tokenizer drops white space after special
+/// tokens.
 fn is_phi3(metadata: &Metadata) -> Result<bool, Error> {
     let name = metadata.str("general.name")?.unwrap_or_default().to_lowercase();
     Ok(["phi-3", "phi3"].iter().any(|phi3| name.contains(phi3)))
@@ -144,7 +144,7 @@ fn not_supported(metadata: &Metadata, source: TokenizerError) -> Error {
     Error::Tokenizer { file: metadata.file().to_string(), source }
 }
 
-/// What a file says of its tokenizer.
+/// The description of the tokenizer in a file.
 fn spec(metadata: &Metadata) -> Result<TokenizerSpec<'_>, Error> {
     let tokens: Vec<&[u8]> = metadata.require_strings("tokenizer.ggml.tokens")?.iter().collect();
     Ok(TokenizerSpec {

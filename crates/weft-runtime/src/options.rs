@@ -117,7 +117,7 @@ impl RuntimeOptions {
         let folder = self.device_folder().filter(|_| self.tuned);
         let mut kept = switches_of(&tuned_decisions(hardware, folder, model));
         if !self.kernels.is_empty() {
-            // What was found of other kernels says nothing about these.
+            // A measurement with other kernels says nothing about these.
             kept.set(&REPLACE, REPLACE.default);
         }
         self.switches.on_top_of(&kept)

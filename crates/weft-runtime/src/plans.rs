@@ -18,10 +18,10 @@ use crate::layout::{STEP_INPUTS, Window};
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;
 
-/// The candidates that a device chooses from what the layer for one token more predicts: the likeliest, and the one after it.
+/// The candidates that a device chooses from the predictions of the MTP layer: the likeliest token, and the next likeliest.
 pub(crate) const PREDICTED: usize = 2;
 
-/// What the segments of a model are, in order: body, head, and the rest predicts one token more.
+/// The division of a model's segments, in order: the body, the head, and the rest, which predicts one more token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sections {
     /// The number of segments of the body: from the embedding to the last hidden state.
@@ -43,10 +43,9 @@ impl Sections {
     }
 }
 
-/// A model's segments: what all layers would compute alike is hoisted into a segment before them, and a distant device
-/// chooses candidates in a segment after the head. If there is a layer that predicts one token more, its hidden states are
-/// stored at the end of the body, and its segments come last. With `window`, layers with a sliding window keep no more. With
-/// `slots`, states of whole sequences have so many rows.
+/// A model's segments: computation that all layers share is hoisted into a segment before them, and a distant device chooses candidates
+/// in a segment after the head. If there is an MTP layer, its hidden states are stored at the end of the body, and its segments come
+/// last. With `window`, layers with a sliding window keep no more than that. With `slots`, states of whole sequences have that many rows.
 pub(crate) fn segments(
     model: &ModelGraph,
     mtp: Option<&Mtp>,
@@ -110,7 +109,7 @@ impl Hoisting {
         all
     }
 
-    /// What is left of a graph, if anything is hoisted.
+    /// The rest of a graph, if anything is hoisted.
     fn rest(&mut self, graph: &Arc<Graph>) -> Option<Arc<Graph>> {
         if !self.on {
             return None;

@@ -42,7 +42,7 @@ pub(crate) struct Checked {
     /// The most tokens of the steps that it was checked for.
     tokens: usize,
     side: Side,
-    /// Whether all of its bits were those of the kernel that it replaces.
+    /// Whether it computed the same bits as the kernel that it replaces.
     same_bits: bool,
     /// The language of its text, if the device runs that.
     text: Option<&'static str>,

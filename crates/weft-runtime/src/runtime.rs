@@ -61,7 +61,7 @@ pub struct Runtime {
     computed: Read,
     /// The candidates of that window, if they have been read.
     candidates: Read,
-    /// What the last prediction has read.
+    /// The results of the last prediction, if they have been read.
     predicted: Read,
     /// A copy of all logits of the last step, or of a row that is to be changed. Has room for both.
     logits: Vec<f32>,
@@ -198,7 +198,7 @@ impl Runtime {
         self.room.states.is_some()
     }
 
-    /// What the model is compiled for: where its states are, and how large they are.
+    /// The capacity that the model is compiled for: the places and sizes of its states.
     pub fn room(&self) -> &Room {
         &self.room
     }
@@ -381,7 +381,7 @@ impl Runtime {
         [&mut self.computed, &mut self.candidates].into_iter().for_each(|read| read.done = false);
         let Runtime { device, shared, variants, bytes, inputs, room, .. } = self;
         let rows = inputs.wanted.chunks(room.max.rows).nth(window).unwrap_or_default();
-        // Those of the first were written with the other inputs.
+        // The rows of the first window were written with the other inputs.
         if self.window.take().is_some() {
             write(&mut **device, shared, &[("out_rows", rows)], bytes)?;
         }

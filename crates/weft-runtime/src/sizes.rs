@@ -26,7 +26,7 @@ const SHARED: usize = 4;
 /// The share of the pages of a whole KV cache that layers with a sliding window have for prompts that may come again, at least.
 const KEPT: usize = 8;
 
-/// What a model is compiled for.
+/// The capacity that a model is compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
     /// The most tokens of a sequence.
@@ -43,11 +43,11 @@ pub struct Room {
     pub(crate) steps: &'static [usize],
     /// The pages up to which steps of one token have programs of their own.
     pub(crate) near: [Option<usize>; 2],
-    /// What a second device computes, if there is one.
+    /// The layers that a second device computes, if there is one.
     pub(crate) beside: Option<Beside>,
 }
 
-/// What a second device computes: the embedding and the first layers.
+/// The part of a model that a second device computes: the embedding and the first layers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Beside {
     /// The number of layers.
@@ -81,11 +81,11 @@ impl Room {
         Room { window, states, max: self.max.sequences(sequences), ..self }
     }
 
-    /// The pages of layers that see so many positions. `None` if they would not be fewer than the others.
+    /// The pages of layers that see `positions` positions. `None` if they would not be fewer than those of other layers.
     fn window(&self, positions: usize, sequences: usize) -> Option<Window> {
         let margin = self.max.tokens.div_ceil(PAGE).saturating_add(sequences);
         let window = Window { positions, pages: 0, margin };
-        // What sequences hold, and as much again for prompts that may come again.
+        // The pages that sequences hold, and as many again for prompts that may come again.
         let held = window.of_one(PAGE).saturating_mul(sequences);
         let pages = held.saturating_add(margin).saturating_add(held.max(self.pages / KEPT));
         (pages < self.pages).then_some(Window { pages, ..window })

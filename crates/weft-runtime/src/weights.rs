@@ -155,7 +155,7 @@ pub(crate) fn load_packed(
         }
         buffers.push(device.pack(Weight { tiles: Some(tiles), ..weight.clone() }).map_err(of_weight(name))?);
     }
-    // What follows takes time too, and is not loading.
+    // The steps that follow take time too, and are not loading.
     if done > 0 && report(Report::Loading { done, total }).is_break() {
         return Err(Error::Interrupted);
     }

@@ -11,7 +11,7 @@ pub(crate) struct Preferred {
     pub(crate) first: &'static dyn Backend,
     /// The backend whose name and devices this one has.
     pub(crate) usual: &'static dyn Backend,
-    /// What its devices are.
+    /// The kind of its devices.
     pub(crate) about: &'static str,
 }
 

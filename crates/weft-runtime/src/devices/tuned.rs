@@ -31,8 +31,8 @@ pub struct TunedDecision {
     pub decision: &'static Decision,
     /// The mode that pays.
     pub mode: Mode,
-    /// What was measured, in a few words: `decode +3.1 %, prefill +0.2 %`. Characters other than printable ASCII are
-    /// replaced when it is kept, and what is too long is cut.
+    /// The measured gain in a few words: `decode +3.1 %, prefill +0.2 %`. Characters other than printable ASCII are replaced when it is
+    /// kept, and it is cut if it is too long.
     pub why: String,
 }
 

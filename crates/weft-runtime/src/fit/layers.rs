@@ -16,11 +16,11 @@ use crate::model::Model;
 use crate::options::RuntimeOptions;
 use crate::sizes::{Beside, Room};
 
-/// What runs a model.
+/// The device that runs a model, opened.
 pub(crate) struct Opened {
     /// The device, or two as one.
     pub(crate) device: Box<dyn Device>,
-    /// What the second of two computes.
+    /// The layers that the second of two devices computes.
     pub(crate) beside: Option<Beside>,
     /// The plans of the model for one device, if they were made to see that it has room for them.
     pub(crate) planned: Option<Planned>,
@@ -90,7 +90,7 @@ fn fitting(
     }
 }
 
-/// Joins a device that runs so many layers with the CPU for the others, if there are any.
+/// Joins a device that runs `on_device` layers with the CPU for the others, if there are any.
 fn beside_cpu(
     model: &Model,
     device: Box<dyn Device>,
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// Computes tokens of one of several sequences, of which it has `len`. Returns the bits of their logits. Each sequence has a
+    /// Computes tokens of one of several sequences, which has `len` tokens so far. Returns the bits of their logits. Each sequence has a
     /// context of pages for itself, and two slots of states.
     fn step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Vec<u32> {
         let Room { context, states, window: None, .. } = *runtime.room() else { panic!("it has windows") };

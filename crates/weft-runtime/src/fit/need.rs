@@ -13,7 +13,7 @@ pub struct MemoryNeed {
     pub weights: u64,
     /// The KV cache.
     pub cache: u64,
-    /// The states of whole sequences, beside the KV cache; 0 if the model has none.
+    /// The states of whole sequences, which the KV cache does not include; 0 if the model has none.
     pub states: u64,
     /// The number of these states: of sequences that are computed, and snapshots of the prefix cache.
     pub slots: usize,

@@ -24,14 +24,14 @@ use crate::sizes::Room;
 use crate::weights::products;
 use crate::{fit, weights};
 
-/// What a weight was multiplied by.
+/// Sums over the activations that a weight was multiplied by.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct InputSums {
     /// The values in a row of the weight.
     pub columns: usize,
     /// Σ x² of every column, for each matrix of a stack: `[matrices, columns]`.
     pub squares: Vec<f64>,
-    /// The number of rows that were multiplied: one for all matrices, or if matrices are picked by index, one for each.
+    /// The number of rows that were multiplied: one for all matrices, or if matrices are selected by index, one for each.
     pub counts: Vec<u64>,
 }
 
@@ -79,7 +79,7 @@ enum Stack {
     One,
     /// There is one for each head.
     Heads(usize),
-    /// Indices pick them: `used` for each token, in the output `ids`.
+    /// Indices select them: `used` for each token, in the output `ids`.
     Picked { matrices: usize, ids: String, used: usize },
 }
 
@@ -135,7 +135,7 @@ impl Collector {
         self.context
     }
 
-    /// What was collected so far, by the names of tensors in the file.
+    /// The sums collected so far, by the names of tensors in the file.
     pub fn sums(&self) -> &BTreeMap<String, InputSums> {
         &self.sums
     }
@@ -206,7 +206,7 @@ impl Collector {
 }
 
 impl Tap {
-    /// Adds the rows of a step, and for matrices that indices pick, the indices.
+    /// Adds the rows of a step, and for matrices selected by index, the indices.
     fn add(
         &self,
         rows: &[[u8; 4]],

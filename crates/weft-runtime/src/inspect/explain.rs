@@ -41,7 +41,7 @@ pub struct Explained {
     pub before: Arc<Graph>,
     /// The graph after the rewrite rules.
     pub graph: Arc<Graph>,
-    /// What each rule did.
+    /// The result of each rule.
     pub rules: Vec<RuleResult>,
     /// The decisions that were made by cost.
     pub choices: Vec<Choice>,
@@ -89,7 +89,7 @@ impl Explained {
     }
 }
 
-/// What a rule did to a graph.
+/// The result of applying a rule to a graph.
 #[derive(Clone, Debug)]
 pub struct RuleResult {
     /// The rule.
@@ -107,7 +107,7 @@ pub struct KernelCall {
     pub kernel: String,
     /// The parts that run side by side.
     pub parts: Vec<KernelPart>,
-    /// What it reads, writes and computes in the step.
+    /// The amounts that it reads, writes and computes in the step.
     pub amounts: Amounts,
     /// The estimated time, in nanoseconds.
     pub ns: u64,

@@ -21,7 +21,7 @@ use crate::model::files::open_file;
 pub struct AdapterFile {
     /// Its path.
     pub path: PathBuf,
-    /// What its additions are multiplied by: 1 as it was trained, 0 for nothing.
+    /// The factor of its additions: 1 as it was trained, 0 for nothing.
     pub scale: f32,
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn segments(segments: &[Segment], window: &Window) -> Result<Vec<Segm
     changed(segments, |segment| segment.window().is_some(), |graph| windowed(graph, window.pages * PAGE))
 }
 
-/// A graph with so many rows in its states, but for those of whole sequences.
+/// A graph with `rows` rows in its states, except those of whole sequences.
 fn windowed(graph: &Graph, rows: usize) -> Result<Graph, Error> {
     rebuilt(graph, |node, op| {
         match op {

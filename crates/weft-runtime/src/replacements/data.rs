@@ -8,7 +8,7 @@ use weft_random::Random;
 /// are the same.
 const DISTINCT_ROWS: usize = 509;
 
-/// The bound of indices of which a kernel does not say what they pick.
+/// The bound of indices for which a kernel does not say what they select.
 const ANY: usize = 1 << 12;
 
 /// The bytes of one argument: random numbers, or indices that the kernels can use.
@@ -48,7 +48,7 @@ fn rounded(values: &[f32]) -> Vec<u8> {
     interp::Buffer::q8(values.as_chunks().0.iter().map(q8::quantise).collect()).to_bytes()
 }
 
-/// What the values of a parameter of indices may be.
+/// The values that a parameter of indices may have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Indices {
     /// They are less than this.

@@ -1,4 +1,4 @@
-//! One kernel on the device, beside the one that it replaces and the interpreter.
+//! One kernel on the device, compared with the one that it replaces and the interpreter.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use weft_random::Random;
 use super::data::{self, Indices};
 use crate::error::Error;
 
-/// Tokens of the steps that are tried besides the largest.
+/// Tokens of the steps that are tried in addition to the largest.
 const FEW: [usize; 2] = [1, 7];
 
 /// Rows of a cache, and pages, that there is room for at most, unless a step has more tokens.
 const ROOM: usize = 256;
 
-/// What outputs are filled with before a run. A byte that is the same after both was written.
+/// The bytes that outputs are filled with before each of two runs. A byte that is the same after both was written.
 const POISON: [u8; 2] = [0xff, 0x00];
 
 /// Weights of more values are decoded row by row.
@@ -26,10 +26,10 @@ const MOST_DECODED: usize = 1 << 20;
 /// Bytes between the arguments in a buffer, and after the last one, which nothing may write.
 const BETWEEN: usize = 64;
 
-/// What they are filled with.
+/// The value of these bytes.
 const UNTOUCHED: u8 = 0xa5;
 
-/// What a check found of a kernel that is right.
+/// The result of checking a kernel that is right.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     /// Whether all bits were those of the kernel that it replaces.
@@ -54,7 +54,7 @@ pub(super) struct Trial<'a> {
 /// A buffer with arguments that are no weights.
 struct Held {
     id: BufferId,
-    /// What it holds before a run.
+    /// Its contents before a run.
     bytes: Vec<u8>,
     /// Where arguments that are written lie in it.
     written: Vec<Range<usize>>,
@@ -188,7 +188,7 @@ impl<'a> Trial<'a> {
         Ok(Found { same_bits })
     }
 
-    /// Checks that a token has the same bits in a step of so many tokens as in the largest one.
+    /// Checks that a token has the same bits in a step of `tokens` tokens as in the largest one.
     fn agree(&self, few: &Outputs, all: &Outputs, tokens: usize) -> Result<(), Error> {
         match few.iter().zip(all).position(|(few, all)| !agrees(few, all)) {
             None => Ok(()),
@@ -206,7 +206,7 @@ impl<'a> Trial<'a> {
         sizes_of(&self.max, tokens)
     }
 
-    /// What both write in a step.
+    /// The outputs of both in a step.
     fn both(&self, device: &mut dyn Device, sizes: &Sizes) -> Result<[Outputs; 2], Error> {
         let expected = self.outputs(device, self.programs[0], sizes)?;
         let found = self.outputs(device, self.programs[1], sizes)?;
@@ -261,7 +261,7 @@ impl<'a> Trial<'a> {
             let mut bytes = vec![0; held.bytes.len()];
             device.read(held.id, 0, &mut bytes)?;
             if let Some(byte) = held.wrong(&bytes) {
-                // What is wrong now would be wrong in the next run, too.
+                // A wrong byte would also be wrong in the next run.
                 device.write(held.id, 0, &held.bytes)?;
                 return Err(self.wrong(format!(
                     "it writes beside its results in {}: {}",
@@ -283,7 +283,7 @@ impl<'a> Trial<'a> {
         Ok(self.args.iter().filter(|arg| arg.access.writes()).map(read).collect())
     }
 
-    /// What is at a byte of a buffer that should not be written.
+    /// Describes a byte of a buffer that should not be written.
     fn place(&self, held: &Held, byte: usize) -> String {
         let begins = |arg: &Arg| arg.region.buffer == held.id && arg.region.offset <= byte;
         let before = self.args.iter().enumerate().filter(|(_, arg)| begins(arg));
@@ -399,7 +399,7 @@ impl Held {
     }
 }
 
-/// A step of so many tokens, of a program for steps up to `max`.
+/// The sizes of a step of `tokens` tokens, of a program for steps up to `max`.
 fn sizes_of(max: &Sizes, tokens: usize) -> Sizes {
     Sizes { tokens, rows: max.rows.min(tokens), ..*max }
 }
@@ -415,7 +415,7 @@ struct Wrong {
     found: f32,
 }
 
-/// How far a value is beyond what a device may store; `None` if it is not, or if nothing is known.
+/// How far a value is outside the range that a device may store; `None` if it is inside, or if the range is not known.
 fn outside(format: Format, bar: &Bar, found: f32) -> Option<f64> {
     if !bar.error.is_finite() || bar.value.is_nan() && found.is_nan() {
         return None;

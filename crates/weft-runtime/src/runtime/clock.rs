@@ -22,7 +22,7 @@ pub struct ReplayTimings {
     pub began: Duration,
     /// From the beginning of the step to the end of the replay.
     pub ended: Duration,
-    /// From the beginning of the step to the zero of the launches' marks.
+    /// From the beginning of the step to the origin of the launches' times.
     pub origin: Duration,
     /// The marks of every worker at every launch.
     pub launches: Timings,

@@ -58,7 +58,7 @@ pub struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Takes the logits and tokens of a row, from a vocabulary of so many tokens.
+    /// Takes the logits and tokens of a row, from a vocabulary of `vocab` tokens.
     pub fn new(chosen: &'a [u8], vocab: usize) -> Candidates<'a> {
         Candidates { chosen, all: chosen.len() / 8 >= vocab }
     }

@@ -1,4 +1,4 @@
-//! What a sequence leaves behind in the states of a model, as bytes: to keep it on disk and to bring it back.
+//! The state that a sequence has in a model, as bytes: to keep it on disk and to restore it.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::compile::{Class, State};
 use crate::error::Error;
 use crate::layout::PAGE;
 
-/// A part of what a sequence leaves behind.
+/// A piece of the state that a sequence has in a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece {
     /// A page of rows, in states with a row a token.
@@ -91,12 +91,12 @@ impl Runtime {
         Ok(self.device.wait()?)
     }
 
-    /// What the bits of a page depend on besides the model and the options: the device's numbers, the order of its sums,
-    /// and what a page consists of.
+    /// Identifies all that the bits of a page depend on, except the model and the options: the device's numbers, the order of its
+    /// sums, and the contents of a page.
     pub fn numbers(&mut self) -> String {
         let Runtime { device, variants, shared, .. } = self;
         let mut orders: BTreeSet<Order> = BTreeSet::new();
-        // In what order users' texts add up is known to nobody.
+        // The order of sums in users' texts is not known.
         let mut texts: BTreeSet<&str> = BTreeSet::new();
         if let Some(tuning) = device.tuning() {
             for program in variants.used().classes.iter().flat_map(Class::all_programs) {

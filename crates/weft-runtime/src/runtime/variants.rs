@@ -29,7 +29,7 @@ impl PlansId {
 pub struct PartId {
     /// The index in the runtime's list, which is reused.
     place: usize,
-    /// The number of plans and parts made before.
+    /// The number of plans and parts made before this one.
     generation: u64,
 }
 

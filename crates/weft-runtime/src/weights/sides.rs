@@ -12,7 +12,7 @@ pub(crate) fn place(device: &mut dyn Device, side: Option<Side>) {
     }
 }
 
-/// The side of a segment, if so many are on the second device.
+/// The side of a segment, if the first `second` segments are on the second device.
 pub(crate) fn of_segment(second: usize, segment: usize) -> Side {
     if segment < second { Side::Second } else { Side::First }
 }
