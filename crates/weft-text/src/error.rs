@@ -121,9 +121,9 @@ pub enum TemplateError {
     Message {
         /// Where, such as `messages[2].content`.
         path: String,
-        /// What was expected there.
+        /// The expected syntax.
         expected: &'static str,
-        /// What was found instead.
+        /// The actual syntax.
         found: String,
     },
     /// The template refused the messages with `raise_exception`.

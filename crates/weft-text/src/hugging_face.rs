@@ -110,7 +110,7 @@ mod tests {
             pre: "llama-bpe",
             tokens: vec![b"h", b"i", "Ġ".as_bytes(), b"hi", b"<s>", b"<think>", b"", b""],
             token_types: Some(vec![1, 1, 1, 1, 3, 4, 5, 5]),
-            // The second makes no token.
+            // The second merge makes no token.
             merges: Some(vec![b"h i", b"i h"]),
             bos: Some(4),
             ..TokenizerSpec::default()

@@ -44,7 +44,7 @@ const DEFAULTS: Family = Family {
     turn_markers: &[],
 };
 
-/// What `ByteLevel` of the `tokenizers` library splits by.
+/// The pattern by which `ByteLevel` of the `tokenizers` library splits.
 pub(crate) const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
 /// Also known as cl100k: numbers in groups of up to three digits, punctuation with the newlines after it.

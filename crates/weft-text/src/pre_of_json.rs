@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::vocab::TokenizerSpec;
 
-    /// What this crate writes is recognised.
+    /// Patterns that this crate writes are recognised.
     #[test]
     fn every_family_is_recognised_by_its_patterns() {
         for family in FAMILIES.iter().filter(|family| !family.merge_by_token_id) {
@@ -165,7 +165,7 @@ mod tests {
         check(sequence(stages), false, Some("deepseek-v3"));
     }
 
-    /// Characters that are begun and not ended, as long as a file can be: in time that grows with the length.
+    /// Unterminated escapes, in a pattern as long as a file can be, are read in linear time.
     #[test]
     fn characters_without_an_end() {
         let pattern = r"\u{41".repeat(1 << 20);

@@ -137,7 +137,7 @@ impl ChatTemplate {
         &self.source
     }
 
-    /// What the template can do. The first call renders a dozen small conversations to find out.
+    /// The features of the template. The first call renders a dozen small conversations to find them.
     pub fn features(&self) -> &TemplateFeatures {
         self.features.get_or_init(|| {
             let mut environment = self.environment.clone();

@@ -261,8 +261,8 @@ impl Tokenizer {
         self.eos.and_then(|id| std::str::from_utf8(self.vocab.bytes(id)).ok())
     }
 
-    /// The Jinja source of the file's chat template, or `None` if it has none. A file whose only template is the one for
-    /// tools uses that for all conversations. See [`ChatTemplate::of`](crate::ChatTemplate::of).
+    /// The Jinja source of the file's chat template, or `None` if it has none. If its only template is the one for tools,
+    /// that is used for all conversations. See [`ChatTemplate::of`](crate::ChatTemplate::of).
     pub fn chat_template(&self) -> Option<&str> {
         self.chat_template.as_deref()
     }

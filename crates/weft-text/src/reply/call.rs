@@ -1,10 +1,10 @@
-//! What the parsers of calls have in common.
+//! The parts that parsers of calls have in common.
 
 use super::piece::{Output, ReplyPiece};
 use super::scanner::Scanner;
 use super::tools::Tools;
 
-/// What a character is to a call.
+/// The meaning of a character to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Undecided. It is held back, with all since the last `Take`.
@@ -13,7 +13,7 @@ pub(crate) enum Step {
     Take,
     /// The same, and the call is over.
     Done,
-    /// What was held back, and it, are to be read again: the call has changed its mind about what came before.
+    /// The text that was held back and this character are to be read again: the call has changed its mind about what came before.
     Again,
     /// It does not belong to the call, nor does anything that was held back: the call is over, or never was one.
     Leave,
@@ -56,7 +56,7 @@ pub(crate) struct TagReader {
     read: String,
 }
 
-/// What [`TagReader::push`] found.
+/// The result of [`TagReader::push`].
 pub(crate) enum TagRead {
     /// The beginning of a tag.
     Part,
@@ -85,7 +85,7 @@ impl TagReader {
         }
     }
 
-    /// What has been read of a tag that turned out to be something else, with the character that showed it.
+    /// The text read of a tag that turned out to be something else, with the character that showed it.
     pub(crate) fn take(&mut self) -> String {
         std::mem::take(&mut self.read)
     }

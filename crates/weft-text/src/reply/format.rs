@@ -97,8 +97,8 @@ pub(crate) const MISTRAL_ID: &str = "[CALL_ID]";
 pub(crate) const MISTRAL_ARGUMENTS: &str = "[ARGS]";
 
 impl ToolSyntax {
-    /// What a call, or a list of calls, begins with. For Llama 3 this counts only where `first` is true, at the beginning of
-    /// a reply, or right after another call.
+    /// The text that begins a call or a list of calls. For Llama 3 this counts only where `first` is true, at the beginning of a reply,
+    /// or right after another call.
     pub(crate) fn openers(self, first: bool, after_call: bool) -> &'static [&'static str] {
         match self {
             ToolSyntax::Glm | ToolSyntax::Hermes => &[TOOL_CALL],
@@ -114,7 +114,7 @@ impl ToolSyntax {
         }
     }
 
-    /// What may follow a call's arguments, in this order, and belongs to the call. The last may come again.
+    /// The tags that may follow a call's arguments, in this order, and belong to the call. The last may come again.
     pub(crate) fn closers(self) -> &'static [&'static str] {
         match self {
             ToolSyntax::Hermes | ToolSyntax::Glm | ToolSyntax::Qwen3Coder => &[TOOL_CALL_END],

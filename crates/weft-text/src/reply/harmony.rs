@@ -34,10 +34,10 @@ pub(super) const MARKS: &[&str] = &[START, CHANNEL, CONSTRAIN, MESSAGE, END];
 /// Splits such a reply.
 pub(crate) struct HarmonyParser {
     tools: Tools,
-    /// What the text of the message is.
+    /// The kind of text of the message.
     channel: Channel,
     state: State,
-    /// What has been read and not decided: a header, and what comes before it.
+    /// The text that has been read and not decided: a header, and the text before it.
     held: String,
     /// How many calls have begun.
     calls: usize,
@@ -206,7 +206,7 @@ impl HarmonyParser {
         self.settle(self.channel.into(), text.len());
     }
 
-    /// An end mark, a header, or both, with the white space beside them.
+    /// An end mark, a header, or both, with the white space next to them.
     fn drop_markup(&mut self, held: &str) {
         let rest = held.trim_start();
         self.settle(Fate::Space, held.len() - rest.len());
@@ -224,7 +224,7 @@ impl HarmonyParser {
     }
 }
 
-/// What a message in this channel is; `None` if there is no such channel.
+/// The kind of text of messages in this channel; `None` if there is no such channel.
 fn known(channel: Option<&str>) -> Option<Channel> {
     match channel {
         Some("analysis") => Some(Channel::Reasoning),
@@ -238,7 +238,7 @@ pub(super) fn begins_in_reasoning(prompt: &str) -> bool {
     matches!(opened(prompt), (State::Body, Channel::Reasoning))
 }
 
-/// What the prompt has begun: as a rule, the header of a message.
+/// The state that a prompt leaves the reply in: as a rule, in the header of a message.
 fn opened(prompt: &str) -> (State, Channel) {
     const NOTHING: (State, Channel) = (State::Body, Channel::Text);
     let Some(start) = prompt.rfind(START) else { return NOTHING };

@@ -14,7 +14,7 @@ use super::tools::{NamePrefix, Tools};
 /// A call after what it begins with.
 pub(crate) struct JsonCall {
     state: State,
-    /// Whether members other than the known ones show that this is no call.
+    /// Whether an unknown member shows that this is no call.
     strict: bool,
     tool: Option<usize>,
     /// Arguments that came before the name.

@@ -1,8 +1,8 @@
-//! What must hold for every reply, for tests and fuzzing.
+//! Properties of every reply, for tests and fuzzing.
 //!
-//! 1. How a reply is cut makes no difference to its joined pieces.
+//! 1. The joined pieces do not depend on how a reply is cut.
 //! 2. No byte is lost, moved or changed: each is a byte of text or reasoning at its place, belongs to a call, is part of a
-//!    whole tag (or, at the end, of the beginning of one that closes a call), or is white space beside a tag or call. In the
+//!    whole tag (or, at the end, of the beginning of one that closes a call), or is white space next to a tag or call. In the
 //!    harmony format, tags are ends of messages, and headers of messages without a recipient.
 //! 3. Calls are numbered from 0 and name declared tools. The pieces of one are not interrupted by others, and the arguments
 //!    of one that ends are a JSON object.
@@ -180,7 +180,7 @@ fn join(pieces: &[ReplyPiece]) -> Vec<ReplyPiece> {
     joined
 }
 
-/// Checks that the pieces are what became of each byte.
+/// Checks that the pieces agree with the use of each byte.
 fn check_bytes(format: &ReplyFormat, reply: &str, fates: &[(Fate, usize)], pieces: &[ReplyPiece]) {
     let total: usize = fates.iter().map(|(_, length)| length).sum();
     assert_eq!(total, reply.len(), "bytes without a fate: {fates:?} of {reply:?}");

@@ -1,8 +1,8 @@
-//! What became of each byte of a reply, for the tests' law that nothing is lost.
+//! The use of each byte of a reply, for tests that nothing is lost.
 
 use super::piece::Channel;
 
-/// What became of a part of a reply.
+/// The use of a part of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is text of the answer.
@@ -17,10 +17,10 @@ pub(crate) enum Fate {
     Call(usize),
 }
 
-/// The fates of a reply's bytes, in order, and how much work they were.
+/// The uses of a reply's bytes, in order, and the work that they took.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    /// Fates, and the number of bytes.
+    /// Uses, each with the number of bytes.
     pub(crate) fates: Vec<(Fate, usize)>,
     /// Characters handled, and bytes moved or compared.
     pub(crate) work: usize,
@@ -36,7 +36,7 @@ impl From<Channel> for Fate {
 }
 
 impl Ledger {
-    /// Adds what became of the next bytes.
+    /// Adds the use of the next bytes.
     pub(crate) fn settle(&mut self, fate: Fate, length: usize) {
         match self.fates.last_mut() {
             Some((last, total)) if *last == fate && fate != Fate::Tag => *total += length,

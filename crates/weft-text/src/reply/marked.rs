@@ -11,7 +11,7 @@ use super::format::{
 use super::scanner::{Scan, Scanner};
 use super::tools::{NamePrefix, Tools};
 
-/// What comes before the arguments. White space may come before each of them.
+/// The text before the arguments. White space may come before each of them.
 #[derive(Clone, Copy)]
 enum Part {
     Tag(&'static str),

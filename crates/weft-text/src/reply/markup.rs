@@ -52,7 +52,7 @@ pub(crate) struct MarkupCall {
     tags: &'static Tags,
     state: State,
     tag: TagReader,
-    /// What a newline is at this place of a value.
+    /// The meaning of a line break at this place of a value.
     line: Line,
     /// The key being read.
     key: String,
@@ -65,11 +65,11 @@ pub(crate) struct MarkupCall {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// The end of the line that the value's tag is on.
+    /// A line break here ends the line of the value's tag.
     First,
-    /// A part of the value, unless the value's end follows: one is held back.
+    /// A line break is held back: it belongs to the value unless the value's end follows.
     Held,
-    /// The same, and none is held back.
+    /// No line break is held back.
     Free,
 }
 

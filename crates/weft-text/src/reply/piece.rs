@@ -32,7 +32,7 @@ pub enum ReplyPiece {
     },
 }
 
-/// What is being read outside of calls.
+/// The kind of text being read outside of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
     Reasoning,

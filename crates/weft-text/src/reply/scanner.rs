@@ -3,16 +3,16 @@
 /// How deep objects and arrays may nest: less than `serde_json` reads, and less than a request may have with which they come back.
 const DEPTH: usize = 48;
 
-/// What a character is to a value.
+/// The meaning of a character to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scan {
-    /// It belongs to the value, which goes on.
+    /// It belongs to the value, which continues.
     More,
     /// It is the last character of the value.
     Done,
     /// The value, a number, ended before it.
     Past,
-    /// No JSON value goes on like that.
+    /// No JSON value continues like that.
     Invalid,
 }
 
@@ -48,7 +48,7 @@ enum State {
     String {
         key: bool,
     },
-    /// What is left of `true`, `false` or `null`.
+    /// The rest of `true`, `false` or `null`.
     Literal(&'static str),
     Number(Number),
     End,

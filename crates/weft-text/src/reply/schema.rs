@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// How many schemas of one tool are looked at.
+/// The most schemas of one tool that are read.
 const BUDGET: usize = 4096;
 /// How deep schemas are followed into each other.
 const DEPTH: usize = 32;
@@ -63,7 +63,7 @@ impl Types {
         }
     }
 
-    /// What the keyword `type` names. An unknown name allows anything.
+    /// The types that the keyword `type` names. An unknown name allows anything.
     fn named(name: &Value) -> Types {
         match name {
             Value::Array(names) => names.iter().map(Types::named).fold(Types::NONE, Types::or),
@@ -119,7 +119,7 @@ impl<'s> Reader<'s> {
         schema.as_object().filter(|_| depth < DEPTH)
     }
 
-    /// What a local reference such as `#/$defs/Place` points to.
+    /// The schema that a local reference such as `#/$defs/Place` points to.
     fn resolve(&self, reference: &Value) -> Option<&'s Value> {
         self.root.pointer(reference.as_str()?.strip_prefix('#')?)
     }
@@ -145,7 +145,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The types that a schema allows. One that allows none is not meant so, and allows any.
+    /// The types that a schema allows. A schema that allows none is taken for a mistake, and any type is allowed.
     fn types(&mut self, schema: &'s Value, depth: usize) -> Types {
         let Some(schema) = self.enter(schema, depth) else { return Types::ANY };
         let mut types = schema.get("type").map_or(Types::ANY, Types::named);

@@ -20,7 +20,7 @@ pub(crate) struct TaggedParser {
     /// `None` without tools.
     syntax: Option<ToolSyntax>,
     tools: Tools,
-    /// What is being read outside of calls.
+    /// The kind of text being read outside of calls.
     channel: Channel,
     place: Place,
     /// Whether newlines are dropped, since a tag of reasoning came just before.
@@ -31,9 +31,9 @@ pub(crate) struct TaggedParser {
     written: usize,
     /// The tags that may come next.
     tags: Vec<(Tag, &'static str)>,
-    /// Whether white space before one of them is markup.
+    /// Whether white space before such a tag is markup.
     drops_space: bool,
-    /// What has been read and not decided.
+    /// The text that has been read and not decided.
     held: String,
     /// How many bytes of `held`, from its beginning, are white space before a possible tag.
     space: usize,
@@ -43,14 +43,14 @@ pub(crate) struct TaggedParser {
     ledger: Option<Ledger>,
 }
 
-/// What came before, but for white space.
+/// The text before, except white space.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Nothing.
     Beginning,
     /// The end of the reasoning.
     AfterReasoning,
-    /// A call, and so many of its closing tags.
+    /// A call and this many of its closing tags.
     AfterCall(usize),
     /// Text.
     Middle,
@@ -82,7 +82,7 @@ enum CallSyntax {
     Markup(MarkupCall),
     Marked(MarkedCall),
     Json(JsonCall),
-    /// Mistral's, of which no character has been read.
+    /// Mistral's; no character has been read.
     Mistral,
 }
 
@@ -204,7 +204,7 @@ impl TaggedParser {
         open && self.reasoning.is_some_and(|tags| self.held.ends_with(tags.end))
     }
 
-    /// What is held belongs to the call.
+    /// The text held back belongs to the call.
     fn settle_call(&mut self) {
         self.settle(Fate::Space, self.space);
         self.settle(Fate::Call(self.calls - 1), self.held.len() - self.space);

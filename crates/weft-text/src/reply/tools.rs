@@ -9,7 +9,7 @@ use super::schema::{Parameters, Types};
 pub struct Tool {
     /// The name by which the model calls it.
     pub name: String,
-    /// What it does, for the prompt.
+    /// A description for the prompt.
     pub description: Option<String>,
     /// The JSON schema of its arguments, an object, or null if it takes none.
     pub parameters: Value,
@@ -70,7 +70,7 @@ impl Tools {
         NamePrefix { low: 0, high: self.sorted.len(), length: 0 }
     }
 
-    /// Reads one more character of a name. Returns false, and leaves `prefix` as it was, if no name goes on like that.
+    /// Reads one more character of a name. Returns false, and leaves `prefix` as it was, if no name continues like that.
     pub(crate) fn extend(&self, prefix: &mut NamePrefix, c: char) -> bool {
         let mut next = *prefix;
         for &byte in c.encode_utf8(&mut [0; 4]).as_bytes() {

@@ -13,7 +13,7 @@ use super::call::Sink;
 use super::scanner::{Scan, Scanner, escape_into};
 use super::schema::Types;
 
-/// What models write when they think in Python, and the JSON for it.
+/// The words of Python that models write, and the JSON for them.
 const PYTHON: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("None", "null")];
 
 /// Writes one value.
@@ -34,7 +34,7 @@ enum State {
     Json(Scanner, String),
     /// JSON, and perhaps white space after it.
     AfterJson(String),
-    /// What is left of one of Python's words, and the JSON for it.
+    /// The rest of one of Python's words, and the JSON for it.
     Python(&'static str, &'static str),
     /// It is a string, whose beginning has been sent.
     String,
@@ -107,7 +107,7 @@ impl ValueWriter {
         matches!(&self.state, State::Json(scanner, _) if scanner.in_string()).then_some(self.text.len())
     }
 
-    /// Takes the next character of JSON. If no JSON goes on like that, [`cut`](ValueWriter::cut) must follow.
+    /// Takes the next character of JSON. If no JSON continues like that, [`cut`](ValueWriter::cut) must follow.
     pub(crate) fn push_json(&mut self, c: char) -> Scan {
         let State::Json(scanner, copy) = &mut self.state else { return Scan::Invalid };
         self.text.push(c);

@@ -147,7 +147,7 @@ fn rename_reasoning(features: &TemplateFeatures, extra: &mut Map<String, Json>) 
     }
 }
 
-/// What the template calls the reasoning of a message.
+/// The template's name for the reasoning of a message.
 pub(super) fn reasoning_name(features: &TemplateFeatures) -> &'static str {
     if features.thinking_content { "thinking" } else { "reasoning_content" }
 }

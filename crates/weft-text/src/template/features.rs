@@ -1,4 +1,4 @@
-//! What a chat template can do, found out by rendering small conversations.
+//! The features of a chat template, detected by rendering small conversations.
 //!
 //! Templates do not say which form of a message they expect: whether the arguments of a tool call are an object or JSON
 //! text, whether `content` may be a list. A template that gets the wrong form fails, or leaves something out, or prints
@@ -18,7 +18,7 @@ pub enum ArgumentsForm {
     Text,
 }
 
-/// What a chat template can do. See [`ChatTemplate::features`](crate::ChatTemplate::features).
+/// The features of a chat template. See [`ChatTemplate::features`](crate::ChatTemplate::features).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TemplateFeatures {

@@ -32,7 +32,7 @@ pub(super) struct Marker {
     /// Control tokens that begin with a letter, a digit or white space. They are marked only as a whole: a mark in every
     /// word would hide the names of fields from the template.
     words: Vec<String>,
-    /// How control tokens end whose beginning ends a literal of the template.
+    /// The ends of control tokens whose beginnings end a literal of the template.
     rests: Vec<String>,
     /// Markup that the template may look for in any value, and that is part of no control token.
     kept: Vec<String>,
@@ -156,7 +156,7 @@ impl Marker {
     /// with it.
     fn may_be_control(&self, text: &str, first: bool) -> bool {
         let left = text.trim_end();
-        // What follows the value may complete the token.
+        // The text after the value may complete the token.
         let continues =
             |rest: &String| text.starts_with(rest.as_str()) || (!left.is_empty() && rest.starts_with(left));
         text.starts_with(&self.starts[..])

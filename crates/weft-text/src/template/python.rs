@@ -36,7 +36,7 @@ type Operator = fn(&mut State<'_, '_>, &Value, &[Value]) -> Result<Value, Error>
 /// A function that templates call.
 type Function = fn(Args) -> Result<Value, Error>;
 
-/// Whether a sequence is a list or tuple, which JSON has, and no view of a dict.
+/// Whether a sequence is a list or tuple, which JSON can express, and not a view of a dict.
 pub(super) fn is_json(value: &Value) -> bool {
     value.downcast_object_ref::<objects::View>().is_none()
 }
@@ -124,7 +124,7 @@ fn write(out: &mut Output<'_>, _: &mut State<'_, '_>, value: &Value) -> Result<(
     written.map_err(|_| Error::from(ErrorKind::WriteFailure))
 }
 
-/// What a `for` loop iterates over.
+/// The items that a `for` loop iterates over.
 fn iterate(value: &Value) -> Result<Value, Error> {
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable => Ok(value.clone()),

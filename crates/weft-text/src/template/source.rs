@@ -1,4 +1,4 @@
-//! What a template's source says without running it: the texts that it writes or looks for.
+//! The texts that a template writes or looks for, read from its source without running it.
 
 /// A text of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]

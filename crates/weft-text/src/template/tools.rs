@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value as Json};
 
-/// The tools with empty descriptions where there are none, and with JSON text in place of defaults of choices that are no
-/// strings; `None` if nothing is to be changed.
+/// The tools with empty descriptions where there are none, and with JSON text in place of defaults of choices that are not strings;
+/// `None` if nothing needs to change.
 pub(super) fn completed(tools: &Json) -> Option<Json> {
     let mut changed = tools.clone();
     for tool in changed.as_array_mut()? {

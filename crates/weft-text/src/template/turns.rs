@@ -10,7 +10,7 @@ use super::adapt::joined;
 use super::features::TemplateFeatures;
 use super::message::Message;
 
-/// What a turn says that nobody took. Some templates refuse an empty one.
+/// The text of a turn that nobody took. Some templates refuse an empty one.
 const NOTHING: &str = " ";
 
 /// Messages in that order, with the text of all.
@@ -49,7 +49,7 @@ pub(super) fn alternate(features: &TemplateFeatures, messages: Vec<Message>) -> 
                 turns[at] = together(features, turns[at].clone(), message);
                 continue;
             }
-            // What announced the calls comes with what followed them.
+            // The text before the calls is put together with the text after them.
             Some(at) if !is_user => message = together(features, turns.remove(at), message),
             Some(_) => turns.push(nothing(features, "assistant")),
         }

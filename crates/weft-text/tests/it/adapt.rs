@@ -184,7 +184,7 @@ fn a_conversation_with_a_tool() {
     );
 }
 
-/// What is after the system message.
+/// The prompt after the system message.
 fn harmony(messages: Value) -> String {
     let prompt = prompt(&file("harmony.jinja"), messages);
     prompt.split_once("<|end|>").expect("a system message").1.to_owned()

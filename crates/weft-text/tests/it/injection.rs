@@ -90,7 +90,7 @@ fn case(name: &'static str, source: String, controls: &[&str]) -> Case {
     Case { name, source, tokenizer }
 }
 
-/// A conversation of which all texts are given.
+/// A conversation with these texts.
 fn conversation(texts: &[String; 6]) -> (Vec<Message>, RenderOptions) {
     let [system, user, reply, name, value, result] = texts;
     let call =
@@ -168,7 +168,7 @@ proptest! {
 
 #[test]
 fn a_cut_text_becomes_no_control_token() {
-    // What a template cuts from a value, and what another part of it would complete.
+    // Parts that a template cuts from a value, and texts that would complete another part of it.
     let cuts = [
         ("{{ x[:-1] ~ '/s>' }}", "< "),
         ("{{ x[:-1] }}{{ x[1:] }}", "/s><"),

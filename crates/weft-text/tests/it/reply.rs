@@ -143,7 +143,7 @@ fn headers_that_do_not_end() {
     }
 }
 
-/// Every cut in two, and in three if the reply is short.
+/// Every way to cut a reply in two, and in three if it is short.
 fn every_cut(reply: &str) -> Vec<Vec<usize>> {
     let places: Vec<usize> = reply.char_indices().map(|(at, _)| at).collect();
     let mut cuts: Vec<Vec<usize>> = places.iter().map(|&at| vec![at]).collect();
@@ -378,7 +378,7 @@ fn without_tools_and_reasoning_the_text_is_the_reply() {
     }
 }
 
-/// The format and text of a reply with so many parts.
+/// The format and text of a reply with this many parts.
 type Reply = Box<dyn Fn(usize) -> (&'static str, String)>;
 
 /// Replies that could take quadratic time: long arguments, and long texts that look like tags and calls.
@@ -477,7 +477,7 @@ fn work_is_linear() {
     }
 }
 
-/// What is shown, piece by piece, as early as it can be.
+/// Text is shown piece by piece, as early as possible.
 #[test]
 fn no_more_is_held_back_than_necessary() {
     let shown = |name: &str, prompt: &str, texts: &[&str]| -> Vec<String> {

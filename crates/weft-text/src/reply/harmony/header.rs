@@ -49,7 +49,7 @@ pub(super) struct Header {
 /// Which part is being read.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Part {
-    /// What comes before a header: nothing, or the end of a message.
+    /// Before a header: nothing yet, or the end of a message.
     #[default]
     Before,
     /// `assistant`, at the beginning of the header.
@@ -60,14 +60,14 @@ enum Part {
     Type,
 }
 
-/// What a character is to a header.
+/// The meaning of a character to a header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeaderStep {
     /// A part of it.
     More,
     /// Its end.
     Whole,
-    /// No header goes on like that.
+    /// No header continues like that.
     Other,
 }
 
@@ -82,7 +82,7 @@ impl Header {
         Header { part: Part::Role, ..Header::default() }
     }
 
-    /// What has been read was the prompt's, and what comes next is the reply's.
+    /// The text so far was the prompt's, and the reply follows.
     pub(super) fn continue_in_reply(&mut self) {
         (self.read, self.begin, self.marks, self.prompted) = (0, 0, false, true);
     }

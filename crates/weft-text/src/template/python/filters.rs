@@ -13,7 +13,7 @@ use super::strings::{case, lines, pad, percent, replace, stripped};
 use super::text::{Text, is_space};
 use super::values::{Number, is_dict, items, kind_name, length, number, pairs, to_text, tuple};
 
-/// Applies a filter; nothing if it is none of these.
+/// Applies a filter; `None` if no filter here has this name.
 pub(super) fn apply(
     _: &mut State<'_, '_>,
     name: &str,

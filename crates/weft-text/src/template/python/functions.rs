@@ -42,7 +42,7 @@ pub(super) fn dict(args: Args) -> Result<Value, Error> {
     operators::dict(pairs)
 }
 
-/// What `cycler()` returns.
+/// The result of `cycler()`.
 #[derive(Debug)]
 pub(super) struct Cycler {
     items: Vec<Value>,
@@ -87,7 +87,7 @@ impl Object for Cycler {
     }
 }
 
-/// What `joiner()` returns: it writes its separator from the second call on.
+/// The result of `joiner()`: it writes its separator from the second call on.
 #[derive(Debug)]
 pub(super) struct Joiner {
     separator: String,

@@ -16,7 +16,7 @@ use super::values::{
     compare, equal, is_dict, items, list, pairs, sort, to_text, tuple, write_repr, write_text,
 };
 
-/// Applies a filter; nothing if it is none of these.
+/// Applies a filter of lists; `None` if no such filter has this name.
 pub(super) fn apply(
     state: &mut State<'_, '_>,
     name: &str,

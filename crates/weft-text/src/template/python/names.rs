@@ -1,5 +1,4 @@
-//! What templates may name: filters, tests, and the methods of each kind of value; and the filters that rewritten
-//! templates call.
+//! The names that templates may use: filters, tests, the methods of each kind of value, and the filters that rewritten templates call.
 
 /// `left | arithmetic("+", right, …)`
 pub(in crate::template) const ARITHMETIC: &str = "weft_arithmetic";

@@ -8,7 +8,7 @@ use minijinja::{Error, Value};
 
 use super::budget::failed;
 
-/// What `map`, `select` and others return: items that can be taken once.
+/// The result of `map`, `select` and others: items that can be taken once.
 #[derive(Debug)]
 pub(super) struct Generator(Mutex<Vec<Value>>);
 
@@ -36,7 +36,7 @@ impl Object for Generator {
     }
 }
 
-/// What `dict.keys()`, `values()` and `items()` return.
+/// The result of `dict.keys()`, `values()` and `items()`.
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) name: &'static str,
@@ -63,7 +63,7 @@ impl Object for View {
     }
 }
 
-/// What `range()` returns.
+/// The result of `range()`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Range {
     start: i64,
@@ -135,7 +135,7 @@ impl Object for Range {
     }
 }
 
-/// What `groupby` makes: a pair whose parts have names.
+/// An item of `groupby`'s result: a pair whose parts have names.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) grouper: Value,

@@ -203,7 +203,7 @@ fn within(
     Ok((start <= end).then(|| text.offset(start as usize)..text.offset(end as usize)))
 }
 
-/// What is left after stripping characters, or white space, from the ends.
+/// The rest of a text after stripping characters, or white space, from its ends.
 pub(super) fn stripped(plain: &str, chars: Option<&str>, start: bool, end: bool) -> Range<usize> {
     let strip = |c: char| chars.map_or_else(|| is_space(c), |chars| chars.contains(c));
     let first = if start { plain.len() - plain.trim_start_matches(strip).len() } else { 0 };
@@ -303,7 +303,7 @@ pub(super) fn replace(text: &Text<'_>, old: &str, new: &str, most: i64) -> Resul
     for (at, _) in plain.match_indices(&old).take(most) {
         text.push_piece(&mut result, begin..at);
         begin = at + old.len();
-        // A template that puts something in the place of what could become a control token does not make one.
+        // A template that replaces text that could become a control token does not make one.
         if text.has_marks(at..begin) {
             push_marked(&mut result, new);
         } else {

@@ -528,7 +528,7 @@ impl<'t> Parser<'t> {
         Ok((parameters, assignments))
     }
 
-    /// What is assigned to: names, attributes of namespaces, and tuples of them, up to a keyword or sign.
+    /// The target of an assignment: names, attributes of namespaces, and tuples of them, up to a keyword or sign.
     pub(super) fn target(&mut self, end: &str) -> Result<String> {
         let mut target = String::new();
         while let Some(token) = self.peek() {

@@ -19,7 +19,7 @@ const SIGNS: &[&str] = &[
     "}", "|", ".", ",", ":", ";",
 ];
 
-/// What a tag contains.
+/// The elements of a tag.
 #[derive(Debug)]
 pub(super) struct Tag<'s> {
     pub(super) tokens: Vec<Token>,

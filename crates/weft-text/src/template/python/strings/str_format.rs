@@ -114,7 +114,7 @@ fn lookup(name: &str, args: &Args, count: &mut usize) -> Result<Value, Error> {
             value = item(&value, &key)?;
             rest = left;
         } else {
-            // In Python these are attributes, of which dicts have none that are data.
+            // In Python these are attributes, and no attribute of a dict is data.
             return Err(failed("format: attributes of fields are not supported"));
         }
         if value.is_undefined() {
