@@ -14,9 +14,9 @@ use crate::{features, limits, macos, memory};
 pub struct Adapter {
     pub(crate) raw: wgpu::Adapter,
     pub(crate) info: AdapterInfo,
-    /// What pieces of weights are limited to, if it is less than what a kernel can bind.
+    /// The limit on pieces of weights, if it is less than a kernel can bind.
     pieces: Option<u64>,
-    /// Whether it has the texts of a large GPU, as none has by itself.
+    /// Whether it has the texts of a large GPU, which none has by default.
     large: bool,
 }
 
@@ -47,7 +47,7 @@ impl Adapter {
         &self.info.name
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> DeviceKind {
         limits::kind(&self.info)
     }
@@ -84,7 +84,7 @@ impl Adapter {
         usize::try_from(limits::binding_bytes(&self.raw.limits())).unwrap_or(usize::MAX & !15)
     }
 
-    /// The same adapter, with weights in pieces of at most so many bytes (at least 256), as if kernels could bind no more.
+    /// The same adapter, with weights in pieces of at most `bytes` bytes (at least 256), as if kernels could bind no more.
     #[must_use]
     pub fn with_pieces_of(self, bytes: u64) -> Adapter {
         Adapter { pieces: Some(bytes), ..self }
@@ -108,8 +108,8 @@ impl Adapter {
         Limits { piece_bytes: limits.piece_bytes.min(pieces), ..limits }
     }
 
-    /// The schedules of its kernels, with those kept for it in a folder, and whether it multiplies
-    /// [value by value](crate::probe), if it should.
+    /// The schedules of its kernels, with those kept for it in a folder. They use [element-wise products](crate::probe) of cooperative
+    /// matrices only with `by_value`.
     pub(crate) fn scheduler(&self, folder: Option<&Path>, by_value: bool) -> Scheduler {
         let limits = self.limits();
         let limits = Limits { cooperative_values: limits.cooperative_values && by_value, ..limits };
@@ -137,7 +137,7 @@ impl Adapter {
         self.features().contains(Features::TIMESTAMP_QUERY)
     }
 
-    /// Those of its features that are used.
+    /// The features that it has and Weft uses.
     pub(crate) fn features(&self) -> Features {
         features::of(&self.raw, &self.info)
     }

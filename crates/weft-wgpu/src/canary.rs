@@ -77,7 +77,7 @@ impl Canary {
 
     /// A submission that [counts](Canary::count) was accepted.
     pub(crate) fn submitted(&self) {
-        // The GPU's count wraps, too.
+        // The GPU's count also wraps.
         self.submitted.set(self.submitted.get().wrapping_add(1));
     }
 

@@ -28,7 +28,7 @@ impl Clock {
         context.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Makes room for so many launches.
+    /// Makes room for the times of `launches` launches.
     pub(crate) fn new(context: &Context, launches: usize) -> Result<Clock, DeviceError> {
         let device = &context.device;
         let size = (launches.div_ceil(TOGETHER).max(1) * 2 * TOGETHER * MARK) as u64;

@@ -24,7 +24,7 @@ pub(crate) struct Compiled {
     pub(crate) max: Sizes,
     /// One for each launch of the program, or for each chain of them.
     pub(crate) launches: Vec<Launch>,
-    /// If there are chains, the same with each launch by itself.
+    /// If there are chains, the same with each launch separate.
     pub(crate) apart: Option<Box<Apart>>,
     /// The step's sizes, which every dispatch reads.
     pub(crate) sizes: wgpu::Buffer,
@@ -65,7 +65,7 @@ pub(crate) struct Dispatch {
 #[derive(Debug)]
 pub(crate) enum Groups {
     Grid(Grid),
-    /// Those of a chain, of which so many run at once.
+    /// The workgroups of a chain, and the number of them that run at once.
     Chain(Arc<Chain>, u32),
 }
 
@@ -222,7 +222,7 @@ struct Binder<'a> {
 }
 
 impl<'a> Binder<'a> {
-    /// With room for so many bytes of `args`.
+    /// With room for this many bytes of `args`.
     fn new(
         context: &'a Context,
         program: &Program,

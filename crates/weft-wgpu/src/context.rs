@@ -17,7 +17,7 @@ pub(crate) struct Context {
     pub(crate) queue: wgpu::Queue,
     /// The device's name, for errors.
     pub(crate) name: String,
-    /// What long steps are cut into submissions for, if the device ends long ones.
+    /// The speed of the machine, by which long steps are cut into submissions, if the device ends long ones.
     pub(crate) limited: Option<Machine>,
     /// Whether chains are launched with one workgroup: software can put off a thread for longer than others wait for it.
     pub(crate) one_group: bool,

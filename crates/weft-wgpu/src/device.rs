@@ -34,7 +34,7 @@ pub struct GpuDevice {
     programs: Vec<Compiled>,
     staging: Staging,
     canary: Canary,
-    /// Bytes that it can use, if it tells.
+    /// Bytes that it can use, if it reports them.
     memory: Option<u64>,
     in_flight: InFlight,
 }
@@ -67,7 +67,7 @@ impl GpuDevice {
             programs: Vec::new(),
             staging: Staging::default(),
             canary,
-            // Software uses the host's.
+            // A software adapter uses the host's memory.
             memory: adapter.memory().filter(|_| adapter.kind() != DeviceKind::Software),
             in_flight: InFlight::default(),
         })
@@ -162,7 +162,7 @@ impl Device for GpuDevice {
         Some(&self.scheduler)
     }
 
-    /// What this device has not taken of its memory; other programs may have taken more.
+    /// The memory that this device has not taken; other programs may have taken some of it.
     fn free_memory(&self) -> Option<u64> {
         self.memory.map(|memory| memory.saturating_sub(self.buffers.bytes()))
     }

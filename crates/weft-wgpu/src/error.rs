@@ -1,8 +1,8 @@
-//! What wgpu's errors mean to the users of a device.
+//! The meaning of wgpu's errors to the users of a device.
 
 use weft_device::DeviceError;
 
-/// An error of wgpu as one of `device`, which was asked for `what`, of so many `bytes`.
+/// An error of wgpu as one of `device`, where `what` needed `bytes` bytes.
 pub(crate) fn of_wgpu(error: &wgpu::Error, device: &str, what: &str, bytes: usize) -> DeviceError {
     let device = device.to_string();
     match error {

@@ -10,20 +10,20 @@ const WANTED: Features = Features::SUBGROUP
     .union(Features::PIPELINE_CACHE)
     .union(Features::MEMORY_DECORATION_COHERENT);
 
-/// What cooperative matrices need: halves in workgroup memory, and lanes of a subgroup that meet.
+/// The features that cooperative matrices need: halves in workgroup memory, and subgroups whose lanes can synchronise.
 pub(crate) const COOPERATIVE: Features = Features::EXPERIMENTAL_COOPERATIVE_MATRIX
     .union(Features::SUBGROUP_BARRIER)
     .union(Features::SUBGROUP)
     .union(Features::SHADER_F16);
 
-/// What products of matrices value by value need besides: SPIR-V that is not naga's alone.
+/// The feature that element-wise products of matrices also need: SPIR-V that naga did not write alone.
 pub(crate) const BY_VALUE: Features = Features::PASSTHROUGH_SHADERS;
 
 /// Lanes of a subgroup that has a cooperative matrix, and rows, columns and depth of that.
 const SUBGROUP: u32 = 32;
 const SIDE: u32 = 16;
 
-/// Those of an adapter that are used.
+/// The features that an adapter has and Weft uses.
 pub(crate) fn of(adapter: &Adapter, info: &AdapterInfo) -> Features {
     let cooperates = cooperates(adapter.features(), info, &adapter.cooperative_matrix_properties());
     adapter.features() & if cooperates { WANTED | COOPERATIVE | BY_VALUE } else { WANTED }

@@ -40,7 +40,7 @@ pub(crate) fn module(
     Err(error(context, shader, place, line, &why))
 }
 
-/// An error of a user's text, in one of its lines. Line 0 is its head.
+/// An error in one line of a user's text. Line 0 is its head.
 pub(crate) fn error(
     context: &Context,
     shader: &Shader,
@@ -55,7 +55,7 @@ pub(crate) fn error(
     }
 }
 
-/// Checks that a text can be read and that its workgroup memory is at most so many bytes, which wgpu leaves to the driver. Fails with a
+/// Checks that a text can be read and that its workgroup memory is at most `most` bytes, which wgpu leaves to the driver. Fails with a
 /// line.
 fn fits(source: &str, most: u32) -> Result<(), (usize, String)> {
     let module = wgsl::parse_str(source).map_err(|error| {

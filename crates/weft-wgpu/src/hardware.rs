@@ -1,7 +1,7 @@
-//! GPUs as hardware: how fast they are, as far as can be known without measuring.
+//! GPUs as hardware: their speed, estimated without measuring.
 //!
-//! No graphics interface tells bandwidth or numbers of cores, so this is a table by kind. Only its proportions have to be right:
-//! a launch costs as much as reading a megabyte or more, and what every workgroup computes for itself is not cheap.
+//! Graphics APIs report neither bandwidth nor the number of cores, so this is a table by kind. Only its proportions have to be right:
+//! a launch costs as much as reading a megabyte or more, and work that every workgroup repeats is not cheap.
 
 use weft_device::{DeviceKind, Hardware};
 use weft_kern::Machine;
@@ -9,10 +9,10 @@ use weft_render::STEPS_OF_WAVES;
 
 use crate::adapter::Adapter;
 
-/// Tokens of a step where the screen waits for it.
+/// The tokens of a step on a GPU that also draws the screen, which waits for each step.
 const SHORT_BATCH: usize = 128;
 
-/// An adapter with its driver. Software runs on so many `threads`.
+/// An adapter with its driver. A software adapter runs on `threads` threads.
 pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
     let software =
         if adapter.kind() == DeviceKind::Software { format!(", {threads} threads") } else { String::new() };

@@ -1,4 +1,4 @@
-//! What an adapter is, and the limits that kernels are rendered for, from what wgpu reports.
+//! The kind of an adapter, and the limits that kernels are rendered for, from wgpu's reports.
 
 use weft_device::DeviceKind;
 use weft_render::Limits;
@@ -19,13 +19,13 @@ const UNIFORMS: u32 = 2;
 /// NVIDIA's vendor number.
 const NVIDIA: u32 = 0x10de;
 
-/// Its PCI devices with a GV100, the only discrete GPU of that architecture.
+/// The ids of NVIDIA's PCI devices with a GV100, the only discrete GPU of the Volta architecture.
 const VOLTA: std::ops::RangeInclusive<u32> = 0x1d80..=0x1dff;
 
-/// What the bytes of a piece of a weight are a multiple of.
+/// The size in bytes of a piece of a weight is a multiple of this.
 const PIECE: u64 = 256;
 
-/// What an adapter is.
+/// The kind of an adapter.
 pub(crate) fn kind(info: &AdapterInfo) -> DeviceKind {
     match info.device_type {
         DeviceType::DiscreteGpu => DeviceKind::Discrete,
@@ -56,7 +56,7 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         // Not measured on others.
         chains: info.vendor == NVIDIA && can_chain(info, features),
         cooperative: info.backend == Backend::Vulkan && features.contains(COOPERATIVE),
-        // wgpu tells of no matrices of bytes. NVIDIA's GPUs have them since Turing; before it, Volta has those of halves alone.
+        // wgpu does not report matrices of bytes. NVIDIA's GPUs have had them since Turing; before it, Volta has only those of halves.
         cooperative_values: info.backend == Backend::Vulkan
             && info.vendor == NVIDIA
             && !VOLTA.contains(&info.device)
@@ -77,7 +77,7 @@ pub(crate) fn binding_bytes(limits: &wgpu::Limits) -> u64 {
     limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15
 }
 
-/// Bytes of the largest piece of a weight of at most so many bytes.
+/// The size in bytes of the largest piece that a weight is split into, if a buffer holds at most `most` bytes.
 pub(crate) fn piece_bytes(most: u64) -> u64 {
     (most / PIECE * PIECE).max(PIECE)
 }
@@ -96,7 +96,7 @@ fn subgroup(info: &AdapterInfo) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// What wgpu-hal 30 reports for an M3 Max.
+    /// The report of wgpu-hal 30 for an M3 Max.
     fn apple() -> (AdapterInfo, wgpu::Limits, Features) {
         let info = AdapterInfo {
             name: "Apple M3 Max".into(),

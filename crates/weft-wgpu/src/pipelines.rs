@@ -19,7 +19,7 @@ use crate::spirv;
 pub(crate) struct Pipeline {
     pub(crate) raw: ComputePipeline,
     pub(crate) layout: BindGroupLayout,
-    /// If it is a chain, the workgroups that run at once, once they have been counted.
+    /// For a chain, the number of workgroups that run at once, after they have been counted.
     at_once: Arc<OnceLock<u32>>,
 }
 
@@ -94,8 +94,7 @@ fn build(
     let described =
         wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
     let options = wgpu::PipelineCompilationOptions {
-        // What rendered shaders read of workgroup memory before they write it decides no result: the rows that only fill up
-        // cooperative matrices.
+        // Workgroup memory that rendered shaders read before they write it affects no result: it only fills up cooperative matrices.
         zero_initialize_workgroup_memory: given.is_some(),
         ..Default::default()
     };
@@ -132,7 +131,7 @@ fn build(
         Pipeline { raw, layout, at_once: Arc::default() }
     });
     match (built, given) {
-        // What a person wrote and wgpu does not take is no bug of ours.
+        // A user's text that wgpu refuses is not a bug in Weft.
         (Err(DeviceError::Refused { why, .. }), Some(place)) => {
             Err(given::error(context, shader, place, 0, &why))
         }

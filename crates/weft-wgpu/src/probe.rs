@@ -1,4 +1,4 @@
-//! Whether a driver computes products of cooperative matrices value by value as lanes do.
+//! Probes whether a driver rounds element-wise products of cooperative matrices as scalar code does.
 //!
 //! Vulkan leaves it to drivers whether a product and a sum are one operation with one rounding. Texts rely on it: with two roundings a
 //! token would have other bits in a prompt than in a reply. So a text of the same form computes some of each kind both ways, when a GPU is

@@ -31,7 +31,7 @@ fn cut(times: impl Iterator<Item = u64>) -> Vec<Range<usize>> {
             (first, all) = (end, 0);
         }
     }
-    // A step without launches is a submission, too.
+    // A step without launches is also a submission.
     if first < end || ranges.is_empty() {
         ranges.push(first..end);
     }

@@ -1,18 +1,18 @@
-//! What SPIR-V says of cooperative matrices, and WGSL has no words for: signed bytes, and products value by value.
+//! Patches naga's SPIR-V to add what WGSL cannot express of cooperative matrices: signed bytes, and element-wise products.
 //!
-//! naga translates a text to SPIR-V as it does for wgpu, and then what the text had no words for is put in its place:
+//! naga translates a text to SPIR-V as it does for wgpu, and then these parts are replaced:
 //!
 //! | the text says | it means |
 //! |---|---|
 //! | arrays `pool_of_bytes` and `pool_of_floats` | the words of `pool` |
 //! | matrices `A` and `B` of 16 × 16 halves, if there is `pool_of_bytes` | those of 16 × 32 and 32 × 16 signed bytes |
 //! | the sums of their products, as floats | their exact sums, as floats |
-//! | `a - b`, of matrices of floats | `a * b`, value by value |
+//! | `a - b`, of matrices of floats | `a * b`, element-wise |
 //! | `1.0f * m`, where `m` is such a product | `m`, rounded by itself |
 //!
-//! Exact sums are added to the bits of 1.5 · 2²³ as integers, which are a float then from which that number is subtracted: so no
-//! instruction converts them. A sum of 32 products of bytes is far below 2²². That other products and the sums that they are added to
-//! become one operation, with one rounding, is left to the driver: [a probe](crate::probe) tries a text of this form.
+//! Exact sums are added as integers to the bits of 1.5 · 2²³. The result is a float, from which that number is subtracted: so no
+//! instruction converts them. A sum of 32 products of bytes is far below 2²². The driver decides whether another product and the sum
+//! that it is added to become one operation, with one rounding: [a probe](crate::probe) tries a text of this form.
 //!
 //! Buffers that are only read are declared as if they were written: else NVIDIA's compiler (580) moves their loads behind barriers, to
 //! where values are used. Prompts gained 2 % by that.
@@ -88,7 +88,7 @@ pub(crate) fn compile(source: &str, entry: &str) -> Result<Vec<u32>, String> {
     let options = spv::Options {
         // That of Vulkan 1.3, which is older than any driver with cooperative matrices.
         lang_version: (1, 6),
-        // Names tell which array is which.
+        // Names identify the arrays.
         flags: spv::WriterFlags::DEBUG,
         // As wgpu compiles the renderer's other texts.
         bounds_check_policies: BoundsCheckPolicies {
@@ -129,9 +129,9 @@ impl Instruction {
     }
 }
 
-/// What the instructions of a module declare, as ids.
+/// The ids of a module's declarations.
 struct Declared {
-    /// The pool, and the arrays that are that, too.
+    /// The pool, and its aliases.
     pool: u32,
     aliases: Vec<u32>,
     /// The type of words, and that of pointers to those of the pool.
@@ -173,7 +173,7 @@ impl Declared {
         let sums = matrices(float).find(|i| used(i) == Some(USE_SUMS)).ok_or("matrices of floats")?;
         let bytes = match named(BYTES) {
             None => None,
-            // Nothing tells matrices of halves from those of bytes.
+            // Matrices of halves cannot be distinguished from those of bytes.
             Some(_) if named(HALVES).is_some() => return Err("bytes without halves".into()),
             Some(_) => {
                 let half = of(OP_TYPE_FLOAT, &[16]).ok_or("halves")?;
@@ -419,7 +419,7 @@ mod tests {
                 _ => continue,
             };
             assert!(result < header[BOUND] && !known.contains(&result), "{each:?}");
-            // Some values have types that are not looked at here.
+            // Some values have types that are not checked here.
             let types = [OP_TYPE_COOPERATIVE_MATRIX, OP_COOPERATIVE_MATRIX_MUL_ADD];
             assert!(!types.contains(&each.op) || used.iter().all(|id| known.contains(id)), "{each:?}");
             known.push(result);

@@ -93,7 +93,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
 
 #[test]
 fn each_launch_sees_what_the_one_before_it_wrote() {
-    // Each launch takes 2.9 ms by estimate, so eleven are a submission.
+    // Each launch is estimated to take 2.9 ms, so a submission has eleven.
     let slow = Machine { launch_ns: 2_900_000, ..Machine::default() };
     for (limited, submissions) in [(None, 1), (Some(slow), 273)] {
         let Some(mut device) = open("launches") else { return };

@@ -1,4 +1,4 @@
-//! What the driver made of texts is kept, in a file that may be damaged.
+//! The driver's compiled texts are kept, in a file that may be damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};

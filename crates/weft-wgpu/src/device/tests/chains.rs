@@ -35,7 +35,7 @@ fn open_large(test: &str) -> Option<GpuDevice> {
     Some(GpuDevice::open(&large, &OpenOptions::default()).unwrap())
 }
 
-/// A program of so many launches that transpose a matrix to and fro, between the device's first two buffers.
+/// A program of `launches` launches that transpose a matrix back and forth between the device's first two buffers.
 fn program(device: &mut GpuDevice, launches: usize) -> Program {
     let kernel = Arc::new(parse_plan(TRANSPOSE).unwrap().kernels.remove(0));
     let buffers = [(); 2].map(|()| device.alloc(4 * VALUES).unwrap());
@@ -89,7 +89,7 @@ fn launches_in_one_compute_what_they_compute_apart() {
         // Steps of no tokens launch nothing.
         assert_eq!(is_right(&device, 5), tokens > 0, "{tokens} tokens");
     }
-    // Three steps in flight go on from where the one before left the first buffer, after four launches.
+    // Three steps in flight, each of which continues from the previous one's first buffer, after four launches.
     begin(&mut device);
     (0..3).for_each(|_| device.replay(id, &program.max).unwrap());
     assert!(is_right(&device, 13));
