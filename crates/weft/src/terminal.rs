@@ -1,4 +1,4 @@
-//! What a person sees and does: streams, progress, interrupts, and text set for a terminal.
+//! The user's terminal: streams, progress, interrupts, and text set for a terminal.
 
 pub(crate) mod interrupt;
 pub(crate) mod mode;

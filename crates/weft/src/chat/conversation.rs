@@ -64,8 +64,8 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Prepares a model for conversations, with the chat template of the arguments or else the model's own; `own` are the model's own
-    /// settings.
+    /// Prepares a model for conversations, with the chat template that the arguments name, or else the model's own. `own` are the
+    /// model's own settings.
     ///
     /// # Errors
     /// If there is no chat template, or it is invalid.
@@ -226,7 +226,7 @@ fn stream(
                     written = show.prompt(done, total);
                 }
             }
-            // What was computed when Ctrl-C was pressed is not shown any more.
+            // Text computed before Ctrl-C was pressed is not shown any more.
             Some(Event::Text(_)) if repeats || stop.load(Ordering::SeqCst) => cut = true,
             Some(Event::Text(more)) => {
                 progress = None;
@@ -298,7 +298,7 @@ fn with_numbers(error: Error, engine: &Engine) -> anyhow::Error {
     match error {
         Error::Context { len, more, context } => {
             let most = engine.model().graph().config.context;
-            // What the engine adds to the prompt is the first token of the reply.
+            // The token that the engine adds to the prompt is the first of the reply.
             TooLong { prompt: len.max(more), context, most }.into()
         }
         error => error.into(),

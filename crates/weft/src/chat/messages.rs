@@ -1,4 +1,4 @@
-//! The messages of a conversation, of which the first may be the system message.
+//! The messages of a conversation. The first may be the system message.
 
 use weft_text::Message;
 

@@ -235,7 +235,7 @@ impl<'a> Args<'a> {
         self.device_options().context(self.count("context")).batch(self.count("batch"))
     }
 
-    /// What guesses the tokens of replies. A draft model is named, not yet found.
+    /// The source of guesses of the tokens of replies. A draft model is named, not yet found.
     pub(crate) fn speculate(self) -> Speculate {
         let Some(mode) = self.path("speculate") else { return Speculate::Off };
         guesses(mode.to_str().unwrap_or_default()).unwrap_or_else(|| Speculate::Model(mode.to_path_buf()))
@@ -291,7 +291,7 @@ impl<'a> Args<'a> {
     }
 }
 
-/// What a value of `speculate` says. `None` if it names a draft model.
+/// The meaning of a value of `speculate`. `None` if it names a draft model.
 pub(crate) fn guesses(mode: &str) -> Option<Speculate> {
     let mode = mode.to_ascii_lowercase();
     match mode.as_str() {

@@ -20,7 +20,7 @@ use crate::cli::text_file;
 /// The name of the model to use where a command names none.
 pub(crate) const MODEL: &str = "model";
 
-/// What the name of a model's section begins with.
+/// The prefix of the name of a model's section.
 pub(crate) const MODELS: &str = "model.";
 
 /// The options that a model's section can set. They are about its replies, and `run`, `chat` and `serve` use them.

@@ -58,12 +58,12 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["benchmark"], "`weft bench MODEL` measures a model"),
 ];
 
-/// What to do instead of a command that another program has and this one does not.
+/// Advice for a command that another program has and this one does not.
 pub(crate) fn command(word: &str) -> Option<&'static str> {
     COMMANDS.iter().find(|(known, _)| known.contains(&word)).map(|(_, instead)| *instead)
 }
 
-/// What to write instead of an argument that differs by a letter or two from one that another program knows.
+/// Advice for an argument that differs by a letter or two from one that another program knows.
 pub(crate) fn near(command: &str, word: &str) -> Option<String> {
     let word = word.split('=').next().unwrap_or_default();
     let known =
@@ -73,7 +73,7 @@ pub(crate) fn near(command: &str, word: &str) -> Option<String> {
     Some(tip.replace(&format!("'{meant}'"), &format!("'{word}'")))
 }
 
-/// What to write instead of the first of these arguments that another program knows and this command does not.
+/// Advice for the first of these arguments that another program knows and this command does not.
 pub(crate) fn hint(command: &str, arguments: impl Iterator<Item = String>) -> Option<String> {
     let knows = |word: &str| {
         KNOBS.iter().filter(|knob| knob.commands.contains(&command)).any(|knob| {

@@ -79,7 +79,7 @@ pub(crate) fn exit(error: clap::Error, command: &Command) -> ! {
     }
 }
 
-/// What `--version` prints: the version, the commit, the devices and the built-in model. Debug builds say so, since they are slow.
+/// The output of `--version`: the version, the commit, the devices and the built-in model. Debug builds say so, since they are slow.
 fn version() -> &'static str {
     static VERSION: OnceLock<String> = OnceLock::new();
     VERSION.get_or_init(|| {

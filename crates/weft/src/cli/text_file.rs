@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 /// The maximum size in bytes. Scoring more would take weeks, and a file that large is unlikely to be text.
 const LIMIT: u64 = 256 << 20;
 
-/// What Windows programs write at the beginning of a text.
+/// The mark that Windows programs write at the beginning of a text.
 const MARK: &str = "\u{FEFF}";
 
 /// A text and the path of its file.
@@ -126,7 +126,7 @@ impl fmt::Display for NotUtf8 {
     }
 }
 
-/// What the operating system says, as Weft words it: `no such file`.
+/// The operating system's error in Weft's words: `no such file`.
 pub(crate) fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_string(),

@@ -7,7 +7,7 @@ use weft_hub::suggest;
 
 use crate::cli::knobs::{Kind, Knob};
 
-/// A list of integers, as one argument. A type of its own since the parser takes a `Vec` for several values.
+/// A list of integers, as one argument. It has a type of its own, because the parser takes a `Vec` for several values.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts(pub(crate) Vec<u64>);
 

@@ -1,4 +1,4 @@
-//! What a command consists of.
+//! The parts of a command.
 
 use crate::cli::args::Args;
 use crate::model::model_ref;

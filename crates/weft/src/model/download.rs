@@ -28,7 +28,7 @@ pub(crate) fn with_events_of_success<T>(fetch: impl FnOnce(weft_hub::OnEvent<'_>
     })
 }
 
-/// What is currently shown.
+/// The progress that is currently shown.
 #[derive(Default)]
 struct Shown {
     /// The label of the bar, and the bar.

@@ -12,10 +12,10 @@ use crate::terminal::interrupt::Listener;
 use crate::terminal::progress::{Progress, Spinner, Unit};
 use crate::terminal::streams::note;
 
-/// What a spinner says while no amount is known.
+/// The text of a spinner while no amount is known.
 const LOADING: &str = "loading the model";
 
-/// What helps if there is too little memory.
+/// Advice if there is too little memory.
 const ADVICE: &str = "too little memory for this model and its context: close other programs, use a smaller --context or --kv q8_0, \
                       or choose a smaller quantisation of the model";
 
@@ -29,7 +29,7 @@ pub(crate) fn load(path: &Path, options: &EngineOptions) -> anyhow::Result<(Engi
     Ok((engine, took))
 }
 
-/// What is shown while a model loads: always something, until it is dropped.
+/// The progress shown while a model loads: always something, until it is dropped.
 enum Shown {
     /// A task whose length is known.
     Task(&'static str, Progress),

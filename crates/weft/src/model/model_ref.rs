@@ -140,7 +140,7 @@ pub(crate) fn named(name: Option<&Path>, path: &Path) -> Option<&'static Catalog
     }
 }
 
-/// What a model is called where it is shown: as the user named it, or as the catalogue does.
+/// The displayed name of a model: the one the user gave, or the catalogue's.
 pub(crate) fn shown(name: Option<&Path>, path: &Path) -> String {
     match name.map(Path::to_path_buf).or_else(preferred) {
         Some(name) => name.display().to_string(),

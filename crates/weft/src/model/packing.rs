@@ -1,4 +1,4 @@
-//! Keeping a model of the cache packed only, and getting its own files back.
+//! Keeping only the packed form of a cached model, and restoring its own files.
 
 use std::fs;
 use std::path::Path;
@@ -101,7 +101,7 @@ pub(crate) fn unpack(cache: &Cache, model: &CachedModel) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes what killed processes left beside a model.
+/// Removes part files that killed processes left next to a model.
 fn sweep(path: &Path) {
     if let Some(folder) = path.parent() {
         let _ = weft_file::sweep(folder);

@@ -219,7 +219,7 @@ mod tests {
         let mut found = list_in(&folder);
         found.sort_by_key(|running| running.address.is_none());
         assert_eq!(found, [running, other.clone()]);
-        // What the system does when a process is killed.
+        // As the system does when a process is killed.
         drop(file);
         assert_eq!(list_in(&folder), [other]);
         assert!(!path.exists());

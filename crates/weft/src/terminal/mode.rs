@@ -62,8 +62,8 @@ mod unix {
         tcsetattr(stdin(), OptionalActions::Now, &quiet).is_ok()
     }
 
-    /// Turns echo off again after the program was stopped, when the shell has set its own mode. Does nothing if there is no
-    /// [`Quiet`], or the program goes on in the background.
+    /// Turns echo off again after the program was stopped, when the shell has set its own mode. Does nothing if there is no [`Quiet`], or
+    /// the program continues in the background.
     pub(crate) fn quiet_again() {
         let saved = before();
         let foreground = tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp());

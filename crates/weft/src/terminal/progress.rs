@@ -169,7 +169,7 @@ fn bar(label: &str, total: u64, unit: Unit, (since, done): (Instant, u64)) -> Pr
     bar
 }
 
-/// The speed and the time left, once it can be known: `made` units in this time, with `left` to go.
+/// The speed and the time left, as soon as they can be estimated. `made` units took the time `took`, and `left` remain.
 fn pace(unit: Unit, made: u64, left: u64, took: Duration) -> String {
     if made == 0 || took < TICK {
         return String::new();

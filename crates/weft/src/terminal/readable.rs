@@ -140,7 +140,7 @@ fn table(items: &[Value]) -> Option<Vec<String>> {
     Some(lines.iter().map(aligned).collect())
 }
 
-/// Words separated by commas, in lines of at most so many characters where they allow it.
+/// Words separated by commas, in lines of at most `width` characters if the words are short enough.
 fn wrapped(words: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (at, word) in words.iter().enumerate() {

@@ -127,7 +127,7 @@ impl std::error::Error for Closed {}
 
 fn closed(error: io::Error) -> io::Error {
     match error.kind() {
-        // Marked, to tell it from other broken pipes.
+        // Marked, to distinguish it from other broken pipes.
         io::ErrorKind::BrokenPipe => io::Error::new(io::ErrorKind::BrokenPipe, Closed),
         _ => error,
     }
@@ -183,7 +183,7 @@ macro_rules! note {
 }
 pub(crate) use note;
 
-/// What [`note!`] does with its text.
+/// Writes the text of [`note!`].
 pub(crate) fn say(text: &str) {
     let columns = if io::stderr().is_terminal() { mode::columns() } else { None };
     let _ = writeln!(io::stderr(), "{}", in_columns(text, columns));

@@ -57,7 +57,7 @@ const NARROWEST: usize = 16;
 
 const RESET: &str = "\x1b[0m";
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Nothing but spaces so far.
@@ -170,7 +170,7 @@ impl Typesetter {
         Some(first.len_utf8())
     }
 
-    /// What the line is that continues with `rest`, which does not begin with a space.
+    /// The kind of the line that continues with `rest`, which does not begin with a space.
     fn line_kind(&mut self, rest: &str, last: bool) -> Option<Kind> {
         let run = |mark| rest.len() - rest.trim_start_matches(mark).len();
         let ticks = run('`');

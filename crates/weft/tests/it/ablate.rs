@@ -73,7 +73,7 @@ fn golden_logits_are_read_and_checked() {
     );
 }
 
-/// What an ablation keeps depends on the machine's speed, so this test keeps a decision by itself.
+/// The decisions that an ablation keeps depend on the machine's speed, so this test keeps a decision by itself.
 #[test]
 fn kept_decisions_are_used_unless_told_otherwise() {
     let (folder, model) = (Folder::new(), model("glm-tiny-q4_0"));

@@ -23,7 +23,7 @@ fn copy(folder: &Folder, name: &str) -> PathBuf {
     copy
 }
 
-/// Runs a call, of which `*` is this path.
+/// Runs a call, in which `*` stands for this path.
 fn call(line: &str, path: &OsStr) -> Weft {
     let word = |word: &str| match word.split_once('*') {
         Some((before, after)) => {
@@ -182,7 +182,7 @@ fn variables_may_be_any_bytes() {
     let folder = Folder::new();
     let latin = copy(&folder, "glm-tiny-q4_0");
     let bad = OsStr::from_bytes(b"\xFFx");
-    // Those of paths work.
+    // Variables with paths work.
     let run = || weft(["run", "Hello", "-n", "1", "--json"]);
     run().env("WEFT_MODEL", &latin).run().json();
     let config = path(&folder, b".toml");
@@ -193,7 +193,7 @@ fn variables_may_be_any_bytes() {
     {
         run().env("WEFT_MODEL", &latin).env(name, path(&folder, b"-folder")).run().json();
     }
-    // Those of text are refused, by name.
+    // Variables with text are refused, by name.
     for name in
         ["WEFT_SYSTEM", "WEFT_THREADS", "WEFT_THINK", "WEFT_SEED", "WEFT_KV", "HF_TOKEN", "WEFT_DEVICE"]
     {

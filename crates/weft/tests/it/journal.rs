@@ -331,7 +331,7 @@ fn two_measurements_are_kept_apart() {
     }
     assert!(child.try_wait().unwrap().is_none());
     drop(lock);
-    // What is not read must not block it.
+    // Output that is not read must not block it.
     std::io::Read::read_to_string(&mut lines, &mut said).unwrap();
     assert!(child.wait_with_output().unwrap().status.success(), "{said}");
 }

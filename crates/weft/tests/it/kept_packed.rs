@@ -9,7 +9,7 @@ use crate::support::{Folder, Ran, model, weft};
 
 const NAME: &str = "hf:org/repo:Q4_K_M";
 
-/// A cache with a model of which Weft may dispose, as if it had been fetched.
+/// A cache with a model that Weft may dispose of, as if it had been fetched.
 fn cache_with(path: &Path) -> (Folder, PathBuf) {
     let cache = Folder::new();
     let own = cache.join("models/org/repo/a-Q4_K_M.gguf");

@@ -99,7 +99,7 @@ fn a_text_is_shown_profiled_and_ablated() {
     assert!(!out.exists());
 }
 
-/// What `explain --source` prints for both kinds of steps, in a file of `--kernel`.
+/// The output of `explain --source` for both kinds of steps, in a file of `--kernel`.
 #[test]
 fn printed_texts_can_be_pasted() {
     if !has_gpu() {

@@ -31,7 +31,7 @@ fn a_model_is_quantised_by_its_importance_matrix() {
     fs::write(&text, "The quick brown fox jumps over the lazy dog. ".repeat(20)).unwrap();
     let call = ["imatrix", &exact, &text, "--out", &matrix, "--context", "32", "--windows", "3", "--json"];
     let made = weft(call).run().json();
-    // Two layers of which one has experts; neither embedding nor head.
+    // Two layers, one of them with experts; neither embedding nor head.
     assert_eq!((&made["windows"]["of"], &made["windows"]["context"]), (&3.into(), &32.into()));
     let experts = made["experts"].as_array().unwrap();
     let counts: u64 =

@@ -124,7 +124,7 @@ fn what_killed_processes_and_removed_models_left_is_told_and_removed() {
     let packed = list(&cache)[0]["bytes"].as_u64().unwrap();
     assert_eq!(run(&["cache", "prune", "--json"]).json()["freed"], json!(packed + 5_000_000));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
-    // What is unfinished counts when everything is cleared.
+    // Unfinished files count when everything is cleared.
     fs::write(folder.join("a-0123456789abcdef.weftpack.0123456789abcdef.part"), vec![0; 1000]).unwrap();
     assert_eq!(run(&["cache", "clear", "--json"]).json()["freed"], json!(1000));
 }

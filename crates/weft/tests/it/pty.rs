@@ -25,7 +25,7 @@ pub(crate) struct Pty {
     /// Kept open, to ask for its mode when the program has ended.
     terminal: OwnedFd,
     screen: Arc<Mutex<String>>,
-    /// How much of the screen has been looked at.
+    /// How much of the screen has been read.
     looked: usize,
 }
 
@@ -93,7 +93,7 @@ impl Pty {
         self.send("\x04");
     }
 
-    /// Waits until a text appears after what was looked at before, and returns what came up to its end.
+    /// Waits until a text appears after the text read before, and returns the output up to its end.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let since = Instant::now();
@@ -161,7 +161,7 @@ impl Pty {
             assert!(since.elapsed() < PATIENCE, "the program does not end: {screen:?}");
             thread::sleep(Duration::from_millis(10));
         };
-        // What it wrote last.
+        // Its last output.
         thread::sleep(Duration::from_millis(100));
         assert!(self.is_cooked(), "the terminal is left raw");
         let screen = self.screen.lock().unwrap().clone();

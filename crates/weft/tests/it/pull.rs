@@ -290,7 +290,7 @@ fn a_model_is_pulled_packed() {
     assert_eq!(files(&cache), [format!("{FILE}.weft")]);
     assert_eq!(pull(&hub, &cache).ok(), path);
     assert_eq!(hub.starts(), [0], "it is not downloaded again");
-    // The hub has other files: they replace the packed ones, and are packed, too.
+    // The hub has other files: they replace the packed ones, and are packed as well.
     let first = fs::read(path.trim_end()).unwrap();
     let bytes = fs::read(model("glm-tiny-q4_0")).unwrap();
     hub.state().files.insert("a-Q8_0.gguf".into(), bytes.clone());

@@ -97,7 +97,7 @@ fn only_settings_of_chat_are_sent() {
     let server = chats(counting);
     let folder = Folder::new();
     let file = folder.join("config.toml");
-    // Those of `run` are the defaults of `chat`.
+    // Settings of `run` are the defaults of `chat`.
     std::fs::write(&file, "top-k = 40\n[run]\ntemperature = 0.6\n[chat]\ntop-p = 0.95\n").unwrap();
     weft(["chat", "--server", &server.url()]).env("WEFT_CONFIG", &file).input("Hi\n").run().ok();
     let body = &server.asked()[0].body;

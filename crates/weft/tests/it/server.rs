@@ -135,7 +135,7 @@ impl Server {
         asked.iter().filter(|asked| asked.what.starts_with("POST")).cloned().collect()
     }
 
-    /// Waits until so many clients have closed their connections early.
+    /// Waits until `clients` clients have closed their connections early.
     pub(crate) fn wait_until_gone(&self, clients: usize) {
         let started = Instant::now();
         while self.gone.load(Ordering::SeqCst) < clients {
@@ -144,7 +144,7 @@ impl Server {
         }
     }
 
-    /// Waits until so many requests have arrived.
+    /// Waits until `count` requests have arrived.
     pub(crate) fn wait_until_asked(&self, count: usize) {
         let started = Instant::now();
         while self.asked().len() < count {

@@ -170,7 +170,7 @@ fn commands_of_other_programs_are_answered_with_ours() {
             "{args:?}: {error}"
         );
     }
-    // What is close to a command of ours is still that.
+    // A word close to one of our commands is still taken for a misspelling of it.
     assert!(wrong(&["lst"]).contains("'list'"));
 }
 

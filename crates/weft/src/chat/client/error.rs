@@ -1,4 +1,4 @@
-//! What can go wrong with a server, in sentences that say what to do.
+//! The errors of a server, in sentences that say what to do.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(crate) enum ClientError {
         /// The cause.
         cause: String,
     },
-    /// What answers is not a server of the API.
+    /// The program at the address is not a server of the API.
     NotAServer {
         /// The address.
         url: String,
@@ -26,7 +26,7 @@ pub(crate) enum ClientError {
     },
     /// The server is busy.
     Busy {
-        /// What the server says.
+        /// The server's message.
         message: String,
         /// After how many seconds to try again.
         retry_after: Option<u64>,
@@ -37,7 +37,7 @@ pub(crate) enum ClientError {
     Status {
         /// The status code.
         status: u16,
-        /// What the server says.
+        /// The server's message.
         message: String,
     },
     /// The server reports an error within a stream.
@@ -52,12 +52,12 @@ impl ClientError {
         ClientError::Unreachable { url: url.to_string(), cause: error.to_string() }
     }
 
-    /// What answers at an address is something else.
+    /// Another program answers at this address.
     pub(super) fn not_a_server(url: &str) -> ClientError {
         ClientError::NotAServer { url: url.to_string() }
     }
 
-    /// The error that a status code and the body of an answer stand for.
+    /// The error for the status code and the body of an answer.
     pub(super) fn of_status(
         status: u16,
         address: &str,

@@ -14,14 +14,14 @@ pub(super) fn format(template: &ChatTemplate) -> ReplyFormat {
     format
 }
 
-/// What has been read of a reply.
+/// The part of a reply that has been read.
 #[derive(Default)]
 pub(super) struct Reading {
-    /// What tells reasoning from the answer; `None` where the reply is only text.
+    /// The parser that separates reasoning from the answer; `None` if the reply is only text.
     parser: Option<ReplyParser>,
     /// The answer.
     pub(super) text: String,
-    /// What the model wrote before it.
+    /// The reasoning before it.
     pub(super) reasoning: String,
     /// Whether spaces and line breaks at the beginning of the answer are left out.
     pub(super) trims: bool,

@@ -28,7 +28,7 @@ mod tests {
         assert!(only_repeats(&"I am a cat. ".repeat(40)));
         assert!(only_repeats(&format!("Well: {}", "no ".repeat(200))));
         assert!(only_repeats(&"猫です。".repeat(50)));
-        // Too short, too few, no words, or something new each time.
+        // Too short, too few repeats, no words, or something new each time.
         assert!(!only_repeats(&"I am a cat. ".repeat(20)));
         assert!(!only_repeats(&"x".repeat(100).repeat(3)));
         assert!(!only_repeats(&"-".repeat(1000)));

@@ -269,7 +269,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(SAMPLING, "seed", Kind::Seed, GENERATE).env("WEFT_SEED").unset("random")
         .help("Random seed; the same seed gives the same reply"),
 
-    // What `tokenize`, `logits` and `verify` read.
+    // Inputs of `tokenize`, `logits` and `verify`.
     knob(INPUT, "special", Kind::Switch("no-special", "Treat names of control tokens as plain text, and do not add BOS"), &["tokenize"]).unset("on")
         .help("Recognise control tokens by name, and add BOS if the model expects it"),
     knob(INPUT, "tokens", Kind::Ids, &["logits", "verify"])
@@ -284,7 +284,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "no-wait", Kind::Flag, TIMED).env("WEFT_NO_WAIT")
         .help("Fail if another process is measuring on this machine, instead of waiting for it"),
 
-    // What `bench` measures.
+    // Measurements of `bench`.
     knob(MEASURE, "against", Kind::Text("RUN"), &["bench"])
         .help("Compare with an earlier run of the journal, and fail if any figure is certainly slower by more than 2 %"),
     knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["bench"]).short('p').default("512")
@@ -300,7 +300,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "repeat", Kind::Count(1, 10_000), &["bench"]).short('r').default("5")
         .help("Number of samples of each figure, after one warm-up"),
 
-    // What `bench-serve` measures.
+    // Measurements of `bench-serve`.
     knob(MEASURE, "clients", Kind::Counts(1, 1024), &["bench-serve"]).default("1,4,16,64")
         .help("Number of clients that send requests at once; comma-separated list"),
     knob(MEASURE, "requests", Kind::Count(1, 1_000_000), &["bench-serve"]).unset("4 for each client")
@@ -316,7 +316,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "timeout", Kind::Count(1, 86_400), &["bench-serve"]).value_name("SECONDS").default("600")
         .help("Seconds without a byte from the server after which a request has failed"),
 
-    // What `profile` and `bench-block` measure.
+    // Measurements of `profile` and `bench-block`.
     knob(MEASURE, "steps", Kind::Count(1, 1000), &["profile"]).short('n').default("20")
         .help("Number of steps timed kernel by kernel; as many are timed as a whole"),
     knob(MEASURE, "prefill", Kind::Count(1, 65536), &["profile", "bench-block"]).short('p').unset("one token of a reply")
@@ -329,21 +329,21 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "role", Kind::Choice(&["attention", "router", "routed-experts", "shared-expert", "dense-feed-forward", "norm", "other"]), &["bench-block"]).value_name("ROLE").unset("whole blocks")
         .help("Measure only the kernels of this role"),
 
-    // What `verify` checks.
+    // Checks of `verify`.
     knob(MEASURE, "all", Kind::Flag, &["verify"])
         .help("Check every layer, not only the first, middle and last of each kind"),
     knob(MEASURE, "columns", Kind::Count(0, 1 << 30), &["verify"]).default("256")
         .help("Maximum number of columns compared per product, sampled with a fixed seed; 0 for all"),
 
-    // What `perplexity` and `kl` read.
+    // Inputs of `perplexity` and `kl`.
     knob(MEASURE, "windows", Kind::Count(1, 1 << 30), &["perplexity", "kl"]).unset("all")
         .help("Maximum number of windows to score"),
 
-    // What `imatrix` reads.
+    // Inputs of `imatrix`.
     knob(MEASURE, "windows", Kind::Count(1, 1 << 30), &["imatrix"]).unset("all")
         .help("Maximum number of windows to run"),
 
-    // What `ablate` tries.
+    // Changes that `ablate` tries.
     knob(MEASURE, "knobs", Kind::Text("NAMES"), &["ablate"]).default("all")
         .help("Changes to try, comma-separated: decisions as NAME or NAME=MODE, `batch.half` (half of --batch), `schedules` (on a GPU), `aa` (no change), or `all`"),
     knob(MEASURE, "prefill", Kind::Count(0, 1 << 20), &["ablate", "optimize"]).short('p').default("64")
@@ -363,11 +363,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "max-kl", Kind::Real(0.0, 100.0), &["ablate", "optimize"]).default("0.01")
         .help("Maximum mean KL divergence from the base, in nats, for a change to be kept"),
 
-    // What `optimize` does beside that.
+    // Further options of `optimize`.
     knob(MEASURE, "seconds", Kind::Count(0, 1_000_000), &["optimize"]).default("120")
         .help("Time to search for schedules on a GPU, in seconds; 0 to skip"),
 
-    // What `tune` measures.
+    // Measurements of `tune`.
     knob(MEASURE, "seconds", Kind::Count(1, 1_000_000), &["tune"]).default("120")
         .help("Time to search, in seconds; verifying the result takes additional time"),
     knob(MEASURE, "beam", Kind::Count(1, 64), &["tune"]).default("3")
@@ -377,7 +377,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(MEASURE, "depth", Kind::Count(0, 1 << 30), &["tune"]).short('d').default("0")
         .help("Number of tokens already in the context"),
 
-    // What `synth`, `convert` and `quantize` write.
+    // Outputs of `synth`, `convert` and `quantize`.
     knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), QUANTIZE).value_name("TYPE").default("q4_k_m")
         .help("Quantisation, by llama.cpp's names: most tensors get this type, sensitive ones more bits"),
     knob(WEIGHTS, "quant", Kind::Choice(QUANT_MIXES), &["convert"]).value_name("TYPE").unset("bf16 or f16, as the weights are stored")

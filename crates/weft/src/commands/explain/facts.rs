@@ -127,7 +127,7 @@ pub(super) struct Kernel<'a> {
     pub(super) parts: Vec<PartLabel>,
     /// The values it writes for other kernels.
     pub(super) written: Vec<Written>,
-    /// The source code, or why there is none, if it is to be shown.
+    /// The source code, or why there is none, if it should be shown.
     pub(super) source: Option<Result<String, String>>,
 }
 
@@ -147,9 +147,9 @@ pub(super) struct DecisionState {
     pub(super) mode: Mode,
     /// The number of plans.
     pub(super) plans: usize,
-    /// The number of plans where it pays, as far as known.
+    /// The number of plans in which it pays, by estimate.
     pub(super) pays: usize,
-    /// What was measured, if the mode was kept for this model on this hardware.
+    /// The measured gain, if the mode was kept for this model on this hardware.
     pub(super) kept: Option<String>,
 }
 

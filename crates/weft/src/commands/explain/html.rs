@@ -15,7 +15,7 @@ use crate::terminal::units::{bytes, count};
 const STYLE: &str = include_str!("page.css");
 const SEARCH: &str = include_str!("search.js");
 
-/// What the marks on the page mean.
+/// The meaning of the marks on the page.
 const LEGEND: &str = "\
 <p class=\"legend soft\"><span>Bars are drawn to scale; numbers and colours are those of the kernels below them.</span>
 <span><span class=\"chip\">node</span> stays within its kernel</span> <span><span class=\"chip written\">node</span> is written to memory</span>

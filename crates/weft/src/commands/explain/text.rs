@@ -8,7 +8,7 @@ use super::facts::{Facts, Kernel, Plan};
 use super::wording;
 use crate::terminal::units::{bytes, count};
 
-/// What to show beside the kernels.
+/// The facts to show with the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Detail {
     /// The reasons for kernels, rules and decisions by cost.

@@ -59,7 +59,7 @@ pub(super) fn profile(profile: &RecordedProfile) -> String {
     format!("measured times are from run {} in the journal, {}", profile.run, profile.time)
 }
 
-/// What a rule replaced, or why it replaced nothing.
+/// The replacements of a rule, or why it replaced nothing.
 pub(super) fn outcome(plan: &Plan<'_>, result: &RuleResult) -> String {
     let name = result.rule.decision.name;
     match plan.why_not(result) {

@@ -96,7 +96,7 @@ struct ExpertUse {
 }
 
 impl ExpertUse {
-    /// The experts' use, of one tensor in each layer.
+    /// The use of a layer's experts, from the sums of its down projection; `None` for other tensors.
     fn of((name, sums): (&String, &InputSums)) -> Option<ExpertUse> {
         let is_one = name.ends_with("ffn_down_exps.weight") && sums.counts.len() > 1;
         is_one.then(|| ExpertUse { tensor: name.clone(), counts: sums.counts.clone() })

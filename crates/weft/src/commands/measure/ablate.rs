@@ -116,7 +116,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     Ok(if ablation.interrupted { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// The most changes of which each is named with what earlier runs found.
+/// The most changes for which earlier results are shown one by one.
 const NAMED: usize = 6;
 
 /// Says that there are too few samples for any verdict, if so, before the time is spent.

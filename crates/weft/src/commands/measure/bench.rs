@@ -287,7 +287,7 @@ fn write_scattered(bench: &Bench, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What was guessed in a step, if anything was: tokens for each reply, and how many of them were right.
+/// The guesses of a step, if there were any: tokens for each reply, and how many of them were right.
 fn guessed(setting: &Setting) -> String {
     let [steps, guessed, accepted] = setting.speculation;
     if guessed == 0 {

@@ -238,7 +238,7 @@ fn difference(a: &Record, b: &Record, found: &Diff, out: &mut Out) -> io::Result
     for (record, name) in [(a, "A"), (b, "B")] {
         let model = record.model_name().unwrap_or("–");
         text += &format!("{name}  run {}: {}, {}, {model}", record.number(), record.command, record.time);
-        // What is left out of one of them is no change.
+        // A setting that one of them leaves out is no change.
         text += &record.interruption().map_or("\n".into(), |how| format!(", {how}\n"));
     }
     for (name, a, b) in &found.settings {

@@ -75,9 +75,8 @@ pub(crate) fn prepare(args: Args<'_>, name: &str, depth: usize, tokens: usize) -
     Ok(Prepared { path, gguf, options: own.context(context).batch(batch) })
 }
 
-/// The context for a measurement that needs `needed` tokens, with prompts of `tokens` tokens if these are several. Unless
-/// --context says it, that is as many as needed, and with prompts at least a batch: with less, the longest steps would have a
-/// program for just so many tokens, which no other command runs.
+/// The context for a measurement that needs `needed` tokens, with prompts of `tokens` tokens each, if it has several. Without --context,
+/// it is as large as needed, and with prompts at least a batch, so that they run the same programs as in other commands.
 pub(crate) fn context_for(
     needed: usize,
     tokens: usize,

@@ -57,7 +57,7 @@ struct Report<'a> {
     roofline: &'a Roofline,
     tuned: Option<&'a Tuned>,
     found: &'a Optimized,
-    /// What is kept after it.
+    /// The decisions kept after it.
     kept: Vec<TunedDecision>,
 }
 

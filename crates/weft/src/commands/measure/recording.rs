@@ -50,7 +50,7 @@ pub(crate) fn append(args: Args<'_>, command: &str, model: Option<&Gguf>, result
     }
 }
 
-/// What earlier runs found about changes; nothing if the journal cannot be read, which is only reported.
+/// The results of earlier runs for changes; none if the journal cannot be read, which is only reported.
 pub(crate) fn tried(args: Args<'_>, changes: &[String], here: &Here) -> Vec<Tried> {
     let find = || -> anyhow::Result<Vec<Tried>> {
         let journal = if args.flag("no-journal") { None } else { Journal::open(&path(args)?)? };

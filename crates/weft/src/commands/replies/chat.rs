@@ -71,7 +71,7 @@ const LOCAL: &[&str] = &[
 ];
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
-    // What is typed while the model loads is for the first prompt.
+    // Text typed while the model loads is for the first prompt.
     let quiet = Quiet::new();
     let outcome = converse(args);
     drop(quiet);

@@ -4,7 +4,7 @@ use super::style::Style;
 
 /// Code in one language.
 pub(super) struct Code {
-    /// What begins a comment; `None` for text that is not styled.
+    /// The text that begins a comment; `None` for text that is not styled.
     comment: Option<&'static str>,
     /// Whether `'` delimits strings. In Rust it begins lifetimes as well.
     apostrophes: bool,

@@ -1,9 +1,9 @@
 //! Recognises the marks of Markdown that take a look ahead: links, ends of emphasis, and what begins a line.
 
-/// How far the end of a mark is looked for, in bytes: what is looked at is not shown.
+/// How far ahead the end of a mark is sought, in bytes: text that is examined is not shown yet.
 const FAR: usize = 400;
 
-/// What begins a line: the length of its mark in bytes, and the sign that is shown for it.
+/// The beginning of a line: the length of its mark in bytes, and the sign that is shown for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LineMark {
     Heading(usize),

@@ -13,7 +13,7 @@ fn set_in(text: &str, step: usize, columns: Option<usize>, styled: bool) -> Stri
     out + &typesetter.finish(columns)
 }
 
-/// What is seen: without styles, whose place may depend on the pieces.
+/// The visible text, without styles, whose place may depend on the pieces.
 fn seen(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -31,12 +31,12 @@ pub(super) struct Sample {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens {
     pub(super) prompt: u64,
-    /// Those of the prompt that came from a cache.
+    /// Tokens of the prompt that came from a cache.
     pub(super) cached: u64,
     pub(super) reply: u64,
 }
 
-/// What a number of clients saw.
+/// The results for one number of clients.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) samples: Vec<Sample>,

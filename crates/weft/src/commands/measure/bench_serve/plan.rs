@@ -1,8 +1,8 @@
-//! What `bench-serve` asks of a server.
+//! The requests that `bench-serve` sends to a server.
 
 use serde_json::{Value, json};
 
-/// What is measured.
+/// The settings of a measurement.
 pub(super) struct Plan {
     /// The name of the model, for servers that have several.
     pub(super) model: Option<String>,

@@ -14,7 +14,7 @@ use crate::commands::tables::{Form, table as write_table};
 /// The quantiles shown.
 const QUANTILES: [(&str, f64); 3] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)];
 
-/// Writes what is measured.
+/// Writes the title: the model, the server, and the lengths of prompts and replies.
 pub(super) fn title(server: &Server, plan: &Plan, out: &mut impl Write) -> io::Result<()> {
     let model = plan.model.as_deref().unwrap_or("the server's model").escape_debug();
     let shared = match plan.shared {
@@ -72,8 +72,7 @@ fn row(level: &Figures) -> [String; 11] {
     ]
 }
 
-/// What is missing of a measurement that was interrupted when these numbers of clients had begun, of `of`
-/// numbers in all.
+/// The missing part of a measurement that was interrupted when these numbers of clients had begun, of `of` numbers in all.
 pub(super) fn missing(begun: &[usize], of: usize) -> String {
     match begun.split_last() {
         None => "nothing was measured".into(),

@@ -20,7 +20,7 @@ pub(super) struct Facts<'a> {
     pub(super) types: Vec<(String, Share)>,
     /// The tensors by role, the largest share first.
     pub(super) roles: Vec<(String, Share)>,
-    /// All tensors, if they are to be listed.
+    /// All tensors, if they should be listed.
     pub(super) tensors: &'a [TensorInfo],
 }
 

@@ -9,7 +9,7 @@ pub(super) struct SlashCommand {
     pub(super) does: Does,
 }
 
-/// What a command does.
+/// The action of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Does {
     Retry,

@@ -140,7 +140,7 @@ impl Partner for Local<'_> {
             _ if generated.repeats => Ended::Repeats,
             _ => Ended::Done,
         };
-        // A full context is told by itself.
+        // A full context has a message of its own.
         if let Some(option) = generated.lacks.filter(|_| ended != Ended::Full) {
             note!("{}", cut_off(&generated.finish, option));
         }
@@ -213,7 +213,7 @@ impl Partner for Local<'_> {
     fn switch(&mut self, model: &str) -> anyhow::Result<()> {
         let cannot = || format!("cannot go on with {model}");
         let name = Path::new(model);
-        // What can be seen without its weights is checked while the old model is still there.
+        // Checks that need no weights are made while the old model is still there.
         let path = model_ref::find(self.args, Some(name)).with_context(cannot)?;
         Model::open_with(&path, &self.args.engine()).with_context(cannot)?;
         // There may not be memory for both.

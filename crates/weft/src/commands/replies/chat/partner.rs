@@ -1,4 +1,4 @@
-//! What a conversation is held with.
+//! The partner of a conversation: a model or a server.
 
 use serde_json::Value;
 use weft_text::Message;
@@ -9,10 +9,10 @@ use crate::terminal::streams::Out;
 
 /// A model in this process, or a server.
 pub(super) trait Partner {
-    /// What answers, for the first line.
+    /// The name of the partner, for the first line.
     fn name(&self) -> String;
 
-    /// What answers, to find it again.
+    /// The model or server, to find it again.
     fn with(&self) -> With;
 
     /// The conversation so far.

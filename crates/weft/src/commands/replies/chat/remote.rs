@@ -36,7 +36,7 @@ pub(super) struct Remote {
     options: Map<String, Value>,
 }
 
-/// What has arrived of a reply.
+/// The part of a reply that has arrived.
 #[derive(Default)]
 struct Arrived {
     text: String,
@@ -88,7 +88,7 @@ impl Remote {
         let quiet = Quiet::new();
         let mut spinner = Some(Spinner::new("waiting for the server"));
         let stop = listener.pressed();
-        // Connections of its own, which can be closed while the other thread waits.
+        // Its connections are its own, so that they can be closed while the other thread waits.
         let server = self.server.apart();
         let events = request(server.clone(), self.body());
         let mut arrived = Arrived::default();

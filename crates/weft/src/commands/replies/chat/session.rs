@@ -14,11 +14,11 @@ use crate::cli::text_file;
 
 /// How many conversations without a name are kept.
 const KEPT: usize = 20;
-/// What their files begin with.
+/// The prefix of their names.
 const UNNAMED: &str = "chat-";
 const EXTENSION: &str = "json";
 
-/// What a conversation is held with.
+/// The model or server that a conversation is held with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct With {
     /// The model, by a name that finds it again.
@@ -37,12 +37,12 @@ impl fmt::Display for With {
 /// A conversation that was read.
 #[derive(Debug, PartialEq)]
 pub(super) struct Conversation {
-    /// What it was held with, where the file says so.
+    /// The model or server, where the file names it.
     pub(super) with: Option<With>,
     pub(super) messages: Vec<Message>,
 }
 
-/// What is at a path where a conversation is to be saved.
+/// The file at a path where a conversation is to be saved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Occupant {
     Nothing,
@@ -185,7 +185,7 @@ pub(super) fn list() -> Vec<Saved> {
         is_one.then_some(Saved { name, path, at })
     };
     let mut found: Vec<Saved> = entries.into_iter().filter_map(saved).collect();
-    // Of two that were written at once, the one without a name is what goes on, and the other its copy.
+    // Of two that were written at once, the one without a name is the one that continues, and the other is its copy.
     let order = |saved: &Saved| (saved.at, is_unnamed(&saved.name), saved.name.clone());
     found.sort_by_key(|saved| std::cmp::Reverse(order(saved)));
     found

@@ -35,7 +35,7 @@ pub(super) struct Talk<'a> {
     warned: bool,
 }
 
-/// What comes next.
+/// The next action.
 enum Next {
     /// The next message.
     Message,
@@ -291,13 +291,13 @@ impl<'a> Talk<'a> {
         }
         session::save(&path, &self.partner.with(), self.partner.messages().all())?;
         note!("saved to {shown}");
-        // The conversation goes on in its own file, which is then the newest.
+        // The conversation continues in its own file, which is then the newest.
         self.keep();
         self.own = Some(path);
         Ok(())
     }
 
-    /// A conversation in a file of its own.
+    /// Begins a conversation in a file of its own.
     fn anew(&mut self) {
         self.own = None;
         (self.room, self.warned, self.last) = (None, false, None);

@@ -14,7 +14,7 @@ use crate::model::load::load;
 use crate::model::model_ref;
 use crate::terminal::streams::{Out, note};
 
-/// The most replies computed together.
+/// The most replies that are computed together.
 const TOGETHER: usize = 16;
 
 /// Answers every line of a file: text, a JSON string, or an object with a `prompt`.
