@@ -1,4 +1,4 @@
-//! What the prefix cache holds, as the router's events.
+//! The contents of the prefix cache, as the router's events.
 
 use std::sync::Arc;
 

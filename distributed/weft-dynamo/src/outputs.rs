@@ -1,4 +1,4 @@
-//! What the engine reports as Dynamo's outputs.
+//! The engine's reports as Dynamo's outputs.
 
 use dynamo_backend_common::{
     CompletionUsage, DynamoError, LLMEngineOutput, LLMEngineOutputExt as _, PromptTokensDetails, TopLogprob,

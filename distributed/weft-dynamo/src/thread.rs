@@ -124,7 +124,7 @@ impl Drop for EngineThread {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // What is behind these is valid whoever panics.
+    // The values behind these are valid whoever panics.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -136,7 +136,7 @@ struct Running {
     reports: Option<Reports>,
 }
 
-/// What was reported last.
+/// The values that were reported last.
 struct Reports {
     publisher: Arc<SnapshotPublisher>,
     last: Option<(ComponentSnapshot, Instant)>,
@@ -200,7 +200,8 @@ impl Running {
 
 /// Hands on what has happened to a reply. Returns whether it has ended.
 fn hand_on(generation: &mut Generation, items: &UnboundedSender<Item>) -> bool {
-    // The last token goes with the end: a front end that sees that it ends the turn reads no further, and would miss the usage.
+    // The last token is sent with the end, because a front end that recognises the end of the turn in it reads no further, and would
+    // miss the usage.
     let mut last = None;
     // Nobody may be listening any more.
     let send = |item: Option<Item>| item.into_iter().for_each(|item| drop(items.send(item)));

@@ -37,7 +37,7 @@ pub struct Worker {
     started: Mutex<Option<Started>>,
 }
 
-/// What a started worker has.
+/// The parts of a started worker.
 #[derive(Clone)]
 struct Started {
     thread: Arc<EngineThread>,
@@ -62,7 +62,7 @@ impl Worker {
         Worker { reasons, ..self }
     }
 
-    /// What makes the reply follow the form that a request asks for, if it asks for one.
+    /// A processor that makes the reply follow the form that a request asks for, if it asks for one.
     async fn guided(
         &self,
         started: &Started,

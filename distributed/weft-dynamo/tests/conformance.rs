@@ -66,7 +66,7 @@ async fn a_reply_has_the_same_tokens_alone_and_among_others_and_after_a_move() {
     let used = again.last().unwrap().as_ref().unwrap().completion_usage.as_ref().unwrap();
     assert_eq!(used.prompt_tokens_details.as_ref().unwrap().cached_tokens, Some(32));
 
-    // As the front end continues a reply on another worker: with what came before as a part of the prompt.
+    // As when the front end continues a reply on another worker: the prompt includes the reply so far.
     let moved = reply(&worker, asked(&[&prompt, &alone[..5]].concat(), 7)).await;
     assert_eq!(tokens(&moved), alone[5..]);
     worker.cleanup().await.unwrap();
