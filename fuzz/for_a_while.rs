@@ -18,13 +18,13 @@ const LONGEST: usize = 2048;
 /// Makes an input of two others. The last argument returns a random number below its own argument.
 pub(crate) type Vary<'a> = &'a dyn Fn(&[u8], &[u8], &mut dyn FnMut(usize) -> usize) -> Vec<u8>;
 
-/// What is fuzzed.
+/// The code that is fuzzed.
 pub(crate) struct Target<'a> {
     /// The folder of its corpus.
     pub(crate) name: &'a str,
-    /// Inputs to begin with, beside the corpus.
+    /// Inputs to begin with, in addition to the corpus.
     pub(crate) seeds: Vec<Vec<u8>>,
-    /// What mutations insert.
+    /// The texts that mutations insert.
     pub(crate) words: Vec<Vec<u8>>,
     /// Makes half of the inputs out of others, where mutations of bytes would break the form of nearly all.
     pub(crate) vary: Option<Vary<'a>>,
