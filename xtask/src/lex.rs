@@ -199,7 +199,7 @@ fn group_end(code: &[&Token<'_>], at: usize) -> usize {
 
 /// Every path that begins with `root`, a crate or a module, with grouped imports expanded:
 /// `use std::{fs, io::Write}` gives `std::fs` and `std::io::Write`. Each comes with its last token. The path of a visibility,
-/// such as `pub(in crate::a)`, is none of them.
+/// such as `pub(in crate::a)`, does not count.
 pub(crate) fn paths<'t, 'a>(code: &[&'t Token<'a>], root: &str) -> Vec<(String, &'t Token<'a>)> {
     let mut found = Vec::new();
     for at in 0..code.len() {

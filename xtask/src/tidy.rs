@@ -47,7 +47,7 @@ pub(crate) struct Rule {
     pub(crate) says: &'static str,
     /// Why it exists.
     pub(crate) why: &'static str,
-    /// What to do if it fires.
+    /// Advice if it fires.
     pub(crate) fix: &'static str,
     check: fn(&Tree) -> Vec<Finding>,
 }
