@@ -180,7 +180,7 @@ impl Case {
         chosen.map_or_else(|| self.clone(), |schedule| self.rounded_for(&schedule))
     }
 
-    /// The same case with what this schedule rounds before it computes.
+    /// The same case with the values that this schedule rounds before it computes.
     fn rounded_for(&self, schedule: &str) -> Case {
         let mut case = self.clone();
         let schedule = schedule.parse().unwrap();

@@ -1,10 +1,10 @@
 //! A device that runs CUDA texts on the CPU, slowly and strictly.
 //!
 //! Kernels are rendered as CUDA C++ and compiled by the system's C++ compiler, with a shim for what CUDA defines. The
-//! threads of a block are fibers of one thread that take turns in a random order; so are blocks. What texts must not
-//! rely on is poison or varies, and what they must not do is an error: an access outside of a buffer or of shared
-//! memory, a barrier or shuffle that not all lanes reach. What a launch may read before the launch before it has ended
-//! is as it was before that one began.
+//! threads of a block are fibers of one thread that take turns in a random order; blocks also run in a random order. Values
+//! on which texts must not rely are poison or vary. Forbidden operations are errors: an access outside of a buffer or of
+//! shared memory, a barrier or shuffle that not all lanes reach. If a launch may read a buffer before the previous launch has
+//! ended, it reads the contents from before that launch.
 
 mod compiler;
 #[allow(unsafe_code, reason = "runs compiled texts")]

@@ -91,8 +91,8 @@ pub(super) fn layouts_of_cooperative_matrices(device: Option<Emulator>) {
     }
 }
 
-/// A token in a long context, whose chunks are joined in large batches: 531 and 576 of them are two of these with a small one,
-/// and 577 three. The bits are those of one workgroup.
+/// A token in a long context, whose chunks are joined in large batches. 531 and 576 chunks are two large batches and a small one, and 577
+/// are three large ones. The bits are those of one workgroup.
 #[test]
 fn large_batches_of_chunks() {
     let Some(mut device) = device("large batches of chunks") else { return };
