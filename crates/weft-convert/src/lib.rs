@@ -1,11 +1,11 @@
-//! Models as Hugging Face stores them, and what they are as GGUF.
+//! Models as Hugging Face stores them, converted to GGUF.
 //!
 //! A folder has weights in safetensors files, a configuration, and a tokenizer. [`Conversion::open`] reads all but the weights, and says
-//! which metadata and tensors the GGUF file has: the same as llama.cpp's converter writes. [`Conversion::values`] computes any
+//! which metadata and tensors the GGUF file has: the same as those of llama.cpp's converter. [`Conversion::values`] computes any
 //! range of a tensor's values from the mapped files, so that a model never has to be in memory.
 //!
 //! A folder is hostile input. Headers, sizes and names are checked before anything is allocated or computed from them; each [`Error`]
-//! names the file and what is wrong with it.
+//! names the file and the mistake.
 //!
 //! A family of models is a file in `families/`, which reads as a table of names and shapes.
 #![forbid(unsafe_code)]

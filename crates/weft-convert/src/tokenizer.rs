@@ -185,7 +185,7 @@ impl<'a> Bpe<'a> {
         self.check_reachable(ignores, name)
     }
 
-    /// Checks that it does not matter whether `ignore_merges` is what the tokenizer `name` does.
+    /// Checks that the value of `ignore_merges` does not matter, if it differs from that of the tokenizer `name`.
     fn check_reachable(&self, ignores: bool, name: &'static str) -> Result<&'static str> {
         let list = self.merge_list()?.iter();
         let pairs = list.filter_map(|pair| match pair {

@@ -80,8 +80,8 @@ impl Kda {
     }
 }
 
-/// Writes the keys of both families. `full` says which layers have latent attention; to readers they have one
-/// head of keys.
+/// Writes the keys of both families. `full` says which layers have latent attention; programs that read the file see one head of keys
+/// there.
 fn write(model: &mut Model<'_>, kda: &Kda, latent: &Latent, full: &[bool]) -> Result<()> {
     let config = model.config;
     write_keys(model, full.len() as u32)?;

@@ -72,7 +72,7 @@ pub(super) fn looks_special(text: &str) -> bool {
 pub(super) struct Roles {
     /// The ids by role.
     ids: BTreeMap<&'static str, u64>,
-    /// Whether the token is put around texts, by role: `bos`, `eos`, `sep`.
+    /// Whether the token is added to texts, by role: `bos`, `eos`, `sep`.
     added: BTreeMap<&'static str, bool>,
 }
 

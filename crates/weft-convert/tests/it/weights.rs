@@ -18,7 +18,7 @@ pub(crate) fn write(folder: &Path) {
             match dtype {
                 "BF16" => data.extend(bits.to_le_bytes()),
                 "F32" => data.extend((u32::from(bits) << 16).to_le_bytes()),
-                // No byte that is not a number.
+                // Without bytes that stand for NaN.
                 "F8_E4M3" => data.push((bits ^ bits >> 8) as u8 & 0xbf),
                 "U8" if name.ends_with("_scales") => data.push(116 + (bits ^ bits >> 8) as u8 % 8),
                 "U8" => data.push((bits ^ bits >> 8) as u8),
