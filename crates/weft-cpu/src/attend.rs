@@ -1,6 +1,6 @@
 //! `Attend`: causal attention over paged keys and values.
 //!
-//! # The law
+//! # Definition
 //!
 //! A query, and a key head's part of a cached row, are rounded to integers. With m the largest magnitude among a row's values x,
 //!
@@ -44,12 +44,12 @@
 //! y  = y_b·β + (yₐ·α)                            likewise
 //! ```
 //!
-//! Of n blocks, the first 2ᵏ, the largest power of two below n, are joined, and so are the others; then the two results are joined. What a
-//! query does not see, because it is after it or before its window, is left out of the tree, which is otherwise the same. The result is
-//! `y / l`; with a further score s of the head (a sink), it is `y·α / (l·α + β)` with α and β from m and s as above, without fusing. So the
-//! bits depend on the sequence alone.
+//! Of n blocks, the first 2ᵏ, the largest power of two below n, are combined, and so are the others; then the two results are combined.
+//! Positions that a query does not see, because they are after it or before its window, are left out of the tree, which is otherwise the
+//! same. The result is `y / l`; with a further score s of the head (a sink), it is `y·α / (l·α + β)` with α and β from m and s as above,
+//! without fusing. So the bits depend on the sequence alone.
 //!
-//! Q makes both sums fit into 32 bits, whatever the numbers (`round`). It leaves about 12 bits relative to a row's largest value, where
+//! Q makes both sums fit into 32 bits for all numbers (`round`). It leaves about 12 bits relative to a row's largest value, while
 //! half-precision numbers have 11 bits each; and two products take the time of one float product.
 //!
 //! # How it is computed
@@ -62,10 +62,10 @@
 //!
 //! # Memory
 //!
-//! A thread has room for a rounded block, for the queries and weights of a unit, and for two more partial results of all its rows than the
-//! tree has levels: about 2.2 MB with 20 heads on keys of 576 values, 512 of which are the values, and 32768 positions; or 4.6 MB for the
-//! larger units of work where there is a tile unit. Threads exchange at most three partial results for each level, of smaller units: in
-//! this example another 1.1 MB per thread for each kernel of a program.
+//! A thread has room for a rounded block, for the queries and weights of a unit, and for partial results of all its rows, two more than the
+//! tree has levels. That is about 2.2 MB with 20 heads on keys of 576 values, 512 of which are the values, and 32768 positions; or 4.6 MB
+//! for the larger units of work of a tile unit. Threads exchange at most three partial results for each level, of smaller units: in this
+//! example another 1.1 MB per thread for each kernel of a program.
 
 mod ahead;
 mod block;

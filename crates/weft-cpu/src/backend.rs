@@ -19,7 +19,7 @@ impl Backend for CpuBackend {
         "the processor, with the fastest instruction set it has"
     }
 
-    /// An instruction set, to measure one below the fastest.
+    /// An instruction set, so that others than the fastest can be measured.
     fn variant(&self) -> Option<&'static str> {
         Some("ISA")
     }

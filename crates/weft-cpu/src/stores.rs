@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    /// Calls `f` with arguments of which the second holds `slots` and the third has room for `values`.
+    /// Calls `f` with arguments; the second holds `slots` and the third has room for `values` values.
     fn with_args<T>(slots: &[i32], values: usize, f: impl FnOnce(&[Arg]) -> T) -> T {
         use crate::memory::Memory;
         let mut memory = Memory::zeroed(1024).unwrap();

@@ -115,7 +115,7 @@ struct Rows<'a> {
     stride: usize,
 }
 
-/// The most groups of four rows whose scores are computed together, and the most rows whose values are.
+/// The most groups of four rows whose scores are computed together, and the most rows whose weighted values are.
 const fn most<S: Simd>() -> usize {
     if S::WIDE { 5 } else { 1 }
 }

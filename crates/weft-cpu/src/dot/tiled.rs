@@ -84,7 +84,7 @@ struct Starts<'a> {
 }
 
 impl Starts<'_> {
-    /// Starts the product of the next group, whose number is even or odd as the slot's.
+    /// Starts the product of the next group. The group's number and `SLOT` are both even or both odd.
     #[inline(always)]
     fn next<F: IntFormat, U: Tiles, const SLOT: usize>(&mut self, unit: &mut U) -> Option<()> {
         let Some((w, rest)) = self.w.split_at_checked(Tiled::<F>::QUADS) else { return Some(()) };

@@ -131,7 +131,7 @@ impl Pairs for Avx512 {
     fn transpose(self, x: &[[i32; 16]; 16], to: &mut [[i32; 16]; 16]) {
         // SAFETY: see above the impl.
         unsafe {
-            // Of rows 4i to 4i + 3, columns j, 4 + j, 8 + j and 12 + j, four rows of each.
+            // Four vectors for rows 4i to 4i + 3: they have columns j, 4 + j, 8 + j and 12 + j, each with its four rows.
             let mut fours = [[_mm512_setzero_si512(); 4]; 4];
             for i in 0..4 {
                 let mut rows = [_mm512_setzero_si512(); 4];
