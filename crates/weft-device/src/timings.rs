@@ -1,8 +1,8 @@
 //! When a device's workers were busy and when they waited, launch by launch.
 //!
-//! A worker's time in a replay has no gaps: it works on a launch until its own part is done, waits until it may go on, and works
-//! on the next one. So three marks a launch describe a replay completely, except for the time before the first launch and after
-//! the last. Recording a mark is a plain store into memory allocated before the replay begins.
+//! A worker's time in a replay has no gaps: it works on a launch until its own part is done, waits until it may continue, and
+//! works on the next one. So three marks a launch describe a replay completely, except for the time before the first launch and
+//! after the last. Recording a mark is a plain store into memory allocated before the replay begins.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
