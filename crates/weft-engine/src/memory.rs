@@ -281,7 +281,7 @@ impl Memory {
         true
     }
 
-    /// Releases pages that no next token of any sequence sees. What their last tokens were must have been decided.
+    /// Releases pages that no next token of any sequence sees. The tokens of the last step must have been accepted or removed.
     pub(crate) fn slide(&mut self) {
         self.make_room(usize::MAX);
     }

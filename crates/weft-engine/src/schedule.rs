@@ -376,8 +376,8 @@ impl Schedule {
             let rest = rest.min(memory.until_cut(seq));
             let tokens = rest.min(budget.tokens).min(memory.room(seq));
             let listed = memory.pages_of(len + tokens);
-            // If there is no room for all of them, preempt the generation that came last; if there is none, compute
-            // what there is room for.
+            // If there is no room for all of them, preempt the generation that came last. If there is none, compute the tokens that there
+            // is room for.
             let whole = tokens == rest.min(budget.tokens);
             let last = self.all.iter().rposition(|one| one.seq.is_some()).filter(|last| *last > at);
             if let (false, Some(last)) = (whole, last) {

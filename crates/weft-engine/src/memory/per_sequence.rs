@@ -12,7 +12,7 @@ use super::key::Key;
 use super::kind::{Kind, Prefix};
 use super::pool::Pool;
 
-/// Lengths at which the steps of a sequence end.
+/// The number of lengths at which the steps of a sequence end.
 pub(super) const CUTS: usize = 3;
 
 /// The slots.

@@ -30,7 +30,8 @@ impl Schedule {
         let memory = runner.memory();
         let most = |work: &Work| {
             let one = &all[work.at];
-            // Guesses follow the last token. If they are wrong again and again, what they take with them must not grow for ever.
+            // Guesses follow the last token. The number of right tokens that are computed again must not grow for ever if guesses are
+            // always wrong.
             let computed = one.seq.map_or(0, |seq| memory.len(seq)) + work.tokens;
             if computed < one.tokens.len() || one.again > MOST_AGAIN {
                 return 0;

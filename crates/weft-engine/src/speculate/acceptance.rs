@@ -9,7 +9,7 @@ use super::drafter::{KINDS, is_predicted};
 const FIRST: [f64; KINDS] = [0.75, 0.3, 0.5, 0.45, 0.5, 0.55, 0.5, 0.4, 0.8, 0.7, 0.85, 0.7, 0.7, 0.65, 0.6];
 const WEIGHT: f64 = 12.0;
 
-/// How many guesses of a generation the acceptance of all generations counts for.
+/// The acceptance of all generations counts as much as this many guesses of a generation.
 const WEIGHT_OF_ALL: f64 = 14.0;
 
 /// The fraction of earlier counts that is kept after a guess of the same kind: of one generation's counts, and of all.

@@ -210,7 +210,7 @@ fn run(case: Case, mut speculation: Speculation) -> f64 {
     time
 }
 
-/// How the time that would have been best compares with that of `auto`, which learns everything anew.
+/// The ratio of the best possible time to that of `auto`, which learns everything anew.
 fn compared(case: Case) -> f64 {
     let device = case.device;
     let predictions = device.predictions;

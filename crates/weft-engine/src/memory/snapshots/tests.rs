@@ -175,7 +175,7 @@ fn of_a_prompt_as_much_is_used_as_ends_with_a_snapshot() {
     assert_eq!(b.cached, 8);
     // Five pages are there, of which it computes three again. It leaves a snapshot where the pages end.
     assert_eq!(compute_all(&mut pages, b.seq, &tokens), [20, 22]);
-    // One that leaves them earlier leaves a snapshot there.
+    // A sequence that differs earlier leaves a snapshot there.
     let mut other = tokens.clone();
     other[17] = 99;
     let c = begin(&mut pages, &other);
