@@ -65,7 +65,7 @@ pub static REPLACE: Decision = Decision {
     default: Mode::On,
 };
 
-/// Whether the candidates for the next token are chosen where the logits are computed. Whoever compiles a model decides.
+/// Whether the candidates for the next token are chosen on the device. The crate that compiles a model applies it.
 pub static CANDIDATES: Decision = Decision {
     name: "head.candidates",
     about: "Chooses the likeliest tokens on devices whose memory is far from the host's, which then reads these instead of all logits.",
