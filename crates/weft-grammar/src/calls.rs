@@ -22,7 +22,7 @@ pub(super) use parts::{Calls, Opening};
 /// Adds the rules for calls.
 ///
 /// # Errors
-/// If a tool's name or schema cannot be expressed, or the chosen tool is none of them.
+/// If a tool's name or schema cannot be expressed, or the chosen tool does not exist.
 pub(super) fn rules(lark: &mut Lark, tokenizer: &Tokenizer, spec: &CallSpec) -> Result<Calls, GrammarError> {
     let mut schemas = Schemas::new();
     let tools = tools(&mut schemas, spec)?;

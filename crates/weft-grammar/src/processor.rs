@@ -122,7 +122,7 @@ fn failed(error: &str) -> String {
     explain(error)
 }
 
-/// Forbids what is not allowed.
+/// Forbids all tokens that are not allowed.
 fn apply(allowed: &SimpleVob, logits: &mut [f32]) {
     let mut chunks = logits.chunks_mut(32);
     let words = allowed.as_slice().iter().copied().chain(std::iter::repeat(0));

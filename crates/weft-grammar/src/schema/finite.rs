@@ -23,8 +23,7 @@ pub(super) fn finite_definitions(definitions: &Map<String, Value>) -> BTreeSet<&
     }
 }
 
-/// Whether `schema`, as [`Schemas`](super::Schemas) writes it, accepts a value that ends, if the definitions of these
-/// names do.
+/// Whether `schema`, in the form that [`Schemas`](super::Schemas) writes, accepts a finite value, if the definitions of these names do.
 pub(super) fn finite(schema: &Value, definitions: &BTreeSet<&str>) -> bool {
     let Value::Object(schema) = schema else { return schema != &Value::Bool(false) };
     let is = |schema: &Value| finite(schema, definitions);
