@@ -143,9 +143,9 @@ impl Hub {
         }
     }
 
-    /// Downloads the files of a model of the catalogue or the hub that are not in the cache. Looks a model of the hub up even if
-    /// the cache has it, and takes that one if the hub cannot be reached. A model that is kept packed only is downloaded if the
-    /// hub has other files than those it was packed from. Returns the path of the model's file, or of the first of several.
+    /// Downloads the files of a model of the catalogue or the hub that are not in the cache. A model of the hub is looked up even
+    /// if it is in the cache; if the hub cannot be reached, the cached model is used. If only a packed form is kept, the model is
+    /// downloaded if the hub's files are not those it was packed from. Returns the path of the model's file, or of the first of several.
     ///
     /// # Errors
     /// If no source has the model, a file has the wrong size or checksum, the cache cannot be written, or `on` cancels.
