@@ -77,8 +77,8 @@ impl Distance {
 }
 
 impl Gate {
-    /// Compares logits of a change with the base's for the same tokens; their mean divergence may be up to `most`. Golden logits, if
-    /// there are any, decide instead: the change may leave a base that is further off.
+    /// Compares logits of a change with the base's for the same tokens; their mean divergence may be up to `most`. If there are golden
+    /// logits, these decide instead: a change may differ from a base that is further off than it.
     pub(crate) fn new(base: &[f32], found: &[f32], vocab: usize, golden: Option<&Golden>, most: f64) -> Gate {
         let same_bits = base.iter().map(|x| x.to_bits()).eq(found.iter().map(|x| x.to_bits()));
         let from_base = Distance::between(base, found, vocab);

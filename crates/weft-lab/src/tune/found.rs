@@ -46,7 +46,7 @@ pub struct TunedKernel {
     pub tried: usize,
     /// Its schedule before tuning.
     pub before: String,
-    /// The schedule that seemed best, if it is another one.
+    /// The schedule that seemed best, if it differs.
     pub best: Option<Candidate>,
     /// The outcome of the search.
     pub outcome: TuneOutcome,
