@@ -22,7 +22,7 @@ const MXFP4_MOE: u32 = 38;
 /// How to convert a model.
 #[derive(Debug)]
 pub struct ConvertOptions {
-    /// The types of the result; without it, weights keep 16 bits, as bf16 if that is how they are stored.
+    /// The types of the result; without it, weights keep 16 bits, as bf16 if they are stored so.
     pub mix: Option<&'static QuantMix>,
     /// The number of threads that convert; one more writes.
     pub threads: NonZeroUsize,
