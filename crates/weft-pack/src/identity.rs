@@ -51,7 +51,7 @@ fn stamps(model: &Gguf, files: Range<usize>) -> Option<Vec<u64>> {
     Some(facts.collect())
 }
 
-/// The number of a model with adapters, from that without.
+/// The number of a model with adapters, from that of the model without them.
 fn adapted(own: u64, model: &Gguf, files: impl FnOnce(Range<usize>) -> Option<Vec<u64>>) -> Option<u64> {
     if model.adapters().is_empty() {
         return Some(own);
