@@ -7,8 +7,8 @@ use crate::ints::{int_format, part};
 /// Powers of three.
 const POWERS: [u8; 5] = [1, 3, 9, 27, 81];
 
-/// Digit `n` of five in base 3, the most significant first. A byte is such a number as a fraction of 243 in 256ths, rounded up, so that
-/// the digits come off the top one after another.
+/// Digit `n` of five in base 3, the most significant first. A byte is the number's fraction of 243, in 256ths and rounded up, so that
+/// multiplications by 3 yield the digits one after another.
 #[inline(always)]
 fn trit(byte: u8, n: usize) -> u8 {
     ((u16::from(byte.wrapping_mul(POWERS[n])) * 3) >> 8) as u8
