@@ -113,7 +113,7 @@ impl Class {
     }
 }
 
-/// A body for steps of one token that read no more than some pages. It has the launches of the others.
+/// A body for steps of one token that read at most some number of pages. Its launches match the other body's one to one.
 #[derive(Clone, Debug)]
 pub(crate) struct Near {
     pub(crate) id: ProgramId,
