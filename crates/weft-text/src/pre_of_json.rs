@@ -64,7 +64,7 @@ fn stage_patterns(pre_tokenizer: &Value) -> Option<Vec<String>> {
 /// The most hexadecimal digits of a character.
 const MAX_DIGITS: usize = 8;
 
-/// A pattern with all characters as themselves that can be written as themselves: the two dialects escape them differently.
+/// A pattern in which characters are escaped only where they must be, because the two dialects escape them differently.
 fn plain(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;

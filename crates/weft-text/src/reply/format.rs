@@ -12,7 +12,7 @@ use crate::tokenizer::Tokenizer;
 pub struct ReplyFormat {
     /// The tags around reasoning; `None` for models that do not reason.
     pub reasoning: Option<ReasoningTags>,
-    /// How calls are written; `None` if the template has no tools, or in a way that is not known here.
+    /// The form of calls; `None` if the template has no tools, or an unknown form.
     pub tools: Option<ToolSyntax>,
     /// Whether a reply is a sequence of messages in the harmony format, as gpt-oss writes them. Then there are no tags around
     /// reasoning, and calls are [`ToolSyntax::Harmony`] or none.

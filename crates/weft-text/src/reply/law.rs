@@ -38,7 +38,7 @@ pub fn work(format: &ReplyFormat, tools: &[Tool], prompt: &str, reply: &str) -> 
 /// came after each other, and how arguments ended.
 ///
 /// # Panics
-/// If the law is broken.
+/// If a property does not hold.
 pub fn check(
     format: &ReplyFormat,
     tools: &[Tool],
@@ -62,11 +62,11 @@ pub fn check(
     features(&fates, &whole)
 }
 
-/// Checks a reply made of any bytes: the first says which format, the second how the prompt ends, the third where to cut.
-/// Returns numbers that say what happened, for a fuzzer to look for more.
+/// Checks a reply made of any bytes: the first selects the format, the second the end of the prompt, the third the cuts.
+/// Returns numbers that identify the events of the reply, so that a fuzzer can look for new ones.
 ///
 /// # Panics
-/// If the law is broken.
+/// If a property does not hold.
 pub fn check_fuzzed(bytes: &[u8]) -> Vec<u64> {
     let [number, prompt, cut, reply @ ..] = bytes else { return Vec::new() };
     let reply = String::from_utf8_lossy(reply);

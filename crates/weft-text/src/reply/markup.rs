@@ -261,7 +261,7 @@ impl MarkupCall {
                             }
                             text.chars().for_each(|c| value.push(c, sink));
                         }
-                        // The character that showed it may begin the tag, or be the newline before it.
+                        // This character may begin the tag, or be the newline before it.
                         return self.push(last, tools, sink);
                     }
                 }

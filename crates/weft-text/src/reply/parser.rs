@@ -56,7 +56,7 @@ impl ReplyParser {
         }
     }
 
-    /// Records what becomes of each byte, for [`law`](super::law).
+    /// Records the use of each byte, for [`law`](super::law).
     pub(crate) fn keep_ledger(&mut self) {
         *self.ledger() = Some(Ledger::default());
     }

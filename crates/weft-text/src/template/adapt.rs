@@ -90,7 +90,7 @@ fn short_id(count: usize) -> Json {
     format!("call{:05}", count % 100_000).into()
 }
 
-/// Adds a message; a system message that the template would not write joins the one before.
+/// Adds a message; a system message that the template would not write is appended to the one before.
 fn push(features: &TemplateFeatures, messages: &mut Vec<Message>, message: Message) {
     if message.role == "system"
         && !features.second_system

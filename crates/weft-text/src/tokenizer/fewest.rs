@@ -4,11 +4,11 @@ use super::{Algorithm, Tokenizer};
 use crate::piece_spelling::SPACE;
 
 impl Tokenizer {
-    /// A number of tokens that `text` has at least, with any [`EncodeOptions`](super::EncodeOptions). It is much faster
-    /// than tokenising, and zero where a vocabulary may drop characters of a text.
+    /// A lower bound of the number of tokens of `text`, with any [`EncodeOptions`](super::EncodeOptions). It is much faster
+    /// than tokenising, and zero if the vocabulary may drop characters of a text.
     ///
-    /// Each byte of a text belongs to one token, unless the vocabulary has no token for it, so there are at least as many
-    /// as the text has bytes with tokens, divided by the bytes of the longest.
+    /// Each byte of a text belongs to one token, unless the vocabulary has no token for it. So the bound is the number of bytes
+    /// that have tokens, divided by the number of bytes of the longest token.
     pub fn fewest_tokens(&self, text: &str) -> usize {
         let spells_all = self.byte_tokens.iter().all(Option::is_some);
         let (bytes, shortest) = match &self.algorithm {

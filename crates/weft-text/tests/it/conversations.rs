@@ -29,7 +29,7 @@ fn conversations_render_as_in_python() {
     let tokenizer = bytes_and(&special, Some("<s>"), Some("</s>"), None);
     let mut wrong = Vec::new();
     for (names, hashes) in expected {
-        // Those that are the same are here once.
+        // Identical templates are stored once.
         let first = names.split(' ').next().unwrap();
         let template = ChatTemplate::new(&read(&format!("{first}.jinja")), &tokenizer)
             .unwrap_or_else(|error| panic!("{names}: {error}"));

@@ -93,7 +93,7 @@ impl Range {
         (index < self.len).then(|| Value::from(self.start.wrapping_add(self.step.wrapping_mul(index as i64))))
     }
 
-    /// The range from one place to before another.
+    /// The range of the values at these places, which are evenly spaced.
     pub(super) fn places(&self, indices: &[usize]) -> Value {
         let items: Vec<Value> = indices.iter().filter_map(|&index| self.at(index)).collect();
         let (start, step) = match &items[..] {

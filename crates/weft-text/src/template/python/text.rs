@@ -105,7 +105,7 @@ impl<'t> Text<'t> {
         self.marks.get(from).is_some_and(|&mark| mark < range.end)
     }
 
-    /// The text with every character replaced by what `change` writes for it.
+    /// The text with every character replaced by the output of `change` for it.
     pub(super) fn map(&self, mut change: impl FnMut(usize, char, &mut String)) -> String {
         let mut out = String::with_capacity(self.plain.len());
         let mut changed = String::new();

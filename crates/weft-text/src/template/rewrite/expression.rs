@@ -424,7 +424,7 @@ impl<'t> Parser<'t> {
         Ok(arguments)
     }
 
-    /// Filters, tests, and calls of what they return.
+    /// Filters, tests, and calls of their results.
     fn filters(&mut self, value: &mut String) -> Result<()> {
         loop {
             if self.take_sign("|") {
