@@ -148,7 +148,7 @@ struct Declared {
 
 impl Declared {
     /// # Errors
-    /// What is missing.
+    /// The name of the missing declaration.
     fn find(all: &[Instruction]) -> Result<Declared, String> {
         let named = |name: &str| {
             let is = |i: &&Instruction| i.op == OP_NAME && text(&i.words[1..]) == name;

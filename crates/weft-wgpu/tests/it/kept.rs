@@ -9,7 +9,7 @@ use weft_device::{Backend, KernelLaunch, OpenOptions, Program, Region};
 use weft_kern::Sizes;
 use weft_wgpu::GpuBackend;
 
-/// `y = x + x`, for as many values as there are tokens.
+/// `y = x + x`, for each value of each token.
 const PLAN: &str = "plan twice T=8 R=0 S=0 P=0 arena=0 {
 b0 = input x : f32[T, 4]
 b1 = output y : f32[T, 4]
