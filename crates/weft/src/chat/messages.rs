@@ -56,7 +56,7 @@ impl Messages {
         Some(last.content.as_str().unwrap_or_default().to_string())
     }
 
-    /// Removes the last message of the user and what follows it, and returns its text.
+    /// Removes the last message of the user and all messages after it, and returns its text.
     pub(crate) fn undo(&mut self) -> Option<String> {
         let at = self.0.iter().rposition(|message| message.role == USER)?;
         let text = self.0[at].content.as_str().unwrap_or_default().to_string();

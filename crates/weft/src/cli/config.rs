@@ -252,7 +252,7 @@ fn is_command(name: &str) -> bool {
     KNOBS.iter().any(|knob| is_setting(knob) && knob.commands.contains(&name))
 }
 
-/// Whether a file may set this knob: whatever the environment may.
+/// Whether a file may set this knob: those that the environment may set.
 pub(crate) fn is_setting(knob: &Knob) -> bool {
     knob.env.is_some() && knob.kind != Kind::Decisions
 }

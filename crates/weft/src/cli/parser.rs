@@ -179,7 +179,7 @@ fn positional(positional: &Positional) -> Arg {
     }
 }
 
-/// Adds to a usage error what helps: where an invalid value comes from, or what an argument of another program is called here.
+/// Adds a tip to a usage error: the source of an invalid value, or our name for an argument of another program.
 pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     let mut arguments = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
     let Some(command) = arguments.next().filter(|_| error.exit_code() != 0) else { return error };

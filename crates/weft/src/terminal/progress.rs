@@ -34,7 +34,7 @@ pub(crate) struct Progress {
     total: u64,
     unit: Unit,
     started: Instant,
-    /// When the speed is measured from, and what was done then.
+    /// The time from which the speed is measured, and the number of units done by then.
     from: Option<(Instant, u64)>,
     /// How long to wait before showing anything.
     patience: Duration,

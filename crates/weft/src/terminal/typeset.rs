@@ -125,7 +125,7 @@ impl Typesetter {
         out
     }
 
-    /// Sets the beginning of `rest` and returns its length; `None` if that takes more text.
+    /// Sets the beginning of `rest` and returns its length; `None` if more text is needed first.
     fn next(&mut self, rest: &str, last: bool, limit: Option<usize>, out: &mut String) -> Option<usize> {
         let first = rest.chars().next()?;
         let marks = self.styled && self.base == Style::Plain;

@@ -46,7 +46,7 @@ fn a_model_is_quantised_by_its_importance_matrix() {
     assert!(weighted > 0 && made["tensors"].as_u64() >= Some(weighted), "routers have entries, too: {done}");
     assert_eq!(weighted + 2, of, "embedding and head have none");
     let other = model("llama-tiny-q6_k").display().to_string();
-    // Another model's matrix, and a file that is none.
+    // Another model's matrix, and a file that is not a matrix.
     let refused =
         weft(["quantize", &other, &small, "--imatrix", &matrix, "--allow-requantize"]).run().failed(1);
     assert!(refused.contains("it was computed for another"), "{refused}");

@@ -28,7 +28,7 @@ fn start_at(args: &[&str], columns: u16) -> Pty {
     pty
 }
 
-/// Says hello, and waits for the end of the reply. Returns what appeared after the message.
+/// Says hello, and waits for the end of the reply. Returns the text that appeared after the message.
 #[track_caller]
 fn greet(pty: &mut Pty) -> String {
     pty.send("Hello\r");

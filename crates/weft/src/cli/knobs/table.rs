@@ -485,7 +485,7 @@ const fn knob(
 }
 
 impl Knob {
-    /// Whether it affects what is measured, as opposed to what is printed and where files are kept.
+    /// Whether it affects the measurement, rather than the output and the places of files.
     pub(crate) fn is_measured(&self) -> bool {
         ![OUTPUT, JOURNAL, STORE].contains(&self.heading)
             && !["no-wait", "against", "keep"].contains(&self.name)

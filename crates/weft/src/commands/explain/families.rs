@@ -1,4 +1,5 @@
-//! Generates `docs/families.md`: what is fused in the layers of each family, and why no more. A test keeps the page up to date.
+//! Generates `docs/families.md`: the fusions in the layers of each family, and the reasons against others. A test keeps the page up to
+//! date.
 #![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! `weft optimize`: finds what makes a model faster on this machine, checks it, and keeps it.
+//! `weft optimize`: finds settings that make a model faster on this machine, checks them, and keeps them.
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;

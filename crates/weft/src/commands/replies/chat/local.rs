@@ -106,7 +106,7 @@ impl Loaded {
         let (engine, took) = load(&path, &model_ref::answering(args)?.prompts(args.prompt_cache()?))?;
         let options = args.generate(own);
         let mut conversation = Conversation::new(engine, args, own, options)?;
-        // Programs get what the model says.
+        // Only people are protected from replies that repeat themselves: programs get the model's whole text.
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
             conversation.guard();
         }
