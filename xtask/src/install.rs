@@ -63,7 +63,7 @@ fn option<'a>(options: &[&'a str], name: &str) -> Option<&'a str> {
     })
 }
 
-/// Installs the program and what it says about itself. Returns the paths of the completions and of the folder of manual pages.
+/// Installs the program with completions and manual pages. Returns the paths of the completions and of the folder of manual pages.
 fn install(repository: &Path, options: &[&str], places: &Places) -> Result<Vec<PathBuf>, String> {
     let Places { cargo, weft, data, config } = places;
     let package = repository.join("crates/weft");

@@ -1,4 +1,4 @@
-//! No anchor is known all over the house.
+//! Few files name the same anchor.
 
 use std::collections::BTreeMap;
 
