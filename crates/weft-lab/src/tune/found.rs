@@ -14,7 +14,7 @@ pub struct Tuned {
     pub kernels: Vec<TunedKernel>,
     /// Whole steps with the old and the new schedules; empty if nothing was found.
     pub steps: Vec<Measured>,
-    /// How often a step was compiled with schedules to try.
+    /// The number of times that a step was compiled with schedules to try.
     pub rounds: u64,
     /// The outcome.
     pub end: TuneEnd,
