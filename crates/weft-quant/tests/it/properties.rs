@@ -23,7 +23,7 @@ fn tolerance(ty: GgmlType, block: &[f32]) -> f32 {
     let farthest = max_abs(block);
     let min = block.iter().copied().fold(f32::MAX, f32::min);
     let max = block.iter().copied().fold(f32::MIN, f32::max);
-    // A half-precision scale is off by up to 2⁻¹¹, and so is the largest value.
+    // The relative error of a half-precision scale is up to 2⁻¹¹, and so is that of the largest value.
     let half_ulp = farthest / 2048.0;
     match ty {
         GgmlType::F32 => 0.0,
