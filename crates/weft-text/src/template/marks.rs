@@ -34,7 +34,7 @@ pub(super) struct Marker {
     words: Vec<String>,
     /// The ends of control tokens whose beginnings end a literal of the template.
     rests: Vec<String>,
-    /// Markup that the template may look for in any value, and that is part of no control token.
+    /// Markup without control tokens, which the template may look for in any value.
     kept: Vec<String>,
     /// Markup with control tokens that the template looks for in messages.
     searched: Vec<String>,
