@@ -49,7 +49,8 @@ pub(crate) const ROOMS: &[Room] = &[
         ..IMPURE
     },
     Room { name: "weft-nvrtc", unsafe_in: &["src/library.rs"], ..IMPURE },
-    Room { name: "weft-render", uses: &["weft-quant", "weft-kern"], ..PURE },
+    Room { name: "weft-shader", uses: &["weft-ir"], ..PURE },
+    Room { name: "weft-render", uses: &["weft-quant", "weft-kern", "weft-shader"], ..PURE },
     Room {
         name: "weft-gpu",
         uses: &["weft-file", "weft-quant", "weft-kern", "weft-device", "weft-render"],

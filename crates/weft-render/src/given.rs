@@ -6,12 +6,14 @@
 use std::iter;
 
 use weft_kern::{GivenText, Kernel, Sizes, TextGroups, TextHead, TextLanguage, TextPlace};
+use weft_shader::dialect::STATIC_SHARED_BYTES;
+use weft_shader::grid::{Grid, Groups};
+use weft_shader::module::Memory;
 
-use crate::grid::{Grid, Groups};
 use crate::limits::{Language, Limits, Target};
 use crate::lower::held_slots;
 use crate::refused::{Refused, Why};
-use crate::shader::{Memory, STATIC_SHARED_BYTES, Shader, Slots, args_words};
+use crate::shader::{Shader, Slots, args_words};
 
 /// The slots of a kernel's parameters, if it comes with texts in this language for programs up to `max`. Then those run.
 pub fn given_slots<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> Option<&'k [usize]> {
@@ -132,7 +134,7 @@ fn shader(
         let TextGroups { axis, inner, tile, more, times } = *of;
         Groups { axis, inner, tile, more, times, chunks: None }
     };
-    let grid = Grid { wide: Grid::wide(limits), parts: groups.iter().map(part).collect() };
+    let grid = Grid { wide: Grid::wide(limits.groups), parts: groups.iter().map(part).collect() };
     let needed = grid.all(max);
     if needed > u64::from(grid.wide) * u64::from(grid.wide) {
         return Err(Why::Groups { needed, limit: limits.groups });

@@ -24,16 +24,13 @@
 //! [`Scheduler`] does the same for a device whose schedules are tuned.
 //!
 //! A [`Schedule`] says how a kernel's loops are spread over workgroups and lanes. With it, the kernel becomes a small
-//! structured program, which a dialect turns into text. The result depends only on the kernel, the largest step and the
+//! structured program ([`weft_shader`]), which a dialect turns into text. The result depends only on the kernel, the largest step and the
 //! GPU's [`Limits`]: this crate does no IO and knows no driver.
 #![forbid(unsafe_code)]
 
 mod chain;
 mod checksum;
-mod code;
-mod dialect;
 mod given;
-mod grid;
 mod limits;
 mod lower;
 mod refused;
@@ -44,11 +41,9 @@ mod search;
 mod settled;
 mod shader;
 
-pub use chain::{CENSUS, CENSUS_GROUPS, CHAIN_WORDS, COUNTED, Chain, Chained, IN_VAIN, Joined, MOST_STAGES};
+pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
-pub use dialect::cuda::{BLOCKS_POOL, CUDA_OPTIONS, DYNAMIC_POOL};
 pub use given::{as_given, given_slots};
-pub use grid::{Chunks, Grid, Groups};
 pub use limits::{Language, Limits, MOST_CHAINED, Target};
 pub use refused::{Refused, Why};
 pub use render::{render, render_with};
@@ -60,4 +55,8 @@ pub use schedule::{NoSchedule, Schedule, Split};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
 pub use settled::{Bound, hands_over, settled};
-pub use shader::{COUNTER_BYTES, Content, Memory, STATIC_SHARED_BYTES, Shader, Slots, args_words};
+pub use shader::{COUNTER_BYTES, Shader, Slots, args_words};
+pub use weft_shader::chain::{CENSUS, CENSUS_GROUPS, CHAIN_WORDS, COUNTED, IN_VAIN, MOST_STAGES};
+pub use weft_shader::dialect::{BLOCKS_POOL, CUDA_OPTIONS, DYNAMIC_POOL, STATIC_SHARED_BYTES};
+pub use weft_shader::grid::{Chunks, Grid, Groups};
+pub use weft_shader::module::{Content, Memory};

@@ -33,13 +33,13 @@ mod writer;
 
 use weft_kern::{Anchor, Format, Instr, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
+use weft_shader::cooperative::Arrays;
+use weft_shader::expr::Expr;
+use weft_shader::grid::{Grid, Groups};
+use weft_shader::module::{Content, Module, Slot};
+use weft_shader::stmt::{Stmt, mentions};
+use weft_shader::waits;
 
-use crate::code::cooperative::Arrays;
-use crate::code::expr::Expr;
-use crate::code::module::{Module, Slot};
-use crate::code::stmt::{Stmt, mentions};
-use crate::code::waits;
-use crate::grid::{Grid, Groups};
 use crate::limits::Limits;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::attend::cooperative;
@@ -54,7 +54,6 @@ use crate::lower::prologue::PrologueValues;
 use crate::lower::router::Router;
 use crate::lower::sorted::Sorted;
 use crate::lower::space::Space;
-pub(crate) use crate::lower::space::groups_now;
 use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::{Why, too_much, word};
 use crate::schedule::check::check;
@@ -67,7 +66,7 @@ use crate::schedule::picked::tile_by_lanes;
 use crate::schedule::picks::Picks;
 use crate::schedule::waves::FEW_TOKENS;
 use crate::schedule::{Schedule, Split};
-use crate::shader::{COUNTER_BYTES, Content, Slots, args_words};
+use crate::shader::{COUNTER_BYTES, Slots, args_words};
 
 /// A kernel being lowered.
 pub(crate) struct Job<'a> {
@@ -252,7 +251,7 @@ impl<'a> Job<'a> {
             return Err((None, too_much()));
         }
         let groups = spaces.iter().map(|(.., groups)| *groups);
-        let grid = Grid { wide: Grid::wide(limits), parts: groups.collect() };
+        let grid = Grid { wide: Grid::wide(limits.groups), parts: groups.collect() };
         let needed = grid.all(max);
         if needed > u64::from(grid.wide) * u64::from(grid.wide) {
             return Err((None, Why::Groups { needed, limit: limits.groups }));

@@ -3,14 +3,11 @@
 use std::iter;
 
 use weft_kern::{Kernel, Sizes};
+use weft_shader::dialect::{Cuda, Dialect, WARP, Wgsl, print};
+use weft_shader::grid::Grid;
+use weft_shader::module::Module;
 
-use crate::code::module::Module;
-use crate::dialect::Dialect;
-use crate::dialect::cuda::{Cuda, WARP};
-use crate::dialect::print::print;
-use crate::dialect::wgsl::Wgsl;
 use crate::given;
-use crate::grid::Grid;
 use crate::limits::{Language, Limits, Target};
 use crate::lower::{Job, Step};
 use crate::refused::{Refused, Why};

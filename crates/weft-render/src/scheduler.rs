@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
     use crate::limits::Language;
-    use crate::shader::Content;
+    use weft_shader::module::Content;
 
     /// A product of many rows with one matrix.
     const PLAN: &str = "plan p T=128 R=1 S=0 P=0 arena=0 {

@@ -14,21 +14,13 @@
 //! `r` is row `r % 16` of tile `r / 16`, and the last tile is padded to sixteen rows. Everything
 //! else is laid out as its [`Format`](weft_kern::Format) says. Buffers are padded to whole words.
 
-use std::collections::BTreeSet;
-
-use weft_kern::{Sizes, Sym, TextPlace};
-
-use crate::grid::Grid;
-
-/// The sizes of a step that texts can read, in the order of the words of `sizes`.
-pub(crate) const SIZES: [Sym; 4] = [Sym::Tokens, Sym::Rows, Sym::Slots, Sym::Pages];
+use weft_kern::{Sizes, TextPlace};
+use weft_shader::dialect::STATIC_SHARED_BYTES;
+use weft_shader::grid::{Grid, SIZES};
+use weft_shader::module::{Content, Memory};
 
 /// Bytes at the beginning of scratch memory that count workgroups in CUDA: zero between launches.
 pub const COUNTER_BYTES: u64 = 1 << 10;
-
-/// Bytes of workgroup memory that a CUDA text declares by itself. A text with more declares none: the
-/// runtime gives it [`Shader::dynamic_bytes`] at launch.
-pub const STATIC_SHARED_BYTES: u32 = 48 << 10;
 
 /// Words of a vector in a uniform buffer.
 const VECTOR: usize = 4;
@@ -72,17 +64,6 @@ pub struct Shader {
     /// Where the text was read, if a user gave it: then nothing is known of what it does, and it is compiled with all checks that
     /// its compiler has.
     pub given: Option<TextPlace>,
-}
-
-/// How a text uses memory, as far as it matters to a [chain](crate::Chain).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Memory {
-    /// The slots to which it stores halves of words.
-    pub halves: BTreeSet<usize>,
-    /// The slots of which it loads four words at once.
-    pub fours: BTreeSet<usize>,
-    /// Whether it has cooperative matrices, in workgroup memory of their own.
-    pub cooperates: bool,
 }
 
 impl Shader {
@@ -131,17 +112,6 @@ pub struct Slots {
     pub pieces: Vec<u32>,
     /// Whether the launch [hands over](crate::hands_over).
     pub hands_over: bool,
-}
-
-/// What a slot holds, by when it may be read.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Content {
-    /// A weight, which no kernel ever writes.
-    Weight,
-    /// What no launch writes that may run beside this one: it may be read before the launch before this one has ended.
-    Settled,
-    /// Anything else.
-    Open,
 }
 
 impl Slots {

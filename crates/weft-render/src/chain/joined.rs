@@ -1,10 +1,11 @@
 //! Which kernels can follow each other in a chain.
 
 use weft_kern::Sizes;
+use weft_shader::chain::MOST_STAGES;
+use weft_shader::module::{Content, Memory};
 
-use crate::chain::MOST_STAGES;
 use crate::limits::Limits;
-use crate::shader::{Content, Memory, Shader, Slots, args_words};
+use crate::shader::{Shader, Slots, args_words};
 
 /// The most workgroups of a stage for each multiprocessor. With the head of 154,880 columns, which has eight, and the search for
 /// candidates after it in one, a step of 8 layers of GLM-4.7-Flash took 6 % less through Vulkan on an H100. More was not measured.

@@ -20,8 +20,8 @@ mod walk;
 pub(crate) mod warpgroups;
 
 use weft_kern::{Attend, Part};
+use weft_shader::expr::Expr;
 
-use crate::code::expr::Expr;
 use crate::lower::attend::context::{Context, knows_positions};
 use crate::lower::attend::state::State;
 use crate::lower::attend::tile::Tile;

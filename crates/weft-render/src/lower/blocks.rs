@@ -6,9 +6,9 @@
 //! stored as usual, such halves on their own.
 
 use weft_kern::{ParamId, q8};
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::round::Rounded;
 use crate::lower::writer::Writer;
 use crate::refused::Why;

@@ -6,8 +6,8 @@
 mod join;
 
 use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
+use weft_shader::expr::Expr;
 
-use crate::code::expr::Expr;
 use crate::lower::dot::join::{Joined, Sharing};
 use crate::lower::factors::Factors;
 use crate::lower::loads::{Piece, Rows, Share, is_idle, own_columns};

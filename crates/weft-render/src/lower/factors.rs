@@ -1,8 +1,8 @@
 //! A row of activations that products multiply, in a slot or in workgroup memory.
 
 use weft_kern::ParamId;
+use weft_shader::expr::Expr;
 
-use crate::code::expr::Expr;
 use crate::lower::writer::Writer;
 
 /// Where the planes of a row's first value begin, in words.

@@ -2,18 +2,18 @@
 
 use weft_quant::GgmlType;
 use weft_quant::packed::Layout;
+use weft_shader::builder::Builder;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::module::{Function, Type};
+use weft_shader::stmt::Stmt;
 
-use crate::code::builder::Builder;
-use crate::code::expr::{Expr, Fun};
-use crate::code::module::{Function, Type};
-use crate::code::stmt::Stmt;
 use crate::lower::points;
 use crate::lower::tile::table_name;
 
 /// The functions that these statements call.
 pub(crate) fn called(body: &[Stmt]) -> Vec<Function> {
     let mut names: Vec<&'static str> = Vec::new();
-    crate::code::stmt::visit(body, &mut |_| {}, &mut |e| match e {
+    weft_shader::stmt::visit(body, &mut |_| {}, &mut |e| match e {
         Expr::Own(name, _) if !names.contains(name) => names.push(name),
         _ => {}
     });

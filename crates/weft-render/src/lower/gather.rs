@@ -3,9 +3,9 @@
 //! changes no bit.
 
 use weft_kern::Part;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::dot::Results;
 use crate::lower::router::Router;
 use crate::lower::space::Place;

@@ -6,9 +6,9 @@
 
 use weft_kern::{Format, Instr, Part, ValueId, q8};
 use weft_quant::GgmlType;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::dot::Results;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::round;

@@ -3,8 +3,8 @@
 
 use weft_kern::{Format, Product};
 use weft_quant::GgmlType;
+use weft_shader::expr::{Expr, Fun};
 
-use crate::code::expr::{Expr, Fun};
 use crate::lower::factors::Factors;
 use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
 use crate::lower::writer::Writer;

@@ -18,9 +18,9 @@ mod stage;
 
 use weft_kern::{Factor, Format, Instr, Part, Pick, Product, View};
 use weft_quant::GgmlType;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::matrix::multiply::Multiply;
 use crate::lower::matrix::scales::TOGETHER;
 use crate::lower::matrix::shape::{Shape, Task, alike, form, with_empty_shares};

@@ -8,7 +8,8 @@ mod cooperative;
 mod lanes;
 mod stage;
 
-use crate::code::expr::Expr;
+use weft_shader::expr::Expr;
+
 use crate::lower::matrix::shape::{Task, alike};
 use crate::lower::panels::cooperative::Matrices;
 use crate::lower::panels::lanes::Lanes;

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use weft_kern::View;
 use weft_quant::packed::COLUMNS as BLOCK;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::factors::Factors;
 use crate::lower::loads::{Piece, Rows, Share, own_columns};
 use crate::lower::matrix::shape::{Task, form};

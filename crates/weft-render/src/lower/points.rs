@@ -1,8 +1,8 @@
 //! The numbers of IQ1, IQ2 and IQ3, which tiles store as a digit and above it a sign. Their values are nearly even, so a few operations on
 //! four bytes at once take the place of a table.
 
-use crate::code::expr::Expr;
-use crate::code::module::{Function, Type};
+use weft_shader::expr::Expr;
+use weft_shader::module::{Function, Type};
 
 pub(crate) const IQ1: &str = "iq1";
 pub(crate) const IQ2: &str = "iq2";

@@ -1,8 +1,8 @@
 //! Prologues: every workgroup computes what its part multiplies into workgroup memory.
 
 use weft_kern::{Instr, Param, Part, Product, Prologue};
+use weft_shader::expr::Expr;
 
-use crate::code::expr::Expr;
 use crate::lower::quads::Quads;
 use crate::lower::round::{self, Rounded};
 use crate::lower::row_program::{Column, RowProgram, RowState};

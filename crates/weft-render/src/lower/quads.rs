@@ -2,8 +2,8 @@
 
 use weft_kern::{Format, Instr, ValueId};
 use weft_quant::GgmlType;
+use weft_shader::expr::Expr;
 
-use crate::code::expr::Expr;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 

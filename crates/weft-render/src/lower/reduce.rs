@@ -1,6 +1,7 @@
 //! Reductions over the lanes of a workgroup, in a fixed order.
 
-use crate::code::expr::{Expr, Fun};
+use weft_shader::expr::{Expr, Fun};
+
 use crate::lower::writer::Writer;
 
 /// How two values are combined.

@@ -1,8 +1,8 @@
 //! Rounding to `q8` ([`weft_kern::q8`]) by the whole workgroup, into workgroup memory.
 
 use weft_kern::q8;
+use weft_shader::expr::{Expr, Fun};
 
-use crate::code::expr::{Expr, Fun};
 use crate::lower::quads::Four;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;

@@ -5,8 +5,8 @@
 //! but those around the selection.
 
 use weft_kern::{Format, Instr, Part, Reduce, ValueId};
+use weft_shader::expr::{Expr, Fun};
 
-use crate::code::expr::{Expr, Fun};
 use crate::lower::reduce::Fold;
 use crate::lower::row_program::{self, Column, RowProgram, RowState};
 use crate::lower::select;

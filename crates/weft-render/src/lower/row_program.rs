@@ -3,8 +3,8 @@
 //! workgroup memory where that pays.
 
 use weft_kern::{Binary, Format, Instr, Reduce, RopeStyle, Unary, ValueId};
+use weft_shader::expr::{Expr, Fun};
 
-use crate::code::expr::{Expr, Fun};
 use crate::lower::functions::SINE;
 use crate::lower::quads::{Four, Quads};
 use crate::lower::reduce::{self, Fold};

@@ -9,9 +9,9 @@ mod delta;
 mod head;
 
 use weft_kern::{Part, Scan, ScanRule};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::pass::Pass;
 use crate::lower::space::Place;
 use crate::lower::store;

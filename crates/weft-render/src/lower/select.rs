@@ -1,7 +1,8 @@
 //! Selects the largest values of a row. A lane counts how many values come before each of its own,
 //! which is that value's place: one pass without sorting, and the order is exact.
 
-use crate::code::expr::{Expr, Fun};
+use weft_shader::expr::{Expr, Fun};
+
 use crate::lower::writer::Writer;
 
 /// A key that sorts values as their definition says: −0 below +0, NaN above everything. No key is 0.

@@ -6,8 +6,9 @@
 //! do not overlap, so that no workgroup has to know more than how many rows pick a matrix before its own; some tiles
 //! have no rows. Which tile a row is in changes no bit of it.
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
+
 use crate::lower::space::{Place, Space};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};

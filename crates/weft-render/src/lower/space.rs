@@ -1,13 +1,12 @@
 //! The rows and columns of a part that a workgroup computes.
 
-use weft_kern::{Dim, Part, Sizes, Sym};
+use weft_kern::{Dim, Part, Sizes};
+use weft_shader::builder::Builder;
+use weft_shader::expr::Expr;
+use weft_shader::grid::{Chunks, Groups, length};
 
-use crate::code::builder::Builder;
-use crate::code::expr::Expr;
-use crate::grid::{Chunks, Grid, Groups};
 use crate::refused::{Why, word};
 use crate::schedule::Split;
-use crate::shader::SIZES;
 
 /// A part's rows split into tiles, and its columns into blocks.
 #[derive(Clone, Debug)]
@@ -190,7 +189,7 @@ impl Space {
 
     /// The number of its workgroups in this step.
     pub(crate) fn count(&self, code: &mut Builder) -> Expr {
-        code.set("count", now(&self.groups()))
+        code.set("count", self.groups().now())
     }
 
     fn first_axis(&self) -> Expr {
@@ -227,50 +226,6 @@ impl Space {
             (code.set("first", other * self.width), None)
         };
         Place { space: self.clone(), tile, first_axis, column, chunk, sorted: None }
-    }
-}
-
-/// The workgroups of all parts in this step.
-pub(crate) fn groups_now(grid: &Grid) -> Expr {
-    grid.parts.iter().fold(Expr::U32(0), |all, part| all + now(part))
-}
-
-/// The workgroups of a part in this step.
-fn now(groups: &Groups) -> Expr {
-    let Groups { axis, inner, tile, more, times, chunks } = *groups;
-    let mut all = (length(axis) * inner + (tile - 1)) / tile + more;
-    if let Some(chunks) = chunks {
-        let count = chunks.now();
-        all = all * chunks.shared_by.map_or_else(|| count.clone(), |most| count.clone().min(most));
-    }
-    all * times
-}
-
-/// The length of an axis in this step.
-fn length(axis: Dim) -> Expr {
-    match axis {
-        Dim::Const(n) => Expr::U32(u32::try_from(n).unwrap_or(u32::MAX)),
-        Dim::Sym(sym) => size(sym),
-    }
-}
-
-/// A size of the step.
-pub(crate) fn size(sym: Sym) -> Expr {
-    Expr::Size(SIZES.into_iter().position(|s| s == sym).unwrap_or(0))
-}
-
-impl Chunks {
-    /// The number of chunks in this step.
-    fn now(self) -> Expr {
-        let pages = match self.most_pages {
-            None => size(Sym::Pages),
-            Some(most) => size(Sym::Pages).min(most),
-        };
-        let all = (pages * self.page + (self.positions - 1)) / self.positions;
-        match self.seen {
-            None => all,
-            Some(seen) => all.min(seen),
-        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use weft_kern::{Format, Indexed, Instr, Part, ValueId, View, q8};
 use weft_quant::GgmlType;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::blocks::{self, Blocks};
 use crate::lower::functions::BRAIN;
 use crate::lower::round::{self, Rounded};

@@ -5,9 +5,9 @@
 use weft_kern::Format;
 use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
+use weft_shader::builder::Builder;
+use weft_shader::expr::{Expr, Fun};
 
-use crate::code::builder::Builder;
-use crate::code::expr::{Expr, Fun};
 use crate::lower::points::{IQ1, IQ2, IQ3_S, IQ3_XXS};
 use crate::refused::{Why, word};
 

@@ -10,8 +10,9 @@
 //! keys are no less, which is exact, and mostly ends after a third of the 32 rounds, when `k` keys are
 //! left. The few that are left are ranked by counting.
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;
 use crate::lower::space::Place;

@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 
 use weft_kern::{Format, Indexed, Kernel, ParamId, View};
 use weft_quant::GgmlType;
+use weft_shader::builder::Builder;
+use weft_shader::cooperative::Arrays;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::module::Content;
+use weft_shader::stmt::Stmt;
 
-use crate::code::builder::Builder;
-use crate::code::cooperative::Arrays;
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::limits::Limits;
 use crate::lower::tile::Tiles;
 use crate::refused::{Why, word};
-use crate::shader::{Content, Slots};
+use crate::shader::Slots;
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;

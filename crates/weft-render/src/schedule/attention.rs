@@ -5,9 +5,9 @@
 
 use weft_kern::{Attend, Format, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
+pub(crate) use weft_shader::warpgroup::UNIT_WORDS;
+use weft_shader::warpgroup::{self, WARPGROUP};
 
-pub(crate) use crate::code::warpgroup::UNIT_WORDS;
-use crate::code::warpgroup::{self, WARPGROUP};
 use crate::limits::Limits;
 use crate::schedule::{MATRIX_ROWS, Split, WARP};
 

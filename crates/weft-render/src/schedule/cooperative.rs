@@ -5,8 +5,8 @@
 
 use weft_kern::{Attend, Format, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
+use weft_shader::cooperative::{Arrays, FOUR, SIDE};
 
-use crate::code::cooperative::{Arrays, FOUR, SIDE};
 use crate::limits::Limits;
 use crate::schedule::attention::{MANY_TOKENS, MOST_SPREAD_WORDS, SEEKERS, UNIT};
 use crate::schedule::{Split, WARP};

@@ -3,6 +3,7 @@
 mod chains;
 mod cooperative;
 mod cuda;
+mod dump;
 mod files;
 mod given;
 mod graphs;

@@ -1,9 +1,9 @@
 //! The positions that a token attends to, and where they are in memory.
 
 use weft_kern::{Attend, Sym};
+use weft_shader::expr::Expr;
+use weft_shader::grid::size;
 
-use crate::code::expr::Expr;
-use crate::lower::space;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
@@ -39,7 +39,7 @@ impl Bounds {
     pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend) -> Result<Bounds, Why> {
         let page = word(attend.page)?;
         // The pages that the step uses, clamped to those that exist.
-        let pages = w.values(attend.pages).min(space::size(Sym::Pages));
+        let pages = w.values(attend.pages).min(size(Sym::Pages));
         let last_page = w.code.set("last_page", pages.max(1u32) - 1u32);
         // Chunks have room for no more positions than a sequence can have.
         let last_page_of_one = match attend.most_pages {

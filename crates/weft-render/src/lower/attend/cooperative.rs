@@ -14,10 +14,10 @@ mod scores;
 mod values;
 
 use weft_kern::{Attend, Part};
+use weft_shader::cooperative::Cooperative;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::cooperative::Cooperative;
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Bounds, Context, LOWEST, chunk_words};
 use crate::lower::attend::members::{self, Members};
 use crate::lower::pass::{Pass, Queries};

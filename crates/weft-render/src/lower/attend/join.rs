@@ -1,9 +1,9 @@
 //! Joins the results of chunks in their order. Each is relative to its own largest score.
 
 use weft_kern::Attend;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words, initial};
 use crate::lower::attend::walk::Walk;
 use crate::lower::reduce::{self, Fold};

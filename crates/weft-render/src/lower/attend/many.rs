@@ -4,9 +4,9 @@
 //! The order of sums is that of [`join`](super::join).
 
 use weft_kern::Attend;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, initial};
 use crate::lower::attend::join::{
     BATCH, FOUR, Scaled, Stored, before, fits_batches, head, inverse, scaled, together,

@@ -8,10 +8,10 @@
 //! a row by itself and among others, and whether one workgroup visits all chunks or each has its own.
 
 use weft_kern::{Attend, Part};
+use weft_shader::cooperative::Cooperative;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::cooperative::Cooperative;
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{chunk_words, chunks as chunks_of, initial, knows_positions, start_of};
 use crate::lower::attend::join::{STAYS, Scaled, inverse, together};
 use crate::lower::attend::members::{self, Members};

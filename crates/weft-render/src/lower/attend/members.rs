@@ -4,9 +4,9 @@
 //! state, each up to its own position. A workgroup visits one run after another; each row is in one of them.
 
 use weft_kern::Attend;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::attend::context::Bounds;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;

@@ -1,6 +1,7 @@
 //! Queries, scores and weights on matrix units.
 
-use crate::code::expr::{Expr, Fun};
+use weft_shader::expr::{Expr, Fun};
+
 use crate::lower::attend::context::LOWEST;
 use crate::lower::attend::join::join_row;
 use crate::lower::attend::members;

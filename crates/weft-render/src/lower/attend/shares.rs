@@ -9,10 +9,10 @@
 //! tile be longer than a share, workgroups visit it one after another.
 
 use weft_kern::{Attend, Part, Sizes};
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+use weft_shader::warpgroup::{ROWS, WARPGROUP};
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
-use crate::code::warpgroup::{ROWS, WARPGROUP};
 use crate::limits::Limits;
 use crate::lower::attend::context::{Bounds, chunks};
 use crate::lower::attend::members;

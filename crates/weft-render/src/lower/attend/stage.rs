@@ -1,9 +1,9 @@
 //! Chunks of the state in workgroup memory, for matrix units.
 
 use weft_kern::{Attend, Cached};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::attend::members;
 use crate::lower::attend::units::Units;
 use crate::lower::space::Place;

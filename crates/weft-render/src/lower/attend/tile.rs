@@ -6,9 +6,9 @@
 //! by side for all heads of a position. Of the joined chunks, each of the two teams has half of the heads, in registers.
 
 use weft_kern::{Attend, Part};
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, initial};
 use crate::lower::attend::join::{head, inverse, scaled, together};
 use crate::lower::attend::state::State;

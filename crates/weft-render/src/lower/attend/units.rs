@@ -1,10 +1,10 @@
 //! A tile on matrix units: how its warps share rows and columns, and where things are in workgroup memory.
 
 use weft_kern::{Attend, Part};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
+use weft_shader::warpgroup::{self, BLOCK_ALIGN, swizzled};
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
-use crate::code::warpgroup::{self, BLOCK_ALIGN, swizzled};
 use crate::lower::attend::context::Bounds;
 use crate::lower::space::Place;
 use crate::lower::writer::{WARP, Writer};

@@ -2,9 +2,9 @@
 //! computes some columns of the values.
 
 use weft_kern::Attend;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words};
 use crate::lower::attend::state::State;
 use crate::lower::quads;

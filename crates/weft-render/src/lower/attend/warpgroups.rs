@@ -10,12 +10,12 @@
 //! a card compares them.
 
 use weft_kern::{Attend, Cached, Part};
-
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
-use crate::code::warpgroup::{
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+use weft_shader::warpgroup::{
     self, COLUMNS, DEPTH, Left, ROW_UNITS, ROWS, UNIT_WORDS, WARPGROUP, Warpgroup, swizzled,
 };
+
 use crate::lower::attend::context::{Bounds, LOWEST, chunks, initial};
 use crate::lower::attend::join::{Scaled, inverse, scaled, together};
 use crate::lower::attend::members::{self, Members};

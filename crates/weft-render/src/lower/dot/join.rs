@@ -3,8 +3,9 @@
 //! The terms of a weighted sum are added up apart, and weighted then: all at once if there is room for them, else one after
 //! another.
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+
 use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;
 use crate::refused::Why;

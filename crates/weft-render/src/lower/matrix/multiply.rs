@@ -3,8 +3,9 @@
 //! Tiles of weights suit the units: lane `4 · g + t` of a warp needs, of column `g`, the values `4 · t ..` and
 //! `16 + 4 · t ..` of a block, which are one word of a tile of 4 bits.
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::{RAISED, Stmt};
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::{RAISED, Stmt};
+
 use crate::lower::matrix::scales::Scales;
 use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR, with_empty_shares};
 use crate::lower::matrix::stage::{Stages, swizzled};

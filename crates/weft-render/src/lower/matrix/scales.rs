@@ -3,7 +3,8 @@
 //! A stage has planes: the scales of rows, their sums for each minimum of a block, the scales of columns, and their minima. In a plane
 //! one block comes after another.
 
-use crate::code::expr::Expr;
+use weft_shader::expr::Expr;
+
 use crate::lower::matrix::shape::{Shape, USUAL_LANES, VECTOR};
 use crate::lower::writer::Writer;
 use crate::schedule::MATRIX_ROWS;

@@ -1,8 +1,8 @@
 //! How a workgroup multiplies on matrix units, and where operands are in workgroup memory.
 
 use weft_kern::{Product, View};
+use weft_shader::expr::Expr;
 
-use crate::code::expr::Expr;
 use crate::lower::space::Place;
 use crate::lower::tile::{QUADS, Tiles};
 use crate::lower::writer::Writer;

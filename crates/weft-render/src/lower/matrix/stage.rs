@@ -3,8 +3,9 @@
 //! A stage has some blocks of all rows of the tile and of all columns. Numbers are copied some stages ahead, without
 //! registers; scales are unpacked into registers while the stage before is multiplied, since formats differ in them.
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
+
 use crate::lower::factors::Factors;
 use crate::lower::matrix::shape::{ROW, Shape, Task, VECTOR};
 use crate::lower::space::Place;

@@ -4,9 +4,10 @@
 //! The sums of a block are exact. They are multiplied by the scales of rows and columns, and added to those before, value by value as
 //! lanes do: nobody needs to know which lane has which.
 
-use crate::code::cooperative::{Cooperative, Operand, SIDE};
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
+use weft_shader::cooperative::{Cooperative, Operand, SIDE};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
+
 use crate::lower::panels::stage::Stages;
 use crate::lower::space::Place;
 use crate::lower::writer::{WARP, Writer};

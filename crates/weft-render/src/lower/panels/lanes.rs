@@ -1,8 +1,9 @@
 //! Products of a stage by lanes: each multiplies four rows by several columns, so that each load from workgroup memory serves
 //! many products.
 
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+
 use crate::lower::panels::stage::Stages;
 use crate::lower::space::Place;
 use crate::lower::tile::QUADS;

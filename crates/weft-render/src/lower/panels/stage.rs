@@ -1,7 +1,8 @@
 //! A stage of rows and columns in panels: where it has what, in fours of words, and how the lanes fill it.
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
+
 use crate::lower::factors::Factors;
 use crate::lower::matrix::shape::Task;
 use crate::lower::space::Place;

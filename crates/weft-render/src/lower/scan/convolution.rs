@@ -3,9 +3,9 @@
 //! Only a sequence's first rows need its state, so the workgroup of the first row takes these. Each of the others has its own.
 
 use weft_kern::{ParamId, Scan, View};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::scan::head::{Head, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;

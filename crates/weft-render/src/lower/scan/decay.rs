@@ -1,9 +1,9 @@
 //! A running sum that forgets.
 
 use weft_kern::{Scan, View};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::scan::head::{Head, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;

@@ -4,9 +4,9 @@
 //! operands of a batch of rows are in workgroup memory, so lanes wait for each other once a batch.
 
 use weft_kern::{DeltaRule, Scan};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::scan::head::{Head, Rows};
 use crate::lower::space::Place;

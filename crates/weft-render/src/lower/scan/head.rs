@@ -1,10 +1,11 @@
 //! The sequences whose rows a workgroup takes.
 
 use weft_kern::{Part, Scan, Sym};
+use weft_shader::expr::Expr;
+use weft_shader::grid::size;
+use weft_shader::stmt::Stmt;
 
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
-use crate::lower::space::{Place, size};
+use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 

@@ -1,10 +1,10 @@
 //! Queries as halves, scaled by a power of two, so that halves can hold them.
 
 use weft_kern::Attend;
+use weft_shader::cooperative::SIDE;
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
 
-use crate::code::cooperative::SIDE;
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
 use crate::lower::attend::cooperative::Cooperating;
 use crate::lower::attend::members;
 use crate::lower::attend::scores::power_of_two;

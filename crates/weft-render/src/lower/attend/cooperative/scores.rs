@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::code::cooperative::{Cooperative, Operand, SIDE};
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
+use weft_shader::cooperative::{Cooperative, Operand, SIDE};
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+
 use crate::lower::attend::context::LOWEST;
 use crate::lower::attend::cooperative::Cooperating;
 use crate::lower::attend::join::join_row;

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::code::cooperative::{Cooperative, Operand, SIDE};
-use crate::code::expr::Expr;
-use crate::code::stmt::Stmt;
+use weft_shader::cooperative::{Cooperative, Operand, SIDE};
+use weft_shader::expr::Expr;
+use weft_shader::stmt::Stmt;
+
 use crate::lower::attend::context::chunk_words;
 use crate::lower::attend::cooperative::Cooperating;
 use crate::lower::attend::join::{STAYS, Scaled, together};

@@ -1,7 +1,7 @@
 //! CUDA C++ for NVRTC. The texts need no headers, and compute capability 6.1 (`__dp4a`).
 //!
 //! An entry point takes `args` and `sizes` by value, then one pointer per slot, in order. It is
-//! launched with [`Shader::lanes`](crate::Shader::lanes) threads along `x`.
+//! launched with [`Module::lanes`] threads along `x`.
 //!
 //! Texts must be compiled with [`CUDA_OPTIONS`]: a multiplication and an addition are fused only
 //! where the program says `fma`. So bits follow the kernel's own order, and every architecture
@@ -15,24 +15,26 @@ mod warpgroup;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::code::cooperative::{Cooperative, Operand};
-use crate::code::expr::{Expr, Fun};
-use crate::code::module::{Module, Slot};
-use crate::code::stmt::{Stmt, visit};
-use crate::code::warpgroup::Warpgroup;
+use crate::cooperative::{Cooperative, Operand};
 use crate::dialect::{Dialect, c_call, component};
-use crate::shader::{Content, STATIC_SHARED_BYTES};
+use crate::expr::{Expr, Fun};
+use crate::module::{Content, Module, Slot};
+use crate::stmt::{Stmt, visit};
+use crate::warpgroup::Warpgroup;
 
 /// The NVRTC options that decide how numbers are rounded: no contraction into fused multiply-adds,
 /// correctly rounded division and square root, subnormal numbers kept.
 pub const CUDA_OPTIONS: [&str; 4] = ["--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false"];
 
 /// Lanes of a warp.
-pub(crate) const WARP: u32 = 32;
+pub const WARP: u32 = 32;
 
 /// CUDA C++.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cuda;
+pub struct Cuda;
+
+/// Bytes of workgroup memory that a text declares by itself. A text with more declares none, and its launch says how much it needs.
+pub const STATIC_SHARED_BYTES: u32 = 48 << 10;
 
 /// The declaration of more workgroup memory than [`STATIC_SHARED_BYTES`].
 pub const DYNAMIC_POOL: &str = "extern __shared__ __align__(16) unsigned int pool[];";

@@ -2,55 +2,58 @@
 
 use std::collections::BTreeMap;
 
-use crate::code::cooperative::{Cooperative, Operand};
-use crate::code::expr::{Expr, Fun};
-use crate::code::stmt::Stmt;
+use crate::cooperative::{Cooperative, Operand};
+use crate::expr::{Expr, Fun};
+use crate::stmt::Stmt;
 
 /// Statements under construction: blocks within blocks, and unique names.
 #[derive(Debug)]
-pub(crate) struct Builder {
+pub struct Builder {
     blocks: Vec<Vec<Stmt>>,
     names: BTreeMap<String, u32>,
     /// Lanes of a workgroup.
-    pub(crate) lanes: u32,
+    pub lanes: u32,
 }
 
 impl Builder {
-    pub(crate) fn new(lanes: u32) -> Builder {
+    /// No statements yet, for workgroups of `lanes`.
+    pub fn new(lanes: u32) -> Builder {
         Builder { blocks: vec![Vec::new()], names: BTreeMap::new(), lanes }
     }
 
     /// The statements that were built.
-    pub(crate) fn finish(mut self) -> Vec<Stmt> {
+    pub fn finish(mut self) -> Vec<Stmt> {
         self.blocks.pop().unwrap_or_default()
     }
 
-    pub(crate) fn push(&mut self, stmt: Stmt) {
+    /// Adds a statement to the innermost block.
+    pub fn push(&mut self, stmt: Stmt) {
         if let Some(block) = self.blocks.last_mut() {
             block.push(stmt);
         }
     }
 
     /// Pushes a statement if a condition holds.
-    pub(crate) fn push_if(&mut self, condition: bool, stmt: Stmt) {
+    pub fn push_if(&mut self, condition: bool, stmt: Stmt) {
         if condition {
             self.push(stmt);
         }
     }
 
-    pub(crate) fn note(&mut self, text: impl Into<String>) {
+    /// Adds a comment.
+    pub fn note(&mut self, text: impl Into<String>) {
         self.push(Stmt::Note(text.into()));
     }
 
     /// A unique name that begins with `stem`.
-    pub(crate) fn fresh(&mut self, stem: &str) -> String {
+    pub fn fresh(&mut self, stem: &str) -> String {
         let n = self.names.entry(stem.to_string()).or_insert(0);
         *n += 1;
         if *n == 1 { stem.to_string() } else { format!("{stem}_{n}") }
     }
 
     /// Names a value, unless it is as simple as a name.
-    pub(crate) fn set(&mut self, stem: &str, value: Expr) -> Expr {
+    pub fn set(&mut self, stem: &str, value: Expr) -> Expr {
         if value.is_atom() {
             return value;
         }
@@ -61,7 +64,7 @@ impl Builder {
 
     /// Names an address without the constant that is added to it, if there is one: addresses that differ in that alone share
     /// a register.
-    pub(crate) fn address(&mut self, stem: &str, value: Expr) -> Expr {
+    pub fn address(&mut self, stem: &str, value: Expr) -> Expr {
         match value.split_sum() {
             Some((base, n)) => self.set(stem, base) + n,
             None => self.set(stem, value),
@@ -69,7 +72,7 @@ impl Builder {
     }
 
     /// Names four words that are loaded at once.
-    pub(crate) fn four(&mut self, stem: &str, value: Expr) -> [Expr; 4] {
+    pub fn four(&mut self, stem: &str, value: Expr) -> [Expr; 4] {
         let name = self.fresh(stem);
         self.push(Stmt::Let(name.clone(), value));
         std::array::from_fn(|i| Expr::Part(name.as_str().into(), i))
@@ -77,51 +80,51 @@ impl Builder {
 
     /// Counts the workgroup at word `at` of a slot, and names whether it is the last of `count`. All
     /// lanes must get here.
-    pub(crate) fn arrive(&mut self, stem: &str, slot: usize, at: Expr, count: u32) -> Expr {
+    pub fn arrive(&mut self, stem: &str, slot: usize, at: Expr, count: u32) -> Expr {
         let name = self.fresh(stem);
         self.push(Stmt::Arrive { name: name.clone(), slot, at, count });
         Expr::name(name)
     }
 
     /// Names a word that is the same in all lanes. All lanes must get here.
-    pub(crate) fn uniform(&mut self, stem: &str, word: Expr) -> Expr {
+    pub fn uniform(&mut self, stem: &str, word: Expr) -> Expr {
         let name = self.fresh(stem);
         self.push(Stmt::Uniform(name.clone(), word));
         Expr::name(name)
     }
 
     /// Defines a variable.
-    pub(crate) fn var(&mut self, stem: &str, value: impl Into<Expr>) -> Expr {
+    pub fn var(&mut self, stem: &str, value: impl Into<Expr>) -> Expr {
         let name = self.fresh(stem);
         self.push(Stmt::Var(name.clone(), value.into()));
         Expr::name(name)
     }
 
     /// Assigns to a variable.
-    pub(crate) fn assign(&mut self, var: &Expr, value: Expr) {
+    pub fn assign(&mut self, var: &Expr, value: Expr) {
         if let Expr::Name(name) = var {
             self.push(Stmt::Set(name.to_string(), value));
         }
     }
 
     /// `var = a · b + var`.
-    pub(crate) fn add_product(&mut self, var: &Expr, a: Expr, b: Expr) {
+    pub fn add_product(&mut self, var: &Expr, a: Expr, b: Expr) {
         self.assign(var, Expr::call(Fun::Fma, [a, b, var.clone()]));
     }
 
     /// Stores a word in workgroup memory.
-    pub(crate) fn store_shared(&mut self, at: Expr, word: Expr) {
+    pub fn store_shared(&mut self, at: Expr, word: Expr) {
         self.push(Stmt::StoreShared(at, word));
     }
 
     /// Stores four words of halves in workgroup memory, from an even number of fours on.
-    pub(crate) fn store_halves(&mut self, at: Expr, words: [Expr; 4]) {
+    pub fn store_halves(&mut self, at: Expr, words: [Expr; 4]) {
         let at = self.set("to", at);
         self.push(Stmt::Cooperative(Cooperative::StoreHalves { at, words }));
     }
 
     /// Names a matrix of factors of rows or columns, from sixteen words of workgroup memory.
-    pub(crate) fn factors(&mut self, stem: &str, operand: Operand, at: Expr) -> String {
+    pub fn factors(&mut self, stem: &str, operand: Operand, at: Expr) -> String {
         let into = self.fresh(stem);
         self.push(Stmt::Cooperative(Cooperative::LoadFactors { into: into.clone(), operand, at }));
         into
@@ -129,24 +132,25 @@ impl Builder {
 
     /// Names the lane's words of four matrices of halves in workgroup memory. All lanes of a warp must
     /// get here.
-    pub(crate) fn matrices(&mut self, stem: &str, at: Expr, turned: bool) -> [Expr; 4] {
+    pub fn matrices(&mut self, stem: &str, at: Expr, turned: bool) -> [Expr; 4] {
         let into = [(); 4].map(|()| self.fresh(stem));
         let names = into.clone().map(Expr::name);
         self.push(Stmt::LoadMatrices { into, at, turned });
         names
     }
 
-    pub(crate) fn barrier(&mut self) {
+    /// Adds a [`Stmt::Barrier`].
+    pub fn barrier(&mut self) {
         self.push(Stmt::Barrier);
     }
 
     /// Begins a block.
-    pub(crate) fn open(&mut self) {
+    pub fn open(&mut self) {
         self.blocks.push(Vec::new());
     }
 
     /// Ends a block whose statements are kept among those around it, or dropped.
-    pub(crate) fn close_if_kept(&mut self, kept: bool) {
+    pub fn close_if_kept(&mut self, kept: bool) {
         let block = self.blocks.pop().unwrap_or_default();
         if let Some(around) = self.blocks.last_mut().filter(|_| kept) {
             around.extend(block);
@@ -154,13 +158,13 @@ impl Builder {
     }
 
     /// Ends a block that runs for `name = from; name < to; name += step`.
-    pub(crate) fn close_for(&mut self, name: String, from: Expr, to: Expr, step: u32) {
+    pub fn close_for(&mut self, name: String, from: Expr, to: Expr, step: u32) {
         let body = self.blocks.pop().unwrap_or_default();
         self.push(Stmt::For { name, from, to, step: step.into(), body });
     }
 
     /// Ends a block that runs if a condition holds.
-    pub(crate) fn close_if(&mut self, condition: Expr) {
+    pub fn close_if(&mut self, condition: Expr) {
         let then = self.blocks.pop().unwrap_or_default();
         self.push(Stmt::If { condition, then });
     }

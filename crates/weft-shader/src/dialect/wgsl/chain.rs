@@ -3,7 +3,7 @@
 //! A workgroup that has ended a stage executes `storageBarrier`, which releases what it stored, and then counts itself. The one
 //! that waits could execute another, to acquire that. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a
 //! stage's 3 to 7. So all lanes read the count that was found from workgroup memory, and load what others stored at addresses
-//! that depend on it: [`MET`](crate::code::stmt::MET) is 0, but neither compiler nor GPU can know that before. Stores after a
+//! that depend on it: [`MET`](crate::stmt::MET) is 0, but neither compiler nor GPU can know that before. Stores after a
 //! wait are behind the two barriers with which lanes read it.
 //!
 //! The memory model of Vulkan does not say that this suffices. It does where one cache of the whole GPU answers all loads and

@@ -7,17 +7,18 @@
 //! Signed bytes, factors and sums of bytes are words of the pool. WGSL has no matrices of bytes, and no products value by value:
 //! what its texts say in their place is for a compiler that knows it (`weft-wgpu/src/spirv.rs`).
 
-use crate::code::expr::Expr;
+use crate::expr::Expr;
 
 /// Rows, columns, and depth of a product.
-pub(crate) const SIDE: u32 = 16;
+pub const SIDE: u32 = 16;
 
 /// Halves of an element of the array.
-pub(crate) const FOUR: u32 = 4;
+pub const FOUR: u32 = 4;
 
 /// An operation. All lanes of a warp must get to each of them, and with the same places.
+#[allow(missing_docs, reason = "the sentence of a variant names its fields")]
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Cooperative {
+pub enum Cooperative {
     /// Stores four words of two halves each, from a number of fours on that is even and named. This one is a lane's own.
     StoreHalves { at: Expr, words: [Expr; 4] },
     /// Declares sums, all of them 0.
@@ -56,7 +57,7 @@ pub(crate) enum Cooperative {
 
 /// What is loaded of halves in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operand {
+pub enum Operand {
     /// Rows, each of which lies side by side.
     Rows,
     /// Columns, each of which lies side by side.
@@ -67,7 +68,7 @@ pub(crate) enum Operand {
 
 impl Cooperative {
     /// All expressions, in the order in which they are printed.
-    pub(crate) fn operands(&self) -> impl Iterator<Item = &Expr> {
+    pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let (at, words): (Option<&Expr>, &[Expr]) = match self {
             Cooperative::StoreHalves { at, words } => (Some(at), words),
             Cooperative::Load { at, .. }
@@ -91,27 +92,28 @@ impl Cooperative {
 
 impl Cooperative {
     /// Whether WGSL has no words for it.
-    pub(crate) const fn needs_spirv(&self) -> bool {
+    pub const fn needs_spirv(&self) -> bool {
         matches!(self, Cooperative::MultiplyBytes { .. } | Cooperative::LoadFactors { .. })
     }
 }
 
 /// The sizes of both arrays.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Arrays {
+pub struct Arrays {
     /// Fours of halves.
-    pub(crate) fours: u32,
-    pub(crate) floats: u32,
+    pub fours: u32,
+    /// Floats.
+    pub floats: u32,
 }
 
 impl Arrays {
     /// Their bytes.
-    pub(crate) const fn bytes(self) -> u32 {
+    pub const fn bytes(self) -> u32 {
         self.fours.saturating_mul(2 * FOUR).saturating_add(self.floats.saturating_mul(4))
     }
 
     /// Arrays that are large enough for either.
-    pub(crate) fn max(self, other: Arrays) -> Arrays {
+    pub fn max(self, other: Arrays) -> Arrays {
         Arrays { fours: self.fours.max(other.fours), floats: self.floats.max(other.floats) }
     }
 }

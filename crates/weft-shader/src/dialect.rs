@@ -1,20 +1,23 @@
 //! How a language spells the structured program.
 //!
-//! Every method but three has a default, which is C++; a dialect overrides what its language spells
-//! differently.
+//! Every method of [`Dialect`] but three has a default, which is C++; a dialect overrides what its language spells differently.
 
-pub(crate) mod cuda;
-pub(crate) mod print;
-pub(crate) mod wgsl;
+mod cuda;
+mod print;
+mod wgsl;
 
-use crate::code::cooperative::Cooperative;
-use crate::code::expr::{Fun, Op};
-use crate::code::module::{Function, Module, Type};
-use crate::code::warpgroup::Warpgroup;
+pub use cuda::{BLOCKS_POOL, CUDA_OPTIONS, Cuda, DYNAMIC_POOL, STATIC_SHARED_BYTES, WARP};
+pub use print::print;
+pub use wgsl::Wgsl;
+
+use crate::cooperative::Cooperative;
+use crate::expr::{Fun, Op};
+use crate::module::{Function, Module, Type};
+use crate::warpgroup::Warpgroup;
 
 /// What the words of a slot are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Words {
+pub enum Words {
     /// Those of one buffer.
     Plain,
     /// Those of one buffer, to which [`store_half`](Dialect::store_half) stores, too.
@@ -27,32 +30,32 @@ pub(crate) enum Words {
 }
 
 /// A C-like language.
-pub(crate) trait Dialect {
+pub trait Dialect {
     /// Everything before the functions: types, buffers, helper functions.
     fn globals(&self, module: &Module) -> String;
 
     /// The entry point's head, up to its brace.
     fn entry(&self, module: &Module) -> String;
 
-    /// [`Stmt::Barrier`](crate::code::stmt::Stmt::Barrier).
+    /// [`Stmt::Barrier`](crate::stmt::Stmt::Barrier).
     fn barrier(&self) -> &'static str;
 
-    /// [`Stmt::LaunchNext`](crate::code::stmt::Stmt::LaunchNext); nothing in languages without it.
+    /// [`Stmt::LaunchNext`](crate::stmt::Stmt::LaunchNext); nothing in languages without it.
     fn launch_next(&self) -> Option<&'static str> {
         None
     }
 
-    /// [`Stmt::Wait`](crate::code::stmt::Stmt::Wait); nothing in languages without it.
+    /// [`Stmt::Wait`](crate::stmt::Stmt::Wait); nothing in languages without it.
     fn wait(&self) -> Option<&'static str> {
         None
     }
 
-    /// [`Stmt::Fetch`](crate::code::stmt::Stmt::Fetch) of a word; nothing in languages without it.
+    /// [`Stmt::Fetch`](crate::stmt::Stmt::Fetch) of a word; nothing in languages without it.
     fn fetch(&self, _place: &str) -> Option<String> {
         None
     }
 
-    /// [`Stmt::HoldLoads`](crate::code::stmt::Stmt::HoldLoads); nothing in languages without it.
+    /// [`Stmt::HoldLoads`](crate::stmt::Stmt::HoldLoads); nothing in languages without it.
     fn hold_loads(&self) -> Option<&'static str> {
         None
     }
@@ -149,18 +152,17 @@ pub(crate) trait Dialect {
         None
     }
 
-    /// [`Stmt::Arrive`](crate::code::stmt::Stmt::Arrive), as a condition; `place` is the word.
+    /// [`Stmt::Arrive`](crate::stmt::Stmt::Arrive), as a condition; `place` is the word.
     fn arrive(&self, place: &str, count: u32) -> String {
         format!("is_last(&{place}, {count}u)")
     }
 
-    /// [`Stmt::Signal`](crate::code::stmt::Stmt::Signal); `place` is the word. Only rendered where
-    /// [`Limits::shares_tiles`](crate::Limits::shares_tiles) says that workgroups can wait for each other.
+    /// [`Stmt::Signal`](crate::stmt::Stmt::Signal); `place` is the word. Only where workgroups can wait for each other.
     fn signal(&self, _place: &str) -> Option<String> {
         None
     }
 
-    /// [`Stmt::Await`](crate::code::stmt::Stmt::Await), likewise.
+    /// [`Stmt::Await`](crate::stmt::Stmt::Await), likewise.
     fn wait_for_signal(&self, _place: &str) -> Option<String> {
         None
     }
@@ -170,18 +172,17 @@ pub(crate) trait Dialect {
         "gridDim.x"
     }
 
-    /// [`Stmt::Ended`](crate::code::stmt::Stmt::Ended), as lines; only rendered where [`Limits::chains`](crate::Limits::chains)
-    /// says so, as are the next two.
+    /// [`Stmt::Ended`](crate::stmt::Stmt::Ended), as lines. Only in chains, like the next two.
     fn ended(&self, _stage: u32) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::Meet`](crate::code::stmt::Stmt::Meet), as lines.
+    /// [`Stmt::Meet`](crate::stmt::Stmt::Meet), as lines.
     fn meet(&self, _stage: &str, _count: &str) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::Leave`](crate::code::stmt::Stmt::Leave), as lines.
+    /// [`Stmt::Leave`](crate::stmt::Stmt::Leave), as lines.
     fn leave(&self, _stages: u32) -> Vec<String> {
         Vec::new()
     }
@@ -191,12 +192,12 @@ pub(crate) trait Dialect {
         None
     }
 
-    /// [`Stmt::Store`](crate::code::stmt::Stmt::Store).
+    /// [`Stmt::Store`](crate::stmt::Stmt::Store).
     fn store(&self, slot: usize, at: &str, word: &str, _halves: bool) -> String {
         format!("b{slot}[{at}] = {word};")
     }
 
-    /// [`Stmt::StoreHalf`](crate::code::stmt::Stmt::StoreHalf), as lines.
+    /// [`Stmt::StoreHalf`](crate::stmt::Stmt::StoreHalf), as lines.
     fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String> {
         let (which, half) = if upper { (1, format!("({half}) >> 16u")) } else { (0, half.into()) };
         vec![format!("((unsigned short*)(b{slot} + ({at})))[{which}] = (unsigned short)({half});")]
@@ -207,62 +208,57 @@ pub(crate) trait Dialect {
         format!("pool[{at}]")
     }
 
-    /// [`Stmt::Uniform`](crate::code::stmt::Stmt::Uniform), as lines.
+    /// [`Stmt::Uniform`](crate::stmt::Stmt::Uniform), as lines.
     fn uniform(&self, name: &str, value: &str) -> Vec<String> {
         vec![self.define(name, value, false)]
     }
 
-    /// [`Stmt::Matrix`](crate::code::stmt::Stmt::Matrix), as lines; only rendered where
-    /// [`Limits::matrix`](crate::Limits::matrix) says that there are such units.
+    /// [`Stmt::Matrix`](crate::stmt::Stmt::Matrix), as lines. Only for GPUs with such units, like the next three.
     fn matrix(&self, _into: &[String; 4], _operands: &[String]) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::MatrixHalves`](crate::code::stmt::Stmt::MatrixHalves); only rendered where
-    /// [`Limits::matrix_halves`](crate::Limits::matrix_halves) says that there are such units, as are the
-    /// next two.
+    /// [`Stmt::MatrixHalves`](crate::stmt::Stmt::MatrixHalves).
     fn matrix_halves(&self, _operands: &[String]) -> String {
         String::new()
     }
 
-    /// [`Stmt::LoadMatrices`](crate::code::stmt::Stmt::LoadMatrices), as lines; `place` is the first word.
+    /// [`Stmt::LoadMatrices`](crate::stmt::Stmt::LoadMatrices), as lines; `place` is the first word.
     fn load_matrices(&self, _into: &[String; 4], _place: &str, _turned: bool) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::Warpgroup`](crate::code::stmt::Stmt::Warpgroup); only rendered where
-    /// [`Limits::warpgroups`](crate::Limits::warpgroups) says that there are such units.
+    /// [`Stmt::Warpgroup`](crate::stmt::Stmt::Warpgroup).
     fn warpgroup(&self, _of: &Warpgroup, _operands: &[String]) -> Option<String> {
         None
     }
 
-    /// [`Stmt::Cooperative`](crate::code::stmt::Stmt::Cooperative), as lines; only rendered where
-    /// [`Limits::cooperative`](crate::Limits::cooperative) says that there are such matrices.
+    /// [`Stmt::Cooperative`](crate::stmt::Stmt::Cooperative), as lines. Only for GPUs with such matrices.
     fn cooperative(&self, _of: &Cooperative, _operands: &[String]) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::StoreTwo`](crate::code::stmt::Stmt::StoreTwo); `place` is the first word.
+    /// [`Stmt::StoreTwo`](crate::stmt::Stmt::StoreTwo); `place` is the first word.
     fn store_two(&self, _place: &str, _words: &[String]) -> String {
         String::new()
     }
 
-    /// [`Stmt::StoreFour`](crate::code::stmt::Stmt::StoreFour); `place` is the first word.
+    /// [`Stmt::StoreFour`](crate::stmt::Stmt::StoreFour); `place` is the first word.
     fn store_four(&self, _place: &str, _words: &[String]) -> String {
         String::new()
     }
 
-    /// [`Stmt::Copy`](crate::code::stmt::Stmt::Copy); languages that copy at once need no more.
+    /// [`Stmt::Copy`](crate::stmt::Stmt::Copy); languages that copy at once need no more.
     fn copy(&self, to: &str, from: &str) -> String {
         format!("copy_4(&{to}, &{from});")
     }
 
-    /// [`Stmt::EndCopies`](crate::code::stmt::Stmt::EndCopies); nothing in languages that copy at once.
+    /// [`Stmt::EndCopies`](crate::stmt::Stmt::EndCopies); nothing in languages that copy at once.
     fn end_copies(&self) -> Option<String> {
         None
     }
 
-    /// [`Stmt::WaitCopies`](crate::code::stmt::Stmt::WaitCopies); nothing in languages that copy at once.
+    /// [`Stmt::WaitCopies`](crate::stmt::Stmt::WaitCopies); nothing in languages that copy at once.
     fn wait_copies(&self, _groups: u32) -> Option<String> {
         None
     }

@@ -5,27 +5,42 @@ use std::rc::Rc;
 
 /// An operator between two operands of one type (shifts: any number and `u32`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Op {
+pub enum Op {
+    /// `a + b`.
     Add,
+    /// `a - b`.
     Sub,
+    /// `a * b`.
     Mul,
+    /// `a / b`.
     Div,
+    /// `a % b`.
     Rem,
+    /// `a & b`.
     And,
+    /// `a | b`.
     Or,
+    /// `a ^ b`.
     Xor,
+    /// `a << b`.
     Shl,
+    /// `a >> b`.
     Shr,
+    /// `a < b`.
     Less,
+    /// `a > b`.
     Greater,
+    /// `a == b`.
     Equal,
+    /// `a && b`.
     Both,
+    /// `a || b`.
     Either,
 }
 
 /// A builtin function. Every dialect has it in some spelling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fun {
+pub enum Fun {
     /// Reinterprets bits as a float.
     Float,
     /// Reinterprets a float as bits.
@@ -38,13 +53,19 @@ pub(crate) enum Fun {
     IntOfFloat,
     /// `f32` to `u32`, truncated.
     U32OfFloat,
-    /// Reinterprets `u32` as `i32`, and back.
+    /// Reinterprets `u32` as `i32`.
     Signed,
+    /// Reinterprets `i32` as `u32`.
     Unsigned,
+    /// `-a`.
     Negate,
+    /// The smaller of two.
     Min,
+    /// The larger of two.
     Max,
+    /// eᵃ.
     Exp,
+    /// 1 / √a.
     InverseSqrt,
     /// `(a, b)`: a / b, but for the last bits.
     Quotient,
@@ -60,8 +81,8 @@ pub(crate) enum Fun {
     Half,
     /// Converts two floats to halves and packs them into a word, the first one low.
     PackHalves,
-    /// `(a, b)`: the dot product of two vectors of four signed bytes, an `i32`; an `f32` for GPUs without
-    /// [`Limits::dot4`](crate::Limits::dot4).
+    /// `(a, b)`: the dot product of two vectors of four signed bytes, an `i32`; an `f32` in
+    /// [WGSL](crate::dialect::Wgsl) without an instruction for it.
     Dot4,
     /// `(value, mask)`: the value of the lane whose number differs from this lane's in the bits of
     /// `mask`, which must be below the smallest subgroup size.
@@ -70,9 +91,12 @@ pub(crate) enum Fun {
 
 /// A value of a shader. Its type is known to the code that builds it.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Expr {
+pub enum Expr {
+    /// A constant word.
     U32(u32),
+    /// A constant float.
     F32(f32),
+    /// The condition that always holds.
     True,
     /// A named value.
     Name(Rc<str>),
@@ -102,18 +126,22 @@ pub(crate) enum Expr {
     /// Four words of a slot that no other workgroup reads soon, so that caches need not keep them. Only a `Let` has such a
     /// value.
     Once(Rc<Expr>),
+    /// An operator and its operands.
     Binary(Op, Rc<Expr>, Rc<Expr>),
+    /// A call of a builtin function.
     Call(Fun, Vec<Expr>),
     /// A call of one of the shader's own functions.
     Own(&'static str, Vec<Expr>),
 }
 
 impl Expr {
-    pub(crate) fn name(name: impl Into<Rc<str>>) -> Expr {
+    /// A named value.
+    pub fn name(name: impl Into<Rc<str>>) -> Expr {
         Expr::Name(name.into())
     }
 
-    pub(crate) fn call<const N: usize>(fun: Fun, args: [Expr; N]) -> Expr {
+    /// A call of a builtin function.
+    pub fn call<const N: usize>(fun: Fun, args: [Expr; N]) -> Expr {
         Expr::Call(fun, args.into())
     }
 
@@ -121,20 +149,23 @@ impl Expr {
         Expr::Binary(op, Rc::new(a), Rc::new(b))
     }
 
-    pub(crate) fn less(&self, b: impl Into<Expr>) -> Expr {
+    /// `self < b`.
+    pub fn less(&self, b: impl Into<Expr>) -> Expr {
         Expr::binary(Op::Less, self.clone(), b.into())
     }
 
-    pub(crate) fn greater(&self, b: impl Into<Expr>) -> Expr {
+    /// `self > b`.
+    pub fn greater(&self, b: impl Into<Expr>) -> Expr {
         Expr::binary(Op::Greater, self.clone(), b.into())
     }
 
-    pub(crate) fn equal(&self, b: impl Into<Expr>) -> Expr {
+    /// `self == b`.
+    pub fn equal(&self, b: impl Into<Expr>) -> Expr {
         Expr::binary(Op::Equal, self.clone(), b.into())
     }
 
     /// Both conditions.
-    pub(crate) fn both(&self, b: &Expr) -> Expr {
+    pub fn both(&self, b: &Expr) -> Expr {
         match (self, b) {
             (Expr::True, other) | (other, Expr::True) => other.clone(),
             _ => Expr::binary(Op::Both, self.clone(), b.clone()),
@@ -142,24 +173,25 @@ impl Expr {
     }
 
     /// Either condition, or both.
-    pub(crate) fn either(&self, b: &Expr) -> Expr {
+    pub fn either(&self, b: &Expr) -> Expr {
         Expr::binary(Op::Either, self.clone(), b.clone())
     }
 
     /// Reinterprets bits as a float.
-    pub(crate) fn float(self) -> Expr {
+    pub fn float(self) -> Expr {
         Expr::call(Fun::Float, [self])
     }
 
     /// Reinterprets a float as bits.
-    pub(crate) fn bits(self) -> Expr {
+    pub fn bits(self) -> Expr {
         match self {
             Expr::Call(Fun::Float, mut args) if args.len() == 1 => args.remove(0),
             other => Expr::call(Fun::Bits, [other]),
         }
     }
 
-    pub(crate) fn min(self, b: impl Into<Expr>) -> Expr {
+    /// The smaller of two words or floats.
+    pub fn min(self, b: impl Into<Expr>) -> Expr {
         match (self, b.into()) {
             (Expr::U32(a), Expr::U32(b)) => Expr::U32(a.min(b)),
             (Expr::U32(0), _) | (_, Expr::U32(0)) => Expr::U32(0),
@@ -167,38 +199,39 @@ impl Expr {
         }
     }
 
-    pub(crate) fn max(self, b: impl Into<Expr>) -> Expr {
+    /// The larger of two words or floats.
+    pub fn max(self, b: impl Into<Expr>) -> Expr {
         Expr::call(Fun::Max, [self, b.into()])
     }
 
     /// `self`, or `yes` if the condition holds.
-    pub(crate) fn unless(self, condition: &Expr, yes: impl Into<Expr>) -> Expr {
+    pub fn unless(self, condition: &Expr, yes: impl Into<Expr>) -> Expr {
         Expr::call(Fun::Select, [self, yes.into(), condition.clone()])
     }
 
     /// The product of two floats, rounded by itself.
-    pub(crate) fn times(&self, b: impl Into<Expr>) -> Expr {
+    pub fn times(&self, b: impl Into<Expr>) -> Expr {
         Expr::call(Fun::Rounded, [self * b.into()])
     }
 
     /// The value of a constant.
-    pub(crate) fn known(&self) -> Option<u32> {
+    pub fn known(&self) -> Option<u32> {
         if let Expr::U32(n) = self { Some(*n) } else { None }
     }
 
     /// The terms of a sum with a constant.
-    pub(crate) fn split_sum(&self) -> Option<(Expr, u32)> {
+    pub fn split_sum(&self) -> Option<(Expr, u32)> {
         let Expr::Binary(Op::Add, x, n) = self else { return None };
         Some(((**x).clone(), n.known()?))
     }
 
     /// Whether repeating it costs nothing.
-    pub(crate) fn is_atom(&self) -> bool {
+    pub fn is_atom(&self) -> bool {
         matches!(self, Expr::U32(_) | Expr::F32(_) | Expr::True | Expr::Name(_) | Expr::Part(..) | Expr::Lane)
     }
 
     /// Calls `see` with each subexpression, itself first.
-    pub(crate) fn visit(&self, see: &mut impl FnMut(&Expr)) {
+    pub fn visit(&self, see: &mut impl FnMut(&Expr)) {
         see(self);
         match self {
             Expr::Word(_, at) | Expr::Shared(at) | Expr::Summed(at) | Expr::Four(_, at) => at.visit(see),

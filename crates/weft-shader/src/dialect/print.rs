@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::code::expr::{Expr, Fun, Op};
-use crate::code::module::{Module, Slot};
-use crate::code::stmt::Stmt;
 use crate::dialect::{Dialect, Words, component};
+use crate::expr::{Expr, Fun, Op};
+use crate::module::{Module, Slot};
+use crate::stmt::Stmt;
 
 /// The whole text of a shader.
-pub(crate) fn print(dialect: &dyn Dialect, module: &Module) -> String {
+pub fn print(dialect: &dyn Dialect, module: &Module) -> String {
     let halves = module.slots_of_halves();
     let fours = if dialect.declares_fours() { module.slots_of_fours() } else { BTreeSet::new() };
     let mut printer = Printer { dialect, module, halves, fours, out: String::new(), depth: 0 };

@@ -1,20 +1,21 @@
 //! Statements of the structured program.
 
-use crate::code::cooperative::Cooperative;
-use crate::code::expr::Expr;
-use crate::code::warpgroup::Warpgroup;
+use crate::cooperative::Cooperative;
+use crate::expr::Expr;
+use crate::warpgroup::Warpgroup;
 
 /// A variable that is always 0. [`Stmt::Meet`] sets it to a 0 that compilers cannot know, and loads of coherent slots add it to their
 /// address.
-pub(crate) const MET: &str = "met";
+pub const MET: &str = "met";
 
 /// What is added to the sums of [`Stmt::Matrix`]: 1.5 · 2^23. The bits of a float of this size end with those of an integer, so sums need
 /// no conversion.
-pub(crate) const RAISED: f32 = 12_582_912.0;
+pub const RAISED: f32 = 12_582_912.0;
 
 /// A statement.
+#[allow(missing_docs, reason = "the sentence of a variant names its fields")]
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Stmt {
+pub enum Stmt {
     /// A comment.
     Note(String),
     /// A named constant.
@@ -99,14 +100,14 @@ pub(crate) enum Stmt {
 }
 
 /// Whether a named value is used.
-pub(crate) fn mentions(stmts: &[Stmt], name: &str) -> bool {
+pub fn mentions(stmts: &[Stmt], name: &str) -> bool {
     let mut found = false;
     visit(stmts, &mut |_| (), &mut |e| found |= matches!(e, Expr::Name(other) if **other == *name));
     found
 }
 
 /// Calls `stmt` with every statement, and `expr` with every expression within them.
-pub(crate) fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut impl FnMut(&Expr)) {
+pub fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut impl FnMut(&Expr)) {
     for each in stmts {
         stmt(each);
         match each {

@@ -5,37 +5,42 @@
 //! of row `r` is at unit `u ^ (r % 8)` of that row ([`swizzled`]), so that neither eight rows nor eight units share banks. A
 //! block begins at a multiple of 1024 bytes. An operand is named by the unit of workgroup memory at which it begins.
 
-use crate::code::expr::Expr;
+use crate::expr::Expr;
 
 /// Lanes of a warpgroup.
-pub(crate) const WARPGROUP: u32 = 128;
+pub const WARPGROUP: u32 = 128;
 
-/// Rows that a warpgroup multiplies, and the depth of a product.
-pub(crate) const ROWS: u32 = 64;
-pub(crate) const DEPTH: u32 = 16;
+/// Rows that a warpgroup multiplies.
+pub const ROWS: u32 = 64;
+
+/// The depth of a product.
+pub const DEPTH: u32 = 16;
 
 /// Columns of a block.
-pub(crate) const COLUMNS: u32 = 64;
+pub const COLUMNS: u32 = 64;
 
 /// Sums of a lane for so many columns: lane `4 · g + t` of warp `v` has, for each eight of them, those of columns `2 · t` and
 /// `2 · t + 1`, of row `16 · v + g` and then of row `16 · v + g + 8`.
-pub(crate) const fn sums(columns: u32) -> usize {
+pub const fn sums(columns: u32) -> usize {
     columns as usize / 2
 }
 
-/// Units of 16 bytes in a row of a block, and words of a unit.
-pub(crate) const ROW_UNITS: u32 = 8;
-pub(crate) const UNIT_WORDS: u32 = 4;
+/// Units of 16 bytes in a row of a block.
+pub const ROW_UNITS: u32 = 8;
+
+/// Words of a unit.
+pub const UNIT_WORDS: u32 = 4;
 
 /// A multiple of so many words begins a block.
-pub(crate) const BLOCK_ALIGN: u32 = 256;
+pub const BLOCK_ALIGN: u32 = 256;
 
 /// An operation. All lanes of a warpgroup must get to each of them.
+#[allow(missing_docs, reason = "the sentence of a variant names its fields")]
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Warpgroup {
+pub enum Warpgroup {
     /// Names the number of the lane's warpgroup.
     Number(String),
-    /// Names sums. What they are at first is not defined, so that no instruction is spent on it.
+    /// Names sums. They are undefined at first, to save an instruction.
     Declare(Vec<String>),
     /// What the lane has stored or copied to workgroup memory is visible to products after the next barrier.
     Publish,
@@ -53,17 +58,17 @@ pub(crate) enum Warpgroup {
 
 /// The rows of a product, which says also how its columns lie.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Left {
+pub enum Left {
     /// In a block. So are the columns, each a row of a block.
     Shared(Expr),
-    /// The lane's words, as [`Stmt::MatrixHalves`](crate::code::stmt::Stmt::MatrixHalves) has them. The columns are those of a
+    /// The lane's words, as [`Stmt::MatrixHalves`](crate::stmt::Stmt::MatrixHalves) has them. The columns are those of a
     /// block: neighbours are beside each other.
     Lanes(Box<[Expr; 4]>),
 }
 
 impl Warpgroup {
     /// All expressions, in the order in which they are printed.
-    pub(crate) fn operands(&self) -> impl Iterator<Item = &Expr> {
+    pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let (sums, left, right): (&[Expr], &[Expr], Option<&Expr>) = match self {
             Warpgroup::Multiply { sums, left, right, .. } => match left {
                 Left::Shared(left) => (sums, std::slice::from_ref(left), Some(right)),
@@ -77,6 +82,6 @@ impl Warpgroup {
 }
 
 /// The word of a unit of a row, within its block.
-pub(crate) fn swizzled(row: &Expr, unit: &Expr) -> Expr {
+pub fn swizzled(row: &Expr, unit: &Expr) -> Expr {
     row * (ROW_UNITS * UNIT_WORDS) + (unit ^ (row % ROW_UNITS)) * UNIT_WORDS
 }

@@ -1,35 +1,32 @@
 //! Checks where a shader waits for the launch before it.
 //!
-//! The law: on every path, a workgroup waits exactly once before it first touches a slot that is
-//! neither a weight nor settled, and never again. Only then may the next launch begin, unless this one [hands over]: when that
-//! one waits for this one, all launches before this one have ended, and what is settled is what this one does not write.
-//!
-//! [hands over]: crate::hands_over
+//! The rule: on every path, a workgroup waits exactly once before it first touches a slot that is neither a weight nor settled, and never
+//! again. Only then may the next launch begin, unless this one hands over ([`Module::hands_over`]): the next launch waits for this one, so
+//! all launches before this one have ended by then, and it reads beforehand only what this one does not write.
 
-use crate::code::expr::Expr;
-use crate::code::module::{Module, Slot};
-use crate::code::stmt::{Stmt, visit};
-use crate::shader::Content;
+use crate::expr::Expr;
+use crate::module::{Content, Module, Slot};
+use crate::stmt::{Stmt, visit};
 
-/// Checks the law for a module.
+/// Checks the rule for a module.
 ///
 /// Parts of a kernel are blocks side by side that exclude each other; either each of them waits, or
 /// none does, and the module waits before them.
 ///
 /// # Errors
 /// The rule that is broken.
-pub(crate) fn check(module: &Module) -> Result<(), String> {
-    let law = Law { slots: &module.slots, hands_over: module.hands_over };
+pub fn check(module: &Module) -> Result<(), String> {
+    let rule = Rule { slots: &module.slots, hands_over: module.hands_over };
     let mut waited = false;
     let mut parts = 0u32;
     for stmt in &module.body {
         match stmt {
             Stmt::If { condition, then } if !waited && waits(then) => {
-                touches_none(condition, law.slots)?;
-                alone(then, &law)?;
+                touches_none(condition, rule.slots)?;
+                alone(then, &rule)?;
                 parts += 1;
             }
-            _ => step(stmt, &law, &mut waited)?,
+            _ => step(stmt, &rule, &mut waited)?,
         }
     }
     match (waited, parts) {
@@ -39,19 +36,19 @@ pub(crate) fn check(module: &Module) -> Result<(), String> {
     }
 }
 
-/// What of a module the law depends on.
-struct Law<'m> {
+/// The parts of a module that the rule depends on.
+struct Rule<'m> {
     slots: &'m [Slot],
     hands_over: bool,
 }
 
 /// A block that waits once.
-fn alone(stmts: &[Stmt], law: &Law<'_>) -> Result<(), String> {
+fn alone(stmts: &[Stmt], rule: &Rule<'_>) -> Result<(), String> {
     let mut waited = false;
-    stmts.iter().try_for_each(|stmt| step(stmt, law, &mut waited))
+    stmts.iter().try_for_each(|stmt| step(stmt, rule, &mut waited))
 }
 
-fn step(stmt: &Stmt, law: &Law<'_>, waited: &mut bool) -> Result<(), String> {
+fn step(stmt: &Stmt, rule: &Rule<'_>, waited: &mut bool) -> Result<(), String> {
     if matches!(stmt, Stmt::Wait) {
         return if std::mem::replace(waited, true) { Err("a path waits twice".into()) } else { Ok(()) };
     }
@@ -62,7 +59,7 @@ fn step(stmt: &Stmt, law: &Law<'_>, waited: &mut bool) -> Result<(), String> {
     if *waited {
         return Ok(());
     }
-    if launches(one) && !law.hands_over {
+    if launches(one) && !rule.hands_over {
         return Err("lets the next launch begin before it waits".into());
     }
     let mut fault = Ok(());
@@ -80,7 +77,7 @@ fn step(stmt: &Stmt, law: &Law<'_>, waited: &mut bool) -> Result<(), String> {
         },
         &mut |e| {
             if let (Ok(()), Expr::Word(slot, _) | Expr::Four(Some(slot), _)) = (&fault, e) {
-                fault = touched(*slot, law.slots);
+                fault = touched(*slot, rule.slots);
             }
         },
     );
@@ -121,26 +118,11 @@ fn has(stmts: &[Stmt], wanted: impl Fn(&Stmt) -> bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::cooperative::Arrays;
 
     fn module(body: Vec<Stmt>) -> Module {
         let slot = |content| Slot { written: content == Content::Open, content, pieces: 1, coherent: false };
-        Module {
-            name: String::new(),
-            title: String::new(),
-            slots: [Content::Weight, Content::Open, Content::Settled].map(slot).into(),
-            args_words: 4,
-            piece_words: u32::MAX,
-            lanes: 32,
-            dependent: true,
-            hands_over: false,
-            shared_words: 0,
-            arrays: Arrays::default(),
-            functions: Vec::new(),
-            body,
-            together: 0,
-            chain: false,
-        }
+        let slots = [Content::Weight, Content::Open, Content::Settled].map(slot).into();
+        Module { slots, dependent: true, body, ..Module::new(32) }
     }
 
     fn load(slot: usize) -> Stmt {

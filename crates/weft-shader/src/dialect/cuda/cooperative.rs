@@ -1,9 +1,9 @@
 //! Cooperative matrices in CUDA C++, by the instructions that load and multiply matrices of halves: so their texts can be run where
 //! texts in CUDA C++ can. No kernel for an NVIDIA GPU uses them, since those know how matrices lie in lanes.
 
-use crate::code::cooperative::{Arrays, Cooperative, Operand};
-use crate::code::module::Module;
-use crate::code::stmt::RAISED;
+use crate::cooperative::{Arrays, Cooperative, Operand};
+use crate::module::Module;
+use crate::stmt::RAISED;
 
 /// Sums of a lane: those of eight columns, which units multiply at once, and of the next eight.
 const SUMS: usize = 8;

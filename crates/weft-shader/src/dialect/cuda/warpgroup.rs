@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::code::stmt::{Stmt, visit};
-use crate::code::warpgroup::{Left, Warpgroup};
+use crate::stmt::{Stmt, visit};
+use crate::warpgroup::{Left, Warpgroup};
 
 /// The unit at which workgroup memory begins.
 pub(super) const FIRST_UNIT: &str =

@@ -1,8 +1,11 @@
 //! The grid: how many workgroups a launch has.
 
-use weft_kern::{Dim, Sizes};
+use weft_ir::{Dim, Sizes, Sym};
 
-use crate::limits::Limits;
+use crate::expr::Expr;
+
+/// The sizes of a step that texts can read, in the order of the words of `sizes`.
+pub const SIZES: [Sym; 4] = [Sym::Tokens, Sym::Rows, Sym::Slots, Sym::Pages];
 
 /// The workgroups of a launch, by the sizes of the step.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,12 +50,25 @@ pub struct Chunks {
 
 impl Chunks {
     /// The number of chunks; saturates.
-    pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
+    pub fn count(&self, sizes: &Sizes) -> u64 {
         (sizes.pages as u64)
             .min(self.most_pages.map_or(u64::MAX, u64::from))
             .saturating_mul(u64::from(self.page))
             .div_ceil(u64::from(self.positions.max(1)))
             .min(self.seen.map_or(u64::MAX, u64::from))
+    }
+
+    /// The number of chunks in this step, as a text computes it.
+    pub fn now(self) -> Expr {
+        let pages = match self.most_pages {
+            None => size(Sym::Pages),
+            Some(most) => size(Sym::Pages).min(most),
+        };
+        let all = (pages * self.page + (self.positions - 1)) / self.positions;
+        match self.seen {
+            None => all,
+            Some(seen) => all.min(seen),
+        }
     }
 
     /// The number of workgroups of a tile; saturates.
@@ -62,32 +78,61 @@ impl Chunks {
 }
 
 impl Groups {
-    /// So many workgroups, whatever the sizes.
-    pub(crate) fn plain(n: usize) -> Groups {
+    /// A fixed number of workgroups, for steps of any size.
+    pub fn plain(n: usize) -> Groups {
         let times = u32::try_from(n).unwrap_or(u32::MAX);
         Groups { axis: Dim::Const(1), inner: 1, tile: 1, more: 0, times, chunks: None }
     }
 
     /// The number of workgroups; saturates.
-    pub(crate) fn count(&self, sizes: &Sizes) -> u64 {
+    pub fn count(&self, sizes: &Sizes) -> u64 {
         let rows = (self.axis.eval(sizes) as u64).saturating_mul(u64::from(self.inner));
         let chunks = self.chunks.map_or(1, |chunks| chunks.groups(sizes));
         let tiles = rows.div_ceil(u64::from(self.tile)).saturating_add(u64::from(self.more));
         tiles.saturating_mul(u64::from(self.times)).saturating_mul(chunks)
     }
+
+    /// The number of workgroups in this step, as a text computes it.
+    pub fn now(&self) -> Expr {
+        let Groups { axis, inner, tile, more, times, chunks } = *self;
+        let mut all = (length(axis) * inner + (tile - 1)) / tile + more;
+        if let Some(chunks) = chunks {
+            let count = chunks.now();
+            all = all * chunks.shared_by.map_or_else(|| count.clone(), |most| count.clone().min(most));
+        }
+        all * times
+    }
+}
+
+/// The length of an axis in this step.
+pub fn length(axis: Dim) -> Expr {
+    match axis {
+        Dim::Const(n) => Expr::U32(u32::try_from(n).unwrap_or(u32::MAX)),
+        Dim::Sym(sym) => size(sym),
+    }
+}
+
+/// A size of the step.
+pub fn size(sym: Sym) -> Expr {
+    Expr::Size(SIZES.into_iter().position(|s| s == sym).unwrap_or(0))
 }
 
 impl Grid {
-    /// Workgroups along the first axis on a GPU with these limits: a power of two.
-    pub(crate) const fn wide(limits: &Limits) -> u32 {
-        match limits.groups {
+    /// Workgroups along the first axis on a GPU that launches up to `most` along an axis: a power of two.
+    pub const fn wide(most: u32) -> u32 {
+        match most {
             0 => 1,
-            groups => 1 << groups.ilog2(),
+            most => 1 << most.ilog2(),
         }
     }
 
+    /// The workgroups of all parts in this step, as a text computes them.
+    pub fn now(&self) -> Expr {
+        self.parts.iter().fold(Expr::U32(0), |all, part| all + part.now())
+    }
+
     /// Workgroups of all parts; saturates.
-    pub(crate) fn all(&self, sizes: &Sizes) -> u64 {
+    pub fn all(&self, sizes: &Sizes) -> u64 {
         self.parts.iter().fold(0, |all: u64, part| all.saturating_add(part.count(sizes)))
     }
 

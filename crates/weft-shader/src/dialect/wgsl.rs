@@ -4,19 +4,19 @@ mod chain;
 
 use std::fmt::Write as _;
 
-use crate::code::cooperative::{Arrays, Cooperative, Operand, SIDE};
-use crate::code::expr::{Expr, Fun, Op};
-use crate::code::module::{Function, Module, Slot, Type};
-use crate::code::stmt::{MET, Stmt, visit};
+use crate::cooperative::{Arrays, Cooperative, Operand, SIDE};
 use crate::dialect::{Dialect, Words, component};
+use crate::expr::{Expr, Fun, Op};
+use crate::module::{Function, Module, Slot, Type};
+use crate::stmt::{MET, Stmt, visit};
 
 /// WGSL for one GPU.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wgsl {
+pub struct Wgsl {
     /// Whether there is an instruction for dot products of four bytes. Without one they are
     /// floats, which hold them and their sums exactly; naga's own fallback is many shifts and
     /// integer multiplications.
-    pub(crate) dot4: bool,
+    pub dot4: bool,
 }
 
 /// A dot product of four bytes without an instruction for it.
