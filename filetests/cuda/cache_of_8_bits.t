@@ -9,7 +9,7 @@ graph cache_of_8_bits {
   output kv = %4
 }
 ---
-// map_96: lanes 256; rows 2 width 96 reduce 1 upcast 1
+// map_96: lanes 256; plain rows 2 width 96
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_96(
   const auto p1 = args.words[2];
   const auto p2 = args.words[4];
   const auto n2 = args.words[5];
-  // part 0: map [T] × 96; rows 2 width 96 reduce 1 upcast 1
+  // part 0: map [T] × 96; plain rows 2 width 96
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();

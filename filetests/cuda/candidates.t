@@ -9,7 +9,7 @@ graph candidates {
   output candidates = %4
 }
 ---
-// reduce_154880: lanes 256; rows 1 width 1024 reduce 1 upcast 1 chunk 64 spread
+// reduce_154880: lanes 256; select.blocks width 1024 chunk 64
 struct Args { unsigned int words[4]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const unsigned int lane = threadIdx.x;
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
-  // part 0: reduce [R] × 154880; rows 1 width 1024 reduce 1 upcast 1 chunk 64 spread; chunks
+  // part 0: reduce [R] × 154880; select.blocks width 1024 chunk 64; chunks
   const auto own_group = blockIdx.x;
   const auto first = own_group * 1024u;
   wait_for_previous();
@@ -64,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   }
 }
 
-// reduce_154880: lanes 256; rows 1 width 1024 reduce 1 upcast 1 chunk 64 spread
+// reduce_154880: lanes 256; select.blocks width 1024 chunk 64
 struct Args { unsigned int words[4]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -92,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_reduce_154880(
   const unsigned int warp = 0xffffffffu;
   const auto p0 = args.words[0];
   const auto p1 = args.words[2];
-  // part 0: reduce [R] × 154880; rows 1 width 154880 reduce 1 upcast 1 chunk 64 spread; together
+  // part 0: reduce [R] × 154880; select.blocks width 1024 chunk 64; together
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();

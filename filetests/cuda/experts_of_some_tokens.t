@@ -8,7 +8,7 @@ graph experts_of_some_tokens {
   output y = %3
 }
 ---
-// map_512: lanes 256; rows 1 width 256 reduce 1 upcast 1
+// map_512: lanes 256; plain rows 1 width 256
 struct Args { unsigned int words[4]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_512(
   const auto p0 = args.words[0];
   const auto p1 = args.words[2];
   const auto n1 = args.words[3];
-  // part 0: map [T] × 512; rows 1 width 256 reduce 1 upcast 1
+  // part 0: map [T] × 512; plain rows 1 width 256
   const auto own_group = blockIdx.x;
   const auto tiles = sizes.words[0];
   const auto rows_at = own_group % tiles;
@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_512(
   }
 }
 
-// select_dot_64x512_q4_0: lanes 256; rows 16 width 16 reduce 16 upcast 1 matrix picked 8
+// select_dot_64x512_q4_0: lanes 256; dot.few_rows tile 8 rows 16 width 16 reduce 16 upcast 1
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_64x512_q4_0(
   __shared__ __align__(16) unsigned int pool[512];
   const unsigned int lane = threadIdx.x;
   const auto p1 = args.words[2];
-  // part 0: dot [T, 2] × 64; rows 8 width 64 reduce 16 upcast 4 matrix picked 8; rows sorted
+  // part 0: dot [T, 2] × 64; dot.few_rows tile 8 rows 16 width 16 reduce 16 upcast 1; rows sorted
   const auto own_group = blockIdx.x;
   const auto own = lane % 8u;
   const auto segment = lane / 8u;
@@ -188,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_64x512_q4_0(
   }
 }
 
-// select_dot_64x512_q4_0: lanes 256; rows 16 width 16 reduce 16 upcast 1 matrix picked 8
+// select_dot_64x512_q4_0: lanes 256; dot.few_rows tile 8 rows 16 width 16 reduce 16 upcast 1
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -270,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) weft_select_dot_64x512_q4_0
   const auto p3 = args.words[6];
   const auto n0 = args.words[1];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
-  // part 0: dot [T, 2] × 64; rows 8 width 64 reduce 16 upcast 4 matrix picked 8; of sorted rows
+  // part 0: dot [T, 2] × 64; dot.few_rows tile 8 rows 16 width 16 reduce 16 upcast 1; of sorted rows
   const auto own_group = blockIdx.x;
   wait_for_previous();
   launch_next();

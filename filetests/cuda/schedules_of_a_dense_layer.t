@@ -80,84 +80,84 @@ graph gqa_moe_layer {
 steps of 64
   reduce_2048
     lanes 256
-    rows 1 width 2048 reduce 1 upcast 1
+    plain rows 1 width 2048
   dot_4096x2048_q4_k+2
     lanes 256
-    rows 16 width 128 reduce 16 upcast 1 matrix
-    rows 16 width 32 reduce 16 upcast 1 matrix
-    rows 16 width 32 reduce 16 upcast 1 matrix
+    dot.units rows 16 width 128 reduce 16 upcast 1
+    dot.units rows 16 width 32 reduce 16 upcast 1
+    dot.units rows 16 width 32 reduce 16 upcast 1
   reduce_128+1
     lanes 256
-    rows 1 width 128 reduce 1 upcast 1
-    rows 1 width 128 reduce 1 upcast 1
+    plain rows 1 width 128
+    plain rows 1 width 128
   attend_32x128
     lanes 256
-    rows 8 width 128 reduce 4 upcast 1 chunk 64 matrix
+    attend.units rows 8 reduce 4 chunk 64
   dot_2048x4096_q4_k
     lanes 256
-    rows 32 width 32 reduce 32 upcast 1 matrix
+    dot.units rows 32 width 32 reduce 32 upcast 1
   reduce_2048
     lanes 256
-    rows 1 width 2048 reduce 1 upcast 1
+    plain rows 1 width 2048
   dot_6144x2048_q4_k&dot_6144x2048_q4_k
     lanes 256
-    rows 32 width 128 reduce 16 upcast 1 matrix
+    dot.units rows 32 width 128 reduce 16 upcast 1
   dot_2048x6144_q6_k
     lanes 256
-    rows 32 width 32 reduce 32 upcast 1 matrix
+    dot.units rows 32 width 32 reduce 32 upcast 1
 steps of 128
   reduce_2048
     lanes 256
-    rows 1 width 2048 reduce 1 upcast 1
+    plain rows 1 width 2048
   dot_4096x2048_q4_k+2
     lanes 256
-    rows 32 width 128 reduce 16 upcast 1 matrix
-    rows 32 width 32 reduce 16 upcast 1 matrix
-    rows 32 width 32 reduce 16 upcast 1 matrix
+    dot.units rows 32 width 128 reduce 16 upcast 1
+    dot.units rows 32 width 32 reduce 16 upcast 1
+    dot.units rows 32 width 32 reduce 16 upcast 1
   reduce_128+1
     lanes 256
-    rows 1 width 128 reduce 1 upcast 1
-    rows 1 width 128 reduce 1 upcast 1
+    plain rows 1 width 128
+    plain rows 1 width 128
   attend_32x128
     lanes 256
-    rows 64 apart width 128 reduce 4 upcast 1 chunk 64 matrix
+    attend.warpgroups reduce 4 chunk 64 apart
   dot_2048x4096_q4_k
     lanes 256
-    rows 32 width 16 reduce 32 upcast 1 matrix
+    dot.units rows 32 width 16 reduce 32 upcast 1
   reduce_2048
     lanes 256
-    rows 1 width 2048 reduce 1 upcast 1
+    plain rows 1 width 2048
   dot_6144x2048_q4_k&dot_6144x2048_q4_k
     lanes 128
-    rows 32 width 64 reduce 16 upcast 1 matrix
+    dot.units rows 32 width 64 reduce 16 upcast 1
   dot_2048x6144_q6_k
     lanes 256
-    rows 32 width 16 reduce 32 upcast 1 matrix
+    dot.units rows 32 width 16 reduce 32 upcast 1
 steps of 512
   reduce_2048
     lanes 256
-    rows 1 width 2048 reduce 1 upcast 1
+    plain rows 1 width 2048
   dot_4096x2048_q4_k+2
     lanes 256
-    rows 128 width 64 reduce 16 upcast 1 matrix
-    rows 128 width 64 reduce 16 upcast 1 matrix
-    rows 128 width 64 reduce 16 upcast 1 matrix
+    dot.units rows 128 width 64 reduce 16 upcast 1
+    dot.units rows 128 width 64 reduce 16 upcast 1
+    dot.units rows 128 width 64 reduce 16 upcast 1
   reduce_128+1
     lanes 256
-    rows 1 width 128 reduce 1 upcast 1
-    rows 1 width 128 reduce 1 upcast 1
+    plain rows 1 width 128
+    plain rows 1 width 128
   attend_32x128
     lanes 256
-    rows 64 apart width 128 reduce 4 upcast 1 chunk 64 matrix
+    attend.warpgroups reduce 4 chunk 64 apart
   dot_2048x4096_q4_k
     lanes 128
-    rows 32 width 128 reduce 32 upcast 2 matrix
+    dot.units rows 32 width 128 reduce 32 upcast 2
   reduce_2048
     lanes 256
-    rows 1 width 2048 reduce 1 upcast 1
+    plain rows 1 width 2048
   dot_6144x2048_q4_k&dot_6144x2048_q4_k
     lanes 256
-    rows 128 width 64 reduce 16 upcast 1 matrix
+    dot.units rows 128 width 64 reduce 16 upcast 1
   dot_2048x6144_q6_k
     lanes 128
-    rows 32 width 128 reduce 32 upcast 2 matrix
+    dot.units rows 32 width 128 reduce 32 upcast 2

@@ -11,7 +11,7 @@ graph attention {
   output y = %6
 }
 ---
-// attend_4x80: lanes 256; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread
+// attend_4x80: lanes 256; attend.lanes rows 1 reduce 16 upcast 4 chunk 128 spread
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -33,7 +33,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let p4 = args[2].x;
   let n1 = args[0].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 4] × 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread; chunks
+  // part 0: attend [T, 4] × 64; attend.lanes rows 1 reduce 16 upcast 4 chunk 128 spread; chunks
   let own_group = group.x;
   let rows_at = own_group % 4u;
   let chunk = own_group / 4u;
@@ -243,7 +243,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   }
 }
 
-// attend_4x80: lanes 256; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread
+// attend_4x80: lanes 256; attend.lanes rows 1 reduce 16 upcast 4 chunk 128 spread
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -263,7 +263,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let p5 = args[2].z;
   let n1 = args[0].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 4] × 64; rows 1 width 64 reduce 16 upcast 4 chunk 128 spread; together
+  // part 0: attend [T, 4] × 64; attend.lanes rows 1 reduce 16 upcast 4 chunk 128 spread; together
   let own_group = group.x;
   let i = own_group / 4u;
   let i_2 = (own_group % 4u) % 4u;

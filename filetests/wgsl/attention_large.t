@@ -11,7 +11,7 @@ graph attention {
   output y = %6
 }
 ---
-// attend_4x80: lanes 256; rows 2 width 64 reduce 2 upcast 1 chunk 64 spread
+// attend_4x80: lanes 256; attend.lanes rows 2 reduce 2 upcast 1 chunk 64 spread
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
@@ -34,7 +34,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p4 = args[2].x;
   let n1 = args[0].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 4] × 64; rows 2 width 64 reduce 2 upcast 1 chunk 64 spread; chunks
+  // part 0: attend [T, 4] × 64; attend.lanes rows 2 reduce 2 upcast 1 chunk 64 spread; chunks
   let own_group = group.x;
   let rows_at = own_group % 2u;
   let chunk = own_group / 2u;
@@ -505,7 +505,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
 }
 
-// attend_4x80: lanes 256; rows 2 width 64 reduce 2 upcast 1 chunk 64 spread
+// attend_4x80: lanes 256; attend.lanes rows 2 reduce 2 upcast 1 chunk 64 spread
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -526,7 +526,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p5 = args[2].z;
   let n1 = args[0].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 4] × 64; rows 1 width 64 reduce 2 upcast 1 chunk 64 spread; together
+  // part 0: attend [T, 4] × 64; attend.lanes rows 2 reduce 2 upcast 1 chunk 64 spread; together
   let own_group = group.x;
   let i = own_group / 4u;
   let i_2 = (own_group % 4u) % 4u;

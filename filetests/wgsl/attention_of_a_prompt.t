@@ -11,7 +11,7 @@ graph attention_of_a_prompt {
   output y = %6
 }
 ---
-// attend_4x576: lanes 256; rows 4 width 512 reduce 8 upcast 2 chunk 64
+// attend_4x576: lanes 256; attend.lanes rows 4 reduce 8 upcast 2 chunk 64
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
@@ -34,7 +34,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p5 = args[2].z;
   let n1 = args[0].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 4] × 512; rows 4 width 512 reduce 8 upcast 2 chunk 64
+  // part 0: attend [T, 4] × 512; attend.lanes rows 4 reduce 8 upcast 2 chunk 64
   let own_group = group.x;
   let row = own_group * 4u;
   let i = row / 4u;

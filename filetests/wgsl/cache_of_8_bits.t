@@ -9,7 +9,7 @@ graph cache_of_8_bits {
   output kv = %4
 }
 ---
-// map_96: lanes 256; rows 2 width 96 reduce 1 upcast 1
+// map_96: lanes 256; plain rows 2 width 96
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 2>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -24,7 +24,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p1 = args[0].z;
   let p2 = args[1].x;
   let n2 = args[1].y;
-  // part 0: map [T] × 96; rows 2 width 96 reduce 1 upcast 1
+  // part 0: map [T] × 96; plain rows 2 width 96
   let own_group = group.x;
   let word = min(lane, 47u);
   let r = (word * 4u) / 96u;

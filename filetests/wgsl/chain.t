@@ -64,13 +64,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   var met = 0u;
   var ended = 0u;
   var working = 0u;
-  // stage 0: dot_32x64_f32: lanes 256; rows 1 width 16 reduce 16 upcast 1
+  // stage 0: dot_32x64_f32: lanes 256; dot.lanes rows 1 width 16 reduce 16 upcast 1
   let groups_of_stage_0 = sizes.x * 2u;
   for (var group_of_stage_0 = group.x; group_of_stage_0 < groups_of_stage_0; group_of_stage_0 += launched.x) {
     let p0 = args[1].x;
     let p1 = args[1].z;
     let p2 = args[2].x;
-    // part 0: dot [T] × 32; rows 1 width 16 reduce 16 upcast 1
+    // part 0: dot [T] × 32; dot.lanes rows 1 width 16 reduce 16 upcast 1
     let first = group_of_stage_0 * 16u;
     let item = min(lane, 15u);
     let column = first + item;
@@ -119,13 +119,13 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     ended = 0u;
     working = min(groups_of_stage_0, launched.x);
   }
-  // stage 1: dot_48x32_f32: lanes 256; rows 1 width 32 reduce 8 upcast 1
+  // stage 1: dot_48x32_f32: lanes 256; dot.lanes rows 1 width 32 reduce 8 upcast 1
   let groups_of_stage_1 = sizes.x * 2u;
   for (var group_of_stage_1 = group.x; group_of_stage_1 < groups_of_stage_1; group_of_stage_1 += launched.x) {
     let p0 = args[3].x;
     let p1 = args[3].z;
     let p2 = args[4].x;
-    // part 0: dot [T] × 48; rows 1 width 32 reduce 8 upcast 1
+    // part 0: dot [T] × 48; dot.lanes rows 1 width 32 reduce 8 upcast 1
     let first = group_of_stage_1 * 32u;
     let column = min(first + lane, 47u);
     if (group_of_stage_1 == group.x) {
@@ -175,14 +175,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     ended = 1u;
     working = min(groups_of_stage_1, launched.x);
   }
-  // stage 2: dot_32x48_f32: lanes 256; rows 1 width 32 reduce 4 upcast 1
+  // stage 2: dot_32x48_f32: lanes 256; dot.lanes rows 1 width 32 reduce 4 upcast 1
   let groups_of_stage_2 = sizes.x;
   for (var group_of_stage_2 = group.x; group_of_stage_2 < groups_of_stage_2; group_of_stage_2 += launched.x) {
     let p0 = args[5].x;
     let p1 = args[5].z;
     let p2 = args[6].x;
     let p3 = args[6].z;
-    // part 0: dot [T] × 32; rows 1 width 32 reduce 4 upcast 1
+    // part 0: dot [T] × 32; dot.lanes rows 1 width 32 reduce 4 upcast 1
     if (group_of_stage_2 == group.x) {
       if (lane == 0u) { agreed.x = meet(ended, working); }
       met = workgroupUniformLoad(&agreed).x;

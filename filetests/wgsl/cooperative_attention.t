@@ -11,7 +11,7 @@ graph cooperative_attention {
   output y = %6
 }
 ---
-// attend_20x576: lanes 256; rows 10 width 512 reduce 1 upcast 1 chunk 64 spread matrix
+// attend_20x576: lanes 256; attend.cooperative rows 10 spread
 enable f16;
 enable wgpu_cooperative_matrix;
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
@@ -39,7 +39,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p4 = args[2].x;
   let n1 = args[0].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 20] × 512; rows 10 width 512 reduce 1 upcast 1 chunk 64 spread matrix; chunks
+  // part 0: attend [T, 20] × 512; attend.cooperative rows 10 spread; chunks
   let own_group = group.x;
   let rows_at = own_group % 2u;
   let chunk = own_group / 2u;
@@ -802,7 +802,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
 }
 
-// attend_20x576: lanes 256; rows 10 width 512 reduce 1 upcast 1 chunk 64 spread matrix
+// attend_20x576: lanes 256; attend.cooperative rows 10 spread
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -823,7 +823,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p5 = args[2].z;
   let n1 = args[0].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 20] × 512; rows 1 width 64 reduce 1 upcast 1 chunk 64 spread matrix; together
+  // part 0: attend [T, 20] × 512; attend.cooperative rows 10 spread; together
   let own_group = group.x;
   let rows_at = own_group % 20u;
   let first = (own_group / 20u) * 64u;

@@ -11,7 +11,7 @@ graph cooperative_attention_of_a_prompt {
   output y = %6
 }
 ---
-// attend_20x160: lanes 256; rows 80 width 128 reduce 1 upcast 1 chunk 64 matrix
+// attend_20x160: lanes 256; attend.cooperative rows 80
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
@@ -26,7 +26,7 @@ graph cooperative_attention_of_a_prompt {
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
   let p0 = args[0].x;
-  // part 0: attend [T, 20] × 128; rows 16 width 128 reduce 1 upcast 1 chunk 64 matrix; queries
+  // part 0: attend [T, 20] × 128; attend.cooperative rows 80; queries
   let own_group = group.x;
   let row = own_group * 16u;
   let i = row / 20u;
@@ -122,7 +122,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
 }
 
-// attend_20x160: lanes 256; rows 80 width 128 reduce 1 upcast 1 chunk 64 matrix
+// attend_20x160: lanes 256; attend.cooperative rows 80
 enable f16;
 enable wgpu_cooperative_matrix;
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
@@ -152,7 +152,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let n1 = args[0].w;
   let n3 = args[1].w;
   let n4 = args[2].y;
-  // part 0: attend [T, 20] × 128; rows 80 width 128 reduce 1 upcast 1 chunk 64 matrix; chunks joined
+  // part 0: attend [T, 20] × 128; attend.cooperative rows 80; chunks joined
   let own_group = group.x;
   let count = (sizes.x * 20u + 79u) / 80u;
   let row = (count - 1u - own_group) * 80u;
@@ -825,7 +825,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
 }
 
-// attend_20x160: lanes 256; rows 80 width 128 reduce 1 upcast 1 chunk 64 matrix
+// attend_20x160: lanes 256; attend.cooperative rows 80
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -840,7 +840,7 @@ var<workgroup> pool: array<u32, 512>;
 @compute @workgroup_size(256)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let p5 = args[2].z;
-  // part 0: attend [T, 20] × 128; rows 4 width 128 reduce 1 upcast 1 chunk 64 matrix; finished
+  // part 0: attend [T, 20] × 128; attend.cooperative rows 80; finished
   let own_group = group.x;
   let row = own_group * 4u;
   let i = row / 20u;

@@ -7,7 +7,7 @@ graph cooperative_products {
   output y = %2
 }
 ---
-// map_128: lanes 256; rows 2 width 128 reduce 1 upcast 1
+// map_128: lanes 256; plain rows 2 width 128
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 1>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -20,7 +20,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p0 = args[0].x;
   let p1 = args[0].z;
   let n1 = args[0].w;
-  // part 0: map [T] × 128; rows 2 width 128 reduce 1 upcast 1
+  // part 0: map [T] × 128; plain rows 2 width 128
   let own_group = group.x;
   let word = min(lane, 63u);
   let r = (word * 4u) / 128u;
@@ -99,7 +99,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
 }
 
-// dot_256x128_q4_0: lanes 128; rows 32 width 64 reduce 4 upcast 4 panels
+// dot_256x128_q4_0: lanes 128; dot.panels rows 32 width 64 reduce 4 upcast 4
 enable f16;
 enable wgpu_cooperative_matrix;
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 2>;
@@ -121,7 +121,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p2 = args[1].x;
   let n0 = args[0].y;
   let top_bits = group.z ^ 0x80808080u;
-  // part 0: dot [T] × 256; rows 32 width 64 reduce 4 upcast 4 panels
+  // part 0: dot [T] × 256; dot.panels rows 32 width 64 reduce 4 upcast 4
   let own_group = group.x;
   let tiles = (sizes.x + 31u) / 32u;
   let rows_at = own_group % tiles;

@@ -12,7 +12,7 @@ graph experts {
   output y = %7
 }
 ---
-// map_2048: lanes 256; rows 1 width 256 reduce 1 upcast 1
+// map_2048: lanes 256; plain rows 1 width 256
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 1>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -25,7 +25,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p0 = args[0].x;
   let p1 = args[0].z;
   let n1 = args[0].w;
-  // part 0: map [T] × 2048; rows 1 width 256 reduce 1 upcast 1
+  // part 0: map [T] × 2048; plain rows 1 width 256
   let own_group = group.x;
   let first = own_group * 256u;
   let word = min(lane, 63u);
@@ -77,7 +77,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
 }
 
-// select_dot_1536x2048_q4_k&select_dot_1536x2048_q4_k: lanes 256; rows 1 width 16 reduce 16 upcast 1
+// select_dot_1536x2048_q4_k&select_dot_1536x2048_q4_k: lanes 256; dot.lanes rows 1 width 16 reduce 16 upcast 1
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 3>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -96,7 +96,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let p3 = args[1].z;
   let p4 = args[2].x;
   let n0 = args[0].y;
-  // part 0: dot [T, 4] × 1536; rows 1 width 16 reduce 16 upcast 1
+  // part 0: dot [T, 4] × 1536; dot.lanes rows 1 width 16 reduce 16 upcast 1
   let own_group = group.x;
   let rows_at = own_group % 4u;
   let first = (own_group / 4u) * 16u;

@@ -8,7 +8,7 @@ graph experts_of_a_prompt {
   output y = %3
 }
 ---
-// map_128: lanes 256; rows 2 width 128 reduce 1 upcast 1
+// map_128: lanes 256; plain rows 2 width 128
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 1>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -21,7 +21,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p0 = args[0].x;
   let p1 = args[0].z;
   let n1 = args[0].w;
-  // part 0: map [T] × 128; rows 2 width 128 reduce 1 upcast 1
+  // part 0: map [T] × 128; plain rows 2 width 128
   let own_group = group.x;
   let word = min(lane, 63u);
   let r = (word * 4u) / 128u;
@@ -100,7 +100,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   }
 }
 
-// select_dot_64x128_q4_0: lanes 128; rows 32 width 64 reduce 4 upcast 4 panels
+// select_dot_64x128_q4_0: lanes 128; dot.panels rows 32 width 64 reduce 4 upcast 4
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 2>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -113,7 +113,7 @@ var<workgroup> pool: array<u32, 1024>;
 @compute @workgroup_size(512)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let p1 = args[0].z;
-  // part 0: dot [T, 2] × 64; rows 32 width 64 reduce 4 upcast 4 panels; rows sorted
+  // part 0: dot [T, 2] × 64; dot.panels rows 32 width 64 reduce 4 upcast 4; rows sorted
   let own_group = group.x;
   let own = lane % 8u;
   let segment = lane / 8u;
@@ -169,7 +169,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   }
 }
 
-// select_dot_64x128_q4_0: lanes 128; rows 32 width 64 reduce 4 upcast 4 panels
+// select_dot_64x128_q4_0: lanes 128; dot.panels rows 32 width 64 reduce 4 upcast 4
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 2>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
@@ -187,7 +187,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let p3 = args[1].z;
   let n0 = args[0].y;
   let top_bits = group.z ^ 0x80808080u;
-  // part 0: dot [T, 2] × 64; rows 32 width 64 reduce 4 upcast 4 panels; of sorted rows
+  // part 0: dot [T, 2] × 64; dot.panels rows 32 width 64 reduce 4 upcast 4; of sorted rows
   let own_group = group.x;
   let tile_at = own_group * 3u;
   let number = b4[tile_at + 1024u];

@@ -7,7 +7,7 @@ graph pieces {
   output y = %2
 }
 ---
-// dot_8x64_f16: lanes 256; rows 1 width 8 reduce 16 upcast 1
+// dot_8x64_f16: lanes 256; dot.lanes rows 1 width 8 reduce 16 upcast 1
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 2>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -26,7 +26,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   let p0 = args[0].x;
   let p1 = args[0].z;
   let p2 = args[1].x;
-  // part 0: dot [T] × 8; rows 1 width 8 reduce 16 upcast 1
+  // part 0: dot [T] × 8; dot.lanes rows 1 width 8 reduce 16 upcast 1
   let own_group = group.x;
   let share = lane % 16u;
   let own = lane / 16u;

@@ -17,7 +17,7 @@ graph rms_norm_into_dot {
   output y = %12
 }
 ---
-// dot_1536x2048_q4_0: lanes 256; rows 1 width 16 reduce 16 upcast 1
+// dot_1536x2048_q4_0: lanes 256; dot.lanes rows 1 width 16 reduce 16 upcast 1
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 2>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
@@ -35,7 +35,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let p2 = args[1].x;
   let p3 = args[1].z;
   let top_bits = group.z ^ 0x80808080u;
-  // part 0: dot [T] × 1536; rows 1 width 16 reduce 16 upcast 1
+  // part 0: dot [T] × 1536; dot.lanes rows 1 width 16 reduce 16 upcast 1
   let own_group = group.x;
   let first = own_group * 16u;
   let item = min(lane, 15u);

@@ -10,7 +10,7 @@ graph softmax {
   output y = %5
 }
 ---
-// reduce_2048: lanes 256; rows 1 width 2048 reduce 1 upcast 1
+// reduce_2048: lanes 256; plain rows 1 width 2048
 @group(0) @binding(0) var<uniform> args: array<vec4<u32>, 1>;
 @group(0) @binding(1) var<uniform> sizes: vec4<u32>;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
@@ -22,7 +22,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let lane = subgroup * size + member;
   let p0 = args[0].x;
   let p1 = args[0].z;
-  // part 0: reduce [T] × 2048; rows 1 width 2048 reduce 1 upcast 1
+  // part 0: reduce [T] × 2048; plain rows 1 width 2048
   let own_group = group.x;
   for (var time = 0u; time < 8u; time += 1u) {
     let c = time * 256u + lane;

@@ -12,9 +12,9 @@ const OF_WEIGHTS: usize = 1 << 13;
 /// Rounds the queries of attention on matrix units to halves. Returns the number of roundings to allow for its weights.
 pub(crate) fn round_queries(kernel: &Kernel, sizes: &Sizes, schedule: &Schedule, args: &mut [Arg]) -> usize {
     let mut roundings = 0;
-    for (part, split) in kernel.parts.iter().zip(&schedule.parts) {
+    for (part, form) in kernel.parts.iter().zip(&schedule.parts) {
         let Some(attend) = part.attention() else { continue };
-        if split.matrix {
+        if form.rounds_queries() {
             roundings += OF_WEIGHTS;
             round(&mut args[attend.q.param], &rows(part, &attend.q, sizes), attend.k_len);
         }

@@ -30,6 +30,7 @@
 
 mod chain;
 mod checksum;
+mod forms;
 mod given;
 mod limits;
 mod lower;
@@ -40,18 +41,23 @@ mod scheduler;
 mod search;
 mod settled;
 mod shader;
+mod split;
 
 pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
+pub use forms::attend_units::near_positions;
+pub use forms::{
+    AttendCooperative, AttendLanes, AttendUnits, AttendWarpgroups, DotFewRows, DotGathered, DotLanes,
+    DotPanels, DotUnits, Form, Plain, ScanRows, SelectBlocks,
+};
 pub use given::{as_given, given_slots};
 pub use limits::{Language, Limits, MOST_CHAINED, Target};
 pub use refused::{Refused, Why};
 pub use render::{render, render_with};
-pub use schedule::attention::near_positions;
 pub use schedule::order::SumOrder;
 pub use schedule::tuned::TunedSchedules;
 pub use schedule::waves::{LEAST_COLUMNS, STEPS_OF_WAVES, STEPS_WITH_CUDA};
-pub use schedule::{NoSchedule, Schedule, Split};
+pub use schedule::{NoSchedule, Schedule};
 pub use scheduler::Scheduler;
 pub use search::departures::{Departure, departures};
 pub use settled::{Bound, hands_over, settled};

@@ -7,12 +7,12 @@ use weft_shader::dialect::{Cuda, Dialect, WARP, Wgsl, print};
 use weft_shader::grid::Grid;
 use weft_shader::module::Module;
 
+use crate::forms::Form;
 use crate::given;
 use crate::limits::{Language, Limits, Target};
 use crate::lower::{Job, Step};
 use crate::refused::{Refused, Why};
 use crate::schedule::Schedule;
-use crate::schedule::heuristic::{gathered_by_one, smaller};
 use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::waves::choose;
 use crate::shader::{Shader, Slots};
@@ -99,11 +99,14 @@ pub(crate) fn fitting(
         let Err((part, why)) = alone(kernel, &schedule, max, limits) else { return Ok(schedule) };
         let smaller = match (&why, part) {
             (Why::Shared { .. }, Some(i)) => {
-                smaller(&kernel.parts[i], &schedule.parts[i]).map(|split| (i, split))
+                schedule.parts[i].smaller(&kernel.parts[i], limits).map(|form| (i, form))
             }
             (Why::Counters { .. }, _) => {
                 let parts = kernel.parts.iter().zip(&schedule.parts).enumerate();
-                parts.rev().find_map(|(i, (part, split))| Some((i, gathered_by_one(part, split)?)))
+                parts.rev().find_map(|(i, (part, form))| match form {
+                    Form::DotGathered(gathered) => Some((i, Form::DotLanes(gathered.by_one(part)))),
+                    _ => None,
+                })
             }
             _ => None,
         };

@@ -126,9 +126,9 @@ impl Scheduler {
     /// A kernel's schedule without a trial, on a GPU with these limits.
     fn chosen(&self, kernel: &Kernel, max: &Sizes, limits: &Limits) -> Result<Schedule, Refused> {
         let own = choose(kernel, max, limits, &self.tuned);
-        let fit = |schedule: &&Schedule| fits(kernel, schedule, max, limits);
+        let fit = |schedule: &Schedule| fits(kernel, schedule, max, limits);
         match self.tuned.schedule(kernel, max, &own, limits).filter(fit) {
-            Some(kept) => Ok(kept.clone()),
+            Some(kept) => Ok(kept),
             None => fitting(kernel, own, max, limits),
         }
     }
@@ -259,7 +259,7 @@ call dot b0 b1 b2
             let (kernel, slots) = (&plan.kernels[0], Slots::new(contents.into_iter().enumerate()).0);
             let max = Sizes { tokens: 512, ..plan.max };
             let shaders = scheduler.render(kernel, &slots, &max).unwrap();
-            assert!(shaders[0].source.contains(" panels"), "{ty}");
+            assert!(shaders[0].source.contains("dot.panels"), "{ty}");
         }
     }
 
@@ -277,10 +277,10 @@ call dot b0 b1 b2
             scheduler.render(kernel, &slots, &max).unwrap()[0].source.clone()
         };
         let usual = text(&[]);
-        assert!(usual.contains(" panels") && usual.contains("let next = min("));
+        assert!(usual.contains("dot.panels") && usual.contains("let next = min("));
         let without = text(&["products.panels=off"]);
-        assert!(!without.contains(" panels") && without.contains("rows 8 width"));
+        assert!(!without.contains("dot.panels") && without.contains("rows 8 width"));
         let late = text(&["panels.ahead=off"]);
-        assert!(late.contains(" panels") && !late.contains("let next = min("));
+        assert!(late.contains("dot.panels") && !late.contains("let next = min("));
     }
 }

@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=1 of=9
 # A decode step: the norm of attention, and the products that make queries and keys narrow.
 include glm_moe_layer
 ---
-// dot_768x2048_q4_0+2: lanes 256; rows 1 width 16 reduce 16 upcast 1; rows 1 width 16 reduce 16 upcast 1; rows 1 width 16 reduce 16 upcast 1
+// dot_768x2048_q4_0+2: lanes 256; dot.lanes rows 1 width 16 reduce 16 upcast 1; dot.lanes rows 1 width 16 reduce 16 upcast 1; dot.lanes rows 1 width 16 reduce 16 upcast 1
 struct Args { unsigned int words[20]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
   const auto n9 = args.words[19];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
   launch_next();
-  // part 0: dot [T] × 768; rows 1 width 16 reduce 16 upcast 1
+  // part 0: dot [T] × 768; dot.lanes rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 48u;
   if (own_group < count) {
@@ -247,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
       }
     }
   }
-  // part 1: dot [T] × 512; rows 1 width 16 reduce 16 upcast 1
+  // part 1: dot [T] × 512; dot.lanes rows 1 width 16 reduce 16 upcast 1
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 32u;
   if (own_group_2 < count_2) {
@@ -416,7 +416,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     }
   }
   const auto end = count + count_2;
-  // part 2: dot [T] × 64; rows 1 width 16 reduce 16 upcast 1
+  // part 2: dot [T] × 64; dot.lanes rows 1 width 16 reduce 16 upcast 1
   const auto own_group_3 = blockIdx.x - end;
   const auto count_3 = sizes.words[0] * 4u;
   if (own_group_3 < count_3) {

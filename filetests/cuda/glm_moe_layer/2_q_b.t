@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=2 of=9
 # A decode step: the products that make queries wide, and the row that is stored in the cache.
 include glm_moe_layer
 ---
-// head_dot_192x768_q4_0+2: lanes 256; rows 1 width 32 reduce 8 upcast 1; rows 1 width 64 reduce 8 upcast 2; rows 1 width 512 reduce 1 upcast 1
+// head_dot_192x768_q4_0+2: lanes 256; dot.lanes rows 1 width 32 reduce 8 upcast 1; dot.lanes rows 1 width 64 reduce 8 upcast 2; plain rows 1 width 512
 struct Args { unsigned int words[24]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
   const auto n10 = args.words[21];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
   launch_next();
-  // part 0: dot [T, 20] × 64; rows 1 width 32 reduce 8 upcast 1
+  // part 0: dot [T, 20] × 64; dot.lanes rows 1 width 32 reduce 8 upcast 1
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 40u;
   if (own_group < count) {
@@ -230,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
       b0[p5 + (i_5 * 11520u + i_6 * 576u + column_2) + 512u] = __float_as_uint(v_18);
     }
   }
-  // part 1: dot [T, 20] × 192; rows 1 width 64 reduce 8 upcast 2
+  // part 1: dot [T, 20] × 192; dot.lanes rows 1 width 64 reduce 8 upcast 2
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 60u;
   if (own_group_2 < count_2) {
@@ -423,7 +423,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     }
   }
   const auto end = count + count_2;
-  // part 2: reduce [T] × 512; rows 1 width 512 reduce 1 upcast 1
+  // part 2: reduce [T] × 512; plain rows 1 width 512
   const auto own_group_3 = blockIdx.x - end;
   const auto count_3 = sizes.words[0];
   if (own_group_3 < count_3) {

@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=3 of=9
 # A decode step: queries in the space of the latent keys.
 include glm_moe_layer
 ---
-// head_dot_512x192_q4_0: lanes 256; rows 1 width 128 reduce 2 upcast 1
+// head_dot_512x192_q4_0: lanes 256; dot.lanes rows 1 width 128 reduce 2 upcast 1
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_512x192_q4_0(
   const auto p2 = args.words[4];
   const auto n0 = args.words[1];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
-  // part 0: dot [T, 20] × 512; rows 1 width 128 reduce 2 upcast 1
+  // part 0: dot [T, 20] × 512; dot.lanes rows 1 width 128 reduce 2 upcast 1
   const auto own_group = blockIdx.x;
   const auto rows_at = own_group % 20u;
   const auto first = (own_group / 20u) * 128u;

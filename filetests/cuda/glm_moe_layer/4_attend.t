@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=4 of=9
 # A decode step: attention, and the text that combines its chunks.
 include glm_moe_layer
 ---
-// attend_20x576: lanes 256; rows 10 width 512 reduce 4 upcast 1 chunk 64 spread matrix
+// attend_20x576: lanes 256; attend.units rows 10 reduce 4 chunk 64 spread
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto p4 = args.words[8];
   const auto n1 = args.words[3];
   const auto n4 = args.words[9];
-  // part 0: attend [T, 20] × 512; rows 10 width 512 reduce 4 upcast 1 chunk 64 spread matrix; chunks
+  // part 0: attend [T, 20] × 512; attend.units rows 10 reduce 4 chunk 64 spread; chunks
   const auto own_group = blockIdx.x;
   const auto rows_at = own_group % 2u;
   const auto chunk = own_group / 2u;
@@ -914,7 +914,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   }
 }
 
-// attend_20x576: lanes 256; rows 10 width 512 reduce 4 upcast 1 chunk 64 spread matrix
+// attend_20x576: lanes 256; attend.units rows 10 reduce 4 chunk 64 spread
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -962,7 +962,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto n4 = args.words[9];
   const auto n5 = args.words[11];
   launch_next();
-  // part 0: attend [T, 20] × 512; rows 1 width 64 reduce 4 upcast 1 chunk 64 spread matrix; together
+  // part 0: attend [T, 20] × 512; attend.units rows 10 reduce 4 chunk 64 spread; together
   const auto own_group = blockIdx.x;
   const auto rows_at = own_group % 20u;
   const auto first = (own_group / 20u) * 64u;

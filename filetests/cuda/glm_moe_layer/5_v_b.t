@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=5 of=9
 # A decode step: values of the heads.
 include glm_moe_layer
 ---
-// head_dot_256x512_q4_0: lanes 256; rows 1 width 64 reduce 16 upcast 4
+// head_dot_256x512_q4_0: lanes 256; dot.lanes rows 1 width 64 reduce 16 upcast 4
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
   const auto n2 = args.words[5];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
   launch_next();
-  // part 0: dot [T, 20] × 256; rows 1 width 64 reduce 16 upcast 4
+  // part 0: dot [T, 20] × 256; dot.lanes rows 1 width 64 reduce 16 upcast 4
   const auto own_group = blockIdx.x;
   const auto rows_at = own_group % 20u;
   const auto first = (own_group / 20u) * 64u;

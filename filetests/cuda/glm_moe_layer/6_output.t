@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=6 of=9
 # A decode step: the output projection.
 include glm_moe_layer
 ---
-// dot_2048x5120_q4_0: lanes 512; rows 1 width 16 reduce 32 upcast 1
+// dot_2048x5120_q4_0: lanes 512; dot.lanes rows 1 width 16 reduce 32 upcast 1
 struct Args { unsigned int words[8]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(512) weft_dot_2048x5120_q4_0(
   const auto n0 = args.words[1];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
   launch_next();
-  // part 0: dot [T] × 2048; rows 1 width 16 reduce 32 upcast 1
+  // part 0: dot [T] × 2048; dot.lanes rows 1 width 16 reduce 32 upcast 1
   const auto own_group = blockIdx.x;
   const auto first = own_group * 16u;
   const auto share = lane / 16u;

@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=7 of=9
 # A decode step: the router, and gate and up of the shared expert.
 include glm_moe_layer
 ---
-// dot_1536x2048_q4_0&dot_1536x2048_q4_0+1: lanes 256; rows 1 width 4 reduce 64 upcast 1 spread; rows 1 width 32 reduce 16 upcast 2
+// dot_1536x2048_q4_0&dot_1536x2048_q4_0+1: lanes 256; dot.gathered rows 1 width 4 reduce 64 upcast 1; dot.lanes rows 1 width 32 reduce 16 upcast 2
 struct Args { unsigned int words[20]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
   const auto p8 = args.words[16];
   const auto n8 = args.words[17];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
-  // part 0: dot [T] × 64; rows 1 width 4 reduce 64 upcast 1 spread; gathered
+  // part 0: dot [T] × 64; dot.gathered rows 1 width 4 reduce 64 upcast 1; gathered
   const auto own_group = blockIdx.x;
   const auto count = sizes.words[0] * 16u;
   if (own_group < count) {
@@ -319,7 +319,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       }
     }
   }
-  // part 1: dot [T] × 1536; rows 1 width 32 reduce 16 upcast 2
+  // part 1: dot [T] × 1536; dot.lanes rows 1 width 32 reduce 16 upcast 2
   const auto own_group_2 = blockIdx.x - count;
   const auto count_2 = sizes.words[0] * 48u;
   if (own_group_2 < count_2) {

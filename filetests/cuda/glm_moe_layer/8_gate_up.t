@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=8 of=9
 # A decode step: gate and up of the chosen experts.
 include glm_moe_layer
 ---
-// select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0: lanes 256; rows 1 width 32 reduce 16 upcast 2
+// select_dot_1536x2048_q4_0&select_dot_1536x2048_q4_0: lanes 256; dot.lanes rows 1 width 32 reduce 16 upcast 2
 struct Args { unsigned int words[12]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto p5 = args.words[10];
   const auto n5 = args.words[11];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
-  // part 0: dot [T, 4] × 1536; rows 1 width 32 reduce 16 upcast 2
+  // part 0: dot [T, 4] × 1536; dot.lanes rows 1 width 32 reduce 16 upcast 2
   const auto own_group = blockIdx.x;
   const auto rows_at = own_group % 4u;
   const auto first = (own_group / 4u) * 32u;

@@ -2,7 +2,7 @@ test cuda T=1 R=1 S=4096 P=128 workers=64 kernel=9 of=9
 # A decode step: down of all experts.
 include glm_moe_layer
 ---
-// select_sum_2048x1536_q4_0&dot_2048x1536_q4_0: lanes 256; rows 1 width 16 reduce 16 upcast 1
+// select_sum_2048x1536_q4_0&dot_2048x1536_q4_0: lanes 256; dot.lanes rows 1 width 16 reduce 16 upcast 1
 struct Args { unsigned int words[16]; };
 struct Sizes { unsigned int words[4]; };
 
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   const auto n0 = args.words[1];
   const auto n4 = args.words[9];
   const auto top_bits = blockIdx.z ^ 0x80808080u;
-  // part 0: dot [T] × 2048; rows 1 width 16 reduce 16 upcast 1
+  // part 0: dot [T] × 2048; dot.lanes rows 1 width 16 reduce 16 upcast 1
   const auto own_group = blockIdx.x;
   const auto first = own_group * 16u;
   const auto share = lane / 16u;

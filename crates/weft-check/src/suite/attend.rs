@@ -224,10 +224,10 @@ pub fn every_layout(device: &mut dyn Device) {
     let shape = Shape { heads: 8, kv_heads: 2, k_len: 48, v_len: 40, latent: false };
     let case = case(&mut random, GgmlType::BF16, shape, &[5, 70, 31]);
     for layout in [
-        "lanes 32; rows 1 width 40 reduce 4 upcast 1",
-        "lanes 64; rows 2 width 40 reduce 1 upcast 2",
-        "lanes 16; rows 4 width 64 reduce 16 upcast 8",
-        "lanes 128; rows 1 width 40 reduce 32 upcast 1",
+        "lanes 32; attend.lanes rows 1 reduce 4 upcast 1",
+        "lanes 64; attend.lanes rows 2 reduce 1 upcast 2",
+        "lanes 16; attend.lanes rows 4 reduce 16 upcast 8",
+        "lanes 128; attend.lanes rows 1 reduce 32 upcast 1",
     ] {
         for chunk in [5, 32, 1000] {
             let whole = case.check_with(device, &format!("{layout} chunk {chunk}"));
@@ -259,7 +259,7 @@ pub fn many_heads_together(device: &mut dyn Device) {
         // Two teams of lanes, and a block of as many positions as a chunk.
         let (lanes, upcast) = (v_len / 2, 1024 / v_len);
         let layout = |rows: usize| {
-            format!("lanes {lanes}; rows {rows} width {v_len} reduce 8 upcast {upcast} chunk 64")
+            format!("lanes {lanes}; attend.lanes rows {rows} reduce 8 upcast {upcast} chunk 64")
         };
         let one = case.check_with(device, &layout(1));
         for rows in [2, heads / kv_heads] {
@@ -290,7 +290,7 @@ pub fn windows_and_sinks(device: &mut dyn Device) {
             );
         }
         for chunk in [5, 32, 1000] {
-            let order = format!("lanes 64; rows 1 width 48 reduce 4 upcast 2 chunk {chunk}");
+            let order = format!("lanes 64; attend.lanes rows 1 reduce 4 upcast 2 chunk {chunk}");
             let whole = case.check_with(device, &order);
             let spread = case.check_with(device, &format!("{order} spread"));
             assert!(

@@ -90,7 +90,9 @@ pub fn every_layout(device: &mut dyn Device) {
             let case = matrix(&mut random, ty, 7, (if transposed { 33 } else { 100 }, 256), transposed);
             let bits = |device: &mut dyn Device, lanes, reduce, rest: [(u32, u32, u32); 3]| {
                 let of = |(rows, width, upcast)| {
-                    format!("lanes {lanes}; rows {rows} width {width} reduce {reduce} upcast {upcast}")
+                    format!(
+                        "lanes {lanes}; dot.lanes rows {rows} width {width} reduce {reduce} upcast {upcast}"
+                    )
                 };
                 let found = rest.map(|rest| case.check_with(device, &of(rest)));
                 assert!(found.iter().all(|f| *f == found[0]), "{ty}, {lanes} lanes, {reduce}");

@@ -60,9 +60,9 @@ pub fn every_block(device: &mut dyn Device) {
     let args = vec![Arg::f32(&rows.concat()), Arg::out(Format::F32, tokens * 2 * k)];
     let case = Case::new(vec![selection(cols, k)], args, tokens, 0);
     for schedule in [
-        "lanes 64; rows 1 width 64 reduce 1 upcast 1 chunk 64 spread",
-        "lanes 256; rows 1 width 96 reduce 1 upcast 1 chunk 32 spread",
-        "lanes 128; rows 1 width 3008 reduce 1 upcast 1 chunk 16 spread",
+        "lanes 64; select.blocks width 64 chunk 64",
+        "lanes 256; select.blocks width 96 chunk 32",
+        "lanes 128; select.blocks width 3008 chunk 16",
     ] {
         case.check_with(device, schedule);
     }

@@ -22,7 +22,7 @@ fn layouts_of_attention_on_matrix_units() {
         (grouped, &["rows 4", "rows 2", "rows 3 apart", "rows 32 apart"][..]),
     ] {
         let case = case_of(&mut random, GgmlType::F16, shape, &[62..67, 0..3, 64..65, 1..20]);
-        for order in ["reduce 4 upcast 1 chunk 64", "reduce 1 upcast 1 chunk 32"] {
+        for order in ["reduce 4 chunk 64", "reduce 1 chunk 32"] {
             let mut first: Option<Vec<u8>> = None;
             for layout in layouts {
                 for lanes in [128, 256] {
@@ -32,9 +32,9 @@ fn layouts_of_attention_on_matrix_units() {
                         if !spread.is_empty() && !within {
                             continue;
                         }
-                        let width = shape.v_len;
-                        let schedule =
-                            format!("lanes {lanes}; {layout} width {width} {order}{spread} matrix");
+                        let (rows, apart) =
+                            layout.split_once(" apart").map_or((*layout, ""), |(rows, _)| (rows, " apart"));
+                        let schedule = format!("lanes {lanes}; attend.units {rows} {order}{apart}{spread}");
                         let found = case.check_with(&mut device, &schedule);
                         let first = first.get_or_insert_with(|| found[6].clone());
                         assert!(*first == found[6], "{schedule}: other bits");
@@ -52,15 +52,15 @@ fn many_chunks() {
     let mut random = Random::new(2);
     let shape = Shape { heads: 2, kv_heads: 1, k_len: 80, v_len: 64, latent: true };
     let case = case_of(&mut random, GgmlType::F16, shape, &[4230..4232, 2047..2048, 0..1, 2048..2049]);
-    let order = "lanes 256; rows 2 width 64 reduce 1 upcast 1 chunk 32";
-    let whole = case.check_with(&mut device, &format!("{order} matrix"));
-    let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
+    let order = String::from("lanes 256; attend.units rows 2 reduce 1 chunk 32");
+    let whole = case.check_with(&mut device, &order);
+    let spread = case.check_with(&mut device, &format!("{order} spread"));
     assert!(whole[6] == spread[6], "other bits when chunks are spread");
     // The longest sequence has 529 of the step's pages: there are no more chunks than it needs.
     let mut bounded = case.clone();
     let Anchor::Attend(attend) = &mut bounded.kernel.parts[0].anchor else { panic!("expected attention") };
     attend.most_pages = Some(529);
-    let bounded = bounded.check_with(&mut device, &format!("{order} spread matrix"));
+    let bounded = bounded.check_with(&mut device, &format!("{order} spread"));
     assert!(whole[6] == bounded[6], "other bits when the length of a sequence is known");
 }
 
@@ -81,8 +81,7 @@ pub(super) fn layouts_of_cooperative_matrices(device: Option<Emulator>) {
         for rows in all {
             let spread = if *rows > 16 { &[""][..] } else { &["", " spread"] };
             for spread in spread {
-                let schedule =
-                    format!("lanes 256; rows {rows} width {v_len} reduce 1 upcast 1 chunk 64{spread} matrix");
+                let schedule = format!("lanes 256; attend.cooperative rows {rows}{spread}");
                 let found = case.check_with(&mut device, &schedule);
                 let first = first.get_or_insert_with(|| found[6].clone());
                 assert!(*first == found[6], "{schedule}: other bits");
@@ -98,12 +97,12 @@ fn large_batches_of_chunks() {
     let Some(mut device) = device("large batches of chunks") else { return };
     let mut random = Random::new(3);
     let shape = Shape { heads: 2, kv_heads: 1, k_len: 80, v_len: 64, latent: true };
-    let order = "lanes 256; rows 2 width 64 reduce 1 upcast 1 chunk 32";
+    let order = String::from("lanes 256; attend.units rows 2 reduce 1 chunk 32");
     for chunks in [531, 576, 577] {
         let last = 32 * chunks - 7;
         let case = case_of(&mut random, GgmlType::F16, shape, std::slice::from_ref(&(last..last + 1)));
-        let whole = case.check_with(&mut device, &format!("{order} matrix"));
-        let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
+        let whole = case.check_with(&mut device, &order);
+        let spread = case.check_with(&mut device, &format!("{order} spread"));
         assert!(whole[6] == spread[6], "other bits when {chunks} chunks are spread");
     }
 }
@@ -119,9 +118,9 @@ fn results_of_a_long_context() {
         let shape = Shape { heads: rows, kv_heads: 1, k_len: v_len + 64, v_len, latent: true };
         let last = 64 * 9 - 7;
         let case = case_of(&mut random, GgmlType::F16, shape, std::slice::from_ref(&(last..last + 1)));
-        let order = format!("lanes 256; rows {rows} width {v_len} reduce 4 upcast 1 chunk 64");
-        let whole = case.check_with(&mut device, &format!("{order} matrix"));
-        let spread = case.check_with(&mut device, &format!("{order} spread matrix"));
+        let order = format!("lanes 256; attend.units rows {rows} reduce 4 chunk 64");
+        let whole = case.check_with(&mut device, &order);
+        let spread = case.check_with(&mut device, &format!("{order} spread"));
         assert!(whole[6] == spread[6], "{rows} rows of {v_len} columns: other bits when chunks are spread");
     }
 }

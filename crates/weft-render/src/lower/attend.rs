@@ -1,36 +1,27 @@
 //! Attention, by online softmax. A workgroup has some heads of one token that share their keys.
-//! Positions are split into chunks of a fixed length; a chunk is visited in blocks ([`walk`]), and
+//! Positions are split into chunks of a fixed length; a chunk is visited in blocks ([`walk`](crate::forms::attend_lanes::walk)), and
 //! the chunks' results are joined one after another ([`join`]). So only the sequence decides the
 //! order of a sum: whether one workgroup visits all chunks, or each chunk has a workgroup and a
 //! second shader joins them, changes speed and no bit.
 
 pub(crate) mod context;
-pub(crate) mod cooperative;
-mod join;
+pub(crate) mod join;
 pub(crate) mod many;
-mod matrix;
-mod members;
-mod scores;
-pub(crate) mod shares;
-mod stage;
-mod state;
-mod tile;
-mod units;
-mod walk;
-pub(crate) mod warpgroups;
+pub(crate) mod members;
 
 use weft_kern::{Attend, Part};
 use weft_shader::expr::Expr;
 
+use crate::forms::attend_lanes::state::State;
+use crate::forms::attend_lanes::tile::Tile;
+use crate::forms::attend_lanes::walk::Walk;
+use crate::forms::{attend_cooperative, attend_units};
 use crate::lower::attend::context::{Context, knows_positions};
-use crate::lower::attend::state::State;
-use crate::lower::attend::tile::Tile;
-use crate::lower::attend::walk::Walk;
 use crate::lower::pass::Pass;
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::Split;
+use crate::split::Split;
 
 /// Far more bytes than any workgroup memory: offsets below this cannot overflow.
 const MOST_KEPT: u64 = 1 << 20;
@@ -63,21 +54,21 @@ pub(crate) fn attend(
         return Err(Why::Form("attends over rows that are not tokens × heads".into()));
     };
     if let Pass::Queries(queries) = pass {
-        return cooperative::store_queries(w, (attend, place), &queries).map(|()| None);
+        return attend_cooperative::write::store_queries(w, (attend, place), &queries).map(|()| None);
     }
     if let Pass::Finish { slot, at } = pass {
         w.wait();
         return join::finish(w, place, (slot, at)).map(|at| Some((at, place.width())));
     }
     if w.cooperative && split.matrix && !matches!(pass, Pass::Join { .. }) {
-        return cooperative::write(w, (part, attend), place, split, pass).map(|()| None);
+        return attend_cooperative::write::write(w, (part, attend), place, split, pass).map(|()| None);
     }
     if split.matrix && !matches!(pass, Pass::Join { .. }) {
         let chunks = match pass {
             Pass::Chunks { slot, at } => Some((slot, at)),
             _ => None,
         };
-        return matrix::write(w, (part, attend), place, split, chunks);
+        return attend_units::write::write(w, (part, attend), place, split, chunks);
     }
     let context = Context::new(w, attend, token, split.chunk)?;
     if let Pass::Join { slot, at, rows } = pass {

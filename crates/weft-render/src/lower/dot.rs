@@ -18,7 +18,7 @@ use crate::lower::space::Place;
 use crate::lower::tile::has_minima;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::{EARLY_REGISTERS, Split};
+use crate::split::{EARLY_REGISTERS, Split};
 
 /// Most loads of a lane in flight at once: each takes a register.
 const MOST_LOADS: u32 = 32;

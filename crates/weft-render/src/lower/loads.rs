@@ -9,7 +9,7 @@ use crate::lower::factors::Factors;
 use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::order::Shares;
+use crate::split::Shares;
 
 /// The columns of a lane that is number `first` of those `across`, within their pass. `fours` says whether each four of them are
 /// neighbours.

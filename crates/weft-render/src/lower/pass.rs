@@ -1,6 +1,6 @@
 //! The shaders of a kernel, and what each of them does with a part.
 
-use crate::lower::attend::shares::Shares;
+use crate::forms::attend_warpgroups::shares::Shares;
 use crate::lower::sorted::Sorted;
 
 /// A shader of a kernel. They run one after another.

@@ -5,11 +5,11 @@
 use weft_kern::{Binary, Format, Instr, Reduce, RopeStyle, Unary, ValueId};
 use weft_shader::expr::{Expr, Fun};
 
+use crate::forms::select_blocks::write::{self as top, Tops};
 use crate::lower::functions::SINE;
 use crate::lower::quads::{Four, Quads};
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;
-use crate::lower::top::{self, Tops};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 

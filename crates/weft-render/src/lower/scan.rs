@@ -17,7 +17,7 @@ use crate::lower::space::Place;
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::Split;
+use crate::split::Split;
 use convolution::Convolution;
 use decay::Decay;
 use delta::Delta;

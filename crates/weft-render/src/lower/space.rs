@@ -6,7 +6,7 @@ use weft_shader::expr::Expr;
 use weft_shader::grid::{Chunks, Groups, length};
 
 use crate::refused::{Why, word};
-use crate::schedule::Split;
+use crate::split::Split;
 
 /// A part's rows split into tiles, and its columns into blocks.
 #[derive(Clone, Debug)]

@@ -5,15 +5,15 @@ use weft_quant::GgmlType;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
+use crate::forms::select_blocks::selection as selected;
+use crate::forms::select_blocks::write::{self as top, Tops};
 use crate::lower::blocks::{self, Blocks};
 use crate::lower::functions::BRAIN;
 use crate::lower::round::{self, Rounded};
 use crate::lower::row_program::{Column, RowProgram, RowState};
 use crate::lower::space::Place;
-use crate::lower::top::{self, Tops};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::top::selection as selected;
 
 /// A store of the program.
 #[derive(Clone, Copy)]

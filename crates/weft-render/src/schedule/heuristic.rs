@@ -4,12 +4,16 @@
 //! the part, never on the number of rows in a step: results are batch-invariant, bit for bit. Rows
 //! and width, and whether chunks are spread, change no bit and depend on the sizes.
 
-use weft_kern::{Anchor, Attend, Format, Instr, Kernel, Part, Pick, Product, Sizes};
-use weft_quant::GgmlType;
+use weft_kern::{Anchor, Attend, Kernel, Part, Pick, Product, Sizes};
 
+use crate::forms::attend_lanes::heads::BUSY_GROUPS;
+use crate::forms::checks::rounds;
+use crate::forms::select_blocks;
 use crate::limits::Limits;
+use crate::schedule::draft::Draft;
 use crate::schedule::order::{LANES, lanes_matter};
-use crate::schedule::{Schedule, Split, scan, top};
+use crate::schedule::scan;
+use crate::split::{PLAIN, Split, below, number};
 
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
 const MANY_LANES: u32 = 512;
@@ -46,9 +50,6 @@ const MANY_ROWS: usize = 64;
 /// Positions per chunk of attention.
 const CHUNK: usize = 128;
 
-/// Workgroups that keep a large GPU busy with attention.
-pub(crate) const BUSY_GROUPS: usize = 256;
-
 /// Most words of scratch memory for chunks that are spread over workgroups.
 const MOST_PUT_DOWN: usize = 16 << 20;
 
@@ -59,7 +60,7 @@ pub(crate) fn choose(
     max: &Sizes,
     limits: &Limits,
     reduce: impl Fn(&Part) -> Option<usize>,
-) -> Schedule {
+) -> Draft {
     let lanes = below(lanes(kernel, max).min(limits.invocations) as usize);
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
@@ -70,7 +71,7 @@ pub(crate) fn choose(
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
         }
     });
-    Schedule { lanes: lanes as u32, parts: parts.collect() }
+    Draft { lanes: lanes as u32, parts: parts.collect() }
 }
 
 /// Lanes per workgroup.
@@ -100,67 +101,8 @@ fn longest(kernel: &Kernel, products: &[Product]) -> usize {
     all.max().unwrap_or(0)
 }
 
-/// The same split with less workgroup memory, if possible: fewer rows, then fewer columns of a
-/// product. Neither changes a bit.
-pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
-    let cut = !part.products().is_empty() && part.columns_independent();
-    match split {
-        // Tiles of lanes take memory for their rows and for shares of sums.
-        Split { picked: 8.., .. } => Some(Split { picked: split.picked / 2, ..*split }),
-        Split { picked: 1.., .. } => Some(Split { picked: 0, ..*split }),
-        // Rows for matrix units come in sixteens.
-        Split { matrix: true, rows: ..=16, .. } if !part.products().is_empty() => {
-            Some(Split { rows: 1, along_first: false, upcast: 1, matrix: false, ..*split })
-        }
-        Split { panels: true, .. } => {
-            Some(Split { rows: 1, along_first: false, upcast: 1, panels: false, ..*split })
-        }
-        // The tiles of attention by cooperative matrices.
-        Split { rows: 48 | 80, matrix: true, .. } => Some(Split { rows: split.rows - 16, ..*split }),
-        // The rows that a scan takes at once. Fewer rows of its tile would leave memory as it is.
-        Split { upcast: 2.., .. } if part.scan().is_some() => {
-            Some(Split { upcast: split.upcast / 2, ..*split })
-        }
-        Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),
-        Split { width, .. } if cut && *width > 32 && width.is_multiple_of(64) => {
-            Some(Split { width: width / 2, ..*split })
-        }
-        _ => None,
-    }
-}
-
-/// The same split of products of whole rows, with all columns in one workgroup, if they are spread. This
-/// changes no bit.
-pub(crate) fn gathered_by_one(part: &Part, split: &Split) -> Option<Split> {
-    let spread = split.spread && !part.products().is_empty();
-    spread.then(|| Split { width: number(part.cols), upcast: 1, spread: false, ..*split })
-}
-
-/// The largest power of two that is at most `n`; 1 for 0.
-pub(crate) fn below(n: usize) -> usize {
-    1 << n.max(1).ilog2()
-}
-
-pub(crate) fn number(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
-}
-
-/// One row, one lane per column.
-pub(crate) const PLAIN: Split = Split {
-    rows: 1,
-    along_first: false,
-    width: 1,
-    reduce: 1,
-    upcast: 1,
-    chunk: 0,
-    spread: false,
-    matrix: false,
-    panels: false,
-    picked: 0,
-};
-
 pub(crate) fn elementwise(part: &Part, rows: &[usize], lanes: usize) -> Split {
-    if let Some(split) = top::split(part) {
+    if let Some(split) = select_blocks::split(part) {
         return split;
     }
     let (mut tile, mut width) = (1, part.cols);
@@ -211,16 +153,6 @@ fn dot(
         width = part.cols.min(if rounds { across.max(32) } else { (passes * across).max(2) });
     }
     Split { width: number(width), reduce: number(reduce), upcast: number(upcast), ..tile(products, rows) }
-}
-
-/// Whether a part stores rounded values, which are whole blocks.
-pub(crate) fn rounds(kernel: &Kernel, part: &Part) -> bool {
-    part.body.iter().any(|i| match i {
-        Instr::Store { view, .. } => {
-            matches!(kernel.params[view.param].format, Format::Q8 | Format::Ggml(GgmlType::Q8_0))
-        }
-        _ => false,
-    })
 }
 
 /// Whether all rows of a tile are multiplied by the same matrix.

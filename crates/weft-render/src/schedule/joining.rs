@@ -2,7 +2,7 @@
 
 use weft_kern::{Anchor, Part};
 
-use crate::schedule::Split;
+use crate::split::Split;
 
 /// Columns of a workgroup that joins chunks.
 const JOINED: u32 = 64;

@@ -3,7 +3,7 @@
 use weft_kern::{Instr, Kernel, Part, Pick, Product};
 
 use crate::limits::Limits;
-use crate::schedule::{Schedule, Split};
+use crate::schedule::Schedule;
 
 /// Lanes per workgroup of most kernels; every GPU of the last ten years runs as many.
 pub(crate) const LANES: u32 = 256;
@@ -20,8 +20,9 @@ pub struct SumOrder {
 /// The orders of all sums under a schedule.
 pub(crate) fn orders(kernel: &Kernel, schedule: &Schedule) -> Vec<SumOrder> {
     let parts = kernel.parts.iter().zip(&schedule.parts);
-    let orders = parts.filter_map(|(part, split)| {
-        Some(SumOrder { sums: sums(kernel, part)?, order: format!("reduce {}", split.reduce) })
+    let orders = parts.filter_map(|(part, form)| {
+        let reduce = form.split(part).reduce;
+        Some(SumOrder { sums: sums(kernel, part)?, order: format!("reduce {reduce}") })
     });
     orders.collect()
 }
@@ -55,7 +56,7 @@ pub(crate) fn most_tuned(limits: &Limits) -> u32 {
 pub(crate) fn can_be_tuned(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
     let most = most_tuned(limits);
     let mut parts = kernel.parts.iter().zip(&schedule.parts);
-    parts.all(|(part, split)| part.products().is_empty() || split.reduce <= most)
+    parts.all(|(part, form)| part.products().is_empty() || form.split(part).reduce <= most)
 }
 
 /// Whether the number of lanes decides the order of sums: it does for reductions over rows and for
@@ -68,60 +69,10 @@ pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
     })
 }
 
-/// How the lanes that share a sum divide the blocks of a weight's row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Shares {
-    /// The neighbouring blocks of a lane.
-    pub(crate) each: u32,
-    /// The number of lanes with blocks, if all of these have `each`; the last lanes have none then. Else some have fewer.
-    pub(crate) whole: Option<u32>,
-}
-
-impl Shares {
-    /// The shares of `reduce` lanes. Shares that divide the row may be a third longer than the shortest, since matrix units visit them
-    /// whole.
-    pub(crate) fn new(blocks: u32, reduce: u32) -> Shares {
-        let least = blocks.div_ceil(reduce).max(1);
-        match (least..=least + least / 3).find(|each| blocks.is_multiple_of(*each)) {
-            Some(each) => Shares { each, whole: Some(blocks / each) },
-            None => Shares { each: least, whole: None },
-        }
-    }
-}
-
 /// Whether two schedules of a kernel add up all sums in the same order.
 pub(crate) fn same_bits(kernel: &Kernel, one: &Schedule, other: &Schedule) -> bool {
     let parts = kernel.parts.iter().zip(one.parts.iter().zip(&other.parts));
     (one.lanes == other.lanes || !lanes_matter(kernel))
         && one.parts.len() == other.parts.len()
-        && parts.into_iter().all(|(part, (a, b))| {
-            let attends = part.attention().is_some();
-            // In attention only the rows are free, and whether chunks are spread.
-            if attends { Split { rows: b.rows, spread: b.spread, ..*a } == *b } else { a.reduce == b.reduce }
-        })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Shares;
-
-    #[test]
-    fn shares_divide_a_row_where_they_can() {
-        // Of 2048, 2880, 6912 and 5888 values; of 10,944, which has no such shares; of a single block.
-        for (blocks, reduce, each, whole) in [
-            (64, 16, 4, Some(16)),
-            (90, 32, 3, Some(30)),
-            (216, 32, 8, Some(27)),
-            (184, 32, 8, Some(23)),
-            (342, 32, 11, None),
-            (1, 1, 1, Some(1)),
-            (7, 8, 1, Some(7)),
-        ] {
-            assert_eq!(
-                Shares::new(blocks, reduce),
-                Shares { each, whole },
-                "{blocks} blocks, {reduce} lanes"
-            );
-        }
-    }
+        && parts.into_iter().all(|(part, (a, b))| a.sum_order(part) == b.sum_order(part))
 }

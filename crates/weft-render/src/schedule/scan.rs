@@ -6,7 +6,7 @@
 use weft_kern::{Part, Recurrence, Scan, ScanRule, Sizes};
 
 use crate::limits::Limits;
-use crate::schedule::Split;
+use crate::split::Split;
 
 /// Rows that are taken at once.
 const MOST_ROWS: usize = 16;
@@ -77,17 +77,17 @@ pub(crate) fn check(
     let parts = spread && chunk == 1;
     let tile = if parts { rows == 1 || along_first } else { rows == 1 };
     if !tile || matrix || panels || picked > 0 || !parts && (spread || chunk > 0 || !whole) {
-        return Err(format!("`{split}`: a scan needs one row and whole rows, or is spread in chunks of 1"));
+        return Err("a scan needs one row and whole rows, or row programs apart".into());
     }
     let wanted = match &scan.rule {
         ScanRule::Delta(delta) => shares(delta.inner, limits).min(lanes as usize),
         ScanRule::Decay { .. } | ScanRule::Convolution { .. } => 1,
     };
     if reduce as usize != wanted {
-        return Err(format!("`{split}`: {wanted} lanes share the sums of this scan"));
+        return Err(format!("{wanted} lanes share the sums of this scan"));
     }
     if spread && scan.rule.recurrence() == Recurrence::Convolution {
-        return Err(format!("`{split}`: the rows of a convolution have workgroups of their own already"));
+        return Err("the rows of a convolution have workgroups of their own already".into());
     }
     Ok(())
 }

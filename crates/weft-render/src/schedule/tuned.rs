@@ -16,6 +16,7 @@ use crate::checksum::checksum;
 use crate::limits::Limits;
 use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
+use crate::schedule::draft::Draft;
 use crate::schedule::order::{can_be_tuned, most_tuned, same_bits, sums};
 
 /// The key of a whole schedule: the kernel's text without its name, and the largest step.
@@ -37,7 +38,41 @@ impl Key {
 pub struct TunedSchedules {
     /// Lanes per sum, by what is multiplied.
     reduces: BTreeMap<String, u32>,
-    kernels: BTreeMap<Key, Schedule>,
+    kernels: BTreeMap<Key, Kept>,
+}
+
+/// A whole schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Kept {
+    Schedule(Schedule),
+    /// The text of an older build, which named no forms. The kernel and the GPU decide on them.
+    Old(String),
+}
+
+impl Kept {
+    fn read(text: &str) -> Option<Kept> {
+        let schedule = text.parse().ok().map(Kept::Schedule);
+        schedule.or_else(|| Draft::of_old_text(text).map(|_| Kept::Old(text.to_string())))
+    }
+
+    fn schedule(&self, kernel: &Kernel, limits: &Limits) -> Option<Schedule> {
+        match self {
+            Kept::Schedule(schedule) => Some(schedule.clone()),
+            Kept::Old(text) => {
+                let draft = Draft::of_old_text(text)?;
+                (draft.parts.len() == kernel.parts.len()).then(|| draft.schedule(kernel, limits))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kept::Schedule(schedule) => schedule.fmt(f),
+            Kept::Old(text) => f.write_str(text),
+        }
+    }
 }
 
 impl TunedSchedules {
@@ -55,12 +90,13 @@ impl TunedSchedules {
         if !can_be_tuned(kernel, &schedule, limits) {
             return;
         }
-        for ((part, split), own) in kernel.parts.iter().zip(&schedule.parts).zip(&own.parts) {
-            if let Some(sums) = sums(kernel, part).filter(|_| split.reduce != own.reduce) {
-                self.reduces.insert(sums, split.reduce);
+        for ((part, form), own) in kernel.parts.iter().zip(&schedule.parts).zip(&own.parts) {
+            let (reduce, own) = (form.split(part).reduce, own.split(part).reduce);
+            if let Some(sums) = sums(kernel, part).filter(|_| reduce != own) {
+                self.reduces.insert(sums, reduce);
             }
         }
-        self.kernels.insert(Key::new(kernel, max), schedule);
+        self.kernels.insert(Key::new(kernel, max), Kept::Schedule(schedule));
     }
 
     /// The tuned lanes per sum of this part, if the number is legal. This depends only on what is
@@ -81,12 +117,12 @@ impl TunedSchedules {
         max: &Sizes,
         own: &Schedule,
         limits: &Limits,
-    ) -> Option<&Schedule> {
+    ) -> Option<Schedule> {
         if self.kernels.is_empty() {
             return None;
         }
-        let kept = self.kernels.get(&Key::new(kernel, max))?;
-        (is_possible(kernel, kept, limits) && same_bits(kernel, own, kept)).then_some(kept)
+        let kept = self.kernels.get(&Key::new(kernel, max))?.schedule(kernel, limits)?;
+        (is_possible(kernel, &kept, limits) && same_bits(kernel, own, &kept)).then_some(kept)
     }
 
     /// Parses line by line; lines that make no sense are ignored.
@@ -99,8 +135,8 @@ impl TunedSchedules {
             }
             if let Some((key, schedule)) = line.strip_prefix("kernel ").and_then(|l| l.split_once(": "))
                 && let Some((kernel, tokens)) = key.split_once(" in steps of ")
-                && let (Ok(kernel), Ok(tokens), Ok(schedule)) =
-                    (u64::from_str_radix(kernel, 16), tokens.parse(), schedule.parse())
+                && let (Ok(kernel), Ok(tokens), Some(schedule)) =
+                    (u64::from_str_radix(kernel, 16), tokens.parse(), Kept::read(schedule))
             {
                 kept.kernels.insert(Key { kernel, tokens }, schedule);
             }

@@ -10,20 +10,21 @@
 use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
 
+use crate::forms::attend_lanes::heads::tiled;
+use crate::forms::checks::rounds;
+use crate::forms::dot_panels::choose::with_panels;
+use crate::forms::dot_units::choose::{large_tiles, narrow, on_matrix};
+use crate::forms::{attend_cooperative, attend_units, dot_few_rows};
 use crate::limits::{Limits, MOST_CHAINED};
-use crate::schedule::heuristic::{
-    self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, below, elementwise, number, rounds, tile,
-};
-use crate::schedule::matrix::{large_tiles, narrow, on_matrix};
+use crate::schedule::Schedule;
+use crate::schedule::draft::Draft;
+use crate::schedule::heuristic::{self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, elementwise, tile};
 use crate::schedule::order::{LANES, lanes_matter};
-use crate::schedule::panels::with_panels;
-use crate::schedule::picked;
 use crate::schedule::registers::registers;
 use crate::schedule::scan;
-use crate::schedule::tiles::tiled;
 use crate::schedule::tuned::TunedSchedules;
-use crate::schedule::{EARLY_REGISTERS, Schedule, Split, attention, cooperative};
 use crate::shader::COUNTER_BYTES;
+use crate::split::{EARLY_REGISTERS, Split, below, number};
 
 /// The tokens of the longest step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
@@ -91,6 +92,10 @@ const WIDER: usize = 4;
 /// A schedule for a kernel in steps of sizes up to `max`. A `reduce` that was tuned for what a part
 /// multiplies takes precedence.
 pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Schedule {
+    drafted(kernel, max, limits, kept).schedule(kernel, limits)
+}
+
+fn drafted(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Draft {
     let tuned = |part: &Part| kept.reduce(kernel, part, limits);
     if limits.processors == 0 {
         return heuristic::choose(kernel, max, limits, tuned);
@@ -115,7 +120,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
                 *split = whole;
             }
             if let Some(matrix) = on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
-                *split = picked::by_lanes(kernel, part, max, (schedule.lanes, limits), matrix);
+                *split = dot_few_rows::by_lanes(kernel, part, max, (schedule.lanes, limits), matrix);
             }
         }
         return with_panels(kernel, max, limits, schedule);
@@ -145,7 +150,7 @@ pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &Tuned
             }
         }
     });
-    let mut schedule = Schedule { lanes: number(lanes), parts: parts.collect() };
+    let mut schedule = Draft { lanes: number(lanes), parts: parts.collect() };
     widen(kernel, max, limits, &mut schedule);
     if limits.dependent_launch {
         lighten(kernel, max, limits, &mut schedule);
@@ -162,8 +167,8 @@ fn on_units(
     split: Split,
 ) -> Option<Split> {
     match limits.cooperative {
-        true => cooperative::split(kernel, part, max, (lanes, limits), split),
-        false => attention::on_matrix(kernel, part, max, limits, lanes, split),
+        true => attend_cooperative::split(kernel, part, max, (lanes, limits), split),
+        false => attend_units::on_matrix(kernel, part, max, limits, lanes, split),
     }
 }
 
@@ -365,7 +370,7 @@ impl Columns {
 /// Halves the rows of workgroups with more than [`SEVERAL_ROWS`] where lanes have many sums, or where few multiprocessors have a
 /// workgroup. Weights are then read more often, from the L2 cache; but the launch after it begins while this one still runs, and finds
 /// room beside smaller workgroups.
-fn lighten(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Schedule) {
+fn lighten(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Draft) {
     let can = |part: &Part, split: &Split| {
         let divides = matches!(part.anchor, Anchor::Dot(_)) && part.columns_together().is_some();
         divides && split.rows > SEVERAL_ROWS
@@ -404,7 +409,7 @@ fn fewer_rows(split: Split, all: usize, limits: &Limits) -> Split {
 }
 
 /// Doubles widths until all workgroups of a kernel are one wave, where registers allow it.
-fn widen(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Schedule) {
+fn widen(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Draft) {
     loop {
         let each = kernel.parts.iter().zip(&schedule.parts).map(|(part, split)| groups(part, split, max));
         let each: Vec<usize> = each.collect();

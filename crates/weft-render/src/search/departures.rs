@@ -3,12 +3,14 @@
 
 use weft_kern::{Anchor, Kernel, Sizes};
 
+use crate::forms::Form;
+use crate::forms::steps::scaled;
 use crate::limits::Limits;
 use crate::render::fits;
 use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
 use crate::schedule::order::lanes_matter;
-use crate::search::neighbours::{scaled, with_lanes, with_reduce};
+use crate::search::neighbours::{with_lanes, with_reduce};
 
 /// A choice of the heuristic that can be changed in all kernels at once.
 #[derive(PartialEq, Eq, Debug)]
@@ -221,16 +223,19 @@ pub(crate) fn depart(
     let can =
         |schedule: &Schedule| is_possible(kernel, schedule, limits) && fits(kernel, schedule, max, limits);
     if let Choice::Lanes(lanes) = *choice {
-        let schedule = with_lanes(kernel, from, lanes, true);
+        let schedule = with_lanes((kernel, limits), from, lanes, true);
         return if lanes_matter(kernel) || !can(&schedule) { from.clone() } else { schedule };
     }
     let mut found = from.clone();
     for (i, part) in kernel.parts.iter().enumerate() {
         let mut schedule = found.clone();
-        let split = &mut schedule.parts[i];
+        let mut split = found.parts[i].split(part);
         let is_dot = matches!(part.anchor, Anchor::Dot(_));
         match *choice {
-            Choice::Reduce(reduce) if is_dot => schedule = with_reduce(kernel, &found, i, reduce, true),
+            Choice::Reduce(reduce) if is_dot => {
+                schedule = with_reduce((kernel, limits), &found, i, reduce, true);
+                split = schedule.parts[i].split(part);
+            }
             Choice::Rows(rows) => {
                 split.rows = rows;
                 split.along_first &= rows > 1;
@@ -246,6 +251,7 @@ pub(crate) fn depart(
             }
             _ => continue,
         }
+        schedule.parts[i] = Form::new(part, &split, limits);
         if can(&schedule) {
             found = schedule;
         }

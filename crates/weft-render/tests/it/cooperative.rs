@@ -41,11 +41,11 @@ fn tiles_leave_few_workgroups_of_the_last_round_without_work() {
     let [.., card] = adapters();
     // Of 128 workgroups each, tiles of 80 rows take one round for 512 tokens, tiles of 64 five for 2,048 where others take more.
     for (tokens, schedule) in [
-        (1, "rows 10 width 512 reduce 1 upcast 1 chunk 64 spread matrix"),
-        (64, "rows 10 width 512 reduce 1 upcast 1 chunk 64 matrix"),
-        (128, "rows 32 width 512"),
-        (512, "rows 80 width 512"),
-        (2048, "rows 64 width 512"),
+        (1, "attend.cooperative rows 10 spread"),
+        (64, "attend.cooperative rows 10"),
+        (128, "attend.cooperative rows 32"),
+        (512, "attend.cooperative rows 80"),
+        (2048, "attend.cooperative rows 64"),
     ] {
         let shaders = shaders(GRAPH, tokens, &card);
         assert!(cooperates(&shaders), "{tokens} tokens");

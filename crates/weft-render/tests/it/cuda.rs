@@ -197,7 +197,7 @@ fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
         plan.max.pages = pages;
         for shader in texts([&plan].into_iter(), &Limits::of_cuda((9, 0), 132)).into_values() {
             let part = shader.source.lines().find(|line| line.contains("// part 0:")).unwrap_or_default();
-            if part.contains(" chunk 64 spread matrix; chunks") {
+            if part.contains(" chunk 64 spread; chunks") {
                 let rows = part.split_once("rows ").unwrap().1.split_once(' ').unwrap().0;
                 found.insert(rows.parse::<u32>().unwrap());
             }

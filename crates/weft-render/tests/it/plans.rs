@@ -100,7 +100,7 @@ fn prompts_have_many_heads_together() {
         for (at, call) in plan.calls.iter().enumerate() {
             for shader in render(&plan.kernels[call.kernel], &slots(&plan, at, false), &max, target).unwrap()
             {
-                let split = shader.source.split_once(": attend [T, 20] × 512; rows ");
+                let split = shader.source.split_once(": attend [T, 20] × 512; attend.lanes rows ");
                 found = found.or(split.map(|(_, split)| split.split(' ').next().unwrap().to_string()));
             }
         }
@@ -126,9 +126,9 @@ fn prompts_multiply_from_panels() {
         });
         texts.map(|shader| shader.source.matches(mark).count()).sum::<usize>()
     };
-    assert_eq!([64, 512].map(|tokens| parts(tokens, &large, " panels") > 8), [false, true]);
+    assert_eq!([64, 512].map(|tokens| parts(tokens, &large, "dot.panels") > 8), [false, true]);
     assert_eq!([64, 512].map(|tokens| parts(tokens, &large, "; rows sorted")), [0, 2]);
-    assert_eq!([" panels", "; rows sorted"].map(|mark| parts(512, &card, mark)), [0, 0]);
+    assert_eq!(["dot.panels", "; rows sorted"].map(|mark| parts(512, &card, mark)), [0, 0]);
 }
 
 /// The products of a few replies by a large GPU without matrix units: rows, and columns of a workgroup and of a lane.
@@ -153,15 +153,18 @@ fn a_few_replies_have_schedules_of_their_own() {
     // Eight rows, one after another in each lane, are fewer workgroups than are worth it if they are all there are. The router
     // needs a whole row of 64 scores, so that its workgroups are as many as tiles of rows.
     let expected = [
-        (1, "lanes 512; rows 1 width 16 reduce 32 upcast 1"),
-        (8, "lanes 512; rows 4 width 32 reduce 32 upcast 2"),
-        (16, "lanes 512; rows 8 width 32 reduce 32 upcast 2"),
-        (64, "lanes 256; rows 8 width 16 reduce 32 upcast 2"),
+        (1, "lanes 512; dot.lanes rows 1 width 16 reduce 32 upcast 1"),
+        (8, "lanes 512; dot.lanes rows 4 width 32 reduce 32 upcast 2"),
+        (16, "lanes 512; dot.lanes rows 8 width 32 reduce 32 upcast 2"),
+        (64, "lanes 256; dot.lanes rows 8 width 16 reduce 32 upcast 2"),
     ];
     for (tokens, of_output) in expected {
         let [output, router] = splits(tokens);
         assert_eq!(output, of_output, "{tokens} tokens");
-        assert!(router.contains("; rows 1 width 64 reduce 64 upcast 4; "), "{tokens} tokens: {router}");
+        assert!(
+            router.contains("; dot.lanes rows 1 width 64 reduce 64 upcast 4; "),
+            "{tokens} tokens: {router}"
+        );
     }
 }
 
@@ -204,9 +207,9 @@ fn scans_fit_little_workgroup_memory() {
     // Each operand has a buffer of its own here.
     let least = Limits { storage_buffers: 16, ..Limits::webgpu() };
     let large = title(Limits { shared_bytes: 64 << 10, ..least.clone() });
-    assert!(large.ends_with("rows 16 apart width 128 reduce 1 upcast 16 chunk 1 spread"), "{large}");
+    assert!(large.ends_with("scan rows 16 width 128 reduce 1 upcast 16 apart"), "{large}");
     let small = title(least);
-    assert!(small.ends_with("rows 16 apart width 128 reduce 1 upcast 4 chunk 1 spread"), "{small}");
+    assert!(small.ends_with("scan rows 16 width 128 reduce 1 upcast 4 apart"), "{small}");
 }
 
 /// Weights that are larger than a binding are several bindings, in all kernels that read weights.

@@ -79,18 +79,17 @@ fn schedules_are_checked() {
         render_with(kernel, &Slots::without_weights([0, 1]), &schedule, &max, &large)
             .map(|shaders| shaders.iter().for_each(|shader| validate(shader, &large)))
     };
-    for fine in ["lanes 32; rows 1 width 16 reduce 1 upcast 1", "lanes 1; rows 3 width 64 reduce 1 upcast 1"]
-    {
+    for fine in ["lanes 32; plain rows 1 width 16", "lanes 1; plain rows 3 width 64"] {
         with(&elementwise, fine).unwrap();
     }
-    with(&across, "lanes 64; rows 4 width 64 reduce 1 upcast 1").unwrap();
+    with(&across, "lanes 64; plain rows 4 width 64").unwrap();
     for wrong in [
-        "lanes 48; rows 1 width 64 reduce 1 upcast 1",
-        "lanes 2048; rows 1 width 64 reduce 1 upcast 1",
+        "lanes 48; plain rows 1 width 64",
+        "lanes 2048; plain rows 1 width 64",
         "lanes 64",
-        "lanes 64; rows 1 width 64 reduce 3 upcast 1",
-        "lanes 64; rows 1 width 32 reduce 1 upcast 1",
-        "lanes 64; rows 1 width 64 reduce 1 upcast 1 chunk 64",
+        "lanes 64; dot.lanes rows 1 width 64 reduce 1 upcast 1",
+        "lanes 64; plain rows 1 width 32",
+        "lanes 64; attend.lanes rows 1 reduce 1 upcast 1 chunk 64",
     ] {
         let refused = with(&across, wrong).unwrap_err();
         assert!(matches!(refused.why, Why::Schedule(_)), "{wrong}: {refused}");

@@ -4,8 +4,8 @@ use weft_kern::Attend;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
+use crate::forms::attend_lanes::walk::Walk;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words, initial};
-use crate::lower::attend::walk::Walk;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;
 use crate::lower::writer::{WARP, Writer};
@@ -15,22 +15,22 @@ use crate::refused::Why;
 const AHEAD: u32 = 8;
 
 /// Chunks that lanes load together, one for each lane of two warps, and the most columns that they load of each.
-pub(super) const BATCH: u32 = 2 * WARP;
+pub(crate) const BATCH: u32 = 2 * WARP;
 
 /// Words that are loaded at once.
-pub(super) const FOUR: u32 = 4;
+pub(crate) const FOUR: u32 = 4;
 
 /// The weight of an old result that stays as it is.
-pub(super) const STAYS: f32 = -1.0;
+pub(crate) const STAYS: f32 = -1.0;
 
 /// The weights of an old and a new result, relative to the larger of their largest scores.
-pub(super) struct Scaled {
-    pub(super) top: Expr,
-    pub(super) old: Expr,
-    pub(super) new: Expr,
+pub(crate) struct Scaled {
+    pub(crate) top: Expr,
+    pub(crate) old: Expr,
+    pub(crate) new: Expr,
 }
 
-pub(super) fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
+pub(crate) fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
     let top = w.code.set("new_top", old.clone().max(&new));
     let weight = |w: &mut Writer<'_>, of: Expr| {
         let weight = Expr::call(Fun::Exp, [of - &top]);
@@ -41,14 +41,14 @@ pub(super) fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
 }
 
 /// `new · weight + old · weight`: written once, so that all ways to join chunks round alike.
-pub(super) fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
+pub(crate) fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
     Expr::call(Fun::Fma, [new, by.new.clone(), old * &by.old])
 }
 
 /// Joins a row's largest score and sum of weights to those before, and stores how to join its results: words of workgroup memory say
 /// where the largest scores, the sums of weights, and the weights of old and new results begin. A row that does not join stays: its
 /// weights say so, `by_value` as 1 and 0.
-pub(super) fn join_row(
+pub(crate) fn join_row(
     w: &mut Writer<'_>,
     row: &Expr,
     [tops, totals, old, new]: [u32; 4],
@@ -69,13 +69,13 @@ pub(super) fn join_row(
 }
 
 /// A sum of weights, inverted: each sum of values is multiplied by it. One division is enough for a row.
-pub(super) fn inverse(w: &mut Writer<'_>, total: Expr) -> Expr {
+pub(crate) fn inverse(w: &mut Writer<'_>, total: Expr) -> Expr {
     w.code.set("inverse", Expr::call(Fun::Quotient, [1.0f32.into(), total]))
 }
 
 /// Chunks joined by the workgroup that computes them: where each head's state is in workgroup
 /// memory.
-pub(super) struct Joined {
+pub(crate) struct Joined {
     heads: u32,
     cols: u32,
     /// Sums of values, sums of weights, largest scores, and the weights of old and new results.
@@ -88,7 +88,7 @@ pub(super) struct Joined {
 
 impl Joined {
     /// An empty result. Lanes see it after the next barrier.
-    pub(super) fn new(w: &mut Writer<'_>, attend: &Attend, place: &Place, cols: u32) -> Result<Joined, Why> {
+    pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend, place: &Place, cols: u32) -> Result<Joined, Why> {
         let heads = place.tile();
         let sums = w.pool.room(heads * cols);
         let [totals, tops, old, new] = [(); 4].map(|()| w.pool.room(heads));
@@ -106,7 +106,7 @@ impl Joined {
     }
 
     /// Joins the chunk that has just been visited. Ends with a barrier.
-    pub(super) fn add(&self, w: &mut Writer<'_>, walk: &Walk<'_>) -> Result<(), Why> {
+    pub(crate) fn add(&self, w: &mut Writer<'_>, walk: &Walk<'_>) -> Result<(), Why> {
         let Joined { heads, cols, sums, totals, tops, old, new } = *self;
         w.share(heads, |w, h| {
             let (total, top) = (walk.total(w, &h), walk.top(w, &h));
@@ -134,7 +134,7 @@ impl Joined {
     }
 
     /// Divides by the sums of weights. Returns where the result is.
-    pub(super) fn finish(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
+    pub(crate) fn finish(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
         let Joined { heads, cols, sums, totals, .. } = *self;
         w.share(heads * cols, |w, item| {
             let inverse = inverse(w, w.load_shared(&item / cols + totals));
@@ -148,12 +148,12 @@ impl Joined {
 }
 
 /// The head of a row of the tile.
-pub(super) fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
+pub(crate) fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
     place.row_to_read(&mut w.code, row).axes.get(1).cloned().unwrap_or(Expr::U32(0))
 }
 
 /// Chunks joined by another shader than the one that computed them, for tiles of `rows` rows.
-pub(super) fn join(
+pub(crate) fn join(
     w: &mut Writer<'_>,
     attend: &Attend,
     place: &Place,
@@ -203,7 +203,7 @@ pub(super) fn join(
 }
 
 /// Whether results that are stored from word `at` on can be joined in batches.
-pub(super) fn fits_batches(w: &Writer<'_>, place: &Place, at: u32) -> bool {
+pub(crate) fn fits_batches(w: &Writer<'_>, place: &Place, at: u32) -> bool {
     let (width, lanes) = (place.width(), w.code.lanes);
     let fits = lanes.is_multiple_of(width / FOUR) && BATCH.is_multiple_of(lanes / (width / FOUR).max(1));
     let fours = [width, at].iter().all(|n| n.is_multiple_of(FOUR)) && place.cols().is_multiple_of(width);
@@ -211,7 +211,7 @@ pub(super) fn fits_batches(w: &Writer<'_>, place: &Place, at: u32) -> bool {
 }
 
 /// Divides results that were joined by the sums of their weights.
-pub(super) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
+pub(crate) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
     let (rows, width, cols) = (place.tile(), place.width(), place.cols());
     let words = chunk_words(cols);
     let results = w.pool.room(rows * width);
@@ -230,7 +230,7 @@ pub(super) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)
 }
 
 /// The results of a row's chunks in a scratch slot.
-pub(super) struct Stored<'a> {
+pub(crate) struct Stored<'a> {
     place: &'a Place,
     slot: usize,
     /// The number of chunks, the word at which the first one's result begins, and the words from one to the next.
@@ -241,7 +241,7 @@ pub(super) struct Stored<'a> {
 
 impl<'a> Stored<'a> {
     /// Those from word `at` on, which were computed for tiles of `rows` rows.
-    pub(super) fn new(
+    pub(crate) fn new(
         w: &mut Writer<'_>,
         place: &'a Place,
         chunks: &Expr,
@@ -265,7 +265,7 @@ impl<'a> Stored<'a> {
 
     /// Loads the values of a batch of chunks: where they go in workgroup memory, from word `to` on, and what they are. Lanes side by
     /// side have four columns of a chunk each.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         w: &mut Writer<'_>,
         first: &Expr,
@@ -287,7 +287,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Loads a chunk's sum of weights and its largest score. A chunk that does not exist gets no weight.
-    pub(super) fn weights(&self, w: &mut Writer<'_>, chunk: Expr) -> (Expr, Expr) {
+    pub(crate) fn weights(&self, w: &mut Writer<'_>, chunk: Expr) -> (Expr, Expr) {
         let chunk = w.code.set("chunk", chunk);
         let from = w.code.set("put_down", self.at(chunk.clone()) + self.place.cols());
         let [total, top] =
@@ -377,7 +377,7 @@ fn batches(
 }
 
 /// The largest value of a warp, and of the lanes below this one.
-pub(super) fn before(w: &mut Writer<'_>, own: &Expr) -> (Expr, Expr) {
+pub(crate) fn before(w: &mut Writer<'_>, own: &Expr) -> (Expr, Expr) {
     let (mut all, mut before) = (own.clone(), Expr::F32(LOWEST));
     for mask in (0..WARP.ilog2()).map(|log| 1 << log) {
         let other = w.shuffled(&all, mask);

@@ -35,7 +35,7 @@ struct Batch {
 
 /// Whether there may be many chunks, and a workgroup that can join small batches of results, stored from word `at` on, has the lanes
 /// for large ones.
-pub(super) fn fits(w: &Writer<'_>, place: &Place, at: u32) -> bool {
+pub(crate) fn fits(w: &Writer<'_>, place: &Place, at: u32) -> bool {
     w.joins_many
         && fits_batches(w, place, at)
         && LARGE <= w.code.lanes
@@ -59,7 +59,7 @@ struct Row<'a> {
 }
 
 /// Joins chunks whose results were computed for tiles of `rows` rows. Returns where the row's columns are in workgroup memory.
-pub(super) fn join(
+pub(crate) fn join(
     w: &mut Writer<'_>,
     attend: &Attend,
     place: &Place,

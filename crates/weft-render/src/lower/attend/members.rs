@@ -16,7 +16,7 @@ use crate::refused::Why;
 const FEW_TOKENS: u32 = 8;
 
 /// What is kept of a tile's rows in workgroup memory.
-pub(super) struct Members {
+pub(crate) struct Members {
     /// The most tokens that the rows have.
     tokens: u32,
     /// For each token: where its pages begin, how many positions it attends to (none if the tile has no row of it), and the
@@ -31,7 +31,7 @@ pub(super) struct Members {
 
 impl Members {
     /// Reads them. Lanes see them after the next barrier.
-    pub(super) fn new(
+    pub(crate) fn new(
         w: &mut Writer<'_>,
         attend: &Attend,
         place: &Place,
@@ -82,13 +82,13 @@ impl Members {
     }
 
     /// The most runs of a tile. One begins at each token at most.
-    pub(super) fn runs(&self) -> u32 {
+    pub(crate) fn runs(&self) -> u32 {
         self.tokens
     }
 
     /// Visits each run. Of a tile of many tokens, numbers at which none begins are passed over, since it takes long to find out how far
     /// the tokens of one see.
-    pub(super) fn each_run(
+    pub(crate) fn each_run(
         &self,
         w: &mut Writer<'_>,
         mut visit: impl FnMut(&mut Writer<'_>, &Expr) -> Result<(), Why>,
@@ -107,17 +107,17 @@ impl Members {
     }
 
     /// Where the pages of a run begin.
-    pub(super) fn pages_at(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
+    pub(crate) fn pages_at(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         w.code.set("pages_at", Expr::Shared((run + self.firsts).into()))
     }
 
     /// The position up to which some row of a run sees, exclusive; 0 where no run begins.
-    pub(super) fn most_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
+    pub(crate) fn most_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         self.of_run(w, run, (Fun::Max, 0))
     }
 
     /// The same for the row that sees least far.
-    pub(super) fn least_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
+    pub(crate) fn least_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         self.of_run(w, run, (Fun::Min, u32::MAX))
     }
 
@@ -138,12 +138,12 @@ impl Members {
     }
 
     /// The position up to which a row sees, exclusive.
-    pub(super) fn seen(&self, w: &mut Writer<'_>, row: &Expr) -> Expr {
+    pub(crate) fn seen(&self, w: &mut Writer<'_>, row: &Expr) -> Expr {
         w.code.set("seen", Expr::Shared((row + self.seen).into()))
     }
 
     /// Whether a row is in a run.
-    pub(super) fn is_in(&self, row: &Expr, run: &Expr) -> Expr {
+    pub(crate) fn is_in(&self, row: &Expr, run: &Expr) -> Expr {
         match self.tokens {
             1 => Expr::True,
             _ => Expr::Shared((row + self.run).into()).equal(run),
@@ -152,17 +152,17 @@ impl Members {
 }
 
 /// The axes of a row of the tile, whose last row stands for those beyond.
-pub(super) fn axes(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Vec<Expr> {
+pub(crate) fn axes(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Vec<Expr> {
     let row = w.code.set("own_row", row.clone().min(place.tile() - 1));
     place.row_to_read(&mut w.code, &row).axes
 }
 
 /// The head of a row of the tile.
-pub(super) fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
+pub(crate) fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
     axes(w, place, row).into_iter().nth(1).unwrap_or(Expr::U32(0))
 }
 
 /// The token of a row of the tile.
-pub(super) fn token(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
+pub(crate) fn token(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
     axes(w, place, row).into_iter().next().unwrap_or(Expr::U32(0))
 }

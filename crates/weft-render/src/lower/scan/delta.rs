@@ -12,8 +12,8 @@ use crate::lower::scan::head::{Head, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::Split;
 use crate::schedule::scan::together;
+use crate::split::Split;
 
 /// Partial sums of a lane, which do not wait for each other.
 const PARTIAL: usize = 4;

@@ -4,11 +4,12 @@
 use weft_kern::parse_plan;
 
 use super::*;
-use crate::schedule::Split;
+use crate::forms::{DotLanes, Form};
 use crate::schedule::order::orders;
 use crate::schedule::waves::choose;
 use crate::search::departures::{depart, departures};
 use crate::search::neighbours::neighbours;
+use crate::split::Split;
 
 /// Two products of the same shape, and one whose rows are normed by the workgroup.
 const PLAN: &str = "plan p T=8 R=1 S=0 P=0 arena=0 {
@@ -49,7 +50,8 @@ const SUMS: &str = "q4_0[512, 256]";
 fn tuned_schedules_print_and_parse_back() {
     let (kernel, max) = kernel();
     let mut kept = TunedSchedules::default();
-    let schedule = "lanes 128; rows 2 width 64 reduce 4 upcast 1; rows 1 width 32 reduce 4 upcast 1";
+    let schedule =
+        "lanes 128; dot.lanes rows 2 width 64 reduce 4 upcast 1; dot.lanes rows 1 width 32 reduce 4 upcast 1";
     let own = choose(&kernel, &max, &limits(), &kept);
     kept.insert(&kernel, &max, own.clone(), &own, &limits());
     assert!(kept.reduces.is_empty(), "an order that is the heuristic's own is not kept");
@@ -69,20 +71,26 @@ fn tuned_schedules_print_and_parse_back() {
     assert_ne!(Key::new(&other, &max), Key::new(&kernel, &max));
 }
 
+/// The numbers of products by lanes.
+fn of(form: &Form) -> DotLanes {
+    let Form::DotLanes(of) = form else { panic!("{form}") };
+    *of
+}
+
 /// The schedule for the kernel if the file has these lines.
 fn chosen(lines: &str) -> (Schedule, bool) {
     let ((kernel, max), limits) = (kernel(), limits());
     let lines = lines.replace("KERNEL", &format!("kernel {:016x}", Key::new(&kernel, &max).kernel));
     let kept = TunedSchedules::parse(&lines);
     let own = choose(&kernel, &max, &limits, &kept);
-    let whole = kept.schedule(&kernel, &max, &own, &limits).cloned();
+    let whole = kept.schedule(&kernel, &max, &own, &limits);
     (whole.clone().unwrap_or(own), whole.is_some())
 }
 
 #[test]
 fn the_order_of_a_sum_holds_for_all_kernels_with_such_sums() {
     let (own, _) = chosen("");
-    let reduces = |schedule: &Schedule| schedule.parts.iter().map(|p| p.reduce).collect::<Vec<_>>();
+    let reduces = |schedule: &Schedule| schedule.parts.iter().map(|p| of(p).reduce).collect::<Vec<_>>();
     assert_ne!(reduces(&own), [2, 2]);
     assert_eq!(reduces(&chosen("sums q4_0[512, 256]: reduce 2\n").0), [2, 2]);
     // Invalid numbers of lanes are ignored, and so are those above the bound for all step sizes.
@@ -109,9 +117,9 @@ fn a_tuned_order_holds_for_all_step_sizes_or_for_none() {
         assert_eq!(own.lanes, if invocations >= 512 { 512 } else { most });
         for reduce in (0..=11).map(|log| 1 << log) {
             let kept = TunedSchedules::parse(&format!("sums q4_0[2048, 8192]: reduce {reduce}\n"));
-            let expected = if reduce <= most { reduce } else { own.parts[0].reduce };
+            let expected = if reduce <= most { reduce } else { of(&own.parts[0]).reduce };
             for tokens in [1, 16, 300] {
-                let reduces: Vec<u32> = chosen(tokens, &kept).parts.iter().map(|p| p.reduce).collect();
+                let reduces: Vec<u32> = chosen(tokens, &kept).parts.iter().map(|p| of(p).reduce).collect();
                 assert_eq!(reduces, [expected; 2], "{reduce} of {invocations}, {tokens} tokens");
             }
         }
@@ -124,12 +132,15 @@ fn an_order_that_only_some_step_sizes_can_have_is_neither_tried_nor_kept() {
     let max = Sizes { tokens: 1, ..max };
     let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
     let with = |reduce| -> Schedule {
-        let split = format!("rows 1 width 32 reduce {reduce} upcast 1");
+        let split = format!("dot.lanes rows 1 width 32 reduce {reduce} upcast 1");
         format!("lanes 512; {split}; {split}").parse().unwrap()
     };
     assert!(is_possible(&kernel, &with(512), &limits), "a workgroup of one token has the lanes");
     let tried = neighbours(&kernel, &max, &with(256), &limits);
-    assert!(!tried.is_empty() && tried.iter().flat_map(|s| &s.parts).all(|p| p.reduce <= 256), "{tried:?}");
+    assert!(
+        !tried.is_empty() && tried.iter().flat_map(|s| &s.parts).all(|p| of(p).reduce <= 256),
+        "{tried:?}"
+    );
     let mut kept = TunedSchedules::default();
     kept.insert(&kernel, &max, with(512), &own, &limits);
     assert_eq!(kept, TunedSchedules::default());
@@ -142,23 +153,41 @@ fn a_whole_schedule_is_used_if_it_is_legal_and_keeps_the_order_of_sums() {
     let two = |one: &str, other: &str| {
         format!("sums {SUMS}: reduce 8\nKERNEL in steps of 8: lanes 128; {one}; {other}\n")
     };
-    let fine = "rows 4 width 32 reduce 8 upcast 1";
+    let fine = "dot.lanes rows 4 width 32 reduce 8 upcast 1";
     assert_eq!(chosen(&two(fine, fine)).0.to_string(), format!("lanes 128; {fine}; {fine}"));
     for wrong in [
-        "rows 4 width 32 reduce 4 upcast 1",
-        "rows 64 width 32 reduce 8 upcast 2",
-        "rows 4 width 24 reduce 8 upcast 1",
-        "rows 4294967295 width 32 reduce 8 upcast 4294967295",
+        "dot.lanes rows 4 width 32 reduce 4 upcast 1",
+        "dot.lanes rows 64 width 32 reduce 8 upcast 2",
+        "dot.lanes rows 4 width 24 reduce 8 upcast 1",
+        "dot.lanes rows 4294967295 width 32 reduce 8 upcast 4294967295",
     ] {
         let (schedule, whole) = chosen(&two(fine, wrong));
-        assert!(!whole && schedule.parts.iter().all(|part| part.reduce == 8), "{wrong}: {schedule}");
+        assert!(!whole && schedule.parts.iter().all(|part| of(part).reduce == 8), "{wrong}: {schedule}");
     }
-    for wrong in ["lanes 128; rows 4 width 32 reduce 8 upcast 1", "lanes 2048", "lanes 96"] {
+    for wrong in ["lanes 128; dot.lanes rows 4 width 32 reduce 8 upcast 1", "lanes 2048", "lanes 96"] {
         let (_, whole) = chosen(&format!("sums {SUMS}: reduce 8\nKERNEL in steps of 8: {wrong}\n"));
         assert!(!whole, "{wrong}");
     }
     let other = format!("sums {SUMS}: reduce 8\nKERNEL in steps of 1: lanes 128; {fine}; {fine}\n");
     assert!(!chosen(&other).1, "another step size");
+}
+
+#[test]
+fn schedules_of_older_builds_are_read() {
+    let fine = "rows 4 width 32 reduce 8 upcast 1";
+    let lines = format!("sums {SUMS}: reduce 8\nKERNEL in steps of 8: lanes 128; {fine}; {fine}\n");
+    let (schedule, whole) = chosen(&lines);
+    assert_eq!(schedule.to_string(), format!("lanes 128; dot.lanes {fine}; dot.lanes {fine}"));
+    assert!(whole);
+    let kept = lines.replace("KERNEL", "kernel 0000000000000001");
+    assert_eq!(TunedSchedules::parse(&kept).to_string(), kept, "those of other kernels are kept as they are");
+    let old = "lanes 256; rows 16 apart width 128 reduce 1 upcast 16 chunk 1 spread matrix picked 4";
+    let draft = Draft::of_old_text(old).unwrap();
+    let Split { along_first, chunk, spread, matrix, panels, picked, .. } = draft.parts[0];
+    assert_eq!((along_first, chunk, spread, matrix, panels, picked), (true, 1, true, true, false, 4));
+    for wrong in ["lanes 1; rows 1", "lanes 1; rows 1 width 1 reduce 1 upcast 1 picked 4 matrix", "rows 1"] {
+        assert!(Draft::of_old_text(wrong).is_none(), "{wrong}");
+    }
 }
 
 #[test]
@@ -169,14 +198,14 @@ fn neighbours_can_be_rendered_and_change_all_equal_sums() {
     assert!(found.len() > 8, "{found:?}");
     for schedule in &found {
         assert!(*schedule != own && is_possible(&kernel, schedule, &limits), "{schedule}");
-        assert_eq!(schedule.parts[0].reduce, schedule.parts[1].reduce, "{schedule}");
+        assert_eq!(of(&schedule.parts[0]).reduce, of(&schedule.parts[1]).reduce, "{schedule}");
         let back = neighbours(&kernel, &max, schedule, &limits);
-        assert!(back.contains(&own) || schedule.parts.iter().any(|p| p.rows > 8), "{schedule}");
+        assert!(back.contains(&own) || schedule.parts.iter().any(|p| of(p).rows > 8), "{schedule}");
     }
     let fields: [fn(&Schedule) -> u32; 4] =
-        [|s| s.lanes, |s| s.parts[0].rows, |s| s.parts[1].width, |s| s.parts[0].reduce];
-    for of in fields {
-        assert!(found.iter().any(|schedule| of(schedule) != of(&own)));
+        [|s| s.lanes, |s| of(&s.parts[0]).rows, |s| of(&s.parts[1]).width, |s| of(&s.parts[0]).reduce];
+    for field in fields {
+        assert!(found.iter().any(|schedule| field(schedule) != field(&own)));
     }
     assert!(found.iter().any(|s| same_bits(&kernel, &own, s)));
     assert!(found.iter().any(|s| orders(&kernel, s) != orders(&kernel, &own)));
@@ -190,7 +219,9 @@ fn departures_change_what_they_say_where_they_can() {
         let departure = departures().find(|departure| departure.name == name).unwrap();
         depart(departure, &kernel, &max, &own, &limits)
     };
-    let each = |schedule: &Schedule, of: fn(&Split) -> u32| schedule.parts.iter().map(of).collect::<Vec<_>>();
+    let each = |schedule: &Schedule, field: fn(DotLanes) -> u32| {
+        schedule.parts.iter().map(|p| field(of(p))).collect::<Vec<_>>()
+    };
     assert_eq!(each(&departed("schedule.reduce=1"), |p| p.reduce), [1, 1]);
     assert_eq!(each(&departed("schedule.rows=1"), |p| p.rows), [1, 1]);
     assert_eq!(departed("schedule.lanes=128").lanes, 128);

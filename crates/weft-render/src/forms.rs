@@ -1,0 +1,240 @@
+//! The forms of a kernel's parts: which kinds of code a part can become, each a room with parameters of its own.
+//!
+//! | form | computes | where |
+//! |---|---|---|
+//! | [`plain`](Plain) | rows and columns without a product | every GPU |
+//! | [`select.blocks`](SelectBlocks) | the largest values of long rows | every GPU |
+//! | [`scan`](ScanRows) | recurrences over the rows of sequences | every GPU |
+//! | [`dot.lanes`](DotLanes) | products, a column for each group of lanes | every GPU; all products of short steps |
+//! | [`dot.gathered`](DotGathered) | products whose row program needs whole rows, by several workgroups | where workgroups see each other's stores |
+//! | [`dot.units`](DotUnits) | products of many rows | matrix units for signed bytes (CUDA) |
+//! | [`dot.few_rows`](DotFewRows) | products of few rows with the same picked matrix | the same, in short steps |
+//! | [`dot.panels`](DotPanels) | products of many rows | large GPUs without matrix units, through Vulkan |
+//! | [`attend.lanes`](AttendLanes) | attention | every GPU |
+//! | [`attend.units`](AttendUnits) | attention over halves | matrix units for halves (CUDA) |
+//! | [`attend.warpgroups`](AttendWarpgroups) | the same for prompts | Hopper |
+//! | [`attend.cooperative`](AttendCooperative) | latent attention over halves | cooperative matrices (Vulkan) |
+//!
+//! `plain`, `dot.lanes`, `attend.lanes` and `scan` take any sizes: where no other form suits a part, one of these does.
+//!
+//! Every form answers the same questions, and its file has the answers. [`Form`] passes them on.
+
+pub(crate) mod attend_cooperative;
+pub(crate) mod attend_lanes;
+pub(crate) mod attend_units;
+pub(crate) mod attend_warpgroups;
+pub(crate) mod checks;
+pub(crate) mod dot_few_rows;
+pub(crate) mod dot_gathered;
+pub(crate) mod dot_lanes;
+pub(crate) mod dot_panels;
+pub(crate) mod dot_units;
+mod plain;
+mod scan_rows;
+pub(crate) mod select_blocks;
+pub(crate) mod steps;
+mod words;
+
+use std::fmt;
+
+use weft_kern::{Anchor, Part};
+
+use crate::forms::checks::Of;
+use crate::forms::words::Words;
+use crate::limits::Limits;
+use crate::split::Split;
+
+pub use attend_cooperative::AttendCooperative;
+pub use attend_lanes::AttendLanes;
+pub use attend_units::AttendUnits;
+pub use attend_warpgroups::AttendWarpgroups;
+pub use dot_few_rows::DotFewRows;
+pub use dot_gathered::DotGathered;
+pub use dot_lanes::DotLanes;
+pub use dot_panels::DotPanels;
+pub use dot_units::DotUnits;
+pub use plain::Plain;
+pub use scan_rows::ScanRows;
+pub use select_blocks::SelectBlocks;
+
+/// The form of a part, with its parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Form {
+    /// Rows and columns without a product.
+    Plain(Plain),
+    /// The largest values of long rows.
+    SelectBlocks(SelectBlocks),
+    /// A recurrence over the rows of sequences.
+    ScanRows(ScanRows),
+    /// Products by lanes.
+    DotLanes(DotLanes),
+    /// Products whose last workgroup runs the row program.
+    DotGathered(DotGathered),
+    /// Products on matrix units.
+    DotUnits(DotUnits),
+    /// The same, with sorted rows multiplied by lanes.
+    DotFewRows(DotFewRows),
+    /// Products from panels in workgroup memory.
+    DotPanels(DotPanels),
+    /// Attention by lanes.
+    AttendLanes(AttendLanes),
+    /// Attention on matrix units.
+    AttendUnits(AttendUnits),
+    /// Attention by warpgroups.
+    AttendWarpgroups(AttendWarpgroups),
+    /// Attention by cooperative matrices.
+    AttendCooperative(AttendCooperative),
+}
+
+/// Calls a function of the form's parameters, whichever form it is.
+macro_rules! each {
+    ($self:expr, $form:ident => $body:expr) => {
+        match $self {
+            Form::Plain($form) => $body,
+            Form::SelectBlocks($form) => $body,
+            Form::ScanRows($form) => $body,
+            Form::DotLanes($form) => $body,
+            Form::DotGathered($form) => $body,
+            Form::DotUnits($form) => $body,
+            Form::DotFewRows($form) => $body,
+            Form::DotPanels($form) => $body,
+            Form::AttendLanes($form) => $body,
+            Form::AttendUnits($form) => $body,
+            Form::AttendWarpgroups($form) => $body,
+            Form::AttendCooperative($form) => $body,
+        }
+    };
+}
+
+impl Form {
+    /// The form of a part that is split so, on a GPU with these limits. For a heuristic that has decided on numbers.
+    pub(crate) fn new(part: &Part, split: &Split, limits: &Limits) -> Form {
+        match &part.anchor {
+            Anchor::Scan(_) => Form::ScanRows(ScanRows::new(split)),
+            Anchor::Map | Anchor::Reduce if split.spread => Form::SelectBlocks(SelectBlocks::new(split)),
+            Anchor::Map | Anchor::Reduce => Form::Plain(Plain::new(split)),
+            Anchor::Dot(_) => match () {
+                () if split.picked > 0 => Form::DotFewRows(DotFewRows::new(split)),
+                () if split.matrix => Form::DotUnits(DotUnits::new(split)),
+                () if split.panels => Form::DotPanels(DotPanels::new(split)),
+                () if split.spread => Form::DotGathered(DotGathered::new(split)),
+                () => Form::DotLanes(DotLanes::new(split)),
+            },
+            Anchor::Attend(_) => match () {
+                () if !split.matrix => Form::AttendLanes(AttendLanes::new(split)),
+                () if limits.cooperative => Form::AttendCooperative(AttendCooperative::new(split)),
+                () if split.rows == attend_warpgroups::ROWS => {
+                    Form::AttendWarpgroups(AttendWarpgroups::new(split))
+                }
+                () => Form::AttendUnits(AttendUnits::new(split)),
+            },
+        }
+    }
+
+    /// Its numbers as all forms have them.
+    pub(crate) fn split(&self, part: &Part) -> Split {
+        each!(self, form => form.split(part))
+    }
+
+    /// Whether it is legal for a part and a GPU. Workgroup memory is not counted here but when the kernel is lowered.
+    ///
+    /// # Errors
+    /// The rule that is broken.
+    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+        let suits = match self {
+            Form::Plain(_) => matches!(of.part.anchor, Anchor::Map | Anchor::Reduce),
+            Form::SelectBlocks(_) => of.part.anchor == Anchor::Reduce,
+            Form::ScanRows(_) => of.part.scan().is_some(),
+            Form::DotLanes(_)
+            | Form::DotGathered(_)
+            | Form::DotUnits(_)
+            | Form::DotFewRows(_)
+            | Form::DotPanels(_) => !of.part.products().is_empty(),
+            Form::AttendLanes(_)
+            | Form::AttendUnits(_)
+            | Form::AttendWarpgroups(_)
+            | Form::AttendCooperative(_) => of.part.attention().is_some(),
+        };
+        if !suits {
+            return Err(format!("`{self}` cannot compute a part that is a `{}`", of.part.anchor.name()));
+        }
+        let (split, lanes) = (self.split(of.part), of.lanes);
+        if !split.reduce.is_power_of_two() || split.reduce > lanes {
+            return Err(format!("`{self}`: reduce must be a power of two up to {lanes}"));
+        }
+        each!(self, form => form.check(of)).map_err(|why| format!("`{self}`: {why}"))
+    }
+
+    /// The same form with less workgroup memory, or one that needs less, if there is one. This changes no bit.
+    pub(crate) fn smaller(&self, part: &Part, limits: &Limits) -> Option<Form> {
+        Some(Form::new(part, &each!(self, form => form.smaller(part))?, limits))
+    }
+
+    /// The numbers of forms one step away, for the tuner, in steps of so many rows. Some may not be legal.
+    pub(crate) fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        let from = self.split(part);
+        match self {
+            Form::Plain(_) | Form::ScanRows(_) => {
+                [steps::of_rows(part, rows, &from), steps::of_width(part, &from)].concat()
+            }
+            Form::SelectBlocks(_) => Vec::new(),
+            Form::DotLanes(_) | Form::DotGathered(_) | Form::DotUnits(_) | Form::DotPanels(_) => {
+                steps::of_product(part, rows, &from)
+            }
+            Form::DotFewRows(_) => {
+                [0, from.picked / 2, from.picked * 2].map(|picked| Split { picked, ..from }).into()
+            }
+            Form::AttendLanes(_)
+            | Form::AttendUnits(_)
+            | Form::AttendWarpgroups(_)
+            | Form::AttendCooperative(_) => steps::of_tiles(rows, &from),
+        }
+    }
+
+    /// What decides the order in which its sums are added up. In attention only rows are free, and whether chunks are spread.
+    pub(crate) fn sum_order(&self, part: &Part) -> [u32; 4] {
+        let Split { reduce, upcast, chunk, matrix, .. } = self.split(part);
+        match part.attention() {
+            Some(_) => [reduce, upcast, chunk, u32::from(matrix)],
+            None => [reduce, 0, 0, 0],
+        }
+    }
+
+    /// Whether products round queries to halves before they score them.
+    pub fn rounds_queries(&self) -> bool {
+        matches!(self, Form::AttendUnits(_) | Form::AttendWarpgroups(_) | Form::AttendCooperative(_))
+    }
+
+    /// Whether rows that pick their matrices are sorted by them.
+    pub(crate) fn sorts(&self) -> bool {
+        matches!(self, Form::DotUnits(_) | Form::DotFewRows(_) | Form::DotPanels(_))
+    }
+
+    /// Reads a form's text.
+    pub(crate) fn read(text: &str) -> Option<Form> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (name, rest) = words.split_first()?;
+        Some(match *name {
+            Plain::NAME => Form::Plain(Plain::read(rest)?),
+            SelectBlocks::NAME => Form::SelectBlocks(SelectBlocks::read(rest)?),
+            ScanRows::NAME => Form::ScanRows(ScanRows::read(rest)?),
+            DotLanes::NAME => Form::DotLanes(DotLanes::read(rest)?),
+            DotGathered::NAME => Form::DotGathered(DotGathered::read(rest)?),
+            DotUnits::NAME => Form::DotUnits(DotUnits::read(rest)?),
+            DotFewRows::NAME => Form::DotFewRows(DotFewRows::read(rest)?),
+            DotPanels::NAME => Form::DotPanels(DotPanels::read(rest)?),
+            AttendLanes::NAME => Form::AttendLanes(AttendLanes::read(rest)?),
+            AttendUnits::NAME => Form::AttendUnits(AttendUnits::read(rest)?),
+            AttendWarpgroups::NAME => Form::AttendWarpgroups(AttendWarpgroups::read(rest)?),
+            AttendCooperative::NAME => Form::AttendCooperative(AttendCooperative::read(rest)?),
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&each!(self, form => form.text()))
+    }
+}

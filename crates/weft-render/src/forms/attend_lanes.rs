@@ -1,0 +1,65 @@
+//! `attend.lanes`: attention by lanes, which score positions together and share the columns of values. It takes any sizes.
+//!
+//! A workgroup has some heads of one token that share their keys. Positions are split into chunks of a fixed length, whose results are
+//! joined in order; with `spread` each chunk has a workgroup, and a second shader joins them, which changes no bit. Where a GPU has no
+//! matrix units, up to ten heads of a token visit a chunk together: on an H200 through Vulkan, before it had cooperative matrices, prompts
+//! at a depth of 4,096 lost 38.5 % without that (`attention.tiles=off` in `bench/runs/2026-11-23-vulkan-large.md`).
+
+pub(crate) mod heads;
+pub(crate) mod state;
+pub(crate) mod tile;
+pub(crate) mod walk;
+
+use weft_kern::Part;
+
+use crate::forms::checks::{self, Of};
+use crate::forms::words::form;
+use crate::split::{PLAIN, Split, number};
+
+form! {
+    /// Attention by lanes.
+    AttendLanes "attend.lanes"
+    numbers {
+        /// Heads per workgroup.
+        rows,
+        /// Lanes that compute a score together; a power of two.
+        reduce,
+        /// Positions scored at a time per lane that scores.
+        upcast,
+        /// Positions of a chunk.
+        chunk,
+    }
+    flags {
+        /// Whether each chunk has its own workgroup.
+        spread,
+    }
+}
+
+impl AttendLanes {
+    pub(crate) fn new(split: &Split) -> AttendLanes {
+        let Split { rows, reduce, upcast, chunk, spread, .. } = *split;
+        AttendLanes { rows, reduce, upcast, chunk, spread }
+    }
+
+    pub(crate) fn split(&self, part: &Part) -> Split {
+        let AttendLanes { rows, reduce, upcast, chunk, spread } = *self;
+        Split { rows, width: number(part.cols), reduce, upcast, chunk, spread, ..PLAIN }
+    }
+
+    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+        let AttendLanes { rows, upcast, .. } = *self;
+        checks::variables(rows, upcast)?;
+        let Some(attend) = of.part.attention() else { return Ok(()) };
+        let group = attend.heads / attend.kv_heads.max(1);
+        if !upcast.is_power_of_two() || !group.is_multiple_of(rows as usize) {
+            return Err(format!(
+                "rows {rows} must divide the {group} heads that share keys, and upcast {upcast} be a power of two"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+        (self.rows > 1).then(|| AttendLanes { rows: self.rows / 2, ..*self }.split(part))
+    }
+}

@@ -1,0 +1,88 @@
+//! Attention of many heads of a token at once, on GPUs without matrix units: which shapes it suits, and how many heads.
+
+use weft_kern::{Attend, Format, Kernel, Part, Sizes};
+use weft_quant::GgmlType;
+
+use crate::limits::Limits;
+use crate::split::{Split, number};
+
+/// Workgroups that keep a large GPU busy with attention.
+pub(crate) const BUSY_GROUPS: usize = 256;
+
+/// Most heads: a lane has sums for each.
+const MOST_HEADS: usize = 10;
+
+/// Words of a head beside its rows, and bytes that are left for what else a kernel needs.
+const SCALARS: usize = 4;
+const SPARE: usize = 256;
+
+/// The fewest lanes of a subgroup.
+const LEAST_SUBGROUP: u32 = 8;
+
+/// Values of a piece of a key, and of a value.
+const KEYS: usize = 8;
+const VALUES: usize = 2;
+
+/// Whether a workgroup of so many lanes can visit chunks for all of its heads together: halves that are loaded eight keys and two
+/// values at a time, chunks of one block, and two teams of lanes that have all columns.
+pub(crate) fn suits(
+    attend: &Attend,
+    formats: [Format; 3],
+    cols: usize,
+    split: &Split,
+    (lanes, subgroup): (u32, u32),
+) -> bool {
+    let [q_format, states @ ..] = formats;
+    let halves = |format: &Format| matches!(format, Format::Ggml(GgmlType::F16 | GgmlType::BF16));
+    let (q, k, v) = (&attend.q, &attend.k, &attend.v);
+    let even = |n: usize, by: usize| n.is_multiple_of(by);
+    let queries = q_format == Format::Ggml(GgmlType::F32)
+        && q.step == 1
+        && even(q.offset, 4)
+        && q.strides.iter().all(|stride| even(*stride, 4));
+    let keys = [k.offset, k.row_stride, k.head_stride].iter().all(|n| even(*n, KEYS))
+        && even(attend.k_len, KEYS * split.reduce as usize);
+    let values = [v.offset, v.row_stride, v.head_stride].iter().all(|n| even(*n, VALUES));
+    // Two rounds of two columns for each lane of a team.
+    let teams = cols == lanes as usize / 2 * 2 * VALUES;
+    let block = split.across(lanes).saturating_mul(split.upcast);
+    states.iter().all(halves)
+        && queries
+        && keys
+        && values
+        && teams
+        && block == split.chunk
+        && split.across(lanes) >= 2
+        && split.reduce <= subgroup
+        && subgroup >= LEAST_SUBGROUP
+        && split.rows.is_multiple_of(2)
+}
+
+/// Bytes of workgroup memory that so many heads take: queries, results, and a block's weights.
+fn bytes(attend: &Attend, cols: usize, heads: usize, block: usize) -> usize {
+    4 * (heads * (attend.k_len + cols.max(block) + SCALARS) + block * (heads.next_multiple_of(4) + 1))
+}
+
+/// The split of attention with as many heads as suit it, if they leave enough workgroups. This changes no bit.
+pub(crate) fn tiled(
+    kernel: &Kernel,
+    (part, attend): (&Part, &Attend),
+    max: &Sizes,
+    limits: &Limits,
+    lanes: u32,
+    split: Split,
+) -> Option<Split> {
+    let formats = [attend.q.param, attend.k.param, attend.v.param].map(|param| kernel.params[param].format);
+    let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    let group = attend.heads / attend.kv_heads.max(1);
+    let all = (1..=MOST_HEADS).rev().map(|heads| Split { rows: number(heads), ..split });
+    all.into_iter().find(|split| {
+        let heads = split.rows as usize;
+        limits.tiles
+            && !split.spread
+            && group.is_multiple_of(heads)
+            && rows / heads >= BUSY_GROUPS
+            && bytes(attend, part.cols, heads, split.chunk as usize) + SPARE <= limits.shared_bytes as usize
+            && suits(attend, formats, part.cols, split, (lanes, limits.subgroup.unwrap_or(1).min(lanes)))
+    })
+}

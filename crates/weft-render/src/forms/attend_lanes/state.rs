@@ -1,0 +1,84 @@
+//! Keys and values of a state: rows of words that hold one value, two or four, or four words at a time.
+
+use weft_kern::{Cached, Format};
+use weft_quant::GgmlType;
+use weft_shader::expr::Expr;
+
+use crate::lower::blocks;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+
+/// Keys or values of a state.
+pub(crate) struct State {
+    cached: Cached,
+    together: Together,
+    /// Where the head's values begin in a row.
+    head: Expr,
+}
+
+/// How many values are loaded together.
+enum Together {
+    One,
+    Pair(GgmlType),
+    /// Four words of two halves.
+    Eight(GgmlType),
+    /// Four of a block.
+    Quad,
+}
+
+impl State {
+    /// Keys, or values: `few` says that no more than two of them are loaded together, which leaves more lanes for columns.
+    pub(crate) fn new(
+        w: &Writer<'_>,
+        cached: &Cached,
+        group: &Expr,
+        (len, few): (u32, bool),
+    ) -> Result<State, Why> {
+        let even = [cached.offset, cached.row_stride, cached.head_stride, len as usize];
+        let together = match w.format(cached.param) {
+            Format::Ggml(GgmlType::Q8_0) => Together::Quad,
+            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
+                if w.quads && !few && even.iter().all(|n| n.is_multiple_of(8)) =>
+            {
+                Together::Eight(ty)
+            }
+            Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16))
+                if even.iter().all(|n| n.is_multiple_of(2)) =>
+            {
+                Together::Pair(ty)
+            }
+            _ => Together::One,
+        };
+        let head = group * word(cached.head_stride)? + word(cached.offset)?;
+        Ok(State { cached: *cached, together, head })
+    }
+
+    /// The number of values that are loaded together.
+    pub(crate) fn per(&self) -> u32 {
+        match self.together {
+            Together::One => 1,
+            Together::Pair(_) => 2,
+            Together::Quad => 4,
+            Together::Eight(_) => 8,
+        }
+    }
+
+    /// Where a row's values for the head begin.
+    pub(crate) fn row(&self, row: Expr) -> Result<Expr, Why> {
+        Ok(row * word(self.cached.row_stride)? + &self.head)
+    }
+
+    /// The values `item · per ..` of a row that begins at `row`.
+    pub(crate) fn load(&self, w: &mut Writer<'_>, row: &Expr, item: &Expr) -> Result<Vec<Expr>, Why> {
+        let param = self.cached.param;
+        Ok(match self.together {
+            Together::Quad => blocks::quad(w, param, &(row / 4u32 + item)).into(),
+            Together::Pair(ty) => w.load_pair(param, ty, row / 2u32 + item).into(),
+            Together::Eight(ty) => w.load_eight(param, ty, &(row / 8u32 + item)),
+            Together::One => {
+                let value = w.load(param, &(row + item))?;
+                vec![w.code.set("value", value)]
+            }
+        })
+    }
+}

@@ -1,0 +1,365 @@
+//! Attention of many heads of a token, where a workgroup visits all chunks and has no matrix units: each cached row is loaded
+//! once for all of them. The order of every sum is that of [`Walk`](crate::forms::attend_lanes::walk::Walk), and so are the bits.
+//!
+//! What differs is where things are. Half of the lanes score one half of the heads, each for twice as many positions, so that a
+//! query that was read serves more of them; the words that neighbouring lanes read of a query are neighbours. Weights lie side
+//! by side for all heads of a position. Of the joined chunks, each of the two teams has half of the heads, in registers.
+
+use weft_kern::{Attend, Part};
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+
+use crate::forms::attend_lanes::heads;
+use crate::forms::attend_lanes::state::State;
+use crate::forms::attend_lanes::walk::{self, Across};
+use crate::lower::attend::context::{Context, LOWEST, initial};
+use crate::lower::attend::join::{head, inverse, scaled, together};
+use crate::lower::reduce::{self, Fold};
+use crate::lower::space::Place;
+use crate::lower::writer::Writer;
+use crate::refused::{Why, word};
+use crate::split::Split;
+
+/// Words that are loaded at once, and values of a piece of a key.
+const FOUR: u32 = 4;
+const EIGHT: u32 = 8;
+
+/// A workgroup's heads, how lanes share the work, and where values are in workgroup memory.
+pub(crate) struct Tile<'a> {
+    attend: &'a Attend,
+    keys: &'a State,
+    values: &'a State,
+    k_len: u32,
+    heads: u32,
+    cols: u32,
+    /// Positions of a block, which is a chunk, and lanes that share a score.
+    block: u32,
+    share: u32,
+    across: Across,
+    /// Words of the weights of a position.
+    stride: u32,
+    /// The queries (in the end the results), the rows of the state, the weights, the largest scores and both teams' sums of weights.
+    query: u32,
+    rows: u32,
+    weights: u32,
+    tops: u32,
+    totals: u32,
+    /// The scores, and later what one team has of the other's heads.
+    passed: u32,
+}
+
+/// What a lane has of the chunks that were joined: for half of the heads, the largest score, the sum of weights and its columns.
+pub(crate) struct Joined {
+    heads: Vec<(Expr, Expr, Vec<Expr>)>,
+}
+
+impl<'a> Tile<'a> {
+    /// `None` if this shape is not suited.
+    pub(crate) fn new(
+        w: &mut Writer<'_>,
+        (part, attend): (&Part, &'a Attend),
+        place: &Place,
+        split: &Split,
+        (keys, values): (&'a State, &'a State),
+    ) -> Result<Option<Tile<'a>>, Why> {
+        let formats = [attend.q.param, attend.k.param, attend.v.param].map(|param| w.format(param));
+        if !w.tiles || !heads::suits(attend, formats, part.cols, split, (w.code.lanes, w.subgroup)) {
+            return Ok(None);
+        }
+        let (heads, k_len, cols) = (place.tile(), word(attend.k_len)?, place.cols());
+        let block = split.chunk;
+        let across = Across::new(w.code.lanes, cols, values.per(), block);
+        let stride = heads.next_multiple_of(FOUR);
+        let [query, passed, rows, weights, tops, totals] =
+            [heads * k_len, heads * cols.max(block), block, block * stride, heads, across.teams * heads]
+                .map(|n| w.pool.room(n));
+        let share = split.reduce;
+        Ok(Some(Tile {
+            attend,
+            keys,
+            values,
+            k_len,
+            heads,
+            cols,
+            block,
+            share,
+            across,
+            stride,
+            query,
+            rows,
+            weights,
+            tops,
+            totals,
+            passed,
+        }))
+    }
+
+    /// Heads of a team, and of half of the lanes.
+    fn half(&self) -> u32 {
+        self.heads / 2
+    }
+
+    /// Stores the queries in workgroup memory: first the lower four values of a piece for each lane that shares a score, then the
+    /// upper four. Lanes see them after the next barrier.
+    pub(crate) fn queries(&self, w: &mut Writer<'_>, place: &Place) -> Result<(), Why> {
+        let (query, fours, share) = (&self.attend.q, self.k_len / FOUR, self.share);
+        let slot = w.slot(query.param);
+        w.share(self.heads * fours, |w, item| {
+            let (h, four) = (w.code.set("h", &item / fours), w.code.set("four", item % fours));
+            let row = place.row_to_read(&mut w.code, &h).axes;
+            let at = w.start(query.param) + (w.base(query, &row)? + &four * FOUR);
+            let values = w.code.four("x", Expr::Four(Some(slot), at.into()));
+            let piece = w.code.set("piece", &four / 2u32);
+            let to = (&piece / share) * (EIGHT * share) + (four % 2u32) * (FOUR * share);
+            let to = h * self.k_len + to + (piece % share) * FOUR + self.query;
+            w.code.push(Stmt::StoreFour(to, values));
+            Ok(())
+        })
+    }
+
+    /// An empty result.
+    pub(crate) fn joined(&self, w: &mut Writer<'_>, place: &Place) -> Result<Joined, Why> {
+        let team = self.team(w);
+        let heads = (0..self.half()).map(|j| {
+            let row = w.code.set("own_head", &team * self.half() + j);
+            let (top, total) = initial(w, self.attend, |w| head(w, place, &row))?;
+            let sums = (0..self.own()).map(|_| w.code.var("joined", 0.0f32)).collect();
+            Ok((w.code.var("joined_top", top), w.code.var("joined_total", total), sums))
+        });
+        Ok(Joined { heads: heads.collect::<Result<_, Why>>()? })
+    }
+
+    fn team(&self, w: &mut Writer<'_>) -> Expr {
+        w.code.set("team", Expr::Lane / self.across.columns)
+    }
+
+    /// Values of a lane for each head.
+    fn own(&self) -> u32 {
+        self.across.times * self.values.per()
+    }
+
+    /// Visits the chunk that begins at `start`, and joins it.
+    pub(crate) fn chunk(
+        &self,
+        w: &mut Writer<'_>,
+        context: &Context,
+        start: &Expr,
+        joined: &Joined,
+    ) -> Result<(), Why> {
+        let end = context.end(w, start);
+        let first = match &context.begin {
+            None => start.clone(),
+            Some(begin) => w.code.set("first_start", start.clone().max(begin)),
+        };
+        w.share(self.block, |w, b| {
+            // Positions beyond the end are read as the last one, and get no weight.
+            let p = w.code.set("p", (&first + &b).min(&end - 1u32));
+            let row = context.bounds.row(w, self.attend, &context.pages_at, &p);
+            w.code.store_shared(b + self.rows, row);
+            Ok(())
+        })?;
+        w.code.barrier();
+        self.scores(w, &first, &end)?;
+        w.code.barrier();
+        walk::seek(w, (self.heads, self.block), self.passed, self.tops)?;
+        w.code.barrier();
+        w.share(self.heads * self.block, |w, item| {
+            let (h, b) = (w.code.set("h", &item / self.block), w.code.set("b", &item % self.block));
+            let top = self.top(w, &h);
+            let score = w.load_shared(item + self.passed);
+            let weight = Expr::call(Fun::Exp, [score - top]);
+            w.code.store_shared(b * self.stride + h + self.weights, weight.bits());
+            Ok(())
+        })?;
+        w.code.barrier();
+        let here = w.code.set("here", (&end - &first).min(self.block));
+        self.totals(w, &here)?;
+        let sums = self.sums(w, &here)?;
+        self.pass_on(w, &sums);
+        w.code.barrier();
+        self.join(w, &sums, joined);
+        Ok(())
+    }
+
+    /// A head's largest score in the chunk.
+    fn top(&self, w: &mut Writer<'_>, h: &Expr) -> Expr {
+        let found = w.load_shared(h + self.tops);
+        w.code.set("top", Expr::F32(LOWEST).max(found))
+    }
+
+    /// Computes the scores of the block's positions.
+    fn scores(&self, w: &mut Writer<'_>, start: &Expr, end: &Expr) -> Result<(), Why> {
+        let (block, keys, heads) = (self.block, self.keys, self.half());
+        let beside = w.code.lanes / self.share / 2;
+        let positions = block / beside;
+        let share = w.code.set("share", Expr::Lane % self.share);
+        let own = w.code.set("own_position", Expr::Lane / self.share % beside);
+        let first_head = w.code.set("first_head", Expr::Lane / (self.share * beside) * heads);
+        let (mut at, mut rows) = (Vec::new(), Vec::new());
+        for u in 0..positions {
+            let b = w.code.set("b", &own + u * beside);
+            let row = keys.row(Expr::Shared((&b + self.rows).into()))?;
+            rows.push(w.code.set("row", row));
+            at.push(b);
+        }
+        let sums: Vec<Vec<Expr>> =
+            at.iter().map(|_| (0..heads).map(|_| w.code.var("score", 0.0f32)).collect()).collect();
+        let queries = w.code.set("queries", &first_head * self.k_len + &share * FOUR + self.query);
+        let (pieces, once) = (self.k_len / EIGHT, self.share * EIGHT);
+        let ahead = walk::even_ahead(pieces / self.share, true, positions);
+        w.count_or_once("c", (0u32.into(), (pieces / self.share).into(), ahead), |w, first| {
+            let mut loaded = Vec::new();
+            for a in 0..ahead {
+                let c = w.code.set("c", (&first + a) * self.share + &share);
+                let each = rows.iter().map(|row| keys.load(w, row, &c)).collect::<Result<Vec<_>, _>>()?;
+                loaded.push(each);
+            }
+            for (a, loaded) in loaded.into_iter().enumerate() {
+                let loaded: Vec<Vec<Expr>> = loaded
+                    .into_iter()
+                    .map(|each| each.into_iter().map(|v| w.code.set("key", v)).collect())
+                    .collect();
+                let query = w.code.set("query_at", &queries + (&first + a as u32) * once);
+                for h in 0..heads {
+                    let parts = [0, FOUR * self.share].into_iter().flat_map(|part| {
+                        w.code.four("q", Expr::Four(None, (&query + (h * self.k_len + part)).into()))
+                    });
+                    let parts: Vec<Expr> = parts.map(Expr::float).collect();
+                    for (part, q) in parts.into_iter().enumerate() {
+                        for (key, sums) in loaded.iter().zip(&sums) {
+                            w.code.add_product(&sums[h as usize], key[part].clone(), q.clone());
+                        }
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let stored = w.code.set("to", &first_head * block + self.passed);
+        for (b, sums) in at.iter().zip(&sums) {
+            let exists = w.code.set("exists", (start + b).less(end));
+            for (h, sum) in sums.iter().enumerate() {
+                let score = reduce::subgroups(w, Fold::Sum, sum.clone(), self.share);
+                let score = Expr::F32(LOWEST).unless(&exists, score * self.attend.scale.0);
+                w.when(share.equal(0u32), |w| {
+                    w.code.store_shared(&stored + b + h as u32 * block, score.bits());
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds up the weights that each team has of each head.
+    fn totals(&self, w: &mut Writer<'_>, here: &Expr) -> Result<(), Why> {
+        let Across { teams, ahead, .. } = self.across;
+        w.share(teams * self.heads, |w, item| {
+            let (team, h) = (w.code.set("of_team", &item / self.heads), w.code.set("h", &item % self.heads));
+            let total = w.code.var("total", 0.0f32);
+            w.count("b", (team * ahead, here.clone(), teams * ahead), |w, b| {
+                let from = w.code.set("from_weight", b * self.stride + &h + self.weights);
+                for a in 0..ahead {
+                    let weight = w.load_shared(&from + a * self.stride);
+                    w.code.assign(&total, &total + weight);
+                }
+                Ok(())
+            })?;
+            w.code.store_shared(item + self.totals, total.bits());
+            Ok(())
+        })
+    }
+
+    /// Adds up the weighted values of the team's positions.
+    fn sums(&self, w: &mut Writer<'_>, here: &Expr) -> Result<Vec<Vec<Expr>>, Why> {
+        let (values, Across { columns, times, teams, ahead }) = (self.values, self.across);
+        let sums: Vec<Vec<Expr>> =
+            (0..self.heads).map(|_| (0..self.own()).map(|_| w.code.var("y", 0.0f32)).collect()).collect();
+        let column = w.code.set("column", Expr::Lane % columns);
+        let team = self.team(w);
+        let items: Vec<Expr> = (0..times).map(|time| w.code.set("item", &column + time * columns)).collect();
+        w.count("b", (team * ahead, here.clone(), teams * ahead), |w, b| {
+            let mut loaded = Vec::new();
+            for a in 0..ahead {
+                let row = values.row(Expr::Shared((&b + (self.rows + a)).into()))?;
+                let row = w.code.set("row", row);
+                let each = items.iter().map(|item| values.load(w, &row, item));
+                loaded.push(each.collect::<Result<Vec<_>, _>>()?);
+            }
+            let from = w.code.set("from_weight", b * self.stride + self.weights);
+            for (a, loaded) in loaded.into_iter().enumerate() {
+                let loaded: Vec<Expr> =
+                    loaded.into_iter().flatten().map(|v| w.code.set("value", v)).collect();
+                let weights = w.shared_words("weight", &(&from + a as u32 * self.stride), self.stride);
+                for (sums, weight) in sums.iter().zip(weights) {
+                    let weight = weight.float();
+                    for (sum, value) in sums.iter().zip(&loaded) {
+                        w.code.add_product(sum, weight.clone(), value.clone());
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(sums)
+    }
+
+    /// Stores what a team has of the other's heads.
+    fn pass_on(&self, w: &mut Writer<'_>, sums: &[Vec<Expr>]) {
+        let (half, columns) = (self.half() as usize, self.across.columns);
+        let team = self.team(w);
+        let second = team.equal(1u32);
+        let column = Expr::Lane % columns;
+        let to = (Expr::U32(1) - team) * (self.half() * self.own() * columns) + column + self.passed;
+        let to = w.code.set("to", to);
+        for j in 0..half {
+            for (i, (lower, upper)) in sums[j].iter().zip(&sums[half + j]).enumerate() {
+                let at = (j as u32 * self.own() + i as u32) * columns;
+                let other = upper.clone().unless(&second, lower.clone());
+                w.code.store_shared(&to + at, other.bits());
+            }
+        }
+    }
+
+    /// Joins the chunk.
+    fn join(&self, w: &mut Writer<'_>, sums: &[Vec<Expr>], joined: &Joined) {
+        let (half, columns) = (self.half() as usize, self.across.columns);
+        let team = self.team(w);
+        let second = team.equal(1u32);
+        let from = &team * (self.half() * self.own() * columns) + Expr::Lane % columns + self.passed;
+        let from = w.code.set("from_other", from);
+        let first_head = w.code.set("first_head", team * self.half());
+        for (j, (top, total, all)) in joined.heads.iter().enumerate() {
+            let h = w.code.set("h", &first_head + j as u32);
+            let its_top = self.top(w, &h);
+            let first = w.load_shared(&h + self.totals);
+            let its_total = first + w.load_shared(h + (self.totals + self.heads));
+            let by = scaled(w, top.clone(), its_top);
+            w.code.assign(total, together(total.clone(), its_total, &by));
+            w.code.assign(top, by.top.clone());
+            for (i, sum) in all.iter().enumerate() {
+                let own = sums[j][i].clone().unless(&second, sums[half + j][i].clone());
+                let other = w.load_shared(&from + (j as u32 * self.own() + i as u32) * columns);
+                w.code.assign(sum, together(sum.clone(), own + other, &by));
+            }
+        }
+    }
+
+    /// Divides by the sums of weights. Returns where the result is; all other workgroup memory is free.
+    pub(crate) fn finish(&self, w: &mut Writer<'_>, joined: &Joined) -> u32 {
+        // Results take the place of queries, and of what was passed on, which lanes may still read.
+        w.code.barrier();
+        w.pool.free_from(self.query + self.heads * self.cols);
+        let (per, columns) = (self.values.per(), self.across.columns);
+        let team = self.team(w);
+        let to = team * (self.half() * self.cols) + Expr::Lane % columns * per + self.query;
+        let to = w.code.set("to", to);
+        for (j, (_, total, sums)) in joined.heads.iter().enumerate() {
+            let inverse = inverse(w, total.clone());
+            for (i, sum) in sums.iter().enumerate() {
+                let (time, part) = (i as u32 / per, i as u32 % per);
+                let at = j as u32 * self.cols + time * columns * per + part;
+                w.code.store_shared(&to + at, (sum * &inverse).bits());
+            }
+        }
+        w.code.barrier();
+        self.query
+    }
+}

@@ -1,0 +1,79 @@
+//! Rules that several forms have in common.
+
+use weft_kern::{Format, Instr, Kernel, Part};
+use weft_quant::GgmlType;
+
+use crate::limits::Limits;
+
+/// A part, and what its form may depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Of<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) part: &'a Part,
+    /// Lanes of a workgroup.
+    pub(crate) lanes: u32,
+    pub(crate) limits: &'a Limits,
+}
+
+/// Most rows or columns per lane: each has a variable.
+pub(crate) const MOST: u32 = 64;
+
+/// Most sums per lane in a schedule that is tuned or tried: each has a variable.
+pub(crate) const MOST_SUMS: u32 = 64;
+
+/// Checks the variables of a lane.
+///
+/// # Errors
+/// There are too many.
+pub(crate) fn variables(rows: u32, columns: u32) -> Result<(), String> {
+    match rows > MOST || columns > MOST {
+        true => Err(format!("a lane can have {MOST} rows and columns at most")),
+        false => Ok(()),
+    }
+}
+
+/// Whether a workgroup of this width has all columns of a part.
+pub(crate) fn is_whole(part: &Part, width: u32) -> bool {
+    width as usize >= part.cols
+}
+
+/// Checks that a workgroup has all columns, or as many as the row program can compute apart from the others.
+///
+/// # Errors
+/// It has only some of the columns that the row program needs.
+pub(crate) fn columns(part: &Part, width: u32) -> Result<(), String> {
+    let apart = part.columns_together().is_some_and(|unit| (width as usize).is_multiple_of(unit));
+    match is_whole(part, width) || apart {
+        true => Ok(()),
+        false => Err(format!("a workgroup needs all {} columns, it has {width}", part.cols)),
+    }
+}
+
+/// Checks that a workgroup stores whole blocks and whole words.
+///
+/// # Errors
+/// It stores a part of one.
+pub(crate) fn stores(kernel: &Kernel, part: &Part, width: u32) -> Result<(), String> {
+    for instr in &part.body {
+        let Instr::Store { view, .. } = instr else { continue };
+        let unit = match kernel.params[view.param].format {
+            Format::Q8 | Format::Ggml(GgmlType::Q8_0) => 32,
+            Format::Ggml(ty) if ty.block_bytes() == 2 => 2,
+            _ => 1,
+        };
+        if !is_whole(part, width) && !width.is_multiple_of(unit) {
+            return Err(format!("{width} columns are not a multiple of the {unit} that are stored together"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a part stores rounded values, which are whole blocks.
+pub(crate) fn rounds(kernel: &Kernel, part: &Part) -> bool {
+    part.body.iter().any(|i| match i {
+        Instr::Store { view, .. } => {
+            matches!(kernel.params[view.param].format, Format::Q8 | Format::Ggml(GgmlType::Q8_0))
+        }
+        _ => false,
+    })
+}

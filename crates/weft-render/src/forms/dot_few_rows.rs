@@ -1,0 +1,141 @@
+//! `dot.few_rows`: products of rows that pick their matrices by index, in steps in which few rows pick the same one. Lanes multiply them,
+//! since matrix units would multiply sixteen.
+//!
+//! Rows are sorted as for [`dot.units`](super::DotUnits), in smaller tiles. A lane has a part of the matrix in registers, as in steps of a
+//! few tokens, and multiplies all rows of the tile by it. The products beside a weighted sum are on matrix units. In steps of 9 to 64
+//! tokens on CUDA: on an H100, 32 replies at once lose 9.6 % without it (`products.picked=off` in `bench/runs/2026-11-27-cuda-picked.md`).
+
+pub(crate) mod write;
+
+use weft_kern::{Kernel, Part, Pick, Product, Sizes};
+
+use crate::forms::checks::{Of, rounds};
+use crate::forms::dot_units::DotUnits;
+use crate::forms::words::form;
+use crate::limits::Limits;
+use crate::schedule::picks::Picks;
+use crate::schedule::registers::registers;
+use crate::split::Split;
+
+/// Most rows of a tile, an even number, since lanes multiply two at a time: lanes have a sum of each product for all of them.
+const MOST_ROWS: u32 = 8;
+
+/// Most rows that pick a matrix, on average: of more, lanes gain nothing.
+const FEW_ROWS: usize = 4;
+
+/// The tokens of the longest step in which lanes multiply.
+const MOST_TOKENS: usize = 64;
+
+/// Most words of a block of all columns of a lane. It has two such blocks in registers or on their way, or more, and with sums and
+/// what is unpacked two workgroups of 256 lanes have room on a multiprocessor.
+const MOST_WORDS: usize = 32;
+
+/// Columns of a lane, the best first: a load has a word of each of four.
+const COLUMNS: [u32; 3] = [4, 2, 1];
+
+/// Values of a block, and the columns of a tile of a weight.
+const BLOCK: usize = 32;
+const TILE: u32 = 16;
+
+form! {
+    /// Products on matrix units, with sorted rows multiplied by lanes.
+    DotFewRows "dot.few_rows"
+    numbers {
+        /// Rows of a tile that lanes multiply; even.
+        tile,
+        /// Rows per workgroup of the products beside weighted sums, on matrix units.
+        rows,
+        /// Their columns per workgroup.
+        width,
+        /// Lanes that compute a sum together; a power of two.
+        reduce,
+        /// Tiles of 16 columns of a warp.
+        upcast,
+    }
+    flags {}
+}
+
+impl DotFewRows {
+    pub(crate) fn new(split: &Split) -> DotFewRows {
+        let Split { rows, width, reduce, upcast, picked: tile, .. } = *split;
+        DotFewRows { tile, rows, width, reduce, upcast }
+    }
+
+    /// The products on matrix units alone.
+    fn units(&self) -> DotUnits {
+        let DotFewRows { rows, width, reduce, upcast, .. } = *self;
+        DotUnits { rows, width, reduce, upcast, apart: false }
+    }
+
+    pub(crate) fn split(&self, part: &Part) -> Split {
+        Split { picked: self.tile, ..self.units().split(part) }
+    }
+
+    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+        if tile_by_lanes(of.kernel, of.part, (of.lanes, of.limits), self.split(of.part)).is_none() {
+            return Err(format!("lanes do not multiply these rows in tiles of {}", self.tile));
+        }
+        self.units().check(of)
+    }
+
+    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+        let picked = if self.tile >= 8 { self.tile / 2 } else { 0 };
+        Some(Split { picked, ..self.split(part) })
+    }
+}
+
+/// The split of a part on matrix units, with sorted rows multiplied by lanes if that suits the step.
+pub(crate) fn by_lanes(
+    kernel: &Kernel,
+    part: &Part,
+    max: &Sizes,
+    (lanes, limits): (u32, &Limits),
+    split: Split,
+) -> Split {
+    let Some(picks) = Picks::of(part) else { return split };
+    let own = picked(part, picks).count() as u32;
+    let split_by_lanes = Split { picked: MOST_ROWS / own.next_power_of_two(), ..split };
+    let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
+    let suits = max.tokens <= MOST_TOKENS
+        && rows * picks.terms.unwrap_or(1) <= FEW_ROWS * picks.count
+        && tile_by_lanes(kernel, part, (lanes, limits), split_by_lanes).is_some();
+    if suits { split_by_lanes } else { split }
+}
+
+/// The products that rows are sorted for: weighted sums are multiplied by themselves.
+fn picked<'a>(part: &'a Part, picks: Picks<'_>) -> impl Iterator<Item = &'a Product> {
+    let sums = picks.terms.is_some();
+    part.products().iter().filter(move |product| !sums || matches!(product.w.pick, Pick::Sum(_)))
+}
+
+/// How lanes multiply tiles of sorted rows, if they do and can.
+pub(crate) fn tile_by_lanes(
+    kernel: &Kernel,
+    part: &Part,
+    (lanes, limits): (u32, &Limits),
+    split: Split,
+) -> Option<Split> {
+    let rows = 1..=MOST_ROWS;
+    if !rows.contains(&split.picked)
+        || !split.picked.is_multiple_of(2)
+        || !limits.picked_by_lanes
+        || !limits.quads
+    {
+        return None;
+    }
+    let picks = Picks::of(part)?;
+    let even = |product: &Product| (product.w.k / BLOCK).is_multiple_of(split.reduce as usize);
+    if !picked(part, picks).all(even) {
+        return None;
+    }
+    let block = picked(part, picks).map(|product| registers(kernel, product, limits)).max()?;
+    COLUMNS.into_iter().find_map(|upcast| {
+        let width = split.across(lanes) * upcast;
+        let whole = (part.cols as u32).is_multiple_of(width)
+            && width.is_multiple_of(TILE)
+            && (!rounds(kernel, part) || (width as usize).is_multiple_of(BLOCK))
+            && (part.cols == width as usize || part.columns_independent());
+        let fits = block * upcast as usize <= MOST_WORDS;
+        (whole && fits).then_some(Split { rows: split.picked, along_first: false, width, upcast, ..split })
+    })
+}

@@ -1,0 +1,68 @@
+//! `scan`: a recurrence over the rows of each sequence, with its state in registers. It takes any sizes.
+//!
+//! A workgroup walks the sequences that begin in its rows, and takes several rows at once. With `apart`, which long steps have, workgroups
+//! walk for some columns each, and a second shader runs the row programs of all rows at once. There is no other form for scans.
+//! `bench/runs/2026-11-28-hybrids-cuda.md` has what it takes of a hybrid's time on an H200.
+
+use weft_kern::Part;
+
+use crate::forms::checks::{self, Of};
+use crate::forms::words::form;
+use crate::schedule::scan;
+use crate::split::{PLAIN, Split};
+
+form! {
+    /// A recurrence over the rows of sequences.
+    ScanRows "scan"
+    numbers {
+        /// Rows in which the sequences of a workgroup begin.
+        rows,
+        /// Columns per workgroup.
+        width,
+        /// Lanes that share a sum; a power of two.
+        reduce,
+        /// Rows that are taken at once.
+        upcast,
+    }
+    flags {
+        /// Whether a second shader runs the row programs.
+        apart,
+    }
+}
+
+impl ScanRows {
+    pub(crate) fn new(split: &Split) -> ScanRows {
+        let Split { rows, width, reduce, upcast, spread, .. } = *split;
+        ScanRows { rows, width, reduce, upcast, apart: spread }
+    }
+
+    pub(crate) fn split(&self, _part: &Part) -> Split {
+        let ScanRows { rows, width, reduce, upcast, apart } = *self;
+        Split {
+            rows,
+            along_first: apart,
+            width,
+            reduce,
+            upcast,
+            chunk: u32::from(apart),
+            spread: apart,
+            ..PLAIN
+        }
+    }
+
+    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+        checks::variables(1, self.upcast)?;
+        let Some(scan) = of.part.scan() else { return Ok(()) };
+        scan::check(of.part, scan, &self.split(of.part), (of.lanes, of.limits))
+    }
+
+    /// Fewer rows at once first: a smaller tile would leave memory as it is.
+    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+        let split = self.split(part);
+        match self {
+            ScanRows { upcast: 2.., .. } => Some(Split { upcast: self.upcast / 2, ..split }),
+            ScanRows { rows: 2.., .. } => Some(Split { rows: self.rows / 2, ..split }),
+            _ => None,
+        }
+    }
+}

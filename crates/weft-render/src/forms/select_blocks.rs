@@ -1,0 +1,86 @@
+//! `select.blocks`: the largest values of long rows. Workgroups find the largest of each block of columns; a second shader, with one
+//! workgroup for each row, selects from the blocks with the largest.
+//!
+//! For the candidates of the next token, the 64 likeliest of some hundred thousand: the host then reads 512 bytes and not all logits
+//! (`docs/cuda.md`). It takes rows of any length: the last block may have columns beyond a row. [`plain`](super::Plain) does the same in
+//! one workgroup, for short rows and other programs.
+
+pub(crate) mod write;
+
+use weft_kern::{Anchor, Instr, Part, ValueId};
+
+use crate::forms::checks::Of;
+use crate::forms::words::form;
+use crate::split::{PLAIN, Split};
+
+form! {
+    /// The largest values of long rows.
+    SelectBlocks "select.blocks"
+    numbers {
+        /// Columns per workgroup that looks for the largest of its blocks.
+        width,
+        /// Columns of a block; a power of two.
+        chunk,
+    }
+    flags {}
+}
+
+/// Rows that are longer are cut into blocks, which are spread over workgroups.
+const LONG_ROW: usize = 512;
+
+/// Most values that are selected from a long row: the blocks that may have them are in registers.
+const MOST_SELECTED: usize = 256;
+
+/// Columns of a block, and of a workgroup that looks for the largest of each of its blocks.
+const BLOCK: u32 = 64;
+const WIDTH: u32 = 1024;
+
+/// The value that a part selects from and how many it selects, if that is a long row and a workgroup
+/// can do everything else with it.
+pub(crate) fn selection(part: &Part) -> Option<(ValueId, usize)> {
+    let lens = part.lens();
+    let mut selections = part.body.iter().filter_map(|instr| match instr {
+        Instr::TopK { x, k } => Some((*x, *k)),
+        _ => None,
+    });
+    let (x, k) = selections.next()?;
+    let simple = part.body.iter().all(|instr| !matches!(instr, Instr::Reduce(..) | Instr::Rope { .. }));
+    let alone = simple && selections.next().is_none() && part.anchor == Anchor::Reduce;
+    (alone && part.prologue.is_none() && lens[x] > LONG_ROW && k <= MOST_SELECTED).then_some((x, k))
+}
+
+/// The schedule of such a part.
+pub(crate) fn split(part: &Part) -> Option<Split> {
+    selection(part)?;
+    // The last workgroup may have columns beyond the row: its last block is a whole one, too.
+    let whole = part.cols.next_multiple_of(BLOCK as usize);
+    let width = WIDTH.min(u32::try_from(whole).unwrap_or(u32::MAX));
+    Some(Split { width, chunk: BLOCK, spread: true, ..PLAIN })
+}
+
+impl SelectBlocks {
+    pub(crate) fn new(split: &Split) -> SelectBlocks {
+        SelectBlocks { width: split.width, chunk: split.chunk }
+    }
+
+    pub(crate) fn split(&self, _part: &Part) -> Split {
+        Split { width: self.width, chunk: self.chunk, spread: true, ..PLAIN }
+    }
+
+    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+        let Some((_, k)) = selection(of.part) else {
+            return Err("only the largest of long rows are selected in blocks".into());
+        };
+        let is_block = self.chunk.is_power_of_two() && (16..=BLOCK).contains(&self.chunk);
+        if !is_block || !self.width.is_multiple_of(self.chunk) {
+            return Err(format!(
+                "the {k} largest of a long row need chunks of 16, 32 or {BLOCK} columns, and a width of whole chunks"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn smaller(&self, _part: &Part) -> Option<Split> {
+        None
+    }
+}

@@ -1,0 +1,83 @@
+//! The text of a form: its name, its numbers, each after its name, and its flags.
+
+/// A form's parameters as words.
+pub(crate) trait Words: Sized {
+    /// The form's name, which begins its text.
+    const NAME: &'static str;
+
+    /// The names of its numbers, in order, and those of its flags.
+    const FIELDS: (&'static [&'static str], &'static [&'static str]);
+
+    /// The values of its numbers and flags, in the same order.
+    fn values(&self) -> (Vec<u32>, Vec<bool>);
+
+    /// The form with these values. There are as many as it has fields.
+    fn of(numbers: &[u32], flags: &[bool]) -> Self;
+
+    /// Its text.
+    fn text(&self) -> String {
+        let (numbers, flags) = self.values();
+        let mut out = String::from(Self::NAME);
+        for (name, n) in Self::FIELDS.0.iter().zip(numbers) {
+            out.push_str(&format!(" {name} {n}"));
+        }
+        for (name, _) in Self::FIELDS.1.iter().zip(flags).filter(|(_, is)| *is) {
+            out.push(' ');
+            out.push_str(name);
+        }
+        out
+    }
+
+    /// Reads the words after the name. Numbers are positive.
+    fn read(words: &[&str]) -> Option<Self> {
+        let mut words = words.iter().peekable();
+        let mut numbers = Vec::new();
+        for name in Self::FIELDS.0 {
+            let is_next = words.next() == Some(name);
+            let n = words.next()?.parse::<u32>().ok().filter(|n| is_next && *n > 0)?;
+            numbers.push(n);
+        }
+        let flags: Vec<bool> =
+            Self::FIELDS.1.iter().map(|name| words.next_if(|word| *word == name).is_some()).collect();
+        words.next().is_none().then(|| Self::of(&numbers, &flags))
+    }
+}
+
+/// Defines a form's parameters: a name, numbers, and flags.
+macro_rules! form {
+    (
+        $(#[$doc:meta])*
+        $form:ident $text:literal
+        numbers { $($(#[$of_number:meta])* $number:ident,)* }
+        flags { $($(#[$of_flag:meta])* $flag:ident,)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub struct $form {
+            $($(#[$of_number])* pub $number: u32,)*
+            $($(#[$of_flag])* pub $flag: bool,)*
+        }
+
+        impl $crate::forms::words::Words for $form {
+            const NAME: &'static str = $text;
+            const FIELDS: (&'static [&'static str], &'static [&'static str]) =
+                (&[$(stringify!($number)),*], &[$(stringify!($flag)),*]);
+
+            fn values(&self) -> (Vec<u32>, Vec<bool>) {
+                (vec![$(self.$number),*], vec![$(self.$flag),*])
+            }
+
+            fn of(numbers: &[u32], flags: &[bool]) -> Self {
+                let (mut numbers, mut flags) = (numbers.iter().copied(), flags.iter().copied());
+                let form = $form {
+                    $($number: numbers.next().unwrap_or(1),)*
+                    $($flag: flags.next().unwrap_or(false),)*
+                };
+                debug_assert!(numbers.next().is_none() && flags.next().is_none());
+                form
+            }
+        }
+    };
+}
+
+pub(crate) use form;

@@ -1,0 +1,132 @@
+//! How a workgroup and its lanes share the rows and columns of a part: numbers that all forms have, as lowering reads them.
+//!
+//! Within a workgroup, lanes work side by side *across* columns, each on several columns at a time (*upcast*), and several lanes *reduce*
+//! one sum together (split-K within a workgroup). Inner loops are always unrolled by a block of 32 columns of a weight, and vectors are
+//! 32-bit words. [`Form`](crate::Form) says what the numbers mean for a part.
+
+/// Lanes of a warp.
+pub(crate) const WARP: u32 = 32;
+
+/// Rows of activations that matrix units multiply at once.
+pub(crate) const MATRIX_ROWS: u32 = 16;
+
+/// Columns of a tile.
+pub(crate) const MATRIX_COLUMNS: u32 = 16;
+
+/// Rows of a lane that multiplies from panels.
+pub(crate) const PANEL_ROWS: u32 = 4;
+
+/// Columns that it loads together, of which it has a multiple.
+pub(crate) const PANEL_COLUMNS: u32 = 4;
+
+/// Most words of weights that all lanes of a workgroup load ahead: each takes a register.
+pub(crate) const EARLY_REGISTERS: u32 = 40 << 10;
+
+/// The numbers of a form.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Split {
+    /// Rows per workgroup.
+    pub(crate) rows: u32,
+    /// Whether these rows are neighbours along the first axis (tokens, for one head) rather than
+    /// consecutive.
+    pub(crate) along_first: bool,
+    /// Columns per workgroup.
+    pub(crate) width: u32,
+    /// Lanes that compute a sum together (the split-K factor within a workgroup); a power of two.
+    pub(crate) reduce: u32,
+    /// Columns per lane at a time; in attention, positions scored at a time per lane that scores.
+    pub(crate) upcast: u32,
+    /// In attention, the positions of a chunk, which are summed up before chunks are joined; in
+    /// selections from long rows, the columns of a block; else 0.
+    pub(crate) chunk: u32,
+    /// Whether several workgroups compute what another shader, or the last of them, continues with.
+    pub(crate) spread: bool,
+    /// Whether matrix units compute the part.
+    pub(crate) matrix: bool,
+    /// Whether lanes compute products from panels in workgroup memory.
+    pub(crate) panels: bool,
+    /// The rows of a tile of rows that pick the same matrix, if lanes multiply these; else 0.
+    pub(crate) picked: u32,
+}
+
+/// One row, one lane per column.
+pub(crate) const PLAIN: Split = Split {
+    rows: 1,
+    along_first: false,
+    width: 1,
+    reduce: 1,
+    upcast: 1,
+    chunk: 0,
+    spread: false,
+    matrix: false,
+    panels: false,
+    picked: 0,
+};
+
+impl Split {
+    /// Whether rows that pick their matrices are sorted by them.
+    pub(crate) const fn sorts(&self) -> bool {
+        self.matrix || self.panels
+    }
+
+    /// The number of lanes across columns.
+    pub(crate) const fn across(&self, lanes: u32) -> u32 {
+        lanes / self.reduce
+    }
+}
+
+/// The largest power of two that is at most `n`; 1 for 0.
+pub(crate) fn below(n: usize) -> usize {
+    1 << n.max(1).ilog2()
+}
+
+/// A number as a word; saturates.
+pub(crate) fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// How the lanes that share a sum divide the blocks of a weight's row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shares {
+    /// The neighbouring blocks of a lane.
+    pub(crate) each: u32,
+    /// The number of lanes with blocks, if all of these have `each`; the last lanes have none then. Else some have fewer.
+    pub(crate) whole: Option<u32>,
+}
+
+impl Shares {
+    /// The shares of `reduce` lanes. Shares that divide the row may be a third longer than the shortest, since matrix units visit them
+    /// whole.
+    pub(crate) fn new(blocks: u32, reduce: u32) -> Shares {
+        let least = blocks.div_ceil(reduce).max(1);
+        match (least..=least + least / 3).find(|each| blocks.is_multiple_of(*each)) {
+            Some(each) => Shares { each, whole: Some(blocks / each) },
+            None => Shares { each: least, whole: None },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shares;
+
+    #[test]
+    fn shares_divide_a_row_where_they_can() {
+        // Of 2048, 2880, 6912 and 5888 values; of 10,944, which has no such shares; of a single block.
+        for (blocks, reduce, each, whole) in [
+            (64, 16, 4, Some(16)),
+            (90, 32, 3, Some(30)),
+            (216, 32, 8, Some(27)),
+            (184, 32, 8, Some(23)),
+            (342, 32, 11, None),
+            (1, 1, 1, Some(1)),
+            (7, 8, 1, Some(7)),
+        ] {
+            assert_eq!(
+                Shares::new(blocks, reduce),
+                Shares { each, whole },
+                "{blocks} blocks, {reduce} lanes"
+            );
+        }
+    }
+}
