@@ -17,6 +17,9 @@ use crate::schedule::tuned::TunedSchedules;
 use crate::schedule::waves::choose;
 use crate::shader::{Shader, Slots};
 
+/// The fewest lanes of a workgroup that selects values.
+const LEAST_LANES: u32 = 64;
+
 /// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule, unless it comes with a text. Returns
 /// its shaders, which must be launched one after another. `slots` says where its parameters are
 /// bound.
@@ -110,11 +113,18 @@ pub(crate) fn fitting(
             }
             _ => None,
         };
-        let Some((i, smaller)) = smaller else {
-            return Err(Refused { kernel: kernel.name.clone(), part, why });
-        };
-        schedule.parts[i] = smaller;
+        match smaller {
+            Some((i, smaller)) => schedule.parts[i] = smaller,
+            None if can_have_fewer_lanes(&schedule) => schedule.lanes /= 2,
+            None => return Err(Refused { kernel: kernel.name.clone(), part, why }),
+        }
     }
+}
+
+/// Whether a kernel only selects values, so that the number of lanes changes no bit. Without subgroups, each lane takes workgroup memory.
+fn can_have_fewer_lanes(schedule: &Schedule) -> bool {
+    let selects = schedule.parts.iter().all(|form| matches!(form, Form::SelectBlocks(_)));
+    selects && schedule.lanes > LEAST_LANES
 }
 
 /// Whether a kernel can be rendered with this schedule, wherever its arguments are.

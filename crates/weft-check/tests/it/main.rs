@@ -1,5 +1,6 @@
 //! CUDA texts on the CPU: the suite of all devices, and what the emulator finds wrong.
 
+mod forms;
 mod units;
 mod wrong;
 
@@ -53,6 +54,11 @@ mod cooperative {
             of_sums_over_experts,
             of_uneven_shares,
         }
+        shapes {
+            #[ignore = "slow"] products,
+            #[ignore = "slow"] products_with_experts,
+            #[ignore = "slow"] attention,
+        }
     }
 
     /// How a tile's rows are chosen, and whether chunks are spread, changes no bit.
@@ -89,6 +95,11 @@ mod panels {
             of_picked_matrices,
             of_sums_over_experts,
             of_uneven_shares,
+        }
+        shapes {
+            #[ignore = "slow"] products,
+            #[ignore = "slow"] products_with_experts,
+            #[ignore = "slow"] attention,
         }
     }
 }

@@ -80,6 +80,7 @@ impl SelectBlocks {
         Ok(())
     }
 
+    /// None: memory depends on the number of values that are selected, and on lanes.
     pub(crate) fn smaller(&self, _part: &Part) -> Option<Split> {
         None
     }
