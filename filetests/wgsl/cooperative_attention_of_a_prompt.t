@@ -135,7 +135,9 @@ enable wgpu_cooperative_matrix;
 @group(0) @binding(7) var<storage, read_write> b5: array<u32>;
 @group(0) @binding(8) var<storage, read_write> b6: array<vec4<u32>>;
 var<workgroup> pool: array<u32, 648>;
-// `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
+// `pool_of_floats` is `pool`. Intrinsics: products value by value, and such a product that is rounded by itself.
+fn weft_mul_values(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
+fn weft_mul_rounded(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
 var<workgroup> pool_of_floats: array<f32, 648>;
 var<workgroup> halves: array<vec4<f16>, 2528>;
 var<workgroup> floats: array<f32, 5440>;
@@ -550,19 +552,19 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       sums_13 = coopMultiplyAdd(p_21, v_4, sums_13);
       let by = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[304u], 0u);
       let by_2 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[384u], 0u);
-      sums = 1.0f * (sums - by) + (sums_9 - by_2);
+      sums = weft_mul_rounded(sums, by) + weft_mul_values(sums_9, by_2);
       let by_3 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[320u], 0u);
       let by_4 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[400u], 0u);
-      sums_2 = 1.0f * (sums_2 - by_3) + (sums_10 - by_4);
+      sums_2 = weft_mul_rounded(sums_2, by_3) + weft_mul_values(sums_10, by_4);
       let by_5 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[336u], 0u);
       let by_6 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[416u], 0u);
-      sums_3 = 1.0f * (sums_3 - by_5) + (sums_11 - by_6);
+      sums_3 = weft_mul_rounded(sums_3, by_5) + weft_mul_values(sums_11, by_6);
       let by_7 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[352u], 0u);
       let by_8 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[432u], 0u);
-      sums_4 = 1.0f * (sums_4 - by_7) + (sums_12 - by_8);
+      sums_4 = weft_mul_rounded(sums_4, by_7) + weft_mul_values(sums_12, by_8);
       let by_9 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[368u], 0u);
       let by_10 = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[448u], 0u);
-      sums_5 = 1.0f * (sums_5 - by_9) + (sums_13 - by_10);
+      sums_5 = weft_mul_rounded(sums_5, by_9) + weft_mul_values(sums_13, by_10);
     }
     let exchanged = own_warp * 512u;
     subgroupBarrier();

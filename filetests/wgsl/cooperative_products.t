@@ -108,8 +108,11 @@ enable wgpu_cooperative_matrix;
 @group(0) @binding(3) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> b2: array<u32>;
 var<workgroup> pool: array<u32, 3904>;
-// `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
-// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves, and sums of them are exact.
+// `pool_of_floats` is `pool`. Intrinsics: products value by value, and such a product that is rounded by itself.
+fn weft_mul_values(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
+fn weft_mul_rounded(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
+// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves. An intrinsic: their exact product.
+fn weft_mul_bytes(a: coop_mat16x16<f16, A>, b: coop_mat16x16<f16, B>) -> coop_mat16x16<f32, C> { return coop_mat16x16<f32, C>(); }
 var<workgroup> pool_of_bytes: array<vec4<f16>, 3904>;
 var<workgroup> pool_of_floats: array<f32, 3904>;
 
@@ -260,10 +263,10 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let kept_at = b * 32u + first_row + 3776u;
       let xq = coopLoadT<coop_mat16x16<f16, A>>(&pool_of_bytes[row_6 * 4u + 64u], 36u);
       let d = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[kept_at], 0u);
-      let dots = coopMultiplyAdd(xq, wq, coop_mat16x16<f32, C>());
-      sums = sums + (d - (dots - scale));
-      let dots_2 = coopMultiplyAdd(xq, wq_2, coop_mat16x16<f32, C>());
-      sums_2 = sums_2 + (d - (dots_2 - scale_2));
+      let dots = weft_mul_bytes(xq, wq);
+      sums = sums + weft_mul_values(dots, weft_mul_values(scale, d));
+      let dots_2 = weft_mul_bytes(xq, wq_2);
+      sums_2 = sums_2 + weft_mul_values(dots_2, weft_mul_values(scale_2, d));
     }
     totals = totals + sums;
     sums = zero;

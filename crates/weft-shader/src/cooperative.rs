@@ -5,7 +5,7 @@
 //! neither as words, so both are apart from the pool. Places among halves are counted in *fours*, which are the elements of that array.
 //!
 //! Signed bytes, factors and sums of bytes are words of the pool. WGSL has no matrices of bytes, and no products value by value:
-//! what its texts say in their place is for a compiler that knows it (`weft-wgpu/src/spirv.rs`).
+//! its texts call intrinsics by name, for a compiler that knows them (`weft-wgpu/src/spirv.rs`).
 
 use crate::expr::Expr;
 

@@ -18,6 +18,10 @@ var<workgroup> pool: array<u32, 768>;
 var<workgroup> pool_of_bytes: array<vec4<f16>, 768>;
 var<workgroup> pool_of_floats: array<f32, 768>;
 
+fn weft_mul_values(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
+fn weft_mul_rounded(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
+fn weft_mul_bytes(a: coop_mat16x16<f16, A>, b: coop_mat16x16<f16, B>) -> coop_mat16x16<f32, C> { return coop_mat16x16<f32, C>(); }
+
 fn hash(n: u32) -> u32 {
   let a = (n + 1u) * 0x9e3779b1u;
   let b = (a ^ (a >> 15u)) * 0x85ebca77u;
@@ -42,11 +46,11 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let factor = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[432u], 0u);
   let scale = coopLoadT<coop_mat16x16<f32, C>>(&pool_of_floats[448u], 0u);
   let least = coopLoadT<coop_mat16x16<f32, C>>(&pool_of_floats[464u], 0u);
-  let dots = coopMultiplyAdd(rows, columns, coop_mat16x16<f32, C>());
+  let dots = weft_mul_bytes(rows, columns);
   var sums = first;
-  sums = sums + (dots - (scale - d));
-  sums = sums + (least - d);
-  sums = 1.0f * (sums - by) + (dots - factor);
+  sums = sums + weft_mul_values(dots, weft_mul_values(scale, d));
+  sums = sums + weft_mul_values(least, d);
+  sums = weft_mul_rounded(sums, by) + weft_mul_values(dots, factor);
   coopStoreT(sums, &pool_of_floats[512u], 16u);
   workgroupBarrier();
   var wrong = 0u;

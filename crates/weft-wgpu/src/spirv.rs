@@ -1,14 +1,15 @@
 //! Patches naga's SPIR-V to add what WGSL cannot express of cooperative matrices: signed bytes, and element-wise products.
 //!
-//! naga translates a text to SPIR-V as it does for wgpu, and then these parts are replaced:
+//! A text calls such operations by the names of functions, *intrinsics*, whose bodies only make it valid. naga translates it to SPIR-V as it
+//! does for wgpu. Then each call becomes the operation, and the functions are removed:
 //!
 //! | the text says | it means |
 //! |---|---|
 //! | arrays `pool_of_bytes` and `pool_of_floats` | the words of `pool` |
 //! | matrices `A` and `B` of 16 × 16 halves, if there is `pool_of_bytes` | those of 16 × 32 and 32 × 16 signed bytes |
-//! | the sums of their products, as floats | their exact sums, as floats |
-//! | `a - b`, of matrices of floats | `a * b`, element-wise |
-//! | `1.0f * m`, where `m` is such a product | `m`, rounded by itself |
+//! | `weft_mul_bytes(a, b)`, of such matrices | the exact sums of their products, as floats |
+//! | `weft_mul_values(a, b)`, of matrices of floats | their products, element-wise |
+//! | `weft_mul_rounded(a, b)` | the same, rounded by itself |
 //!
 //! Exact sums are added as integers to the bits of 1.5 · 2²³. The result is a float, from which that number is subtracted: so no
 //! instruction converts them. A sum of 32 products of bytes is far below 2²². The driver decides whether another product and the sum
@@ -29,13 +30,15 @@ const POOL: &str = "pool";
 const BYTES: &str = "pool_of_bytes";
 const FLOATS: &str = "pool_of_floats";
 const HALVES: &str = "halves";
+const MUL_VALUES: &str = "weft_mul_values";
+const MUL_ROUNDED: &str = "weft_mul_rounded";
+const MUL_BYTES: &str = "weft_mul_bytes";
 
 /// Values of a row of bytes.
 const DEPTH: u32 = 32;
 
-/// 1.5 · 2²³ and 1, as bits.
+/// 1.5 · 2²³, as bits.
 const EXACT: u32 = 0x4b40_0000;
-const ONE: u32 = 0x3f80_0000;
 
 /// Words before the first instruction, and which of them is the bound of all ids.
 const HEADER: usize = 5;
@@ -51,16 +54,18 @@ const OP_CONSTANT: u32 = 43;
 const OP_CONSTANT_COMPOSITE: u32 = 44;
 const OP_CONSTANT_NULL: u32 = 46;
 const OP_FUNCTION: u32 = 54;
+const OP_FUNCTION_PARAMETER: u32 = 55;
+const OP_FUNCTION_END: u32 = 56;
+const OP_FUNCTION_CALL: u32 = 57;
 const OP_VARIABLE: u32 = 59;
 const OP_ACCESS_CHAIN: u32 = 65;
 const OP_IN_BOUNDS_ACCESS_CHAIN: u32 = 66;
 const OP_DECORATE: u32 = 71;
 const OP_MEMBER_DECORATE: u32 = 72;
-const OP_COPY_OBJECT: u32 = 83;
 const OP_BITCAST: u32 = 124;
 const OP_F_SUB: u32 = 131;
 const OP_F_MUL: u32 = 133;
-const OP_MATRIX_TIMES_SCALAR: u32 = 143;
+const OP_LABEL: u32 = 248;
 const OP_TYPE_COOPERATIVE_MATRIX: u32 = 4456;
 const OP_COOPERATIVE_MATRIX_MUL_ADD: u32 = 4459;
 
@@ -144,6 +149,10 @@ struct Declared {
     bytes: Option<(u32, Vec<(u32, u32)>)>,
     /// The type of signed integers, if there is one.
     signed: Option<u32>,
+    /// The intrinsics, as far as the text has them: products value by value, those that are rounded, and those of bytes.
+    mul_values: Option<u32>,
+    mul_rounded: Option<u32>,
+    mul_bytes: Option<u32>,
 }
 
 impl Declared {
@@ -195,7 +204,33 @@ impl Declared {
             sums: sums.clone(),
             bytes,
             signed: of(OP_TYPE_INT, &[32, 1]),
+            mul_values: named(MUL_VALUES),
+            mul_rounded: named(MUL_ROUNDED),
+            mul_bytes: named(MUL_BYTES),
         })
+    }
+
+    /// Whether a function is an intrinsic.
+    fn is_intrinsic(&self, function: u32) -> bool {
+        [self.mul_values, self.mul_rounded, self.mul_bytes].contains(&Some(function))
+    }
+
+    /// What the functions of intrinsics define, and these functions.
+    fn of_intrinsics(&self, all: &[Instruction]) -> Vec<u32> {
+        let (mut ids, mut within) = (Vec::new(), false);
+        for each in all {
+            match each.op {
+                OP_FUNCTION => within = self.is_intrinsic(each.word(1)),
+                OP_FUNCTION_END => within = false,
+                _ => {}
+            }
+            match each.op {
+                OP_FUNCTION | OP_FUNCTION_PARAMETER if within => ids.push(each.word(1)),
+                OP_LABEL if within => ids.push(each.word(0)),
+                _ => {}
+            }
+        }
+        ids
     }
 }
 
@@ -230,25 +265,27 @@ fn rewritten(words: &[u32]) -> Result<Vec<u32>, String> {
     let new = New { byte, depth, integers, exact, exact_sums, float, float_sums, signed };
     let sums = declared.sums.word(0);
     let is_alias = |id: u32| declared.aliases.contains(&id);
-    let is_scaled = |i: &&Instruction| i.op == OP_MATRIX_TIMES_SCALAR && i.word(0) == sums;
-    let rounded: Vec<u32> = all.iter().filter(is_scaled).map(|i| i.word(2)).collect();
-    let is_one = |id: u32| all.iter().any(|i| i.op == OP_CONSTANT && i.words == [declared.float, id, ONE]);
-    if !all.iter().filter(is_scaled).all(|i| is_one(i.word(3))) {
-        return Err("1 for each number that matrices are multiplied by".into());
+    let calls = |i: &&Instruction| i.op == OP_FUNCTION_CALL && Some(i.word(2)) == declared.mul_rounded;
+    let rounded: Vec<u32> = all.iter().filter(calls).map(|i| i.word(1)).collect();
+    if declared.bytes.is_some() && all.iter().any(|i| i.op == OP_COOPERATIVE_MATRIX_MUL_ADD) {
+        return Err(format!("`{MUL_BYTES}` for each product of bytes"));
     }
-    let is_zero = |id: u32| all.iter().any(|i| i.op == OP_CONSTANT_NULL && i.word(1) == id);
-    let mut multiplied = all.iter().filter(|i| i.op == OP_COOPERATIVE_MATRIX_MUL_ADD);
-    if declared.bytes.is_some() && !multiplied.all(|i| is_zero(i.word(4))) {
-        return Err("zeros for all sums of bytes to begin with".into());
+    if declared.bytes.is_some() && declared.mul_bytes.is_none() {
+        return Err(format!("`{MUL_BYTES}`"));
     }
+    let removed = declared.of_intrinsics(&all);
     if !all.iter().any(|i| i.op == OP_DECORATE) {
         return Err("decorations".into());
     }
     let mut out: Vec<Instruction> = Vec::with_capacity(all.len());
-    let (mut decorates, mut has_types, mut has_constants) = (false, false, false);
+    let (mut decorates, mut has_types, mut has_constants, mut within) = (false, false, false, false);
     for mut each in all {
+        if within {
+            within = each.op != OP_FUNCTION_END;
+            continue;
+        }
         match each.op {
-            OP_NAME if is_alias(each.word(0)) => continue,
+            OP_NAME if is_alias(each.word(0)) || removed.contains(&each.word(0)) => continue,
             OP_VARIABLE if is_alias(each.word(1)) => continue,
             OP_ENTRY_POINT => {
                 let variables = each.words.split_off(after_name(&each.words));
@@ -279,19 +316,25 @@ fn rewritten(words: &[u32]) -> Result<Vec<u32>, String> {
                     each.words[if is_left { 4 } else { 3 }] = new.depth;
                 }
             }
-            OP_FUNCTION if declared.bytes.is_some() && !std::mem::replace(&mut has_constants, true) => {
-                out.extend(constants(&declared, &new));
+            OP_FUNCTION => {
+                if declared.bytes.is_some() && !std::mem::replace(&mut has_constants, true) {
+                    out.extend(constants(&declared, &new));
+                }
+                within = declared.is_intrinsic(each.word(1));
+                if within {
+                    continue;
+                }
             }
             OP_ACCESS_CHAIN | OP_IN_BOUNDS_ACCESS_CHAIN if is_alias(each.word(2)) => {
                 (each.words[0], each.words[2]) = (declared.pointer, declared.pool);
             }
-            OP_F_SUB if each.word(0) == sums => each.op = OP_F_MUL,
-            OP_MATRIX_TIMES_SCALAR if each.word(0) == sums => {
-                each = Instruction::new(OP_COPY_OBJECT, [sums, each.word(1), each.word(2)]);
+            OP_FUNCTION_CALL if [declared.mul_values, declared.mul_rounded].contains(&Some(each.word(2))) => {
+                let [id, a, b] = [1, 3, 4].map(|i| each.word(i));
+                each = Instruction::new(OP_F_MUL, [sums, id, a, b]);
             }
-            OP_COOPERATIVE_MATRIX_MUL_ADD if declared.bytes.is_some() => {
+            OP_FUNCTION_CALL if declared.mul_bytes == Some(each.word(2)) => {
                 let (products, floats) = (fresh(), fresh());
-                let [rows, columns] = [2, 3].map(|i| each.word(i));
+                let [rows, columns] = [3, 4].map(|i| each.word(i));
                 let operands = [new.integers, products, rows, columns, new.exact_sums, ALL_SIGNED];
                 out.push(Instruction::new(OP_COOPERATIVE_MATRIX_MUL_ADD, operands));
                 out.push(Instruction::new(OP_BITCAST, [sums, floats, products]));
@@ -374,9 +417,11 @@ mod tests {
         let of_floats = |i: &&Instruction| i.op == OP_TYPE_COOPERATIVE_MATRIX && i.word(1) == float;
         let sums = all.iter().find(of_floats).unwrap().word(0);
         let of_sums = |op: u32| all.iter().filter(|i| i.op == op && i.word(0) == sums).count();
-        // What is left of subtraction takes from exact sums what was added to them.
-        let counts = [OP_F_MUL, OP_F_SUB, OP_BITCAST, OP_COPY_OBJECT, OP_MATRIX_TIMES_SCALAR].map(of_sums);
-        assert_eq!(counts, [5, 1, 1, 1, 0]);
+        // The subtraction takes from exact sums what was added to them.
+        let counts = [OP_F_MUL, OP_F_SUB, OP_BITCAST, OP_FUNCTION_CALL].map(of_sums);
+        assert_eq!(counts, [5, 1, 1, 0]);
+        // `hash` and `main`.
+        assert_eq!(count(&words, OP_FUNCTION), 2);
         let multiply = all.iter().find(|i| i.op == OP_COOPERATIVE_MATRIX_MUL_ADD).unwrap();
         assert_eq!(multiply.words.last(), Some(&ALL_SIGNED));
         assert!(all.iter().any(|i| i.op == OP_CAPABILITY && i.words == [CAPABILITY_INT8]));
@@ -385,7 +430,8 @@ mod tests {
         let arrays: Vec<String> =
             all.iter().filter(|i| i.op == OP_NAME).map(|i| text(&i.words[1..])).collect();
         assert!(arrays.iter().any(|name| name == POOL));
-        assert!(!arrays.iter().any(|name| [BYTES, FLOATS].contains(&name.as_str())));
+        let gone = [BYTES, FLOATS, MUL_VALUES, MUL_ROUNDED, MUL_BYTES];
+        assert!(!arrays.iter().any(|name| gone.contains(&name.as_str())));
         let alone: Vec<u32> = all
             .iter()
             .filter(|i| i.op == OP_DECORATE && i.word(1) == NO_CONTRACTION)
@@ -412,9 +458,7 @@ mod tests {
             let (result, used) = match each.op {
                 OP_TYPE_INT | OP_TYPE_FLOAT => (each.word(0), &[][..]),
                 OP_TYPE_COOPERATIVE_MATRIX => (each.word(0), &each.words[1..]),
-                OP_CONSTANT | OP_F_SUB | OP_F_MUL | OP_BITCAST | OP_COPY_OBJECT => {
-                    (each.word(1), &each.words[..1])
-                }
+                OP_CONSTANT | OP_F_SUB | OP_F_MUL | OP_BITCAST => (each.word(1), &each.words[..1]),
                 OP_COOPERATIVE_MATRIX_MUL_ADD => (each.word(1), &each.words[..1]),
                 _ => continue,
             };
@@ -438,8 +482,12 @@ mod tests {
     #[test]
     fn what_is_not_said_as_it_must_be_is_refused() {
         for (from, to, why) in [
-            ("1.0f * (sums", "0.5f * (sums", "no 1 for each"),
-            ("columns, coop_mat16x16<f32, C>()", "columns, first", "no zeros for all"),
+            (
+                "dots = weft_mul_bytes(rows, columns)",
+                "dots = coopMultiplyAdd(rows, columns, first)",
+                "for each product",
+            ),
+            ("weft_mul_bytes", "mul_bytes", "no `weft_mul_bytes`"),
         ] {
             let error = compile(&probe::TEXT.replace(from, to), "main").unwrap_err();
             assert!(error.contains(why), "{error}");
@@ -460,7 +508,9 @@ mod tests {
             let byte = all.iter().find(|i| i.op == OP_TYPE_INT && i.word(1) == 8).map(|i| i.word(0));
             let is = |i: &&Instruction| i.op == OP_TYPE_COOPERATIVE_MATRIX && Some(i.word(1)) == byte;
             assert_eq!(all.iter().filter(is).count(), bytes, "{title}");
-            assert_eq!(count(&words, OP_COPY_OBJECT), rounded, "{title}");
+            let alone = all.iter().filter(|i| i.op == OP_DECORATE && i.word(1) == NO_CONTRACTION).count();
+            assert_eq!(alone, rounded, "{title}");
+            assert_eq!(count(&words, OP_FUNCTION_CALL), 0, "{title}");
             if bytes > 0 {
                 // Those that take from sums what was added to them.
                 assert_eq!(count(&words, OP_F_SUB), count(&words, OP_COOPERATIVE_MATRIX_MUL_ADD), "{title}");

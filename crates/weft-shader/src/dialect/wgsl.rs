@@ -28,10 +28,14 @@ const DOT4: &str = "fn dot4(a: u32, b: u32) -> f32 {
 /// Matrices of factors and sums of bytes.
 const MATRIX: &str = "coop_mat16x16<f32, C>";
 
-/// What a reader has to know of a text that WGSL has no words for, and of one with matrices of bytes.
-const BY_VALUE: &str = "// `pool_of_floats` is `pool`. Between matrices, `-` multiplies value by value, and `1.0f *` rounds such a product by itself.
+/// Intrinsics: what WGSL has no words for is a call of a function by one of these names, which `weft-wgpu` replaces in SPIR-V. Their bodies
+/// only make the text valid.
+const BY_VALUE: &str = "// `pool_of_floats` is `pool`. Intrinsics: products value by value, and such a product that is rounded by itself.
+fn weft_mul_values(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
+fn weft_mul_rounded(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
 ";
-const OF_BYTES: &str = "// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves, and sums of them are exact.
+const OF_BYTES: &str = "// `pool_of_bytes` is `pool`, too: matrices loaded from it have 32 signed bytes where this says 16 halves. An intrinsic: their exact product.
+fn weft_mul_bytes(a: coop_mat16x16<f16, A>, b: coop_mat16x16<f16, B>) -> coop_mat16x16<f32, C> { return coop_mat16x16<f32, C>(); }
 ";
 
 /// The pool, under two other names: as what matrices of bytes are loaded from, and as floats.
@@ -326,7 +330,7 @@ impl Dialect for Wgsl {
                 vec![format!("let {into} = coopLoad{turned}<{matrix}>({}, {stride}u);", place(BYTES))]
             }
             Cooperative::MultiplyBytes { into, rows, columns } => {
-                vec![format!("let {into} = coopMultiplyAdd({rows}, {columns}, {MATRIX}());")]
+                vec![format!("let {into} = weft_mul_bytes({rows}, {columns});")]
             }
             Cooperative::LoadFactors { into, operand, .. } => {
                 // Without a distance between them, all columns are the same, or all rows.
@@ -337,11 +341,12 @@ impl Dialect for Wgsl {
             Cooperative::SetSums { sums, from } => vec![format!("{sums} = {from};")],
             Cooperative::AddSums { sums, more } => vec![format!("{sums} = {sums} + {more};")],
             Cooperative::AddProducts { sums, factors } => {
-                let product = factors.iter().rev().cloned().reduce(|all, one| format!("({one} - {all})"));
+                let product =
+                    factors.iter().rev().cloned().reduce(|all, one| format!("weft_mul_values({one}, {all})"));
                 vec![format!("{sums} = {sums} + {};", product.unwrap_or_default())]
             }
             Cooperative::Rescale { sums, by, more, factor } => {
-                vec![format!("{sums} = 1.0f * ({sums} - {by}) + ({more} - {factor});")]
+                vec![format!("{sums} = weft_mul_rounded({sums}, {by}) + weft_mul_values({more}, {factor});")]
             }
             Cooperative::StoreSums { sums, stride, .. } => {
                 vec![format!("coopStoreT({sums}, {}, {stride}u);", place(FLOATS))]
