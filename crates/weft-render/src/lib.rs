@@ -30,6 +30,7 @@
 
 mod chain;
 mod checksum;
+mod features;
 mod forms;
 mod given;
 mod limits;
@@ -45,6 +46,7 @@ mod split;
 
 pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
+pub use features::Departure;
 pub use forms::attend_units::near_positions;
 pub use forms::{
     AttendCooperative, AttendLanes, AttendUnits, AttendWarpgroups, DotFewRows, DotGathered, DotLanes,
@@ -59,7 +61,7 @@ pub use schedule::tuned::TunedSchedules;
 pub use schedule::waves::{LEAST_COLUMNS, STEPS_OF_WAVES, STEPS_WITH_CUDA};
 pub use schedule::{NoSchedule, Schedule};
 pub use scheduler::Scheduler;
-pub use search::departures::{Departure, departures};
+pub use search::departures::departures;
 pub use settled::{Bound, hands_over, settled};
 pub use shader::{COUNTER_BYTES, Shader, Slots, args_words};
 pub use weft_shader::chain::{CENSUS, CENSUS_GROUPS, CHAIN_WORDS, COUNTED, IN_VAIN, MOST_STAGES};

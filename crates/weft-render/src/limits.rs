@@ -149,25 +149,9 @@ impl Limits {
             quads: true,
             word_stores: true,
             gathers: true,
-            tiles: false,
-            panels: false,
-            panels_ahead: false,
             early_words: 128,
-            matrix: false,
-            matrix_stages_ahead: false,
-            matrix_whole: false,
-            matrix_large: false,
-            picked_by_lanes: false,
-            matrix_halves: false,
-            cooperative: false,
-            cooperative_values: false,
-            warpgroups: false,
-            shares_tiles: false,
             most_shared_bytes: 48 << 10,
-            processors: 0,
-            dependent_launch: false,
-            chains: false,
-            hands_over: false,
+            ..Limits::webgpu()
         }
     }
 

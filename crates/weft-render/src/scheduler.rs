@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weft_kern::{Kernel, Sizes};
 
 use crate::chain::{Chain, Chained, render_chain};
+use crate::features::Departure;
 use crate::given;
 use crate::limits::{Limits, Target};
 use crate::refused::Refused;
@@ -13,7 +14,7 @@ use crate::schedule::Schedule;
 use crate::schedule::order::{SumOrder, orders};
 use crate::schedule::tuned::{Key, TunedSchedules};
 use crate::schedule::waves::choose;
-use crate::search::departures::{self, Departure, depart, departures};
+use crate::search::departures::{self, depart, departures};
 use crate::search::neighbours::neighbours;
 use crate::shader::{Shader, Slots};
 
