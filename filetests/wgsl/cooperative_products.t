@@ -264,9 +264,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let xq = coopLoadT<coop_mat16x16<f16, A>>(&pool_of_bytes[row_6 * 4u + 64u], 36u);
       let d = coopLoad<coop_mat16x16<f32, C>>(&pool_of_floats[kept_at], 0u);
       let dots = weft_mul_bytes(xq, wq);
-      sums = sums + weft_mul_values(dots, weft_mul_values(scale, d));
+      sums = sums + weft_mul_values(d, weft_mul_values(dots, scale));
       let dots_2 = weft_mul_bytes(xq, wq_2);
-      sums_2 = sums_2 + weft_mul_values(dots_2, weft_mul_values(scale_2, d));
+      sums_2 = sums_2 + weft_mul_values(d, weft_mul_values(dots_2, scale_2));
     }
     totals = totals + sums;
     sums = zero;

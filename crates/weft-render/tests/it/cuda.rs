@@ -266,7 +266,8 @@ fn few_rows_of_an_expert_keep_their_registers() {
             let by_lanes = |shader: &Shader| {
                 let part = shader.source.lines().find(|line| line.contains("// part 0:")).unwrap_or_default();
                 // Gate and up have two sums a row, down has one.
-                part.contains(" picked 4; of sorted rows") || part.contains(" picked 8; terms of sorted rows")
+                part.contains("dot.few_rows tile 4 ") && part.contains("; of sorted rows")
+                    || part.contains("dot.few_rows tile 8 ") && part.contains("; terms of sorted rows")
             };
             let all = texts([plan].into_iter(), &limits).into_values();
             let picked: Vec<Shader> = all.filter(by_lanes).collect();
