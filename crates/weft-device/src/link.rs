@@ -20,6 +20,9 @@ pub struct Instance {
     pub weights: BTreeMap<String, BufferId>,
     /// A buffer for each [`Source::State`] of the plan.
     pub states: BTreeMap<String, BufferId>,
+    /// For each [`Source::Input`] of which the plan reads columns: how many columns come before those that are this instance's. The
+    /// plan reads the first ones of what it is given.
+    pub columns: BTreeMap<String, usize>,
 }
 
 /// Why plans could not be linked.
@@ -184,7 +187,14 @@ impl Linker<'_> {
                         let (plan, name, found) = (plan.name.clone(), name.clone(), found.clone());
                         return Err(LinkError::Kind { plan, name, expected, found });
                     }
-                    *self.values.get(name).ok_or_else(missing)?
+                    let region = *self.values.get(name).ok_or_else(missing)?;
+                    let before = instance.columns.get(name).copied().unwrap_or(0);
+                    let offset = region.offset + Format::F32.bytes(before).ok_or_else(missing)?;
+                    Region {
+                        offset,
+                        values: region.values.checked_sub(before).ok_or_else(missing)?,
+                        ..region
+                    }
                 }
                 Source::Constant(constant) => whole(&self.constant(constant)?),
                 Source::Output(name) => {

@@ -1,5 +1,6 @@
 //! The grammar of calls of tools, in each form that models write them.
 
+mod gemma;
 mod harmony;
 mod json;
 mod markup;
@@ -36,6 +37,7 @@ pub(super) fn rules(lark: &mut Lark, tokenizer: &Tokenizer, spec: &CallSpec) -> 
         CallForm::Glm => markup::glm(lark, &schemas, &tools, spec.parallel, mark),
         CallForm::Qwen3Coder => markup::qwen(lark, &schemas, &tools, spec.parallel, mark),
         CallForm::KimiK2 => json::kimi(lark, &schemas, &tools, spec.parallel, mark),
+        CallForm::Gemma4 => gemma::rules(lark, &schemas, &tools, spec.parallel, mark),
         CallForm::Mistral => json::mistral(lark, &schemas, &tools, spec.parallel, mark),
         CallForm::MistralList => json::mistral_list(lark, &schemas, &tools, spec.parallel, mark),
     }

@@ -30,6 +30,12 @@ impl Lark {
         self.add("r", body)
     }
 
+    /// Adds a rule that refers to itself by the name that `body` is given, and returns that name.
+    pub(super) fn recursive(&mut self, body: impl FnOnce(&str) -> String) -> String {
+        let name = format!("r{}", self.names);
+        self.rule(&body(&name))
+    }
+
     /// Adds a terminal, which is matched by one automaton, and returns its name.
     pub(super) fn terminal(&mut self, body: &str) -> String {
         self.add("T", body)

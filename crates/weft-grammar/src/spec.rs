@@ -132,6 +132,8 @@ pub enum CallForm {
     Qwen3Coder,
     /// Kimi K2: between its own markers, with ids that contain the name.
     KimiK2,
+    /// Gemma 4: `<|tool_call>call:name{key:<|"|>text<|"|>}<tool_call|>`
+    Gemma4,
     /// Mistral: `[TOOL_CALLS]name[ARGS]{…}`, perhaps with an id.
     Mistral,
     /// Earlier models of Mistral: `[TOOL_CALLS][{"name": …, "arguments": …}]`

@@ -10,6 +10,7 @@ mod vocabulary;
 mod weights;
 
 use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -86,16 +87,24 @@ pub fn synth(options: &SynthOptions, out: &Path, progress: OnProgress<'_>) -> Re
 ///
 /// Those of [`synth`].
 pub fn synth_header(options: &SynthOptions, out: &Path) -> Result<()> {
-    let Model { metadata, tensors, .. } = Model::new(options)?;
+    let Model { metadata, tensors, distributions } = Model::new(options)?;
     let mut writer = Writer::new(metadata)?;
     for PlannedTensor { name, ty, shape } in &tensors {
         writer.declare(name, *ty, shape)?;
     }
     let mut file = File::create(out)?;
     drop(writer.to_stream(&mut file)?);
-    let padded = |tensor: &PlannedTensor| tensor.bytes().next_multiple_of(32);
-    let header = file.metadata()?.len();
-    Ok(file.set_len(header + tensors.iter().map(padded).sum::<u64>())?)
+    let weights = Weights::new(options.seed, std::iter::empty())?;
+    let mut at = file.metadata()?.len();
+    for (tensor, distribution) in tensors.iter().zip(distributions) {
+        // Graphs have these values.
+        if let Distribution::Steps { .. } = distribution {
+            file.seek(SeekFrom::Start(at))?;
+            file.write_all(&weights.make(&tensor.name, tensor.ty, distribution, 0..tensor.values())?)?;
+        }
+        at += tensor.bytes().next_multiple_of(32);
+    }
+    Ok(file.set_len(at)?)
 }
 
 /// A model without its weights.
@@ -135,6 +144,10 @@ impl Model {
             mix: options.mix,
             layers: layers + u32::from(options.mtp),
             with_values: match preset.attention {
+                Attention::Gemma4(gemma) => {
+                    let has = |layer: &u32| !(gemma.keyed && gemma.sees_all(*layer, layers));
+                    (0..layers).filter(has).collect()
+                }
                 Attention::Kimi { .. } => (0..layers).filter(|l| preset.is_recurrent(*l, layers)).collect(),
                 _ => Vec::new(),
             },
@@ -143,6 +156,8 @@ impl Model {
                 Attention::Grouped { kv_heads, .. } | Attention::Hybrid { kv_heads, .. } => {
                     preset.heads.checked_div(kv_heads).unwrap_or(1)
                 }
+                // As llama.cpp takes it from the first layer.
+                Attention::Gemma4(gemma) => preset.heads.checked_div(gemma.kv_heads[0]).unwrap_or(1),
                 // As llama.cpp takes it from the first layer, which has a state.
                 Attention::Kimi { .. } => 0,
                 Attention::Latent { .. } => preset.heads,

@@ -18,7 +18,8 @@ use weft_ir::NodeId;
 
 pub(crate) use delta::{Decays, GatedDelta};
 pub(crate) use gated::{Activation, Gated, JoinedGated};
-pub(crate) use gqa::{Grouped, Heads, only_scale};
+pub(crate) use gqa::{Grouped, Heads, attend_inputs, only_scale};
+pub(crate) use hadamard::Hadamard;
 pub(crate) use kda::{Bound, Kda};
 pub(crate) use mla::{Latent, Queries};
 pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};

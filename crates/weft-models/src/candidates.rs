@@ -24,5 +24,12 @@ pub fn candidates(vocab: usize, most: usize) -> Option<Segment> {
     let both = g.concat(&[best, ids], 1);
     g.output("candidates", both);
     let graph = Arc::new(g.finish().ok().filter(|_| vocab <= EXACT)?);
-    Some(Segment { name: "candidates".into(), layer: None, graph, weights: Vec::new(), states: Vec::new() })
+    Some(Segment {
+        name: "candidates".into(),
+        layer: None,
+        graph,
+        weights: Vec::new(),
+        states: Vec::new(),
+        columns: Vec::new(),
+    })
 }

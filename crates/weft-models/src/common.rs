@@ -27,6 +27,8 @@ pub(crate) struct Common {
     pub(crate) post_norms: Option<[&'static str; 2]>,
     /// Factor applied to embeddings.
     pub(crate) embedding_scale: f32,
+    /// The bound of logits, by a tanh, if they have one.
+    pub(crate) logit_cap: Option<f32>,
 }
 
 impl Common {
@@ -55,6 +57,7 @@ impl Common {
             ffn_norm: "ffn_norm.weight",
             post_norms: None,
             embedding_scale: 1.0,
+            logit_cap: None,
         })
     }
 }

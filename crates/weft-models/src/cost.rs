@@ -40,7 +40,7 @@ impl ModelGraph {
     /// Computes the model's size and what one token uses of it.
     pub fn cost(&self) -> Cost {
         let mut cost = Cost::default();
-        let mut counted = BTreeSet::new();
+        let (mut counted, mut states) = (BTreeSet::new(), BTreeSet::new());
         for segment in &self.segments {
             let (users, window) = (segment.graph.users(), segment.window());
             cost.window = cost.window.max(window.unwrap_or(0));
@@ -63,7 +63,12 @@ impl ModelGraph {
                     Op::State { kind: StateKind::PerSequence, .. } => {
                         cost.state_bytes += bytes(&node.ty, values(&node.ty));
                     }
-                    Op::State { .. } => {
+                    Op::State { name, .. } => {
+                        let state = segment.states.iter().find(|(own, _)| own == name);
+                        // Some layers read the cache of another.
+                        if !states.insert(state.map(|(_, state)| state)) {
+                            continue;
+                        }
                         let row = bytes(&node.ty, values(&node.ty));
                         cost.kv_bytes += row;
                         cost.windowed_kv_bytes += window.map_or(0, |_| row);

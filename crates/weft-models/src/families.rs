@@ -3,6 +3,7 @@
 mod deepseek2;
 mod family;
 mod gemma3;
+mod gemma4;
 mod glm4moe;
 mod gpt_oss;
 mod kimi_linear;
@@ -48,6 +49,7 @@ static FAMILIES: &[Family] = &[
     phi3::FAMILY,
     gpt_oss::FAMILY,
     gemma3::FAMILY,
+    gemma4::FAMILY,
 ];
 
 /// The supported architectures: values of `general.architecture`.

@@ -38,12 +38,23 @@ pub(crate) struct ModelBuilder<'a> {
     mtp_blocks: usize,
     /// Tensors whose values became constants of a graph.
     constants: BTreeSet<&'static str>,
+    /// Tensors that the model has and does not use.
+    unused: BTreeSet<String>,
 }
 
 impl<'a> ModelBuilder<'a> {
     /// Starts a model with its embedding.
     pub(crate) fn new(file: &'a ModelFile<'a>, common: Common) -> Result<ModelBuilder<'a>, Error> {
         let embed = ends::embed(file, &common)?;
+        ModelBuilder::with_embedding(file, common, embed)
+    }
+
+    /// Starts a model with an embedding that the family built.
+    pub(crate) fn with_embedding(
+        file: &'a ModelFile<'a>,
+        common: Common,
+        embed: SegmentBuilder<'a>,
+    ) -> Result<ModelBuilder<'a>, Error> {
         let mut model = ModelBuilder {
             file,
             common,
@@ -51,6 +62,7 @@ impl<'a> ModelBuilder<'a> {
             blocks: Vec::new(),
             mtp_blocks: 0,
             constants: BTreeSet::new(),
+            unused: BTreeSet::new(),
         };
         model.push(embed, "embed".into())?;
         Ok(model)
@@ -61,13 +73,25 @@ impl<'a> ModelBuilder<'a> {
     pub(crate) fn layer(&mut self, attention: &dyn Block, feed_forward: &dyn Block) -> Result<(), Error> {
         let index = self.blocks.len();
         let segment = layer(self.file, &self.common, index, attention, feed_forward)?;
-        self.blocks.push(LayerInfo { attention: attention.info(), feed_forward: feed_forward.info() });
+        let info = LayerInfo { attention: attention.info(), feed_forward: feed_forward.info() };
+        self.own_layer(segment, info)
+    }
+
+    /// Adds a layer that the family built.
+    pub(crate) fn own_layer(&mut self, segment: SegmentBuilder<'_>, info: LayerInfo) -> Result<(), Error> {
+        let index = self.blocks.len();
+        self.blocks.push(info);
         self.push(segment, format!("layer {index}"))
     }
 
     /// Ignores the tensors of `mtp_blocks` blocks after the layers, which belong to a multi-token prediction head.
     pub(crate) fn ignore_mtp_blocks(&mut self, mtp_blocks: usize) {
         self.mtp_blocks = mtp_blocks;
+    }
+
+    /// Ignores a tensor, which files of the family have although the model was trained without it.
+    pub(crate) fn ignore(&mut self, tensor: String) {
+        self.unused.insert(tensor);
     }
 
     /// Adds the head and returns the model, or an error if the file has a tensor that no graph uses.
@@ -105,7 +129,8 @@ impl<'a> ModelBuilder<'a> {
             let block = block.and_then(|(number, _)| number.parse().ok());
             block.is_some_and(|n: usize| n >= layers && n - layers < self.mtp_blocks)
         };
-        let unknown = |name: &str| !known.contains(name) && !in_mtp_block(name);
+        let unknown =
+            |name: &str| !known.contains(name) && !in_mtp_block(name) && !self.unused.contains(name);
         let gguf = self.file.gguf;
         match gguf
             .tensors()

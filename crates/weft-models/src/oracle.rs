@@ -34,7 +34,9 @@ impl ModelGraph {
     pub fn eval(&self, gguf: &Gguf, sizes: &Sizes, values: &mut Values) -> Result<(), EvalError> {
         for segment in &self.segments {
             rename(values, segment.states.iter().map(|(own, model)| (model, own)));
+            let whole = turn_columns(values, &segment.columns);
             let done = eval(&segment.graph, sizes, &segment.rows(gguf), values);
+            values.extend(whole);
             rename(values, segment.states.iter().map(|(own, model)| (own, model)));
             done?;
         }
@@ -48,6 +50,20 @@ fn rename<'a>(values: &mut Values, names: impl Iterator<Item = (&'a String, &'a 
             values.insert(to.clone(), value);
         }
     }
+}
+
+/// Brings each segment's own columns to the front of the values that it reads columns of. Returns these as they were.
+fn turn_columns(values: &mut Values, columns: &[(String, usize)]) -> Vec<(String, Tensor)> {
+    let mut whole = Vec::new();
+    for (name, first) in columns {
+        let Some(value) = values.get(name) else { continue };
+        let (Some(width), Some(data)) = (value.shape().last().copied(), value.as_f32()) else { continue };
+        let mut turned = data.to_vec();
+        turned.chunks_exact_mut(width.max(1)).for_each(|row| row.rotate_left(*first));
+        let turned = Tensor::f32(value.shape().to_vec(), turned);
+        whole.extend(values.insert(name.clone(), turned).map(|value| (name.clone(), value)));
+    }
+    whole
 }
 
 impl Segment {

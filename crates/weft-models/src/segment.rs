@@ -24,6 +24,9 @@ pub struct Segment {
     pub weights: Vec<(String, String)>,
     /// For each state, its name in the graph (`kv`) and in the model (`kv.3`).
     pub states: Vec<(String, String)>,
+    /// For each input of which the graph reads columns: its name, and how many columns come before those that are this segment's. The
+    /// graph reads the first columns.
+    pub columns: Vec<(String, usize)>,
 }
 
 impl Segment {
@@ -47,6 +50,7 @@ pub(crate) struct SegmentBuilder<'a> {
     layer: Option<usize>,
     weights: Vec<(String, String)>,
     states: Vec<(String, String)>,
+    columns: Vec<(String, usize)>,
 }
 
 impl<'a> SegmentBuilder<'a> {
@@ -61,6 +65,7 @@ impl<'a> SegmentBuilder<'a> {
             layer,
             weights: Vec::new(),
             states: Vec::new(),
+            columns: Vec::new(),
         }
     }
 
@@ -68,7 +73,7 @@ impl<'a> SegmentBuilder<'a> {
     pub(crate) fn finish(self, name: String) -> Result<Segment, Error> {
         let graph = self.g.finish().map_err(|source| Error::Graph { file: file(self.gguf), source })?;
         let (layer, weights, states) = (self.layer, self.weights, self.states);
-        Ok(Segment { name, layer, graph: Arc::new(graph), weights, states })
+        Ok(Segment { name, layer, graph: Arc::new(graph), weights, states, columns: self.columns })
     }
 
     /// An input with one `i32` per token of the step.
@@ -104,6 +109,22 @@ impl<'a> SegmentBuilder<'a> {
         let own = self.state_name(name);
         self.states.push((name.to_string(), own));
         self.g.state(name, self.options.kv, [Dim::S, width.into()])
+    }
+
+    /// The state `name` of another layer, whose segment stores it.
+    pub(crate) fn stored_by(&mut self, layer: usize, name: &str, width: usize) -> NodeId {
+        let own = self.layer.replace(layer);
+        let stored = self.stored(name, width);
+        self.layer = own;
+        stored
+    }
+
+    /// `len` columns from column `start` on of the value `name`, `f32[T, width]`, of an earlier segment. Segments that read
+    /// other columns of it have the same graph.
+    pub(crate) fn columns(&mut self, name: &str, width: usize, (start, len): (usize, usize)) -> NodeId {
+        self.columns.push((name.to_string(), start));
+        let all = self.g.input(name, GgmlType::F32, [Dim::T, width.into()]);
+        self.g.slice(all, 1, 0, len)
     }
 
     /// This layer's state `name` of whole sequences, with `width` values of each, and where the sequences of a step and their states

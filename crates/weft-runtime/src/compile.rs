@@ -330,10 +330,12 @@ fn bind(
     }
     let mut classes = Vec::with_capacity(steps.len());
     for (&tokens, fusions) in steps.iter().zip(fusions) {
-        let instances = fusions.iter().zip(&bound).map(|(fusion, (weights, states))| Instance {
+        let parts = fusions.iter().zip(&bound).zip(segments);
+        let instances = parts.map(|((fusion, (weights, states)), segment)| Instance {
             plan: Arc::clone(&fusion.plan),
             weights: weights.clone(),
             states: states.clone(),
+            columns: segment.columns.iter().cloned().collect(),
         });
         let instances: Vec<Instance> = instances.collect();
         classes.push(class(device, (tokens, planned.near), &instances, *sections, &shared.inputs)?);

@@ -136,6 +136,7 @@ fn tables(prelude: &Arc<Graph>) -> Segment {
         graph: Arc::clone(prelude),
         weights: Vec::new(),
         states: Vec::new(),
+        columns: Vec::new(),
     }
 }
 

@@ -7,7 +7,6 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::byte_level;
 use crate::error::TokenizerError;
 use crate::vocab::{Vocab, utf8};
 
@@ -42,7 +41,11 @@ impl MergeList {
     ///
     /// Pairs of which a part or the result is not a text token can never occur and are left out. This also ensures that
     /// merging text never makes a control token.
-    pub(crate) fn new(pairs: &[&[u8]], vocab: &Vocab) -> Result<MergeList, TokenizerError> {
+    pub(crate) fn new(
+        pairs: &[&[u8]],
+        vocab: &Vocab,
+        push_bytes: fn(&str, &mut Vec<u8>),
+    ) -> Result<MergeList, TokenizerError> {
         struct Entry {
             left: u32,
             right: u32,
@@ -56,9 +59,9 @@ impl MergeList {
                 return Err(TokenizerError::Merge { index, found: pair.to_owned() });
             };
             bytes.clear();
-            byte_level::push_bytes(left, &mut bytes);
+            push_bytes(left, &mut bytes);
             let middle = bytes.len();
-            byte_level::push_bytes(right, &mut bytes);
+            push_bytes(right, &mut bytes);
             let resolved = (|| {
                 let left = vocab.find_text(&bytes[..middle])?;
                 let right = vocab.find_text(&bytes[middle..])?;
@@ -103,6 +106,8 @@ pub(crate) struct WordEncoder<'a> {
     merges: &'a Merges,
     /// The token that each byte starts as. Bytes without one are dropped, as in HF `tokenizers`.
     byte_tokens: &'a [Option<u32>; 256],
+    /// The tokens that a word starts as.
+    starts: Vec<u32>,
     symbols: Vec<Symbol>,
     queue: BinaryHeap<Candidate>,
     joined: Vec<u8>,
@@ -143,24 +148,42 @@ impl<'a> WordEncoder<'a> {
             vocab,
             merges,
             byte_tokens,
+            starts: Vec::new(),
             symbols: Vec::new(),
             queue: BinaryHeap::new(),
             joined: Vec::new(),
         }
     }
 
-    /// Appends the tokens of `word`.
+    /// Appends the tokens of `word`, which starts as its bytes.
     pub(crate) fn encode(&mut self, word: &[u8], tokens: &mut Vec<u32>) {
+        self.starts.clear();
+        self.starts.extend(word.iter().filter_map(|&byte| self.byte_tokens[usize::from(byte)]));
+        self.merge_all(tokens);
+    }
+
+    /// Appends the tokens of `word`, which starts as its characters, and as the bytes of those that are no tokens.
+    pub(crate) fn encode_characters(&mut self, word: &str, tokens: &mut Vec<u32>) {
+        self.starts.clear();
+        for character in word.char_indices().map(|(start, c)| &word.as_bytes()[start..start + c.len_utf8()]) {
+            match self.vocab.find_text(character) {
+                Some(id) => self.starts.push(id),
+                None => {
+                    self.starts.extend(character.iter().filter_map(|&b| self.byte_tokens[usize::from(b)]))
+                }
+            }
+        }
+        self.merge_all(tokens);
+    }
+
+    /// Merges the tokens that a word starts as, and appends those that it ends as.
+    fn merge_all(&mut self, tokens: &mut Vec<u32>) {
         self.symbols.clear();
-        self.symbols.extend(
-            word.iter().filter_map(|&byte| self.byte_tokens[usize::from(byte)]).enumerate().map(
-                |(place, token)| Symbol {
-                    token: Some(token),
-                    previous: place.checked_sub(1).unwrap_or(NO_SYMBOL),
-                    next: place + 1,
-                },
-            ),
-        );
+        self.symbols.extend(self.starts.iter().enumerate().map(|(place, &token)| Symbol {
+            token: Some(token),
+            previous: place.checked_sub(1).unwrap_or(NO_SYMBOL),
+            next: place + 1,
+        }));
         let Some(last) = self.symbols.last_mut() else { return };
         last.next = NO_SYMBOL;
 

@@ -17,6 +17,9 @@ pub(crate) fn is_known(name: &[u8]) -> bool {
         "<|endoftext|>",         // GPT-2 and many after it
         "<|end_of_text|>",       // Llama 3, Granite
         "<end_of_turn>",         // Gemma
+        "<eos>",                 // Gemma
+        "<turn|>",               // Gemma 4
+        "<|tool_response>",      // Gemma 4, before a tool's result
         "<｜end▁of▁sentence｜>", // DeepSeek
         "<|EOT|>",               // DeepSeek Coder
         "[EOT]",                 // Kimi

@@ -7,7 +7,7 @@
 pub enum TokenizerError {
     /// `model` is neither byte-level BPE nor SentencePiece's.
     #[error(
-        "tokenizer model {found:?} is not supported: expected \"gpt2\" (byte-level BPE) or \"llama\" (SentencePiece); \
+        "tokenizer model {found:?} is not supported: expected \"gpt2\" (byte-level BPE), \"gemma4\" or \"llama\" (SentencePiece); \
          \"bert\" (WordPiece), \"t5\" (unigram) and \"rwkv\" are not supported"
     )]
     Model {

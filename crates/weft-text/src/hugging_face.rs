@@ -21,6 +21,9 @@ impl TokenizerSpec<'_> {
         if self.is_pieces() {
             return Err(TokenizerError::Json("its model is SentencePiece".to_owned()));
         }
+        if self.is_spelled_as_pieces() {
+            return Err(TokenizerError::Json(format!("its model is {}", self.model)));
+        }
         if self.model != "gpt2" {
             return Err(TokenizerError::Model { found: self.model.to_owned() });
         }

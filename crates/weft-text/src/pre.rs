@@ -29,6 +29,8 @@ pub(crate) struct Family {
     pub(crate) ignore_merges: bool,
     /// Whether texts begin with the BOS token. A file can override it.
     pub(crate) add_bos: bool,
+    /// Whether a word starts as its characters, and not as its bytes. Those without a token start as their bytes.
+    pub(crate) by_character: bool,
     /// Whether pairs merge in the order of token ids, without a list of merges.
     pub(crate) merge_by_token_id: bool,
     /// Tokens that begin another speaker's turn and so end the model's.
@@ -40,6 +42,7 @@ const DEFAULTS: Family = Family {
     patterns: &[],
     ignore_merges: false,
     add_bos: false,
+    by_character: false,
     merge_by_token_id: false,
     turn_markers: &[],
 };
@@ -102,6 +105,10 @@ const DEEPSEEK_LLM_WORD: &str = concat!(
     r"\u{FF21}-\u{FF3A}\u{FF41}-\u{FF5A}\u{10400}-\u{1044F}\u{104B0}-\u{104D3}\u{104D8}-\u{104FB}\u{10C80}-\u{10CB2}",
     r"\u{10CC0}-\u{10CF2}\u{118A0}-\u{118DF}\u{1E900}-\u{1E943}]+",
 );
+
+/// Gemma 4's tokenizer, which its file names by `model` and not by `pre`. Lines are words, and so are runs of newlines.
+pub(crate) static GEMMA4: Family =
+    Family { names: &["gemma4"], patterns: &[r"[^\n]+|\n+"], add_bos: true, by_character: true, ..DEFAULTS };
 
 /// Chinese, Korean, and everything in Unicode from Samaritan up to Chinese.
 const DEEPSEEK_CJK: &str = r"[\u{4E00}-\u{9FA5}\u{800}-\u{4E00}\u{AC00}-\u{D7FF}]+";
@@ -200,6 +207,15 @@ pub(crate) fn family(name: &str) -> Result<&'static Family, TokenizerError> {
         found: name.to_owned(),
         known: FAMILIES.iter().flat_map(|family| family.names).copied().collect::<Vec<_>>().join(", "),
     })
+}
+
+/// The family of a tokenizer that merges by a list: `model` says which, or `pre` if that is byte-level BPE.
+pub(crate) fn of_model(model: &str, pre: &str) -> Result<&'static Family, TokenizerError> {
+    match model {
+        "gpt2" => family(pre),
+        _ if GEMMA4.names.contains(&model) => Ok(&GEMMA4),
+        _ => Err(TokenizerError::Model { found: model.to_owned() }),
+    }
 }
 
 /// The compiled patterns of a family.

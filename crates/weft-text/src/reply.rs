@@ -51,6 +51,7 @@
 
 mod call;
 mod format;
+mod gemma;
 mod harmony;
 mod json_call;
 #[doc(hidden)]

@@ -4,6 +4,7 @@ mod fewest;
 
 use crate::bpe::{MergeList, Merges, WordEncoder};
 use crate::error::TokenizerError;
+use crate::piece_spelling::SPACE;
 use crate::pieces::{PieceEncoder, Pieces};
 use crate::pre::{self, PreTokenizer};
 use crate::prompt::RenderedPrompt;
@@ -20,7 +21,7 @@ pub struct EncodeOptions {
     pub add_special: bool,
 }
 
-/// A byte-level BPE or SentencePiece tokenizer.
+/// A BPE or SentencePiece tokenizer.
 ///
 /// Methods accept any id, since a model's output can have more rows than its vocabulary has tokens. A token outside the
 /// vocabulary has no text, is not a control token and does not end a reply.
@@ -40,8 +41,8 @@ pub struct Tokenizer {
 
 /// How text without special tokens becomes tokens.
 enum Algorithm {
-    /// Byte-level BPE within words.
-    Words { pre: PreTokenizer, merges: Merges, ignore_merges: bool },
+    /// BPE within words, which start as their bytes or `by_character`.
+    Words { pre: PreTokenizer, merges: Merges, ignore_merges: bool, by_character: bool },
     /// SentencePiece's BPE. Characters without tokens become `unk`.
     Pieces { pieces: Pieces, unk: Option<u32> },
 }
@@ -64,15 +65,12 @@ impl Tokenizer {
         if spec.is_pieces() {
             return Tokenizer::of_pieces(spec);
         }
-        if spec.model != "gpt2" {
-            return Err(TokenizerError::Model { found: spec.model.to_owned() });
-        }
-        let family = pre::family(spec.pre)?;
+        let family = pre::of_model(spec.model, spec.pre)?;
         let vocab = Vocab::new(spec, family.turn_markers)?;
         check_roles(spec, &vocab)?;
         let merges = match &spec.merges {
             _ if family.merge_by_token_id => Merges::ByTokenId,
-            Some(pairs) => Merges::Listed(MergeList::new(pairs, &vocab)?),
+            Some(pairs) => Merges::Listed(MergeList::new(pairs, &vocab, spec.push_bytes())?),
             None => return Err(TokenizerError::NoMerges { pre: spec.pre.to_owned() }),
         };
         let ends = vocab.end_of_generation(spec, family.turn_markers);
@@ -82,6 +80,7 @@ impl Tokenizer {
                 pre: PreTokenizer::new(family),
                 merges,
                 ignore_merges: spec.ignore_merges.unwrap_or(family.ignore_merges),
+                by_character: family.by_character,
             },
             byte_tokens: byte_tokens(&vocab, spec.unk.filter(|unk| !ends.contains(unk))),
             bos: spec.bos,
@@ -158,7 +157,26 @@ impl Tokenizer {
         let mut ids = Vec::with_capacity(text.len() / 3 + 2);
         ids.extend(before);
         match &self.algorithm {
-            Algorithm::Words { pre, merges, ignore_merges } => {
+            Algorithm::Words { pre, merges, by_character: true, .. } => {
+                let mut words = WordEncoder::new(&self.vocab, merges, &self.byte_tokens);
+                let mut prepared = String::new();
+                self.special.split(&self.vocab, text, controls, |segment| match segment {
+                    Segment::Token(id) => ids.push(id),
+                    Segment::Text(text) => {
+                        prepared.clear();
+                        prepared.extend(text.chars().map(|c| if c == SPACE { ' ' } else { c }));
+                        pre.split(&prepared, &mut |word| {
+                            // As in llama.cpp: no merges make tokens of several newlines.
+                            let lines = word.starts_with('\n').then(|| self.vocab.find_text(word.as_bytes()));
+                            match lines.flatten() {
+                                Some(id) => ids.push(id),
+                                None => words.encode_characters(word, &mut ids),
+                            }
+                        });
+                    }
+                });
+            }
+            Algorithm::Words { pre, merges, ignore_merges, .. } => {
                 let mut words = WordEncoder::new(&self.vocab, merges, &self.byte_tokens);
                 self.special.split(&self.vocab, text, controls, |segment| match segment {
                     Segment::Token(id) => ids.push(id),

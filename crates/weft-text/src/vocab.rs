@@ -6,11 +6,13 @@ use crate::byte_level;
 use crate::end_of_generation;
 use crate::error::TokenizerError;
 use crate::piece_spelling;
+use crate::pre;
 
 /// A tokenizer as a model file describes it: the values of the `tokenizer.ggml.*` keys, borrowed from the file.
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerSpec<'a> {
-    /// `model`: the algorithm, `"gpt2"` for byte-level BPE or `"llama"` for SentencePiece's BPE.
+    /// `model`: the algorithm, `"gpt2"` for byte-level BPE, `"llama"` for SentencePiece's BPE, or `"gemma4"` for BPE by a list of merges
+    /// with SentencePiece's spelling.
     pub model: &'a str,
     /// `pre`: the name of the pre-tokenizer, for byte-level BPE. For files without one, llama.cpp uses `"default"`.
     pub pre: &'a str,
@@ -58,6 +60,16 @@ impl TokenizerSpec<'_> {
     /// Whether tokens are SentencePiece's.
     pub(crate) fn is_pieces(&self) -> bool {
         self.model == "llama"
+    }
+
+    /// Whether tokens are spelled as SentencePiece spells them.
+    pub(crate) fn is_spelled_as_pieces(&self) -> bool {
+        self.is_pieces() || self.model == pre::GEMMA4.names[0]
+    }
+
+    /// What appends the bytes of a normal token's spelling.
+    pub(crate) fn push_bytes(&self) -> fn(&str, &mut Vec<u8>) {
+        if self.is_spelled_as_pieces() { piece_spelling::push_bytes } else { byte_level::push_bytes }
     }
 
     /// The special tokens that the file names, each with its role.
@@ -154,7 +166,7 @@ const EMPTY: u32 = u32::MAX;
 impl Vocab {
     /// Decodes the spellings of `spec` and indexes the tokens. `turn_markers` end a reply too.
     pub(crate) fn new(spec: &TokenizerSpec<'_>, turn_markers: &[&str]) -> Result<Vocab, TokenizerError> {
-        let push_bytes = if spec.is_pieces() { piece_spelling::push_bytes } else { byte_level::push_bytes };
+        let push_bytes = spec.push_bytes();
         let tokens = spec.tokens.len();
         let bytes = spec.tokens.iter().map(|token| token.len()).sum();
         let count = u32::try_from(tokens).ok().filter(|&count| (1..EMPTY / 4).contains(&count));
@@ -179,7 +191,7 @@ impl Vocab {
         // win, since merges make no others: command-r also has characters as they are.
         let is_literal = |id: u32| {
             let token = std::str::from_utf8(spec.tokens[id as usize]).unwrap_or_default();
-            !spec.is_pieces() && !byte_level::is_spelling(token)
+            !spec.is_spelled_as_pieces() && !byte_level::is_spelling(token)
         };
         let passes = [(TokenKind::Normal, false), (TokenKind::Normal, true), (TokenKind::UserDefined, true)];
         for (wanted, literal) in passes {

@@ -61,7 +61,14 @@ fn model(name: &str) -> Model {
             if let Some(layer) = layer {
                 let states = vec![("sums".into(), format!("sums.{layer}"))];
                 let (name, graph) = (format!("scan {layer}"), Arc::clone(&graph));
-                model.segments.push(Segment { name, layer: Some(layer), graph, weights: Vec::new(), states });
+                model.segments.push(Segment {
+                    name,
+                    layer: Some(layer),
+                    graph,
+                    weights: Vec::new(),
+                    states,
+                    columns: Vec::new(),
+                });
             }
         }
     })

@@ -106,6 +106,7 @@ fn random_calls_of_random_tools_are_read_as_valid() {
         (GPT_OSS, CallForm::Harmony, ToolSyntax::Harmony),
         (QWEN, CallForm::Qwen3Coder, ToolSyntax::Qwen3Coder),
         (QWEN, CallForm::KimiK2, ToolSyntax::KimiK2),
+        (QWEN, CallForm::Gemma4, ToolSyntax::Gemma4),
         (QWEN, CallForm::Mistral, ToolSyntax::Mistral),
         (QWEN, CallForm::MistralList, ToolSyntax::MistralList),
     ];

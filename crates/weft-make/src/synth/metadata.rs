@@ -2,7 +2,7 @@
 
 use weft_gguf::{Metadata, Value};
 
-use crate::synth::preset::{Attention, Delta, Experts, Gating, Latent, Ling, Preset};
+use crate::synth::preset::{Attention, Delta, Experts, Gating, Gemma4, Latent, Ling, Preset};
 use crate::tensor_types::{QUANTIZATION_VERSION, TensorTypes};
 
 pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64) -> Metadata {
@@ -16,13 +16,15 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
         ("context_length", preset.context),
         ("embedding_length", preset.hidden),
     ];
-    numbers.extend((preset.dense > 0).then_some(("feed_forward_length", preset.dense)));
+    let varies = matches!(preset.attention, Attention::Gemma4(Gemma4 { double: true, .. }));
+    numbers.extend((preset.dense > 0 && !varies).then_some(("feed_forward_length", preset.dense)));
     numbers.push(("attention.head_count", preset.heads));
     numbers.extend(attention(&preset.attention));
     let hybrid = matches!(preset.attention, Attention::Hybrid { .. });
     // The other keys say what is so in all models of these families.
     let kept = |(key, _): &(&str, u32)| match preset.architecture {
         "kimi-linear" => !key.starts_with("expert_group"),
+        "gemma4" => ALWAYS_SAID.contains(key),
         _ => !hybrid || ALWAYS_SAID.contains(key),
     };
     numbers.extend(preset.experts.iter().flat_map(experts).filter(kept));
@@ -35,6 +37,9 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     }
     if let Attention::Kimi { latent, ling, .. } = preset.attention {
         kimi(preset, types.layers, (&latent, ling), &mut set);
+    }
+    if let Attention::Gemma4(gemma) = preset.attention {
+        gemma4(preset, types.layers, &gemma, &mut set);
     }
     set("attention.layer_norm_rms_epsilon", preset.rms_eps.into());
     set("rope.freq_base", preset.rope_base.into());
@@ -50,7 +55,9 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
             set("attention.recurrent_layers", recurrent.into());
         }
     }
-    if let Some(Experts { scale, gating, .. }) = preset.experts.filter(|_| !hybrid) {
+    if let Some(Experts { scale, gating, .. }) =
+        preset.experts.filter(|_| !hybrid && preset.architecture != "gemma4")
+    {
         let normalise = !matches!(gating, Gating::Softmax { normalise: false });
         set("expert_weights_scale", scale.into());
         // In Kimi-Linear that is so without a key.
@@ -87,6 +94,39 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     }
     preset.family.describe(preset.vocabulary, &mut metadata);
     metadata
+}
+
+/// Adds the keys of Gemma 4.
+fn gemma4(preset: &Preset, layers: u32, gemma: &Gemma4, set: &mut impl FnMut(&str, Value)) {
+    let &Gemma4 { kv_heads: [narrow, full], widths: [narrow_width, width], double, per_layer, cap, .. } =
+        gemma;
+    let own = gemma.own(layers, preset.layers);
+    let sees_all = |layer: &u32| gemma.sees_all(*layer, layers);
+    set("attention.sliding_window_pattern", (0..layers).map(|l| !sees_all(&l)).collect::<Vec<bool>>().into());
+    if narrow == full {
+        set("attention.head_count_kv", full.into());
+    } else {
+        let heads = (0..layers).map(|layer| if sees_all(&layer) { full } else { narrow } as i32);
+        set("attention.head_count_kv", heads.collect::<Vec<i32>>().into());
+    }
+    if double {
+        let widths = (0..layers).map(|l| (if l < own { preset.dense } else { 2 * preset.dense }) as i32);
+        set("feed_forward_length", widths.collect::<Vec<i32>>().into());
+    }
+    for (key, value) in [
+        ("attention.key_length", width),
+        ("attention.value_length", width),
+        ("attention.key_length_swa", narrow_width),
+        ("attention.value_length_swa", narrow_width),
+        ("rope.dimension_count", width),
+        ("rope.dimension_count_swa", narrow_width),
+        ("attention.shared_kv_layers", layers - own),
+        ("embedding_length_per_layer_input", per_layer),
+    ] {
+        set(key, value.into());
+    }
+    set("rope.freq_base_swa", 1e4f32.into());
+    set("final_logit_softcapping", cap.into());
 }
 
 /// Adds the keys of models with Kimi delta attention.
@@ -134,6 +174,7 @@ fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
             ("attention.value_length", width),
             ("rope.dimension_count", rotated.unwrap_or(width)),
         ],
+        Attention::Gemma4(_) => Vec::new(),
         Attention::Hybrid { kv_heads, width, rotated, delta, .. } => vec![
             ("attention.head_count_kv", kv_heads),
             ("attention.key_length", width),

@@ -1,5 +1,6 @@
 //! The shapes of synthetic models: those of published models, and tiny ones.
 
+mod gemma4;
 mod hybrid;
 mod kimi;
 mod odd;
@@ -8,12 +9,13 @@ mod shape;
 mod tiny;
 
 use crate::error::{Error, Result};
+use gemma4::{GEMMA4_ODD, GEMMA4_REAL, GEMMA4_TINY};
 use hybrid::{HYBRID_ODD, HYBRID_REAL, HYBRID_TINY};
 use kimi::{KIMI_ODD, KIMI_REAL, KIMI_TINY};
 use odd::ODD;
 use real::REAL;
 pub use shape::Preset;
-pub(crate) use shape::{Attention, Delta, Experts, Gating, Latent, Ling};
+pub(crate) use shape::{Attention, Delta, Experts, Gating, Gemma4, Latent, Ling};
 use tiny::TINY;
 
 impl Preset {
@@ -42,8 +44,20 @@ pub const PRESET_NAMES: &[&str] = &{
 
 /// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    const PARTS: [&[Preset]; 9] =
-        [REAL, HYBRID_REAL, KIMI_REAL, TINY, HYBRID_TINY, KIMI_TINY, ODD, HYBRID_ODD, KIMI_ODD];
+    const PARTS: [&[Preset]; 12] = [
+        REAL,
+        HYBRID_REAL,
+        KIMI_REAL,
+        GEMMA4_REAL,
+        TINY,
+        HYBRID_TINY,
+        KIMI_TINY,
+        GEMMA4_TINY,
+        ODD,
+        HYBRID_ODD,
+        KIMI_ODD,
+        GEMMA4_ODD,
+    ];
     const COUNT: usize = {
         let (mut count, mut part) = (0, 0);
         while part < PARTS.len() {

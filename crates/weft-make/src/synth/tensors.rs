@@ -21,6 +21,7 @@
 //! Where heads have a state, it decays as in models before training: time steps are from 0.001 to 0.1 and rates from 1 to 16, so
 //! that heads forget within 1 to 1000 tokens. What a token adds to the time step has a small gain, to keep it in that range.
 
+mod gemma4;
 mod kimi;
 
 use weft_quant::GgmlType;
@@ -68,6 +69,12 @@ impl Tensors<'_> {
         let last = if scaled { LOGITS / EMBEDDED } else { 1.0 };
         let (fan_in, gain) = if preset.tied { (hidden, LOGITS / last) } else { (1, 1.0) };
         tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
+        if let Attention::Gemma4(gemma) = preset.attention {
+            tensors.gemma4_factors(&gemma);
+            if gemma.per_layer > 0 {
+                tensors.per_layer_embeddings(&gemma);
+            }
+        }
         for layer in 0..types.layers {
             // The layer for multi-token prediction has attention, and a network of the kind of the one before it.
             let is_mtp = mtp && layer + 1 == types.layers;
@@ -97,6 +104,7 @@ impl Tensors<'_> {
             Attention::Grouped { kv_heads, width, bias, qk_norm, .. } => {
                 self.grouped(layer, kv_heads, width, bias, qk_norm);
             }
+            Attention::Gemma4(gemma) => self.gemma4_attention(layer, &gemma),
             Attention::Hybrid { kv_heads, width, delta, .. } => {
                 if is_recurrent {
                     self.delta(layer, &delta);
@@ -230,6 +238,9 @@ impl Tensors<'_> {
 
     /// The feed-forward network of a layer, of the kind that layer `like` has.
     fn feed_forward(&mut self, layer: u32, like: u32) {
+        if let Attention::Gemma4(gemma) = self.preset.attention {
+            return self.gemma4_network(layer, &gemma);
+        }
         let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         let named_otherwise = ["glm4moe", "gpt-oss"].contains(&self.preset.architecture)
@@ -273,7 +284,7 @@ impl Tensors<'_> {
         let damping = self.damping();
         if self.joins() {
             self.matrix(&name("ffn_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
-        } else if self.preset.architecture == "mistral4" && !stacked.is_empty() {
+        } else if ["mistral4", "gemma4"].contains(&self.preset.architecture) && !stacked.is_empty() {
             self.matrix(&name("ffn_gate_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
         } else {
             self.matrix(&name("ffn_gate"), &[&[hidden, width], stacked].concat(), hidden, 1.0);
@@ -281,7 +292,7 @@ impl Tensors<'_> {
         }
         let activation = match self.preset.architecture {
             "gpt-oss" => CLAMPED,
-            "gemma3" => GELU,
+            "gemma3" | "gemma4" => GELU,
             _ => SILU,
         };
         self.matrix(&name("ffn_down"), &[&[width, hidden], stacked].concat(), width, damping / activation);

@@ -6,7 +6,7 @@ mod families;
 use weft_gguf::{Metadata, Strings};
 
 pub(crate) use families::{
-    DEEPSEEK, GEMMA, GLM, GPT_OSS, KIMI, LING, LLAMA3, MISTRAL, PHI4, QWEN, QWEN35, TEKKEN,
+    DEEPSEEK, GEMMA, GEMMA4, GLM, GPT_OSS, KIMI, LING, LLAMA3, MISTRAL, PHI4, QWEN, QWEN35, TEKKEN,
 };
 
 /// Types of tokens (`llama_token_type` in `llama.h`).
@@ -16,6 +16,12 @@ const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
 const BYTE: i32 = 6;
+
+/// The lengths of the runs of newlines that are tokens, where pieces merge by a list.
+const NEWLINES: usize = 2;
+
+/// How pieces spell a space.
+const SPACE: char = '▁';
 
 /// The characters that a vocabulary of pieces has in addition to its bytes: a space, and the printable ones of ASCII.
 const PIECES: u32 = 1 + ('~' as u32 - '!' as u32 + 1);
@@ -51,6 +57,11 @@ enum Kind {
         /// the special tokens that are named.
         first_word: u32,
     },
+    /// Pieces that merge by a list, with the special tokens first.
+    MergedPieces {
+        /// The id of each special token. In vocabularies of fewer than ten times as many tokens, they follow each other.
+        places: &'static [u32],
+    },
     /// SentencePiece, whose special tokens are the first.
     Pieces {
         /// Whether texts begin with a space that they do not have.
@@ -66,6 +77,7 @@ impl Family {
             Kind::WordsAfterSpecial { pre, .. } => {
                 self.describe_words_after_special(pre, self.first_word(size), size, metadata);
             }
+            Kind::MergedPieces { places } => self.describe_merged(places, size as usize, metadata),
             Kind::Pieces { begins_with_space } => {
                 self.describe_pieces(begins_with_space, size as usize, metadata);
             }
@@ -78,6 +90,7 @@ impl Family {
         let own = match self.kind {
             Kind::Words { .. } | Kind::WordsAfterSpecial { .. } => self.special.len() as u32,
             Kind::Pieces { .. } => self.special.len() as u32 + PIECES,
+            Kind::MergedPieces { .. } => self.special.len() as u32 + NEWLINES as u32 + PIECES,
         };
         256 + own
     }
@@ -87,7 +100,7 @@ impl Family {
         match self.kind {
             Kind::Words { from_end, .. } if size >= 256 + from_end => size - from_end,
             Kind::Words { .. } => size.saturating_sub(self.special.len() as u32),
-            Kind::WordsAfterSpecial { .. } | Kind::Pieces { .. } => 0,
+            Kind::WordsAfterSpecial { .. } | Kind::MergedPieces { .. } | Kind::Pieces { .. } => 0,
         }
     }
 
@@ -96,7 +109,7 @@ impl Family {
         match self.kind {
             Kind::WordsAfterSpecial { first_word, .. } if size >= 2 * first_word => first_word,
             Kind::WordsAfterSpecial { .. } => self.special.len() as u32,
-            Kind::Words { .. } | Kind::Pieces { .. } => 0,
+            Kind::Words { .. } | Kind::MergedPieces { .. } | Kind::Pieces { .. } => 0,
         }
     }
 
@@ -152,10 +165,53 @@ impl Family {
         metadata.insert("tokenizer.ggml.add_bos_token", self.add_bos);
     }
 
+    /// Writes the metadata of a tokenizer with `size` tokens whose pieces merge by a list: the special ones, newlines, all bytes,
+    /// printable characters, and as many syllables and words as there is room for.
+    fn describe_merged(&self, places: &[u32], size: usize, metadata: &mut Metadata) {
+        let end = places.last().map_or(0, |last| *last as usize + 1);
+        let place = |special: usize| if size >= 10 * end { places[special] as usize } else { special };
+        let mut tokens = Strings::default();
+        let mut types = Vec::new();
+        for (i, (special, ty)) in self.special.iter().enumerate() {
+            for id in tokens.len()..place(i) {
+                tokens.push(format!("<unused{id}>"));
+                types.push(UNUSED);
+            }
+            tokens.push(special);
+            types.push(*ty);
+        }
+        for count in 1..=NEWLINES {
+            tokens.push("\n".repeat(count));
+        }
+        types.resize(tokens.len(), NORMAL);
+        for byte in 0..=u8::MAX {
+            tokens.push(format!("<0x{byte:02X}>"));
+            types.push(BYTE);
+        }
+        let characters = std::iter::once(SPACE).chain('!'..='~');
+        characters.for_each(|character| tokens.push(character.to_string()));
+        let words = TextTokens::new(256 + size.saturating_sub(tokens.len()));
+        let spelled = |text: &[u8]| String::from_utf8_lossy(text).replace(spelling(b' '), &SPACE.to_string());
+        words.tokens.iter().skip(256).for_each(|word| tokens.push(spelled(word)));
+        types.resize(size, NORMAL);
+        let mut merges = Strings::default();
+        merges.push("\n \n");
+        words.merges.iter().for_each(|pair| merges.push(spelled(pair)));
+        metadata.insert("tokenizer.ggml.model", "gemma4");
+        metadata.insert("tokenizer.ggml.tokens", tokens);
+        metadata.insert("tokenizer.ggml.token_type", types);
+        metadata.insert("tokenizer.ggml.merges", merges);
+        for (role, special) in self.roles {
+            let id = place(*special as usize) as u32;
+            metadata.insert(&format!("tokenizer.ggml.{role}_token_id"), id);
+        }
+        metadata.insert("tokenizer.ggml.add_bos_token", self.add_bos);
+        metadata.insert("tokenizer.ggml.add_space_prefix", false);
+    }
+
     /// Writes the metadata of a SentencePiece tokenizer with `size` tokens: the special ones, all bytes, printable characters, and
     /// as many syllables and words as there is room for.
     fn describe_pieces(&self, begins_with_space: bool, size: usize, metadata: &mut Metadata) {
-        const SPACE: char = '▁';
         let mut tokens = Strings::default();
         let mut types = Vec::new();
         for (special, ty) in self.special {
@@ -256,7 +312,7 @@ mod tests {
         fn pre(&self) -> Option<&'static str> {
             match self.kind {
                 Kind::Words { pre, .. } | Kind::WordsAfterSpecial { pre, .. } => Some(pre),
-                Kind::Pieces { .. } => None,
+                Kind::MergedPieces { .. } | Kind::Pieces { .. } => None,
             }
         }
 
@@ -264,7 +320,7 @@ mod tests {
         fn first_after_text(&self, size: u32) -> u32 {
             match self.kind {
                 Kind::Words { .. } => self.first_special(size),
-                Kind::WordsAfterSpecial { .. } | Kind::Pieces { .. } => size,
+                Kind::WordsAfterSpecial { .. } | Kind::MergedPieces { .. } | Kind::Pieces { .. } => size,
             }
         }
     }
@@ -281,7 +337,7 @@ mod tests {
             pre: family.pre().unwrap_or_default(),
             tokens: list("tokens"),
             token_types: metadata.i32s("tokenizer.ggml.token_type").unwrap(),
-            merges: family.pre().map(|_| list("merges")),
+            merges: metadata.strings("tokenizer.ggml.merges").unwrap().map(|merges| merges.iter().collect()),
             scores: metadata.f32s("tokenizer.ggml.scores").unwrap(),
             bos: id("bos"),
             eos: id("eos"),
@@ -298,7 +354,7 @@ mod tests {
         tokenizer
     }
 
-    const FAMILIES: [(&Family, u32); 21] = [
+    const FAMILIES: [(&Family, u32); 23] = [
         (&GLM, 2048),
         (&GLM, 154_880),
         (&DEEPSEEK, 102_400),
@@ -320,6 +376,8 @@ mod tests {
         (&KIMI, 163_840),
         (&LING, 320),
         (&LING, 157_184),
+        (&GEMMA4, 379),
+        (&GEMMA4, 262_144),
     ];
 
     #[test]
@@ -343,8 +401,12 @@ mod tests {
     fn every_token_can_be_reached() {
         for (family, size) in FAMILIES {
             let tokenizer = tokenizer(family, size);
-            let pieces = family.pre().is_none();
-            for id in (family.first_word(size) + 128..family.first_after_text(size)).step_by(97) {
+            let pieces = matches!(family.kind, Kind::Pieces { .. });
+            let first_word = match family.kind {
+                Kind::MergedPieces { .. } => 512,
+                _ => family.first_word(size) + 128,
+            };
+            for id in (first_word..family.first_after_text(size)).step_by(97) {
                 // SentencePiece puts a space before every text.
                 let begins = |id| tokenizer.token_bytes(id).starts_with(b" ");
                 if pieces && (id < 259 || !begins(id)) {

@@ -37,6 +37,13 @@ pub(crate) enum Distribution {
         /// The end of the range.
         to: f32,
     },
+    /// So many ones, then another number.
+    Steps {
+        /// How many values are 1.
+        ones: u32,
+        /// All others.
+        rest: f32,
+    },
     /// Negative, from -1 to -16, with the same probability for each of the four octaves.
     Octaves,
 }
@@ -47,6 +54,8 @@ impl Distribution {
         let value = |i| match *self {
             Distribution::Normal { mean, deviation } => mean + deviation * random.nth_normal(i),
             Distribution::Uniform { from, to } => from + (to - from) * uniform(i),
+            Distribution::Steps { ones, .. } if i < u64::from(ones) => 1.0,
+            Distribution::Steps { rest, .. } => rest,
             // Straight lines between powers of two: exponentials are not the same on every machine.
             Distribution::Octaves => {
                 let octave = 4.0 * uniform(i);
@@ -62,6 +71,7 @@ impl Distribution {
             Distribution::Normal { mean, deviation } => [mean.to_bits(), deviation.to_bits(), 0],
             Distribution::Uniform { from, to } => [from.to_bits(), to.to_bits(), 1],
             Distribution::Octaves => [0, 0, 2],
+            Distribution::Steps { ones, rest } => [ones, rest.to_bits(), 3],
         }
     }
 }

@@ -56,7 +56,7 @@ impl Gated {
     }
 
     /// Combines gate and up.
-    pub(super) fn gate(&self, s: &mut SegmentBuilder<'_>, gate: NodeId, up: NodeId) -> NodeId {
+    pub(crate) fn gate(&self, s: &mut SegmentBuilder<'_>, gate: NodeId, up: NodeId) -> NodeId {
         let g = &mut s.g;
         match self.activation {
             Activation::Silu => {

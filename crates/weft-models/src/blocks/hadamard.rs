@@ -15,14 +15,14 @@ const MOST: usize = 64;
 
 /// Multiplies blocks of values by a Hadamard matrix, if the cache is quantised.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hadamard {
+pub(crate) struct Hadamard {
     /// The matrix, and its number of rows.
     matrix: Option<(NodeId, usize)>,
 }
 
 impl Hadamard {
     /// For heads whose widths are `widths`: no block may lie in two heads.
-    pub(super) fn new(s: &mut SegmentBuilder<'_>, widths: &[usize]) -> Hadamard {
+    pub(crate) fn new(s: &mut SegmentBuilder<'_>, widths: &[usize]) -> Hadamard {
         let fits = |n: &usize| widths.iter().all(|width| width.is_multiple_of(*n));
         let mut sizes = std::iter::successors(Some(MOST), |n| Some(n / 2)).take_while(|n| *n > 1);
         let size = if s.options.kv.is_quantised() { sizes.find(fits) } else { None };
@@ -30,7 +30,7 @@ impl Hadamard {
     }
 
     /// Multiplies `x`, whose axes after the first are `axes`.
-    pub(super) fn apply(self, s: &mut SegmentBuilder<'_>, x: NodeId, axes: &[usize]) -> NodeId {
+    pub(crate) fn apply(self, s: &mut SegmentBuilder<'_>, x: NodeId, axes: &[usize]) -> NodeId {
         let Some((matrix, n)) = self.matrix else { return x };
         let blocks = axes.iter().product::<usize>() / n;
         let cut = s.g.reshape(x, [Dim::T, blocks.into(), n.into()]);

@@ -192,6 +192,36 @@ impl Experts {
         let gate = add_biases(s, gate, "ffn_gate_exps.bias", &[experts, width], ids)?;
         Ok((gate, add_biases(s, up, "ffn_up_exps.bias", &[experts, width], ids)?))
     }
+
+    /// The weighted sum of the chosen experts of `x`. The router sees `seen`, `[T, hidden]` as `x`. What an expert returns is
+    /// multiplied by its value of the tensor `scale`, if there is one.
+    pub(crate) fn routed(
+        &self,
+        s: &mut SegmentBuilder<'_>,
+        x: NodeId,
+        seen: NodeId,
+        scale: Option<&str>,
+    ) -> Result<NodeId, Error> {
+        let Experts { count, expert, router, .. } = self;
+        let (hidden, width) = (expert.hidden, expert.width);
+        let (ids, weights) = router.build(s, seen, *count, hidden)?;
+        let (gate, up) = self.gate_up(s, x, ids)?;
+        let down = s.matrix("ffn_down_exps.weight", &[count.experts, hidden, width])?;
+        let inner = expert.gate(s, gate, up);
+        let each = s.g.select_dot(inner, down, ids);
+        let each = add_biases(s, each, "ffn_down_exps.bias", &[count.experts, hidden], ids)?;
+        let g = &mut s.g;
+        let mut weights = g.reshape(weights, [Dim::T, count.used.into(), 1.into()]);
+        if let Some(scale) = scale {
+            let scales = s.squeezed(scale, &[count.experts, 1])?;
+            let chosen = s.g.rows(scales, ids);
+            weights = s.g.mul(weights, chosen);
+        }
+        let g = &mut s.g;
+        let weighted = g.mul(each, weights);
+        let sum = g.reduce_sum(weighted, 1);
+        Ok(g.reshape(sum, [Dim::T, hidden.into()]))
+    }
 }
 
 /// Adds the bias of each chosen expert to its product, `f32[T, used, N]`, if the file has biases.
@@ -237,20 +267,9 @@ impl Block for Experts {
     }
 
     fn build(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
-        let Experts { count, expert, shared, router } = self;
-        let (hidden, width) = (expert.hidden, expert.width);
-        let (ids, weights) = router.build(s, x, *count, hidden)?;
-        let (gate, up) = self.gate_up(s, x, ids)?;
-        let down = s.matrix("ffn_down_exps.weight", &[count.experts, hidden, width])?;
-        let inner = expert.gate(s, gate, up);
-        let each = s.g.select_dot(inner, down, ids);
-        let each = add_biases(s, each, "ffn_down_exps.bias", &[count.experts, hidden], ids)?;
-        let g = &mut s.g;
-        let weights = g.reshape(weights, [Dim::T, count.used.into(), 1.into()]);
-        let weighted = g.mul(each, weights);
-        let sum = g.reduce_sum(weighted, 1);
-        let routed = g.reshape(sum, [Dim::T, hidden.into()]);
-        let Some(Shared { width, activation, scored, .. }) = *shared else { return Ok(routed) };
+        let hidden = self.expert.hidden;
+        let routed = self.routed(s, x, x, None)?;
+        let Some(Shared { width, activation, scored, .. }) = self.shared else { return Ok(routed) };
         let mut shared = Gated { hidden, width, activation }.build_as(s, x, "_shexp")?;
         if scored {
             let w = s.matrix("ffn_gate_inp_shexp.weight", &[1, hidden])?;

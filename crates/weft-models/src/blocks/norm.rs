@@ -23,6 +23,12 @@ impl RmsNorm {
         width: usize,
     ) -> Result<NodeId, Error> {
         let weight = s.vector(weight, width)?;
+        let unit = self.unit(s, x, axis, width);
+        Ok(s.g.mul(unit, weight))
+    }
+
+    /// Norms `x` along its last axis, which is `axis` and has `width` values, without weights.
+    pub(crate) fn unit(&self, s: &mut SegmentBuilder<'_>, x: NodeId, axis: usize, width: usize) -> NodeId {
         let g = &mut s.g;
         let squares = g.mul(x, x);
         let sum = g.reduce_sum(squares, axis);
@@ -31,7 +37,6 @@ impl RmsNorm {
         let eps = g.scalar(self.eps);
         let above_zero = g.add(mean, eps);
         let scale = g.rsqrt(above_zero);
-        let unit = g.mul(x, scale);
-        Ok(g.mul(unit, weight))
+        g.mul(x, scale)
     }
 }

@@ -128,6 +128,16 @@ impl Rope {
         Ok(Rope { factors: values.map(|values| Factors { values, tensors: &[FACTORS] }), ..self })
     }
 
+    /// Adds the frequency factors, which the file must have.
+    pub(crate) fn with_required_factors(self, file: &ModelFile<'_>) -> Result<Rope, Error> {
+        let rope = self.with_factors(file)?;
+        if rope.factors.is_none() {
+            let expected = vec![rope.dims as u64 / 2];
+            return Err(Error::MissingTensor { file: file.path(), tensor: FACTORS.into(), expected });
+        }
+        Ok(rope)
+    }
+
     /// Adds the frequency factors of LongRoPE for a context of `context` tokens, if the file has them.
     pub(crate) fn with_long_factors(self, file: &ModelFile<'_>, context: usize) -> Result<Rope, Error> {
         let original = file.keys.number_opt("rope.scaling.original_context_length", 1..=MAX_CONTEXT)?;

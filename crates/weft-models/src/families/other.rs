@@ -7,6 +7,10 @@ pub(super) fn other(architecture: &str) -> Option<&'static str> {
             "this is the part of a model that reads images (an mmproj file), and Weft reads text only: name the model's other \
              file, which lies beside it"
         }
+        "gemma4-assistant" => {
+            "this is the part of a Gemma 4 that guesses several tokens ahead (an MTP assistant), and Weft runs no such part: name the \
+             model's other file"
+        }
         "bert" | "nomic-bert" | "nomic-bert-moe" | "modern-bert" | "neo-bert" | "jina-bert-v2"
         | "jina-bert-v3" | "gemma-embedding" | "t5encoder" => {
             "this model embeds or ranks text and writes none, and Weft runs models that write text"

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use expect_test::{ExpectFile, expect_file};
 use weft_models::Segment;
 
+use crate::gemma4;
 use crate::kimi;
 use crate::support::{self, File, HIDDEN, Stored};
 
@@ -138,6 +139,16 @@ fn gemma3_embedding_and_layer_with_a_window() {
         &support::gemma3(),
         |s| matches!(s.layer, None | Some(0)),
         expect_file!["goldens/gemma3.graph"],
+    );
+}
+
+/// Embeddings for each layer, values from keys, and a cache of another layer.
+#[test]
+fn gemma4_ends_and_layers() {
+    segments_are(
+        &gemma4::gemma4(),
+        |s| matches!(s.layer, None | Some(1 | 2)),
+        expect_file!["goldens/gemma4.graph"],
     );
 }
 

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use weft_gguf::Value;
 use weft_models::{BuildOptions, build};
 
+use crate::gemma4;
 use crate::kimi;
 use crate::support::{self, File};
 
@@ -40,7 +41,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 17] = [
+const MODELS: [fn() -> File; 18] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -58,6 +59,7 @@ const MODELS: [fn() -> File; 17] = [
     support::mistral4,
     kimi::kimi_linear,
     kimi::ling,
+    gemma4::gemma4,
 ];
 
 /// Optional keys that the tiny models do not have.

@@ -2,6 +2,7 @@
 
 mod equivalence;
 mod fixtures;
+mod gemma4;
 mod goldens;
 mod hostile;
 mod kimi;

@@ -5,10 +5,11 @@ use weft_gguf::Value;
 use weft_models::{BuildOptions, Error, build};
 use weft_quant::GgmlType;
 
+use crate::gemma4;
 use crate::kimi;
 use crate::support::{self, File};
 
-fn models() -> [File; 16] {
+fn models() -> [File; 17] {
     let mut joined = support::glm();
     support::join_keys_and_values(&mut joined);
     [
@@ -25,6 +26,7 @@ fn models() -> [File; 16] {
         support::phi3(),
         support::gpt_oss(),
         support::gemma3(),
+        gemma4::gemma4(),
         support::mistral3(),
         kimi::kimi_linear(),
         kimi::ling(),
@@ -34,7 +36,9 @@ fn models() -> [File; 16] {
 /// Returns whether a tensor is optional.
 fn is_optional(tensor: &str) -> bool {
     // The other list of factors is used.
-    matches!(tensor, "output.weight" | "rope_factors_short.weight") || tensor.ends_with(".bias")
+    matches!(tensor, "output.weight" | "rope_factors_short.weight")
+        || tensor.ends_with(".bias")
+        || tensor.ends_with("layer_output_scale.weight")
 }
 
 /// A number that holds for all layers may be an array with the same for each.
@@ -94,6 +98,8 @@ fn a_missing_tensor_is_named() {
             let mut file = file.clone();
             file.take(&tensor.name);
             match file.build() {
+                // There, values are keys.
+                Ok(_) if file.architecture() == "gemma4" && tensor.name == "blk.0.attn_v.weight" => {}
                 Ok(_) => assert!(is_optional(&tensor.name), "{}", tensor.name),
                 // Without `attn_q`, queries are compressed, which requires a key.
                 Err(Error::Key(e)) => {
@@ -126,7 +132,7 @@ fn a_tensor_of_another_shape_is_named() {
 }
 
 /// Keys that are optional, or for which the files have the default.
-const DEFAULTED: [&str; 21] = [
+const DEFAULTED: [&str; 25] = [
     "feed_forward_length",
     "expert_shared_feed_forward_length",
     "leading_dense_block_count",
@@ -148,16 +154,21 @@ const DEFAULTED: [&str; 21] = [
     "swiglu_clamp_exp",
     "swiglu_clamp_shexp",
     "rope.dimension_sections",
+    "attention.value_length_swa",
+    "rope.dimension_count_swa",
+    "rope.freq_base_swa",
+    "final_logit_softcapping",
 ];
 
 /// Keys whose default contradicts the tensors of the files.
-const CONTRADICTED_BY_TENSORS: [&str; 6] = [
+const CONTRADICTED_BY_TENSORS: [&str; 7] = [
     "leading_dense_block_count",
     "attention.head_count_kv",
     "attention.key_length_mla",
     "attention.q_lora_rank",
     "expert_count",
     "expert_shared_feed_forward_length",
+    "attention.shared_kv_layers",
 ];
 
 #[test]
@@ -283,6 +294,16 @@ fn error_messages() {
     refused(support::gemma3, &|f| f.set("gemma3.final_logit_softcapping", 30f32));
     refused(support::gemma3, &|f| f.set("gemma3.rope.freq_base_swa", 1f32));
     refused(support::gemma3, &|f| f.set("gemma3.attention.scale", 0.5f32));
+    let gemma4 = gemma4::gemma4;
+    refused(gemma4, &|f| f.set("gemma4.attn_logit_softcapping", 50f32));
+    refused(gemma4, &|f| f.set("gemma4.attention.scale", 0.25f32));
+    refused(gemma4, &|f| f.set("gemma4.attention.value_length", 16u32));
+    refused(gemma4, &|f| f.set("gemma4.rope.dimension_count_swa", 15u32));
+    refused(gemma4, &|f| f.set("gemma4.rope.freq_base_swa", 1f32));
+    refused(gemma4, &|f| f.set("gemma4.attention.head_count_kv", vec![2i32, 3, 2, 1]));
+    refused(gemma4, &|f| f.set("gemma4.attention.sliding_window_pattern", vec![true; 3]));
+    refused(gemma4, &|f| f.set("gemma4.attention.shared_kv_layers", 1u32));
+    refused(gemma4, &|f| f.set("gemma4.embedding_length_per_layer_input", 24u32));
     refused(support::mistral3, &|f| f.set("mistral3.rope.dimension_count", 8u32));
     refused(support::mistral3, &|f| f.set("mistral3.attention.scale", 0.5f32));
     refused(support::mistral3, &|f| f.set("mistral3.attention.temperature_scale", -0.1f32));

@@ -75,10 +75,12 @@ impl Dry {
         }
         let mut classes = Vec::with_capacity(planned.steps.len());
         for (&tokens, fusions) in planned.steps.iter().zip(&planned.fusions) {
-            let instances = fusions.iter().zip(&bound).map(|(fusion, (weights, states))| Instance {
+            let parts = fusions.iter().zip(&bound).zip(&planned.segments);
+            let instances = parts.map(|((fusion, (weights, states)), segment)| Instance {
                 plan: Arc::clone(&fusion.plan),
                 weights: weights.clone(),
                 states: states.clone(),
+                columns: segment.columns.iter().cloned().collect(),
             });
             let instances: Vec<Instance> = instances.collect();
             classes.push(class(&mut device, (tokens, planned.near), &instances, planned.sections, &inputs)?);

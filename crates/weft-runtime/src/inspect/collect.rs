@@ -375,7 +375,8 @@ fn parts(
             segment.weights.iter().map(|(own, tensor)| (own.clone(), tensors[tensor])).collect();
         weights.extend(products::pack(device, fusion, &weights::multiplied(fusions, i))?);
         let states = bind_states(device, segment, max, &mut states)?;
-        instances.push(Instance { plan: Arc::clone(&fusion.plan), weights, states });
+        let columns = segment.columns.iter().cloned().collect();
+        instances.push(Instance { plan: Arc::clone(&fusion.plan), weights, states, columns });
     }
     let linked = link(device, &instances, inputs, &["x"])?;
     let mut parts = Vec::with_capacity(instances.len());

@@ -204,6 +204,7 @@ impl Dialogue {
             Some(ToolSyntax::Harmony) => CallForm::Harmony,
             Some(ToolSyntax::Qwen3Coder) => CallForm::Qwen3Coder,
             Some(ToolSyntax::KimiK2) => CallForm::KimiK2,
+            Some(ToolSyntax::Gemma4) => CallForm::Gemma4,
             Some(ToolSyntax::Mistral) => CallForm::Mistral,
             Some(ToolSyntax::MistralList) => CallForm::MistralList,
             _ => CallForm::Hermes,

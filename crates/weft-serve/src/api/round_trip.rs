@@ -148,6 +148,8 @@ fn call(random: &mut Random, syntax: ToolSyntax, number: usize) -> String {
         ToolSyntax::KimiK2 => format!(
             "<|tool_calls_section_begin|><|tool_call_begin|>functions.{name}:{number}<|tool_call_argument_begin|>{json}<|tool_call_end|><|tool_calls_section_end|>"
         ),
+        // Arguments as JSON, which is read in the place of Gemma's spelling.
+        ToolSyntax::Gemma4 => format!("<|tool_call>call:{name}{json}<tool_call|>"),
         ToolSyntax::Mistral => format!("[TOOL_CALLS]{name}[ARGS]{json}"),
         ToolSyntax::MistralList => {
             format!("[TOOL_CALLS][{{\"name\": {}, \"arguments\": {json}}}]", json!(name))

@@ -1,6 +1,6 @@
 //! How a model writes reasoning and tool calls, recognised from its chat template.
 
-use super::harmony;
+use super::{gemma, harmony};
 use crate::tokenizer::Tokenizer;
 
 /// How a model writes reasoning and tool calls.
@@ -56,6 +56,9 @@ pub enum ToolSyntax {
     KimiK2,
     /// `[TOOL_CALLS]name[ARGS]{…}`, with an id after `[CALL_ID]` in between or without. Mistral Small 3.2, Ministral 3, Devstral.
     Mistral,
+    /// `<|tool_call>call:name{key:<|"|>text<|"|>,other:3}<tool_call|>`. Strings are between marks, keys without quotes, other values are
+    /// JSON. Gemma 4.
+    Gemma4,
     /// `[TOOL_CALLS][{"name": …, "arguments": {…}}]`. Mistral 7B v0.3, Mixtral and Nemo. The parser reads this form and the one
     /// before alike.
     MistralList,
@@ -66,8 +69,10 @@ impl ReasoningTags {
     const MISTRAL: ReasoningTags = ReasoningTags { begin: "[THINK]", end: "[/THINK]" };
     const SEED: ReasoningTags = ReasoningTags { begin: "<seed:think>", end: "</seed:think>" };
     const COMMAND: ReasoningTags = ReasoningTags { begin: "<|START_THINKING|>", end: "<|END_THINKING|>" };
+    /// The channel of Gemma 4's thoughts.
+    const GEMMA: ReasoningTags = ReasoningTags { begin: "<|channel>thought", end: "<channel|>" };
     /// All of them. A template that has several has the first for its own: others come in examples.
-    const ALL: [ReasoningTags; 4] = [Self::SEED, Self::COMMAND, Self::THINK, Self::MISTRAL];
+    const ALL: [ReasoningTags; 5] = [Self::SEED, Self::COMMAND, Self::GEMMA, Self::THINK, Self::MISTRAL];
 }
 
 pub(crate) const TOOL_CALL: &str = "<tool_call>";
@@ -92,6 +97,8 @@ const KIMI_CALLS_END: &str = "<|tool_calls_section_end|>";
 pub(crate) const KIMI_CALL: &str = "<|tool_call_begin|>";
 pub(crate) const KIMI_ARGUMENTS: &str = "<|tool_call_argument_begin|>";
 pub(crate) const KIMI_CALL_END: &str = "<|tool_call_end|>";
+const GEMMA_CALL: &str = "<|tool_call>";
+pub(crate) const GEMMA_CALL_END: &str = "<tool_call|>";
 const MISTRAL_CALLS: &str = "[TOOL_CALLS]";
 pub(crate) const MISTRAL_ID: &str = "[CALL_ID]";
 pub(crate) const MISTRAL_ARGUMENTS: &str = "[ARGS]";
@@ -109,6 +116,7 @@ impl ToolSyntax {
             // Models leave the first out at times.
             ToolSyntax::Qwen3Coder => &[TOOL_CALL, FUNCTION],
             ToolSyntax::KimiK2 => &[KIMI_CALLS, KIMI_CALL],
+            ToolSyntax::Gemma4 => &[GEMMA_CALL],
             ToolSyntax::Mistral | ToolSyntax::MistralList if after_call => &[MISTRAL_CALLS, ","],
             ToolSyntax::Mistral | ToolSyntax::MistralList => &[MISTRAL_CALLS],
         }
@@ -121,6 +129,7 @@ impl ToolSyntax {
             ToolSyntax::DeepSeekV3 => &[FENCE, CALL_END, CALLS_END],
             ToolSyntax::DeepSeekV31 => &[CALL_END, CALLS_END],
             ToolSyntax::KimiK2 => &[KIMI_CALL_END, KIMI_CALLS_END],
+            ToolSyntax::Gemma4 => &[GEMMA_CALL_END],
             ToolSyntax::Mistral | ToolSyntax::MistralList => &["]"],
             ToolSyntax::Llama3 | ToolSyntax::Harmony => &[],
         }
@@ -133,6 +142,7 @@ impl ToolSyntax {
             ToolSyntax::Hermes | ToolSyntax::Qwen3Coder => &[TOOL_CALL, TOOL_CALL_END],
             ToolSyntax::KimiK2 => &[KIMI_CALLS, KIMI_CALLS_END, KIMI_CALL, KIMI_ARGUMENTS, KIMI_CALL_END],
             ToolSyntax::Mistral | ToolSyntax::MistralList => &[MISTRAL_CALLS, MISTRAL_ID, MISTRAL_ARGUMENTS],
+            ToolSyntax::Gemma4 => &[GEMMA_CALL, GEMMA_CALL_END, gemma::QUOTE],
             ToolSyntax::DeepSeekV3 | ToolSyntax::DeepSeekV31 => {
                 &[CALLS_BEGIN, CALLS_END, CALL_BEGIN, CALL_SEP, CALL_END]
             }
@@ -162,6 +172,8 @@ impl ReplyFormat {
         let reasoning = ReasoningTags::ALL.into_iter().find(reasons);
         let tools = if has(MISTRAL_CALLS) {
             Some(if has(MISTRAL_ARGUMENTS) { ToolSyntax::Mistral } else { ToolSyntax::MistralList })
+        } else if has(&format!("{GEMMA_CALL}call:")) {
+            Some(ToolSyntax::Gemma4)
         } else if has(KIMI_CALL) {
             Some(ToolSyntax::KimiK2)
         } else if has(ARG_KEY) && has(TOOL_CALL) {

@@ -125,6 +125,10 @@ pub fn formats() -> Vec<(&'static str, ReplyFormat)> {
         ("llama3", ReplyFormat { reasoning: None, ..tools(ToolSyntax::Llama3) }),
         ("qwen3-coder", tools(ToolSyntax::Qwen3Coder)),
         ("kimi-k2", tools(ToolSyntax::KimiK2)),
+        ("gemma4", {
+            let reasoning = Some(ReasoningTags { begin: "<|channel>thought", end: "<channel|>" });
+            ReplyFormat { reasoning, ..tools(ToolSyntax::Gemma4) }
+        }),
         ("mistral", tools(ToolSyntax::Mistral)),
         ("harmony", ReplyFormat { reasoning: None, harmony: true, ..tools(ToolSyntax::Harmony) }),
     ]

@@ -1,13 +1,16 @@
-//! Calls whose name and arguments are between marks, each of them one token: those of DeepSeek, Kimi K2 and Mistral.
+//! Calls whose name and arguments are between marks, each of them one token: those of DeepSeek, Kimi K2, Mistral and Gemma 4.
 //!
 //! - DeepSeek V3: a type, the name, and a fence around the arguments; V3.1: the name and the arguments.
 //! - Kimi K2: the id `functions.NAME:INDEX`, of which the name is read, and the arguments.
 //! - Mistral: the name, perhaps an id, and the arguments.
+//! - Gemma 4: the name, and the arguments in its own spelling.
 
 use super::call::{Sink, Step, TagRead, TagReader};
 use super::format::{
-    CALL_BEGIN, CALL_END, CALL_SEP, KIMI_ARGUMENTS, KIMI_CALL, KIMI_CALL_END, MISTRAL_ARGUMENTS, MISTRAL_ID,
+    CALL_BEGIN, CALL_END, CALL_SEP, GEMMA_CALL_END, KIMI_ARGUMENTS, KIMI_CALL, KIMI_CALL_END,
+    MISTRAL_ARGUMENTS, MISTRAL_ID,
 };
+use super::gemma::Respelled;
 use super::scanner::{Scan, Scanner};
 use super::tools::{NamePrefix, Tools};
 
@@ -30,6 +33,7 @@ const V31: &[Part] = &[Part::Tag(CALL_BEGIN), Part::Name, Part::Tag(CALL_SEP)];
 
 const KIMI: &[Part] =
     &[Part::Tag(KIMI_CALL), Part::Prefix("functions."), Part::Name, Part::Index, Part::Tag(KIMI_ARGUMENTS)];
+const GEMMA: &[Part] = &[Part::Tag("call:"), Part::Name];
 const MISTRAL: &[Part] = &[Part::Name, Part::Id(MISTRAL_ID), Part::Tag(MISTRAL_ARGUMENTS)];
 
 /// A call after what it begins with.
@@ -42,6 +46,8 @@ pub(crate) struct MarkedCall {
     tag: TagReader,
     name: NamePrefix,
     tool: Option<usize>,
+    /// If the arguments are no JSON.
+    spelling: Option<Respelled>,
     scanner: Scanner,
     text: String,
     begun: bool,
@@ -64,6 +70,14 @@ impl MarkedCall {
         MarkedCall::new(MISTRAL, None, tools)
     }
 
+    /// Gemma's. Expects `call:`.
+    pub(crate) fn gemma(tools: &Tools) -> MarkedCall {
+        MarkedCall {
+            spelling: Some(Respelled::default()),
+            ..MarkedCall::new(GEMMA, Some(GEMMA_CALL_END), tools)
+        }
+    }
+
     fn new(parts: &'static [Part], end: Option<&'static str>, tools: &Tools) -> MarkedCall {
         MarkedCall {
             parts,
@@ -72,6 +86,7 @@ impl MarkedCall {
             tag: TagReader::default(),
             name: tools.prefix(),
             tool: None,
+            spelling: None,
             scanner: Scanner::new(),
             text: String::new(),
             begun: false,
@@ -169,7 +184,14 @@ impl MarkedCall {
 
     fn arguments(&mut self, c: char, sink: &mut Sink<'_, '_>) -> Step {
         self.text.clear();
-        let scan = self.scanner.push(c, &mut self.text);
+        let first = self.spelling.as_ref().map_or(c, |spelling| spelling.first(c));
+        let scan = match &mut self.spelling {
+            None => self.scanner.push(c, &mut self.text),
+            Some(spelling) => match spelling.push(c, &mut self.scanner, &mut self.text) {
+                Some(scan) => scan,
+                None => return Step::Hold,
+            },
+        };
         sink.arguments(&self.text);
         match scan {
             Scan::More => Step::Take,
@@ -178,7 +200,7 @@ impl MarkedCall {
                 Step::Done
             }
             Scan::Past | Scan::Invalid => {
-                sink.close_before(c, &self.scanner);
+                sink.close_before(first, &self.scanner);
                 Step::Leave
             }
         }

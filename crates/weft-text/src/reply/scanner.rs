@@ -81,6 +81,11 @@ impl Scanner {
         matches!(self.state, State::String { .. })
     }
 
+    /// Whether the next character, but white space, begins a key or ends the object.
+    pub(crate) fn expects_key(&self) -> bool {
+        matches!(self.state, State::FirstKey | State::Key)
+    }
+
     /// The brackets that close the value, if it is in an object or array in which every value is whole.
     pub(crate) fn missing(&self) -> Option<String> {
         let whole = matches!(self.state, State::AfterValue | State::FirstKey);

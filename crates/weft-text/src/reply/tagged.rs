@@ -335,6 +335,7 @@ impl TaggedParser {
                 CallSyntax::Marked(MarkedCall::deepseek(tag == CALL_BEGIN, false, &self.tools))
             }
             ToolSyntax::KimiK2 => CallSyntax::Marked(MarkedCall::kimi(tag == KIMI_CALL, &self.tools)),
+            ToolSyntax::Gemma4 => CallSyntax::Marked(MarkedCall::gemma(&self.tools)),
             ToolSyntax::Mistral | ToolSyntax::MistralList if tag == "," => {
                 CallSyntax::Json(JsonCall::new(false, false))
             }

@@ -12,6 +12,13 @@ impl Tokenizer {
     pub fn fewest_tokens(&self, text: &str) -> usize {
         let spells_all = self.byte_tokens.iter().all(Option::is_some);
         let (bytes, shortest) = match &self.algorithm {
+            // Spaces have one byte there, in place of three.
+            Algorithm::Words { by_character: true, .. } => {
+                if !spells_all {
+                    return 0;
+                }
+                (text.chars().filter(|c| *c != SPACE).map(char::len_utf8).sum(), 1)
+            }
             Algorithm::Words { .. } => {
                 let known = self.byte_tokens.map(|token| token.is_some());
                 (text.bytes().filter(|byte| known[usize::from(*byte)]).count(), 1)

@@ -139,7 +139,8 @@ fn run_program(
     assert_eq!(parsed, *plan, "text form");
 
     let mut inputs = BTreeMap::new();
-    let mut instance = Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new() };
+    let mut instance =
+        Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new(), columns: BTreeMap::new() };
     for (name, id) in &fusion.parameters {
         assert_eq!(graph.node(*id).op, Op::Hadamard);
         let ty = &graph.node(*id).ty;

@@ -58,6 +58,8 @@ pub(crate) enum Attention {
         /// The width of the part of a head that is rotated; `None` if all of it is.
         rotated: Option<u32>,
     },
+    /// Heads of two sizes, by whether a layer has a window.
+    Gemma4(Gemma4),
     /// Gated attention with normalised heads in one layer of several, and the gated delta rule in the others.
     Hybrid {
         /// The number of heads of keys and values.
@@ -124,6 +126,47 @@ pub(crate) struct Ling {
 impl Ling {
     /// The least logarithm of a decay.
     pub(crate) const LEAST: f32 = -5.0;
+}
+
+/// What Gemma 4 has and other models do not. Of two sizes, the first is that of layers with a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gemma4 {
+    /// The numbers of heads of keys and values.
+    pub(crate) kv_heads: [u32; 2],
+    /// The widths of a head.
+    pub(crate) widths: [u32; 2],
+    /// Every how many layers there is one without a window.
+    pub(crate) interval: u32,
+    /// Whether layers without a window have no matrix of values, so that these are the keys.
+    pub(crate) keyed: bool,
+    /// The number of last layers that read the keys and values of others.
+    pub(crate) shared: u32,
+    /// Whether those layers have networks twice as wide.
+    pub(crate) double: bool,
+    /// How many values the embedding of a token has for each layer; 0 for none.
+    pub(crate) per_layer: u32,
+    /// The bound of logits.
+    pub(crate) cap: f32,
+}
+
+impl Gemma4 {
+    /// Every how many of so many layers there is one without a window.
+    pub(crate) fn interval(&self, layers: u32) -> u32 {
+        self.interval.min(layers)
+    }
+
+    /// Whether a layer of so many has no window. The last one never has.
+    pub(crate) fn sees_all(&self, layer: u32, layers: u32) -> bool {
+        (layer + 1).is_multiple_of(self.interval(layers)) || layer + 1 == layers
+    }
+
+    /// How many of so many layers have keys and values of their own: whole intervals if others read them, since the last two must be one
+    /// of each kind. `usual` is the number of layers of the whole model.
+    pub(crate) fn own(&self, layers: u32, usual: u32) -> u32 {
+        let interval = self.interval(layers);
+        let own = layers - (self.shared * layers / usual).min(layers - 1);
+        if own == layers || interval < 2 { layers } else { own.div_ceil(interval) * interval }.min(layers)
+    }
 }
 
 /// Layers of the gated delta rule.
@@ -205,14 +248,14 @@ impl Preset {
 
     /// Whether networks use GELU, branches end in a norm, and embeddings are scaled.
     pub(crate) fn is_gemma(&self) -> bool {
-        self.architecture == "gemma3"
+        ["gemma3", "gemma4"].contains(&self.architecture)
     }
 
     /// The number of layers for each one with attention, in a model with `layers` layers: shorter models have one too.
     pub(crate) fn interval(&self, layers: u32) -> u32 {
         match self.attention {
             Attention::Hybrid { interval, .. } | Attention::Kimi { interval, .. } => interval.min(layers),
-            Attention::Grouped { .. } | Attention::Latent { .. } => 1,
+            Attention::Grouped { .. } | Attention::Gemma4(_) | Attention::Latent { .. } => 1,
         }
     }
 

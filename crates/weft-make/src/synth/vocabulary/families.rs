@@ -257,6 +257,35 @@ pub(crate) const GEMMA: Family = Family {
                     {% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}",
 };
 
+/// Gemma 4.
+pub(crate) const GEMMA4: Family = Family {
+    kind: Kind::MergedPieces { places: &[0, 1, 2, 3, 4, 46, 47, 48, 49, 50, 51, 52, 98, 100, 101, 105, 106] },
+    special: &[
+        ("<pad>", CONTROL),
+        ("<eos>", CONTROL),
+        ("<bos>", CONTROL),
+        ("<unk>", CONTROL),
+        ("<mask>", CONTROL),
+        ("<|tool>", CONTROL),
+        ("<tool|>", CONTROL),
+        ("<|tool_call>", USER_DEFINED),
+        ("<tool_call|>", USER_DEFINED),
+        ("<|tool_response>", USER_DEFINED),
+        ("<tool_response|>", USER_DEFINED),
+        ("<|\"|>", USER_DEFINED),
+        ("<|think|>", CONTROL),
+        ("<|channel>", USER_DEFINED),
+        ("<channel|>", USER_DEFINED),
+        ("<|turn>", CONTROL),
+        ("<turn|>", CONTROL),
+    ],
+    roles: &[("bos", 2), ("eos", 1), ("unknown", 3), ("padding", 0)],
+    add_bos: true,
+    chat_template: "{{ bos_token }}{% for m in messages %}\
+                    <|turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content }}<turn|>\n\
+                    {% endfor %}{% if add_generation_prompt %}<|turn>model\n{% endif %}",
+};
+
 /// Kimi-Linear, and Kimi-K2. The vocabulary ends in unused tokens.
 pub(crate) const KIMI: Family = Family {
     kind: Kind::Words { pre: "kimi-k2", from_end: 256 },
