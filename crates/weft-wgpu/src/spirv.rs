@@ -1,7 +1,7 @@
 //! Patches naga's SPIR-V to add what WGSL cannot express of cooperative matrices: signed bytes, and element-wise products.
 //!
-//! A text calls such operations by the names of functions, *intrinsics*, whose bodies only make it valid. naga translates it to SPIR-V as it
-//! does for wgpu. Then each call becomes the operation, and the functions are removed:
+//! A text calls such operations by the names of functions, *intrinsics*, whose bodies only make it valid. naga translates it to SPIR-V as
+//! it does for wgpu. Then each call becomes the operation, and the functions are removed:
 //!
 //! | the text says | it means |
 //! |---|---|
