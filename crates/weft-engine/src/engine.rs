@@ -162,8 +162,8 @@ impl Engine {
         let generation = Generation::new(self.pushed, Arc::clone(&shared));
         self.pushed += 1;
         let root = self.key.salted(&request.options.salt);
-        let ends = self.runner.model().tokenizer().end_of_generation();
-        self.schedule.push(Running::new(generation.id(), request, root, shared, ends));
+        let tokenizer = self.runner.model().tokenizer();
+        self.schedule.push(Running::new(generation.id(), request, root, shared, tokenizer));
         Ok(generation)
     }
 

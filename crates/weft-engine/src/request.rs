@@ -4,8 +4,8 @@ use std::fmt;
 
 use weft_runtime::Error;
 
+use crate::sampling::parameters::Sampling;
 use crate::sampling::processor::LogitProcessor;
-use crate::sampling::sample::Sampling;
 
 /// Options of a reply.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +16,8 @@ pub struct GenerateOptions {
     pub max_tokens: Option<usize>,
     /// How tokens are sampled.
     pub sampling: Sampling,
+    /// Texts that a repetition does not reach beyond, for [DRY](Sampling::dry_multiplier).
+    pub dry_breakers: Vec<String>,
     /// Stop strings, which end the reply and are not part of it.
     pub stop: Vec<String>,
     /// Stop tokens, which end the reply beside those that end the model's turn. Their text is not part of it.
@@ -46,6 +48,7 @@ impl Default for GenerateOptions {
         GenerateOptions {
             max_tokens: None,
             sampling: Sampling::default(),
+            dry_breakers: ["\n", ":", "\"", "*"].map(str::to_string).to_vec(),
             stop: Vec::new(),
             stop_tokens: Vec::new(),
             min_tokens: 0,

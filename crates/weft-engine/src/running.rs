@@ -13,6 +13,7 @@ use crate::generation::{Event, Finish, Shared, Token};
 use crate::memory::key::{Key, Keys};
 use crate::request::{GenerateOptions, Request};
 use crate::sampling::choose::Chooser;
+use crate::sampling::dry::Dry;
 use crate::sampling::logprobs::Likeliest;
 use crate::sampling::rank::Survey;
 use crate::speculate::Acceptance;
@@ -60,15 +61,22 @@ struct Times {
 }
 
 impl Running {
-    /// Creates a generation that waits, with its number. `ends` are the tokens that end the model's turn.
-    pub(crate) fn new(id: u64, request: Request, root: Key, shared: Arc<Shared>, ends: &[u32]) -> Running {
+    /// Creates a generation that waits, with its number.
+    pub(crate) fn new(
+        id: u64,
+        request: Request,
+        root: Key,
+        shared: Arc<Shared>,
+        tokenizer: &Arc<Tokenizer>,
+    ) -> Running {
         let Request { prompt, options, processors } = request;
+        let (dry, ends) = (Dry::of(&options, tokenizer), tokenizer.end_of_generation());
         shared.state().usage.prompt_tokens = prompt.len();
         Running {
             id,
             guess: Guess::default(),
             acceptance: Acceptance::default(),
-            chooser: Chooser::new(&options, processors, ends, prompt.len()),
+            chooser: Chooser::new(&options, processors, dry, ends, prompt.len()),
             prompt: prompt.len(),
             reported: None,
             scored: 0,

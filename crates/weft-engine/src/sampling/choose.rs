@@ -7,6 +7,7 @@ use weft_runtime::{Candidates, Error, Row};
 use crate::failure::{Failure, FailureKind};
 use crate::generation::Token;
 use crate::request::GenerateOptions;
+use crate::sampling::dry::Dry;
 use crate::sampling::logprobs::Likeliest;
 use crate::sampling::processor::{LogitProcessor, Penalties};
 use crate::sampling::rank::Known;
@@ -16,6 +17,7 @@ use crate::sampling::sample::Sampler;
 pub(crate) struct Chooser {
     bias: Vec<(u32, f32)>,
     penalties: Option<Penalties>,
+    dry: Option<Dry>,
     processors: Vec<Box<dyn LogitProcessor>>,
     sampler: Sampler,
     logprobs: Option<usize>,
@@ -39,6 +41,7 @@ impl Chooser {
     pub(crate) fn new(
         options: &GenerateOptions,
         processors: Vec<Box<dyn LogitProcessor>>,
+        dry: Option<Dry>,
         ends: &[u32],
         prompt: usize,
     ) -> Chooser {
@@ -47,6 +50,7 @@ impl Chooser {
         Chooser {
             bias: options.logit_bias.clone(),
             penalties: Penalties::of(&options.sampling),
+            dry,
             processors,
             sampler: Sampler::at(options.sampling, prompt),
             logprobs: options.logprobs,
@@ -66,15 +70,23 @@ impl Chooser {
             return false;
         }
         self.only = None;
-        match &mut self.processors[..] {
-            [] => {}
-            [processor] => {
+        let mut acting = self.processors.iter_mut().filter_map(|processor| {
+            // One that panics is called again, and fails then.
+            let idle =
+                catch_unwind(AssertUnwindSafe(|| processor.is_idle(tokens, reply))).unwrap_or_default();
+            (!idle).then_some(processor)
+        });
+        match (acting.next(), acting.next()) {
+            (None, _) => {}
+            (Some(processor), None) => {
                 let only = || processor.only(tokens, reply);
-                // One that panics is called again, and fails then.
                 self.only = catch_unwind(AssertUnwindSafe(only)).unwrap_or_default();
                 return self.only.is_some();
             }
             _ => return false,
+        }
+        if !self.sampler.takes_candidates() {
+            return false;
         }
         let looks = self.patience == 0;
         self.patience = self.patience.saturating_sub(1);
@@ -92,21 +104,24 @@ impl Chooser {
         reply: usize,
         candidates: Candidates<'_>,
     ) -> Result<Option<Token>, Failure> {
-        let Chooser { sampler, penalties, known, .. } = self;
+        let Chooser { sampler, penalties, dry, known, .. } = self;
         if !known.take(candidates) {
             return Err(Failure::from(&Error::NotNumbers));
         }
-        let id = match (self.only.take(), penalties) {
-            (Some(only), _) => {
-                sampler.decided();
-                Ok(Some(only))
-            }
-            (None, Some(penalties)) => {
+        let id = if let Some(only) = self.only.take() {
+            sampler.decided();
+            Ok(Some(only))
+        } else {
+            let mut numbers = true;
+            if let Some(penalties) = penalties {
                 penalties.slide(tokens, reply);
-                let numbers = known.lower(|token, logit| penalties.lowered(token, logit));
-                if numbers { sampler.sample_known(known) } else { Ok(None) }
+                numbers = known.lower(|token, logit| penalties.lowered(token, logit));
             }
-            (None, None) => sampler.sample_known(known),
+            if let Some(dry) = dry {
+                dry.look(tokens);
+                numbers = numbers && known.lower(|token, logit| dry.lowered(token, logit));
+            }
+            if numbers { sampler.sample_known(known) } else { Ok(None) }
         };
         let id = id.map_err(|error: Error| Failure::from(&error))?;
         if id.is_none() {
@@ -155,8 +170,12 @@ impl Chooser {
 
     /// Whether anything may change the logits of the token after a reply of this length.
     fn changes(&self, reply: usize) -> bool {
-        let Chooser { bias, penalties, processors, .. } = self;
-        !bias.is_empty() || penalties.is_some() || !processors.is_empty() || self.keeps_on(reply)
+        let Chooser { bias, penalties, dry, processors, .. } = self;
+        !bias.is_empty()
+            || penalties.is_some()
+            || dry.is_some()
+            || !processors.is_empty()
+            || self.keeps_on(reply)
     }
 
     /// Whether a reply of this length must not end.
@@ -176,6 +195,9 @@ impl Chooser {
         }
         if let Some(penalties) = &mut self.penalties {
             penalties.apply(tokens, reply, logits);
+        }
+        if let Some(dry) = &mut self.dry {
+            dry.apply(tokens, logits);
         }
         let processors = &mut self.processors;
         guarded(|| processors.iter_mut().try_for_each(|processor| processor.process(tokens, reply, logits)))?;
@@ -205,12 +227,12 @@ fn guarded(call: impl FnOnce() -> Result<(), String>) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampling::sample::Sampling;
+    use crate::sampling::parameters::Sampling;
 
     fn chooser(set: impl FnOnce(&mut GenerateOptions)) -> Chooser {
         let mut options = GenerateOptions { sampling: Sampling::greedy(), ..GenerateOptions::default() };
         set(&mut options);
-        Chooser::new(&options, Vec::new(), &[3], 0)
+        Chooser::new(&options, Vec::new(), None, &[3], 0)
     }
 
     fn choose(chooser: &mut Chooser, tokens: &[u32], logits: [f32; 4]) -> Result<Token, Failure> {

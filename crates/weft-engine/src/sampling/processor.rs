@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::sampling::sample::Sampling;
+use crate::sampling::parameters::Sampling;
 
 /// Changes the logits of the next token: penalties, biases, grammars.
 ///
@@ -29,6 +29,13 @@ pub trait LogitProcessor: Send {
         None
     }
 
+    /// Returns whether [`process`](LogitProcessor::process) would change nothing here, whatever the logits are. It need not be
+    /// called then, so that candidates may be all that is read from the device. The default is `false`.
+    fn is_idle(&mut self, tokens: &[u32], reply: usize) -> bool {
+        let _ = (tokens, reply);
+        false
+    }
+
     /// Tells the processor which token was chosen, immediately, unless the reply ends with it. The next call of
     /// [`process`](LogitProcessor::process) comes after the next step, or at once if the token was
     /// [guessed](crate::Drafter).
@@ -47,6 +54,10 @@ impl<P: LogitProcessor + ?Sized> LogitProcessor for Box<P> {
 
     fn only(&mut self, tokens: &[u32], reply: usize) -> Option<u32> {
         (**self).only(tokens, reply)
+    }
+
+    fn is_idle(&mut self, tokens: &[u32], reply: usize) -> bool {
+        (**self).is_idle(tokens, reply)
     }
 
     fn chosen(&mut self, token: u32) {

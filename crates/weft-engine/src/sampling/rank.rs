@@ -117,6 +117,19 @@ pub(crate) fn select<L: Logit>(logits: &[L], most: usize, out: &mut Vec<Ranked>)
     out.truncate(most);
 }
 
+/// Replaces `out` by the tokens whose logits fulfil a condition, the likeliest first.
+pub(crate) fn ranked<L: Logit>(
+    logits: &[L],
+    stays: impl Fn(f32) -> bool,
+    out: &mut Vec<Ranked>,
+    spare: &mut Vec<Ranked>,
+) {
+    out.clear();
+    let kept = logits.iter().zip(0u32..).filter(|(logit, _)| stays(logit.value()));
+    out.extend(kept.map(|(logit, token)| Ranked::new(token, logit.value())));
+    sort(out, spare);
+}
+
 /// The likeliest tokens of a vocabulary in order, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
@@ -137,6 +150,11 @@ impl Known {
     /// The likeliest token and its logit.
     pub(crate) fn first(&self) -> Option<(u32, f32)> {
         self.tokens.first().map(|one| (one.token(), one.logit()))
+    }
+
+    /// The `most` likeliest tokens, or `None` if not all of them are known.
+    pub(crate) fn first_of(&self, most: usize) -> Option<&[Ranked]> {
+        if self.all { Some(&self.tokens[..most.min(self.tokens.len())]) } else { self.tokens.get(..most) }
     }
 
     /// Lowers logits; none becomes higher, not even those of unknown tokens. Returns whether none became NaN.

@@ -114,7 +114,11 @@ fn every_way_to_choose_gives_the_same_reply() {
     let [mut distant, mut near] = engines(&fixture, &options(), &read);
     let flat = |s: &mut Sampling| (s.top_k, s.top_p, s.min_p, s.temperature) = (0, 1.0, 0.0, 2.0);
     let peaked = |s: &mut Sampling| (s.top_k, s.top_p, s.temperature) = (0, 0.2, 0.3);
-    let ways: [&dyn Fn(Request) -> Request; 11] = [
+    let dry =
+        |s: &mut Sampling| (s.dry_multiplier, s.dry_allowed_length, s.dry_last_n) = (2.0, 1, usize::MAX);
+    let typical = |s: &mut Sampling| (s.typical_p, s.xtc_probability, s.xtc_threshold) = (0.7, 0.5, 0.02);
+    let dynamic = |s: &mut Sampling| (s.top_k, s.dynatemp_range, s.temperature) = (50, 0.9, 1.0);
+    let ways: [&dyn Fn(Request) -> Request; 18] = [
         &|request| request.sampling(Sampling::greedy()),
         &|request| request,
         &|request| request.sampling(sampling(1, flat)),
@@ -122,6 +126,17 @@ fn every_way_to_choose_gives_the_same_reply() {
         &|request| request.sampling(sampling(3, |s| s.repeat_penalty = 1.3)),
         &|request| request.sampling(sampling(5, |s| (s.presence_penalty, s.frequency_penalty) = (0.5, 0.1))),
         &|request| request.sampling(sampling(6, |s| (s.repeat_penalty, s.presence_penalty) = (0.7, -0.2))),
+        &|request| request.sampling(sampling(7, dry)),
+        &|request| request.sampling(sampling(8, typical)),
+        &|request| request.sampling(sampling(9, dynamic)),
+        &|request| request.sampling(sampling(10, |s| s.top_n_sigma = 1.5)),
+        &|request| request.sampling(sampling(11, |s| s.mirostat = true)),
+        &|request| request.sampling(sampling(12, |s| s.mirostat = true)).processor(Allows { only: true }),
+        &|request| {
+            request.sampling(sampling(13, |s| {
+                [&dry as &dyn Fn(&mut Sampling), &typical, &dynamic].iter().for_each(|set| set(s))
+            }))
+        },
         &|request| request.logprobs(3),
         &|request| request.logit_bias(7, 3.0),
         &|request| request.processor(Allows { only: false }),
@@ -162,6 +177,13 @@ fn logits_are_read_where_candidates_are_not_enough() {
     let penalised = sampling(0, |s| s.repeat_penalty = 1.1);
     assert_eq!(bytes(Request::new(prompt).sampling(penalised)), 16 * candidates);
     assert_eq!(bytes(Request::new(prompt).processor(Allows { only: true })), 16 * candidates);
+    let several = |s: &mut Sampling| {
+        (s.dry_multiplier, s.typical_p, s.xtc_probability, s.dynatemp_range) = (1.0, 0.9, 0.5, 0.3)
+    };
+    assert_eq!(bytes(Request::new(prompt).sampling(sampling(0, several))), 16 * candidates);
+    for all in [|s: &mut Sampling| s.mirostat = true, |s: &mut Sampling| s.top_n_sigma = 1.0] {
+        assert_eq!(bytes(Request::new(prompt).sampling(sampling(0, all))), 16 * logits);
+    }
     assert_eq!(bytes(Request::new(prompt).processor(Allows { only: false })), 16 * logits);
     assert_eq!(bytes(Request::new(prompt).logprobs(0)), 16 * logits);
     // A flat distribution, which candidates do not decide: they are read twice in 16 tokens, without success.
