@@ -5,6 +5,7 @@ use weft_text::Tokenizer;
 
 use crate::calls::{self, Calls, Opening};
 use crate::error::{GrammarError, Place};
+use crate::gbnf;
 use crate::harmony;
 use crate::lark::{Lark, mark, quoted};
 use crate::limits;
@@ -17,6 +18,9 @@ use crate::vocabulary::Mark;
 /// # Errors
 /// If a schema or tool cannot be expressed.
 pub(super) fn grammar(spec: &GrammarSpec, tokenizer: &Tokenizer) -> Result<String, GrammarError> {
+    if let GrammarSpec { reasoning: Reasoning::None, text: TextSpec::Grammar(text), calls: None } = spec {
+        return in_lark(text);
+    }
     let mut lark = Lark::new();
     let text = text(&mut lark, &spec.text)?;
     let calls = spec.calls.as_ref().map(|calls| calls::rules(&mut lark, tokenizer, calls)).transpose()?;
@@ -35,7 +39,7 @@ pub(super) fn grammar(spec: &GrammarSpec, tokenizer: &Tokenizer) -> Result<Strin
     };
     // Where the text is exact, whitespace is allowed only after reasoning.
     let (space, after) = match &spec.text {
-        TextSpec::Pattern(_) | TextSpec::Choice(_) => ("", "WS? "),
+        TextSpec::Pattern(_) | TextSpec::Choice(_) | TextSpec::Grammar(_) => ("", "WS? "),
         _ => ("WS? ", ""),
     };
     let reply = match (text, &calls, choice) {
@@ -101,10 +105,21 @@ fn text(lark: &mut Lark, spec: &TextSpec) -> Result<Option<String>, GrammarError
             return Ok(Some(lark.rule(&format!("/{whole}/"))));
         }
         TextSpec::Choice(texts) => return choice(lark, texts).map(Some),
+        TextSpec::Grammar(text) => return Ok(Some(lark.nested(&in_lark(text)?))),
     };
     let mut schemas = Schemas::new();
     let reduced = schemas.add(schema, Place::Schema, Mode::Exact)?;
     Ok(Some(lark.json(|| schemas.document(&reduced))))
+}
+
+/// A grammar of a request in Lark.
+fn in_lark(text: &str) -> Result<String, GrammarError> {
+    if text.len() > limits::SCHEMA_BYTES {
+        let (most, found) = (limits::SCHEMA_BYTES, text.len());
+        let message = format!("expected a grammar of at most {most} bytes, found {found}");
+        return Err(GrammarError::new(Place::Request, "", message));
+    }
+    if gbnf::is_gbnf(text) { gbnf::to_lark(text) } else { Ok(text.to_string()) }
 }
 
 /// The rule for one of a few texts.

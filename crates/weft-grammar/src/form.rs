@@ -18,8 +18,8 @@ pub enum ReplyForm {
     Pattern(String),
     /// One of these texts.
     Choice(Vec<String>),
-    /// Text that follows this grammar, in llguidance's dialect of Lark; it begins with the rule `start`. It covers the whole reply:
-    /// a model may not reason before.
+    /// Text that follows this grammar, in llguidance's dialect of Lark, where it begins with the rule `start`, or in llama.cpp's form
+    /// (GBNF), where it begins with `root`. It covers the whole reply: a model may not reason before.
     Grammar(String),
 }
 
@@ -60,12 +60,13 @@ impl ReplyForms {
         prompt: Option<(&str, &str)>,
     ) -> Result<Box<dyn LogitProcessor>, GrammarError> {
         let text = match form {
-            ReplyForm::Grammar(text) => return self.0.compile_text(text.clone()),
+            ReplyForm::Grammar(text) => TextSpec::Grammar(text.clone()),
             ReplyForm::Schema(schema) => TextSpec::JsonSchema(schema.clone()),
             ReplyForm::Pattern(pattern) => TextSpec::Pattern(pattern.clone()),
             ReplyForm::Choice(texts) => TextSpec::Choice(texts.clone()),
         };
-        let reasoning = prompt.map_or(Reasoning::None, |(template, prompt)| {
+        let whole = matches!(form, ReplyForm::Grammar(_));
+        let reasoning = prompt.filter(|_| !whole).map_or(Reasoning::None, |(template, prompt)| {
             Reasoning::after(&ReplyFormat::of(template), prompt)
         });
         let processor = self.0.compile(&GrammarSpec { reasoning, text, calls: None })?;

@@ -48,8 +48,14 @@ impl Lark {
         self.add("r", &body)
     }
 
+    /// Adds a rule for what another grammar allows, and returns its name.
+    pub(super) fn nested(&mut self, grammar: &str) -> String {
+        let body = if self.too_long { String::new() } else { format!("%lark {{\n{grammar}\n}}") };
+        self.add("r", &body)
+    }
+
     fn add(&mut self, kind: &str, body: &str) -> String {
-        debug_assert!(!body.contains('\n'), "a rule is one line");
+        debug_assert!(!body.contains('\n') || body.starts_with("%lark"), "a rule is one line");
         let name = format!("{kind}{}", self.names);
         self.names += 1;
         self.too_long |= self.text.len() + body.len() > limits::GRAMMAR_BYTES;

@@ -34,7 +34,8 @@
 //! # Tokens
 //! A grammar sees the bytes of ordinary and user-defined tokens. Control tokens are no text: a grammar allows only those it
 //! names, and those that end a reply where the grammar is complete. The tree of tokens is built for a model's first grammar.
-//! Tokens are never forced: how a reply is cut into tokens is up to the model.
+//! Tokens are never forced: how a reply is cut into tokens is up to the model. Only [`ReasoningBudget`] forces some, to close a
+//! thought.
 //!
 //! # Time
 //! Masks are computed on one or two threads per model beside the forward pass. In a barely optimised build on two busy
@@ -47,12 +48,14 @@
 
 #![forbid(unsafe_code)]
 
+mod budget;
 mod cache;
 mod calls;
 mod compile;
 mod compose;
 mod error;
 mod form;
+mod gbnf;
 mod harmony;
 mod lark;
 mod limits;
@@ -70,6 +73,7 @@ use llguidance::ParserFactory;
 use weft_engine::LogitProcessor;
 use weft_text::Tokenizer;
 
+pub use budget::ReasoningBudget;
 pub use error::{GrammarError, Place};
 pub use form::{ReplyForm, ReplyForms};
 pub use spec::{Begun, CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec, ToolChoice};

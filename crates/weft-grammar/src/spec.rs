@@ -97,6 +97,9 @@ pub enum TextSpec {
     Pattern(String),
     /// One of these texts.
     Choice(Vec<String>),
+    /// A text that follows this grammar: llama.cpp's GBNF, which begins with the rule `root`, or llguidance's dialect of Lark, which
+    /// begins with `start`.
+    Grammar(String),
 }
 
 /// The tools that a reply may or must call.

@@ -24,6 +24,18 @@ impl RenderedPrompt {
         RenderedPrompt { text, data }
     }
 
+    /// Adds text of the template, in which control tokens are parsed.
+    pub fn push_markup(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// Adds text of a user or a model, which contains no control tokens.
+    pub fn push_data(&mut self, text: &str) {
+        let begin = self.text.len();
+        self.data.extend(text.char_indices().map(|(at, c)| begin + at + c.len_utf8()));
+        self.text.push_str(text);
+    }
+
     /// The text.
     pub fn text(&self) -> &str {
         &self.text

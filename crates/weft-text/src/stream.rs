@@ -45,6 +45,11 @@ impl StreamDecoder {
         text
     }
 
+    /// Returns whether no character is incomplete.
+    pub fn is_whole(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// Ends the stream: returns U+FFFD if it ends in the middle of a character, else the empty string.
     #[must_use]
     pub fn finish(&mut self) -> &'static str {

@@ -89,3 +89,47 @@ fn refusals_say_why() {
         assert!(!why.to_string().contains('\n') && !why.server, "{why}");
     }
 }
+
+fn grammar(text: &str) -> GrammarSpec {
+    spec(TextSpec::Grammar(text.into()))
+}
+
+#[test]
+fn grammars_of_llama_cpp_and_of_lark_allow_what_they_say() {
+    let model = model(QWEN);
+    let list = "root ::= \"[\" (item (\", \" item){0,2})? \"]\"\nitem ::= \"abc\" | [a-c]+ | \"é\" | \"\\\"\" [^\\\"]* \"\\\"\"";
+    let lark = "start: \"[\" (item (\", \" item)~0..2)? \"]\"\nitem: /[a-c]+/ | \"é\" | /\"[^\"]*\"/";
+    for text in [list, lark] {
+        for valid in ["[]", "[abc]", "[abca, b, é]", "[\"x, ]\"]", "[ab, abc]"] {
+            assert_eq!(model.feed(&grammar(text), valid), Fed::Complete, "{text}: {valid:?}");
+        }
+        for invalid in ["", "[", "[d]", "[a,b]", "[a, a, a, a]", "[]x", " []"] {
+            assert_ne!(model.feed(&grammar(text), invalid), Fed::Complete, "{text}: {invalid:?}");
+        }
+    }
+    // A rule may call itself.
+    let nested = grammar("root ::= \"(\" root? \")\"");
+    assert_eq!(model.feed(&nested, "((()))"), Fed::Complete);
+    assert_eq!(model.feed(&nested, "((())"), Fed::Incomplete);
+    for (text, says) in [
+        ("root ::= x", "line 1 of the grammar: the rule `x` is not defined"),
+        ("start: x", "x"),
+        ("nothing", ""),
+    ] {
+        let error = model.grammars.compile(&grammar(text)).err().unwrap().to_string();
+        assert!(error.contains(says), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn a_grammar_begins_after_reasoning() {
+    let model = model(GLM);
+    for text in ["root ::= \"yes\" | \"no\"", "start: YES | \"no\"\nYES: /y{1,2}es/"] {
+        let reasoning = Reasoning::Open { end: "</think>".into() };
+        let spec = GrammarSpec { reasoning, text: TextSpec::Grammar(text.into()), calls: None };
+        assert_eq!(model.feed(&spec, "Hm, no?</think>yes"), Fed::Complete, "{text}");
+        assert_eq!(model.feed(&spec, "Hm</think>\nno"), Fed::Complete, "{text}");
+        assert_eq!(model.feed(&spec, "Hm</think>"), Fed::Incomplete, "{text}");
+        assert_ne!(model.feed(&spec, "Hm</think>maybe"), Fed::Complete, "{text}");
+    }
+}
