@@ -3,15 +3,17 @@ test fuse T=8 S=4 Q=3
 graph scan {
   %0 = input x : f32[T, 2, 16]
   %1 = input decay : f32[T, 2]
-  %2 = state s kind=per_sequence : f32[S, 32]
+  %2 = state s kind=per_sequence : f32[S, 168]
   %3 = input ends : i32[Q]
   %4 = input from : i32[Q]
   %5 = input to : i32[Q]
-  %6 = scan %0 %1 %2 %3 %4 %5 rule=decay : f32[T, 2, 16]
-  %7 = input gate : f32[T, 2, 16]
-  %8 = silu %7 : f32[T, 2, 16]
-  %9 = mul %6 %8 : f32[T, 2, 16]
-  output y = %9
+  %6 = input certain : i32[Q]
+  %7 = input kept : i32[Q]
+  %8 = scan %0 %1 %2 %3 %4 %5 %6 %7 rule=decay : f32[T, 2, 16]
+  %9 = input gate : f32[T, 2, 16]
+  %10 = silu %9 : f32[T, 2, 16]
+  %11 = mul %8 %10 : f32[T, 2, 16]
+  output y = %11
 }
 ---
 plan scan T=8 R=1 S=4 P=1 Q=3 arena=1024 {

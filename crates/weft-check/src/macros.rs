@@ -67,6 +67,8 @@ macro_rules! device_tests {
                 sequences_side_by_side,
                 any_steps_have_the_same_bits,
                 company_changes_no_bit,
+                any_rows_are_kept,
+                guesses_change_no_bit,
                 a_row_program_over_parts_of_rows,
             }
             shapes {

@@ -11,14 +11,14 @@ mod delta;
 
 use std::ops::Range;
 
-use weft_kern::ScanRule;
+use weft_kern::{KEPT, ScanRule, ScanState};
 
 use crate::memory::Arg;
 use crate::rowprog::Acc;
 use crate::rows::{Fault, RowView, Space};
 use crate::scratch::{Needs, Scratch};
 use crate::thread::Thread;
-use batch::{BATCH, Begin, Rows};
+use batch::{BATCH, Begin, End, Rows};
 use convolution::Convolution;
 use decay::Decay;
 use delta::Delta;
@@ -31,10 +31,12 @@ pub(crate) struct Scan {
     ends: usize,
     from: usize,
     to: usize,
-    heads: usize,
+    certain: usize,
+    kept: usize,
     cols: usize,
-    /// The values of a head's state.
-    width: usize,
+    layout: ScanState,
+    /// The values of a sequence in the states.
+    values: usize,
 }
 
 /// The recurrence, and its operands.
@@ -50,13 +52,17 @@ struct Sequences<'a> {
     ends: &'a [i32],
     from: &'a [i32],
     to: &'a [i32],
+    certain: &'a [i32],
+    kept: &'a [i32],
 }
 
 impl Scan {
     /// Prepares the anchor of a verified part with `cols` columns.
     pub(crate) fn new(scan: &weft_kern::Scan, cols: usize) -> Scan {
-        let weft_kern::Scan { rule, state, ends, from, to, heads } = scan;
-        let width = rule.width(cols).unwrap_or(0);
+        let weft_kern::Scan { rule, state, ends, from, to, certain, kept, heads } = scan;
+        // The values of a verified part do not overflow.
+        let layout = scan.layout(cols).unwrap_or(ScanState { heads: *heads, width: 0, kept: 0 });
+        let values = layout.values().unwrap_or(0);
         let rule = match rule {
             ScanRule::Decay { x, decay } => {
                 Rule::Decay(Decay { x: RowView::new(x), decay: RowView::new(decay), cols })
@@ -68,14 +74,15 @@ impl Scan {
                 Rule::Delta(Box::new(Delta::new(delta, rule.recurrence(), *heads, cols)))
             }
         };
-        let (state, heads) = (*state, *heads);
-        Scan { rule, state, ends: *ends, from: *from, to: *to, heads, cols, width }
+        let [state, ends, from, to, certain, kept] = [*state, *ends, *from, *to, *certain, *kept];
+        Scan { rule, state, ends, from, to, certain, kept, cols, layout, values }
     }
 
     /// Scratch memory for steps of up to `sequences` sequences.
     pub(crate) fn needs(&self, sequences: usize) -> Needs {
-        // The state, the operands of a batch, and its results.
-        let all = [self.width, self.rule.staged(), self.cols.saturating_mul(BATCH)];
+        // The state, kept rows, the operands of a batch, and its results.
+        let kept = self.layout.kept.saturating_mul(KEPT);
+        let all = [self.layout.width, kept, self.rule.staged(), self.cols.saturating_mul(BATCH)];
         let acc = all.into_iter().fold(0, usize::saturating_add);
         Needs { acc, rows: sequences, ..Needs::default() }
     }
@@ -92,13 +99,14 @@ impl Scan {
             self.check(&sequences, cx, &mut scratch.numbers)?;
         }
         let pieces = || (0..sequences.ends.len()).map(|q| (q, sequences.rows(q).len() as u64));
-        let share = cx.share(pieces().map(|(_, cost)| cost * self.heads as u64).sum());
+        let heads = self.layout.heads;
+        let share = cx.share(pieces().map(|(_, cost)| cost * heads as u64).sum());
         let mut before = 0;
         for (q, cost) in pieces() {
-            for head in share.of(before, cost, self.heads) {
+            for head in share.of(before, cost, heads) {
                 self.walk(cx, &sequences, q, head, scratch)?;
             }
-            before += cost * self.heads as u64;
+            before += cost * heads as u64;
         }
         Ok(())
     }
@@ -106,16 +114,21 @@ impl Scan {
     /// The lists of the step.
     fn sequences<'a>(&self, args: &'a [Arg], space: &Space) -> Result<Sequences<'a>, Fault> {
         let list = |param: usize| args[param].i32s(0, space.sequences()).ok_or(Fault);
-        Ok(Sequences { ends: list(self.ends)?, from: list(self.from)?, to: list(self.to)? })
+        let [ends, from, to, certain, kept] =
+            [self.ends, self.from, self.to, self.certain, self.kept].map(list);
+        Ok(Sequences { ends: ends?, from: from?, to: to?, certain: certain?, kept: kept? })
     }
 
-    /// Checks that the sequences have all rows in order, and that none writes a state of another one.
+    /// Checks that the sequences have all rows in order, that none writes a state of another one, and that each has a certain row and
+    /// begins with rows that were kept elsewhere.
     fn check(&self, own: &Sequences<'_>, cx: &Thread<'_>, room: &mut [usize]) -> Result<(), Fault> {
-        let states = cx.args[self.state].values() / (self.heads * self.width);
+        let states = cx.args[self.state].values() / self.values.max(1);
         let in_range = |row: i32| usize::try_from(row).ok().filter(|row| *row < states).ok_or(Fault);
         let mut begin = 0;
-        for end in own.ends {
-            if *end <= begin {
+        for (q, end) in own.ends.iter().enumerate() {
+            let (certain, kept) = (own.certain[q], own.kept[q]);
+            let most = if own.from[q] < 0 || own.from[q] == own.to[q] { 0 } else { KEPT as i32 };
+            if *end <= begin || !(1..=*end - begin).contains(&certain) || !(0..=most).contains(&kept) {
                 return Err(Fault);
             }
             begin = *end;
@@ -147,30 +160,46 @@ impl Scan {
         scratch: &mut Scratch,
     ) -> Result<(), Fault> {
         let states = &cx.args[self.state];
+        let ScanState { heads, width, kept: len } = self.layout;
+        // Where the head's state is, and its kept rows.
         let place = |row: i32| {
-            usize::try_from(row).map(|row| (row * self.heads + head) * self.width).map_err(|_| Fault)
+            let row = usize::try_from(row).map(|row| row * self.values).map_err(|_| Fault)?;
+            Ok((row + head * width, row + heads * width + head * KEPT * len))
         };
+        let (state, rest) = scratch.acc.split_at_mut(width);
+        let (kept, rest) = rest.split_at_mut(KEPT * len);
+        let (staged, results) = rest.split_at_mut(self.rule.staged());
+        let taken = usize::try_from(sequences.kept[q]).map_err(|_| Fault)?;
+        let kept = kept.get_mut(..taken * len).ok_or(Fault)?;
         let begin = match sequences.from[q] {
             ..0 => Begin::Zero,
-            row => Begin::At(place(row)?),
+            row => {
+                let (at, rows) = place(row)?;
+                states.read_state(rows, kept).ok_or(Fault)?;
+                Begin::At(at)
+            }
         };
-        let end = place(sequences.to[q])?;
-        let (state, rest) = scratch.acc.split_at_mut(self.width);
-        let (staged, results) = rest.split_at_mut(self.rule.staged());
+        let (at, kept_at) = place(sequences.to[q])?;
         let rows = sequences.rows(q);
+        let certain = rows.start + usize::try_from(sequences.certain[q]).map_err(|_| Fault)?;
         for batch in rows.clone().step_by(BATCH) {
             let tokens = batch..rows.end.min(batch + BATCH);
             let rows = Rows {
                 cx,
                 head,
                 tokens: tokens.clone(),
-                begin: (batch == rows.start).then_some(begin),
-                end: (tokens.end == rows.end).then_some(end),
+                begin: (batch == rows.start).then_some((begin, &*kept)),
+                end: tokens.contains(&(certain - 1)).then(|| End {
+                    after: certain - tokens.start,
+                    at,
+                    is_last: tokens.end == rows.end,
+                }),
+                kept: (certain..rows.end.min(certain + KEPT), kept_at, len),
                 states,
             };
             self.rule.run(&rows, state, staged, results)?;
             let acc = Acc { values: results, stride: self.cols, apart: 0 };
-            let flat = tokens.map(|token| token * self.heads + head);
+            let flat = tokens.map(|token| token * heads + head);
             cx.finish(flat, 0..self.cols, acc, &mut scratch.registers)?;
         }
         Ok(())
@@ -181,7 +210,7 @@ impl Rule {
     /// The values of memory for the operands of a batch.
     fn staged(&self) -> usize {
         match self {
-            Rule::Decay(_) => 0,
+            Rule::Decay(decay) => decay.cols.saturating_add(1),
             Rule::Convolution(convolution) => convolution.staged(),
             Rule::Delta(delta) => delta.staged(),
         }
@@ -205,7 +234,7 @@ impl Rule {
         results: &mut [f32],
     ) -> Result<(), Fault> {
         match self {
-            Rule::Decay(decay) => decay.run(rows, state, results),
+            Rule::Decay(decay) => decay.run(rows, state, staged, results),
             Rule::Convolution(convolution) => convolution.run(rows, state, staged, results),
             Rule::Delta(delta) => delta.run(rows, state, staged, results),
         }

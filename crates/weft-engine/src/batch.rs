@@ -23,6 +23,8 @@ pub(crate) struct Entry {
     pub(crate) seq: SeqId,
     pub(crate) token: u32,
     pub(crate) logits: bool,
+    /// Whether it may be removed again.
+    pub(crate) guess: bool,
 }
 
 impl Batch {
@@ -33,7 +35,13 @@ impl Batch {
 
     /// Appends a token to a sequence. `logits` says whether to compute the token's logits.
     pub fn push(&mut self, seq: SeqId, token: u32, logits: bool) {
-        self.entries.push(Entry { seq, token, logits });
+        self.entries.push(Entry { seq, token, logits, guess: false });
+    }
+
+    /// Appends a guess of the next token of a sequence, after all its other tokens, and computes its logits. A sequence can be cut back
+    /// to any of its guesses, also in a model with states of whole sequences, if there are at most [`KEPT`](weft_runtime::KEPT).
+    pub fn push_guess(&mut self, seq: SeqId, token: u32) {
+        self.entries.push(Entry { seq, token, logits: true, guess: true });
     }
 
     /// Returns whether the logits of any token are wanted.

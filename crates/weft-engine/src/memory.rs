@@ -347,7 +347,7 @@ impl Memory {
 
     /// Removes all but the first `len` tokens of a sequence. Returns how many it has left: as many as all kinds of states can be cut
     /// back to. These are none if layers with a sliding window have released pages that a token after them would see, and as
-    /// many as before the last step, or none, if the model has states of whole sequences.
+    /// many as before the last step, or none, if the model has states of whole sequences and the step has not kept the rows up to `len`.
     pub(crate) fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
         let mut keep = self.len(seq).min(len);
         if !self.has(seq) {
@@ -399,8 +399,9 @@ impl Memory {
         for run in entries.chunk_by(|a, b| a.seq == b.seq) {
             let place = run[0].seq.place;
             let Some(Some(sequence)) = sequences.get(place) else { continue };
-            kinds_mut(rows, windows, states)
-                .for_each(|kind| kind.advance(place, run.len(), sequence.len, out));
+            let guesses = run.iter().rev().take_while(|entry| entry.guess).count();
+            let tokens = [run.len() - guesses, guesses];
+            kinds_mut(rows, windows, states).for_each(|kind| kind.advance(place, tokens, sequence.len, out));
         }
         Ok(())
     }

@@ -93,8 +93,9 @@ impl Runner {
     /// Removes all but the first `len` tokens of a sequence. Returns how many it has left.
     ///
     /// These are none if layers with a sliding window no longer have what a token after them sees; the caller has to compute
-    /// them again. All tokens of the last batch can always be removed. A model with states of whole sequences can go back only to
-    /// where the last batch began: of a length within that batch, this much is left, and of a shorter one nothing.
+    /// them again. All tokens of the last batch can always be removed. A model with states of whole sequences can go back to any of a
+    /// few [guesses](Batch::push_guess) at its end, and otherwise only to where the last batch began: of a length within that batch,
+    /// this much is left, and of a shorter one nothing.
     pub fn truncate(&mut self, seq: SeqId, len: usize) -> usize {
         self.memory.truncate(seq, len)
     }

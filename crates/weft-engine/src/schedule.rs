@@ -150,7 +150,7 @@ impl Schedule {
             for (i, token) in one.tokens[from..from + tokens].iter().enumerate() {
                 self.batch.push(seq, *token, one.wants_logits(from + i));
             }
-            one.guess.tokens[..guessed].iter().for_each(|token| self.batch.push(seq, *token, true));
+            one.guess.tokens[..guessed].iter().for_each(|token| self.batch.push_guess(seq, *token));
         }
         if let Err(error) = runner.compute(&self.batch, None).and_then(|()| self.take_results(runner)) {
             self.fail_step(&error, runner.memory_mut());

@@ -339,7 +339,8 @@ impl<'a> Writer<'a> {
     fn scan(&mut self, id: NodeId, rule: Recurrence) -> Scan {
         let node = self.graph.node(id);
         let out = &node.ty.shape;
-        let [state, ends, from, to] = [0, 1, 2, 3].map(|list| node.inputs[rule.operands() + list]);
+        let [state, ends, from, to, certain, kept] =
+            [0, 1, 2, 3, 4, 5].map(|list| node.inputs[rule.operands() + list]);
         let state = self.placed.whole(self.graph, state);
         let size = |operand: usize, axis: usize| {
             let dims = self.graph.node(node.inputs[operand]).ty.shape.dims();
@@ -372,6 +373,8 @@ impl<'a> Writer<'a> {
             ends: self.vector(ends),
             from: self.vector(from),
             to: self.vector(to),
+            certain: self.vector(certain),
+            kept: self.vector(kept),
             heads: out.dims()[1].known().unwrap_or(1),
         }
     }

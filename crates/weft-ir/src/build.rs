@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use weft_quant::GgmlType;
 
 use crate::graph::{Graph, Node, NodeId, Type};
-use crate::infer::infer;
-use crate::op::{Binary, F32, Op, Recurrence, Reduce, RopeStyle, StateKind, Unary};
+use crate::infer::{infer, scan_state};
+use crate::op::{Binary, F32, Op, Recurrence, Reduce, RopeStyle, ScanState, StateKind, Unary};
 use crate::shape::{Dim, Shape};
 use crate::verify::{VerifyError, verify};
 
@@ -160,9 +160,22 @@ impl Builder {
 
     /// Walks the rows of each sequence by a rule with these operands, see [`Op::Scan`].
     pub fn scan(&mut self, rule: Recurrence, operands: &[NodeId], state: NodeId, rows: ScanRows) -> NodeId {
-        let ScanRows { ends, from, to } = rows;
-        let inputs = operands.iter().copied().chain([state, ends, from, to]).collect();
+        let ScanRows { ends, from, to, certain, kept } = rows;
+        let inputs = operands.iter().copied().chain([state, ends, from, to, certain, kept]).collect();
         self.push(Op::Scan { rule }, inputs, None)
+    }
+
+    /// What the state of a scan with these operands consists of. `None` if they do not fit the rule, or after a mistake.
+    pub fn scan_state(&self, rule: Recurrence, operands: &[NodeId]) -> Option<ScanState> {
+        let types: Option<Vec<&Type>> = operands.iter().map(|id| self.ty(*id)).collect();
+        scan_state(rule, &types?)
+    }
+
+    /// The lists of a step's sequences, as inputs with their names.
+    pub fn scan_rows(&mut self) -> ScanRows {
+        let [ends, from, to, certain, kept] =
+            SCAN_LISTS.map(|list| self.input(list, GgmlType::I32, [Dim::Q]));
+        ScanRows { ends, from, to, certain, kept }
     }
 
     /// A scalar constant, shape `[]`.
@@ -307,6 +320,9 @@ elementwise! {
     min(Binary::Min): "The smaller of a and b.",
 }
 
+/// The names of the lists of [`ScanRows`], in this order.
+pub const SCAN_LISTS: [&str; 5] = ["ends", "from", "to", "certain", "kept"];
+
 /// Where the rows of a step's sequences are, and their states. See [`Op::Scan`].
 #[derive(Clone, Copy, Debug)]
 pub struct ScanRows {
@@ -316,6 +332,10 @@ pub struct ScanRows {
     pub from: NodeId,
     /// The row of the state that each sequence writes, `i32[Q]`.
     pub to: NodeId,
+    /// The number of rows of each sequence after which its state is written, `i32[Q]`.
+    pub certain: NodeId,
+    /// The number of kept rows that each sequence begins with, `i32[Q]`.
+    pub kept: NodeId,
 }
 
 /// Inputs of [`Builder::attend`], and which positions it sees; shapes as in [`Op::Attend`].

@@ -3,7 +3,7 @@
 use weft_quant::GgmlType;
 
 use crate::graph::Type;
-use crate::op::{Op, Recurrence};
+use crate::op::{Op, Recurrence, ScanState};
 use crate::shape::{Dim, Shape};
 
 /// The most values of a node per entry of its symbolic axis: more than any machine holds, and few enough that sizes in bytes do
@@ -239,8 +239,8 @@ fn source(op: &Op, declared: &Type) -> Result<Type, String> {
 
 fn scan(rule: Recurrence, inputs: &[&Type]) -> Result<Type, String> {
     let count = rule.operands();
-    if inputs.len() != count + 4 {
-        return Err(format!("a scan by {} takes {} operands", rule.name(), count + 4));
+    if inputs.len() != count + 6 {
+        return Err(format!("a scan by {} takes {} operands", rule.name(), count + 6));
     }
     let (operands, state, lists) = (&inputs[..count], inputs[count], &inputs[count + 1..]);
     operands.iter().chain([&state]).try_for_each(|ty| expect_dtype(ty, GgmlType::F32))?;
@@ -249,51 +249,49 @@ fn scan(rule: Recurrence, inputs: &[&Type]) -> Result<Type, String> {
         let all: Vec<String> = inputs.iter().map(ToString::to_string).collect();
         format!("a scan by {} does not take {}", rule.name(), all.join(", "))
     };
+    let width = scan_state(rule, operands).ok_or_else(wrong)?.values();
+    let &[_, own] = state.shape.dims() else { return Err(wrong()) };
+    let fits = width.is_some_and(|width| width > 0) && own.known() == width;
+    let same = lists.iter().all(|list| list.shape.rank() == 1 && list.shape == lists[0].shape);
+    // The result is as the rows of x, or as the values.
+    let result = if count == 2 { operands[0] } else { operands[2] };
+    if fits && same { Ok(Type::new(GgmlType::F32, result.shape.clone())) } else { Err(wrong()) }
+}
+
+/// What the state of a scan with these operands consists of. `None` if they do not fit the rule.
+pub(crate) fn scan_state(rule: Recurrence, operands: &[&Type]) -> Option<ScanState> {
     let known = |dims: &[Dim]| dims.iter().map(|dim| dim.known()).collect::<Option<Vec<usize>>>();
-    let product = |all: &[usize]| all.iter().try_fold(1, |all: usize, n| all.checked_mul(*n));
-    let (result, width) = match (rule, operands) {
+    match (rule, operands) {
         (Recurrence::Decay, [x, a]) => {
             let dims = x.shape.dims();
             let fits = dims.len() == 3 && a.shape.dims() == &dims[..2];
-            let [heads, cols] = known(dims.get(1..).unwrap_or_default())
-                .filter(|_| fits)
-                .and_then(|dims| <[usize; 2]>::try_from(dims).ok())
-                .ok_or_else(wrong)?;
-            (x.shape.clone(), product(&[heads, cols]))
+            let [heads, cols] = known(dims.get(1..)?).filter(|_| fits)?.try_into().ok()?;
+            Some(ScanState { heads, width: cols, kept: cols.checked_add(1)? })
         }
         (Recurrence::Convolution, [x, w]) => {
-            let (x_dims, w_dims) = (x.shape.dims(), known(w.shape.dims()).ok_or_else(wrong)?);
-            let [heads, cols] = known(x_dims.get(1..).unwrap_or_default())
-                .and_then(|dims| <[usize; 2]>::try_from(dims).ok())
-                .ok_or_else(wrong)?;
-            let [channels, taps] = w_dims[..] else { return Err(wrong()) };
-            if product(&[heads, cols]) != Some(channels) || taps < 2 {
-                return Err(wrong());
-            }
-            (x.shape.clone(), product(&[channels, taps - 1]))
+            let [channels, taps] = known(w.shape.dims())?.try_into().ok()?;
+            let [heads, cols]: [usize; 2] = known(x.shape.dims().get(1..)?)?.try_into().ok()?;
+            let fits = heads.checked_mul(cols) == Some(channels) && taps >= 2;
+            fits.then_some(ScanState { heads, width: cols.checked_mul(taps.checked_sub(1)?)?, kept: cols })
         }
-        (_, [q, k, v, a, beta]) => {
+        (Recurrence::Delta | Recurrence::DeltaTiled, [q, k, v, a, beta]) => {
             let (&[t, keys, inner], &[vt, heads, cols]) = (q.shape.dims(), v.shape.dims()) else {
-                return Err(wrong());
+                return None;
             };
-            let decays = a.shape.dims() == [t, heads] || a.shape.dims() == [t, heads, inner];
-            let same = q.shape == k.shape && t == vt && decays && beta.shape.dims() == [t, heads];
-            let [keys, inner, heads, cols] = known(&[keys, inner, heads, cols])
-                .filter(|_| same)
-                .and_then(|dims| <[usize; 4]>::try_from(dims).ok())
-                .ok_or_else(wrong)?;
+            let of_channels = a.shape.dims() == [t, heads, inner];
+            let decays = of_channels || a.shape.dims() == [t, heads];
+            let fits = q.shape == k.shape && t == vt && decays && beta.shape.dims() == [t, heads];
+            let [keys, inner, heads, cols] =
+                known(&[keys, inner, heads, cols]).filter(|_| fits)?.try_into().ok()?;
             if keys == 0 || !heads.is_multiple_of(keys) {
-                return Err(wrong());
+                return None;
             }
-            (v.shape.clone(), product(&[heads, cols, inner]))
+            let decays = if of_channels { inner } else { 1 };
+            let kept = [inner, cols, decays, 1].into_iter().try_fold(0, usize::checked_add)?;
+            Some(ScanState { heads, width: cols.checked_mul(inner)?, kept })
         }
-        _ => return Err(wrong()),
-    };
-    let &[_, own] = state.shape.dims() else { return Err(wrong()) };
-    let fits = width.is_some_and(|width| width > 0) && own.known() == width;
-    let [ends, from, to] = lists else { return Err(wrong()) };
-    let lists = ends.shape.rank() == 1 && from.shape == ends.shape && to.shape == ends.shape;
-    if fits && lists { Ok(Type::new(GgmlType::F32, result)) } else { Err(wrong()) }
+        _ => None,
+    }
 }
 
 fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {

@@ -47,12 +47,12 @@ mod text;
 mod verify;
 mod weights;
 
-pub use build::{AttendInputs, BuildError, Builder, ScanRows};
+pub use build::{AttendInputs, BuildError, Builder, SCAN_LISTS, ScanRows};
 pub use decision::{Decision, Mode, Switches};
 pub use eval::{EvalError, Tensor, Values, eval};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
-pub use op::{Binary, F32, Op, Recurrence, Reduce, RopeStyle, StateKind, Unary, hadamard};
+pub use op::{Binary, F32, KEPT, Op, Recurrence, Reduce, RopeStyle, ScanState, StateKind, Unary, hadamard};
 pub use rewrite::{Fired, Missed, Rewritten, WhyNot, rewrite};
 pub use rule::{Keeps, Rule};
 pub use shape::{Dim, Shape, Sizes, Sym};

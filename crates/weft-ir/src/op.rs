@@ -64,20 +64,50 @@ pub enum StateKind {
 pub enum Recurrence {
     /// s ← a·s + x, with one decay a for a row of x: a running sum that forgets. The result is s.
     ///
-    /// `(x [T, H, D], a [T, H])`; the state of a sequence is `[H, D]`.
+    /// `(x [T, H, D], a [T, H])`; the state of a sequence is `[H, D]`. A kept row of a head is x, then a.
     Decay,
     /// A short causal convolution of each channel: y = Σ_j w[j] · x[t − (C − 1) + j], added in the order of j.
     ///
-    /// `(x [T, H, D], w [H·D, C])`; the state is the last C − 1 rows of x, the oldest first, of each head: `[H, C − 1, D]`.
+    /// `(x [T, H, D], w [H·D, C])`; the state is the last C − 1 rows of x, the oldest first, of each head: `[H, C − 1, D]`. A kept row
+    /// is x.
     Convolution,
     /// The gated delta rule (Yang et al., *Gated Delta Networks*, 2024): S ← a ∘ S, then S ← S + u kᵀ with
     /// u = β · (v − S k). The result is S q, with the new S.
     ///
     /// `(q [T, K, Dk], k [T, K, Dk], v [T, H, Dv], a [T, H] or [T, H, Dk], β [T, H])`; the state is `[H, Dv, Dk]`. H value heads
-    /// share K key heads: value head h has key head h div (H / K). A decay a is that of a head, or of each of its key channels.
+    /// share K key heads: value head h has key head h div (H / K). A decay a is that of a head, or of each of its key channels. A kept
+    /// row of a value head is k, v, a and β.
     Delta,
     /// The same, where value head h has key head h mod K.
     DeltaTiled,
+}
+
+/// The most rows that a sequence's state keeps beside itself, see [`Op::Scan`]. As many guesses of a step can be wrong without any row
+/// being computed again.
+pub const KEPT: usize = 4;
+
+/// What a row of the states of a scan consists of: first the states of all heads, then [`KEPT`] kept rows of each head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScanState {
+    /// The number of heads.
+    pub heads: usize,
+    /// The values of a head's state.
+    pub width: usize,
+    /// The values of a kept row of a head: what takes a state over the row.
+    pub kept: usize,
+}
+
+impl ScanState {
+    /// The values of all heads' states, which are all that a snapshot needs. `None` if they overflow.
+    pub fn proper(&self) -> Option<usize> {
+        self.heads.checked_mul(self.width)
+    }
+
+    /// All values of a sequence. `None` if they overflow.
+    pub fn values(&self) -> Option<usize> {
+        let of_head = self.kept.checked_mul(KEPT)?.checked_add(self.width)?;
+        self.heads.checked_mul(of_head)
+    }
 }
 
 /// How a rotary embedding pairs the values of a head.
@@ -297,13 +327,15 @@ pub enum Op {
     },
     /// Walks the rows of each sequence in order, and carries a state from row to row.
     ///
-    /// `(operands of the rule, state [S, W], ends i32[Q], from i32[Q], to i32[Q]) → [T, H, D]`, where `state` is of the kind
-    /// [`StateKind::PerSequence`], and W the number of values of a sequence's state. The step's rows are in the order of its
-    /// sequences: those of sequence `q` are `ends[q − 1]..ends[q]`, at least one, and those of the first begin at 0. The state of
-    /// sequence `q` before its first row is row `from[q]` of `state`, or 0 if `from[q]` is negative. After its last row it is
-    /// written to row `to[q]`, in place.
+    /// `(operands of the rule, state [S, W], ends i32[Q], from i32[Q], to i32[Q], certain i32[Q], kept i32[Q]) → [T, H, D]`, where
+    /// `state` is of the kind [`StateKind::PerSequence`], and W the [number of values](ScanState::values) of a sequence. The step's rows
+    /// are in the order of its sequences: those of sequence `q` are `ends[q − 1]..ends[q]`, at least one, and those of the first begin
+    /// at 0. The state of sequence `q` before its first row is row `from[q]` of `state` after its first `kept[q]` kept rows, or 0 if
+    /// `from[q]` is negative. After the first `certain[q]` rows it is written to row `to[q]`, in place, and the first [`KEPT`] of the
+    /// rows behind them become the kept rows there. So of these rows, which may be guesses, the next step takes as many as were right.
     ///
-    /// The rows `to` differ from each other. None is another sequence's `from`, because sequences run side by side.
+    /// The rows `to` differ from each other. None is another sequence's `from`, because sequences run side by side, or its own where it
+    /// has kept rows. `certain[q]` is at least 1 and at most the number of rows, `kept[q]` is at most [`KEPT`], and 0 without `from`.
     Scan {
         /// How the state follows from the one before.
         rule: Recurrence,

@@ -39,7 +39,9 @@ pub mod interp;
 pub mod q8;
 
 // Part of this crate's interface, so that devices need not know graphs.
-pub use weft_ir::{Binary, Dim, F32, Recurrence, Reduce, RopeStyle, Shape, Sizes, StateKind, Sym, Unary};
+pub use weft_ir::{
+    Binary, Dim, F32, KEPT, Recurrence, Reduce, RopeStyle, ScanState, Shape, Sizes, StateKind, Sym, Unary,
+};
 
 mod amounts;
 mod anchor;

@@ -25,6 +25,8 @@ pub struct Cost {
     pub window: usize,
     /// The bytes of a sequence's states, whatever its length.
     pub state_bytes: u64,
+    /// Those of them in which a step keeps rows of guesses, which other steps neither read nor write.
+    pub kept_bytes: u64,
 }
 
 impl Cost {
@@ -61,7 +63,10 @@ impl ModelGraph {
                         cost.active_bytes += bytes(&node.ty, read);
                     }
                     Op::State { kind: StateKind::PerSequence, .. } => {
-                        cost.state_bytes += bytes(&node.ty, values(&node.ty));
+                        let all = values(&node.ty);
+                        let proper = segment.graph.scan_state(id).and_then(|layout| layout.proper());
+                        cost.state_bytes += bytes(&node.ty, all);
+                        cost.kept_bytes += bytes(&node.ty, all.saturating_sub(proper.unwrap_or(0) as u64));
                     }
                     Op::State { name, .. } => {
                         let state = segment.states.iter().find(|(own, _)| own == name);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use weft_gguf::{Adapter, Gguf, TensorInfo};
-use weft_ir::{Builder, Dim, Graph, NodeId, Op, ScanRows, Shape};
+use weft_ir::{Builder, Dim, Graph, NodeId, Op, Recurrence, Shape};
 use weft_quant::GgmlType;
 
 use crate::error::Error;
@@ -127,14 +127,16 @@ impl<'a> SegmentBuilder<'a> {
         self.g.slice(all, 1, 0, len)
     }
 
-    /// This layer's state `name` of whole sequences, with `width` values of each, and where the sequences of a step and their states
-    /// are.
-    pub(crate) fn sequence_state(&mut self, name: &str, width: usize) -> (NodeId, ScanRows) {
+    /// Walks the rows of each sequence by a rule with these operands, from this layer's state `name` on.
+    pub(crate) fn scan(&mut self, name: &str, rule: Recurrence, operands: &[NodeId]) -> NodeId {
         let own = self.state_name(name);
         self.states.push((name.to_string(), own));
+        let layout = self.g.scan_state(rule, operands);
+        // The scan says what is wrong with operands that do not fit.
+        let width = layout.and_then(|layout| layout.values()).unwrap_or(0);
         let state = self.g.sequence_state(name, [Dim::S, width.into()]);
-        let [ends, from, to] = ["ends", "from", "to"].map(|list| self.g.input(list, GgmlType::I32, [Dim::Q]));
-        (state, ScanRows { ends, from, to })
+        let rows = self.g.scan_rows();
+        self.g.scan(rule, operands, state, rows)
     }
 
     fn state_name(&self, name: &str) -> String {

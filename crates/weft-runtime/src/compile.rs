@@ -8,7 +8,7 @@ use std::sync::Arc;
 use weft_device::{BufferId, Device, DeviceError, Instance, Program, ProgramId, Region, link};
 use weft_fuse::{CostModel, Fusion, Options};
 use weft_gguf::Gguf;
-use weft_ir::{Dim, Op, Sizes, StateKind};
+use weft_ir::{Dim, Op, SCAN_LISTS, Sizes, StateKind};
 use weft_kern::{Format, Plan};
 use weft_models::{ModelGraph, Mtp, Segment};
 use weft_pack::{OnReport, PackCache};
@@ -41,7 +41,9 @@ pub(crate) struct State {
     pub(crate) buffer: BufferId,
     /// The size of a row.
     pub(crate) row_bytes: usize,
-    /// The meaning of a row. Windows have pages of their own.
+    /// The first bytes of a row that are all a snapshot needs: a state of whole sequences without kept rows.
+    pub(crate) snapshot_bytes: usize,
+    /// What a row stands for. Windows have pages of their own.
     pub(crate) kind: StateKind,
 }
 
@@ -182,11 +184,10 @@ fn step_inputs(
     window: Option<&Window>,
     predicts: bool,
 ) -> impl Iterator<Item = (&'static str, usize)> {
-    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, ends, from, to, next_slots] =
-        STEP_INPUTS;
+    let [tokens, pos, slots, first, pages, out_rows, window_slots, window_pages, next_slots] = STEP_INPUTS;
     let per_token = [tokens, pos, slots, first].map(|name| (name, max.tokens));
     let windowed = window.map(|_| [(window_slots, max.tokens), (window_pages, max.pages)]);
-    let sequences = (max.sequences > 0).then(|| [ends, from, to].map(|name| (name, max.sequences)));
+    let sequences = (max.sequences > 0).then(|| SCAN_LISTS.map(|name| (name, max.sequences)));
     per_token
         .into_iter()
         .chain([(out_rows, max.rows)])
@@ -404,7 +405,7 @@ pub(crate) fn bind_states(
     model_states: &mut BTreeMap<String, State>,
 ) -> Result<BTreeMap<String, BufferId>, Error> {
     let mut bound = BTreeMap::new();
-    for node in segment.graph.nodes() {
+    for (id, node) in segment.graph.iter() {
         let Op::State { name, kind } = &node.op else { continue };
         if *kind == StateKind::PerSequence && node.ty.shape.known_count() == Some(0) {
             let why = format!("`{name}` is a state of whole sequences without a row: expected one at least");
@@ -420,7 +421,10 @@ pub(crate) fn bind_states(
                 let buffer = device.alloc(bytes)?;
                 let rows = node.ty.shape.dims().first().copied().unwrap_or(Dim::S);
                 let row_bytes = bytes / rows.eval(max).max(1);
-                let state = State { buffer, row_bytes, kind: *kind };
+                let proper = segment.graph.scan_state(id).and_then(|layout| layout.proper());
+                let proper = proper.and_then(|n| Format::Ggml(node.ty.dtype).bytes(n));
+                let snapshot_bytes = proper.unwrap_or(row_bytes).min(row_bytes);
+                let state = State { buffer, row_bytes, snapshot_bytes, kind: *kind };
                 model_states.insert(in_model.clone(), state);
                 buffer
             }

@@ -1,6 +1,6 @@
 //! The index inputs of a step.
 
-use weft_ir::Sizes;
+use weft_ir::{SCAN_LISTS, Sizes};
 
 use crate::layout::STEP_INPUTS;
 
@@ -26,8 +26,13 @@ pub struct StepInputs {
     pub ends: Vec<i32>,
     /// For each sequence, the slot with its state before the step; negative if it has none.
     pub from: Vec<i32>,
-    /// For each sequence, the slot for its state after the step.
+    /// For each sequence, the slot for its state after its certain rows.
     pub to: Vec<i32>,
+    /// For each sequence, the number of rows that are certain; those behind them are guesses, the first [`KEPT`](weft_ir::KEPT) of
+    /// which are kept beside the state.
+    pub certain: Vec<i32>,
+    /// For each sequence, the number of kept rows that it goes on from.
+    pub kept: Vec<i32>,
     /// For each row whose logits are wanted, where the layer that predicts one token more stores its hidden state. Empty in steps of the
     /// model.
     pub next_slots: Vec<i32>,
@@ -51,6 +56,8 @@ impl StepInputs {
             ends: of_sequences(),
             from: of_sequences(),
             to: of_sequences(),
+            certain: of_sequences(),
+            kept: of_sequences(),
             next_slots: Vec::new(),
             wanted: room(),
         }
@@ -60,15 +67,15 @@ impl StepInputs {
     pub fn clear(&mut self) {
         let StepInputs { tokens, pos, slots, first, pages, window_slots, window_pages, .. } = self;
         [tokens, pos, slots, first, pages, window_slots, window_pages].into_iter().for_each(Vec::clear);
-        let StepInputs { ends, from, to, next_slots, wanted, .. } = self;
-        [ends, from, to, next_slots, wanted].into_iter().for_each(Vec::clear);
+        let StepInputs { ends, from, to, certain, kept, next_slots, wanted, .. } = self;
+        [ends, from, to, certain, kept, next_slots, wanted].into_iter().for_each(Vec::clear);
     }
 
     /// The inputs of a step by name, with the rows of hidden states whose logits are computed: some of those wanted. A model may
     /// lack those of layers with a sliding window and of states of whole sequences, which are empty then.
-    pub(crate) fn named<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 12] {
-        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, ends, from, to, next_slots] =
-            STEP_INPUTS;
+    pub(crate) fn named<'a>(&'a self, out_rows: &'a [i32]) -> [(&'static str, &'a [i32]); 14] {
+        let [tokens, pos, slots, first, pages, rows, window_slots, window_pages, next_slots] = STEP_INPUTS;
+        let [ends, from, to, certain, kept] = SCAN_LISTS;
         [
             (tokens, &self.tokens),
             (pos, &self.pos),
@@ -81,6 +88,8 @@ impl StepInputs {
             (ends, &self.ends),
             (from, &self.from),
             (to, &self.to),
+            (certain, &self.certain),
+            (kept, &self.kept),
             (next_slots, &self.next_slots),
         ]
     }

@@ -13,21 +13,9 @@ pub const HELD_SLOTS: usize = 2;
 pub(crate) const WINDOW_SLOTS: &str = "window_slots";
 pub(crate) const WINDOW_PAGES: &str = "window_pages";
 
-/// The inputs that all segments of a step share.
-pub(crate) const STEP_INPUTS: [&str; 12] = [
-    "tokens",
-    "pos",
-    "slots",
-    "first",
-    "pages",
-    "out_rows",
-    WINDOW_SLOTS,
-    WINDOW_PAGES,
-    "ends",
-    "from",
-    "to",
-    "next_slots",
-];
+/// The inputs that all segments of a step share. Models with states of whole sequences have [those of scans](weft_ir::SCAN_LISTS), too.
+pub(crate) const STEP_INPUTS: [&str; 9] =
+    ["tokens", "pos", "slots", "first", "pages", "out_rows", WINDOW_SLOTS, WINDOW_PAGES, "next_slots"];
 
 /// The pages of layers with a sliding window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

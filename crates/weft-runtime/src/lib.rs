@@ -43,4 +43,5 @@ pub use runtime::{
     PageCopy, PartId, Piece, PlansId, Prediction, ReplayTimings, Runtime, StepShape, StepTimings,
 };
 pub use sizes::Room;
+pub use weft_ir::KEPT;
 pub use weights::packed_models::{pack_model, unpack_model};

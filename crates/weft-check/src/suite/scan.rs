@@ -5,7 +5,8 @@
 
 use weft_device::{Device, DeviceError};
 use weft_kern::{
-    Access, Anchor, Binary, DeltaRule, Dim, F32, Format, Instr, Param, Reduce, Scan, ScanRule, Unary, View,
+    Access, Anchor, Binary, DeltaRule, Dim, F32, Format, Instr, KEPT, Param, Reduce, Scan, ScanRule,
+    ScanState, Unary, View,
 };
 
 use crate::arg::Arg;
@@ -13,7 +14,25 @@ use crate::case::{Case, load_of, part, store_to, view};
 use crate::data::Random;
 
 /// A sequence's rows in a step, the state that it begins with, and the one that it writes.
-type Sequence = (usize, i32, i32);
+#[derive(Clone, Copy, Debug)]
+struct Sequence {
+    rows: usize,
+    from: i32,
+    to: i32,
+    /// The number of rows after which the state is written, and of kept rows that it begins with.
+    certain: usize,
+    kept: usize,
+}
+
+/// One whose rows are all certain.
+const fn on(rows: usize, from: i32, to: i32) -> Sequence {
+    Sequence { rows, from, to, certain: rows, kept: 0 }
+}
+
+/// One with guesses, behind those of the step before.
+const fn guess(rows: usize, from: i32, to: i32, [certain, kept]: [usize; 2]) -> Sequence {
+    Sequence { rows, from, to, certain, kept }
+}
 
 /// States that there is room for.
 const STATES: usize = 12;
@@ -21,7 +40,7 @@ const STATES: usize = 12;
 /// The parameters: five operands at most, the state, the lists, and the results.
 const STATE: usize = 5;
 const LISTS: usize = 6;
-const Y: usize = 9;
+const Y: usize = 11;
 
 /// The size of a test: heads, and the values of each.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +64,21 @@ impl Size {
         self.heads * self.cols
     }
 
-    /// The values of a sequence's state.
-    const fn state(self) -> usize {
-        self.width()
-            * match self.rule {
-                Rule::Decay => 1,
-                Rule::Convolution { taps } => taps - 1,
-                Rule::Delta { inner, .. } => inner,
+    /// What a sequence's state consists of.
+    fn layout(self) -> ScanState {
+        let (width, kept) = match self.rule {
+            Rule::Decay => (self.cols, self.cols + 1),
+            Rule::Convolution { taps } => ((taps - 1) * self.cols, self.cols),
+            Rule::Delta { inner, channels, .. } => {
+                (inner * self.cols, inner + self.cols + if channels { inner } else { 1 } + 1)
             }
+        };
+        ScanState { heads: self.heads, width, kept }
+    }
+
+    /// The values of a sequence in the states.
+    fn state(self) -> usize {
+        self.layout().values().unwrap()
     }
 
     /// The values of each operand for a token; weights have none.
@@ -101,7 +127,7 @@ impl Size {
         let args = self.args(rows, states, sequences);
         // The roundings of the sums, and of the states that rows pass.
         let roundings = match self.rule {
-            Rule::Delta { inner, .. } => 16 + 2 * inner + 4 * tokens(sequences),
+            Rule::Delta { inner, .. } => 16 + 2 * inner + 4 * (tokens(sequences) + KEPT),
             _ => 0,
         };
         Case::new(
@@ -133,14 +159,14 @@ impl Size {
                 }))
             }
         };
-        let [ends, from, to] = [LISTS, LISTS + 1, LISTS + 2];
-        Anchor::Scan(Box::new(Scan { rule, state: STATE, ends, from, to, heads }))
+        let [ends, from, to, certain, kept] = [0, 1, 2, 3, 4].map(|list| LISTS + list);
+        Anchor::Scan(Box::new(Scan { rule, state: STATE, ends, from, to, certain, kept, heads }))
     }
 
     fn args(self, rows: &[Vec<f32>], states: &[f32], sequences: &[Sequence]) -> Vec<Arg> {
         let mut end = 0;
-        let ends = sequences.iter().map(|(rows, ..)| {
-            end += *rows as i32;
+        let ends = sequences.iter().map(|sequence| {
+            end += sequence.rows as i32;
             end
         });
         let ends: Vec<i32> = ends.collect();
@@ -148,7 +174,14 @@ impl Size {
         // Rules with fewer operands leave the others unread.
         let operands = (0..STATE).map(|i| Arg::f32(rows.get(i).map_or(&[0.0], Vec::as_slice)));
         let y = Arg::out(Format::F32, tokens(sequences) * self.width());
-        operands.chain([Arg::state(states), Arg::i32(&ends), list(|s| s.1), list(|s| s.2), y]).collect()
+        let lists = [
+            Arg::i32(&ends),
+            list(|s| s.from),
+            list(|s| s.to),
+            list(|s| s.certain as i32),
+            list(|s| s.kept as i32),
+        ];
+        operands.chain([Arg::state(states)]).chain(lists).chain([y]).collect()
     }
 
     /// Walks one sequence from state 0 in steps of `most` rows. Returns the states and all results.
@@ -158,12 +191,46 @@ impl Size {
         for begin in (0..tokens).step_by(most) {
             let rows = begin..tokens.min(begin + most);
             let from = if begin == 0 { -1 } else { 3 };
-            let case = self.case(&self.part(all, rows.clone()), &states, &[(rows.len(), from, 3)]);
+            let case = self.case(&self.part(all, rows.clone()), &states, &[on(rows.len(), from, 3)]);
             let found = self.check(device, &case);
             states = case.args[STATE].floats(&found[STATE]);
             y.extend_from_slice(&found[Y]);
         }
-        [Arg::f32(&states).bytes, y]
+        [Arg::f32(&states[3 * self.state()..][..self.layout().proper().unwrap()]).bytes, y]
+    }
+
+    /// Walks one sequence from state 0 in steps of a certain row and `depth` guesses, of which `right` gives the number that are right
+    /// in each step. Returns its state and all results.
+    fn walk_with_guesses(
+        self,
+        device: &mut dyn Device,
+        all: &[Vec<f32>],
+        (tokens, depth): (usize, usize),
+        mut right: impl FnMut() -> usize,
+    ) -> [Vec<u8>; 2] {
+        let mut random = Random::new(36);
+        let mut states = random.floats(STATES * self.state());
+        let (mut y, mut done, mut kept, mut to) = (Vec::new(), 0, 0, 3);
+        while done < tokens {
+            // The last step has one row and no guesses, so that its state is that after all rows.
+            let right = right().min((tokens - done).saturating_sub(2));
+            let depth = if done + 1 == tokens { 0 } else { depth };
+            let mut rows = self.part(all, done..done + 1 + right);
+            let wrong = self.rows(&mut random, depth - right);
+            for ((rows, wrong), n) in rows.iter_mut().zip(&wrong).zip(self.operands()) {
+                rows.extend(wrong.iter().take(if n == 0 { 0 } else { usize::MAX }));
+            }
+            let from = if done == 0 { -1 } else { to };
+            to = 7 - to;
+            let case = self.case(&rows, &states, &[guess(1 + depth, from, to, [1, kept])]);
+            let found = self.check(device, &case);
+            states = case.args[STATE].floats(&found[STATE]);
+            y.extend_from_slice(&found[Y][..4 * (1 + right) * self.width()]);
+            done += 1 + right;
+            kept = right;
+        }
+        assert_eq!(kept, 0);
+        [Arg::f32(&states[to as usize * self.state()..][..self.layout().proper().unwrap()]).bytes, y]
     }
 
     /// Runs a case, whose results have to be the interpreter's, or within their bars if there are sums.
@@ -179,7 +246,7 @@ impl Size {
 }
 
 fn tokens(sequences: &[Sequence]) -> usize {
-    sequences.iter().map(|(rows, ..)| rows).sum()
+    sequences.iter().map(|sequence| sequence.rows).sum()
 }
 
 const fn decay(heads: usize, cols: usize) -> Size {
@@ -224,12 +291,30 @@ const SIZES: [Size; 14] = [
 /// One of each rule.
 const SOME: [Size; 4] = [SIZES[1], SIZES[6], SIZES[9], SIZES[11]];
 
-/// Sequences that begin, continue in place, fork, or leave their state as it was.
-const COMPANY: [&[Sequence]; 4] = [
-    &[(1, -1, 0)],
-    &[(1, 4, 4), (1, -1, 8), (1, 2, 3)],
-    &[(7, 1, 2), (1, 5, 6), (64, -1, 0)],
-    &[(17, 1, 1), (1, 7, 3), (2, 7, 4), (1, -1, 0), (5, -1, 2), (1, 8, 8), (3, 9, 5), (33, 6, 6)],
+/// Sequences that begin, go on in place, fork, leave their state as it was, or have guesses.
+const COMPANY: [&[Sequence]; 6] = [
+    &[on(1, -1, 0)],
+    &[on(1, 4, 4), on(1, -1, 8), on(1, 2, 3)],
+    &[on(7, 1, 2), on(1, 5, 6), on(64, -1, 0)],
+    &[
+        on(17, 1, 1),
+        on(1, 7, 3),
+        on(2, 7, 4),
+        on(1, -1, 0),
+        on(5, -1, 2),
+        on(1, 8, 8),
+        on(3, 9, 5),
+        on(33, 6, 6),
+    ],
+    &[guess(1, 1, 2, [1, 3])],
+    &[
+        guess(5, 1, 2, [1, 2]),
+        guess(1, 5, 6, [1, 4]),
+        guess(3, -1, 0, [2, 0]),
+        guess(24, 9, 3, [17, 1]),
+        guess(2, 10, 10, [1, 0]),
+        guess(7, 11, 4, [3, 4]),
+    ],
 ];
 
 /// Heads and values of any number, and sequences of any length.
@@ -256,20 +341,58 @@ pub fn any_steps_have_the_same_bits(device: &mut dyn Device) {
     }
 }
 
+/// Any numbers of certain and of kept rows.
+pub fn any_rows_are_kept(device: &mut dyn Device) {
+    let mut random = Random::new(37);
+    for size in SIZES {
+        for _ in 0..3 {
+            let sequences: Vec<Sequence> = (0..1 + random.below(4) as i32)
+                .map(|q| {
+                    let rows = 1 + random.below(9);
+                    let from = if random.below(4) == 0 { -1 } else { 2 * q };
+                    let kept = if from < 0 { 0 } else { random.below(KEPT + 1) };
+                    guess(rows, from, 2 * q + 1, [1 + random.below(rows), kept])
+                })
+                .collect();
+            let rows = size.rows(&mut random, tokens(&sequences));
+            let states = random.floats(STATES * size.state());
+            size.check(device, &size.case(&rows, &states, &sequences));
+        }
+    }
+}
+
+/// A sequence has the same bits with guesses that are right or wrong, and without.
+pub fn guesses_change_no_bit(device: &mut dyn Device) {
+    let mut random = Random::new(38);
+    for size in SOME {
+        let rows = size.rows(&mut random, 13);
+        let whole = size.walk(device, &rows, 13, 13);
+        for depth in 1..=KEPT {
+            for right in 0..=depth {
+                let found = size.walk_with_guesses(device, &rows, (13, depth), || right);
+                assert!(found == whole, "{size:?}: {right} of {depth} guesses give other bits");
+            }
+            let found = size.walk_with_guesses(device, &rows, (13, depth), || random.below(depth + 1));
+            assert!(found == whole, "{size:?}: some of {depth} guesses give other bits");
+        }
+    }
+}
+
 /// A sequence has the bits that it has alone.
 pub fn company_changes_no_bit(device: &mut dyn Device) {
     let mut random = Random::new(33);
-    for size in SOME {
-        let (sequences, states) = (COMPANY[3], random.floats(STATES * size.state()));
+    for (size, sequences) in SOME.iter().flat_map(|size| [(*size, COMPANY[3]), (*size, COMPANY[5])]) {
+        let states = random.floats(STATES * size.state());
         let all = size.rows(&mut random, tokens(sequences));
         let together = size.check(device, &size.case(&all, &states, sequences));
         let (mut begin, width) = (0, size.width());
-        for (rows, from, to) in sequences {
-            let own = begin..begin + rows;
-            let case = size.case(&size.part(&all, own.clone()), &states, &[(*rows, *from, *to)]);
+        for sequence in sequences {
+            let own = begin..begin + sequence.rows;
+            let case = size.case(&size.part(&all, own.clone()), &states, &[*sequence]);
             let alone = size.check(device, &case);
             assert!(alone[Y] == together[Y][4 * own.start * width..4 * own.end * width], "{size:?}");
-            let state = 4 * *to as usize * size.state()..4 * (*to as usize + 1) * size.state();
+            let to = sequence.to as usize;
+            let state = 4 * to * size.state()..4 * (to + 1) * size.state();
             assert!(alone[STATE][state.clone()] == together[STATE][state], "{size:?}");
             begin = own.end;
         }
@@ -312,7 +435,7 @@ pub fn hostile_lists_are_refused(device: &mut dyn Device) {
     for size in SOME {
         let rows = size.rows(&mut random, 4);
         let states = random.floats(STATES * size.state());
-        let sound = size.case(&rows, &states, &[(3, 1, 2), (1, -1, 0)]);
+        let sound = size.case(&rows, &states, &[on(3, 1, 2), on(1, -1, 0)]);
         size.check(device, &sound);
         let most = STATES as i32;
         for (list, values) in [
@@ -328,6 +451,12 @@ pub fn hostile_lists_are_refused(device: &mut dyn Device) {
             (2, [most, 0]),
             (2, [-1, 0]),
             (2, [i32::MAX, 0]),
+            (3, [0, 1]),
+            (3, [4, 1]),
+            (3, [3, -1]),
+            (4, [KEPT as i32 + 1, 0]),
+            (4, [-1, 0]),
+            (4, [0, 1]),
         ] {
             let mut case = sound.clone();
             case.args[LISTS + list] = Arg::i32(&values);

@@ -14,10 +14,13 @@ pub(super) struct Rows<'a> {
     pub(super) cx: &'a Thread<'a>,
     pub(super) head: usize,
     pub(super) tokens: Range<usize>,
-    /// Where the head's state is read before the first of them, if these are the sequence's first rows in the step.
-    pub(super) begin: Option<Begin>,
-    /// Where it is written after the last of them, if these are the sequence's last rows in the step.
-    pub(super) end: Option<usize>,
+    /// Where the head's state is read before the first of them, and the kept rows that it is then taken over, if these are the
+    /// sequence's first rows in the step.
+    pub(super) begin: Option<(Begin, &'a [f32])>,
+    /// Where it is written, if the last of the sequence's certain rows is among them.
+    pub(super) end: Option<End>,
+    /// The rows of the sequence that are kept, where the head's first one is written, and its number of values.
+    pub(super) kept: (Range<usize>, usize, usize),
     pub(super) states: &'a Arg,
 }
 
@@ -30,20 +33,43 @@ pub(super) enum Begin {
     At(usize),
 }
 
+/// Where a state is written.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// The number of rows of the batch after which it is.
+    pub(super) after: usize,
+    /// The place of its first value.
+    pub(super) at: usize,
+    /// Whether no further batch needs it.
+    pub(super) is_last: bool,
+}
+
 impl Rows<'_> {
-    /// Reads the state, if these are the first rows.
-    pub(super) fn begin(&self, state: &mut [f32]) -> Result<(), Fault> {
-        match self.begin {
-            None => {}
-            Some(Begin::Zero) => state.fill(0.0),
-            Some(Begin::At(at)) => self.states.read_state(at, state).ok_or(Fault)?,
+    /// Reads the state, if these are the first rows. Returns the kept rows that it is to be taken over.
+    pub(super) fn begin(&self, state: &mut [f32]) -> Result<&[f32], Fault> {
+        let Some((begin, kept)) = self.begin else { return Ok(&[]) };
+        match begin {
+            Begin::Zero => state.fill(0.0),
+            Begin::At(at) => self.states.read_state(at, state).ok_or(Fault)?,
         }
-        Ok(())
+        Ok(kept)
     }
 
-    /// Writes the state, if these are the last rows.
-    pub(super) fn end(&self, state: &[f32]) -> Result<(), Fault> {
-        self.end.map_or(Ok(()), |at| self.states.write_state(at, state).ok_or(Fault))
+    /// Writes the state, if it is that after so many of the rows.
+    pub(super) fn end(&self, after: usize, state: &[f32]) -> Result<(), Fault> {
+        match self.end {
+            Some(end) if end.after == after => self.states.write_state(end.at, state).ok_or(Fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps the operands of a token, if its row is one of those that are kept.
+    pub(super) fn keep(&self, token: usize, operands: &[f32]) -> Result<(), Fault> {
+        let (rows, at, len) = &self.kept;
+        if !rows.contains(&token) {
+            return Ok(());
+        }
+        self.states.write_state(at + (token - rows.start) * len, operands).ok_or(Fault)
     }
 
     /// Reads an operand's values of a token, for this head or the one that it shares.

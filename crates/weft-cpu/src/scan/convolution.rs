@@ -29,7 +29,13 @@ impl Convolution {
         results: &mut [f32],
     ) -> Result<(), Fault> {
         let Convolution { cols, taps, .. } = *self;
-        rows.begin(state)?;
+        // The last rows of the state and of those that were kept.
+        let kept = rows.begin(state)?;
+        let (len, passed) = (state.len(), kept.len().min(state.len()));
+        if passed > 0 {
+            state.copy_within(passed.., 0);
+            state[len - passed..].copy_from_slice(&kept[kept.len() - passed..]);
+        }
         let (weights, x) = staged.split_at_mut(taps * cols);
         let own = rows.cx.args[self.w].f32s(rows.head * cols * taps, cols * taps).ok_or(Fault)?;
         for (i, own) in own.chunks_exact(taps).enumerate() {
@@ -39,11 +45,13 @@ impl Convolution {
         before.copy_from_slice(state);
         for (token, x) in rows.tokens.clone().zip(new.chunks_exact_mut(cols)) {
             rows.read(&self.x, token, rows.head, x)?;
+            rows.keep(token, x)?;
         }
         let tokens = rows.tokens.len();
         rows.cx.arch.dispatch(Sums { x, weights, cols, results: &mut results[..tokens * cols] });
-        state.copy_from_slice(&x[tokens * cols..][..state.len()]);
-        rows.end(state)
+        let after = |rows: usize| &x[rows * cols..][..len];
+        state.copy_from_slice(after(tokens));
+        rows.end.map_or(Ok(()), |end| rows.end(end.after, after(end.after)))
     }
 }
 

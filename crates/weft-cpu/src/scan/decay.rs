@@ -13,17 +13,30 @@ pub(super) struct Decay {
 
 impl Decay {
     /// Takes the state over rows, and writes their results.
-    pub(super) fn run(&self, rows: &Rows<'_>, state: &mut [f32], results: &mut [f32]) -> Result<(), Fault> {
-        rows.begin(state)?;
-        for (token, result) in rows.tokens.clone().zip(results.chunks_exact_mut(self.cols)) {
-            let mut decay = [0.0];
-            rows.read(&self.decay, token, rows.head, &mut decay)?;
-            rows.read(&self.x, token, rows.head, result)?;
-            for (state, result) in state.iter_mut().zip(result) {
-                *state = decay[0] * *state + *result;
+    pub(super) fn run(
+        &self,
+        rows: &Rows<'_>,
+        state: &mut [f32],
+        staged: &mut [f32],
+        results: &mut [f32],
+    ) -> Result<(), Fault> {
+        for row in rows.begin(state)?.chunks_exact(self.cols + 1) {
+            let (x, decay) = row.split_at(self.cols);
+            state.iter_mut().zip(x).for_each(|(state, x)| *state = decay[0] * *state + x);
+        }
+        for (i, result) in results.chunks_exact_mut(self.cols).enumerate().take(rows.tokens.len()) {
+            let token = rows.tokens.start + i;
+            let row = &mut staged[..self.cols + 1];
+            let (x, decay) = row.split_at_mut(self.cols);
+            rows.read(&self.decay, token, rows.head, decay)?;
+            rows.read(&self.x, token, rows.head, x)?;
+            for ((state, result), x) in state.iter_mut().zip(result).zip(x) {
+                *state = decay[0] * *state + *x;
                 *result = *state;
             }
+            rows.end(i + 1, state)?;
+            rows.keep(token, row)?;
         }
-        rows.end(state)
+        Ok(())
     }
 }

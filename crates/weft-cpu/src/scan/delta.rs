@@ -5,7 +5,7 @@
 
 use weft_kern::{DeltaRule, Recurrence};
 
-use super::batch::{BATCH, Begin, Rows};
+use super::batch::{BATCH, Begin, End, Rows};
 use crate::isa::{Simd, Work};
 use crate::math::{LANES, folds};
 use crate::memory::Arg;
@@ -33,9 +33,10 @@ pub(super) struct Delta {
 
 impl Delta {
     pub(super) fn new(delta: &DeltaRule, rule: Recurrence, heads: usize, cols: usize) -> Delta {
-        let DeltaRule { q, k, v, decay, beta, keys, inner, channels, .. } = delta;
+        let DeltaRule { q, k, v, decay, beta, keys, inner, .. } = delta;
+        let decays = delta.decays();
         let [q, k, v, decay, beta] = [q, k, v, decay, beta].map(RowView::new);
-        let (keys, inner, decays) = (*keys, *inner, if *channels { *inner } else { 1 });
+        let (keys, inner) = (*keys, *inner);
         Delta { q, k, v, decay, beta, rule, heads, keys, inner, cols, decays }
     }
 
@@ -64,8 +65,8 @@ impl Delta {
         let Delta { inner, cols, decays, .. } = *self;
         let key_head = self.rule.key_head(rows.head, self.heads, self.keys);
         for (token, staged) in rows.tokens.clone().zip(staged.chunks_exact_mut(self.operands())) {
-            let (q, rest) = staged.split_at_mut(inner);
-            let (k, rest) = rest.split_at_mut(inner);
+            let (q, kept) = staged.split_at_mut(inner);
+            let (k, rest) = kept.split_at_mut(inner);
             let (v, rest) = rest.split_at_mut(cols);
             let (decay, beta) = rest.split_at_mut(decays);
             rows.read(&self.q, token, key_head, q)?;
@@ -73,6 +74,7 @@ impl Delta {
             rows.read(&self.v, token, rows.head, v)?;
             rows.read(&self.decay, token, rows.head, decay)?;
             rows.read(&self.beta, token, rows.head, beta)?;
+            rows.keep(token, kept)?;
         }
         let staged = &staged[..rows.tokens.len() * self.operands()];
         let Rows { begin, end, states, .. } = *rows;
@@ -84,8 +86,8 @@ impl Delta {
 struct Walk<'a> {
     rule: &'a Delta,
     states: &'a Arg,
-    begin: Option<Begin>,
-    end: Option<usize>,
+    begin: Option<(Begin, &'a [f32])>,
+    end: Option<End>,
     staged: &'a [f32],
     state: &'a mut [f32],
     results: &'a mut [f32],
@@ -109,41 +111,74 @@ impl Walk<'_> {
     /// Takes `N` rows of the state over the batch.
     #[inline(always)]
     fn rows<const N: usize>(&mut self, first: usize) -> Result<(), Fault> {
-        let Delta { inner, cols, decays, .. } = *self.rule;
+        let Delta { inner, cols, .. } = *self.rule;
         // Rows that are written at once need no place of their own.
-        let at = if self.begin.is_some() && self.end.is_some() { 0 } else { first * inner };
+        let at =
+            if self.begin.is_some() && self.end.is_some_and(|end| end.is_last) { 0 } else { first * inner };
         let state = &mut self.state[at..][..N * inner];
-        match self.begin {
-            None => {}
-            Some(Begin::Zero) => state.fill(0.0),
-            Some(Begin::At(at)) => self.states.read_state(at + first * inner, state).ok_or(Fault)?,
+        if let Some((begin, kept)) = self.begin {
+            match begin {
+                Begin::Zero => state.fill(0.0),
+                Begin::At(at) => self.states.read_state(at + first * inner, state).ok_or(Fault)?,
+            }
+            for kept in kept.chunks_exact(self.rule.operands() - inner) {
+                self.rule.passed::<N>(state, first, kept);
+            }
         }
-        let tokens = self.staged.chunks_exact(self.rule.operands());
-        for (staged, result) in tokens.zip(self.results.chunks_exact_mut(cols)) {
-            let (q, rest) = staged.split_at(inner);
-            let (k, rest) = rest.split_at(inner);
-            let (v, rest) = rest.split_at(cols);
-            let (decay, beta) = rest.split_at(decays);
-            let found = if decays == 1 {
-                let decay = decay[0];
-                step::<N>(state, q, k, &v[first..], beta[0], |_| decay)
-            } else {
-                step::<N>(state, q, k, &v[first..], beta[0], |i| decay[i])
-            };
-            result[first..][..N].copy_from_slice(&found);
+        // The rows up to the one after which the state is written, and those behind it.
+        let certain = self.end.map_or(0, |end| end.after);
+        let mut tokens =
+            self.staged.chunks_exact(self.rule.operands()).zip(self.results.chunks_exact_mut(cols));
+        for part in [certain, usize::MAX] {
+            for (staged, result) in tokens.by_ref().take(part) {
+                let (q, kept) = staged.split_at(inner);
+                let found = self.rule.step::<N>(state, first, q, kept);
+                result[first..][..N].copy_from_slice(&found);
+            }
+            if let Some(end) = self.end.filter(|_| part == certain) {
+                self.states.write_state(end.at + first * inner, state).ok_or(Fault)?;
+            }
         }
-        match self.end {
-            None => Ok(()),
-            Some(at) => self.states.write_state(at + first * inner, state).ok_or(Fault),
+        Ok(())
+    }
+}
+
+impl Delta {
+    /// Takes `N` rows of the state, from `first` on, over a token with these operands behind its queries. Returns their results.
+    #[inline(always)]
+    fn step<const N: usize>(&self, state: &mut [f32], first: usize, q: &[f32], kept: &[f32]) -> [f32; N] {
+        let updates = self.updates::<N>(state, first, kept);
+        results::<N>(state, q, &kept[..self.inner], updates)
+    }
+
+    /// Takes `N` rows of the state, from `first` on, over a kept row.
+    #[inline(always)]
+    fn passed<const N: usize>(&self, state: &mut [f32], first: usize, kept: &[f32]) {
+        let updates = self.updates::<N>(state, first, kept);
+        for (state, update) in state.chunks_exact_mut(self.inner).zip(updates) {
+            state.iter_mut().zip(kept).for_each(|(state, k)| *state += update * k);
+        }
+    }
+
+    /// Lets `N` rows of the state decay. Returns the factors of the keys that are to be added to each.
+    #[inline(always)]
+    fn updates<const N: usize>(&self, state: &mut [f32], first: usize, kept: &[f32]) -> [f32; N] {
+        let (k, rest) = kept.split_at(self.inner);
+        let (v, rest) = rest.split_at(self.cols);
+        let (decay, beta) = rest.split_at(self.decays);
+        if self.decays == 1 {
+            let decay = decay[0];
+            updates(state, k, &v[first..], beta[0], |_| decay)
+        } else {
+            updates(state, k, &v[first..], beta[0], |i| decay[i])
         }
     }
 }
 
-/// Takes `N` rows over a token. Returns their results.
+/// Lets `N` rows decay. Returns the factors of the keys that are to be added to each.
 #[inline(always)]
-fn step<const N: usize>(
+fn updates<const N: usize>(
     state: &mut [f32],
-    q: &[f32],
     k: &[f32],
     v: &[f32],
     beta: f32,
@@ -174,6 +209,14 @@ fn step<const N: usize>(
     for n in 0..N {
         updates[n] = beta * (v[n] - products[n]);
     }
+    updates
+}
+
+/// Adds the keys to `N` rows. Returns their results.
+#[inline(always)]
+fn results<const N: usize>(state: &mut [f32], q: &[f32], k: &[f32], updates: [f32; N]) -> [f32; N] {
+    let inner = k.len();
+    let whole = inner - inner % LANES;
     let mut sums = [[0.0f32; LANES]; N];
     for at in (0..whole).step_by(LANES) {
         let (k, q) = (&k[at..][..LANES], &q[at..][..LANES]);

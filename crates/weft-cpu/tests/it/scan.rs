@@ -26,6 +26,16 @@ fn a_row_program_over_parts_of_rows() {
 }
 
 #[test]
+fn any_rows_are_kept() {
+    each(scan::any_rows_are_kept);
+}
+
+#[test]
+fn guesses_change_no_bit() {
+    each(scan::guesses_change_no_bit);
+}
+
+#[test]
 fn hostile_lists_are_refused() {
     each(scan::hostile_lists_are_refused);
 }

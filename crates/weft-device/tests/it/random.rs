@@ -2,7 +2,7 @@
 
 use crate::support::check;
 use weft_fuse::{Mode, decisions};
-use weft_ir::{Builder, Dim, Graph, NodeId, Recurrence, RopeStyle, ScanRows, Shape, Switches};
+use weft_ir::{Builder, Dim, Graph, NodeId, Recurrence, RopeStyle, Shape, Switches};
 use weft_quant::GgmlType;
 use weft_random::Random;
 
@@ -179,11 +179,10 @@ impl Grower {
                 let decays = self.pool.iter().find(|(_, other)| other[..] == dims[..1]).cloned();
                 let decay = self.g.sigmoid(decays?.0);
                 self.states += 1;
-                let width = dims[0] * dims[1];
+                let width = self.g.scan_state(Recurrence::Decay, &[x, decay])?.values()?;
                 let state = self.g.sequence_state(format!("s{}", self.states), [Dim::S, Dim::Const(width)]);
-                let [ends, from, to] =
-                    ["ends", "from", "to"].map(|name| self.g.input(name, GgmlType::I32, [Dim::Q]));
-                let y = self.g.scan(Recurrence::Decay, &[x, decay], state, ScanRows { ends, from, to });
+                let rows = self.g.scan_rows();
+                let y = self.g.scan(Recurrence::Decay, &[x, decay], state, rows);
                 self.keep(y, dims, true);
             }
             _ => return None,

@@ -47,8 +47,9 @@ pub(super) trait Kind {
     /// Writes where a step finds the tokens of a sequence.
     fn list(&self, _place: usize, _out: &mut StepInputs) {}
 
-    /// Writes where a step reads and stores the state of a sequence, of which it computes `tokens` tokens, up to length `len`.
-    fn advance(&mut self, _place: usize, _tokens: usize, _len: usize, _out: &mut StepInputs) {}
+    /// Writes where a step finds and leaves the state of a sequence, of which it computes so many tokens and guesses after them, up to
+    /// `len`.
+    fn advance(&mut self, _place: usize, _tokens: [usize; 2], _len: usize, _out: &mut StepInputs) {}
 
     /// The greatest length of at most `len` tokens that a sequence can be cut back to.
     fn reach(&self, place: usize, len: usize) -> usize;

@@ -3,10 +3,14 @@
 //! A slot is a row in every such state of the model. A step reads the slot of a sequence and writes another one, so the state before
 //! the step stays where it was: a sequence can go back to it, and it can be kept as a snapshot without a copy.
 //!
-//! A snapshot is a slot that the prefix cache has under the key of a full page, because a step ended with that page. Of what the
-//! cache has of a prompt, as much is used as ends with a snapshot.
+//! Guesses at the end of a step may be wrong. So the state is written before them, and what takes it over the first [`KEPT`] of them is
+//! kept in the same slot, as rows. The next step begins with as many of these as were right. A step with more guesses writes the state
+//! after all of them; if one is wrong, the sequence goes back to the slot before.
+//!
+//! A snapshot is the state of a slot, without kept rows, that the prefix cache has under the key of a full page, because a step
+//! ended with that page. Of what the cache has of a prompt, as much is used as ends with a snapshot.
 
-use weft_runtime::{HELD_SLOTS, StepInputs};
+use weft_runtime::{HELD_SLOTS, KEPT, StepInputs};
 
 use super::key::Key;
 use super::kind::{Kind, Prefix};
@@ -45,8 +49,17 @@ struct Held {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Slot {
     slot: u32,
-    /// The number of tokens that it stands for.
+    /// The number of tokens that the state stands for.
     len: usize,
+    /// The number of tokens after them that the sequence has as kept rows.
+    kept: usize,
+}
+
+impl Slot {
+    /// The greatest length of at most `len` tokens that it stands for with some of its kept rows.
+    fn reach(&self, len: usize) -> Option<usize> {
+        (self.len <= len).then(|| len.min(self.len + self.kept))
+    }
 }
 
 impl States {
@@ -84,15 +97,16 @@ impl States {
         &mut self.held[place].cuts
     }
 
-    /// Takes a slot for a sequence's state after a step, with which it has `len` tokens. Returns the slots before, negative if there
-    /// is none, and after.
-    pub(super) fn next(&mut self, place: usize, len: usize) -> Option<[i32; 2]> {
+    /// Takes a slot for a sequence's state after a step: that of `len` tokens, with so many kept rows. Returns the slot before with its
+    /// number of kept rows, negative if there is none, and that after.
+    pub(super) fn next(&mut self, place: usize, len: usize, kept: usize) -> Option<[i32; 3]> {
         let States { pool, held, .. } = self;
         let held = &mut held[place];
         let_go(pool, held.before.take(), held.last);
         let slot = pool.take()?;
-        held.before = held.current.replace(Slot { slot, len });
-        Some([held.before.map_or(-1, |before| before.slot as i32), slot as i32])
+        held.before = held.current.replace(Slot { slot, len, kept });
+        let [from, taken] = held.before.map_or([-1, 0], |before| [before.slot as i32, before.kept as i32]);
+        Some([from, taken, slot as i32])
     }
 
     /// Adds the state of a sequence after this page, which was read from disk, to the prefix cache.
@@ -121,7 +135,7 @@ impl Kind for States {
     fn begin(&mut self, place: usize, prefix: Prefix<'_>, pages: usize) {
         let slot = pages.checked_sub(1).and_then(|last| prefix.kept(&self.pool, last));
         slot.into_iter().for_each(|slot| self.pool.hold(slot));
-        let current = slot.map(|slot| Slot { slot, len: pages * self.page });
+        let current = slot.map(|slot| Slot { slot, len: pages * self.page, kept: 0 });
         self.held[place].current = current;
     }
 
@@ -143,18 +157,22 @@ impl Kind for States {
         }
     }
 
-    fn advance(&mut self, place: usize, tokens: usize, len: usize, out: &mut StepInputs) {
-        let end = out.ends.last().copied().unwrap_or(0) + tokens as i32;
+    fn advance(&mut self, place: usize, [tokens, guesses]: [usize; 2], len: usize, out: &mut StepInputs) {
+        let end = out.ends.last().copied().unwrap_or(0) + (tokens + guesses) as i32;
+        let (certain, kept) =
+            if tokens > 0 && guesses <= KEPT { (tokens, guesses) } else { (tokens + guesses, 0) };
         // There is a slot: it was checked before.
-        let Some([from, to]) = self.next(place, len) else { return };
+        let Some([from, taken, to]) = self.next(place, len - kept, kept) else { return };
         out.ends.push(end);
         out.from.push(from);
         out.to.push(to);
+        out.certain.push(certain as i32);
+        out.kept.push(taken);
     }
 
     fn reach(&self, place: usize, len: usize) -> usize {
         let Held { current, before, .. } = self.held[place];
-        [current, before].into_iter().flatten().map(|slot| slot.len).find(|found| *found <= len).unwrap_or(0)
+        [current, before].into_iter().flatten().find_map(|slot| slot.reach(len)).unwrap_or(0)
     }
 
     fn truncate(&mut self, place: usize, len: usize) {
@@ -165,6 +183,9 @@ impl Kind for States {
         {
             let current = std::mem::replace(&mut held.current, held.before.take());
             let_go(pool, current, held.last);
+        }
+        if let Some(Slot { len: found, kept, .. }) = &mut held.current {
+            *kept = (*kept).min(len - *found);
         }
         if len == 0 || held.current.is_none() {
             for slot in [held.before.take(), held.current.take()] {

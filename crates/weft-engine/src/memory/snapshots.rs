@@ -40,7 +40,7 @@ impl Memory {
     /// Takes a slot for the state of a sequence after its first `pages` pages, which were read from disk. `None` if there is none.
     pub(crate) fn next_state(&mut self, seq: SeqId, pages: usize) -> Option<u32> {
         self.sequence(seq)?;
-        let [_, slot] = self.states.as_mut()?.next(seq.place, pages * self.page)?;
+        let [.., slot] = self.states.as_mut()?.next(seq.place, pages * self.page, 0)?;
         u32::try_from(slot).ok()
     }
 

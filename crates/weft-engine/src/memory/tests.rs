@@ -4,7 +4,7 @@ use super::kind::Cached;
 use super::*;
 
 fn entries(seqs: &[(SeqId, u32)]) -> Vec<Entry> {
-    seqs.iter().map(|(seq, token)| Entry { seq: *seq, token: *token, logits: false }).collect()
+    seqs.iter().map(|(seq, token)| Entry { seq: *seq, token: *token, logits: false, guess: false }).collect()
 }
 
 #[test]

@@ -16,7 +16,10 @@ pub(crate) const DEEPER: [usize; 3] = [12, 13, 14];
 /// The most tokens that the model predicts at once.
 pub const MOST_PREDICTED: usize = 1 + DEEPER.len();
 
-/// The kind of a draft model's guesses.
+// A model with states of whole sequences computes none of them twice.
+const _: () = assert!(MOST_PREDICTED <= weft_runtime::KEPT);
+
+/// The kind of what a draft model guesses.
 pub(crate) const BY_MODEL: usize = 11;
 
 /// The sources of guesses, for statistics: the prefix cache or a program's own [`Drafter`], lookup in earlier text, the model's MTP

@@ -12,7 +12,7 @@ use weft_engine::{
     Ask, Drafter, Engine, EngineOptions, Event, Finish, Generation, MOST_GUESSES, Model, PromptCache, Reply,
     Request, Sampling, Speculate,
 };
-use weft_ir::{Builder, Dim, Graph, Op, Recurrence, ScanRows, StateKind};
+use weft_ir::{Builder, Dim, Graph, KEPT, Op, Recurrence, StateKind};
 use weft_models::Segment;
 use weft_quant::GgmlType;
 use weft_random::Random;
@@ -27,12 +27,13 @@ fn scan(hidden: usize) -> Graph {
     let heads = 4;
     let mut g = Builder::new("scan");
     let x = g.input("x", GgmlType::F32, [Dim::T, hidden.into()]);
-    let [ends, from, to] = ["ends", "from", "to"].map(|name| g.input(name, GgmlType::I32, [Dim::Q]));
-    let state = g.sequence_state("sums", [Dim::S, hidden.into()]);
     let rows = g.reshape(x, [Dim::T, heads.into(), (hidden / heads).into()]);
     let first = g.slice(x, 1, 0, heads);
     let decay = g.sigmoid(first);
-    let sums = g.scan(Recurrence::Decay, &[rows, decay], state, ScanRows { ends, from, to });
+    let width = g.scan_state(Recurrence::Decay, &[rows, decay]).and_then(|layout| layout.values()).unwrap();
+    let state = g.sequence_state("sums", [Dim::S, width.into()]);
+    let lists = g.scan_rows();
+    let sums = g.scan(Recurrence::Decay, &[rows, decay], state, lists);
     let sums = g.reshape(sums, [Dim::T, hidden.into()]);
     let share = g.scalar(0.25);
     let share = g.mul(sums, share);
@@ -187,6 +188,38 @@ fn going_back_changes_no_bit_and_says_what_is_left() {
     }
 }
 
+/// Some right and some wrong guesses of each number: all rows have the bits that they have without, and none is computed again.
+#[test]
+fn guesses_change_no_bit_and_none_is_computed_again() {
+    for name in FIXTURES.into_iter().chain(["kimi-linear-tiny-q4_0"]) {
+        let tokens: Vec<u32> = tokens(100, 5).iter().map(|token| token % 300).collect();
+        let mut runner = runner(name, 1, &options());
+        let expected = all(&mut runner, &tokens, 64);
+        let vocab = runner.model().graph().config.vocab;
+        let seq = runner.new_sequence();
+        let cases = (1..=KEPT).flat_map(|guesses| (0..=guesses).map(move |right| (guesses, right)));
+        let (mut done, mut count) = (7, 7);
+        compute(&mut runner, seq, &tokens[..7]);
+        for (guesses, right) in cases.chain([(0, 0), (2, 2), (0, 0), (1, 0)]) {
+            let mut batch = Batch::new();
+            batch.push(seq, tokens[done], true);
+            let of = |i: usize| if i < right { tokens[done + 1 + i] } else { tokens[done + 1 + i] ^ 1 };
+            (0..guesses).for_each(|i| batch.push_guess(seq, of(i)));
+            let found = bits(runner.step(&batch).unwrap());
+            let next = done + 1 + right;
+            assert!(
+                found[..(1 + right) * vocab] == expected[done * vocab..next * vocab],
+                "{name}: {right} of {guesses}"
+            );
+            assert_eq!(runner.truncate(seq, next), next, "{name}: {right} of {guesses}");
+            (done, count) = (next, count + 1 + right);
+        }
+        assert!(done == count && done > 40);
+        let found = compute(&mut runner, seq, &tokens[done..]);
+        assert!(found == expected[done * vocab..], "{name}");
+    }
+}
+
 #[test]
 fn tokens_of_a_batch_may_be_in_any_order() {
     let mut runner = runner(FIXTURES[0], 1, &options().sequences(2));
@@ -278,6 +311,8 @@ fn reply(generation: &mut Generation) -> Vec<u32> {
 
 /// Knows the replies, and guesses some tokens wrong.
 struct Mixed {
+    /// One more than the most tokens that it guesses.
+    most: usize,
     texts: Vec<Vec<u32>>,
     random: Random,
 }
@@ -289,7 +324,7 @@ impl Drafter for Mixed {
             let next = text.map_or(&[][..], |text| &text[ask.tokens().len()..]);
             let wrong = self.random.below(6);
             let guess = next.iter().enumerate().map(|(i, token)| if i == wrong { token ^ 1 } else { *token });
-            ask.guess(guess.take(self.random.below(MOST_GUESSES)).collect::<Vec<_>>());
+            ask.guess(guess.take(self.random.below(self.most)).collect::<Vec<_>>());
         }
     }
 }
@@ -306,13 +341,15 @@ fn generations_give_the_same_replies_whatever_runs_beside_them() {
             .map(|prompt| ids(&alone.complete(greedy(prompt, 60).cache(false)).unwrap()))
             .collect();
         let texts: Vec<Vec<u32>> = prompts.iter().zip(&expected).map(|(a, b)| [&a[..], b].concat()).collect();
-        for (sequences, guesses) in [(1, 0), (2, 0), (1, 1), (2, 1), (1, 2), (2, 2)] {
+        let mixed = |most| Mixed { most, texts: texts.clone(), random: Random::new(3) };
+        for (sequences, guesses) in [(1, 0), (2, 0), (1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (2, 3)] {
             let options = options().sequences(sequences).batch(20).chunk(8);
             let mut engine = engine(name, &options);
             match guesses {
                 0 => {}
                 1 => engine.speculate(&Speculate::Lookup).unwrap(),
-                _ => engine.speculate_by(Mixed { texts: texts.clone(), random: Random::new(3) }),
+                2 => engine.speculate_by(mixed(MOST_GUESSES)),
+                _ => engine.speculate_by(mixed(1 + KEPT)),
             }
             let mut all: Vec<Generation> =
                 prompts.iter().map(|prompt| engine.push(greedy(prompt, 60)).unwrap()).collect();
@@ -332,11 +369,30 @@ fn generations_give_the_same_replies_whatever_runs_beside_them() {
     }
 }
 
+/// A step computes one token and guesses of each reply: what was right is not computed again.
+#[test]
+fn each_token_is_computed_once() {
+    for name in FIXTURES {
+        let prompt = tokens(40, 9);
+        let expected = cold(name, greedy(&prompt, 60));
+        let texts = vec![[&prompt[..], &expected].concat()];
+        let mut engine = engine(name, &options());
+        engine.speculate_by(Mixed { most: 1 + KEPT, texts, random: Random::new(4) });
+        assert_eq!(ids(&engine.complete(greedy(&prompt, 60)).unwrap()), expected, "{name}");
+        let stats = engine.stats();
+        let (guessed, accepted) = (stats.speculation.guessed, stats.speculation.accepted);
+        assert!(accepted > 10 && accepted < guessed, "{name}: {accepted} of {guessed}");
+        // The last token of a reply is not computed.
+        assert_eq!(stats.computed, 40 + 59 + guessed - accepted, "{name}: {accepted} of {guessed}");
+    }
+}
+
 #[test]
 fn memory_is_counted_and_bounded() {
     let model = model(FIXTURES[0]);
     let config = &model.graph().config;
-    let slot = (4 * config.hidden * config.layers()) as u64;
+    // Each layer has four heads, with a state and kept rows, which have a decay, too.
+    let slot = (4 * (config.hidden + KEPT * (config.hidden + 4)) * config.layers()) as u64;
     let need = memory_need(model.graph(), &*device(1), &options().sequences(3)).unwrap();
     // Two for each sequence, and eight snapshots.
     assert_eq!((need.slots, need.states), (3 * (2 + 8), slot * need.slots as u64));

@@ -2,6 +2,7 @@
 
 use super::scan;
 use super::tensor::{Tensor, floats, index, ints};
+use crate::build::SCAN_LISTS;
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::{Binary, Op, Reduce, RopeStyle, hadamard};
 use crate::shape::Sizes;
@@ -104,9 +105,12 @@ pub(super) fn apply(
             let count = rule.operands();
             let id = node.inputs[count];
             let operands = (0..count).map(arg).collect::<Result<Vec<_>, _>>()?;
-            let lists = [arg(count + 1)?, arg(count + 2)?, arg(count + 3)?];
+            let lists =
+                (1..=SCAN_LISTS.len()).map(|list| arg(count + list)).collect::<Result<Vec<_>, _>>()?;
+            let layout = graph.scan_state(id).ok_or("the scan has no state")?;
             let state = results[id.index()].take().ok_or("the state has no value")?;
-            let (result, state) = scan::scan(*rule, &operands, &lists, state, sizes.sequences, shape)?;
+            let (result, state) =
+                scan::scan((*rule, layout), &operands, &lists, state, sizes.sequences, shape)?;
             // It goes back to its owner.
             results[id.index()] = Some(state);
             Ok(result)

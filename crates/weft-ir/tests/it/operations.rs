@@ -1,6 +1,6 @@
 //! Operations against others that mean the same, or against a few lines of arithmetic.
 
-use weft_ir::{Builder, Dim, NodeId, Sizes, Tensor, Values, eval, parse};
+use weft_ir::{Builder, Dim, NodeId, SCAN_LISTS, Sizes, Tensor, Values, eval, parse};
 use weft_quant::GgmlType::{F32, I32};
 
 use crate::support::{Weights, given, outputs, relative_l2, same_bits};
@@ -48,44 +48,83 @@ fn select_sum_is_a_weighted_sum_of_select_dot() {
 const SCAN: &str = "graph scan {
   %0 = input x : f32[T, 2, 3]
   %1 = input a : f32[T, 2]
-  %2 = state s kind=per_sequence : f32[S, 6]
+  %2 = state s kind=per_sequence : f32[S, 38]
   %3 = input ends : i32[Q]
   %4 = input from : i32[Q]
   %5 = input to : i32[Q]
-  %6 = scan %0 %1 %2 %3 %4 %5 rule=decay : f32[T, 2, 3]
-  output y = %6
+  %6 = input certain : i32[Q]
+  %7 = input kept : i32[Q]
+  %8 = scan %0 %1 %2 %3 %4 %5 %6 %7 rule=decay : f32[T, 2, 3]
+  output y = %8
 }
 ";
 
-#[test]
-fn a_scan_carries_the_state_of_each_sequence() {
+/// Walks four rows of x = 1, 2, … in two sequences, from states of 100 times their number. Returns the result and the states.
+fn step(
+    [ends, from, to, certain, kept]: [[i32; 2]; 5],
+    states: Option<Tensor>,
+) -> Result<[Vec<f32>; 2], String> {
     let graph = parse(SCAN).unwrap();
-    assert_eq!(graph.to_string(), SCAN);
     let floats = |shape: &[usize], of: &dyn Fn(usize) -> f32| {
         Tensor::f32(shape.to_vec(), (0..shape.iter().product()).map(of).collect())
     };
     let list = |values: [i32; 2]| Tensor::i32(vec![2], values.to_vec());
-    let step = |from: [i32; 2], to: [i32; 2]| {
-        let mut values = Values::new();
-        values.insert("x".into(), floats(&[3, 2, 3], &|i| i as f32));
-        values.insert("a".into(), floats(&[3, 2], &|i| if i % 2 == 0 { 0.5 } else { 1.0 }));
-        values.insert("s".into(), floats(&[4, 6], &|i| 100.0 * (i / 6) as f32));
-        values.insert("ends".into(), list([2, 3]));
-        values.insert("from".into(), list(from));
-        values.insert("to".into(), list(to));
-        let sizes = Sizes::of(3).slots(4).sequences(2);
-        eval(&graph, &sizes, &Weights, &mut values).map_err(|e| e.to_string())?;
-        Ok::<_, String>([&values["y"], &values["s"]].map(|tensor| tensor.as_f32().unwrap().to_vec()))
-    };
-    // The first sequence continues from row 2, the second begins.
-    let [y, s] = step([2, -1], [1, 3]).unwrap();
+    let mut values = Values::new();
+    values.insert("x".into(), floats(&[4, 2, 3], &|i| i as f32));
+    values.insert("a".into(), floats(&[4, 2], &|i| if i % 2 == 0 { 0.5 } else { 1.0 }));
+    values.insert("s".into(), states.unwrap_or_else(|| floats(&[4, 38], &|i| 100.0 * (i / 38) as f32)));
+    for (name, values_of) in SCAN_LISTS.into_iter().zip([ends, from, to, certain, kept]) {
+        values.insert(name.into(), list(values_of));
+    }
+    let sizes = Sizes::of(4).slots(4).sequences(2);
+    eval(&graph, &sizes, &Weights, &mut values).map_err(|e| e.to_string())?;
+    Ok([&values["y"], &values["s"]].map(|tensor| tensor.as_f32().unwrap().to_vec()))
+}
+
+#[test]
+fn a_scan_carries_the_state_of_each_sequence() {
+    assert_eq!(parse(SCAN).unwrap().to_string(), SCAN);
+    // The first sequence goes on from row 2, the second begins.
+    let [y, s] = step([[2, 4], [2, -1], [1, 3], [2, 2], [0, 0]], None).unwrap();
     let first = [100.0, 101.0, 102.0, 203.0, 204.0, 205.0];
     let second = [56.0, 57.5, 59.0, 212.0, 214.0, 216.0];
     let other = [12.0, 13.0, 14.0, 15.0, 16.0, 17.0];
-    assert_eq!(y, [first, second, other].concat());
-    assert_eq!(s, [[0.0; 6], second, [200.0; 6], other].concat());
-    for (from, to) in [([2, -1], [1, 1]), ([2, 1], [1, 3]), ([4, -1], [1, 3]), ([2, -1], [-1, 3])] {
-        step(from, to).unwrap_err();
+    let last = [24.0, 25.5, 27.0, 36.0, 38.0, 40.0];
+    assert_eq!(y, [first, second, other, last].concat());
+    let rows: Vec<&[f32]> = s.chunks(38).collect();
+    assert_eq!([rows[0], rows[2]], [[0.0; 38], [200.0; 38]]);
+    assert_eq!((&rows[1][..6], &rows[1][6..]), (&second[..], &[100.0; 32][..]));
+    assert_eq!((&rows[3][..6], &rows[3][6..]), (&last[..], &[300.0; 32][..]));
+    for wrong in [
+        [[2, 4], [2, -1], [1, 1], [2, 2], [0, 0]],
+        [[2, 4], [2, 1], [1, 3], [2, 2], [0, 0]],
+        [[2, 4], [4, -1], [1, 3], [2, 2], [0, 0]],
+        [[2, 4], [2, -1], [-1, 3], [2, 2], [0, 0]],
+        [[2, 4], [2, -1], [1, 3], [0, 2], [0, 0]],
+        [[2, 4], [2, -1], [1, 3], [3, 2], [0, 0]],
+        [[2, 4], [2, -1], [1, 3], [2, 2], [5, 0]],
+        [[2, 4], [2, -1], [1, 3], [2, 2], [0, 1]],
+        [[2, 4], [2, -1], [2, 3], [2, 2], [1, 0]],
+    ] {
+        step(wrong, None).unwrap_err();
+    }
+}
+
+#[test]
+fn a_scan_keeps_rows_and_takes_as_many_as_were_right() {
+    let all = [[3, 4], [2, -1], [1, 3], [3, 1], [0, 0]];
+    let [whole, after_all] = step(all, None).unwrap();
+    for certain in 1..=3 {
+        let [y, s] = step([[3, 4], [2, -1], [1, 3], [certain, 1], [0, 0]], None).unwrap();
+        assert_eq!(y, whole, "results do not depend on what is kept");
+        // The last rows are right: only the fourth row is computed again, behind the third.
+        let kept = 3 - certain;
+        let further = |states: &[f32], kept| {
+            let states = Tensor::f32(vec![4, 38], states.to_vec());
+            step([[1, 4], [1, 3], [0, 2], [1, 3], [kept, 0]], Some(states)).unwrap()
+        };
+        let [expected, found] = [further(&after_all, 0), further(&s, kept)];
+        assert_eq!((&expected[0], &expected[1][..6]), (&found[0], &found[1][..6]), "{certain}");
     }
 }
 
@@ -93,12 +132,13 @@ fn a_scan_carries_the_state_of_each_sequence() {
 fn a_state_of_sequences_has_one_scan_and_nothing_else() {
     for (from, to, why) in [
         (" kind=per_sequence", "", "not a state of whole sequences"),
+        ("f32[S, 38]", "f32[S, 6]", "a scan by decay does not take"),
         ("kind=per_sequence", "kind=for_ever", "unknown kind of state"),
         ("rule=decay", "rule=growth", "unknown recurrence"),
-        ("f32[S, 6]", "f32[S, 5]", "a scan by decay does not take"),
+        ("f32[S, 38]", "f32[S, 37]", "a scan by decay does not take"),
         (
             "  output y",
-            "  %7 = slice %2 axis=1 start=0 len=2 : f32[S, 2]\n  output z = %7\n  output y",
+            "  %9 = slice %2 axis=1 start=0 len=2 : f32[S, 2]\n  output z = %9\n  output y",
             "needs one scan",
         ),
     ] {

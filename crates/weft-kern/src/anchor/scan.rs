@@ -5,6 +5,8 @@ mod rule;
 
 use std::fmt;
 
+use weft_ir::ScanState;
+
 pub(super) use interp::{compute, walk};
 pub use rule::{DeltaRule, ScanRule};
 
@@ -22,7 +24,7 @@ pub(super) const NAME: &str = "scan";
 pub struct Scan {
     /// How the state follows from the one before, and the operands of a row.
     pub rule: ScanRule,
-    /// The states, `f32[N, heads · width]` with the [width](ScanRule::width) of a head's state, which are updated in place.
+    /// The states, `f32[N, W]` with the [values](ScanState::values) of a sequence, which are updated in place.
     pub state: ParamId,
     /// The row behind the last one of each sequence, `i32[Q]`. Row 0 is the first of sequence 0, and each sequence has a row at
     /// least.
@@ -31,6 +33,11 @@ pub struct Scan {
     pub from: ParamId,
     /// The row of the states that each sequence writes, `i32[Q]`: no other sequence's, in `from` or in `to`.
     pub to: ParamId,
+    /// The number of rows of each sequence after which its state is written, `i32[Q]`; the first [`KEPT`](weft_ir::KEPT) rows behind
+    /// them are kept there.
+    pub certain: ParamId,
+    /// The number of kept rows that each sequence begins with, `i32[Q]`: 0 without a state, or in place.
+    pub kept: ParamId,
     /// The number of heads, H.
     pub heads: usize,
 }
@@ -41,13 +48,12 @@ impl Room for Scan {
     }
 
     fn params(&self) -> Vec<ParamId> {
-        let Scan { rule, state, ends, from, to, .. } = self;
-        rule.params().into_iter().chain([*state, *ends, *from, *to]).collect()
+        rule_and_lists(self.rule.params(), self.state, self.lists())
     }
 
     fn params_mut(&mut self) -> Vec<&mut ParamId> {
-        let Scan { rule, state, ends, from, to, .. } = self;
-        rule.params_mut().into_iter().chain([state, ends, from, to]).collect()
+        let Scan { rule, state, ends, from, to, certain, kept, .. } = self;
+        rule_and_lists(rule.params_mut(), state, [ends, from, to, certain, kept])
     }
 
     fn states(&self) -> Vec<ParamId> {
@@ -64,13 +70,13 @@ impl Room for Scan {
             return Err("rows must be tokens × heads".into());
         }
         self.rule.verify(cx, heads)?;
-        let width = self.rule.width(cols).and_then(|width| width.checked_mul(heads));
+        let width = self.layout(cols).and_then(|layout| layout.values());
         let width = width.ok_or("the rows of the state are too long")?;
         let state = cx.format(self.state, Access::ReadWrite)?;
         if state != Format::F32 || cx.values[self.state] < width {
             return Err(format!("p{} must be rows of {width} values, f32", self.state));
         }
-        for list in [self.ends, self.from, self.to] {
+        for list in self.lists() {
             let needed = cx.max.sequences.max(1);
             if cx.format(list, Access::Read)? != Format::I32 || cx.values[list] < needed {
                 return Err(format!("p{list} must be at least {needed} indices"));
@@ -81,8 +87,9 @@ impl Room for Scan {
 
     fn operations(&self, counter: &Counter<'_>, cols: usize, _: &Seen) -> Vec<Operation> {
         let sequences = counter.sizes.sequences as u64;
-        let values = sequences * (self.heads * self.rule.width(cols).unwrap_or(0)) as u64;
-        let lists = [self.ends, self.from, self.to].map(|list| counter.values(list, Access::Read, sequences));
+        // Kept rows are few beside the state, and few steps have them.
+        let values = sequences * self.layout(cols).and_then(|layout| layout.proper()).unwrap_or(0) as u64;
+        let lists = self.lists().map(|list| counter.values(list, Access::Read, sequences));
         let states = [Access::Read, Access::Write].map(|access| counter.values(self.state, access, values));
         let operands = self.rule.touches(counter, cols, self.heads);
         vec![Operation {
@@ -98,9 +105,26 @@ impl Room for Scan {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Scan { rule, state, ends, from, to, heads } = self;
-        writeln!(f, "  {NAME} {rule} state=p{state} ends=p{ends} from=p{from} to=p{to} heads={heads}")
+        let Scan { rule, state, ends, from, to, certain, kept, heads } = self;
+        write!(f, "  {NAME} {rule} state=p{state} ends=p{ends} from=p{from} to=p{to}")?;
+        writeln!(f, " certain=p{certain} kept=p{kept} heads={heads}")
     }
+}
+
+impl Scan {
+    /// What the state of a sequence consists of, if a head has `cols` columns; `None` if its values overflow.
+    pub fn layout(&self, cols: usize) -> Option<ScanState> {
+        self.rule.state(self.heads, cols)
+    }
+
+    /// The lists of a step's sequences.
+    fn lists(&self) -> [ParamId; 5] {
+        [self.ends, self.from, self.to, self.certain, self.kept]
+    }
+}
+
+fn rule_and_lists<T>(rule: Vec<T>, state: T, lists: [T; 5]) -> Vec<T> {
+    rule.into_iter().chain([state]).chain(lists).collect()
 }
 
 /// Reads the line of a scan.
@@ -112,6 +136,8 @@ pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<Scan> {
         ends: param("ends")?,
         from: param("from")?,
         to: param("to")?,
+        certain: param("certain")?,
+        kept: param("kept")?,
         heads: attrs.num("heads")?,
     })
 }
@@ -126,29 +152,81 @@ mod tests {
         values.iter().flat_map(|v| v.to_le_bytes()).collect()
     }
 
-    /// Two sequences with two heads of one value: three rows that continue from state 1 and are kept in 2, and one that begins.
+    /// All are certain.
     fn step(lists: [[i32; 2]; 3]) -> Result<Vec<Vec<f32>>, String> {
+        let [ends, from, to] = lists;
+        guess([ends, from, to, [ends[0], ends[1].saturating_sub(ends[0])], [0, 0]], None)
+    }
+
+    /// Two sequences with two heads of one value: three rows that go on from state 1 and are kept in 2, one that begins. State 1 has
+    /// these kept rows of x and decay.
+    fn guess(lists: [[i32; 2]; 5], kept: Option<[f32; 16]>) -> Result<Vec<Vec<f32>>, String> {
         let plan = parse_plan(SCAN).unwrap();
         let int = |list: &[i32; 2]| list.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let x = floats(&[1.0, 10.0, 2.0, 20.0, 3.0, 30.0, 4.0, 40.0]);
         let decay = floats(&[0.5, 1.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0]);
-        let (state, y) = (floats(&[0.0, 0.0, 8.0, 100.0, 0.0, 0.0]), floats(&[f32::NAN; 8]));
-        let [ends, from, to] = &lists.each_ref().map(int);
+        let mut states = [0.0; 3 * 18];
+        states[18..20].copy_from_slice(&[8.0, 100.0]);
+        states[20..36].copy_from_slice(&kept.unwrap_or([0.0; 16]));
+        let (state, y) = (floats(&states), floats(&[f32::NAN; 8]));
+        let [ends, from, to, certain, kept] = &lists.each_ref().map(int);
         let formats = plan.kernels[0].params.iter().map(|param| param.format);
-        let bytes = [&x, &decay, &state, ends, from, to, &y].into_iter().zip(formats);
+        let bytes = [&x, &decay, &state, ends, from, to, certain, kept, &y].into_iter().zip(formats);
         let mut args: Vec<Buffer<'_>> = bytes
             .map(|(bytes, format)| Buffer::from_bytes(format, bytes.len() / 4, bytes).unwrap())
             .collect();
         let sizes = Sizes::of(4).sequences(2);
         run(&plan.kernels[0], &mut args, &sizes).map_err(|e| e.to_string())?;
-        Ok([2, 6].map(|p| args[p].row(0, args[p].len())).to_vec())
+        Ok([2, 8].map(|p| args[p].row(0, args[p].len())).to_vec())
     }
 
     #[test]
     fn a_state_is_carried_from_row_to_row() {
         let [state, y] = step([[3, 4], [1, -1], [2, 0]]).unwrap().try_into().unwrap();
         assert_eq!(y, [5.0, 110.0, 4.5, 130.0, 5.25, 160.0, 4.0, 40.0]);
-        assert_eq!(state, [4.0, 40.0, 8.0, 100.0, 5.25, 160.0], "row 1 is as it was");
+        let zeros = [0.0; 16];
+        let row = |state: [f32; 2]| [&state[..], &zeros].concat();
+        assert_eq!(
+            state,
+            [row([4.0, 40.0]), row([8.0, 100.0]), row([5.25, 160.0])].concat(),
+            "row 1 is as it was"
+        );
+    }
+
+    #[test]
+    fn rows_behind_the_certain_ones_are_kept_and_taken_up() {
+        let [state, y] = guess([[3, 4], [1, -1], [2, 0], [1, 1], [0, 0]], None).unwrap().try_into().unwrap();
+        assert_eq!(y, [5.0, 110.0, 4.5, 130.0, 5.25, 160.0, 4.0, 40.0]);
+        // The state after the first row; rows 2 and 3 of the first head, and of the second, each with its decay.
+        assert_eq!(state[36..38], [5.0, 110.0]);
+        assert_eq!(state[38..46], [2.0, 0.5, 3.0, 0.5, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(state[46..54], [20.0, 1.0, 30.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+        let mut kept = [0.0; 16];
+        kept[..4].copy_from_slice(&[4.0, 0.5, 100.0, 0.0]);
+        kept[8..12].copy_from_slice(&[1.0, 1.0, 200.0, 0.0]);
+        // 8 · 0.5 + 4 = 8, and 100 + 1; the second kept row is not taken.
+        let [_, y] =
+            guess([[3, 4], [1, -1], [2, 0], [3, 1], [1, 0]], Some(kept)).unwrap().try_into().unwrap();
+        assert_eq!(y[..2], [5.0, 111.0]);
+        let [_, y] =
+            guess([[3, 4], [1, -1], [2, 0], [3, 1], [2, 0]], Some(kept)).unwrap().try_into().unwrap();
+        assert_eq!(y[..2], [51.0, 210.0]);
+    }
+
+    #[test]
+    fn hostile_numbers_of_rows_are_refused() {
+        for (certain, kept, to, why) in [
+            ([0, 1], [0, 0], [2, 0], "certain"),
+            ([4, 1], [0, 0], [2, 0], "certain"),
+            ([-1, 1], [0, 0], [2, 0], "certain"),
+            ([3, 1], [5, 0], [2, 0], "kept"),
+            ([3, 1], [-1, 0], [2, 0], "kept"),
+            ([3, 1], [0, 1], [2, 0], "kept"),
+            ([3, 1], [1, 0], [1, 0], "kept"),
+        ] {
+            let error = guess([[3, 4], [1, -1], to, certain, kept], None).unwrap_err();
+            assert!(error.contains(why), "{certain:?} {kept:?}: {error}");
+        }
     }
 
     #[test]
@@ -177,7 +255,10 @@ mod tests {
             panic!("one operation");
         };
         let bytes: Vec<_> = operation.touches.iter().map(|touch| (touch.param, touch.bytes)).collect();
-        assert_eq!(bytes, [(0, 32), (1, 32), (3, 8), (4, 8), (5, 8), (2, 16), (2, 16), (6, 32)]);
+        assert_eq!(
+            bytes,
+            [(0, 32), (1, 32), (3, 8), (4, 8), (5, 8), (6, 8), (7, 8), (2, 16), (2, 16), (8, 32)]
+        );
         assert_eq!((operation.anchor, operation.multiplications, operation.reads_state), ("scan", 8, true));
     }
 }

@@ -207,6 +207,8 @@ fn evaluate(gguf: &Gguf, tokens: &[i32]) -> (Vec<f32>, Vec<f32>) {
         ("ends", vec![n as i32]),
         ("from", vec![-1]),
         ("to", vec![0]),
+        ("certain", vec![n as i32]),
+        ("kept", vec![0]),
     ] {
         values.insert(name.to_string(), Tensor::i32([data.len()], data));
     }

@@ -137,8 +137,7 @@ impl Block for GatedDelta {
 
         let heads = s.g.reshape(joined, [Dim::T, (channels / key_width).into(), key_width.into()]);
         let weights = s.squeezed("ssm_conv1d.weight", &[channels, taps])?;
-        let (state, rows) = s.sequence_state("conv", channels * (taps - 1));
-        let convolved = s.g.scan(Recurrence::Convolution, &[heads, weights], state, rows);
+        let convolved = s.scan("conv", Recurrence::Convolution, &[heads, weights]);
         let active = s.g.silu(convolved);
         let q = s.g.slice(active, 1, 0, keys);
         let k = s.g.slice(active, 1, keys, keys);
@@ -157,8 +156,7 @@ impl Block for GatedDelta {
             Decays::Tiled => Recurrence::DeltaTiled,
             Decays::Grouped => Recurrence::Delta,
         };
-        let (state, rows) = s.sequence_state("delta", inner * key_width);
-        let out = s.g.scan(rule, &[q, k, v, decay, beta], state, rows);
+        let out = s.scan("delta", rule, &[q, k, v, decay, beta]);
 
         let normed = self.norm.build(s, out, "ssm_norm.weight", 2, value_width)?;
         let z = s.g.reshape(z, [Dim::T, values.into(), value_width.into()]);

@@ -56,8 +56,7 @@ impl Kda {
         let x = linear(s, x, &format!("attn_{which}"), hidden, all)?;
         let x = s.g.reshape(x, [Dim::T, heads.into(), width.into()]);
         let weights = s.squeezed(&format!("ssm_conv1d_{which}.weight"), &[all, taps])?;
-        let (state, rows) = s.sequence_state(&format!("conv_{which}"), all * (taps - 1));
-        let convolved = s.g.scan(Recurrence::Convolution, &[x, weights], state, rows);
+        let convolved = s.scan(&format!("conv_{which}"), Recurrence::Convolution, &[x, weights]);
         Ok(s.g.silu(convolved))
     }
 
@@ -130,8 +129,7 @@ impl Block for Kda {
         let v = self.convolved(s, x, "v")?;
         let q = unit(s, q, self.norm.eps, (1.0 / (width as f64).sqrt()) as f32);
         let k = unit(s, k, self.norm.eps, 1.0);
-        let (state, rows) = s.sequence_state("delta", heads * width * width);
-        let out = s.g.scan(Recurrence::Delta, &[q, k, v, decay, beta], state, rows);
+        let out = s.scan("delta", Recurrence::Delta, &[q, k, v, decay, beta]);
         let normed = self.norm.build(s, out, "ssm_norm.weight", 2, width)?;
         let gate = s.g.reshape(gate, [Dim::T, heads.into(), width.into()]);
         let gated = s.g.mul(normed, gate);

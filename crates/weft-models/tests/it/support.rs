@@ -509,6 +509,8 @@ pub(crate) fn logits_of(model: &ModelGraph, gguf: &Gguf, tokens: &[i32], chunk: 
         give("ends", vec![n as i32]);
         give("from", vec![if start == 0 { -1 } else { 1 }]);
         give("to", vec![1]);
+        give("certain", vec![n as i32]);
+        give("kept", vec![0]);
         let sizes = Sizes::of(n).rows(n).slots(slots).pages(pages).sequences(1);
         model.eval(gguf, &sizes, &mut values).unwrap();
         logits.extend_from_slice(values["logits"].as_f32().unwrap());

@@ -59,12 +59,12 @@ pub(super) fn walk(
 /// Writes the walk over a head's rows.
 fn walk_of(
     w: &mut Writer<'_>,
-    (part, scan): (&Part, &Scan),
+    of: (&Part, &Scan),
     (place, split): (&Place, &Split),
     head: &Head,
     (pass, results): (Pass, u32),
 ) -> Result<(), Why> {
-    let most = split.upcast;
+    let scan = of.1;
     let mut last = head.end.clone();
     let rule = match &scan.rule {
         ScanRule::Decay { x, decay } => Rule::Decay(Decay::new(w, (x, decay), place)),
@@ -83,13 +83,63 @@ fn walk_of(
         Rule::Convolution(_) => {}
         Rule::Delta(delta) => delta.begin(w, scan, head, place)?,
     }
-    w.count_or_once("batch", (head.token.clone(), last.clone(), most), |w, batch| {
+    // A state that passes through the rows is written between the certain ones and those behind them.
+    let passes = !matches!(rule, Rule::Convolution(_)) && head.certain != head.end;
+    if passes {
+        let halves = w.code.set("halves", Expr::U32(1).unless(&head.certain.less(head.end.clone()), 2u32));
+        return w
+            .count("half", (0u32.into(), halves, 1), |w, half| {
+                let is_second = half.equal(1u32);
+                let from =
+                    w.code.set("half_from", head.token.clone().unless(&is_second, head.certain.clone()));
+                let to = w.code.set("half_to", head.certain.clone().unless(&is_second, last));
+                batches(w, of, (place, split), (head, &rule), (from, to), (pass, results))?;
+                w.when(half.equal(0u32), |w| rule.end(w, scan, (head, place)))
+            })
+            .and_then(|()| rule.keep(w, scan, head));
+    }
+    batches(w, of, (place, split), (head, &rule), (head.token.clone(), last), (pass, results))?;
+    rule.end(w, scan, (head, place))
+}
+
+impl Rule<'_> {
+    /// Writes the state after the certain rows.
+    fn end(&self, w: &mut Writer<'_>, scan: &Scan, (head, place): (&Head, &Place)) -> Result<(), Why> {
+        match self {
+            Rule::Decay(decay) => decay.end(w, scan, head),
+            Rule::Convolution(convolution) => convolution.end(w, scan, head, place),
+            Rule::Delta(delta) => delta.end(w, scan, head, place),
+        }
+    }
+
+    /// Keeps the rows behind them.
+    fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
+        match self {
+            Rule::Decay(decay) => decay.keep(w, scan, head),
+            // It has stored them with its state.
+            Rule::Convolution(_) => Ok(()),
+            Rule::Delta(delta) => delta.keep(w, scan, head),
+        }
+    }
+}
+
+/// Writes the walk over rows in batches, and what becomes of their results.
+fn batches(
+    w: &mut Writer<'_>,
+    (part, scan): (&Part, &Scan),
+    (place, split): (&Place, &Split),
+    (head, rule): (&Head, &Rule<'_>),
+    (from, last): (Expr, Expr),
+    (pass, results): (Pass, u32),
+) -> Result<(), Why> {
+    let most = split.upcast;
+    w.count_or_once("batch", (from, last.clone(), most), |w, batch| {
         let count = match most {
             1 => Expr::U32(1),
             _ => w.code.set("rows", (&last - &batch).min(most)),
         };
         let rows = Rows { first: batch, count, most };
-        match &rule {
+        match rule {
             Rule::Decay(decay) => decay.rows(w, head, &rows, results)?,
             Rule::Convolution(convolution) => convolution.rows(w, scan, (head, place), &rows, results)?,
             Rule::Delta(delta) => delta.rows(w, head, &rows, results)?,
@@ -109,12 +159,7 @@ fn walk_of(
         // So do the next rows.
         w.code.barrier();
         Ok(())
-    })?;
-    match &rule {
-        Rule::Decay(decay) => decay.end(w, scan, head),
-        Rule::Convolution(convolution) => convolution.end(w, scan, head, place),
-        Rule::Delta(delta) => delta.end(w, scan, head, place),
-    }
+    })
 }
 
 /// Stores the results of rows in scratch memory, from word `at` of a slot on.

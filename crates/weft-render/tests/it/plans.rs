@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots, some_fixtures};
 use crate::valid::{adapters, metal_bytes, validate};
 use weft_fuse::{Options, fuse_with};
-use weft_ir::{Builder, Dim, Graph, Recurrence, ScanRows, Shape, Sizes};
+use weft_ir::{Builder, Dim, Graph, Recurrence, Shape, Sizes};
 use weft_quant::GgmlType;
 use weft_render::{Content, Language, Limits, Target, Why, render};
 
@@ -193,9 +193,10 @@ fn scans_fit_little_workgroup_memory() {
     };
     let operands = [("q", &[2, 128][..]), ("k", &[2, 128]), ("v", &[2, 128]), ("a", &[2]), ("b", &[2])];
     let operands = operands.map(|(name, dims)| float(&mut g, name, dims));
-    let state = g.sequence_state("s", [Dim::S, Dim::Const(2 * 128 * 128)]);
-    let [ends, from, to] = ["ends", "from", "to"].map(|name| g.input(name, GgmlType::I32, [Dim::Q]));
-    let y = g.scan(Recurrence::Delta, &operands, state, ScanRows { ends, from, to });
+    let values = g.scan_state(Recurrence::Delta, &operands).and_then(|layout| layout.values()).unwrap();
+    let state = g.sequence_state("s", [Dim::S, Dim::Const(values)]);
+    let lists = g.scan_rows();
+    let y = g.scan(Recurrence::Delta, &operands, state, lists);
     g.output("y", y);
     let max = Sizes::of(512).rows(1).slots(8).pages(8).sequences(8);
     let plan = fuse_with(&g.finish().unwrap(), &Options { max, ..Options::default() }).unwrap().plan;

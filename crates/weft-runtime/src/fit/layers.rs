@@ -178,6 +178,8 @@ mod tests {
             inputs.ends.push(tokens.len() as i32);
             inputs.from.push(if len == 0 { -1 } else { slot(len) });
             inputs.to.push(slot(len + 1));
+            inputs.certain.push(tokens.len() as i32);
+            inputs.kept.push(0);
         }
         inputs.wanted.extend(0..tokens.len() as i32);
         runtime.compute(None).unwrap();

@@ -173,8 +173,10 @@ impl Collector {
             ("ends", vec![tokens.len() as i32]),
             ("from", vec![if first == 0 { -1 } else { 0 }]),
             ("to", vec![0]),
+            ("certain", vec![tokens.len() as i32]),
+            ("kept", vec![0]),
         ] {
-            // Only models with states of whole sequences have the last three.
+            // Only models with states of whole sequences have the last five.
             let Some(region) = self.inputs.get(name) else { continue };
             let bytes: Vec<u8> = values.iter().flat_map(|value: &i32| value.to_le_bytes()).collect();
             self.device.write(region.buffer, region.offset, &bytes)?;

@@ -43,6 +43,8 @@ pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
         ("ends", vec![len as i32]),
         ("from", vec![-1]),
         ("to", vec![0]),
+        ("certain", vec![len as i32]),
+        ("kept", vec![0]),
     ] {
         values.insert(name.into(), Tensor::i32([data.len()], data));
     }

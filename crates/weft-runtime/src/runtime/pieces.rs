@@ -15,7 +15,7 @@ use crate::layout::PAGE;
 pub enum Piece {
     /// A page of rows, in states with a row a token.
     Page,
-    /// A slot, in states of whole sequences.
+    /// A slot, in states of whole sequences, without kept rows.
     States,
 }
 
@@ -38,8 +38,17 @@ impl Piece {
         match (self, state.kind) {
             (Piece::Page, StateKind::PerSequence) => None,
             (Piece::Page, _) => Some(PAGE * state.row_bytes),
-            (Piece::States, kind) => (kind == StateKind::PerSequence).then_some(state.row_bytes),
+            (Piece::States, kind) => (kind == StateKind::PerSequence).then_some(state.snapshot_bytes),
         }
+    }
+
+    /// Where the part of this number begins in a state.
+    fn begin(self, state: &State, at: u32) -> usize {
+        at as usize
+            * match self {
+                Piece::Page => PAGE * state.row_bytes,
+                Piece::States => state.row_bytes,
+            }
     }
 }
 
@@ -59,7 +68,7 @@ impl Runtime {
         for state in self.shared.states.values() {
             let Some(bytes) = piece.bytes(state) else { continue };
             let (rows, more) = rest.split_at_mut(bytes);
-            self.device.read(state.buffer, at as usize * bytes, rows)?;
+            self.device.read(state.buffer, piece.begin(state, at), rows)?;
             rest = more;
         }
         Ok(())
@@ -77,7 +86,7 @@ impl Runtime {
         for state in self.shared.states.values() {
             let Some(bytes) = piece.bytes(state) else { continue };
             let (own, more) = rows.split_at(bytes);
-            self.device.write(state.buffer, at as usize * bytes, own)?;
+            self.device.write(state.buffer, piece.begin(state, at), own)?;
             rows = more;
         }
         Ok(())
@@ -107,7 +116,7 @@ impl Runtime {
                 }
             }
         }
-        let states = shared.states.iter().map(|(name, state)| (name, state.row_bytes));
+        let states = shared.states.iter().map(|(name, state)| (name, state.snapshot_bytes));
         let numbers = &device.caps().hardware.numbers;
         let own = if texts.is_empty() { String::new() } else { format!(" {texts:?}") };
         format!("{numbers:?} {orders:?} {PAGE} rows of {:?}{own}", states.collect::<Vec<_>>())

@@ -112,15 +112,21 @@ fn the_cost_of_a_token_agrees_with_the_tensors() {
     );
 }
 
-/// Three of four layers have a convolution of 1,024 channels with 3 earlier rows, and matrices of 4 heads of 128 by 128.
+/// Three of four layers have a convolution of 1,024 channels with 3 earlier rows, and matrices of 4 heads of 128 by 128; and of four
+/// guesses the channels, and each head's key, value, decay and factor.
 #[test]
 fn a_hybrid_says_what_a_sequence_takes() {
     let path = model("qwen35moe-tiny-q4_0");
     let cost = weft(["inspect", "--json", path.to_str().unwrap()]).run().json()["cost"].clone();
-    assert_eq!(cost["state_bytes_per_sequence"], 3 * 4 * (3 * 1024 + 4 * 128 * 128));
+    let guesses = 3 * 4 * 4 * (1024 + 4 * (128 + 128 + 2));
+    assert_eq!(cost["state_bytes_of_guesses"], guesses);
+    assert_eq!(cost["state_bytes_per_sequence"], 3 * 4 * (3 * 1024 + 4 * 128 * 128) + guesses);
     assert_eq!(cost["kv_bytes_per_token"], 2 * 2 * 64, "of the fourth");
     let text = weft(["inspect", path.to_str().unwrap()]).run().ok();
-    assert!(text.contains("\nstate          823.3 kB per sequence (f32)\n"), "{text}");
+    assert!(
+        text.contains("\nstate          922.0 kB per sequence (f32), 98.7 kB of it for guesses\n"),
+        "{text}"
+    );
     assert!(text.contains("\n  linear attention "), "{text}");
 }
 

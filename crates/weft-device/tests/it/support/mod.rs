@@ -92,6 +92,8 @@ fn index_input(name: &str, count: usize) -> Vec<i32> {
         "ends" => &[3, 5],
         "from" => &[2, -1],
         "to" => &[4, 0],
+        "certain" => &[2, 2],
+        "kept" => &[1, 0],
         "ids" => &[0, 2, 1, 0, 2, 2, 1, 2, 0, 1],
         "expert_ids" => &[0, 2, 1, 0, 2, 2, 1, 2, 0, 1, 1, 1, 0, 0, 2, 1, 2, 2, 0, 1],
         _ => panic!("no index input `{name}`"),

@@ -1,6 +1,6 @@
 //! Tests of slots and snapshots.
 
-use weft_runtime::StepInputs;
+use weft_runtime::{KEPT, StepInputs};
 
 use super::super::key::Key;
 use super::super::{Begun, Need, WORTH_A_COPY};
@@ -15,7 +15,7 @@ fn entries(seqs: &[(SeqId, usize)]) -> Vec<Entry> {
     let of =
         |(seq, tokens): &(SeqId, usize)| (0..*tokens as u32).map(|token| (*seq, token)).collect::<Vec<_>>();
     let all = seqs.iter().flat_map(of);
-    all.map(|(seq, token)| Entry { seq, token, logits: false }).collect()
+    all.map(|(seq, token)| Entry { seq, token, logits: false, guess: false }).collect()
 }
 
 fn pages(slots: usize) -> Memory {
@@ -27,6 +27,15 @@ fn step(pages: &mut Memory, seqs: &[(SeqId, usize)]) -> [Vec<i32>; 3] {
     let mut out = StepInputs::default();
     pages.place(&entries(seqs), &mut out).unwrap();
     [out.ends, out.from, out.to]
+}
+
+/// Computes a token of a sequence and guesses after it. Returns all that the step is told of the sequence's state: `ends`, `from`, `to`,
+/// `certain` and `kept`.
+fn guess(pages: &mut Memory, seq: SeqId, guesses: usize) -> [i32; 5] {
+    let mut out = StepInputs::default();
+    let all = (0..=guesses).map(|i| Entry { seq, token: i as u32, logits: true, guess: i > 0 });
+    pages.place(&all.collect::<Vec<_>>(), &mut out).unwrap();
+    [out.ends, out.from, out.to, out.certain, out.kept].map(|list| list[0])
 }
 
 fn available(pages: &Memory) -> usize {
@@ -102,6 +111,52 @@ fn a_sequence_goes_back_to_where_its_last_step_began() {
     assert_eq!((pages.truncate(a, 5), pages.len(a), available(&pages)), (0, 0, 4));
     assert_eq!(step(&mut pages, &[(a, 2)])[1], [-1]);
     assert_eq!((pages.truncate(a, 1), available(&pages)), (0, 4));
+}
+
+#[test]
+fn guesses_that_were_right_are_kept_rows_of_the_next_step() {
+    let mut pages = pages(4);
+    let a = pages.new_sequence();
+    step(&mut pages, &[(a, 5)]);
+    assert_eq!(guess(&mut pages, a, KEPT), [1 + KEPT as i32, 0, 1, 1, 0]);
+    assert_eq!((pages.truncate(a, 8), pages.len(a)), (8, 8));
+    assert_eq!(guess(&mut pages, a, 1), [2, 1, 0, 1, 2]);
+    // All were right, none was, and a step without any.
+    assert_eq!((pages.truncate(a, 10), guess(&mut pages, a, 3)), (10, [4, 0, 1, 1, 1]));
+    assert_eq!((pages.truncate(a, 11), guess(&mut pages, a, 0)), (11, [1, 1, 0, 1, 0]));
+    // A failed step leaves the rows that it began with.
+    assert_eq!(guess(&mut pages, a, 2), [3, 0, 1, 1, 0]);
+    assert_eq!(pages.truncate(a, 14), 14);
+    guess(&mut pages, a, 2);
+    assert_eq!((pages.truncate(a, 14), guess(&mut pages, a, 2)), (14, [3, 1, 0, 1, 1]));
+    // Back to fewer rows, to none, and before the last step.
+    assert_eq!([16, 15, 14, 13].map(|len| pages.truncate(a, len)), [16, 15, 14, 13]);
+    assert_eq!((pages.truncate(a, 12), available(&pages)), (0, 4));
+}
+
+#[test]
+fn a_step_of_more_guesses_is_certain_or_gone() {
+    let mut pages = pages(4);
+    let a = pages.new_sequence();
+    step(&mut pages, &[(a, 5)]);
+    let many = 2 + KEPT as i32;
+    assert_eq!(guess(&mut pages, a, 1 + KEPT), [many, 0, 1, many, 0]);
+    assert_eq!(pages.truncate(a, 7), 5);
+    assert_eq!(guess(&mut pages, a, 1 + KEPT), [many, 0, 1, many, 0]);
+    assert_eq!(pages.truncate(a, 20), 5 + many as usize);
+}
+
+#[test]
+fn the_state_before_guesses_is_a_snapshot_where_a_page_ends() {
+    let mut pages = pages(8);
+    let tokens = numbered(13);
+    let a = begin(&mut pages, &tokens);
+    compute(&mut pages, a.seq, &tokens, 7);
+    guess(&mut pages, a.seq, 2);
+    assert_eq!(pages.truncate(a.seq, 9), 9);
+    pages.record(a.seq, &tokens[..9]);
+    let b = begin(&mut pages, &tokens);
+    assert_eq!((b.cached, guess(&mut pages, b.seq, 0)[4], guess(&mut pages, a.seq, 0)[4]), (8, 0, 1));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn compute(pages: &mut Memory, seq: SeqId, tokens: &[u32], step: usize) -> Resul
         let at = pages.len(seq);
         let some = &tokens[at..tokens.len().min(at + step)];
         let entries: Vec<Entry> =
-            some.iter().map(|token| Entry { seq, token: *token, logits: false }).collect();
+            some.iter().map(|token| Entry { seq, token: *token, logits: false, guess: false }).collect();
         let mut out = StepInputs::default();
         pages.place(&entries, &mut out)?;
         assert_eq!((out.window_slots.len(), out.window_pages.len()), (some.len(), out.pages.len()));
@@ -78,7 +78,12 @@ fn tokens_find_all_rows_of_their_window() {
             for (which, seq) in seqs.into_iter().enumerate() {
                 let room = context - pages.len(seq);
                 let n = random.below(2 * PAGE).min(room);
-                entries.extend((0..n).map(|_| Entry { seq, token: which as u32, logits: false }));
+                entries.extend((0..n).map(|_| Entry {
+                    seq,
+                    token: which as u32,
+                    logits: false,
+                    guess: false,
+                }));
             }
             pages.place(&entries, &mut out).unwrap();
             for ((token, pos), slot) in out.tokens.iter().zip(&out.pos).zip(&out.window_slots) {
@@ -110,7 +115,8 @@ fn pages_before_the_window_are_released() {
     compute(&mut pages, seq, &numbers(6 * PAGE), PAGE).unwrap();
     assert_eq!((held(&pages), pages.pool().available()), (1, 3));
     // A step of more pages than there are.
-    let more: Vec<Entry> = (0..8 * PAGE).map(|_| Entry { seq, token: 0, logits: false }).collect();
+    let more: Vec<Entry> =
+        (0..8 * PAGE).map(|_| Entry { seq, token: 0, logits: false, guess: false }).collect();
     assert!(!pages.grow(seq, 4 * PAGE) && pages.room(seq) == 2 * PAGE);
     pages.free(seq);
     let seq = pages.new_sequence();
@@ -128,7 +134,8 @@ fn a_sequence_can_be_truncated_as_far_as_its_window_is_there() {
     let mut pages = pages(9, 8 * PAGE, PAGE, 4);
     let seq = pages.new_sequence();
     let place = |pages: &mut Memory, n: usize| {
-        let entries: Vec<Entry> = (0..n).map(|_| Entry { seq, token: 0, logits: false }).collect();
+        let entries: Vec<Entry> =
+            (0..n).map(|_| Entry { seq, token: 0, logits: false, guess: false }).collect();
         pages.place(&entries, &mut StepInputs::default()).unwrap();
     };
     place(&mut pages, 4 * PAGE);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use weft_ir::Recurrence;
+use weft_ir::{Recurrence, ScanState};
 
 use crate::program::{Access, Format, ParamId, View};
 use crate::text::{Attrs, Parsed, number, view};
@@ -55,6 +55,13 @@ pub struct DeltaRule {
     pub tiled: bool,
 }
 
+impl DeltaRule {
+    /// The decays of a head: 1, or one for each key channel.
+    pub fn decays(&self) -> usize {
+        if self.channels { self.inner } else { 1 }
+    }
+}
+
 impl ScanRule {
     /// Its recurrence.
     pub fn recurrence(&self) -> Recurrence {
@@ -66,13 +73,17 @@ impl ScanRule {
         }
     }
 
-    /// The number of values of a head's state; `None` if that overflows.
-    pub fn width(&self, cols: usize) -> Option<usize> {
-        match self {
-            ScanRule::Decay { .. } => Some(cols),
-            ScanRule::Convolution { taps, .. } => taps.checked_sub(1)?.checked_mul(cols),
-            ScanRule::Delta(delta) => delta.inner.checked_mul(cols),
-        }
+    /// What the state of a sequence consists of; `None` if the values of a head overflow.
+    pub fn state(&self, heads: usize, cols: usize) -> Option<ScanState> {
+        let (width, kept) = match self {
+            ScanRule::Decay { .. } => (Some(cols), cols.checked_add(1)),
+            ScanRule::Convolution { taps, .. } => (taps.checked_sub(1)?.checked_mul(cols), Some(cols)),
+            ScanRule::Delta(delta) => {
+                let operands = [delta.inner, cols, delta.decays(), 1];
+                (delta.inner.checked_mul(cols), operands.into_iter().try_fold(0, usize::checked_add))
+            }
+        };
+        Some(ScanState { heads, width: width?, kept: kept? })
     }
 
     pub(super) fn params(&self) -> Vec<ParamId> {
@@ -115,7 +126,7 @@ impl ScanRule {
                 Ok(())
             }
             ScanRule::Delta(delta) => {
-                let DeltaRule { q, k, v, decay, beta, keys, inner, channels, .. } = &**delta;
+                let DeltaRule { q, k, v, decay, beta, keys, inner, .. } = &**delta;
                 if *keys == 0 || *inner == 0 || !heads.is_multiple_of(*keys) {
                     return Err(format!("{heads} value heads cannot share {keys} key heads"));
                 }
@@ -123,7 +134,7 @@ impl ScanRule {
                 let of_keys = Context { rows: &rows, ..*cx };
                 [q, k].into_iter().try_for_each(|view| floats(&of_keys, view, *inner))?;
                 floats(cx, v, cx.cols)?;
-                floats(cx, decay, if *channels { *inner } else { 1 })?;
+                floats(cx, decay, delta.decays())?;
                 floats(cx, beta, 1)
             }
         }
@@ -138,12 +149,11 @@ impl ScanRule {
                 vec![read(x, cols), counter.values(*w, Access::Read, (heads * cols * taps) as u64)]
             }
             ScanRule::Delta(delta) => {
-                let DeltaRule { q, k, v, decay, beta, keys, inner, channels, .. } = &**delta;
+                let DeltaRule { q, k, v, decay, beta, keys, inner, .. } = &**delta;
                 let tokens = counter.count() / heads.max(1) as u64;
                 let of_keys =
                     |view: &View| counter.values(view.param, Access::Read, tokens * (keys * inner) as u64);
-                let decays = if *channels { *inner } else { 1 };
-                vec![of_keys(q), of_keys(k), read(v, cols), read(decay, decays), read(beta, 1)]
+                vec![of_keys(q), of_keys(k), read(v, cols), read(decay, delta.decays()), read(beta, 1)]
             }
         }
     }

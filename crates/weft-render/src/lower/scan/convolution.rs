@@ -6,7 +6,7 @@ use weft_kern::{ParamId, Scan, View};
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
-use crate::lower::scan::head::{Head, Rows};
+use crate::lower::scan::head::{Head, Kept, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -35,6 +35,21 @@ impl Convolution<'_> {
     fn input(&self, w: &mut Writer<'_>, head: &Head, token: &Expr, column: &Expr) -> Result<Expr, Why> {
         let at = w.base(self.x, &head.axes(token))? + column * word(self.x.step)?;
         w.load(self.x.param, &at)
+    }
+
+    /// An input before the sequence's first row, by its number in the state and the kept rows behind it.
+    fn input_before(
+        &self,
+        w: &mut Writer<'_>,
+        scan: &Scan,
+        (head, place): (&Head, &Place),
+        row: Expr,
+        column: &Expr,
+    ) -> Expr {
+        let (before, cols) = (self.taps - 1, place.cols());
+        let row = w.code.set("input", row + &head.kept);
+        let begin = (&head.kept_from - before * cols).unless(&row.less(before), head.from.clone());
+        w.param_word(scan.state, begin + row * cols + column).float()
     }
 
     pub(super) fn rows(
@@ -72,9 +87,8 @@ impl Convolution<'_> {
                             }
                             w.when(passed.less(back).both(&head.resumes), |w| {
                                 let row = &passed + (taps - 1 - back);
-                                let at = &head.from + row * place.cols() + &column;
-                                let kept = w.param_word(scan.state, at);
-                                w.code.assign(&x, kept.float());
+                                let input = self.input_before(w, scan, (head, place), row, &column);
+                                w.code.assign(&x, input);
                                 Ok(())
                             })?;
                             x
@@ -97,11 +111,11 @@ impl Convolution<'_> {
         })
     }
 
-    /// Stores the last inputs. A lane has the columns of which it has read the state.
+    /// Stores the last certain inputs, and those behind them. A lane has the columns of which it has read the state.
     pub(super) fn end(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head, place: &Place) -> Result<(), Why> {
         let (before, cols) = (self.taps - 1, place.cols());
         w.when(head.first.clone(), |w| {
-            let rows = w.code.set("rows", &head.end - &head.begin);
+            let rows = w.code.set("rows", &head.certain - &head.begin);
             // Rows move towards the first one, which is written first: so none is lost where the state is updated in place.
             w.share(place.width(), |w, own| {
                 let column = w.code.set("column", &place.column + own);
@@ -109,14 +123,13 @@ impl Convolution<'_> {
                     let kept = w.code.var("kept", 0.0f32);
                     let is_input = (&rows + j).greater(before - 1);
                     w.when(is_input, |w| {
-                        let input = self.input(w, head, &(&head.end + j - before), &column)?;
+                        let input = self.input(w, head, &(&head.certain + j - before), &column)?;
                         w.code.assign(&kept, input);
                         Ok(())
                     })?;
                     w.when((&rows + j).less(before).both(&head.resumes), |w| {
-                        let at = &head.from + (&rows + j) * cols + &column;
-                        let word = w.param_word(scan.state, at);
-                        w.code.assign(&kept, word.float());
+                        let input = self.input_before(w, scan, (head, place), &rows + j, &column);
+                        w.code.assign(&kept, input);
                         Ok(())
                     })?;
                     let (slot, to) =
@@ -125,6 +138,9 @@ impl Convolution<'_> {
                 }
                 Ok(())
             })
-        })
+        })?;
+        let (own, first, exists) = (&head.head, place.column.clone(), Expr::True);
+        let x = Kept { view: self.x, own, first, count: place.width(), all: cols, at: 0, exists };
+        head.keep(w, scan, &[x])
     }
 }

@@ -4,7 +4,7 @@ use weft_kern::{Scan, View};
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
-use crate::lower::scan::head::{Head, Rows};
+use crate::lower::scan::head::{Head, Kept, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -17,6 +17,8 @@ pub(super) struct Decay<'a> {
     values: Vec<(Expr, Expr)>,
     width: u32,
     column: Expr,
+    /// All columns of a head.
+    cols: u32,
 }
 
 impl<'a> Decay<'a> {
@@ -26,7 +28,8 @@ impl<'a> Decay<'a> {
             let own = w.code.set("own", Expr::Lane + i * lanes);
             (w.code.var("s", 0.0f32), own)
         });
-        Decay { x, decay, values: values.collect(), width, column: place.column.clone() }
+        let (values, column) = (values.collect(), place.column.clone());
+        Decay { x, decay, values, width, column, cols: place.cols() }
     }
 
     /// Visits the columns that exist.
@@ -49,7 +52,33 @@ impl<'a> Decay<'a> {
                 w.code.assign(value, word.float());
                 Ok(())
             })
+        })?;
+        head.each_kept(w, |w, row| {
+            let decay = w.param_word(scan.state, row + self.cols).float();
+            let decay = w.code.set("decay", decay);
+            self.each(w, |w, value, own| {
+                let x = w.param_word(scan.state, row + &self.column + own).float();
+                w.code.assign(value, decay.times(value) + x);
+                Ok(())
+            })
         })
+    }
+
+    /// Keeps the rows behind the certain ones.
+    pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
+        let (own, exists) = (&head.head, Expr::True);
+        let x = Kept {
+            view: self.x,
+            own,
+            first: self.column.clone(),
+            count: self.width,
+            all: self.cols,
+            at: 0,
+            exists: exists.clone(),
+        };
+        let decay =
+            Kept { view: self.decay, own, first: Expr::U32(0), count: 1, all: 1, at: self.cols, exists };
+        head.keep(w, scan, &[x, decay])
     }
 
     pub(super) fn rows(&self, w: &mut Writer<'_>, head: &Head, rows: &Rows, results: u32) -> Result<(), Why> {

@@ -8,7 +8,7 @@ use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
 use crate::lower::reduce::{self, Fold};
-use crate::lower::scan::head::{Head, Rows};
+use crate::lower::scan::head::{Head, Kept, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -31,6 +31,8 @@ pub(super) struct Delta<'a> {
     /// The workgroup's channels, and the first of them.
     width: u32,
     column: Expr,
+    /// All channels of a head.
+    cols: u32,
     /// The key head.
     key_head: Expr,
     /// The first words of operands in workgroup memory: queries, keys, values, decays and factors.
@@ -80,6 +82,7 @@ impl<'a> Delta<'a> {
             channels,
             width,
             column: place.column.clone(),
+            cols: place.cols(),
             key_head: w.code.set("key_head", key_head),
             at,
         })
@@ -120,7 +123,63 @@ impl<'a> Delta<'a> {
                 }
             }
             Ok(())
-        })
+        })?;
+        head.each_kept(w, |w, row| self.pass(w, scan, row))
+    }
+
+    /// Takes the state over a kept row, which has no queries. Few steps have such rows, so no lane waits for others to load them.
+    fn pass(&self, w: &mut Writer<'_>, scan: &Scan, row: &Expr) -> Result<(), Why> {
+        let (v, decay) = (row + self.inner, row + self.inner + self.cols);
+        let k = self.own_kept(w, scan, "k", row);
+        let decays = match self.rule.channels {
+            true => self.own_kept(w, scan, "a", &decay),
+            false => vec![self.kept_word(w, scan, "decay", decay.clone())],
+        };
+        let beta = self.kept_word(w, scan, "beta", decay + if self.rule.channels { self.inner } else { 1 });
+        let columns = self.channels.iter().map(|channel| {
+            let column = (&self.column + &channel.own).min(self.cols - 1);
+            self.kept_word(w, scan, "v", &v + column)
+        });
+        let values: Vec<Expr> = columns.collect();
+        self.update(w, &k, &decays, &beta, values);
+        Ok(())
+    }
+
+    fn kept_word(&self, w: &mut Writer<'_>, scan: &Scan, name: &str, at: Expr) -> Expr {
+        let word = w.param_word(scan.state, at).float();
+        w.code.set(name, word)
+    }
+
+    /// A lane's values of a kept row, from its first one on.
+    fn own_kept(&self, w: &mut Writer<'_>, scan: &Scan, name: &str, row: &Expr) -> Vec<Expr> {
+        let pieces = self.pieces().into_iter();
+        let all = pieces.flat_map(|at| (0..self.together).map(move |i| &at + i));
+        all.map(|at| self.kept_word(w, scan, name, row + at)).collect()
+    }
+
+    /// Keeps the rows behind the certain ones: of values, the workgroup's channels.
+    pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
+        let DeltaRule { k, v, decay, beta, channels, .. } = self.rule;
+        let (inner, cols) = (self.inner, self.cols);
+        let decays = if *channels { inner } else { 1 };
+        let is_first = if self.width >= cols { Expr::True } else { self.column.equal(0u32) };
+        let of_head = |view, own, count, at| Kept {
+            view,
+            own,
+            first: Expr::U32(0),
+            count,
+            all: count,
+            at,
+            exists: is_first.clone(),
+        };
+        let (own, first, count) = (&head.head, self.column.clone(), self.width);
+        let operands = [
+            of_head(k, &self.key_head, inner, 0),
+            of_head(decay, own, decays, inner + cols),
+            of_head(beta, own, 1, inner + cols + decays),
+            Kept { view: v, own, first, count, all: cols, at: inner, exists: Expr::True },
+        ];
+        head.keep(w, scan, &operands)
     }
 
     /// Loads the operands of rows into workgroup memory.
@@ -182,23 +241,10 @@ impl<'a> Delta<'a> {
         };
         let beta = w.load_shared(r + at_beta);
         let beta = w.code.set("beta", beta);
-        let mut sums = Vec::new();
-        for channel in &self.channels {
-            for (s, decay) in channel.state.iter().zip(decay.iter().cycle()) {
-                w.code.assign(s, s.times(decay));
-            }
-            sums.push(self.dot(w, channel, &k));
-        }
-        let products = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
-        let mut sums = Vec::new();
-        for (channel, product) in self.channels.iter().zip(products) {
-            let v = w.load_shared(r * self.width + &channel.own + at_v);
-            let update = w.code.set("update", beta.times(v - product));
-            for (s, k) in channel.state.iter().zip(&k) {
-                w.code.add_product(s, update.clone(), k.clone());
-            }
-            sums.push(self.dot(w, channel, &q));
-        }
+        let of_channels = self.channels.iter();
+        let values = of_channels.map(|channel| w.load_shared(r * self.width + &channel.own + at_v)).collect();
+        self.update(w, &k, &decay, &beta, values);
+        let sums: Vec<Expr> = self.channels.iter().map(|channel| self.dot(w, channel, &q)).collect();
         let found = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
         for (channel, found) in self.channels.iter().zip(found) {
             let stores = self.share.equal(0u32).both(&channel.exists);
@@ -208,6 +254,24 @@ impl<'a> Delta<'a> {
             })?;
         }
         Ok(())
+    }
+
+    /// Lets the state decay, and adds the keys to each channel's row, whose value is given.
+    fn update(&self, w: &mut Writer<'_>, k: &[Expr], decay: &[Expr], beta: &Expr, values: Vec<Expr>) {
+        let mut sums = Vec::new();
+        for channel in &self.channels {
+            for (s, decay) in channel.state.iter().zip(decay.iter().cycle()) {
+                w.code.assign(s, s.times(decay));
+            }
+            sums.push(self.dot(w, channel, k));
+        }
+        let products = reduce::subgroups_of(w, Fold::Sum, sums, self.shares);
+        for ((channel, product), v) in self.channels.iter().zip(products).zip(values) {
+            let update = w.code.set("update", beta.times(v - product));
+            for (s, k) in channel.state.iter().zip(k) {
+                w.code.add_product(s, update.clone(), k.clone());
+            }
+        }
     }
 
     /// The lane's share of the product of a channel's row with others.

@@ -1,6 +1,6 @@
 //! The sequences whose rows a workgroup takes.
 
-use weft_kern::{Part, Scan, Sym};
+use weft_kern::{KEPT, Part, Scan, Sym, View};
 use weft_shader::expr::Expr;
 use weft_shader::grid::size;
 use weft_shader::stmt::Stmt;
@@ -27,6 +27,14 @@ pub(super) struct Head {
     pub(super) from: Expr,
     /// The first value of the head's state that it writes.
     pub(super) to: Expr,
+    /// The row behind the last one that is certain, after which the state is written.
+    pub(super) certain: Expr,
+    /// The number of kept rows that it begins with; 0 if it begins with no state.
+    pub(super) kept: Expr,
+    /// The first value of the head's kept rows in both states, and the number of values of one.
+    pub(super) kept_from: Expr,
+    pub(super) kept_to: Expr,
+    pub(super) kept_len: u32,
 }
 
 /// Rows that are taken at once: so many from row `first` on, at most `most`.
@@ -72,7 +80,10 @@ impl Head {
         let begin = w.code.set("begin", before.unless(&q.equal(0u32), 0u32));
         let end = w.param_word(of.1.ends, q.clone()).min(size(Sym::Tokens));
         let end = w.code.uniform("end_of_rows", end);
-        Head::of(w, of, (&begin.clone(), head.clone()), (begin, end), q)
+        let whole = Head::of(w, of, (&begin.clone(), head.clone()), (begin, end), q)?;
+        // Loops end there.
+        let certain = w.code.uniform("end_of_certain", whole.certain);
+        Ok(Head { certain, ..whole })
     }
 
     fn of(
@@ -82,27 +93,117 @@ impl Head {
         (begin, end): (Expr, Expr),
         number: &Expr,
     ) -> Result<Head, Why> {
-        let width = scan.rule.width(part.cols).ok_or_else(|| Why::Form("has states too long".into()))?;
-        let (width, all) = (word(width)?, word(width.saturating_mul(scan.heads))?);
+        let too_long = || Why::Form("has states too long".into());
+        let layout = scan.layout(part.cols).ok_or_else(too_long)?;
+        let all = word(layout.values().ok_or_else(too_long)?)?;
+        let (width, kept_len, most) = (word(layout.width)?, word(layout.kept)?, word(KEPT)?);
+        let of_states = word(layout.heads)? * width;
         let states = w.values(scan.state) / all;
         let states = w.code.set("states", states.max(1u32) - 1u32);
-        let place_of = |w: &mut Writer<'_>, name: &str, number: Expr| {
-            w.code.set(name, number.min(states.clone()) * all + &head * width)
+        let place_of = |w: &mut Writer<'_>, names: [&str; 2], number: Expr| {
+            let row = w.code.set(names[0], number.min(states.clone()) * all);
+            let kept = &row + of_states + &head * (most * kept_len);
+            [w.code.set(names[0], row + &head * width), w.code.set(names[1], kept)]
         };
         let from = w.param_word(scan.from, number.clone());
         let from = w.code.set("state_row", from);
         let resumes = from.less(NEGATIVE);
-        let from = place_of(w, "state_from", from);
+        let [from, kept_from] = place_of(w, ["state_from", "kept_from"], from);
         let to = w.param_word(scan.to, number.clone());
-        let to = place_of(w, "state_to", to);
+        let [to, kept_to] = place_of(w, ["state_to", "kept_to"], to);
+        let kept = w.param_word(scan.kept, number.clone()).min(most);
+        let kept = w.code.set("kept_rows", Expr::U32(0).unless(&resumes, kept));
+        let certain = match end.known() {
+            // The only row is certain.
+            Some(1) => end.clone(),
+            _ => {
+                let certain = w.param_word(scan.certain, number.clone()).max(1u32);
+                w.code.set("certain", (&begin + certain.min(&end - &begin)).min(end.clone()))
+            }
+        };
         let first = if *token == begin { Expr::True } else { token.equal(begin.clone()) };
-        Ok(Head { token: token.clone(), head, begin, end, first, resumes, from, to })
+        let token = token.clone();
+        Ok(Head {
+            token,
+            head,
+            begin,
+            end,
+            first,
+            resumes,
+            from,
+            to,
+            certain,
+            kept,
+            kept_from,
+            kept_to,
+            kept_len,
+        })
     }
 
     /// A row's axes.
     pub(super) fn axes(&self, token: &Expr) -> [Expr; 2] {
         [token.clone(), self.head.clone()]
     }
+
+    /// Writes what is done for each of the kept rows that the sequence begins with, from the first value of each on.
+    pub(super) fn each_kept(
+        &self,
+        w: &mut Writer<'_>,
+        write: impl FnOnce(&mut Writer<'_>, &Expr) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        w.count("number", (0u32.into(), self.kept.clone(), 1), |w, number| {
+            let row = w.code.set("kept_row", &self.kept_from + number * self.kept_len);
+            write(w, &row)
+        })
+    }
+
+    /// Keeps the rows behind the certain ones: these operands of each.
+    pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, operands: &[Kept<'_>]) -> Result<(), Why> {
+        if self.certain == self.end {
+            return Ok(());
+        }
+        let rows = w.code.set("rows_to_keep", (&self.end - &self.certain).min(word(KEPT)?));
+        w.when(self.first.clone(), |w| {
+            w.count("number", (0u32.into(), rows, 1), |w, number| {
+                let token = w.code.set("i", &self.certain + &number);
+                let row = w.code.set("kept_row", &self.kept_to + number * self.kept_len);
+                operands.iter().try_for_each(|operand| {
+                    let Kept { view, own, first, count, all, at, exists } = operand;
+                    w.when(exists.clone(), |w| {
+                        let base = w.base(view, &[token.clone(), (*own).clone()])?;
+                        let base = w.code.set("row", base);
+                        w.share(*count, |w, i| {
+                            let column = w.code.set("column", first + i);
+                            let is_own =
+                                if all.is_multiple_of(*count) { Expr::True } else { column.less(*all) };
+                            w.when(is_own, |w| {
+                                let value = w.load(view.param, &(&base + &column * word(view.step)?))?;
+                                let (slot, to) =
+                                    (w.slot(scan.state), w.start(scan.state) + (&row + *at + &column));
+                                w.code.push(Stmt::Store(slot, to, value.bits()));
+                                Ok(())
+                            })
+                        })
+                    })
+                })
+            })
+        })
+    }
+}
+
+/// An operand of rows that are kept.
+pub(super) struct Kept<'a> {
+    pub(super) view: &'a View,
+    /// Its head.
+    pub(super) own: &'a Expr,
+    /// The first of the workgroup's columns, their number, and that of all.
+    pub(super) first: Expr,
+    pub(super) count: u32,
+    pub(super) all: u32,
+    /// The operand's place in a kept row.
+    pub(super) at: u32,
+    /// Whether the workgroup keeps it.
+    pub(super) exists: Expr,
 }
 
 /// The first row of a workgroup, and its head.

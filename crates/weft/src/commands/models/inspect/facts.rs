@@ -106,6 +106,7 @@ fn json_cost(cost: &Cost) -> Json {
         "kv_bytes_per_token": cost.kv_bytes,
         "windowed_kv_bytes_per_token": cost.windowed_kv_bytes,
         "state_bytes_per_sequence": cost.state_bytes,
+        "state_bytes_of_guesses": cost.kept_bytes,
         "window": cost.window,
     })
 }

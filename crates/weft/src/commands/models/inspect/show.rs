@@ -98,7 +98,11 @@ fn costs(config: &Config, cost: &Cost, out: &mut impl Write) -> io::Result<()> {
     )?;
     match cost.state_bytes {
         0 => Ok(()),
-        state => line(out, "state", format!("{} per sequence (f32)", bytes(state))),
+        state => line(
+            out,
+            "state",
+            format!("{} per sequence (f32), {} of it for guesses", bytes(state), bytes(cost.kept_bytes)),
+        ),
     }
 }
 
