@@ -4,8 +4,7 @@ use std::fmt;
 
 use weft_quant::GgmlType;
 
-use crate::infer::scan_state;
-use crate::op::{Op, ScanState};
+use crate::op::Op;
 use crate::shape::Shape;
 
 /// The index of a node in its graph.
@@ -96,16 +95,6 @@ impl Graph {
     /// The named results. They include every stored state, under the state's name.
     pub fn outputs(&self) -> &[(String, NodeId)] {
         &self.outputs
-    }
-
-    /// What a row of a state of whole sequences consists of, by the scan that uses it. `None` if it is another node.
-    pub fn scan_state(&self, state: NodeId) -> Option<ScanState> {
-        self.nodes.iter().find_map(|node| {
-            let Op::Scan { rule } = node.op else { return None };
-            let own = node.inputs.get(rule.operands()) == Some(&state);
-            let operands = node.inputs.iter().take(rule.operands()).map(|id| &self.node(*id).ty);
-            own.then(|| scan_state(rule, &operands.collect::<Vec<_>>())).flatten()
-        })
     }
 
     /// The users of every node. An output does not count as one.

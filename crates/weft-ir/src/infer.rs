@@ -2,7 +2,7 @@
 
 use weft_quant::GgmlType;
 
-use crate::graph::Type;
+use crate::graph::{Graph, NodeId, Type};
 use crate::op::{Op, Recurrence, ScanState};
 use crate::shape::{Dim, Shape};
 
@@ -256,6 +256,18 @@ fn scan(rule: Recurrence, inputs: &[&Type]) -> Result<Type, String> {
     // The result is as the rows of x, or as the values.
     let result = if count == 2 { operands[0] } else { operands[2] };
     if fits && same { Ok(Type::new(GgmlType::F32, result.shape.clone())) } else { Err(wrong()) }
+}
+
+impl Graph {
+    /// What a row of a state of whole sequences consists of, by the scan that uses it. `None` if it is another node.
+    pub fn scan_state(&self, state: NodeId) -> Option<ScanState> {
+        self.nodes.iter().find_map(|node| {
+            let Op::Scan { rule } = node.op else { return None };
+            let own = node.inputs.get(rule.operands()) == Some(&state);
+            let operands = node.inputs.iter().take(rule.operands()).map(|id| &self.node(*id).ty);
+            own.then(|| scan_state(rule, &operands.collect::<Vec<_>>())).flatten()
+        })
+    }
 }
 
 /// What the state of a scan with these operands consists of. `None` if they do not fit the rule.
