@@ -20,12 +20,14 @@ plan scan T=8 R=1 S=4 P=1 Q=3 arena=1024 {
 b0 = output y : f32[T, 2, 16]
 b1 = input x : f32[T, 2, 16]
 b2 = input decay : f32[T, 2]
-b3 = state s per_sequence : f32[S, 32]
+b3 = state s per_sequence : f32[S, 168]
 b4 = input ends : i32[Q]
 b5 = input from : i32[Q]
 b6 = input to : i32[Q]
-b7 = input gate : f32[T, 2, 16]
-b8 = arena 0 : f32[T, 2, 16]
+b7 = input certain : i32[Q]
+b8 = input kept : i32[Q]
+b9 = input gate : f32[T, 2, 16]
+b10 = arena 0 : f32[T, 2, 16]
 kernel scan_decay_2x16 {
   p0 read f32
   p1 read f32
@@ -33,11 +35,13 @@ kernel scan_decay_2x16 {
   p3 read i32
   p4 read i32
   p5 read i32
-  p6 write f32
+  p6 read i32
+  p7 read i32
+  p8 write f32
   rows [T, 2] cols 16
-  scan rule=decay x=p0[0; 32, 16; 1] decay=p1[0; 2, 1; 0] state=p2 ends=p3 from=p4 to=p5 heads=2
+  scan rule=decay x=p0[0; 32, 16; 1] decay=p1[0; 2, 1; 0] state=p2 ends=p3 from=p4 to=p5 certain=p6 kept=p7 heads=2
   v0 = acc 0
-  v1 = store v0 p6[0; 32, 16; 1]
+  v1 = store v0 p8[0; 32, 16; 1]
 }
 kernel map_16 {
   p0 read f32
@@ -51,6 +55,6 @@ kernel map_16 {
   v3 = mul v2 v1
   v4 = store v3 p2[0; 32, 16; 1]
 }
-call scan_decay_2x16 b1 b2 b3 b4 b5 b6 b8
-call map_16 b7 b8 b0
+call scan_decay_2x16 b1 b2 b3 b4 b5 b6 b7 b8 b10
+call map_16 b9 b10 b0
 }
