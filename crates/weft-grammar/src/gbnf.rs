@@ -279,7 +279,7 @@ mod tests {
         let text = "# A list.\nroot ::= \"[\" (item (\",\" item)*)? \"]\" end-mark{0,2}\n\nitem ::= [a-z]+ |\n  \"\\n\\u00e9\" | .\n\
                     end-mark ::= [^\\]\\x41-]{3} | \"\"{2,}\n";
         let expected = "start: g0\n\
-            g0: (\"[\") ((g1 ((\",\") g1)*))? (\"]\") (g2){0,2}\n\
+            g0: (\"[\") ((g1 (((\",\") g1))*))? (\"]\") (g2){0,2}\n\
             g1: (/[a-z]/)+ | (\"\\n\" \"é\") | /(?s:.)/\n\
             g2: (/[^\\]A\\-]/){3,3} | (\"\"){2,}\n";
         assert_eq!(to_lark(text).unwrap(), expected);
