@@ -144,7 +144,7 @@ pub(crate) const ROOMS: &[Room] = &[
     },
     // Compiles grammars and computes masks on threads of its own.
     Room { name: "weft-grammar", uses: &["weft-text", "weft-engine"], ..IMPURE },
-    Room { name: "weft-serve", uses: &["weft-text", "weft-engine", "weft-grammar"], ..IMPURE },
+    Room { name: "weft-serve", uses: &["weft-gguf", "weft-text", "weft-engine", "weft-grammar"], ..IMPURE },
     Room {
         name: "weft",
         uses: &[

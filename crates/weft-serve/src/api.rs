@@ -2,14 +2,18 @@
 
 mod chat;
 mod completions;
+mod constraints;
+mod continued;
 mod dialogue;
 mod fallback;
 #[cfg(test)]
 mod fields;
+mod fim;
 mod foreign;
 mod fuzz;
 mod messages;
 mod models;
+mod ollama;
 mod opaque;
 mod openapi;
 mod ops;
@@ -17,11 +21,13 @@ mod responses;
 #[cfg(test)]
 mod round_trip;
 mod route;
+mod samplers;
 mod sampling;
 #[cfg(test)]
 mod scripted;
 mod streaming;
 mod submit;
+mod texts;
 mod thinking;
 mod tokens;
 mod tools;

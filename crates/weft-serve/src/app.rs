@@ -22,7 +22,18 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     /// Whether fields that have no effect are refused.
     pub(crate) strict: bool,
+    /// Whether it has Ollama's API.
+    pub(crate) ollama: bool,
     draining: AtomicBool,
+}
+
+/// What a server does or does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Switches {
+    /// Whether it refuses fields that have no effect.
+    pub(crate) strict: bool,
+    /// Whether it has Ollama's API.
+    pub(crate) ollama: bool,
 }
 
 /// The names of this server in `Host` and `Origin`.
@@ -41,9 +52,10 @@ impl App {
         hosts: Hosts,
         limits: Limits,
         metrics: Metrics,
-        strict: bool,
+        switches: Switches,
     ) -> App {
-        App { models, keys, hosts, limits, metrics, strict, draining: AtomicBool::new(false) }
+        let Switches { strict, ollama } = switches;
+        App { models, keys, hosts, limits, metrics, strict, ollama, draining: AtomicBool::new(false) }
     }
 
     /// Returns whether the server is shutting down.

@@ -146,10 +146,22 @@ impl ApiError {
             _ if let Some([prompt, context]) = self.too_long => {
                 format!("prompt is too long: {prompt} tokens > {context} maximum")
             }
-            Some(param) if !self.message.starts_with(param.as_str()) => format!("{param}: {}", self.message),
-            _ => self.message.clone(),
+            _ => self.located(),
         };
         json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": request_id })
+    }
+
+    /// The body in Ollama's form.
+    pub(crate) fn ollama(&self) -> Value {
+        json!({ "error": self.located() })
+    }
+
+    /// The sentence, with the field at fault.
+    fn located(&self) -> String {
+        match &self.param {
+            Some(param) if !self.message.starts_with(param.as_str()) => format!("{param}: {}", self.message),
+            _ => self.message.clone(),
+        }
     }
 
     /// The response, with this body.
@@ -183,12 +195,18 @@ pub(crate) enum Dialect {
     OpenAi,
     /// `{"type": "error", "error": {"type", "message"}}`.
     Anthropic,
+    /// `{"error": "…"}`.
+    Ollama,
 }
 
 impl Dialect {
     /// The dialect of a route.
     pub(crate) fn of(path: &str) -> Dialect {
-        if path.starts_with("/v1/messages") { Dialect::Anthropic } else { Dialect::OpenAi }
+        match path {
+            _ if path.starts_with("/v1/messages") => Dialect::Anthropic,
+            _ if path.starts_with("/api/") => Dialect::Ollama,
+            _ => Dialect::OpenAi,
+        }
     }
 
     /// Renders an error.
@@ -196,6 +214,7 @@ impl Dialect {
         match self {
             Dialect::OpenAi => error.respond(&error.openai()),
             Dialect::Anthropic => error.respond(&error.anthropic(request_id)),
+            Dialect::Ollama => error.respond(&error.ollama()),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Serves language models over HTTP: the APIs of OpenAI and Anthropic, tool calls, structured output, metrics, and a page
-//! to chat.
+//! Serves language models over HTTP: the APIs of OpenAI, Anthropic and Ollama, tool calls, structured output, metrics, and
+//! a page to chat.
 //!
 //! ```no_run
 //! use weft_serve::{ModelSource, ServeOptions, Server};
@@ -39,5 +39,5 @@ mod worker;
 #[doc(hidden)]
 pub use api::request_body as fuzz_request_body;
 pub use log::{LogFormat, log_panic, log_to_stderr};
-pub use options::{Limits, ModelSource, ServeOptions};
+pub use options::{Limits, ModelSource, OLLAMA_PORT, ServeOptions};
 pub use server::{ServeError, Server};

@@ -1,12 +1,15 @@
 //! The models of a server: loaded on first use, unloaded when another needs the memory.
 
+mod header;
+mod idle;
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tracing::{info, warn};
 use weft_engine::{
     ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer, available_memory,
@@ -20,6 +23,8 @@ use crate::loading::logged;
 use crate::metrics::Metrics;
 use crate::options::{Limits, ModelSource};
 use crate::worker::Worker;
+pub(crate) use header::{Header, keys};
+use idle::{Keep, TICK};
 
 /// All models of a server.
 pub(crate) struct Models {
@@ -31,6 +36,8 @@ pub(crate) struct Models {
     events: Option<KvEvents>,
     /// Counts uses, to know which model was used last.
     clock: AtomicU64,
+    /// Wakes the task that unloads idle models.
+    alarm: Notify,
 }
 
 /// A model of the server.
@@ -44,6 +51,8 @@ pub(crate) struct Slot {
     loading: Mutex<()>,
     loaded: std::sync::Mutex<Option<Arc<Loaded>>>,
     context: OnceLock<usize>,
+    header: OnceLock<Header>,
+    keep: Keep,
 }
 
 /// A model that is loaded.
@@ -56,6 +65,8 @@ pub(crate) struct Loaded {
     pub(crate) system: Option<String>,
     /// Whether it reasons, where a request does not say.
     pub(crate) think: Option<bool>,
+    /// The most tokens of its reasoning, where a request does not say.
+    pub(crate) reasoning_budget: Option<usize>,
     /// What its file says.
     pub(crate) facts: Facts,
     /// Its grammars.
@@ -91,6 +102,8 @@ pub(crate) struct Facts {
     pub(crate) architecture: String,
     /// The device's name.
     pub(crate) device: String,
+    /// Whether that is a card with memory of its own.
+    pub(crate) on_gpu: bool,
 }
 
 impl Facts {
@@ -113,6 +126,7 @@ impl Facts {
             vocab: config.vocab,
             architecture: config.architecture.to_string(),
             device: engine.device().name.clone(),
+            on_gpu: engine.device().hardware.distant,
         }
     }
 }
@@ -127,7 +141,7 @@ impl Models {
         events: Option<KvEvents>,
     ) -> Models {
         let slots = sources.into_iter().map(Slot::new).collect();
-        Models { slots, engine, limits, metrics, events, clock: AtomicU64::new(1) }
+        Models { slots, engine, limits, metrics, events, clock: AtomicU64::new(1), alarm: Notify::new() }
     }
 
     /// All of them, in the order they were given.
@@ -141,6 +155,19 @@ impl Models {
         self.engine.threads.unwrap_or_else(all)
     }
 
+    /// The error of a name that no model has.
+    pub(crate) fn no_such(&self) -> ApiError {
+        let names: Vec<String> = self.slots.iter().map(|slot| format!("`{}`", slot.source.name)).collect();
+        let message = format!("there is no such model; this server has {}", names.join(", "));
+        let error = ApiError { param: Some("model".into()), ..ApiError::new(Kind::NotFound, message) };
+        error.code("model_not_found")
+    }
+
+    /// The model of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Slot> {
+        self.slots.iter().find(|slot| slot.source.name == name)
+    }
+
     /// Those that are loaded.
     pub(crate) fn loaded(&self) -> impl Iterator<Item = Arc<Loaded>> + '_ {
         self.slots.iter().filter_map(Slot::loaded)
@@ -151,16 +178,12 @@ impl Models {
     /// # Errors
     /// If there is no such model, or it cannot be loaded.
     pub(crate) async fn get(self: &Arc<Models>, name: Option<&str>) -> Result<Arc<Loaded>, ApiError> {
-        let names =
-            || self.slots.iter().map(|slot| format!("`{}`", slot.source.name)).collect::<Vec<_>>().join(", ");
         let at = match name {
             None => Some(0),
             Some(name) => self.slots.iter().position(|slot| slot.source.name == name),
         };
         let Some(slot) = at.and_then(|at| self.slots.get(at)) else {
-            let message = format!("there is no such model; this server has {}", names());
-            let error = ApiError { param: Some("model".into()), ..ApiError::new(Kind::NotFound, message) };
-            return Err(error.code("model_not_found"));
+            return Err(self.no_such());
         };
         slot.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         if let Some(loaded) = slot.loaded() {
@@ -180,7 +203,8 @@ impl Models {
     }
 
     async fn load(&self, slot: &Slot) -> Result<Arc<Loaded>, Unfit> {
-        let ModelSource { name, path, defaults, system, think, engine } = slot.source.clone();
+        let ModelSource { name, path, defaults, system, think, reasoning_budget, engine } =
+            slot.source.clone();
         let begun = Instant::now();
         info!(model = %name, "loading");
         let (options, metrics) = (engine.unwrap_or(self.engine.clone()), self.metrics.of_model(&name));
@@ -216,10 +240,12 @@ impl Models {
             defaults,
             system,
             think,
+            reasoning_budget,
             grammars: Grammars::new(Arc::clone(&facts.tokenizer)),
             facts,
             worker,
         });
+        slot.keep.loaded();
         slot.set(Some(Arc::clone(&loaded)));
         Ok(loaded)
     }
@@ -245,9 +271,40 @@ impl Models {
                 needed / 1_000_000,
                 available / 1_000_000
             );
-            return Err(
-                ApiError::new(Kind::Unavailable, message).retry_after(std::time::Duration::from_secs(10))
-            );
+            return Err(ApiError::new(Kind::Unavailable, message).retry_after(Duration::from_secs(10)));
+        }
+    }
+
+    /// Sets how long a model stays loaded after its last request; `None` is without end.
+    pub(crate) fn keep(&self, slot: &Slot, most: Option<Duration>) {
+        slot.keep.limit(most);
+        self.alarm.notify_one();
+    }
+
+    /// Unloads a model now, or as soon as nobody uses it.
+    pub(crate) async fn let_go(&self, slot: &Slot) {
+        self.keep(slot, Some(Duration::ZERO));
+        slot.sleep().await;
+    }
+
+    /// Unloads models whose time is over, for ever.
+    pub(crate) async fn unload_idle(self: Arc<Models>) {
+        loop {
+            let mut limited = false;
+            for slot in &self.slots {
+                if slot.loaded().is_none() || slot.keep.left().is_none() {
+                    continue;
+                }
+                limited = true;
+                if slot.keep.is_over(slot.is_used()) {
+                    slot.sleep().await;
+                }
+            }
+            if limited {
+                tokio::time::sleep(TICK).await;
+            } else {
+                self.alarm.notified().await;
+            }
         }
     }
 
@@ -278,7 +335,19 @@ impl Slot {
             loading: Mutex::new(()),
             loaded: std::sync::Mutex::new(None),
             context: OnceLock::new(),
+            header: OnceLock::new(),
+            keep: Keep::default(),
         }
+    }
+
+    /// What the model's file says; `None` if it cannot be read.
+    pub(crate) fn header(&self) -> Option<&Header> {
+        if self.header.get().is_none()
+            && let Ok(header) = Header::read(&self.source.path)
+        {
+            let _ = self.header.set(header);
+        }
+        self.header.get()
     }
 
     /// The model, if it is loaded and its thread lives.
@@ -297,9 +366,43 @@ impl Slot {
         std::mem::replace(&mut slot, loaded)
     }
 
+    /// Whether anybody uses the model: a job, or a request that is being read.
+    fn is_used(&self) -> bool {
+        let loaded = self.loaded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        loaded.as_ref().is_some_and(|loaded| !is_unused(loaded))
+    }
+
+    /// Whether the model was unloaded because its time was over: the next request loads it.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.keep.is_asleep()
+    }
+
+    /// The time that the model stays loaded without requests, if it has a limit.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.keep.left()
+    }
+
+    /// Unloads the model, unless somebody uses it.
+    async fn sleep(&self) {
+        let poisoned = std::sync::PoisonError::into_inner;
+        let unloaded = self.loaded.lock().unwrap_or_else(poisoned).take_if(|loaded| is_unused(loaded));
+        if unloaded.is_none() {
+            return;
+        }
+        info!(model = %self.source.name, "unloading, since its time without requests is over");
+        self.keep.sleep();
+        // Waits for its thread.
+        let _ = tokio::task::spawn_blocking(move || drop(unloaded)).await;
+    }
+
     /// The memory that the model needs, roughly: the size of its files, and a tenth more.
     fn bytes(&self) -> u64 {
         let size = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
         size(&self.source.path) / 10 * 11
     }
+}
+
+/// Whether nobody uses a model but the slot itself.
+fn is_unused(loaded: &Arc<Loaded>) -> bool {
+    Arc::strong_count(loaded) == 1 && loaded.worker.jobs() == 0
 }

@@ -20,6 +20,8 @@ pub struct ModelSource {
     pub system: Option<String>,
     /// Whether it reasons before it answers, where a request does not say. `None` leaves it to the chat template.
     pub think: Option<bool>,
+    /// The most tokens of its reasoning, where a request does not say. Then the thought is closed, and the answer follows.
+    pub reasoning_budget: Option<usize>,
     /// How it is run, if not as the [others](ServeOptions::engine) are.
     pub engine: Option<EngineOptions>,
 }
@@ -33,6 +35,7 @@ impl ModelSource {
             defaults: GenerateOptions::default(),
             system: None,
             think: None,
+            reasoning_budget: None,
             engine: None,
         }
     }
@@ -43,12 +46,19 @@ impl ModelSource {
     }
 }
 
+/// The port where Ollama's clients look for a server.
+pub const OLLAMA_PORT: u16 = 11434;
+
 /// Options of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServeOptions {
     /// The address to listen on. Addresses other than loopback need [`keys`](Self::keys).
     pub address: SocketAddr,
+    /// Whether it has Ollama's API, beside those of OpenAI and Anthropic.
+    pub ollama: bool,
+    /// Another port of the same address to listen on: Ollama's clients look for it on [`OLLAMA_PORT`].
+    pub also: Option<u16>,
     /// The models. The first is loaded at once, others on first use.
     pub models: Vec<ModelSource>,
     /// How models are run.
@@ -72,6 +82,8 @@ impl ServeOptions {
     pub fn new(models: impl Into<Vec<ModelSource>>) -> ServeOptions {
         ServeOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 8090)),
+            ollama: true,
+            also: None,
             models: models.into(),
             engine: EngineOptions::default().sequences(4).commit(true),
             keys: Vec::new(),

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use crate::api::router;
-use crate::app::{App, Hosts};
+use crate::app::{App, Hosts, Switches};
 use crate::error::{ApiError, Kind};
 use crate::http::Connections;
 use crate::kv_events::KvEvents;
@@ -21,7 +21,7 @@ use crate::tenant::Keys;
 
 /// A server that listens.
 pub struct Server {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     app: Arc<App>,
 }
 
@@ -70,7 +70,8 @@ impl Server {
     /// # Errors
     /// If the options are not safe, or the address cannot be used.
     pub async fn bind(options: ServeOptions) -> Result<Server, ServeError> {
-        let ServeOptions { address, models, engine, keys, hosts, limits, kv_events, strict } = options;
+        let ServeOptions { address, ollama, also, models, engine, keys, hosts, limits, kv_events, strict } =
+            options;
         if models.is_empty() {
             return Err(ServeError::NoModel);
         }
@@ -85,22 +86,26 @@ impl Server {
         if !address.ip().is_loopback() && keys.is_empty() {
             return Err(ServeError::Open(address));
         }
-        let listener =
-            TcpListener::bind(address).await.map_err(|source| ServeError::Listen { address, source })?;
+        let mut listeners = Vec::new();
+        for address in [address].into_iter().chain(also.map(|port| SocketAddr::new(address.ip(), port))) {
+            let listener = TcpListener::bind(address).await;
+            listeners.push(listener.map_err(|source| ServeError::Listen { address, source })?);
+        }
         let hosts =
             if address.ip().is_loopback() || !hosts.is_empty() { Hosts::Only(hosts) } else { Hosts::Any };
         let metrics = Metrics::new();
         let events = match kv_events {
             Some(address) => {
-                let own = listener.local_addr().unwrap_or(address).to_string();
+                let own = listeners[0].local_addr().unwrap_or(address).to_string();
                 let failed = |why| ServeError::Events { address, why };
                 Some(KvEvents::bind(address, own).await.map_err(failed)?)
             }
             None => None,
         };
         let models = Arc::new(Models::new(models, engine, limits.clone(), metrics.clone(), events));
-        let app = Arc::new(App::new(models, Keys::new(&keys), hosts, limits, metrics, strict));
-        Ok(Server { listener, app })
+        let switches = Switches { strict, ollama };
+        let app = Arc::new(App::new(models, Keys::new(&keys), hosts, limits, metrics, switches));
+        Ok(Server { listeners, app })
     }
 
     /// The address it listens on, with the port that the system chose if none was given.
@@ -108,7 +113,7 @@ impl Server {
     /// # Errors
     /// If the system does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.listeners[0].local_addr()
     }
 
     /// Serves until `end` is ready; then answers what has begun, for as long as the limits allow.
@@ -116,9 +121,9 @@ impl Server {
     /// # Errors
     /// [`ServeError::Load`] if the first model cannot be loaded.
     pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), ServeError> {
-        let Server { listener, app } = self;
+        let Server { listeners, app } = self;
         let most = app.limits.connections;
-        let connections = Connections::new(listener, router(&app), most);
+        let connections = Connections::new(listeners, router(&app), most);
         let models = Arc::clone(&app.models);
         let (send, failed) = oneshot::channel();
         let first = tokio::spawn(async move {
@@ -126,6 +131,7 @@ impl Server {
                 let _ = send.send(error.message);
             }
         });
+        let idle = tokio::spawn(Arc::clone(&app.models).unload_idle());
         let mut outcome = Ok(());
         connections
             .accept_until(async {
@@ -138,6 +144,7 @@ impl Server {
             .await;
         app.drain();
         first.abort();
+        idle.abort();
         info!("shutting down: no new requests are taken");
         let drained = drained(&app);
         // Requests that come meanwhile get an answer.

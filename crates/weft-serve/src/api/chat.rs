@@ -1,9 +1,9 @@
 //! `/v1/chat/completions`.
 
 mod events;
-mod message;
+pub(super) mod message;
 mod request;
-mod tools;
+pub(super) mod tools;
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::reply::{Collected, Total, collect};
 use crate::tenant::Tenant;
 use events::ChatEvents;
 pub(crate) use message::arguments_of;
-pub(crate) use request::ChatRequest;
+pub(crate) use request::{ChatRequest, MESSAGES};
 
 /// Answers a conversation.
 pub(crate) async fn create(

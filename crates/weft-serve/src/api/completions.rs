@@ -11,9 +11,11 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 use weft_engine::Tokenizer;
+use weft_grammar::{GrammarSpec, Reasoning};
 
-use super::dialogue::check_length;
-use super::submit::{Ask, model, submit};
+use super::dialogue::{OutputFormat, check_length};
+use super::fim::Gap;
+use super::submit::{Ask, constraints, model, submit};
 use super::wire;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -36,12 +38,15 @@ pub(crate) async fn create(
     let model = model(&app, &body).await?;
     let ignored = Ignored::new(app.strict);
     let request = CompletionRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
-    let CompletionRequest { prompts, parameters, n, echo, logprobs, streaming } = request;
-    let (prompts, echoes) = tokens(&model, prompts, echo).await?;
+    let CompletionRequest { prompts, suffix, parameters, n, echo, logprobs, format, streaming } = request;
+    let (prompts, echoes) = tokens(&model, prompts, suffix, echo).await?;
     let count = prompts.len() * n;
     let options = parameters.options;
     let seeded = parameters.seeded;
-    let ask = Ask { prompts, n, options, seeded, constraints: Vec::new(), reading: Reading::Plain };
+    let grammar =
+        GrammarSpec { reasoning: Reasoning::None, text: OutputFormat::spec(format.as_ref()), calls: None };
+    let constraints = constraints(&model, grammar, count, String::new()).await?;
+    let ask = Ask { prompts, n, options, seeded, constraints, budgets: Vec::new(), reading: Reading::Plain };
     let replies =
         submit(&app, &tenant, &model, ask).map_err(|error| error.moved(&[("messages", "prompt")]))?;
     // Every reply to a prompt repeats it.
@@ -59,6 +64,7 @@ pub(crate) async fn create(
 async fn tokens(
     model: &Arc<Loaded>,
     prompts: Vec<PromptText>,
+    suffix: Option<String>,
     echo: bool,
 ) -> Result<(Vec<Vec<u32>>, Vec<String>), ApiError> {
     let model = Arc::clone(model);
@@ -71,6 +77,10 @@ async fn tokens(
                 PromptText::Text(text) => {
                     check_length(tokenizer, &text, model.facts.context)
                         .map_err(|error| error.moved(&[("messages", "prompt")]))?;
+                    if let Some(suffix) = &suffix {
+                        let gap = Gap { prefix: text, suffix: suffix.clone(), ..Gap::default() };
+                        return Ok((gap.tokens(tokenizer, "suffix")?, String::new()));
+                    }
                     Ok((tokenizer.encode(&text, options), if echo { text } else { String::new() }))
                 }
                 PromptText::Tokens(tokens) => {

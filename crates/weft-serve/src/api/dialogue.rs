@@ -7,6 +7,7 @@ use weft_engine::{ChatTemplate, Message, RenderOptions, TemplateError, Tokenizer
 use weft_grammar::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpec};
 use weft_text::reply::{ReplyFormat, Tool, ToolSyntax};
 
+use super::continued::Said;
 use super::{fallback, thinking};
 use crate::error::{ApiError, Kind};
 use crate::models::{Facts, Loaded};
@@ -33,6 +34,26 @@ pub(crate) enum OutputFormat {
     JsonObject,
     /// JSON that is valid for a schema.
     JsonSchema(Value),
+    /// A text that this regular expression matches as a whole.
+    Pattern(String),
+    /// One of these texts.
+    Choice(Vec<String>),
+    /// A text by this grammar, in GBNF or Lark.
+    Grammar(String),
+}
+
+impl OutputFormat {
+    /// The form as the grammar has it.
+    pub(crate) fn spec(format: Option<&OutputFormat>) -> TextSpec {
+        match format {
+            None => TextSpec::Free,
+            Some(OutputFormat::JsonObject) => TextSpec::JsonObject,
+            Some(OutputFormat::JsonSchema(schema)) => TextSpec::JsonSchema(schema.clone()),
+            Some(OutputFormat::Pattern(pattern)) => TextSpec::Pattern(pattern.clone()),
+            Some(OutputFormat::Choice(texts)) => TextSpec::Choice(texts.clone()),
+            Some(OutputFormat::Grammar(text)) => TextSpec::Grammar(text.clone()),
+        }
+    }
 }
 
 /// A conversation, and what is asked of the reply.
@@ -48,6 +69,8 @@ pub(crate) struct Dialogue {
     pub(crate) parallel: bool,
     /// The form of the reply.
     pub(crate) format: Option<OutputFormat>,
+    /// Whether the last message, which is the assistant's, is to be continued.
+    pub(crate) continues: bool,
     /// Variables of the chat template, of those that a request may set.
     pub(crate) variables: Map<String, Value>,
 }
@@ -64,6 +87,8 @@ pub(crate) struct Prompt {
     pub(crate) reading: Reading,
     /// The grammar that the reply must follow.
     pub(crate) grammar: GrammarSpec,
+    /// What the reply has said already: its grammar begins with that.
+    pub(crate) begun: String,
 }
 
 impl Dialogue {
@@ -76,7 +101,7 @@ impl Dialogue {
         model: &Arc<Loaded>,
         most: Option<usize>,
     ) -> Result<(Dialogue, Prompt), ApiError> {
-        self.complete(model.system.as_deref(), model.think);
+        self.complete(model.system.as_deref(), model.think, model.reasoning_budget);
         let model = Arc::clone(model);
         // Templates are programs, and long prompts take a while.
         let rendered = tokio::task::spawn_blocking(move || {
@@ -86,16 +111,40 @@ impl Dialogue {
         rendered.await.unwrap_or_else(|_| Err(ApiError::new(Kind::Internal, "the chat template panicked")))
     }
 
-    /// Adds what the conversation leaves to the model: a system message, and whether it reasons.
-    fn complete(&mut self, system: Option<&str>, think: Option<bool>) {
+    /// Adds what the conversation leaves to the model: a system message, whether it reasons, and for how many tokens at most.
+    fn complete(&mut self, system: Option<&str>, think: Option<bool>, budget: Option<usize>) {
         let instructs = |message: &Message| matches!(message.role.as_str(), "system" | "developer");
         if let Some(system) = system.filter(|_| !self.messages.iter().any(instructs)) {
             self.messages.insert(0, Message::new("system", system));
         }
         let says = |name: &String| ["enable_thinking", "thinking", thinking::EFFORT].contains(&name.as_str());
+        // What is continued has ended its reasoning, or had none.
+        let answers = self.continues && self.messages.last().is_some_and(|last| last.content != "");
+        let think = if answers { Some(false) } else { think };
+        // A budget of nothing is the wish for none.
+        let think = think.filter(|_| budget != Some(0)).or((budget == Some(0)).then_some(false));
         if let Some(think) = think.filter(|_| !self.variables.keys().any(says)) {
             thinking::set(&mut self.variables, think);
         }
+        if let Some(most) = budget.filter(|_| !self.variables.contains_key(thinking::BUDGET)) {
+            self.variables.insert(thinking::BUDGET.into(), most.into());
+        }
+    }
+
+    /// Continues the last message if it is the assistant's, which is at `path` in the request.
+    ///
+    /// # Errors
+    /// If it has calls: what follows is their results.
+    pub(crate) fn continue_last(&mut self, path: &str) -> Result<(), ApiError> {
+        let Some(last) = self.messages.last().filter(|last| last.role == "assistant") else { return Ok(()) };
+        if Said::of(last).is_none() {
+            let message = format!(
+                "{path}: the last message is the assistant's, and its calls cannot be continued; send their results"
+            );
+            return Err(ApiError::unsupported(path, message));
+        }
+        self.continues = true;
+        Ok(())
     }
 
     fn render(&self, model: &Loaded, most: Option<usize>) -> Result<Prompt, ApiError> {
@@ -133,7 +182,7 @@ impl Dialogue {
         let features = template.features();
         let now = i64::try_from(super::wire::now()).ok();
         let mut options = RenderOptions { now, ..RenderOptions::default() };
-        for (name, value) in &self.variables {
+        for (name, value) in self.variables.iter().filter(|(name, _)| *name != thinking::BUDGET) {
             if name == thinking::EFFORT {
                 if format.harmony {
                     let effort = thinking::nearest(value.as_str().unwrap_or_default());
@@ -170,32 +219,36 @@ impl Dialogue {
             // Marks of calls are text then, and some are control tokens.
             format.tools = None;
         }
-        let rendered = template.prompt(&messages, &options).or_else(|error| match error {
+        let mut messages = messages;
+        let last = if self.continues { messages.pop() } else { None };
+        let mut rendered = template.prompt(&messages, &options).or_else(|error| match error {
             // Calls without results, results without calls: what the template cannot write, it can as text.
             TemplateError::Refused(_) | TemplateError::Failed(_) if has_calls => {
-                template.prompt(&fallback::rewrite(&self.messages, &[]), &options).map_err(|_| wrong(&error))
+                let all = &self.messages[..self.messages.len() - usize::from(last.is_some())];
+                template.prompt(&fallback::rewrite(all, &[]), &options).map_err(|_| wrong(&error))
             }
             error => Err(wrong(&error)),
         })?;
+        let said = last.as_ref().and_then(Said::of);
+        let seen = said.map(|said| said.write(&mut rendered, &format));
         if let Some(most) = most {
             check_length(tokenizer, rendered.text(), most)?;
         }
         let tokens = tokenizer.encode_chat(&rendered);
+        // As the parser of the reply sees it.
+        let seen: Arc<str> = seen.map_or_else(|| rendered.text().into(), Arc::from);
+        let begun = said.map_or(String::new(), |said| said.text.to_string());
         let text: Arc<str> = rendered.text().into();
         let shown = format.shown(tokenizer);
-        let grammar = self.grammar(&format, &text, offered);
-        let reading = Reading::Chat { format, tools: tools.into(), prompt: Arc::clone(&text) };
-        Ok(Prompt { tokens, text, shown, reading, grammar })
+        let grammar = self.grammar(&format, &seen, offered);
+        let reading = Reading::Chat { format, tools: tools.into(), prompt: seen };
+        Ok(Prompt { tokens, text, shown, reading, grammar, begun })
     }
 
     /// The grammar of the reply to a prompt that ends like this.
     fn grammar(&self, format: &ReplyFormat, prompt: &str, offered: bool) -> GrammarSpec {
         let reasoning = Reasoning::after(format, prompt);
-        let text = match &self.format {
-            None => TextSpec::Free,
-            Some(OutputFormat::JsonObject) => TextSpec::JsonObject,
-            Some(OutputFormat::JsonSchema(schema)) => TextSpec::JsonSchema(schema.clone()),
-        };
+        let text = OutputFormat::spec(self.format.as_ref());
         let form = match format.tools {
             Some(ToolSyntax::Glm) => CallForm::Glm,
             Some(ToolSyntax::DeepSeekV3) => CallForm::DeepSeekV3,
@@ -260,7 +313,7 @@ mod tests {
                 variables: variables.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
                 ..Dialogue::default()
             };
-            dialogue.complete(Some("Be brief."), Some(false));
+            dialogue.complete(Some("Be brief."), Some(false), None);
             let roles: Vec<String> = dialogue.messages.iter().map(|message| message.role.clone()).collect();
             (roles.join(" "), Value::Object(dialogue.variables).to_string())
         };
@@ -269,5 +322,14 @@ mod tests {
         assert_eq!(with(&[("developer", "x"), ("user", "Hi")], &[]), ("developer user".into(), off));
         let asked = with(&[("system", ""), ("user", "Hi")], &[("reasoning_effort", "low".into())]);
         assert_eq!(asked, ("system user".into(), r#"{"reasoning_effort":"low"}"#.into()));
+        let budgets = |own: Option<usize>, most: usize| {
+            let mut dialogue = Dialogue::default();
+            own.into_iter().for_each(|own| thinking::set_budget(&mut dialogue.variables, own));
+            dialogue.complete(None, None, Some(most));
+            Value::Object(dialogue.variables).to_string()
+        };
+        assert_eq!(budgets(None, 50), r#"{"reasoning_budget":50}"#);
+        assert_eq!(budgets(None, 0), r#"{"enable_thinking":false,"reasoning_budget":0}"#);
+        assert_eq!(budgets(Some(7), 50), r#"{"reasoning_budget":7}"#);
     }
 }

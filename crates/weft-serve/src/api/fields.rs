@@ -11,6 +11,7 @@ use super::chat::ChatRequest;
 use super::completions::CompletionRequest;
 use super::foreign;
 use super::messages::MessageRequest;
+use super::ollama::OllamaRequest;
 use super::responses::ResponseRequest;
 use crate::error::ApiError;
 use crate::ignored::Ignored;
@@ -21,7 +22,7 @@ const TABLE: &str = include_str!("fields.txt");
 /// Reads a body as an API does, from a request that is good without the field.
 type Read = fn(Value, &Ignored) -> Result<(), ApiError>;
 
-const APIS: [(&str, Read); 4] = [
+const APIS: [(&str, Read); 5] = [
     ("chat", |field, ignored| {
         let body = with(json!({ "messages": [{ "role": "user", "content": "Hi" }] }), field);
         ChatRequest::read(&body, &GenerateOptions::default(), 1000, ignored).map(drop)
@@ -37,6 +38,10 @@ const APIS: [(&str, Read); 4] = [
     ("messages", |field, ignored| {
         let body = with(json!({ "max_tokens": 1, "messages": [{ "role": "user", "content": "Hi" }] }), field);
         MessageRequest::read(&body, &GenerateOptions::default(), 1000, false, ignored).map(drop)
+    }),
+    ("ollama", |field, ignored| {
+        let body = json!({ "prompt": "Hi", "options": field });
+        OllamaRequest::read_generate(&body, &GenerateOptions::default(), 1000, ignored).map(drop)
     }),
 ];
 
@@ -102,7 +107,7 @@ fn the_table_has_every_field_of_other_servers_with_and_without_effect() {
 #[test]
 fn strict_servers_refuse_what_has_no_effect() {
     for (_, read) in APIS {
-        for field in [json!({ "num_ctx": 1 }), json!({ "typical_p": 1 }), json!({ "think": false })] {
+        for field in [json!({ "num_ctx": 1 }), json!({ "tfs_z": 1 }), json!({ "penalty": false })] {
             assert_eq!(outcome(read, &field, true), "400", "{field}");
         }
         for field in [json!({ "temperature": 1 }), json!({ "user": "u" })] {

@@ -1,8 +1,8 @@
 //! Fields of other servers for which this one has nothing. A value that asks for nothing is accepted; any other would
 //! change the answer, so it is refused.
 //!
-//! Fields that mean the same as one of ours are read where ours is: `sampling.rs`, `thinking.rs`. All others have no
-//! effect on the text of an answer, and end up among those that no reader knows.
+//! Fields that mean the same as one of ours are read where ours is: `sampling.rs`, `samplers.rs`, `thinking.rs`,
+//! `constraints.rs`. All others have no effect on the text of an answer, and end up among those that no reader knows.
 
 use serde_json::Value;
 
@@ -64,15 +64,8 @@ const FORM: &str = "replies have no such form here";
 /// The fields: name, neutral values, and what to do instead.
 const FIELDS: &[(&str, Neutral, &str)] = &[
     // Samplers: llama.cpp, KoboldCpp, text-generation-webui.
-    ("typical_p", AtLeast(1.0), NO_SAMPLER),
     ("tfs_z", AtLeast(1.0), NO_SAMPLER),
     ("top_a", AtMost(0.0), NO_SAMPLER),
-    ("top_n_sigma", AtMost(0.0), NO_SAMPLER),
-    ("mirostat", AtMost(0.0), NO_SAMPLER),
-    ("mirostat_mode", AtMost(0.0), NO_SAMPLER),
-    ("xtc_probability", AtMost(0.0), NO_SAMPLER),
-    ("dry_multiplier", AtMost(0.0), NO_SAMPLER),
-    ("dynatemp_range", AtMost(0.0), NO_SAMPLER),
     ("adaptive_target", AtMost(-1.0), NO_SAMPLER),
     ("smoothing_factor", AtMost(0.0), NO_SAMPLER),
     ("epsilon_cutoff", AtMost(0.0), NO_SAMPLER),
@@ -87,16 +80,7 @@ const FIELDS: &[(&str, Neutral, &str)] = &[
     ("length_penalty", Number(1.0), "the server has no beam search"),
     ("n", Number(1.0), "this API answers with one reply"),
     // Constraints.
-    ("grammar", Empty, SCHEMA),
     ("grammar_lazy", Flag(false), SCHEMA),
-    ("json_schema", Absent, SCHEMA),
-    ("guided_json", Absent, SCHEMA),
-    ("guided_regex", Empty, SCHEMA),
-    ("guided_choice", Empty, SCHEMA),
-    ("guided_grammar", Empty, SCHEMA),
-    ("structured_outputs", Empty, SCHEMA),
-    ("regex", Empty, SCHEMA),
-    ("ebnf", Empty, SCHEMA),
     ("format", Empty, SCHEMA),
     ("response_format", Type("text"), "this API has no such field; the chat API does"),
     ("allowed_token_ids", Empty, "use `logit_bias`"),
@@ -110,13 +94,13 @@ const FIELDS: &[(&str, Neutral, &str)] = &[
     ("input", Empty, "this API reads no input; the responses API does"),
     ("system", Empty, "send a message with the role `system`"),
     ("instructions", Empty, "send a message with the role `system`"),
-    ("suffix", Empty, "the server does not fill in the middle"),
+    ("suffix", Empty, "this API does not fill in the middle; /infill and the completions API do"),
     ("tools", Empty, "this API has no tools"),
     ("tool_choice", Text(&["none", "auto"]), "this API has no tools"),
     ("documents", Empty, TEMPLATE),
     ("chat_template", Empty, "templates come with the model only"),
     ("add_generation_prompt", Flag(true), TEMPLATE),
-    ("continue_final_message", Flag(false), "the server does not continue messages"),
+    ("continue_final_message", Flag(false), "this API does not continue messages; the chat API does"),
     ("truncate_prompt_tokens", Absent, "nothing is truncated in silence"),
     ("image_data", Empty, "this model reads text only"),
     ("images", Empty, "this model reads text only"),
@@ -142,18 +126,10 @@ const FIELDS: &[(&str, Neutral, &str)] = &[
 /// Fields that say more about one of the others, and nothing without it.
 const DETAILS: &[&str] = &[
     "adaptive_decay",
-    "dry_allowed_length",
-    "dry_base",
-    "dry_penalty_last_n",
-    "dry_sequence_breakers",
-    "dynatemp_exponent",
     "early_stopping",
     "grammar_triggers",
-    "mirostat_eta",
-    "mirostat_tau",
     "smoothing_curve",
     "spaces_between_special_tokens",
-    "xtc_threshold",
 ];
 
 /// Reads the fields that the API does not have itself.

@@ -8,7 +8,9 @@ use weft_text::reply::{ReplyFormat, ReplyParser, Tool};
 use super::chat::ChatRequest;
 use super::completions::CompletionRequest;
 use super::fallback;
+use super::fim::InfillRequest;
 use super::messages::MessageRequest;
+use super::ollama::OllamaRequest;
 use super::responses::ResponseRequest;
 use crate::error::{ApiError, Kind};
 use crate::ignored::Ignored;
@@ -25,7 +27,7 @@ const VOCAB: usize = 1000;
 /// If the body is refused with an error that is not the client's, or that says nothing.
 pub fn request_body(bytes: &[u8]) -> Vec<u64> {
     let [api, body @ ..] = bytes else { return Vec::new() };
-    let api = api % 4;
+    let api = api % 7;
     let defaults = GenerateOptions::default();
     let ignored = Ignored::default();
     let read = json::parse(body).map(json::merged).and_then(|body| {
@@ -33,9 +35,20 @@ pub fn request_body(bytes: &[u8]) -> Vec<u64> {
             0 => ChatRequest::read(&body, &defaults, VOCAB, &ignored)?.dialogue,
             1 => ResponseRequest::read(&body, &defaults, VOCAB, &ignored)?.dialogue,
             2 => MessageRequest::read(&body, &defaults, VOCAB, false, &ignored)?.dialogue,
-            _ => {
+            3 => {
                 CompletionRequest::read(&body, &defaults, VOCAB, &ignored)?;
                 return Ok(body);
+            }
+            6 => {
+                InfillRequest::read(&body, &defaults, VOCAB, &ignored)?;
+                return Ok(body);
+            }
+            other => {
+                let read = if other == 4 { OllamaRequest::read_chat } else { OllamaRequest::read_generate };
+                match read(&body, &defaults, VOCAB, &ignored)?.into_dialogue() {
+                    Some(dialogue) => dialogue,
+                    None => return Ok(body),
+                }
             }
         };
         fallback::rewrite(&dialogue.messages, &dialogue.tools);

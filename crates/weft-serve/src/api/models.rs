@@ -76,7 +76,7 @@ pub(super) fn parameters(defaults: &GenerateOptions, limit: Option<usize>) -> Va
 }
 
 /// A time in seconds since 1970 as RFC 3339 writes it, in UTC.
-fn timestamp(seconds: u64) -> String {
+pub(super) fn timestamp(seconds: u64) -> String {
     let (days, time) = (seconds / 86400, seconds % 86400);
     // Years begin in March, so that a leap day is their last; 400 of them have 146,097 days.
     let days = days + 719_468;

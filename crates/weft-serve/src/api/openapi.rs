@@ -20,7 +20,9 @@ mod tests {
     use super::FILE;
     use crate::api::chat::ChatRequest;
     use crate::api::completions::CompletionRequest;
+    use crate::api::fim::InfillRequest;
     use crate::api::messages::MessageRequest;
+    use crate::api::ollama::{self, OllamaRequest};
     use crate::api::responses::ResponseRequest;
     use crate::ignored::Ignored;
     use crate::json::recorded;
@@ -115,6 +117,7 @@ mod tests {
                 "stream_options": {},
                 "chat_template_kwargs": {}
             }),
+            json!({ "messages": messages, "structured_outputs": {} }),
             json!({ "messages": messages, "response_format": { "type": "json_object", "schema": {} } }),
         ];
         check("ChatRequest", &bodies, |body| ChatRequest::read(body, &defaults(), 100, &Ignored::default()));
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_completion_are_those_of_the_file() {
-        let bodies = [json!({ "prompt": "Hi", "stream_options": {} })];
+        let bodies = [json!({ "prompt": "Hi", "stream_options": {}, "structured_outputs": {} })];
         check("CompletionRequest", &bodies, |body| {
             CompletionRequest::read(body, &defaults(), 100, &Ignored::default())
         });
@@ -130,12 +133,15 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_response_are_those_of_the_file() {
-        let bodies = [json!({
-            "input": "Hi",
-            "tools": [{ "type": "function", "name": "f" }],
-            "text": { "format": { "type": "json_schema", "name": "a", "schema": {} } },
-            "reasoning": {}
-        })];
+        let bodies = [
+            json!({
+                "input": "Hi",
+                "tools": [{ "type": "function", "name": "f" }],
+                "text": { "format": { "type": "json_schema", "name": "a", "schema": {} } },
+                "reasoning": {}
+            }),
+            json!({ "input": "Hi", "structured_outputs": {} }),
+        ];
         check("ResponseRequest", &bodies, |body| {
             ResponseRequest::read(body, &defaults(), 100, &Ignored::default())
         });
@@ -144,15 +150,54 @@ mod tests {
     #[test]
     fn the_fields_of_a_message_are_those_of_the_file() {
         let format = json!({ "type": "json_schema", "schema": {} });
-        let bodies = [json!({
-            "messages": [{ "role": "user", "content": "Hi" }],
-            "output_config": { "format": format },
-            "output_format": format,
-            "thinking": { "type": "disabled" }
-        })];
+        let bodies = [
+            json!({
+                "messages": [{ "role": "user", "content": "Hi" }],
+                "output_config": { "format": format },
+                "output_format": format,
+                "thinking": { "type": "disabled" }
+            }),
+            json!({ "messages": [{ "role": "user", "content": "Hi" }], "structured_outputs": {} }),
+        ];
         check("CountTokensRequest", &bodies, |body| {
             MessageRequest::read(body, &defaults(), 100, true, &Ignored::default())
         });
+    }
+
+    #[test]
+    fn the_fields_of_infill_are_those_of_the_file() {
+        let bodies =
+            [json!({ "input_prefix": "a", "input_extra": [{ "text": "b" }], "structured_outputs": {} })];
+        check("InfillRequest", &bodies, |body| {
+            InfillRequest::read(body, &defaults(), 100, &Ignored::default())
+        });
+    }
+
+    #[test]
+    fn the_fields_of_ollama_are_those_of_the_file() {
+        let function = json!({ "name": "f", "parameters": {} });
+        let bodies = [
+            json!({
+                "messages": [
+                    { "role": "assistant", "content": "Hi", "tool_calls": [{ "function": { "name": "f", "arguments": {} } }] },
+                { "role": "user", "content": "Hi" }
+                ],
+                "tools": [{ "type": "function", "function": function }],
+                "tool_choice": { "type": "function", "function": { "name": "f" } },
+                "options": { "num_predict": 5, "structured_outputs": {} }
+            }),
+            json!({ "structured_outputs": {} }),
+        ];
+        check("OllamaChatRequest", &bodies, |body| {
+            OllamaRequest::read_chat(body, &defaults(), 100, &Ignored::default())
+        });
+        let bodies =
+            [json!({ "prompt": "Hi", "options": { "structured_outputs": {} }, "structured_outputs": {} })];
+        check("OllamaGenerateRequest", &bodies, |body| {
+            OllamaRequest::read_generate(body, &defaults(), 100, &Ignored::default())
+        });
+        check("OllamaShowRequest", &[json!({})], |body| ollama::read_show(body, &Ignored::default()));
+        check("OllamaPullRequest", &[json!({})], |body| ollama::read_pull(body, &Ignored::default()));
     }
 
     #[test]
@@ -164,10 +209,12 @@ mod tests {
             assert!(file.pointer(path).is_some(), "{path}");
             rest = after;
         }
-        let routes = include_str!("route.rs");
+        let routes = [include_str!("route.rs"), include_str!("ollama.rs")].concat();
         for route in routes.split(".route(\"").skip(1).filter_map(|text| text.split('"').next()) {
             let path = route.replace("{*name}", "{name}");
-            let answers_never = ["/v1/embeddings", "/v1/responses/{*id}"].contains(&route);
+            let never = ["embed", "embeddings", "create", "copy", "delete", "push", "blobs/{*digest}"];
+            let answers_never = ["/v1/embeddings", "/v1/responses/{*id}"].contains(&route)
+                || route.strip_prefix("/api/").is_some_and(|route| never.contains(&route));
             assert!(answers_never || file["paths"][&path].is_object(), "openapi.json does not have {path}");
         }
     }

@@ -11,6 +11,7 @@ use super::models::parameters;
 use super::wire;
 use crate::app::App;
 use crate::http::answer;
+use crate::models::Slot;
 
 /// Whether the engines make progress. A supervisor restarts a server that is not healthy.
 pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
@@ -26,11 +27,12 @@ pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
     }
 }
 
-/// Whether the server takes requests: the first model is loaded, and it is not shutting down.
+/// Whether the server takes requests: the first model is loaded, or was until its `keep_alive` was over, and the server is not
+/// shutting down.
 pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
     let status = if app.is_draining() {
         "draining"
-    } else if app.models.loaded().next().is_none() {
+    } else if app.models.loaded().next().is_none() && !app.models.all().iter().any(Slot::is_asleep) {
         "loading"
     } else {
         return answer(&json!({ "status": "ready" }));

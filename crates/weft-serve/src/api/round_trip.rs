@@ -18,6 +18,7 @@ use weft_text::reply::{ReplyFormat, ReplyParser, ReplyPiece, ToolSyntax};
 use super::chat::{self, ChatRequest};
 use super::dialogue::Dialogue;
 use super::messages::{self, MessageRequest};
+use super::ollama::{self, OllamaRequest};
 use super::responses::{self, ResponseRequest};
 use super::scripted::finished;
 use crate::error::ApiError;
@@ -29,6 +30,7 @@ enum Api {
     Chat,
     Responses,
     Messages,
+    Ollama,
 }
 
 /// A template, and what is known of it.
@@ -268,6 +270,12 @@ impl Client {
                     json!({"messages": self.turns, "max_tokens": 9, "tools": tools.collect::<Value>()});
                 Ok(MessageRequest::read(&body, &defaults, 258, false, &ignored)?.dialogue)
             }
+            Api::Ollama => {
+                let tools = tools.into_iter().map(|tool| json!({"type": "function", "function": tool}));
+                let body = json!({"messages": self.turns, "tools": tools.collect::<Value>()});
+                let request = OllamaRequest::read_chat(&body, &defaults, 258, &ignored)?;
+                Ok(request.into_dialogue().expect("messages"))
+            }
         }
     }
 
@@ -310,6 +318,15 @@ impl Client {
                     results.push(json!({"role": "user", "content": blocks}));
                 }
             }
+            Api::Ollama => {
+                let message = ollama::answered(updates)["message"].clone();
+                for call in message["tool_calls"].as_array().into_iter().flatten().filter(|_| answer) {
+                    let word = self.word("result");
+                    let name = &call["function"]["name"];
+                    results.push(json!({"role": "tool", "tool_name": name, "content": word}));
+                }
+                self.turns.push(message);
+            }
         }
         let answered = !results.is_empty();
         self.turns.extend(results);
@@ -329,7 +346,7 @@ fn check(rounds: usize) -> (usize, usize, BTreeMap<String, usize>) {
         let template =
             ChatTemplate::new(&source, &tokenizer).unwrap_or_else(|error| panic!("{name}: {error}"));
         let model = Model { format: ReplyFormat::of(&source), name, template };
-        for api in [Api::Chat, Api::Responses, Api::Messages] {
+        for api in [Api::Chat, Api::Responses, Api::Messages, Api::Ollama] {
             let mut random = Random::named(7, &format!("{} {api:?}", model.name));
             let mut made = 0;
             while made < rounds {
@@ -417,7 +434,17 @@ fn history_with_arguments_that_are_no_object_is_accepted() {
                 json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "look", "input": arguments}]}),
                 json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "bad"}]}),
             ];
-            for (api, turns) in [(Api::Chat, chat), (Api::Responses, responses), (Api::Messages, messages)] {
+            let ollama = [
+                json!({"role": "assistant", "tool_calls": [{"function": {"name": "look", "arguments": arguments}}]}),
+                json!({"role": "tool", "tool_name": "look", "content": "bad"}),
+            ];
+            let all = [
+                (Api::Chat, chat),
+                (Api::Responses, responses),
+                (Api::Messages, messages),
+                (Api::Ollama, ollama),
+            ];
+            for (api, turns) in all {
                 let mut client = Client { api, turns: Vec::new(), tools: true, said: Vec::new(), count: 0 };
                 client.say();
                 client.turns.extend(turns);
@@ -453,6 +480,6 @@ fn what_a_reply_contains_is_accepted_when_it_comes_back() {
 #[ignore = "slow"]
 fn what_ten_thousand_replies_contain_is_accepted() {
     // Four in each conversation.
-    let each = 10_000_usize.div_ceil(4 * 3 * templates().len());
+    let each = 10_000_usize.div_ceil(4 * 4 * templates().len());
     assert_accepted(each);
 }

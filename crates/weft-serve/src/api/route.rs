@@ -6,7 +6,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 
-use super::{chat, completions, messages, models, openapi, ops, responses, tokens};
+use super::{chat, completions, fim, messages, models, ollama, openapi, ops, responses, tokens};
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::guard;
@@ -24,6 +24,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*name}", get(models::show))
         .route("/v1/embeddings", post(no_embeddings))
+        .route("/infill", post(fim::create))
         .route("/tokenize", post(tokens::tokenize))
         .route("/detokenize", post(tokens::detokenize))
         .route("/apply-template", post(tokens::apply_template))
@@ -33,6 +34,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/props", get(ops::props))
         .route("/openapi.json", get(openapi::show))
         .merge(page::routes())
+        .merge(if app.ollama { ollama::routes() } else { Router::new() })
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(from_fn_with_state(Arc::clone(app), guard))

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use weft_engine::GenerateOptions;
 
+use super::{samplers, texts};
 use crate::error::ApiError;
 use crate::json::{Fields, expected_at};
 
@@ -55,10 +56,6 @@ pub(crate) fn read(
     // llama.cpp's name.
     set("repeat_penalty", 0.01..=10.0, &mut sampling.repeat_penalty)?;
     let strict = fields.ignored().is_strict();
-    if !strict && let Some(last) = fields.integer("repeat_last_n", -1..=i64::MAX)? {
-        // llama.cpp writes -1 for all.
-        sampling.repeat_last_n = usize::try_from(last).unwrap_or(usize::MAX);
-    }
     if let Some(k) = fields.integer("top_k", -1..=1 << 31)? {
         // vLLM writes -1 for all.
         sampling.top_k = usize::try_from(k).unwrap_or(0);
@@ -71,6 +68,7 @@ pub(crate) fn read(
             options.stop = stops(&fields.at(name), stop)?;
         }
     }
+    samplers::read(fields, &mut options)?;
     if let Some(bias) = fields.value("logit_bias") {
         options.logit_bias = logit_bias(&fields.at("logit_bias"), bias, vocab)?;
     }
@@ -79,7 +77,22 @@ pub(crate) fn read(
     }
     options.min_tokens = fields.count("min_tokens", 0..=usize::MAX)?.unwrap_or(options.min_tokens);
     options.ignore_end = fields.flag("ignore_eos")?.unwrap_or(options.ignore_end);
-    Ok(Parameters { options, seeded: seed.is_some() })
+    let mut parameters = Parameters { options, seeded: seed.is_some() };
+    if !strict {
+        last_tokens(fields, &mut parameters)?;
+    }
+    Ok(parameters)
+}
+
+/// Reads how many of the last tokens the penalties count, by llama.cpp's name. -1 means all.
+///
+/// # Errors
+/// If it is not a count.
+pub(crate) fn last_tokens(fields: &mut Fields<'_>, parameters: &mut Parameters) -> Result<(), ApiError> {
+    if let Some(last) = fields.integer("repeat_last_n", -1..=i64::MAX)? {
+        parameters.options.sampling.repeat_last_n = usize::try_from(last).unwrap_or(usize::MAX);
+    }
+    Ok(())
 }
 
 /// Reads the most tokens of a reply, at least `least`: by the first of these names that is there, or else by a name of
@@ -110,26 +123,7 @@ pub(crate) fn most_tokens(
 /// # Errors
 /// If one is empty, there are too many, or they are too long.
 pub(crate) fn stops(path: &str, value: &Value) -> Result<Vec<String>, ApiError> {
-    let wrong = |why: String| ApiError::invalid(path, format!("{path}: {why}"));
-    let texts: Vec<&Value> = match value {
-        // An empty field of a form.
-        Value::String(text) if text.is_empty() => Vec::new(),
-        Value::String(_) => vec![value],
-        Value::Array(items) if items.len() <= STOPS => items.iter().collect(),
-        Value::Array(items) => {
-            return Err(wrong(format!("expected at most {STOPS} strings, found {}", items.len())));
-        }
-        _ => return Err(wrong("expected a string or an array of strings".into())),
-    };
-    let text = |value: &Value| match value.as_str() {
-        Some("") => Err(wrong("a stop string is empty".into())),
-        Some(text) if text.len() <= STOP_BYTES => Ok(text.to_string()),
-        Some(text) => {
-            Err(wrong(format!("expected strings of at most {STOP_BYTES} bytes, found {}", text.len())))
-        }
-        None => Err(wrong("expected a string or an array of strings".into())),
-    };
-    texts.into_iter().map(text).collect()
+    texts::strings(path, value, STOPS, STOP_BYTES)
 }
 
 /// Biases of tokens: an object of numbers by token id.

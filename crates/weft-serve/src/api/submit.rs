@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
-use weft_engine::{GenerateOptions, LogitProcessor, Request};
-use weft_grammar::{GrammarError, GrammarSpec};
+use weft_engine::{EncodeOptions, GenerateOptions, LogitProcessor, Request};
+use weft_grammar::{GrammarError, GrammarSpec, ReasoningBudget};
 
 use super::dialogue::Dialogue;
 use super::sampling::Parameters;
+use super::thinking;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::{new_seed, request_id};
@@ -29,6 +30,8 @@ pub(crate) struct Ask {
     pub(crate) seeded: bool,
     /// What constrains each reply. Empty if nothing does.
     pub(crate) constraints: Vec<Box<dyn LogitProcessor>>,
+    /// What limits the reasoning of each reply. Empty if nothing does.
+    pub(crate) budgets: Vec<ReasoningBudget>,
     /// How replies are read.
     pub(crate) reading: Reading,
 }
@@ -38,12 +41,20 @@ pub(crate) struct Ask {
 /// # Errors
 /// If there is none, it cannot be loaded, or the server is shutting down.
 pub(crate) async fn model(app: &App, body: &Value) -> Result<Arc<Loaded>, ApiError> {
+    // What is not a text is refused with the other fields.
+    model_named(app, body.get("model").and_then(Value::as_str)).await
+}
+
+/// The model of this name, the first without one.
+///
+/// # Errors
+/// Those of [`model`].
+pub(crate) async fn model_named(app: &App, name: Option<&str>) -> Result<Arc<Loaded>, ApiError> {
     if app.is_draining() {
         let message = "the server is shutting down; try again when it is back";
         return Err(ApiError::new(Kind::Unavailable, message).retry_after(std::time::Duration::from_secs(5)));
     }
-    // What is not a text is refused with the other fields.
-    let model = app.models.get(body.get("model").and_then(Value::as_str)).await?;
+    let model = app.models.get(name).await?;
     model.worker.announce();
     Ok(model)
 }
@@ -68,12 +79,29 @@ pub(crate) async fn converse(
     parameters: Parameters,
     n: usize,
 ) -> Result<Conversation, ApiError> {
-    let (_, prompt) = dialogue.prompt(model, Some(model.facts.context)).await?;
-    let constraints = constraints(model, prompt.grammar, n).await?;
+    let (dialogue, prompt) = dialogue.prompt(model, Some(model.facts.context)).await?;
+    let constraints = constraints(model, prompt.grammar, n, prompt.begun).await?;
+    let budget = |most: usize| match &prompt.reading {
+        Reading::Plain => None,
+        Reading::Chat { format, tools, prompt } => {
+            ReasoningBudget::new(format, tools, prompt, &model.facts.tokenizer, most)
+        }
+    };
+    let budgets =
+        thinking::budget(&dialogue.variables).into_iter().flat_map(|most| std::iter::repeat_n(most, n));
+    let budgets = budgets.filter_map(budget).collect();
     let Parameters { mut options, seeded } = parameters;
     options.shown = prompt.shown;
     let prompt_tokens = prompt.tokens.len();
-    let ask = Ask { prompts: vec![prompt.tokens], n, options, seeded, constraints, reading: prompt.reading };
+    let ask = Ask {
+        prompts: vec![prompt.tokens],
+        n,
+        options,
+        seeded,
+        constraints,
+        budgets,
+        reading: prompt.reading,
+    };
     let replies = submit(app, tenant, model, ask)?;
     Ok(Conversation { prompt_tokens, replies })
 }
@@ -83,7 +111,7 @@ pub(crate) async fn converse(
 /// # Errors
 /// If a prompt does not fit the context, or the server is busy.
 pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Result<Replies, ApiError> {
-    let Ask { prompts, n, mut options, seeded, constraints, reading } = ask;
+    let Ask { prompts, n, mut options, seeded, constraints, budgets, reading } = ask;
     let context = model.facts.context;
     // A reply without a limit of its own may fill the context; one that has more room than there is, likewise.
     for prompt in &prompts {
@@ -105,14 +133,18 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
     let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
     let reply_tokens = options.max_tokens.unwrap_or(context).min(context - longest) * count;
     let requests = prompts.into_iter().flat_map(|prompt| std::iter::repeat_n(prompt, n)).enumerate();
-    let mut constraints = constraints.into_iter();
+    let (mut constraints, mut budgets) = (constraints.into_iter(), budgets.into_iter());
     let requests = requests.map(|(choice, prompt)| {
         let mut options = options.clone();
         // The first reply to a seed is the same, whatever `n`.
         options.sampling.seed = seed.wrapping_add((choice % n) as u64);
-        let request = Request::new(prompt).options(options);
-        match constraints.next() {
-            Some(constraint) => request.processor(constraint),
+        let mut request = Request::new(prompt).options(options);
+        if let Some(constraint) = constraints.next() {
+            request = request.processor(constraint);
+        }
+        // After the grammar, which may not allow the mark yet.
+        match budgets.next() {
+            Some(budget) => request.processor(budget),
             None => request,
         }
     });
@@ -132,14 +164,15 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
     Ok(Replies::new(receive, count, &reading))
 }
 
-/// Compiles a grammar for each of `n` replies; none if it allows everything.
+/// Compiles a grammar for each of `n` replies, which have begun with a text; none if it allows everything.
 ///
 /// # Errors
-/// If it cannot be enforced: an output that was asked for is never left to chance.
+/// If it cannot be enforced: an output that was asked for is never left to chance. If it does not allow the beginning.
 pub(crate) async fn constraints(
     model: &Arc<Loaded>,
     grammar: GrammarSpec,
     n: usize,
+    begun: String,
 ) -> Result<Vec<Box<dyn LogitProcessor>>, ApiError> {
     if !grammar.constrains() {
         return Ok(Vec::new());
@@ -148,15 +181,30 @@ pub(crate) async fn constraints(
     let compiled = tokio::task::spawn_blocking(move || {
         let one = |_| model.grammars.compile(&grammar);
         let all: Result<Vec<_>, GrammarError> = (0..n).map(one).collect();
-        all.map(|all| all.into_iter().flatten().collect())
+        let mut all: Vec<Box<dyn LogitProcessor>> = all?.into_iter().flatten().collect();
+        let begun =
+            model.facts.tokenizer.encode(&begun, EncodeOptions { parse_special: false, add_special: false });
+        let mut logits = Vec::new();
+        let allowed = begun.is_empty()
+            || all.iter_mut().all(|processor| {
+                begun.iter().for_each(|token| processor.chosen(*token));
+                logits.clear();
+                logits.resize(model.facts.vocab, 0.0);
+                processor.process(&[], 0, &mut logits).is_ok()
+            });
+        Ok(allowed.then_some(all))
     });
     let compiled =
         compiled.await.map_err(|_| ApiError::new(Kind::Internal, "the grammar compiler panicked"))?;
-    compiled.map_err(|error: GrammarError| {
+    let compiled = compiled.map_err(|error: GrammarError| {
         let kind = if error.server { Kind::Unavailable } else { Kind::Invalid };
         let param = error
             .param("response_format.json_schema.schema", |tool| format!("tools[{tool}].function.parameters"));
         let message = format!("this cannot be enforced: {error}");
         ApiError { param, ..ApiError::new(kind, message) }.code("invalid_grammar")
+    })?;
+    compiled.ok_or_else(|| {
+        let message = "the message to continue does not have the form that the reply is to have";
+        ApiError::invalid("messages", message)
     })
 }

@@ -1,4 +1,4 @@
-//! Whether the model reasons before it answers, and how much: by the names of several servers.
+//! Whether the model reasons before it answers, how much, and for how many tokens at most: by the names of several servers.
 
 use serde_json::{Map, Value};
 
@@ -8,6 +8,9 @@ use crate::json::{Fields, expected_at};
 /// The variable of gpt-oss's chat template that says how much the model reasons.
 pub(crate) const EFFORT: &str = "reasoning_effort";
 
+/// The variable of a conversation that is no template's: the most tokens of reasoning.
+pub(crate) const BUDGET: &str = "reasoning_budget";
+
 /// The efforts that clients may ask for. Most models reason with their own effort or not at all; to them, all but `none` mean the
 /// same.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -15,6 +18,36 @@ pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high"
 /// Asks the chat template for reasoning, or for none.
 pub(crate) fn set(variables: &mut Map<String, Value>, on: bool) {
     variables.insert("enable_thinking".into(), on.into());
+}
+
+/// Closes the reasoning after so many tokens; without any, asks the chat template for none.
+pub(crate) fn set_budget(variables: &mut Map<String, Value>, most: usize) {
+    if most == 0 {
+        set(variables, false);
+    }
+    variables.insert(BUDGET.into(), most.into());
+}
+
+/// The most tokens of reasoning, if there is a limit.
+pub(crate) fn budget(variables: &Map<String, Value>) -> Option<usize> {
+    variables.get(BUDGET).and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok())
+}
+
+/// Reads a budget of this name; -1 is no limit.
+///
+/// # Errors
+/// If it is no number of tokens.
+fn read_budget(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    variables: &mut Map<String, Value>,
+) -> Result<(), ApiError> {
+    match fields.integer(name, -1..=i64::MAX)?.map(usize::try_from) {
+        None => {}
+        Some(Ok(most)) => set_budget(variables, most),
+        Some(Err(_)) => drop(variables.shift_remove(BUDGET)),
+    }
+    Ok(())
 }
 
 /// Asks for this much reasoning.
@@ -43,6 +76,8 @@ pub(crate) fn nearest(effort: &str) -> &'static str {
 pub(crate) fn read(fields: &mut Fields<'_>, variables: &mut Map<String, Value>) -> Result<(), ApiError> {
     const NAMES: [&str; 3] = ["enable_thinking", "clear_thinking", "thinking"];
     if let Some(mut given) = fields.object("chat_template_kwargs")? {
+        // Qwen's hosts have it there too.
+        read_budget(&mut given, "thinking_budget", variables)?;
         for name in NAMES {
             if let Some(flag) = given.flag(name)? {
                 variables.insert(name.into(), flag.into());
@@ -58,6 +93,27 @@ pub(crate) fn read(fields: &mut Fields<'_>, variables: &mut Map<String, Value>) 
         given.end()?;
     }
     set_effort(variables, fields.choice(EFFORT, EFFORTS)?);
+    Ok(())
+}
+
+/// Reads Ollama's `think`: a flag or an effort.
+///
+/// # Errors
+/// If it is neither.
+pub(crate) fn read_think(
+    fields: &mut Fields<'_>,
+    variables: &mut Map<String, Value>,
+) -> Result<(), ApiError> {
+    match fields.value("think") {
+        None => {}
+        Some(Value::Bool(on)) => set(variables, *on),
+        Some(value) => {
+            let effort = EFFORTS.iter().find(|effort| value.as_str() == Some(**effort));
+            let effort = effort
+                .ok_or_else(|| expected_at("think", "true, false, `low`, `medium` or `high`", value))?;
+            set_effort(variables, Some(effort));
+        }
+    }
     Ok(())
 }
 
@@ -80,22 +136,18 @@ pub(crate) fn read_foreign(
     if let Some(on) = fields.flag("enable_thinking")? {
         set(variables, on);
     }
-    // llama.cpp's; what it allows beyond none has no effect.
-    match fields.value("reasoning_budget").map(Value::as_i64) {
-        None | Some(Some(-1)) => {}
-        Some(Some(0)) => set(variables, false),
-        Some(_) => fields.leave_out("reasoning_budget"),
+    // llama.cpp's, in the command and in requests; vLLM's; Qwen's hosts'.
+    for name in [
+        BUDGET,
+        "reasoning_budget_tokens",
+        "thinking_budget_tokens",
+        "thinking_token_budget",
+        "thinking_budget",
+    ] {
+        read_budget(fields, name, variables)?;
     }
-    // Ollama's.
-    match fields.value("think") {
-        None => {}
-        Some(Value::Bool(on)) => set(variables, *on),
-        Some(value) => {
-            let effort = EFFORTS.iter().find(|effort| value.as_str() == Some(**effort));
-            let effort = effort
-                .ok_or_else(|| expected_at("think", "true, false, `low`, `medium` or `high`", value))?;
-            set_effort(variables, Some(effort));
-        }
+    if !fields.knows("think") {
+        read_think(fields, variables)?;
     }
     // Z.ai's and DeepSeek's, after Anthropic's.
     if !fields.knows("thinking") {
@@ -113,6 +165,7 @@ pub(crate) fn read_foreign(
                 if let Some(clear) = thinking.flag("clear_thinking")? {
                     variables.insert("clear_thinking".into(), clear.into());
                 }
+                read_budget(&mut thinking, "budget_tokens", variables)?;
                 thinking.end()?;
             }
         }
@@ -129,6 +182,7 @@ pub(crate) fn read_foreign(
                     set(variables, on);
                 }
                 set_effort(variables, reasoning.choice("effort", EFFORTS)?);
+                read_budget(&mut reasoning, "max_tokens", variables)?;
                 shown &= !reasoning.flag("exclude")?.unwrap_or(false);
                 reasoning.end()?;
             }

@@ -1,7 +1,9 @@
 //! Accepts connections, with limits on their number and their headers.
 
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
@@ -22,16 +24,16 @@ const HEADERS: usize = 100;
 
 /// The connections of a server.
 pub(crate) struct Connections {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     router: Router,
     room: Arc<Semaphore>,
     open: GracefulShutdown,
 }
 
 impl Connections {
-    /// Serves routes on a listener, on at most this many connections at once.
-    pub(crate) fn new(listener: TcpListener, router: Router, most: usize) -> Connections {
-        Connections { listener, router, room: Arc::new(Semaphore::new(most)), open: GracefulShutdown::new() }
+    /// Serves routes on listeners, on at most this many connections at once.
+    pub(crate) fn new(listeners: Vec<TcpListener>, router: Router, most: usize) -> Connections {
+        Connections { listeners, router, room: Arc::new(Semaphore::new(most)), open: GracefulShutdown::new() }
     }
 
     /// Accepts connections until `end` is ready.
@@ -45,10 +47,10 @@ impl Connections {
             };
             let accepted = tokio::select! {
                 () = &mut end => return,
-                accepted = self.listener.accept() => accepted,
+                accepted = self.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok(stream) => {
                     let connection = self.serve(stream);
                     tokio::spawn(async move {
                         connection.await;
@@ -58,6 +60,16 @@ impl Connections {
                 Err(error) => self.not_accepted(error).await,
             }
         }
+    }
+
+    /// Accepts a connection of any listener.
+    async fn accept(&self) -> io::Result<TcpStream> {
+        poll_fn(|task| {
+            let mut polled = self.listeners.iter().map(|listener| listener.poll_accept(task));
+            let ready = polled.find(Poll::is_ready);
+            ready.unwrap_or(Poll::Pending).map_ok(|(stream, _)| stream)
+        })
+        .await
     }
 
     /// Closes connections as soon as their requests are answered.

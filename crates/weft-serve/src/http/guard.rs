@@ -47,9 +47,9 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
         }
     };
     if let Some(error) = response.extensions().get::<ApiError>().cloned()
-        && Dialect::of(&path) == Dialect::Anthropic
+        && Dialect::of(&path) != Dialect::OpenAi
     {
-        response = Dialect::Anthropic.respond(&error, &id);
+        response = Dialect::of(&path).respond(&error, &id);
     }
     let headers = response.headers_mut();
     let id_value = HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("invalid"));
@@ -156,7 +156,7 @@ mod tests {
     use weft_engine::EngineOptions;
 
     use super::*;
-    use crate::app::Hosts;
+    use crate::app::{Hosts, Switches};
     use crate::metrics::Metrics;
     use crate::models::Models;
     use crate::options::Limits;
@@ -177,12 +177,13 @@ mod tests {
             Hosts::Only(Vec::new()),
             Limits::default(),
             metrics,
-            false,
+            Switches { strict: false, ollama: true },
         );
         let app = Arc::new(app);
         let routes = Router::new()
             .route("/panic", get(panics))
             .route("/v1/messages/panic", get(panics))
+            .route("/api/panic", get(panics))
             .route("/good", get(|| async { "good" }))
             .layer(from_fn_with_state(Arc::clone(&app), guard))
             .with_state(app);
@@ -190,6 +191,7 @@ mod tests {
             ("/panic", 500, r#""type":"server_error""#),
             ("/good", 200, "good"),
             ("/v1/messages/panic", 500, r#""type":"api_error""#),
+            ("/api/panic", 500, r#"{"error":"the server has a bug"#),
             ("/good", 200, "good"),
         ] {
             let request =

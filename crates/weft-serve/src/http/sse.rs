@@ -1,4 +1,4 @@
-//! Server-sent events: a reply as a stream.
+//! A reply as a stream: server-sent events, or lines of JSON.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use crate::reply::{Replies, Update};
 /// Silence after which a client is told that the server is alive. Some proxies close connections that are silent for 30 s.
 const PING: Duration = Duration::from_secs(15);
 
-/// The events of an API, as text in the form of server-sent events.
+/// The events of an API as text, each in the form of a server-sent event or as a line of JSON.
 #[derive(Default, Debug)]
 pub(crate) struct Frames(String);
 
@@ -39,6 +39,11 @@ impl Frames {
         let _ = write!(self.0, "data: {text}\n\n");
     }
 
+    /// Adds a line of JSON.
+    pub(crate) fn line(&mut self, value: &Value) {
+        let _ = writeln!(self.0, "{value}");
+    }
+
     /// Adds a comment, which clients skip.
     pub(crate) fn comment(&mut self, text: &str) {
         let _ = write!(self.0, ": {text}\n\n");
@@ -53,6 +58,9 @@ impl Frames {
 
 /// An API's way to tell a reply: a state machine from updates to events.
 pub(crate) trait Events: Send + 'static {
+    /// The content type of its stream.
+    const MEDIA: &str = "text/event-stream; charset=utf-8";
+
     /// The events before the first update.
     fn begin(&mut self, out: &mut Frames);
     /// The events of an update of reply number `choice`.
@@ -79,7 +87,7 @@ pub(crate) async fn fold(mut replies: Replies, events: &mut impl Events) -> Resu
 }
 
 /// Streams replies. When the client goes away, they are cancelled.
-pub(crate) fn stream(mut replies: Replies, mut events: impl Events) -> Response {
+pub(crate) fn stream<E: Events>(mut replies: Replies, mut events: E) -> Response {
     let (send, receive) = mpsc::channel::<Result<Bytes, Infallible>>(64);
     tokio::spawn(async move {
         let mut frames = Frames::default();
@@ -116,7 +124,7 @@ pub(crate) fn stream(mut replies: Replies, mut events: impl Events) -> Response 
     });
     let mut response = Response::new(Body::from_stream(ReceiverStream::new(receive)));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(E::MEDIA));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     // Else nginx collects events before it passes them on.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));

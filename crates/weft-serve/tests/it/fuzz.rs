@@ -55,6 +55,34 @@ const SEEDS: &[(u8, &str)] = &[
     (3, r#"{"prompt": "Hi", "max_tokens": 4, "echo": true, "n": 2, "best_of": 2, "user": "u"}"#),
     (3, r#"{"prompt": [[1, 2], [3]], "logprobs": 2, "stop": "\n", "suffix": null, "stream": false}"#),
     (3, r#"{"prompt": ["a", "b"], "temperature": 1e-3, "repetition_penalty": 1.1, "ignore_eos": true}"#),
+    (
+        4,
+        r#"{"model": "m", "messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "", "thinking": "t", "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]},
+            {"role": "tool", "tool_name": "f", "content": "4"}],
+            "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}],
+            "options": {"temperature": 0.5, "num_predict": 9, "num_ctx": 4096, "stop": ["a"]}, "keep_alive": "5m"}"#,
+    ),
+    (
+        5,
+        r#"{"prompt": "Hi", "system": "S", "format": {"type": "object"}, "think": "low", "keep_alive": -1, "stream": false}"#,
+    ),
+    (
+        6,
+        r#"{"input_prefix": "a", "input_suffix": "b", "prompt": "c", "input_extra": [{"filename": "f", "text": "t"}], "n_predict": 3}"#,
+    ),
+    (
+        3,
+        r#"{"prompt": "Hi", "suffix": "b", "dry_multiplier": 0.8, "dry_sequence_breakers": ["\\n"], "mirostat": 2, "xtc_probability": 0.5}"#,
+    ),
+    (
+        0,
+        r#"{"messages": [{"role": "assistant", "content": "Hi"}], "continue_final_message": true, "reasoning_budget": 5, "grammar": "a"}"#,
+    ),
+    (
+        5,
+        r#"{"prompt": "Hi", "raw": true, "options": {"seed": 7, "repeat_last_n": -1}, "logprobs": true, "top_logprobs": 2}"#,
+    ),
 ];
 
 /// What mutations insert: JSON's parts, and fields.

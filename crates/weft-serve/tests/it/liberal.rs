@@ -52,7 +52,7 @@ fn a_strict_server_refuses_them() {
     options.strict = true;
     let server = Running::start(options).ready();
     assert_eq!(server.post("/v1/chat/completions", &question()).status, 200);
-    for more in [json!({ "num_ctx": 1 }), json!({ "typical_p": 1 }), json!({ "extra_body": {} })] {
+    for more in [json!({ "num_ctx": 1 }), json!({ "tfs_z": 1 }), json!({ "extra_body": {} })] {
         let answer = server.post("/v1/chat/completions", &with(question(), &more));
         assert_eq!(
             (answer.status, &answer.json()["error"]["code"]),

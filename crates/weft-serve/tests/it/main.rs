@@ -2,11 +2,13 @@
 
 mod chat;
 mod clients;
+mod control;
 mod fuzz;
 mod harmony;
 mod liberal;
 mod lifecycle;
 mod messages;
+mod ollama;
 mod prompts;
 mod refusals;
 mod responses;

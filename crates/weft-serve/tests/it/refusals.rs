@@ -224,6 +224,9 @@ fn describe(answer: &Answer) -> String {
     assert!((400..500).contains(&answer.status), "{answer:?}");
     let body = answer.json();
     let error = &body["error"];
+    if let Some(sentence) = error.as_str() {
+        return format!("{} of Ollama\n{sentence}\n", answer.status);
+    }
     let mut line = format!("{} {}", answer.status, error["type"].as_str().expect("a type"));
     for name in ["code", "param"] {
         if let Some(value) = error[name].as_str() {

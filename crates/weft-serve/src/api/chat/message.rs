@@ -9,7 +9,7 @@ use crate::ignored::Ignored;
 use crate::json::{Fields, expected_at};
 
 /// The most tool calls of a message: more than a reply has room for.
-const CALLS: usize = 16384;
+pub(in crate::api) const CALLS: usize = 16384;
 /// The most parts of a message.
 const PARTS: usize = 4096;
 
@@ -56,7 +56,7 @@ pub(super) fn read(value: &Value, path: &str, ignored: &Ignored) -> Result<Messa
         fields.refuse("audio", &[], "only text is")?;
         fields.refuse("function_call", &[], "use `tool_calls`")?;
         // A reply that comes back may have these.
-        fields.ignore(&["refusal", "annotations"]);
+        fields.ignore(&["refusal", "annotations", "prefix"]);
     } else if role == "user" {
         // Ollama's clients put them here.
         fields.refuse("images", &[Value::Array(Vec::new())], "this model reads text only")?;

@@ -5,6 +5,7 @@ use weft_engine::GenerateOptions;
 
 use super::message;
 use super::tools;
+use crate::api::constraints;
 use crate::api::dialogue::{Dialogue, OutputFormat};
 use crate::api::foreign;
 use crate::api::sampling::{self, Parameters};
@@ -15,7 +16,7 @@ use crate::ignored::Ignored;
 use crate::json::Fields;
 
 /// The most messages of a conversation.
-const MESSAGES: usize = 4096;
+pub(crate) const MESSAGES: usize = 4096;
 /// The most replies to a request.
 pub(crate) const MOST_REPLIES: usize = 8;
 
@@ -63,6 +64,26 @@ impl ChatRequest {
         for (i, value) in messages.iter().enumerate() {
             dialogue.messages.push(message::read(value, &format!("messages[{i}]"), ignored)?);
         }
+        let last = messages.len() - 1;
+        // Mistral and DeepSeek say so in the message.
+        let mut continues = messages[last]["prefix"] == true;
+        if !ignored.is_strict() {
+            continues |= fields.flag("continue_final_message")?.unwrap_or(false);
+            // vLLM wants the two together.
+            let template = fields.flag("add_generation_prompt")?.unwrap_or(true);
+            if !template && !continues {
+                let message = "add_generation_prompt is not supported without `continue_final_message`: the chat template of the \
+                               model decides";
+                return Err(ApiError::unsupported("add_generation_prompt", message));
+            }
+        }
+        if continues {
+            if dialogue.messages[last].role != "assistant" {
+                let message = "continue_final_message: the last message is not the assistant's";
+                return Err(ApiError::invalid("continue_final_message", message));
+            }
+            dialogue.continue_last(&format!("messages[{last}]"))?;
+        }
         tools::read(&mut fields, &mut dialogue)?;
         let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
         let most = sampling::most_tokens(&mut fields, &["max_completion_tokens", "max_tokens"], 1)?;
@@ -74,6 +95,7 @@ impl ChatRequest {
         }
         parameters.options.logprobs = logprobs.then_some(top.unwrap_or(0));
         dialogue.format = output_format(&mut fields)?;
+        constraints::read(&mut fields, &mut dialogue.format)?;
         fields.refuse("chat_template", &["".into()], "templates come with the model only")?;
         thinking::read(&mut fields, &mut dialogue.variables)?;
         let reasoning_shown = thinking::read_foreign(&mut fields, &mut dialogue.variables)?;

@@ -11,7 +11,7 @@ use crate::json::{Fields, expected_at};
 ///
 /// # Errors
 /// If one of them is wrong, or a tool is chosen that is not there.
-pub(super) fn read(fields: &mut Fields<'_>, dialogue: &mut Dialogue) -> Result<(), ApiError> {
+pub(in crate::api) fn read(fields: &mut Fields<'_>, dialogue: &mut Dialogue) -> Result<(), ApiError> {
     for (i, value) in fields.array("tools", TOOLS)?.unwrap_or_default().iter().enumerate() {
         let path = format!("tools[{i}]");
         let mut outer = Fields::of(value, path.as_str(), fields.ignored())?;

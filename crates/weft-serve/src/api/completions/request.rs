@@ -3,6 +3,8 @@
 use serde_json::Value;
 use weft_engine::GenerateOptions;
 
+use crate::api::constraints;
+use crate::api::dialogue::OutputFormat;
 use crate::api::foreign;
 use crate::api::sampling::{self, Parameters, token_ids};
 use crate::api::streaming::{self, Streaming};
@@ -33,12 +35,16 @@ pub(crate) struct CompletionRequest {
     pub(super) prompts: Vec<PromptText>,
     /// How replies are generated.
     pub(super) parameters: Parameters,
+    /// What comes after each reply.
+    pub(super) suffix: Option<String>,
     /// The number of replies to each prompt.
     pub(super) n: usize,
     /// Whether replies repeat the prompt.
     pub(super) echo: bool,
     /// Whether log probabilities are wanted.
     pub(super) logprobs: bool,
+    /// The form that replies must have.
+    pub(super) format: Option<OutputFormat>,
     /// Whether the reply is streamed.
     pub(super) streaming: Streaming,
 }
@@ -76,13 +82,22 @@ impl CompletionRequest {
             let why = "best_of is not supported: ask for `n` replies and choose";
             return Err(ApiError::unsupported("best_of", why));
         }
+        let mut format = None;
+        constraints::read(&mut fields, &mut format)?;
         let streaming = Streaming::read(&mut fields)?;
         streaming::read_cache(&mut fields, &mut parameters.options)?;
-        fields.refuse("suffix", &["".into()], "the server does not fill in the middle")?;
+        let suffix = fields.text("suffix")?.filter(|suffix| !suffix.is_empty()).map(str::to_string);
+        if suffix.is_some() && prompts.iter().any(|prompt| matches!(prompt, PromptText::Tokens(_))) {
+            return Err(ApiError::invalid("suffix", "suffix: expected a prompt that is text"));
+        }
+        if suffix.is_some() && echo {
+            return Err(ApiError::unsupported("echo", "echo is not supported with `suffix`"));
+        }
         fields.ignore(&["user", "metadata", "store", "service_tier"]);
         foreign::read(&mut fields)?;
         fields.end()?;
-        Ok(CompletionRequest { prompts, parameters, n, echo, logprobs: likeliest.is_some(), streaming })
+        let logprobs = likeliest.is_some();
+        Ok(CompletionRequest { prompts, suffix, parameters, n, echo, logprobs, format, streaming })
     }
 }
 

@@ -67,13 +67,8 @@ pub(super) fn read(
         }
         ignored.fields("messages[]", fields.rest());
     }
-    if dialogue.messages.last().is_some_and(|last| last.role == "assistant") {
-        let path = format!("messages[{}]", messages.len() - 1);
-        let message = format!(
-            "{path}: the last message is the assistant's, and this server does not continue messages; end with a user's"
-        );
-        return Err(ApiError::unsupported(path, message));
-    }
+    let path = format!("messages[{}]", messages.len() - 1);
+    dialogue.continue_last(&path)?;
     Ok(())
 }
 

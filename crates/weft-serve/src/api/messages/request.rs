@@ -5,6 +5,7 @@ use weft_engine::GenerateOptions;
 
 use super::content;
 use super::tools;
+use crate::api::constraints;
 use crate::api::dialogue::{Dialogue, OutputFormat};
 use crate::api::foreign;
 use crate::api::sampling::{self, Parameters};
@@ -90,6 +91,7 @@ impl MessageRequest {
         if let Some(format) = fields.object("output_format")? {
             dialogue.format = Some(output_format(format)?);
         }
+        constraints::read(&mut fields, &mut dialogue.format)?;
         let stream = fields.flag("stream")?.unwrap_or(false);
         for name in LEFT_OUT {
             if fields.value(name).is_some() {
@@ -126,8 +128,8 @@ fn thinking(fields: &mut Fields<'_>, dialogue: &mut Dialogue, ignored: &Ignored)
     };
     thinking::set(&mut dialogue.variables, kind != "disabled");
     let display = thinking.choice("display", &["summarized", "omitted"])?;
-    if thinking.count("budget_tokens", 0..=usize::MAX)?.is_some() {
-        ignored.add("thinking.budget_tokens");
+    if let Some(most) = thinking.count("budget_tokens", 0..=usize::MAX)?.filter(|_| kind != "disabled") {
+        thinking::set_budget(&mut dialogue.variables, most);
     }
     ignored.fields("thinking", thinking.rest());
     Ok(display != Some("omitted"))

@@ -272,7 +272,7 @@ fn the_parameters_of_an_agent_are_read() {
     assert_eq!(dialogue.choice, ToolChoice::Named("mcp__a.b-c".into()));
     assert!(dialogue.tools.len() == 1 && dialogue.tools[0].strict);
     let marked = ignored.mark(Default::default());
-    let expected = "tools[1] (web_search_20250305), thinking.budget_tokens, context_management";
+    let expected = "tools[1] (web_search_20250305), context_management";
     assert_eq!(marked.headers()["x-weft-ignored"], expected);
 }
 
@@ -296,8 +296,8 @@ fn what_is_not_supported_is_refused_by_name() {
         ("messages", json!([{ "role": "tool", "content": "x" }]), "messages[0].role: expected one of `user`"),
         (
             "messages",
-            json!([{ "role": "assistant", "content": "x" }]),
-            "messages[0]: the last message is the assistant's",
+            json!([{ "role": "assistant", "content": [{ "type": "tool_use", "id": "a", "name": "f", "input": {} }] }]),
+            "messages[0]: the last message is the assistant's, and its calls cannot be continued",
         ),
         ("messages", said(json!(7)), "messages[0].content: expected a string or an array of blocks, found 7"),
         (
@@ -313,7 +313,7 @@ fn what_is_not_supported_is_refused_by_name() {
         ("system", json!([{ "type": "image" }]), "system[0].type: this model reads text only"),
         ("system", Value::Null, "accepted"),
         ("stop_sequences", json!("END"), "stop_sequences: expected an array of strings, found \"END\""),
-        ("stop_sequences", json!([""]), "stop_sequences: a stop string is empty"),
+        ("stop_sequences", json!([""]), "stop_sequences: a string is empty"),
         ("thinking", json!({}), "thinking.type is missing"),
         ("tools", json!([{ "name": "f" }]), "tools[0].input_schema is missing"),
         ("tools", json!([{ "name": "a b", "input_schema": {} }]), "tools[0].name: expected 1 to 128 letters"),

@@ -6,6 +6,7 @@ use weft_engine::{GenerateOptions, Message};
 use super::input;
 use super::item::ReasoningForm;
 use super::tools::Callables;
+use crate::api::constraints;
 use crate::api::dialogue::{Dialogue, OutputFormat};
 use crate::api::foreign;
 use crate::api::sampling::{self, Parameters};
@@ -83,6 +84,7 @@ impl ResponseRequest {
         dialogue.parallel = fields.flag("parallel_tool_calls")?.unwrap_or(true);
         let (format, text) = text_format(&mut fields)?;
         dialogue.format = format;
+        constraints::read(&mut fields, &mut dialogue.format)?;
 
         let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
         let most = sampling::most_tokens(&mut fields, &["max_output_tokens"], 1)?;

@@ -1,0 +1,237 @@
+//! Filling in the middle: the prompt of models that were trained to write what stands between two texts.
+//!
+//! The order is prefix, suffix, middle, between tokens that mark them. What the model writes ends with a token that ends its turn. The
+//! texts are data: they contain no control tokens.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use serde_json::{Value, json};
+use weft_engine::{EncodeOptions, Finish, GenerateOptions, Tokenizer};
+use weft_grammar::{GrammarSpec, Reasoning};
+use weft_text::reply::ReplyPiece;
+
+use super::constraints;
+use super::dialogue::OutputFormat;
+use super::foreign;
+use super::sampling::{self, Parameters};
+use super::streaming::{self, Streaming};
+use super::submit::{Ask, model, submit};
+use super::wire;
+use crate::app::App;
+use crate::error::{ApiError, Kind};
+use crate::http::sse::{Events, Frames};
+use crate::http::{JsonBody, answer, sse};
+use crate::ignored::Ignored;
+use crate::json::Fields;
+use crate::models::Loaded;
+use crate::reply::{Collected, Outcome, Reading, Update, collect};
+use crate::tenant::Tenant;
+
+/// The marks of prefix, suffix and middle, as models call them: Qwen, StarCoder, DeepSeek, GLM, Code Llama, Codestral.
+const MARKS: &[[&str; 3]] = &[
+    ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"],
+    ["<fim_prefix>", "<fim_suffix>", "<fim_middle>"],
+    ["<fim-prefix>", "<fim-suffix>", "<fim-middle>"],
+    ["<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"],
+    ["<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"],
+    ["▁<PRE>", "▁<SUF>", "▁<MID>"],
+    ["<PRE>", "<SUF>", "<MID>"],
+];
+/// The marks of a repository's name and of a file, of models that have both.
+const FILES: &[[&str; 2]] =
+    &[["<|repo_name|>", "<|file_sep|>"], ["<reponame>", "<file_sep>"], ["<reponame>", "<filename>"]];
+/// The most other files of a request.
+const EXTRA: usize = 256;
+
+/// What stands around the gap.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Gap {
+    /// Other files: their names and texts.
+    pub(super) files: Vec<(String, String)>,
+    /// The text before it.
+    pub(super) prefix: String,
+    /// The text after it.
+    pub(super) suffix: String,
+}
+
+/// Whether a model fills in the middle.
+pub(super) fn fills(tokenizer: &Tokenizer) -> bool {
+    marks(tokenizer).is_some()
+}
+
+fn marks(tokenizer: &Tokenizer) -> Option<[u32; 3]> {
+    MARKS.iter().find_map(|[prefix, suffix, middle]| {
+        Some([tokenizer.find(prefix)?, tokenizer.find(suffix)?, tokenizer.find(middle)?])
+    })
+}
+
+impl Gap {
+    /// The tokens of the prompt.
+    ///
+    /// # Errors
+    /// If the model does not fill in the middle. `param` is the field that asks for it.
+    pub(super) fn tokens(&self, tokenizer: &Tokenizer, param: &str) -> Result<Vec<u32>, ApiError> {
+        let Some([prefix, suffix, middle]) = marks(tokenizer) else {
+            let message = format!(
+                "{param} is not supported: this model has no tokens to fill in the middle; use one that was trained for it, such \
+                 as Qwen2.5-Coder or Qwen3-Coder"
+            );
+            return Err(ApiError::unsupported(param, message));
+        };
+        let data =
+            |text: &str| tokenizer.encode(text, EncodeOptions { parse_special: false, add_special: false });
+        // Only the token at the beginning, of models that have one.
+        let mut tokens = tokenizer.encode("", EncodeOptions { parse_special: false, add_special: true });
+        tokens.retain(|token| !tokenizer.is_end_of_generation(*token));
+        let file = FILES.iter().find_map(|[name, file]| Some((tokenizer.find(name)?, tokenizer.find(file)?)));
+        if let Some((name, file)) = file.filter(|_| !self.files.is_empty()) {
+            tokens.push(name);
+            tokens.extend(data("project\n"));
+            for (name, text) in &self.files {
+                tokens.push(file);
+                tokens.extend(data(&format!("{name}\n{text}\n")));
+            }
+            tokens.push(file);
+            tokens.extend(data("this file\n"));
+        } else {
+            for (name, text) in &self.files {
+                tokens.extend(data(&format!("--- {name}\n{text}\n\n")));
+            }
+        }
+        tokens.push(prefix);
+        tokens.extend(data(&self.prefix));
+        tokens.push(suffix);
+        tokens.extend(data(&self.suffix));
+        tokens.push(middle);
+        Ok(tokens)
+    }
+}
+
+/// A request of `/infill`.
+pub(crate) struct InfillRequest {
+    gap: Gap,
+    parameters: Parameters,
+    format: Option<OutputFormat>,
+    stream: bool,
+}
+
+impl InfillRequest {
+    /// Reads a request for a model with this many tokens.
+    ///
+    /// # Errors
+    /// If a field is missing, wrong or not supported.
+    pub(crate) fn read(
+        body: &Value,
+        defaults: &GenerateOptions,
+        vocab: usize,
+        ignored: &Ignored,
+    ) -> Result<InfillRequest, ApiError> {
+        let mut fields = Fields::of(body, "", ignored)?;
+        fields.text("model")?;
+        let prefix = fields.text("input_prefix")?;
+        let suffix = fields.text("input_suffix")?;
+        if prefix.is_none() && suffix.is_none() {
+            let message = "input_prefix is missing: expected the text before the gap, or `input_suffix`";
+            return Err(ApiError::invalid("input_prefix", message));
+        }
+        // What has been written of the middle.
+        let prompt = fields.text("prompt")?.unwrap_or_default();
+        let mut files = Vec::new();
+        for (i, value) in fields.array("input_extra", EXTRA)?.unwrap_or_default().iter().enumerate() {
+            let mut file = Fields::of(value, format!("input_extra[{i}]"), ignored)?;
+            let text = file.required_text("text")?.to_string();
+            let name = file.text("filename")?.unwrap_or("file").to_string();
+            files.push((name, text));
+            file.end()?;
+        }
+        let mut parameters = sampling::read(&mut fields, defaults, vocab)?;
+        let most = sampling::most_tokens(&mut fields, &["n_predict", "max_tokens"], 0)?;
+        parameters.options.max_tokens = most.unwrap_or(parameters.options.max_tokens);
+        let mut format = None;
+        constraints::read(&mut fields, &mut format)?;
+        let Streaming { stream, .. } = Streaming::read(&mut fields)?;
+        streaming::read_cache(&mut fields, &mut parameters.options)?;
+        foreign::read(&mut fields)?;
+        fields.end()?;
+        let prefix = [prefix.unwrap_or_default(), prompt].concat();
+        let gap = Gap { files, prefix, suffix: suffix.unwrap_or_default().to_string() };
+        Ok(InfillRequest { gap, parameters, format, stream })
+    }
+}
+
+/// Fills in the middle, as llama.cpp's server does.
+pub(crate) async fn create(
+    State(app): State<Arc<App>>,
+    Extension(tenant): Extension<Tenant>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let model = model(&app, &body).await?;
+    let ignored = Ignored::new(app.strict);
+    let request = InfillRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
+    let InfillRequest { gap, parameters, format, stream } = request;
+    let theirs = Arc::clone(&model);
+    let tokens = tokio::task::spawn_blocking(move || gap.tokens(&theirs.facts.tokenizer, "input_prefix"));
+    let tokens = tokens.await.map_err(|_| ApiError::new(Kind::Internal, "the tokenizer panicked"))??;
+    let text = OutputFormat::spec(format.as_ref());
+    let grammar = GrammarSpec { reasoning: Reasoning::None, text, calls: None };
+    let constraints = super::submit::constraints(&model, grammar, 1, String::new()).await?;
+    let Parameters { options, seeded } = parameters;
+    let (prompts, budgets) = (vec![tokens], Vec::new());
+    let ask = Ask { prompts, n: 1, options, seeded, constraints, budgets, reading: Reading::Plain };
+    let replies =
+        submit(&app, &tenant, &model, ask).map_err(|error| error.moved(&[("messages", "input_prefix")]))?;
+    let events = InfillEvents { model };
+    if stream {
+        return Ok(ignored.mark(sse::stream(replies, events)));
+    }
+    let Collected { text, outcome, .. } = collect(replies).await?.remove(0);
+    Ok(ignored.mark(answer(&events.part(&text, outcome.as_ref()))))
+}
+
+/// From updates to events.
+struct InfillEvents {
+    model: Arc<Loaded>,
+}
+
+impl InfillEvents {
+    /// A part of the text, and with the last how it ended.
+    fn part(&self, text: &str, outcome: Option<&Outcome>) -> Value {
+        let mut value = json!({ "index": 0, "content": text, "stop": outcome.is_some() });
+        let Some(outcome) = outcome else { return value };
+        let (kind, word) = match &outcome.finish {
+            Finish::Stop(word) => ("word", word.as_str()),
+            Finish::Length | Finish::Context => ("limit", ""),
+            _ => ("eos", ""),
+        };
+        value["model"] = self.model.name.as_str().into();
+        value["stop_type"] = kind.into();
+        value["stopping_word"] = word.into();
+        value["truncated"] = false.into();
+        value["tokens_predicted"] = outcome.usage.tokens.into();
+        value["tokens_evaluated"] = outcome.usage.prompt_tokens.into();
+        value["tokens_cached"] = outcome.usage.cached_tokens.into();
+        value["timings"] = wire::timings(outcome);
+        value
+    }
+}
+
+impl Events for InfillEvents {
+    fn begin(&mut self, _: &mut Frames) {}
+
+    fn update(&mut self, _: usize, update: Update, out: &mut Frames) {
+        match update {
+            Update::Piece(ReplyPiece::Text(text)) => out.data(&self.part(&text, None)),
+            Update::Finished(outcome) => out.data(&self.part("", Some(&outcome))),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, _: &mut Frames) {}
+
+    fn error(&mut self, error: &ApiError, out: &mut Frames) {
+        out.data(&error.openai());
+    }
+}

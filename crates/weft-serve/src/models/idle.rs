@@ -1,0 +1,86 @@
+//! Models that clients want to be unloaded after a time without requests, as Ollama's `keep_alive` says.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often idle models are looked at while one of them is to be unloaded.
+pub(super) const TICK: Duration = Duration::from_millis(100);
+
+/// How long a model stays loaded after its last request. Without a word of a client, it stays until another needs the memory.
+#[derive(Debug, Default)]
+pub(super) struct Keep(Mutex<Kept>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    most: Option<Duration>,
+    /// Since when nobody uses it, as far as this was looked at.
+    idle: Option<Instant>,
+    /// Whether it was unloaded because its time was over.
+    asleep: bool,
+}
+
+impl Keep {
+    fn with<T>(&self, change: impl FnOnce(&mut Kept) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sets the limit; `None` is without end.
+    pub(super) fn limit(&self, most: Option<Duration>) {
+        self.with(|kept| (kept.most, kept.idle) = (most, None));
+    }
+
+    /// Records that the model was loaded.
+    pub(super) fn loaded(&self) {
+        self.with(|kept| *kept = Kept::default());
+    }
+
+    /// Records that it was unloaded because its time was over.
+    pub(super) fn sleep(&self) {
+        self.with(|kept| *kept = Kept { asleep: true, ..Kept::default() });
+    }
+
+    /// Whether it was unloaded because its time was over: the next request loads it.
+    pub(super) fn is_asleep(&self) -> bool {
+        self.with(|kept| kept.asleep)
+    }
+
+    /// The time that is left to it, if it has a limit.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.with(|kept| {
+            let most = kept.most?;
+            Some(most.saturating_sub(kept.idle.map_or(Duration::ZERO, |since| since.elapsed())))
+        })
+    }
+
+    /// Looks at a model that has a limit. Returns whether its time is over.
+    pub(super) fn is_over(&self, used: bool) -> bool {
+        self.with(|kept| {
+            let Some(most) = kept.most else { return false };
+            if used {
+                kept.idle = None;
+                return false;
+            }
+            kept.idle.get_or_insert_with(Instant::now).elapsed() >= most
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_without_requests_counts() {
+        let keep = Keep::default();
+        assert!(!keep.is_over(false) && keep.left().is_none(), "no limit");
+        keep.limit(Some(Duration::from_millis(20)));
+        assert!(!keep.is_over(false));
+        std::thread::sleep(Duration::from_millis(25));
+        assert!(!keep.is_over(true), "it is used, so its time begins anew");
+        assert!(!keep.is_over(false) && keep.left() > Some(Duration::ZERO));
+        std::thread::sleep(Duration::from_millis(25));
+        assert!(keep.is_over(false) && keep.left() == Some(Duration::ZERO));
+        keep.loaded();
+        assert!(!keep.is_over(false) && !keep.is_asleep());
+    }
+}
