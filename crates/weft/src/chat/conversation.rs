@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use serde_json::Value;
 use weft_engine::{Engine, Error, Event, Finish, GenerateOptions, Generation, Request, Timings, Usage};
+use weft_grammar::ReasoningBudget;
 use weft_hub::Settings;
 use weft_text::reply::ReplyFormat;
 use weft_text::{ChatTemplate, Message, RenderOptions};
@@ -57,6 +58,8 @@ pub(crate) struct Conversation {
     /// The system message of prompts that stand alone, if there is one.
     system: Option<Message>,
     think: Option<bool>,
+    /// The most tokens of reasoning.
+    budget: Option<usize>,
     form: Option<Form>,
     /// Whether replies that only repeat themselves are ended.
     guard: bool,
@@ -82,10 +85,13 @@ impl Conversation {
                 "--think and --no-think have no effect: the model's chat template has no `enable_thinking`"
             );
         }
+        let budget = args.count("reasoning-budget");
+        // A budget of nothing is the wish for none.
+        let think = think.or((budget == Some(0)).then_some(false));
         let system = args.system(own).map(Messages::system_message);
         let form = Form::of(args, engine.model())?;
         let format = reading::format(&template);
-        Ok(Conversation { engine, template, format, system, think, form, guard: false, generate })
+        Ok(Conversation { engine, template, format, system, think, budget, form, guard: false, generate })
     }
 
     /// The engine.
@@ -153,6 +159,10 @@ impl Conversation {
         let mut request = Request::new(tokenizer.encode_chat(&prompt)).options(generate);
         if let Some(form) = &self.form {
             request = request.processor(form.processor(Some((&self.template, prompt.text())))?);
+        }
+        let limit = |most| ReasoningBudget::new(&self.format, &[], prompt.text(), tokenizer, most);
+        if let Some(budget) = self.budget.and_then(limit) {
+            request = request.processor(budget);
         }
         let mut reading = Reading::new(&self.format, prompt.text());
         reading.trims = self.form.as_ref().is_some_and(Form::is_json);

@@ -27,6 +27,7 @@ pub(crate) const MODELS: &str = "model.";
 const OF_MODELS: &[&str] = &[
     "system",
     "think",
+    "reasoning-budget",
     "context",
     "temperature",
     "top-k",

@@ -201,11 +201,13 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(PROMPT, "schema", Kind::Name("JSON"), GENERATE)
         .help("JSON schema that the reply must match, or a file that contains one"),
     knob(PROMPT, "grammar", Kind::Path("FILE"), GENERATE)
-        .help("Grammar that the reply must follow, in llguidance's dialect of Lark"),
+        .help("Grammar that the reply must follow, in llguidance's dialect of Lark or in llama.cpp's form (GBNF)"),
     knob(PROMPT, "raw", Kind::Flag, &["run"])
         .help("Continue the prompt as it is, without the model's chat template; control tokens in it are parsed"),
     knob(PROMPT, "think", Kind::Switch("no-think", "Answer without reasoning first"), GENERATE).env("WEFT_THINK").unset("up to the chat template")
         .help("Reason before answering, if the chat template supports `enable_thinking`"),
+    knob(PROMPT, "reasoning-budget", Kind::Count(0, u32::MAX as u64), SAMPLE).env("WEFT_REASONING_BUDGET").unset("no limit")
+        .help("Maximum number of tokens of reasoning: then the thought is closed, and the answer follows"),
     knob(PROMPT, "chat-template", Kind::Name("NAME"), GENERATE).env("WEFT_CHAT_TEMPLATE").unset("the model's own")
         .help("Chat template: a file of Jinja, or chatml, llama2, llama3, mistral, gemma, phi3, zephyr, vicuna or alpaca"),
     knob(PROMPT, "resume", Kind::Flag, &["chat"])
@@ -222,6 +224,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("IP address to listen on; other machines can only be served with an API key"),
     knob(SERVE, "port", Kind::Count(0, 65535), &["serve"]).env("WEFT_PORT").default("8090")
         .help("Port to listen on; 0 for any"),
+    knob(SERVE, "ollama-port", Kind::Count(1, 65535), &["serve"]).env("WEFT_OLLAMA_PORT").unset("none")
+        .help("Another port to listen on: programs made for Ollama look for it on 11434"),
+    knob(SERVE, "no-ollama", Kind::Flag, &["serve"]).env("WEFT_NO_OLLAMA")
+        .help("Leave out Ollama's API (/api/chat and the like)"),
     knob(SERVE, "api-key-file", Kind::Path("FILE"), &["serve"]).env("WEFT_API_KEY_FILE")
         .help("File of API keys, one on each line, in addition to the one in WEFT_API_KEY"),
     knob(SERVE, "allow-host", Kind::Texts("NAME"), &["serve"])

@@ -59,7 +59,7 @@ Examples:
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let Call { model, prompt } = call(args)?;
     if args.flag("raw") {
-        let useless = ["system", "think", "no-think", "chat-template"];
+        let useless = ["system", "think", "no-think", "reasoning-budget", "chat-template"];
         args.refuse_with("--raw, which skips the chat template", &useless)?;
     }
     let prompt = match prompt {

@@ -30,8 +30,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
     name: "serve",
     about: "Serve models over HTTP",
     notes: "\
-The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models) and Anthropic \
-(/v1/messages), and a page to chat at /. /openapi.json describes every route. \
+The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models), Anthropic \
+(/v1/messages) and Ollama (/api/chat, /api/generate), and a page to chat at /. /openapi.json describes every route. \
 Fields that have no effect here are left out of a request and named in the header x-weft-ignored of its answer. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, or to glm-small, which is in the program, where smollm2 cannot be downloaded. Ctrl-C or SIGTERM waits for replies to end; a second Ctrl-C does not.
 
@@ -41,6 +41,7 @@ Examples:
   weft serve
   weft serve glm-4.7-flash --context 32768
   weft serve --model small=smollm2 --model big=model.gguf
+  weft serve --ollama-port 11434
   export WEFT_API_KEY=$(openssl rand -hex 16); echo \"$WEFT_API_KEY\"; weft serve --host 0.0.0.0",
     positionals: &[MODEL],
     run,
@@ -127,6 +128,9 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     let ip = address(args.text("host").unwrap_or("127.0.0.1"))?;
     let port = u16::try_from(args.count("port").unwrap_or(0)).context("the port is too large")?;
     options.address = SocketAddr::new(ip, port);
+    options.ollama = !args.flag("no-ollama");
+    options.also =
+        args.count("ollama-port").map(u16::try_from).transpose().context("the port is too large")?;
     options.keys = keys(args.path("api-key-file"), key_of_environment()?)?;
     options.hosts = args.texts("allow-host");
     options.engine = serving(args, engine)?;
@@ -204,6 +208,7 @@ fn source(
     let mut source = ModelSource::new(name, path).defaults(configured.sampling_defaults(own));
     source.system = configured.of_model("system").map(str::to_string);
     source.think = configured.of_model("think").and_then(|value| on_or_off(value).ok());
+    source.reasoning_budget = configured.count("reasoning-budget");
     if configured.of_model("context").is_some() {
         source.engine = Some(serving(args, engine.clone().context(configured.count("context")))?);
     }

@@ -304,6 +304,7 @@ fn options(args: Args<'_>) -> Map<String, Value> {
     if let Some(limit) = args.limit("max-tokens") {
         set("max-tokens", "max_tokens", &|| limit.into());
     }
+    set("reasoning-budget", "reasoning_budget", &|| args.count("reasoning-budget").into());
     set("seed", "seed", &|| args.generate(None).sampling.seed.into());
     set("stop", "stop", &|| args.texts("stop").into());
     if let Some(think) = args.switch("think", "no-think") {
