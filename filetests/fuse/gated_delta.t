@@ -62,7 +62,7 @@ b14 = arena 2560 : f32[T, 6]
 b15 = arena 2752 : f32[T, 6]
 b16 = state delta per_sequence : f32[S, 816]
 b17 = input z : f32[T, 6, 8]
-kernel scan_convolution_10x8+1 {
+kernel scan_convolution_10x8+2 {
   p0 read f32
   p1 read f32
   p2 update f32
@@ -74,6 +74,8 @@ kernel scan_convolution_10x8+1 {
   p8 write f32
   p9 read f32
   p10 write f32
+  p11 read f32
+  p12 write f32
   rows [T, 10] cols 8
   scan rule=convolution x=p0[0; 80, 8; 1] w=p1 taps=4 state=p2 ends=p3 from=p4 to=p5 certain=p6 kept=p7 heads=10
   v0 = acc 0
@@ -86,15 +88,11 @@ kernel scan_convolution_10x8+1 {
   v2 = neg v1
   v3 = exp v2
   v4 = store v3 p10[0; 6; 1]
-}
-kernel map_6 {
-  p0 read f32
-  p1 write f32
   rows [T] cols 6
   map
-  v0 = load 6 p0[0; 6; 1]
+  v0 = load 6 p11[0; 6; 1]
   v1 = sigmoid v0
-  v2 = store v1 p1[0; 6; 1]
+  v2 = store v1 p12[0; 6; 1]
 }
 kernel reduce_8+1 {
   p0 read f32
@@ -148,8 +146,7 @@ kernel scan_delta_tiled_6x8 {
   v8 = mul v6 v7
   v9 = store v8 p12[0; 48, 8; 1]
 }
-call scan_convolution_10x8+1 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b14
-call map_6 b11 b15
+call scan_convolution_10x8+2 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b14 b11 b15
 call reduce_8+1 b9 b12 b13
 call scan_delta_tiled_6x8 b12 b13 b9 b14 b15 b16 b4 b5 b6 b7 b8 b17 b0
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_ir::NodeId;
+use weft_ir::{NodeId, SCAN_LISTS};
 use weft_kern::{Access, Buffer, BufferId, Kernel, Param, ParamId, Source};
 
 use crate::emit::EmittedPart;
@@ -18,6 +18,9 @@ pub(crate) struct Launch {
 
 /// The most buffers that parts side by side use together: as many storage buffers as WebGPU promises on every GPU.
 const MAX_BUFFERS: usize = 10;
+
+/// What stands for several lists of a scan where buffers are counted.
+const LISTS: BufferId = BufferId::MAX;
 
 /// Sorts parts into levels: those of a level need only what earlier levels compute. If `beside`, a level is one kernel, or several
 /// if one would use too many buffers; otherwise each part is one. `buffers` are those of the plan.
@@ -86,10 +89,16 @@ fn conflict(launch: &Launch, part: &EmittedPart) -> bool {
         .any(|(a, p)| part.args.iter().zip(&part.params).any(|(b, q)| a == b && (written(p) || written(q))))
 }
 
-/// The number of buffers that a launch and a part use together. The arena is one.
+/// The number of buffers that a launch and a part use together. The arena is one. So are the lists of a scan with the ends of sequences
+/// and the numbers of certain and of kept rows, because a step's inputs are in one buffer.
 fn count(launch: &Launch, part: &EmittedPart, buffers: &[Buffer]) -> usize {
-    let in_arena = |arg: &BufferId| matches!(buffers[*arg].source, Source::Arena(_));
-    let used = launch.args.iter().chain(&part.args).map(|arg| if in_arena(arg) { None } else { Some(*arg) });
+    let [ends, _, _, certain, kept] = SCAN_LISTS;
+    let place = |arg: &BufferId| match &buffers[*arg].source {
+        Source::Arena(_) => None,
+        Source::Input(name) if [ends, certain, kept].contains(&name.as_str()) => Some(LISTS),
+        _ => Some(*arg),
+    };
+    let used = launch.args.iter().chain(&part.args).map(place);
     used.collect::<BTreeSet<_>>().len()
 }
 
