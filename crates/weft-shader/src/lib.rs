@@ -13,7 +13,7 @@
 //! code.push(Stmt::Store(0, at, doubled.bits()));
 //! let slot = Slot { written: true, content: Content::Open, pieces: 1, coherent: false };
 //! let module = Module { name: "double".into(), slots: vec![slot], body: code.finish(), ..Module::new(256) };
-//! assert!(print(&Cuda, &module).contains("b0[at] = as_uint(as_float(b0[at]) * 2.0f);"));
+//! assert!(print(&Cuda, &module).contains("b0[at] = __float_as_uint(__uint_as_float(b0[at]) * 2.0f);"));
 //! ```
 //!
 //! A [`Module`](module::Module) has statements and expressions over 32-bit words: a [`Builder`](builder::Builder) collects them, and

@@ -168,6 +168,31 @@ fn presets_are_models_of_the_right_shape() {
             dense of 4608
             latent: 16 heads of 128 + 64, keys and values of rank 512, queries of rank 256
             with 8 of 128 experts and 1 shared of 512, sigmoid, normalised
+        gemma-4-e2b: gemma4, 262144 tokens, scale 1
+            grouped: 8 heads of 256, 1 of keys and values, over the last 512 positions
+            dense of 6144
+            grouped: 8 heads of 512, 1 of keys and values
+            dense of 6144
+        gemma-4-e4b: gemma4, 262144 tokens, scale 1
+            grouped: 8 heads of 256, 2 of keys and values, over the last 512 positions
+            dense of 10240
+            grouped: 8 heads of 512, 2 of keys and values
+            dense of 10240
+        gemma-4-12b: gemma4, 262144 tokens, scale 1
+            grouped: 16 heads of 256, 8 of keys and values, over the last 1024 positions
+            dense of 15360
+            grouped: 16 heads of 512, 1 of keys and values
+            dense of 15360
+        gemma-4-26b-a4b: gemma4, 262144 tokens, scale 1
+            grouped: 16 heads of 256, 8 of keys and values, over the last 1024 positions
+            dense of 2112 and with 8 of 128 experts of 704, sigmoid, softmax, normalised
+            grouped: 16 heads of 512, 2 of keys and values
+            dense of 2112 and with 8 of 128 experts of 704, sigmoid, softmax, normalised
+        gemma-4-31b: gemma4, 262144 tokens, scale 1
+            grouped: 32 heads of 256, 16 of keys and values, over the last 1024 positions
+            dense of 21504
+            grouped: 32 heads of 512, 4 of keys and values
+            dense of 21504
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -250,6 +275,11 @@ fn presets_are_models_of_the_right_shape() {
             dense of 96
             latent: 2 heads of 32 + 32, keys and values of rank 64, queries of rank 32
             with 2 of 6 experts and 1 shared of 32, sigmoid, normalised
+        gemma4-tiny: gemma4, 373 tokens, scale 1
+            grouped: 2 heads of 256, 2 of keys and values, over the last 12 positions
+            dense of 64 and with 2 of 6 experts of 32, sigmoid, softmax, normalised
+            grouped: 2 heads of 512, 1 of keys and values
+            dense of 64 and with 2 of 6 experts of 32, sigmoid, softmax, normalised
         qwen2-odd: qwen2, 576 tokens, scale 0.17677669
             grouped: 3 heads of 32, 1 of keys and values
             dense of 160
@@ -315,6 +345,11 @@ fn presets_are_models_of_the_right_shape() {
             dense of 96
             latent: 5 heads of 20 + 32, keys and values of rank 32
             with 3 of 6 experts and 2 shared of 32, sigmoid, normalised
+        gemma4-odd: gemma4, 379 tokens, scale 1
+            grouped: 3 heads of 32, 1 of keys and values, over the last 7 positions
+            dense of 64
+            grouped: 3 heads of 64, 3 of keys and values
+            dense of 64
     "#]]
     .assert_eq(&text);
 }
