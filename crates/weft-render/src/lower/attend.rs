@@ -80,6 +80,18 @@ pub(crate) fn attend(
         };
         return joined.map(|at| Some((at, place.width())));
     }
+    by_lanes(w, (part, attend), (place, head), split, (pass, &context))
+}
+
+/// Writes attention by lanes: some heads of a token, in one workgroup that visits all chunks, or a chunk alone.
+fn by_lanes(
+    w: &mut Writer<'_>,
+    (part, attend): (&Part, &Attend),
+    (place, head): (&Place, &Expr),
+    split: &Split,
+    (pass, context): (Pass, &Context),
+) -> Result<Option<(u32, u32)>, Why> {
+    let (k_len, cols) = (word(attend.k_len)?, place.cols());
     let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
     let keys = State::new(w, &attend.k, &group, (k_len, false))?;
     // Fewer teams of lanes have fewer results in workgroup memory.
@@ -91,7 +103,7 @@ pub(crate) fn attend(
         let joined = tile.joined(w, place)?;
         let first = context.start_of(&0u32.into());
         w.count("chunk_start", (first, context.seen.clone(), split.chunk), |w, start| {
-            tile.chunk(w, &context, &start, &joined)
+            tile.chunk(w, context, &start, &joined)
         })?;
         return Ok(Some((tile.finish(w, &joined), cols)));
     }
@@ -101,7 +113,7 @@ pub(crate) fn attend(
             let start = w.code.set("chunk_start", context.start_of(chunk));
             w.when(start.less(&context.seen), |w| {
                 walk.queries(w, place)?;
-                walk.chunk(w, &context, &start)?;
+                walk.chunk(w, context, &start)?;
                 walk.store_results(w, place, chunk, (slot, at))
             })?;
             Ok(None)
@@ -111,7 +123,7 @@ pub(crate) fn attend(
             let joined = join::Joined::new(w, attend, place, cols)?;
             let first = context.start_of(&0u32.into());
             w.count("chunk_start", (first, context.seen.clone(), split.chunk), |w, start| {
-                walk.chunk(w, &context, &start)?;
+                walk.chunk(w, context, &start)?;
                 joined.add(w, &walk)
             })?;
             joined.finish(w).map(|at| Some((at, cols)))

@@ -274,87 +274,92 @@ const WAIT_FOR_SIGNAL: &str = "static __device__ __forceinline__ void wait_for_s
 }
 ";
 
+/// All helper functions, in the order in which texts define them.
+const HELPERS: [&str; 25] = [
+    LAUNCH_NEXT,
+    WAIT_FOR_PREVIOUS,
+    MULTIPLY_MATRICES,
+    MULTIPLY_SHORT_MATRICES,
+    MULTIPLY_HALVES,
+    LOAD_MATRICES,
+    LOAD_TURNED,
+    STORE_TWO,
+    STORE_FOUR,
+    COPY_4,
+    END_COPIES,
+    LOAD_EARLY,
+    LOAD_EARLY_4,
+    LOAD_ONCE_4,
+    HOLD_LOADS,
+    FETCH,
+    COUNT_ARRIVAL,
+    IS_LAST,
+    SET_SIGNAL,
+    SEND_SIGNAL,
+    HAS_SIGNAL,
+    WAIT_FOR_SIGNAL,
+    HALF_TO_FLOAT,
+    PACK_HALVES,
+    QUOTIENT,
+];
+
+/// The helper functions that a statement calls, without those of its expressions.
+fn helpers_of(stmt: &Stmt) -> &'static [&'static str] {
+    match stmt {
+        Stmt::LaunchNext => &[LAUNCH_NEXT],
+        Stmt::Wait => &[WAIT_FOR_PREVIOUS],
+        Stmt::Matrix { right, .. } if right.len() > 1 => &[MULTIPLY_MATRICES],
+        Stmt::Matrix { .. } => &[MULTIPLY_SHORT_MATRICES],
+        Stmt::MatrixHalves { .. } | Stmt::Cooperative(Cooperative::Multiply { .. }) => &[MULTIPLY_HALVES],
+        Stmt::LoadMatrices { turned: false, .. } => &[LOAD_MATRICES],
+        Stmt::LoadMatrices { turned: true, .. }
+        | Stmt::Cooperative(Cooperative::Load { operand: Operand::ColumnsBeside, .. }) => &[LOAD_TURNED],
+        Stmt::Cooperative(Cooperative::Load { operand: Operand::Rows | Operand::Columns, .. }) => {
+            &[LOAD_MATRICES]
+        }
+        Stmt::Cooperative(Cooperative::MultiplyBytes { .. }) => &[MULTIPLY_MATRICES],
+        Stmt::StoreTwo(..) => &[STORE_TWO],
+        Stmt::StoreFour(..) | Stmt::Cooperative(Cooperative::StoreHalves { .. }) => &[STORE_FOUR],
+        Stmt::Copy { .. } => &[COPY_4],
+        Stmt::EndCopies => &[END_COPIES],
+        Stmt::HoldLoads => &[HOLD_LOADS],
+        Stmt::Fetch(..) => &[FETCH],
+        Stmt::Arrive { .. } => &[COUNT_ARRIVAL, IS_LAST],
+        Stmt::Signal { .. } => &[SET_SIGNAL, SEND_SIGNAL],
+        Stmt::Await { .. } => &[HAS_SIGNAL, WAIT_FOR_SIGNAL],
+        _ => &[],
+    }
+}
+
+/// The helper function that an expression is a call of, without those of its operands.
+fn helper_in(e: &Expr) -> Option<&'static str> {
+    match e {
+        Expr::Call(Fun::Half, _) => Some(HALF_TO_FLOAT),
+        Expr::Call(Fun::PackHalves, _) => Some(PACK_HALVES),
+        Expr::Call(Fun::Quotient, _) => Some(QUOTIENT),
+        Expr::Once(_) => Some(LOAD_ONCE_4),
+        Expr::Early(from) if matches!(**from, Expr::Four(..)) => Some(LOAD_EARLY_4),
+        Expr::Early(_) => Some(LOAD_EARLY),
+        _ => None,
+    }
+}
+
 impl Dialect for Cuda {
     fn globals(&self, module: &Module) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "struct Args {{ unsigned int words[{}]; }};", module.args_words);
         let _ = writeln!(out, "struct Sizes {{ unsigned int words[4]; }};");
-        let (mut widens, mut packs, mut divides) = (false, false, false);
-        let (mut launches, mut waits, mut arrives, mut holds) = (false, false, false, false);
-        let (mut fetches, mut signals, mut awaits) = (false, false, false);
-        let (mut early, mut early_4, mut once) = (false, false, false);
-        let (mut multiplies, mut multiplies_short) = (false, false);
-        let (mut multiplies_halves, mut loads, mut turns) = (false, false, false);
-        let (mut twos, mut fours) = (false, false);
-        let (mut copies, mut ends, mut awaited) = (false, false, BTreeSet::new());
+        let (mut used, mut called) = (BTreeSet::<&str>::new(), BTreeSet::<&str>::new());
+        let mut awaited = BTreeSet::new();
         let mut stmt = |stmt: &Stmt| {
-            launches |= matches!(stmt, Stmt::LaunchNext);
-            waits |= matches!(stmt, Stmt::Wait);
-            if let Stmt::Matrix { right, .. } = stmt {
-                *(if right.len() > 1 { &mut multiplies } else { &mut multiplies_short }) = true;
-            }
-            multiplies_halves |= matches!(stmt, Stmt::MatrixHalves { .. });
-            loads |= matches!(stmt, Stmt::LoadMatrices { turned: false, .. });
-            turns |= matches!(stmt, Stmt::LoadMatrices { turned: true, .. });
-            twos |= matches!(stmt, Stmt::StoreTwo(..));
-            fours |= matches!(stmt, Stmt::StoreFour(..));
-            if let Stmt::Cooperative(of) = stmt {
-                multiplies_halves |= matches!(of, Cooperative::Multiply { .. });
-                turns |= matches!(of, Cooperative::Load { operand: Operand::ColumnsBeside, .. });
-                loads |= matches!(of, Cooperative::Load { operand: Operand::Rows | Operand::Columns, .. });
-                fours |= matches!(of, Cooperative::StoreHalves { .. });
-                multiplies |= matches!(of, Cooperative::MultiplyBytes { .. });
-            }
-            copies |= matches!(stmt, Stmt::Copy { .. });
-            ends |= matches!(stmt, Stmt::EndCopies);
+            used.extend(helpers_of(stmt));
             if let Stmt::WaitCopies(groups) = stmt {
                 awaited.insert(*groups);
             }
-            arrives |= matches!(stmt, Stmt::Arrive { .. });
-            signals |= matches!(stmt, Stmt::Signal { .. });
-            awaits |= matches!(stmt, Stmt::Await { .. });
-            holds |= matches!(stmt, Stmt::HoldLoads);
-            fetches |= matches!(stmt, Stmt::Fetch(..));
         };
-        visit(&module.body, &mut stmt, &mut |e| {
-            widens |= matches!(e, Expr::Call(Fun::Half, _));
-            packs |= matches!(e, Expr::Call(Fun::PackHalves, _));
-            divides |= matches!(e, Expr::Call(Fun::Quotient, _));
-            once |= matches!(e, Expr::Once(_));
-            if let Expr::Early(from) = e {
-                *(if matches!(**from, Expr::Four(..)) { &mut early_4 } else { &mut early }) = true;
-            }
-        });
-        for (used, helper) in [
-            (launches, LAUNCH_NEXT),
-            (waits, WAIT_FOR_PREVIOUS),
-            (multiplies, MULTIPLY_MATRICES),
-            (multiplies_short, MULTIPLY_SHORT_MATRICES),
-            (multiplies_halves, MULTIPLY_HALVES),
-            (loads, LOAD_MATRICES),
-            (turns, LOAD_TURNED),
-            (twos, STORE_TWO),
-            (fours, STORE_FOUR),
-            (copies, COPY_4),
-            (ends, END_COPIES),
-            (early, LOAD_EARLY),
-            (early_4, LOAD_EARLY_4),
-            (once, LOAD_ONCE_4),
-            (holds, HOLD_LOADS),
-            (fetches, FETCH),
-            (arrives, COUNT_ARRIVAL),
-            (arrives, IS_LAST),
-            (signals, SET_SIGNAL),
-            (signals, SEND_SIGNAL),
-            (awaits, HAS_SIGNAL),
-            (awaits, WAIT_FOR_SIGNAL),
-            (widens, HALF_TO_FLOAT),
-            (packs, PACK_HALVES),
-            (divides, QUOTIENT),
-        ] {
-            if used {
-                let _ = write!(out, "\n{helper}");
-            }
+        visit(&module.body, &mut stmt, &mut |e| called.extend(helper_in(e)));
+        for helper in HELPERS.iter().filter(|helper| used.contains(*helper) || called.contains(*helper)) {
+            let _ = write!(out, "\n{helper}");
         }
         warpgroup::helpers(&module.body).iter().for_each(|helper| {
             let _ = write!(out, "\n{helper}");

@@ -63,18 +63,16 @@ impl Printer<'_> {
         self.depth -= 1;
     }
 
+    fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        lines.into_iter().for_each(|line| self.line(line.as_ref()));
+    }
+
     fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Note(text) => self.line(&format!("// {text}")),
-            Stmt::Let(name, value) | Stmt::Var(name, value) => {
-                let value = self.expr(value);
-                let text = self.dialect.define(name, &value, matches!(stmt, Stmt::Var(..)));
-                self.line(&text);
-            }
-            Stmt::Set(name, value) => {
-                let text = format!("{name} = {};", self.expr(value));
-                self.line(&text);
-            }
+            Stmt::Let(name, value) => self.line(&self.dialect.define(name, &self.expr(value), false)),
+            Stmt::Var(name, value) => self.line(&self.dialect.define(name, &self.expr(value), true)),
+            Stmt::Set(name, value) => self.line(&format!("{name} = {};", self.expr(value))),
             Stmt::Store(slot, at, word) => {
                 let word = self.expr(word);
                 let text = match self.words(*slot) {
@@ -84,13 +82,10 @@ impl Printer<'_> {
                 self.line(&text);
             }
             Stmt::StoreHalf { slot, at, upper, half } => {
-                let (at, half) = (self.expr(at), self.expr(half));
-                let lines = self.dialect.store_half(*slot, &at, *upper, &half);
-                lines.iter().for_each(|line| self.line(line));
+                self.lines(self.dialect.store_half(*slot, &self.expr(at), *upper, &self.expr(half)))
             }
             Stmt::StoreShared(at, word) => {
-                let text = format!("{} = {};", self.place(None, at), self.expr(word));
-                self.line(&text);
+                self.line(&format!("{} = {};", self.place(None, at), self.expr(word)))
             }
             Stmt::For { name, from, to, step, body } => {
                 let first = self.dialect.define(name, &self.expr(from), true);
@@ -100,86 +95,66 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::If { condition, then } => {
-                let text = format!("if ({}) {{", self.expr(condition));
-                self.line(&text);
+                self.line(&format!("if ({}) {{", self.expr(condition)));
                 self.inner(then);
                 self.line("}");
             }
             Stmt::Barrier => self.line(self.dialect.barrier()),
-            Stmt::Copy { to, from } => {
-                let Expr::Four(slot, at) = from else { return };
-                let text = self.dialect.copy(&self.place(None, to), &self.place(*slot, at));
-                self.line(&text);
+            Stmt::Copy { to, from: Expr::Four(slot, at) } => {
+                self.line(&self.dialect.copy(&self.place(None, to), &self.place(*slot, at)))
             }
-            Stmt::EndCopies => self.dialect.end_copies().into_iter().for_each(|line| self.line(&line)),
-            Stmt::WaitCopies(groups) => {
-                self.dialect.wait_copies(*groups).into_iter().for_each(|line| self.line(&line));
-            }
+            Stmt::Copy { .. } => {}
+            Stmt::EndCopies => self.lines(self.dialect.end_copies()),
+            Stmt::WaitCopies(groups) => self.lines(self.dialect.wait_copies(*groups)),
             Stmt::Matrix { into, left, right } => {
-                let operands = [self.all(left), self.all(right)].concat();
-                self.dialect.matrix(into, &operands).iter().for_each(|line| self.line(line));
+                self.lines(self.dialect.matrix(into, &[self.all(left), self.all(right)].concat()))
             }
             Stmt::MatrixHalves { sums, left, right } => {
                 let operands = [self.all(sums), self.all(left), self.all(right)].concat();
-                let text = self.dialect.matrix_halves(&operands);
-                self.line(&text);
+                self.line(&self.dialect.matrix_halves(&operands));
             }
             Stmt::LoadMatrices { into, at, turned } => {
-                let lines = self.dialect.load_matrices(into, &self.place(None, at), *turned);
-                lines.iter().for_each(|line| self.line(line));
+                self.lines(self.dialect.load_matrices(into, &self.place(None, at), *turned))
             }
-            Stmt::Warpgroup(of) => {
-                let operands: Vec<String> = of.operands().map(|e| self.expr(e)).collect();
-                self.dialect.warpgroup(of, &operands).into_iter().for_each(|line| self.line(&line));
-            }
-            Stmt::Cooperative(of) => {
-                let operands: Vec<String> = of.operands().map(|e| self.expr(e)).collect();
-                self.dialect.cooperative(of, &operands).iter().for_each(|line| self.line(line));
-            }
+            Stmt::Warpgroup(of) => self.lines(self.dialect.warpgroup(of, &self.each(of.operands()))),
+            Stmt::Cooperative(of) => self.lines(self.dialect.cooperative(of, &self.each(of.operands()))),
             Stmt::StoreTwo(slot, at, words) => {
-                let text = self.dialect.store_two(&self.place(Some(*slot), at), &self.all(words));
-                self.line(&text);
+                self.line(&self.dialect.store_two(&self.place(Some(*slot), at), &self.all(words)))
             }
-            Stmt::StoreFour(at, words) => {
-                let words = self.all(words);
-                if !self.dialect.declares_fours() {
-                    self.line(&self.dialect.store_four(&self.place(None, at), &words));
-                    return;
-                }
-                for (i, word) in (0u32..).zip(words) {
-                    let text = format!("{} = {word};", self.place(None, &(at + i)));
-                    self.line(&text);
-                }
-            }
-            Stmt::LaunchNext => self.dialect.launch_next().into_iter().for_each(|line| self.line(line)),
-            Stmt::Wait => self.dialect.wait().into_iter().for_each(|line| self.line(line)),
-            Stmt::Fetch(slot, at) => {
-                self.dialect.fetch(&self.place(Some(*slot), at)).iter().for_each(|line| self.line(line));
-            }
-            Stmt::HoldLoads => self.dialect.hold_loads().into_iter().for_each(|line| self.line(line)),
+            Stmt::StoreFour(at, words) => self.store_four(at, words),
+            Stmt::LaunchNext => self.lines(self.dialect.launch_next()),
+            Stmt::Wait => self.lines(self.dialect.wait()),
+            Stmt::Fetch(slot, at) => self.lines(self.dialect.fetch(&self.place(Some(*slot), at))),
+            Stmt::HoldLoads => self.lines(self.dialect.hold_loads()),
             Stmt::Arrive { name, slot, at, count } => {
                 let arrived = self.dialect.arrive(&self.place(Some(*slot), at), *count);
-                let text = self.dialect.define(name, &arrived, false);
-                self.line(&text);
+                self.line(&self.dialect.define(name, &arrived, false));
             }
-            Stmt::Signal { slot, at } => {
-                let text = self.dialect.signal(&self.place(Some(*slot), at));
-                text.iter().for_each(|line| self.line(line));
-            }
+            Stmt::Signal { slot, at } => self.lines(self.dialect.signal(&self.place(Some(*slot), at))),
             Stmt::Await { slot, at } => {
-                let text = self.dialect.wait_for_signal(&self.place(Some(*slot), at));
-                text.iter().for_each(|line| self.line(line));
+                self.lines(self.dialect.wait_for_signal(&self.place(Some(*slot), at)))
             }
-            Stmt::Ended(stage) => self.dialect.ended(*stage).iter().for_each(|line| self.line(line)),
+            Stmt::Ended(stage) => self.lines(self.dialect.ended(*stage)),
             Stmt::Meet { stage, count } => {
-                let (stage, count) = (self.expr(stage), self.expr(count));
-                self.dialect.meet(&stage, &count).iter().for_each(|line| self.line(line));
+                self.lines(self.dialect.meet(&self.expr(stage), &self.expr(count)))
             }
-            Stmt::Leave(stages) => self.dialect.leave(*stages).iter().for_each(|line| self.line(line)),
-            Stmt::Uniform(name, value) => {
-                let value = self.expr(value);
-                self.dialect.uniform(name, &value).iter().for_each(|line| self.line(line));
-            }
+            Stmt::Leave(stages) => self.lines(self.dialect.leave(*stages)),
+            Stmt::Uniform(name, value) => self.lines(self.dialect.uniform(name, &self.expr(value))),
+        }
+    }
+
+    fn each<'e>(&self, all: impl Iterator<Item = &'e Expr>) -> Vec<String> {
+        all.map(|e| self.expr(e)).collect()
+    }
+
+    /// A store of four words: of one vector, or word by word where workgroup memory is declared as words.
+    fn store_four(&mut self, at: &Expr, words: &[Expr; 4]) {
+        let words = self.all(words);
+        if !self.dialect.declares_fours() {
+            return self.line(&self.dialect.store_four(&self.place(None, at), &words));
+        }
+        for (i, word) in (0u32..).zip(words) {
+            self.line(&format!("{} = {word};", self.place(None, &(at + i))));
         }
     }
 
