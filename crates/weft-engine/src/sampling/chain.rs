@@ -95,7 +95,7 @@ impl Chain {
             self.exclude_top_choices(s.xtc_threshold);
         }
         let temperature = self.temperature(s);
-        if temperature.is_nan() || temperature <= 0.0 {
+        if temperature <= 0.0 || temperature.is_nan() {
             return self.kept[0].token();
         }
         let total = self.weigh(temperature);

@@ -138,7 +138,7 @@ impl Sampler {
     fn is_greedy(&self) -> bool {
         let Sampling { top_k, temperature, mirostat, .. } = self.sampling;
         if mirostat {
-            return temperature.is_nan() || temperature <= 0.0;
+            return temperature <= 0.0 || temperature.is_nan();
         }
         // Of the others, not all leave the likeliest.
         top_k == 1 || !(temperature > 0.0 || Chain::may_leave_the_likeliest_out(&self.sampling))

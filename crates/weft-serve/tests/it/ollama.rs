@@ -100,9 +100,10 @@ fn tools_and_schemas_are_enforced() {
     let tool = json!({ "type": "function", "function": { "name": "look", "parameters": schema } });
     let mut body = question(false);
     body["think"] = false.into();
-    body["options"]["num_predict"] = 200.into();
+    body["options"]["num_predict"] = 600.into();
     body["tools"] = json!([tool]);
     body["tool_choice"] = "required".into();
+    body["parallel_tool_calls"] = false.into();
     let answer = server.post("/api/chat", &body).json();
     let call = &answer["message"]["tool_calls"][0]["function"];
     assert_eq!((&call["name"], &answer["done_reason"]), (&json!("look"), &json!("stop")), "{answer}");
@@ -114,7 +115,7 @@ fn tools_and_schemas_are_enforced() {
     assert_eq!(server.post("/api/chat", &body).status, 200);
     let mut body = question(false);
     body["think"] = false.into();
-    body["options"]["num_predict"] = 200.into();
+    body["options"]["num_predict"] = 600.into();
     body["format"] = schema;
     let answer = server.post("/api/chat", &body).json();
     let value: Value = serde_json::from_str(answer["message"]["content"].as_str().unwrap()).unwrap();
