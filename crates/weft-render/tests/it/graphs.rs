@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::include::included;
 use weft_fuse::{CostModel, Mode, Options, decisions, fuse_with};
 use weft_gguf::Gguf;
-use weft_ir::{Graph, Op, Sizes, Switches};
+use weft_ir::{Graph, Op, SCAN_LISTS, Sizes, Switches};
 use weft_kern::{Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
@@ -127,9 +127,13 @@ pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
 
 /// The same, with the buffer of each slot.
 pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<Option<usize>>) {
+    // The lists of a scan are in one buffer, as all inputs of a step are where models run.
+    let lists = plan.buffers.len();
+    let list = |name: &String| SCAN_LISTS.iter().position(|list| list == name);
     // The number of a buffer outside of the arena.
-    let place = |arg: usize| match plan.buffers[arg].source {
-        Source::Arena(at) => (None, at),
+    let place = |arg: usize| match &plan.buffers[arg].source {
+        Source::Arena(at) => (None, *at),
+        Source::Input(name) if let Some(at) = list(name) => (Some(lists), at << 16),
         _ => (Some(arg), 0),
     };
     let launch = |call: usize| {

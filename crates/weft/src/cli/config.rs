@@ -314,7 +314,7 @@ mod tests {
             ("tokens = 1", "1: tokens makes sense for one call only"),
             (
                 "[model.a]\nthreads = 4",
-                "2: threads is no setting of a model; expected one of system, think, context",
+                "2: threads is no setting of a model; expected one of system, think, reasoning-budget, context",
             ),
             ("[model.a]\ntemperature = hot", "2: invalid value 'hot'"),
             ("[model.]", "1: there is no command model. with settings"),

@@ -34,7 +34,7 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 20] = [
+const SHOWN: [&str; 21] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
@@ -54,6 +54,7 @@ const SHOWN: [&str; 20] = [
     "phi-4",
     "gpt-oss-20b",
     "gemma-3-1b",
+    "gemma-4-26b-a4b",
     "kimi-k2",
 ];
 
