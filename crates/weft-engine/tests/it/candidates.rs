@@ -144,7 +144,8 @@ fn every_way_to_choose_gives_the_same_reply() {
     ];
     let requests = || -> Vec<Request> {
         let request = |(i, way): (usize, &&dyn Fn(Request) -> Request)| {
-            let prompt = &fixture.tokens[i..fixture.tokens.len() - 2 * i];
+            let at = i % 10;
+            let prompt = &fixture.tokens[at..fixture.tokens.len() - 2 * at];
             way(Request::new(prompt).ignore_end(true).max_tokens(20))
         };
         ways.iter().enumerate().map(request).collect()
