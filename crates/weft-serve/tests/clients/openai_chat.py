@@ -276,7 +276,7 @@ def errors():
     refused(openai.AuthenticationError, lambda: client.with_options(api_key="wrong").models.list(), code="invalid_api_key")
     long = [{"role": "user", "content": "a b c d " * 20_000}]
     refused(openai.BadRequestError, lambda: chat(long), code="context_length_exceeded")
-    refused(openai.BadRequestError, lambda: chat(extra_body={"grammar": "x"}), code="unsupported_parameter")
+    refused(openai.BadRequestError, lambda: chat(extra_body={"grammar": "x"}), code="invalid_grammar")
     refused(openai.NotFoundError, lambda: client.embeddings.create(model=MODEL, input="a"))
     bad = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "nothing"}}}
     refused(openai.BadRequestError, lambda: chat(response_format=bad))
