@@ -17,10 +17,8 @@ graph attention {
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<u32>;
 var<workgroup> pool: array<u32, 1312>;
 var<workgroup> agreed: vec4<u32>;
 
@@ -45,7 +43,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   if (lane == 0u) { agreed.x = b2[p2 + i]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3 + i];
+  let pages_at = b2[p3 + i];
   let group_of = i_2 / 4u;
   let chunk_start = chunk * 128u;
   if (chunk_start < seen) {
@@ -65,7 +63,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     for (var start = chunk_start; start < chunk_end; start += 64u) {
       if (lane < 64u) {
         let p = min(start + lane, chunk_end - 1u);
-        pool[lane + 80u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+        pool[lane + 80u] = min(b2[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
       }
       workgroupBarrier();
       let share = lane % 16u;
@@ -227,7 +225,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
       for (var l_4 = 1u; l_4 < 16u; l_4 += 1u) {
         total_5 = total_5 + bitcast<f32>(pool[from_team + l_4 * 68u]);
       }
-      b6[(rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + h) * 68u + column_3] = bitcast<u32>(total_5);
+      b4[(rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + h) * 68u + column_3] = bitcast<u32>(total_5);
     }
     if (lane < 1u) {
       let to = (rows_at * ((sizes.w * 32u + 127u) / 128u) + chunk + lane) * 68u + 64u;
@@ -237,8 +235,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
         total_6 = total_6 + bitcast<f32>(pool[from_team_2 + l_5 * 68u]);
       }
       let its_top = bitcast<f32>(pool[lane * 68u + 289u]);
-      b6[to] = bitcast<u32>(total_6);
-      b6[to + 1u] = bitcast<u32>(its_top);
+      b4[to] = bitcast<u32>(total_6);
+      b4[to + 1u] = bitcast<u32>(its_top);
     }
   }
 }
@@ -249,10 +247,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<u32>;
 var<workgroup> pool: array<u32, 64>;
 var<workgroup> agreed: vec4<u32>;
 
@@ -273,7 +269,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
   if (lane == 0u) { agreed.x = b2[p2 + i]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3 + i];
+  let pages_at = b2[p3 + i];
   let chunks = (seen + 127u) / 128u;
   if (lane < 64u) {
     let h = lane / 64u;
@@ -283,51 +279,51 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     var top = -2e38f;
     for (var chunk = 0u; chunk < chunks; chunk += 8u) {
       let put_at = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk, chunks - 1u) + h) * 68u;
-      let put_down = bitcast<f32>(b6[column + put_at]);
-      let put_down_2 = bitcast<f32>(b6[put_at + 64u]);
-      let put_down_3 = bitcast<f32>(b6[put_at + 65u]);
+      let put_down = bitcast<f32>(b4[column + put_at]);
+      let put_down_2 = bitcast<f32>(b4[put_at + 64u]);
+      let put_down_3 = bitcast<f32>(b4[put_at + 65u]);
       let its_top = select(-2e38f, put_down_3, chunk < chunks);
       let chunk_2 = chunk + 1u;
       let put_at_2 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_2, chunks - 1u) + h) * 68u;
-      let put_down_4 = bitcast<f32>(b6[column + put_at_2]);
-      let put_down_5 = bitcast<f32>(b6[put_at_2 + 64u]);
-      let put_down_6 = bitcast<f32>(b6[put_at_2 + 65u]);
+      let put_down_4 = bitcast<f32>(b4[column + put_at_2]);
+      let put_down_5 = bitcast<f32>(b4[put_at_2 + 64u]);
+      let put_down_6 = bitcast<f32>(b4[put_at_2 + 65u]);
       let its_top_2 = select(-2e38f, put_down_6, chunk_2 < chunks);
       let chunk_3 = chunk + 2u;
       let put_at_3 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_3, chunks - 1u) + h) * 68u;
-      let put_down_7 = bitcast<f32>(b6[column + put_at_3]);
-      let put_down_8 = bitcast<f32>(b6[put_at_3 + 64u]);
-      let put_down_9 = bitcast<f32>(b6[put_at_3 + 65u]);
+      let put_down_7 = bitcast<f32>(b4[column + put_at_3]);
+      let put_down_8 = bitcast<f32>(b4[put_at_3 + 64u]);
+      let put_down_9 = bitcast<f32>(b4[put_at_3 + 65u]);
       let its_top_3 = select(-2e38f, put_down_9, chunk_3 < chunks);
       let chunk_4 = chunk + 3u;
       let put_at_4 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_4, chunks - 1u) + h) * 68u;
-      let put_down_10 = bitcast<f32>(b6[column + put_at_4]);
-      let put_down_11 = bitcast<f32>(b6[put_at_4 + 64u]);
-      let put_down_12 = bitcast<f32>(b6[put_at_4 + 65u]);
+      let put_down_10 = bitcast<f32>(b4[column + put_at_4]);
+      let put_down_11 = bitcast<f32>(b4[put_at_4 + 64u]);
+      let put_down_12 = bitcast<f32>(b4[put_at_4 + 65u]);
       let its_top_4 = select(-2e38f, put_down_12, chunk_4 < chunks);
       let chunk_5 = chunk + 4u;
       let put_at_5 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_5, chunks - 1u) + h) * 68u;
-      let put_down_13 = bitcast<f32>(b6[column + put_at_5]);
-      let put_down_14 = bitcast<f32>(b6[put_at_5 + 64u]);
-      let put_down_15 = bitcast<f32>(b6[put_at_5 + 65u]);
+      let put_down_13 = bitcast<f32>(b4[column + put_at_5]);
+      let put_down_14 = bitcast<f32>(b4[put_at_5 + 64u]);
+      let put_down_15 = bitcast<f32>(b4[put_at_5 + 65u]);
       let its_top_5 = select(-2e38f, put_down_15, chunk_5 < chunks);
       let chunk_6 = chunk + 5u;
       let put_at_6 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_6, chunks - 1u) + h) * 68u;
-      let put_down_16 = bitcast<f32>(b6[column + put_at_6]);
-      let put_down_17 = bitcast<f32>(b6[put_at_6 + 64u]);
-      let put_down_18 = bitcast<f32>(b6[put_at_6 + 65u]);
+      let put_down_16 = bitcast<f32>(b4[column + put_at_6]);
+      let put_down_17 = bitcast<f32>(b4[put_at_6 + 64u]);
+      let put_down_18 = bitcast<f32>(b4[put_at_6 + 65u]);
       let its_top_6 = select(-2e38f, put_down_18, chunk_6 < chunks);
       let chunk_7 = chunk + 6u;
       let put_at_7 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_7, chunks - 1u) + h) * 68u;
-      let put_down_19 = bitcast<f32>(b6[column + put_at_7]);
-      let put_down_20 = bitcast<f32>(b6[put_at_7 + 64u]);
-      let put_down_21 = bitcast<f32>(b6[put_at_7 + 65u]);
+      let put_down_19 = bitcast<f32>(b4[column + put_at_7]);
+      let put_down_20 = bitcast<f32>(b4[put_at_7 + 64u]);
+      let put_down_21 = bitcast<f32>(b4[put_at_7 + 65u]);
       let its_top_7 = select(-2e38f, put_down_21, chunk_7 < chunks);
       let chunk_8 = chunk + 7u;
       let put_at_8 = (own_group * ((sizes.w * 32u + 127u) / 128u) + min(chunk_8, chunks - 1u) + h) * 68u;
-      let put_down_22 = bitcast<f32>(b6[column + put_at_8]);
-      let put_down_23 = bitcast<f32>(b6[put_at_8 + 64u]);
-      let put_down_24 = bitcast<f32>(b6[put_at_8 + 65u]);
+      let put_down_22 = bitcast<f32>(b4[column + put_at_8]);
+      let put_down_23 = bitcast<f32>(b4[put_at_8 + 64u]);
+      let put_down_24 = bitcast<f32>(b4[put_at_8 + 65u]);
       let its_top_8 = select(-2e38f, put_down_24, chunk_8 < chunks);
       let new_top = max(top, its_top);
       let shrink = exp(top - new_top);
@@ -386,7 +382,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let i_3 = own_group / 4u;
     let i_4 = (own_group % 4u) % 4u;
     let v = bitcast<f32>(pool[lane]);
-    b5[p5 + (i_3 * 256u + i_4 * 64u + lane)] = bitcast<u32>(v);
+    b3[p5 + (i_3 * 256u + i_4 * 64u + lane)] = bitcast<u32>(v);
   }
 }
 

@@ -17,10 +17,8 @@ graph attention {
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<u32>;
 var<workgroup> pool: array<u32, 2752>;
 var<workgroup> agreed: vec4<u32>;
 
@@ -47,7 +45,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   if (lane == 0u) { agreed.x = b2[p2]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3];
+  let pages_at = b2[p3];
   let group_of = i_2 / 4u;
   let chunk_start = chunk * 64u;
   if (chunk_start < seen) {
@@ -79,7 +77,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     for (var start = chunk_start; start < chunk_end; start += 128u) {
       if (lane < 128u) {
         let p = min(start + lane, chunk_end - 1u);
-        pool[lane + 160u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+        pool[lane + 160u] = min(b2[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
       }
       workgroupBarrier();
       let share = lane % 2u;
@@ -489,7 +487,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       for (var l_2 = 1u; l_2 < 16u; l_2 += 1u) {
         total_6 = total_6 + bitcast<f32>(pool[from_team + l_2 * 136u]);
       }
-      b6[((rows_at * ((sizes.w * 32u + 63u) / 64u) + chunk) * 2u + h) * 68u + column_3] = bitcast<u32>(total_6);
+      b4[((rows_at * ((sizes.w * 32u + 63u) / 64u) + chunk) * 2u + h) * 68u + column_3] = bitcast<u32>(total_6);
     }
     if (lane < 2u) {
       let to = ((rows_at * ((sizes.w * 32u + 63u) / 64u) + chunk) * 2u + lane) * 68u + 64u;
@@ -499,8 +497,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
         total_7 = total_7 + bitcast<f32>(pool[from_team_2 + l_3 * 136u]);
       }
       let its_top = bitcast<f32>(pool[lane * 68u + 641u]);
-      b6[to] = bitcast<u32>(total_7);
-      b6[to + 1u] = bitcast<u32>(its_top);
+      b4[to] = bitcast<u32>(total_7);
+      b4[to + 1u] = bitcast<u32>(its_top);
     }
   }
 }
@@ -511,10 +509,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<vec4<u32>>;
 var<workgroup> pool: array<u32, 4672>;
 var<workgroup> agreed: vec4<u32>;
 
@@ -540,7 +536,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   if (lane == 0u) { agreed.x = b2[p2 + i_5]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3 + i_5];
+  let pages_at = b2[p3 + i_5];
   let chunks = (seen + 63u) / 64u;
   var sum = 0.0f;
   var sum_2 = 0.0f;
@@ -549,26 +545,26 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   for (var batch = 0u; batch < chunks; batch += 64u) {
     let column = (lane % 16u) * 4u;
     let own_chunk = lane / 16u;
-    let values = b6[(min(batch + own_chunk, chunks - 1u) * 136u + put_at + column) / 4u];
+    let values = b4[(min(batch + own_chunk, chunks - 1u) * 136u + put_at + column) / 4u];
     let chunk = own_chunk + 16u;
-    let values_2 = b6[(min(batch + chunk, chunks - 1u) * 136u + put_at + column) / 4u];
+    let values_2 = b4[(min(batch + chunk, chunks - 1u) * 136u + put_at + column) / 4u];
     let chunk_2 = own_chunk + 32u;
-    let values_3 = b6[(min(batch + chunk_2, chunks - 1u) * 136u + put_at + column) / 4u];
+    let values_3 = b4[(min(batch + chunk_2, chunks - 1u) * 136u + put_at + column) / 4u];
     let chunk_3 = own_chunk + 48u;
-    let values_4 = b6[(min(batch + chunk_3, chunks - 1u) * 136u + put_at + column) / 4u];
+    let values_4 = b4[(min(batch + chunk_3, chunks - 1u) * 136u + put_at + column) / 4u];
     var weight = 0u;
     var weight_2 = 0u;
     var weight_3 = 0u;
     if (lane < 64u) {
       let chunk_4 = batch + lane;
       let put_down = min(chunk_4, chunks - 1u) * 136u + put_at + 64u;
-      let put_down_2 = bitcast<f32>(b6[put_down / 4u][put_down % 4u]);
-      let put_down_3 = bitcast<f32>(b6[(put_down + 1u) / 4u][(put_down + 1u) % 4u]);
+      let put_down_2 = bitcast<f32>(b4[put_down / 4u][put_down % 4u]);
+      let put_down_3 = bitcast<f32>(b4[(put_down + 1u) / 4u][(put_down + 1u) % 4u]);
       let its_top = select(-2e38f, put_down_3, chunk_4 < chunks);
       let chunk_5 = batch + (lane ^ 32u);
       let put_down_4 = min(chunk_5, chunks - 1u) * 136u + put_at + 64u;
-      let put_down_5 = bitcast<f32>(b6[put_down_4 / 4u][put_down_4 % 4u]);
-      let put_down_6 = bitcast<f32>(b6[(put_down_4 + 1u) / 4u][(put_down_4 + 1u) % 4u]);
+      let put_down_5 = bitcast<f32>(b4[put_down_4 / 4u][put_down_4 % 4u]);
+      let put_down_6 = bitcast<f32>(b4[(put_down_4 + 1u) / 4u][(put_down_4 + 1u) % 4u]);
       let its_top_2 = select(-2e38f, put_down_6, chunk_5 < chunks);
       let other = subgroupShuffleXor(its_top, 1u);
       let before = select(-2e38f, max(-2e38f, other), (lane & 1u) > 0u);
@@ -679,7 +675,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   workgroupBarrier();
   if (lane < 64u) {
     let v = bitcast<f32>(pool[lane + 4608u]);
-    b5[p5 + (i_3 * 256u + i_4 * 64u + lane)] = bitcast<u32>(v);
+    b3[p5 + (i_3 * 256u + i_4 * 64u + lane)] = bitcast<u32>(v);
   }
 }
 

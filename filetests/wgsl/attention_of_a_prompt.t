@@ -17,9 +17,7 @@ graph attention_of_a_prompt {
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
 var<workgroup> pool: array<u32, 4684>;
 var<workgroup> agreed: vec4<u32>;
 
@@ -46,7 +44,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   if (lane == 0u) { agreed.x = b2[p2 + i_3]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3 + i_3];
+  let pages_at = b2[p3 + i_3];
   let group_of = i_2 / 4u;
   for (var time = 0u; time < 3u; time += 1u) {
     let c = time * 256u + lane;
@@ -84,7 +82,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let chunk_end = min(chunk_start + 64u, seen);
     if (lane < 64u) {
       let p = min(chunk_start + lane, chunk_end - 1u);
-      pool[lane + 4352u] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+      pool[lane + 4352u] = min(b2[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
     }
     workgroupBarrier();
     let share = lane % 8u;
@@ -818,7 +816,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let i_8 = (row_15 % 4u) % 4u;
     if (row_15 < sizes.x * 4u) {
       let v = bitcast<f32>(pool[r * 512u + own]);
-      b5[p5 + (i_7 * 2048u + i_8 * 512u + own)] = bitcast<u32>(v);
+      b3[p5 + (i_7 * 2048u + i_8 * 512u + own)] = bitcast<u32>(v);
     }
   }
 }

@@ -19,10 +19,8 @@ enable wgpu_cooperative_matrix;
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<u32>;
 var<workgroup> pool: array<u32, 144>;
 var<workgroup> halves: array<vec4<f16>, 4736>;
 var<workgroup> floats: array<f32, 2048>;
@@ -57,12 +55,12 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   if (lane == 0u) { agreed.x = b2[p2]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3];
+  let pages_at = b2[p3];
   let chunk_start = chunk * 64u;
   if (chunk_start < seen) {
     if (lane < 64u) {
       let p = min(chunk_start + lane, seen - 1u);
-      pool[lane] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+      pool[lane] = min(b2[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
     }
     workgroupBarrier();
     let row_3 = rows_at * 10u;
@@ -547,49 +545,49 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_column = own_warp * 64u + (own_lane % 16u);
     let y = floats[exchanged + own_lane];
     if (own_row_2 < 10u) {
-      b6[put_at + own_row_2 * 516u + own_column] = bitcast<u32>(y);
+      b4[put_at + own_row_2 * 516u + own_column] = bitcast<u32>(y);
     }
     let own_row_3 = own_lane / 16u;
     let own_column_2 = own_warp * 64u + (own_lane % 16u);
     let y_2 = floats[exchanged + own_lane + 32u];
     if (own_row_3 + 2u < 10u) {
-      b6[put_at + own_row_3 * 516u + own_column_2 + 1032u] = bitcast<u32>(y_2);
+      b4[put_at + own_row_3 * 516u + own_column_2 + 1032u] = bitcast<u32>(y_2);
     }
     let own_row_4 = own_lane / 16u;
     let own_column_3 = own_warp * 64u + (own_lane % 16u);
     let y_3 = floats[exchanged + own_lane + 64u];
     if (own_row_4 + 4u < 10u) {
-      b6[put_at + own_row_4 * 516u + own_column_3 + 2064u] = bitcast<u32>(y_3);
+      b4[put_at + own_row_4 * 516u + own_column_3 + 2064u] = bitcast<u32>(y_3);
     }
     let own_row_5 = own_lane / 16u;
     let own_column_4 = own_warp * 64u + (own_lane % 16u);
     let y_4 = floats[exchanged + own_lane + 96u];
     if (own_row_5 + 6u < 10u) {
-      b6[put_at + own_row_5 * 516u + own_column_4 + 3096u] = bitcast<u32>(y_4);
+      b4[put_at + own_row_5 * 516u + own_column_4 + 3096u] = bitcast<u32>(y_4);
     }
     let own_row_6 = own_lane / 16u;
     let own_column_5 = own_warp * 64u + (own_lane % 16u);
     let y_5 = floats[exchanged + own_lane + 128u];
     if (own_row_6 + 8u < 10u) {
-      b6[put_at + own_row_6 * 516u + own_column_5 + 4128u] = bitcast<u32>(y_5);
+      b4[put_at + own_row_6 * 516u + own_column_5 + 4128u] = bitcast<u32>(y_5);
     }
     let own_row_7 = own_lane / 16u;
     let own_column_6 = own_warp * 64u + (own_lane % 16u);
     let y_6 = floats[exchanged + own_lane + 160u];
     if (own_row_7 + 10u < 10u) {
-      b6[put_at + own_row_7 * 516u + own_column_6 + 5160u] = bitcast<u32>(y_6);
+      b4[put_at + own_row_7 * 516u + own_column_6 + 5160u] = bitcast<u32>(y_6);
     }
     let own_row_8 = own_lane / 16u;
     let own_column_7 = own_warp * 64u + (own_lane % 16u);
     let y_7 = floats[exchanged + own_lane + 192u];
     if (own_row_8 + 12u < 10u) {
-      b6[put_at + own_row_8 * 516u + own_column_7 + 6192u] = bitcast<u32>(y_7);
+      b4[put_at + own_row_8 * 516u + own_column_7 + 6192u] = bitcast<u32>(y_7);
     }
     let own_row_9 = own_lane / 16u;
     let own_column_8 = own_warp * 64u + (own_lane % 16u);
     let y_8 = floats[exchanged + own_lane + 224u];
     if (own_row_9 + 14u < 10u) {
-      b6[put_at + own_row_9 * 516u + own_column_8 + 7224u] = bitcast<u32>(y_8);
+      b4[put_at + own_row_9 * 516u + own_column_8 + 7224u] = bitcast<u32>(y_8);
     }
     subgroupBarrier();
     coopStoreT(sums_3, &floats[exchanged], 16u);
@@ -598,49 +596,49 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_column_9 = own_warp * 64u + (own_lane % 16u);
     let y_9 = floats[exchanged + own_lane];
     if (own_row_10 < 10u) {
-      b6[put_at + own_row_10 * 516u + own_column_9 + 16u] = bitcast<u32>(y_9);
+      b4[put_at + own_row_10 * 516u + own_column_9 + 16u] = bitcast<u32>(y_9);
     }
     let own_row_11 = own_lane / 16u;
     let own_column_10 = own_warp * 64u + (own_lane % 16u);
     let y_10 = floats[exchanged + own_lane + 32u];
     if (own_row_11 + 2u < 10u) {
-      b6[put_at + own_row_11 * 516u + own_column_10 + 1048u] = bitcast<u32>(y_10);
+      b4[put_at + own_row_11 * 516u + own_column_10 + 1048u] = bitcast<u32>(y_10);
     }
     let own_row_12 = own_lane / 16u;
     let own_column_11 = own_warp * 64u + (own_lane % 16u);
     let y_11 = floats[exchanged + own_lane + 64u];
     if (own_row_12 + 4u < 10u) {
-      b6[put_at + own_row_12 * 516u + own_column_11 + 2080u] = bitcast<u32>(y_11);
+      b4[put_at + own_row_12 * 516u + own_column_11 + 2080u] = bitcast<u32>(y_11);
     }
     let own_row_13 = own_lane / 16u;
     let own_column_12 = own_warp * 64u + (own_lane % 16u);
     let y_12 = floats[exchanged + own_lane + 96u];
     if (own_row_13 + 6u < 10u) {
-      b6[put_at + own_row_13 * 516u + own_column_12 + 3112u] = bitcast<u32>(y_12);
+      b4[put_at + own_row_13 * 516u + own_column_12 + 3112u] = bitcast<u32>(y_12);
     }
     let own_row_14 = own_lane / 16u;
     let own_column_13 = own_warp * 64u + (own_lane % 16u);
     let y_13 = floats[exchanged + own_lane + 128u];
     if (own_row_14 + 8u < 10u) {
-      b6[put_at + own_row_14 * 516u + own_column_13 + 4144u] = bitcast<u32>(y_13);
+      b4[put_at + own_row_14 * 516u + own_column_13 + 4144u] = bitcast<u32>(y_13);
     }
     let own_row_15 = own_lane / 16u;
     let own_column_14 = own_warp * 64u + (own_lane % 16u);
     let y_14 = floats[exchanged + own_lane + 160u];
     if (own_row_15 + 10u < 10u) {
-      b6[put_at + own_row_15 * 516u + own_column_14 + 5176u] = bitcast<u32>(y_14);
+      b4[put_at + own_row_15 * 516u + own_column_14 + 5176u] = bitcast<u32>(y_14);
     }
     let own_row_16 = own_lane / 16u;
     let own_column_15 = own_warp * 64u + (own_lane % 16u);
     let y_15 = floats[exchanged + own_lane + 192u];
     if (own_row_16 + 12u < 10u) {
-      b6[put_at + own_row_16 * 516u + own_column_15 + 6208u] = bitcast<u32>(y_15);
+      b4[put_at + own_row_16 * 516u + own_column_15 + 6208u] = bitcast<u32>(y_15);
     }
     let own_row_17 = own_lane / 16u;
     let own_column_16 = own_warp * 64u + (own_lane % 16u);
     let y_16 = floats[exchanged + own_lane + 224u];
     if (own_row_17 + 14u < 10u) {
-      b6[put_at + own_row_17 * 516u + own_column_16 + 7240u] = bitcast<u32>(y_16);
+      b4[put_at + own_row_17 * 516u + own_column_16 + 7240u] = bitcast<u32>(y_16);
     }
     var sums_4 = coop_mat16x16<f32, C>();
     var sums_5 = coop_mat16x16<f32, C>();
@@ -699,49 +697,49 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_column_17 = own_warp * 64u + (own_lane % 16u);
     let y_17 = floats[exchanged + own_lane];
     if (own_row_18 < 10u) {
-      b6[put_at + own_row_18 * 516u + own_column_17 + 32u] = bitcast<u32>(y_17);
+      b4[put_at + own_row_18 * 516u + own_column_17 + 32u] = bitcast<u32>(y_17);
     }
     let own_row_19 = own_lane / 16u;
     let own_column_18 = own_warp * 64u + (own_lane % 16u);
     let y_18 = floats[exchanged + own_lane + 32u];
     if (own_row_19 + 2u < 10u) {
-      b6[put_at + own_row_19 * 516u + own_column_18 + 1064u] = bitcast<u32>(y_18);
+      b4[put_at + own_row_19 * 516u + own_column_18 + 1064u] = bitcast<u32>(y_18);
     }
     let own_row_20 = own_lane / 16u;
     let own_column_19 = own_warp * 64u + (own_lane % 16u);
     let y_19 = floats[exchanged + own_lane + 64u];
     if (own_row_20 + 4u < 10u) {
-      b6[put_at + own_row_20 * 516u + own_column_19 + 2096u] = bitcast<u32>(y_19);
+      b4[put_at + own_row_20 * 516u + own_column_19 + 2096u] = bitcast<u32>(y_19);
     }
     let own_row_21 = own_lane / 16u;
     let own_column_20 = own_warp * 64u + (own_lane % 16u);
     let y_20 = floats[exchanged + own_lane + 96u];
     if (own_row_21 + 6u < 10u) {
-      b6[put_at + own_row_21 * 516u + own_column_20 + 3128u] = bitcast<u32>(y_20);
+      b4[put_at + own_row_21 * 516u + own_column_20 + 3128u] = bitcast<u32>(y_20);
     }
     let own_row_22 = own_lane / 16u;
     let own_column_21 = own_warp * 64u + (own_lane % 16u);
     let y_21 = floats[exchanged + own_lane + 128u];
     if (own_row_22 + 8u < 10u) {
-      b6[put_at + own_row_22 * 516u + own_column_21 + 4160u] = bitcast<u32>(y_21);
+      b4[put_at + own_row_22 * 516u + own_column_21 + 4160u] = bitcast<u32>(y_21);
     }
     let own_row_23 = own_lane / 16u;
     let own_column_22 = own_warp * 64u + (own_lane % 16u);
     let y_22 = floats[exchanged + own_lane + 160u];
     if (own_row_23 + 10u < 10u) {
-      b6[put_at + own_row_23 * 516u + own_column_22 + 5192u] = bitcast<u32>(y_22);
+      b4[put_at + own_row_23 * 516u + own_column_22 + 5192u] = bitcast<u32>(y_22);
     }
     let own_row_24 = own_lane / 16u;
     let own_column_23 = own_warp * 64u + (own_lane % 16u);
     let y_23 = floats[exchanged + own_lane + 192u];
     if (own_row_24 + 12u < 10u) {
-      b6[put_at + own_row_24 * 516u + own_column_23 + 6224u] = bitcast<u32>(y_23);
+      b4[put_at + own_row_24 * 516u + own_column_23 + 6224u] = bitcast<u32>(y_23);
     }
     let own_row_25 = own_lane / 16u;
     let own_column_24 = own_warp * 64u + (own_lane % 16u);
     let y_24 = floats[exchanged + own_lane + 224u];
     if (own_row_25 + 14u < 10u) {
-      b6[put_at + own_row_25 * 516u + own_column_24 + 7256u] = bitcast<u32>(y_24);
+      b4[put_at + own_row_25 * 516u + own_column_24 + 7256u] = bitcast<u32>(y_24);
     }
     subgroupBarrier();
     coopStoreT(sums_5, &floats[exchanged], 16u);
@@ -750,54 +748,54 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_column_25 = own_warp * 64u + (own_lane % 16u);
     let y_25 = floats[exchanged + own_lane];
     if (own_row_26 < 10u) {
-      b6[put_at + own_row_26 * 516u + own_column_25 + 48u] = bitcast<u32>(y_25);
+      b4[put_at + own_row_26 * 516u + own_column_25 + 48u] = bitcast<u32>(y_25);
     }
     let own_row_27 = own_lane / 16u;
     let own_column_26 = own_warp * 64u + (own_lane % 16u);
     let y_26 = floats[exchanged + own_lane + 32u];
     if (own_row_27 + 2u < 10u) {
-      b6[put_at + own_row_27 * 516u + own_column_26 + 1080u] = bitcast<u32>(y_26);
+      b4[put_at + own_row_27 * 516u + own_column_26 + 1080u] = bitcast<u32>(y_26);
     }
     let own_row_28 = own_lane / 16u;
     let own_column_27 = own_warp * 64u + (own_lane % 16u);
     let y_27 = floats[exchanged + own_lane + 64u];
     if (own_row_28 + 4u < 10u) {
-      b6[put_at + own_row_28 * 516u + own_column_27 + 2112u] = bitcast<u32>(y_27);
+      b4[put_at + own_row_28 * 516u + own_column_27 + 2112u] = bitcast<u32>(y_27);
     }
     let own_row_29 = own_lane / 16u;
     let own_column_28 = own_warp * 64u + (own_lane % 16u);
     let y_28 = floats[exchanged + own_lane + 96u];
     if (own_row_29 + 6u < 10u) {
-      b6[put_at + own_row_29 * 516u + own_column_28 + 3144u] = bitcast<u32>(y_28);
+      b4[put_at + own_row_29 * 516u + own_column_28 + 3144u] = bitcast<u32>(y_28);
     }
     let own_row_30 = own_lane / 16u;
     let own_column_29 = own_warp * 64u + (own_lane % 16u);
     let y_29 = floats[exchanged + own_lane + 128u];
     if (own_row_30 + 8u < 10u) {
-      b6[put_at + own_row_30 * 516u + own_column_29 + 4176u] = bitcast<u32>(y_29);
+      b4[put_at + own_row_30 * 516u + own_column_29 + 4176u] = bitcast<u32>(y_29);
     }
     let own_row_31 = own_lane / 16u;
     let own_column_30 = own_warp * 64u + (own_lane % 16u);
     let y_30 = floats[exchanged + own_lane + 160u];
     if (own_row_31 + 10u < 10u) {
-      b6[put_at + own_row_31 * 516u + own_column_30 + 5208u] = bitcast<u32>(y_30);
+      b4[put_at + own_row_31 * 516u + own_column_30 + 5208u] = bitcast<u32>(y_30);
     }
     let own_row_32 = own_lane / 16u;
     let own_column_31 = own_warp * 64u + (own_lane % 16u);
     let y_31 = floats[exchanged + own_lane + 192u];
     if (own_row_32 + 12u < 10u) {
-      b6[put_at + own_row_32 * 516u + own_column_31 + 6240u] = bitcast<u32>(y_31);
+      b4[put_at + own_row_32 * 516u + own_column_31 + 6240u] = bitcast<u32>(y_31);
     }
     let own_row_33 = own_lane / 16u;
     let own_column_32 = own_warp * 64u + (own_lane % 16u);
     let y_32 = floats[exchanged + own_lane + 224u];
     if (own_row_33 + 14u < 10u) {
-      b6[put_at + own_row_33 * 516u + own_column_32 + 7272u] = bitcast<u32>(y_32);
+      b4[put_at + own_row_33 * 516u + own_column_32 + 7272u] = bitcast<u32>(y_32);
     }
     if (lane < 10u) {
       let to_23 = lane * 516u + put_at + 512u;
-      b6[to_23] = pool[lane + 96u];
-      b6[to_23 + 1u] = pool[lane + 80u];
+      b4[to_23] = pool[lane + 96u];
+      b4[to_23 + 1u] = pool[lane + 80u];
     }
   }
 }
@@ -808,10 +806,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<vec4<u32>>;
 var<workgroup> pool: array<u32, 4672>;
 var<workgroup> agreed: vec4<u32>;
 
@@ -840,7 +836,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   if (lane == 0u) { agreed.x = b2[p2 + i_5]; }
   let position = workgroupUniformLoad(&agreed).x;
   let seen = min(position, last_position) + 1u;
-  let pages_at = b3[p3 + i_5];
+  let pages_at = b2[p3 + i_5];
   let chunks = (seen + 63u) / 64u;
   var sum = 0.0f;
   var sum_2 = 0.0f;
@@ -849,26 +845,26 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   for (var batch = 0u; batch < chunks; batch += 64u) {
     let column_2 = (lane % 16u) * 4u;
     let own_chunk = lane / 16u;
-    let values = b6[(min(batch + own_chunk, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
+    let values = b4[(min(batch + own_chunk, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
     let chunk = own_chunk + 16u;
-    let values_2 = b6[(min(batch + chunk, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
+    let values_2 = b4[(min(batch + chunk, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
     let chunk_2 = own_chunk + 32u;
-    let values_3 = b6[(min(batch + chunk_2, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
+    let values_3 = b4[(min(batch + chunk_2, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
     let chunk_3 = own_chunk + 48u;
-    let values_4 = b6[(min(batch + chunk_3, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
+    let values_4 = b4[(min(batch + chunk_3, chunks - 1u) * 5160u + put_at + first + column_2) / 4u];
     var weight = 0u;
     var weight_2 = 0u;
     var weight_3 = 0u;
     if (lane < 64u) {
       let chunk_4 = batch + lane;
       let put_down = min(chunk_4, chunks - 1u) * 5160u + put_at + 512u;
-      let put_down_2 = bitcast<f32>(b6[put_down / 4u][put_down % 4u]);
-      let put_down_3 = bitcast<f32>(b6[(put_down + 1u) / 4u][(put_down + 1u) % 4u]);
+      let put_down_2 = bitcast<f32>(b4[put_down / 4u][put_down % 4u]);
+      let put_down_3 = bitcast<f32>(b4[(put_down + 1u) / 4u][(put_down + 1u) % 4u]);
       let its_top = select(-2e38f, put_down_3, chunk_4 < chunks);
       let chunk_5 = batch + (lane ^ 32u);
       let put_down_4 = min(chunk_5, chunks - 1u) * 5160u + put_at + 512u;
-      let put_down_5 = bitcast<f32>(b6[put_down_4 / 4u][put_down_4 % 4u]);
-      let put_down_6 = bitcast<f32>(b6[(put_down_4 + 1u) / 4u][(put_down_4 + 1u) % 4u]);
+      let put_down_5 = bitcast<f32>(b4[put_down_4 / 4u][put_down_4 % 4u]);
+      let put_down_6 = bitcast<f32>(b4[(put_down_4 + 1u) / 4u][(put_down_4 + 1u) % 4u]);
       let its_top_2 = select(-2e38f, put_down_6, chunk_5 < chunks);
       let other = subgroupShuffleXor(its_top, 1u);
       let before = select(-2e38f, max(-2e38f, other), (lane & 1u) > 0u);
@@ -979,7 +975,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   workgroupBarrier();
   if (lane < 64u) {
     let v = bitcast<f32>(pool[lane + 4608u]);
-    b5[p5 + (i_3 * 10240u + i_4 * 512u + column)] = bitcast<u32>(v);
+    b3[p5 + (i_3 * 10240u + i_4 * 512u + column)] = bitcast<u32>(v);
   }
 }
 

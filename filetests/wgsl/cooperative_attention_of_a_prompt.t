@@ -17,10 +17,8 @@ graph cooperative_attention_of_a_prompt {
 @group(0) @binding(2) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<u32>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
@@ -88,10 +86,10 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let i_8 = (row_4 % 20u) % 20u;
   let i_9 = min(i_7, sizes.x - 1u);
   let to = (i_9 * 20u + i_8) * 80u + s * 4u + 0x14a000u;
-  b6[to] = pack2x16float(vec2<f32>(x, x_2));
-  b6[to + 1u] = pack2x16float(vec2<f32>(x_3, x_4));
-  b6[to + 2u] = pack2x16float(vec2<f32>(x_5, x_6));
-  b6[to + 3u] = pack2x16float(vec2<f32>(x_7, x_8));
+  b4[to] = pack2x16float(vec2<f32>(x, x_2));
+  b4[to + 1u] = pack2x16float(vec2<f32>(x_3, x_4));
+  b4[to + 2u] = pack2x16float(vec2<f32>(x_5, x_6));
+  b4[to + 3u] = pack2x16float(vec2<f32>(x_7, x_8));
   let x_9 = bitcast<f32>(q_3.x) * shrink;
   let x_10 = bitcast<f32>(q_3.y) * shrink;
   let x_11 = bitcast<f32>(q_3.z) * shrink;
@@ -107,10 +105,10 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let i_11 = (row_5 % 20u) % 20u;
     let i_12 = min(i_10, sizes.x - 1u);
     let to_2 = (i_12 * 20u + i_11) * 80u + unit * 4u + 0x14a000u;
-    b6[to_2] = pack2x16float(vec2<f32>(x_9, x_10));
-    b6[to_2 + 1u] = pack2x16float(vec2<f32>(x_11, x_12));
-    b6[to_2 + 2u] = pack2x16float(vec2<f32>(x_13, x_14));
-    b6[to_2 + 3u] = pack2x16float(vec2<f32>(x_15, x_16));
+    b4[to_2] = pack2x16float(vec2<f32>(x_9, x_10));
+    b4[to_2 + 1u] = pack2x16float(vec2<f32>(x_11, x_12));
+    b4[to_2 + 2u] = pack2x16float(vec2<f32>(x_13, x_14));
+    b4[to_2 + 3u] = pack2x16float(vec2<f32>(x_15, x_16));
   }
   if (s == 0u) {
     let own_row_4 = min(row_2, 15u);
@@ -118,7 +116,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let i_13 = row_6 / 20u;
     let i_14 = (row_6 % 20u) % 20u;
     let i_15 = min(i_13, sizes.x - 1u);
-    b6[i_15 * 20u + i_14 + 0x212000u] = bitcast<u32>(bitcast<f32>(exponent) * 0.125f);
+    b4[i_15 * 20u + i_14 + 0x212000u] = bitcast<u32>(bitcast<f32>(exponent) * 0.125f);
   }
 }
 
@@ -130,10 +128,8 @@ enable wgpu_cooperative_matrix;
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
 @group(0) @binding(3) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<vec4<u32>>;
 var<workgroup> pool: array<u32, 648>;
 // `pool_of_floats` is `pool`. Intrinsics: products value by value, and such a product that is rounded by itself.
 fn weft_mul_values(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
@@ -176,7 +172,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let i_9 = min(i_7, sizes.x - 1u);
   if (lane < 5u) {
     let token = i_6 + lane;
-    pool[lane + 464u] = b3[p3 + min(token, max(n3, 1u) - 1u)];
+    pool[lane + 464u] = b2[p3 + min(token, max(n3, 1u) - 1u)];
     pool[lane + 472u] = select(min(b2[p2 + min(token, i_9)], last_position) + 1u, 0u, i_9 < token);
   }
   workgroupBarrier();
@@ -202,7 +198,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let i_13 = row_5 / 20u;
     let i_14 = (row_5 % 20u) % 20u;
     let i_15 = min(i_13, sizes.x - 1u);
-    pool[lane + 64u] = b6[(i_15 * 20u + i_14 + 0x212000u) / 4u][(i_15 * 20u + i_14 + 0x212000u) % 4u];
+    pool[lane + 64u] = b4[(i_15 * 20u + i_14 + 0x212000u) / 4u][(i_15 * 20u + i_14 + 0x212000u) % 4u];
   }
   if (lane < 80u) {
     pool[lane + 224u] = 0u;
@@ -240,7 +236,7 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     for (var chunk_start = 0u; chunk_start < most_seen; chunk_start += 64u) {
       if (lane < 64u) {
         let p = min(chunk_start + lane, most_seen - 1u);
-        pool[lane] = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+        pool[lane] = min(b2[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
       }
       workgroupBarrier();
       let row_8 = (count - 1u - own_group) * 80u;
@@ -252,14 +248,14 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       let key_from = pool[b] * 80u + (state_at + (lane % 4u) * 4u);
       let key_to = b * 10u + (lane % 4u) * 2u + 800u;
       let piece = b1[key_from / 4u];
-      let piece_2 = b6[query_from / 4u];
-      let piece_3 = b6[query_from_2 / 4u];
+      let piece_2 = b4[query_from / 4u];
+      let piece_3 = b4[query_from_2 / 4u];
       let piece_4 = b1[(key_from + 16u) / 4u];
-      let piece_5 = b6[(query_from + 16u) / 4u];
-      let piece_6 = b6[(query_from_2 + 16u) / 4u];
+      let piece_5 = b4[(query_from + 16u) / 4u];
+      let piece_6 = b4[(query_from_2 + 16u) / 4u];
       let piece_7 = b1[(key_from + 32u) / 4u];
-      let piece_8 = b6[(query_from + 32u) / 4u];
-      let piece_9 = b6[(query_from_2 + 32u) / 4u];
+      let piece_8 = b4[(query_from + 32u) / 4u];
+      let piece_9 = b4[(query_from_2 + 32u) / 4u];
       let first_row = min(((own_warp / 4u) % 2u) * 48u, 32u);
       let first_position = (own_warp % 4u) * 16u;
       let key_at = first_position * 10u + 800u;
@@ -279,8 +275,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       }
       workgroupBarrier();
       let piece_10 = b1[(key_from + 48u) / 4u];
-      let piece_11 = b6[(query_from + 48u) / 4u];
-      let piece_12 = b6[(query_from_2 + 48u) / 4u];
+      let piece_11 = b4[(query_from + 48u) / 4u];
+      let piece_12 = b4[(query_from_2 + 48u) / 4u];
       let k = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
       sums_6 = coopMultiplyAdd(q, k, sums_6);
@@ -308,8 +304,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
       }
       workgroupBarrier();
       let piece_13 = b1[(key_from + 64u) / 4u];
-      let piece_14 = b6[(query_from + 64u) / 4u];
-      let piece_15 = b6[(query_from_2 + 64u) / 4u];
+      let piece_14 = b4[(query_from + 64u) / 4u];
+      let piece_15 = b4[(query_from_2 + 64u) / 4u];
       let k_3 = coopLoad<coop_mat16x16<f16, B>>(&halves[key_at], 10u);
       let q_7 = coopLoadT<coop_mat16x16<f16, A>>(&halves[query_at], 10u);
       sums_6 = coopMultiplyAdd(q_7, k_3, sums_6);
@@ -575,97 +571,97 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_column = own_warp * 16u + (own_lane % 16u);
     let y = floats[exchanged + own_lane];
     if (pool[own_row_5 + 568u] == run) {
-      b6[(put_at + own_row_5 * 132u + own_column) / 4u][(put_at + own_row_5 * 132u + own_column) % 4u] = bitcast<u32>(y);
+      b4[(put_at + own_row_5 * 132u + own_column) / 4u][(put_at + own_row_5 * 132u + own_column) % 4u] = bitcast<u32>(y);
     }
     let own_row_6 = own_lane / 16u;
     let own_column_2 = own_warp * 16u + (own_lane % 16u);
     let y_2 = floats[exchanged + own_lane + 32u];
     if (pool[own_row_6 + 570u] == run) {
-      b6[(put_at + own_row_6 * 132u + own_column_2 + 264u) / 4u][(put_at + own_row_6 * 132u + own_column_2 + 264u) % 4u] = bitcast<u32>(y_2);
+      b4[(put_at + own_row_6 * 132u + own_column_2 + 264u) / 4u][(put_at + own_row_6 * 132u + own_column_2 + 264u) % 4u] = bitcast<u32>(y_2);
     }
     let own_row_7 = own_lane / 16u;
     let own_column_3 = own_warp * 16u + (own_lane % 16u);
     let y_3 = floats[exchanged + own_lane + 64u];
     if (pool[own_row_7 + 572u] == run) {
-      b6[(put_at + own_row_7 * 132u + own_column_3 + 528u) / 4u][(put_at + own_row_7 * 132u + own_column_3 + 528u) % 4u] = bitcast<u32>(y_3);
+      b4[(put_at + own_row_7 * 132u + own_column_3 + 528u) / 4u][(put_at + own_row_7 * 132u + own_column_3 + 528u) % 4u] = bitcast<u32>(y_3);
     }
     let own_row_8 = own_lane / 16u;
     let own_column_4 = own_warp * 16u + (own_lane % 16u);
     let y_4 = floats[exchanged + own_lane + 96u];
     if (pool[own_row_8 + 574u] == run) {
-      b6[(put_at + own_row_8 * 132u + own_column_4 + 792u) / 4u][(put_at + own_row_8 * 132u + own_column_4 + 792u) % 4u] = bitcast<u32>(y_4);
+      b4[(put_at + own_row_8 * 132u + own_column_4 + 792u) / 4u][(put_at + own_row_8 * 132u + own_column_4 + 792u) % 4u] = bitcast<u32>(y_4);
     }
     let own_row_9 = own_lane / 16u;
     let own_column_5 = own_warp * 16u + (own_lane % 16u);
     let y_5 = floats[exchanged + own_lane + 128u];
     if (pool[own_row_9 + 576u] == run) {
-      b6[(put_at + own_row_9 * 132u + own_column_5 + 1056u) / 4u][(put_at + own_row_9 * 132u + own_column_5 + 1056u) % 4u] = bitcast<u32>(y_5);
+      b4[(put_at + own_row_9 * 132u + own_column_5 + 1056u) / 4u][(put_at + own_row_9 * 132u + own_column_5 + 1056u) % 4u] = bitcast<u32>(y_5);
     }
     let own_row_10 = own_lane / 16u;
     let own_column_6 = own_warp * 16u + (own_lane % 16u);
     let y_6 = floats[exchanged + own_lane + 160u];
     if (pool[own_row_10 + 578u] == run) {
-      b6[(put_at + own_row_10 * 132u + own_column_6 + 1320u) / 4u][(put_at + own_row_10 * 132u + own_column_6 + 1320u) % 4u] = bitcast<u32>(y_6);
+      b4[(put_at + own_row_10 * 132u + own_column_6 + 1320u) / 4u][(put_at + own_row_10 * 132u + own_column_6 + 1320u) % 4u] = bitcast<u32>(y_6);
     }
     let own_row_11 = own_lane / 16u;
     let own_column_7 = own_warp * 16u + (own_lane % 16u);
     let y_7 = floats[exchanged + own_lane + 192u];
     if (pool[own_row_11 + 580u] == run) {
-      b6[(put_at + own_row_11 * 132u + own_column_7 + 1584u) / 4u][(put_at + own_row_11 * 132u + own_column_7 + 1584u) % 4u] = bitcast<u32>(y_7);
+      b4[(put_at + own_row_11 * 132u + own_column_7 + 1584u) / 4u][(put_at + own_row_11 * 132u + own_column_7 + 1584u) % 4u] = bitcast<u32>(y_7);
     }
     let own_row_12 = own_lane / 16u;
     let own_column_8 = own_warp * 16u + (own_lane % 16u);
     let y_8 = floats[exchanged + own_lane + 224u];
     if (pool[own_row_12 + 582u] == run) {
-      b6[(put_at + own_row_12 * 132u + own_column_8 + 1848u) / 4u][(put_at + own_row_12 * 132u + own_column_8 + 1848u) % 4u] = bitcast<u32>(y_8);
+      b4[(put_at + own_row_12 * 132u + own_column_8 + 1848u) / 4u][(put_at + own_row_12 * 132u + own_column_8 + 1848u) % 4u] = bitcast<u32>(y_8);
     }
     let own_row_13 = own_lane / 16u;
     let own_column_9 = own_warp * 16u + (own_lane % 16u);
     let y_9 = floats[exchanged + own_lane + 256u];
     if (pool[own_row_13 + 584u] == run) {
-      b6[(put_at + own_row_13 * 132u + own_column_9 + 2112u) / 4u][(put_at + own_row_13 * 132u + own_column_9 + 2112u) % 4u] = bitcast<u32>(y_9);
+      b4[(put_at + own_row_13 * 132u + own_column_9 + 2112u) / 4u][(put_at + own_row_13 * 132u + own_column_9 + 2112u) % 4u] = bitcast<u32>(y_9);
     }
     let own_row_14 = own_lane / 16u;
     let own_column_10 = own_warp * 16u + (own_lane % 16u);
     let y_10 = floats[exchanged + own_lane + 288u];
     if (pool[own_row_14 + 586u] == run) {
-      b6[(put_at + own_row_14 * 132u + own_column_10 + 2376u) / 4u][(put_at + own_row_14 * 132u + own_column_10 + 2376u) % 4u] = bitcast<u32>(y_10);
+      b4[(put_at + own_row_14 * 132u + own_column_10 + 2376u) / 4u][(put_at + own_row_14 * 132u + own_column_10 + 2376u) % 4u] = bitcast<u32>(y_10);
     }
     let own_row_15 = own_lane / 16u;
     let own_column_11 = own_warp * 16u + (own_lane % 16u);
     let y_11 = floats[exchanged + own_lane + 320u];
     if (pool[own_row_15 + 588u] == run) {
-      b6[(put_at + own_row_15 * 132u + own_column_11 + 2640u) / 4u][(put_at + own_row_15 * 132u + own_column_11 + 2640u) % 4u] = bitcast<u32>(y_11);
+      b4[(put_at + own_row_15 * 132u + own_column_11 + 2640u) / 4u][(put_at + own_row_15 * 132u + own_column_11 + 2640u) % 4u] = bitcast<u32>(y_11);
     }
     let own_row_16 = own_lane / 16u;
     let own_column_12 = own_warp * 16u + (own_lane % 16u);
     let y_12 = floats[exchanged + own_lane + 352u];
     if (pool[own_row_16 + 590u] == run) {
-      b6[(put_at + own_row_16 * 132u + own_column_12 + 2904u) / 4u][(put_at + own_row_16 * 132u + own_column_12 + 2904u) % 4u] = bitcast<u32>(y_12);
+      b4[(put_at + own_row_16 * 132u + own_column_12 + 2904u) / 4u][(put_at + own_row_16 * 132u + own_column_12 + 2904u) % 4u] = bitcast<u32>(y_12);
     }
     let own_row_17 = own_lane / 16u;
     let own_column_13 = own_warp * 16u + (own_lane % 16u);
     let y_13 = floats[exchanged + own_lane + 384u];
     if (pool[own_row_17 + 592u] == run) {
-      b6[(put_at + own_row_17 * 132u + own_column_13 + 3168u) / 4u][(put_at + own_row_17 * 132u + own_column_13 + 3168u) % 4u] = bitcast<u32>(y_13);
+      b4[(put_at + own_row_17 * 132u + own_column_13 + 3168u) / 4u][(put_at + own_row_17 * 132u + own_column_13 + 3168u) % 4u] = bitcast<u32>(y_13);
     }
     let own_row_18 = own_lane / 16u;
     let own_column_14 = own_warp * 16u + (own_lane % 16u);
     let y_14 = floats[exchanged + own_lane + 416u];
     if (pool[own_row_18 + 594u] == run) {
-      b6[(put_at + own_row_18 * 132u + own_column_14 + 3432u) / 4u][(put_at + own_row_18 * 132u + own_column_14 + 3432u) % 4u] = bitcast<u32>(y_14);
+      b4[(put_at + own_row_18 * 132u + own_column_14 + 3432u) / 4u][(put_at + own_row_18 * 132u + own_column_14 + 3432u) % 4u] = bitcast<u32>(y_14);
     }
     let own_row_19 = own_lane / 16u;
     let own_column_15 = own_warp * 16u + (own_lane % 16u);
     let y_15 = floats[exchanged + own_lane + 448u];
     if (pool[own_row_19 + 596u] == run) {
-      b6[(put_at + own_row_19 * 132u + own_column_15 + 3696u) / 4u][(put_at + own_row_19 * 132u + own_column_15 + 3696u) % 4u] = bitcast<u32>(y_15);
+      b4[(put_at + own_row_19 * 132u + own_column_15 + 3696u) / 4u][(put_at + own_row_19 * 132u + own_column_15 + 3696u) % 4u] = bitcast<u32>(y_15);
     }
     let own_row_20 = own_lane / 16u;
     let own_column_16 = own_warp * 16u + (own_lane % 16u);
     let y_16 = floats[exchanged + own_lane + 480u];
     if (pool[own_row_20 + 598u] == run) {
-      b6[(put_at + own_row_20 * 132u + own_column_16 + 3960u) / 4u][(put_at + own_row_20 * 132u + own_column_16 + 3960u) % 4u] = bitcast<u32>(y_16);
+      b4[(put_at + own_row_20 * 132u + own_column_16 + 3960u) / 4u][(put_at + own_row_20 * 132u + own_column_16 + 3960u) % 4u] = bitcast<u32>(y_16);
     }
     subgroupBarrier();
     coopStoreT(sums_3, &floats[exchanged], 16u);
@@ -675,97 +671,97 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_column_17 = own_warp * 16u + (own_lane % 16u);
     let y_17 = floats[exchanged + own_lane];
     if (pool[own_row_21 + 600u] == run) {
-      b6[(put_at + own_row_21 * 132u + own_column_17 + 4224u) / 4u][(put_at + own_row_21 * 132u + own_column_17 + 4224u) % 4u] = bitcast<u32>(y_17);
+      b4[(put_at + own_row_21 * 132u + own_column_17 + 4224u) / 4u][(put_at + own_row_21 * 132u + own_column_17 + 4224u) % 4u] = bitcast<u32>(y_17);
     }
     let own_row_22 = own_lane / 16u;
     let own_column_18 = own_warp * 16u + (own_lane % 16u);
     let y_18 = floats[exchanged + own_lane + 32u];
     if (pool[own_row_22 + 602u] == run) {
-      b6[(put_at + own_row_22 * 132u + own_column_18 + 4488u) / 4u][(put_at + own_row_22 * 132u + own_column_18 + 4488u) % 4u] = bitcast<u32>(y_18);
+      b4[(put_at + own_row_22 * 132u + own_column_18 + 4488u) / 4u][(put_at + own_row_22 * 132u + own_column_18 + 4488u) % 4u] = bitcast<u32>(y_18);
     }
     let own_row_23 = own_lane / 16u;
     let own_column_19 = own_warp * 16u + (own_lane % 16u);
     let y_19 = floats[exchanged + own_lane + 64u];
     if (pool[own_row_23 + 604u] == run) {
-      b6[(put_at + own_row_23 * 132u + own_column_19 + 4752u) / 4u][(put_at + own_row_23 * 132u + own_column_19 + 4752u) % 4u] = bitcast<u32>(y_19);
+      b4[(put_at + own_row_23 * 132u + own_column_19 + 4752u) / 4u][(put_at + own_row_23 * 132u + own_column_19 + 4752u) % 4u] = bitcast<u32>(y_19);
     }
     let own_row_24 = own_lane / 16u;
     let own_column_20 = own_warp * 16u + (own_lane % 16u);
     let y_20 = floats[exchanged + own_lane + 96u];
     if (pool[own_row_24 + 606u] == run) {
-      b6[(put_at + own_row_24 * 132u + own_column_20 + 5016u) / 4u][(put_at + own_row_24 * 132u + own_column_20 + 5016u) % 4u] = bitcast<u32>(y_20);
+      b4[(put_at + own_row_24 * 132u + own_column_20 + 5016u) / 4u][(put_at + own_row_24 * 132u + own_column_20 + 5016u) % 4u] = bitcast<u32>(y_20);
     }
     let own_row_25 = own_lane / 16u;
     let own_column_21 = own_warp * 16u + (own_lane % 16u);
     let y_21 = floats[exchanged + own_lane + 128u];
     if (pool[own_row_25 + 608u] == run) {
-      b6[(put_at + own_row_25 * 132u + own_column_21 + 5280u) / 4u][(put_at + own_row_25 * 132u + own_column_21 + 5280u) % 4u] = bitcast<u32>(y_21);
+      b4[(put_at + own_row_25 * 132u + own_column_21 + 5280u) / 4u][(put_at + own_row_25 * 132u + own_column_21 + 5280u) % 4u] = bitcast<u32>(y_21);
     }
     let own_row_26 = own_lane / 16u;
     let own_column_22 = own_warp * 16u + (own_lane % 16u);
     let y_22 = floats[exchanged + own_lane + 160u];
     if (pool[own_row_26 + 610u] == run) {
-      b6[(put_at + own_row_26 * 132u + own_column_22 + 5544u) / 4u][(put_at + own_row_26 * 132u + own_column_22 + 5544u) % 4u] = bitcast<u32>(y_22);
+      b4[(put_at + own_row_26 * 132u + own_column_22 + 5544u) / 4u][(put_at + own_row_26 * 132u + own_column_22 + 5544u) % 4u] = bitcast<u32>(y_22);
     }
     let own_row_27 = own_lane / 16u;
     let own_column_23 = own_warp * 16u + (own_lane % 16u);
     let y_23 = floats[exchanged + own_lane + 192u];
     if (pool[own_row_27 + 612u] == run) {
-      b6[(put_at + own_row_27 * 132u + own_column_23 + 5808u) / 4u][(put_at + own_row_27 * 132u + own_column_23 + 5808u) % 4u] = bitcast<u32>(y_23);
+      b4[(put_at + own_row_27 * 132u + own_column_23 + 5808u) / 4u][(put_at + own_row_27 * 132u + own_column_23 + 5808u) % 4u] = bitcast<u32>(y_23);
     }
     let own_row_28 = own_lane / 16u;
     let own_column_24 = own_warp * 16u + (own_lane % 16u);
     let y_24 = floats[exchanged + own_lane + 224u];
     if (pool[own_row_28 + 614u] == run) {
-      b6[(put_at + own_row_28 * 132u + own_column_24 + 6072u) / 4u][(put_at + own_row_28 * 132u + own_column_24 + 6072u) % 4u] = bitcast<u32>(y_24);
+      b4[(put_at + own_row_28 * 132u + own_column_24 + 6072u) / 4u][(put_at + own_row_28 * 132u + own_column_24 + 6072u) % 4u] = bitcast<u32>(y_24);
     }
     let own_row_29 = own_lane / 16u;
     let own_column_25 = own_warp * 16u + (own_lane % 16u);
     let y_25 = floats[exchanged + own_lane + 256u];
     if (pool[own_row_29 + 616u] == run) {
-      b6[(put_at + own_row_29 * 132u + own_column_25 + 6336u) / 4u][(put_at + own_row_29 * 132u + own_column_25 + 6336u) % 4u] = bitcast<u32>(y_25);
+      b4[(put_at + own_row_29 * 132u + own_column_25 + 6336u) / 4u][(put_at + own_row_29 * 132u + own_column_25 + 6336u) % 4u] = bitcast<u32>(y_25);
     }
     let own_row_30 = own_lane / 16u;
     let own_column_26 = own_warp * 16u + (own_lane % 16u);
     let y_26 = floats[exchanged + own_lane + 288u];
     if (pool[own_row_30 + 618u] == run) {
-      b6[(put_at + own_row_30 * 132u + own_column_26 + 6600u) / 4u][(put_at + own_row_30 * 132u + own_column_26 + 6600u) % 4u] = bitcast<u32>(y_26);
+      b4[(put_at + own_row_30 * 132u + own_column_26 + 6600u) / 4u][(put_at + own_row_30 * 132u + own_column_26 + 6600u) % 4u] = bitcast<u32>(y_26);
     }
     let own_row_31 = own_lane / 16u;
     let own_column_27 = own_warp * 16u + (own_lane % 16u);
     let y_27 = floats[exchanged + own_lane + 320u];
     if (pool[own_row_31 + 620u] == run) {
-      b6[(put_at + own_row_31 * 132u + own_column_27 + 6864u) / 4u][(put_at + own_row_31 * 132u + own_column_27 + 6864u) % 4u] = bitcast<u32>(y_27);
+      b4[(put_at + own_row_31 * 132u + own_column_27 + 6864u) / 4u][(put_at + own_row_31 * 132u + own_column_27 + 6864u) % 4u] = bitcast<u32>(y_27);
     }
     let own_row_32 = own_lane / 16u;
     let own_column_28 = own_warp * 16u + (own_lane % 16u);
     let y_28 = floats[exchanged + own_lane + 352u];
     if (pool[own_row_32 + 622u] == run) {
-      b6[(put_at + own_row_32 * 132u + own_column_28 + 7128u) / 4u][(put_at + own_row_32 * 132u + own_column_28 + 7128u) % 4u] = bitcast<u32>(y_28);
+      b4[(put_at + own_row_32 * 132u + own_column_28 + 7128u) / 4u][(put_at + own_row_32 * 132u + own_column_28 + 7128u) % 4u] = bitcast<u32>(y_28);
     }
     let own_row_33 = own_lane / 16u;
     let own_column_29 = own_warp * 16u + (own_lane % 16u);
     let y_29 = floats[exchanged + own_lane + 384u];
     if (pool[own_row_33 + 624u] == run) {
-      b6[(put_at + own_row_33 * 132u + own_column_29 + 7392u) / 4u][(put_at + own_row_33 * 132u + own_column_29 + 7392u) % 4u] = bitcast<u32>(y_29);
+      b4[(put_at + own_row_33 * 132u + own_column_29 + 7392u) / 4u][(put_at + own_row_33 * 132u + own_column_29 + 7392u) % 4u] = bitcast<u32>(y_29);
     }
     let own_row_34 = own_lane / 16u;
     let own_column_30 = own_warp * 16u + (own_lane % 16u);
     let y_30 = floats[exchanged + own_lane + 416u];
     if (pool[own_row_34 + 626u] == run) {
-      b6[(put_at + own_row_34 * 132u + own_column_30 + 7656u) / 4u][(put_at + own_row_34 * 132u + own_column_30 + 7656u) % 4u] = bitcast<u32>(y_30);
+      b4[(put_at + own_row_34 * 132u + own_column_30 + 7656u) / 4u][(put_at + own_row_34 * 132u + own_column_30 + 7656u) % 4u] = bitcast<u32>(y_30);
     }
     let own_row_35 = own_lane / 16u;
     let own_column_31 = own_warp * 16u + (own_lane % 16u);
     let y_31 = floats[exchanged + own_lane + 448u];
     if (pool[own_row_35 + 628u] == run) {
-      b6[(put_at + own_row_35 * 132u + own_column_31 + 7920u) / 4u][(put_at + own_row_35 * 132u + own_column_31 + 7920u) % 4u] = bitcast<u32>(y_31);
+      b4[(put_at + own_row_35 * 132u + own_column_31 + 7920u) / 4u][(put_at + own_row_35 * 132u + own_column_31 + 7920u) % 4u] = bitcast<u32>(y_31);
     }
     let own_row_36 = own_lane / 16u;
     let own_column_32 = own_warp * 16u + (own_lane % 16u);
     let y_32 = floats[exchanged + own_lane + 480u];
     if (pool[own_row_36 + 630u] == run) {
-      b6[(put_at + own_row_36 * 132u + own_column_32 + 8184u) / 4u][(put_at + own_row_36 * 132u + own_column_32 + 8184u) % 4u] = bitcast<u32>(y_32);
+      b4[(put_at + own_row_36 * 132u + own_column_32 + 8184u) / 4u][(put_at + own_row_36 * 132u + own_column_32 + 8184u) % 4u] = bitcast<u32>(y_32);
     }
     subgroupBarrier();
     coopStoreT(sums_5, &floats[exchanged], 16u);
@@ -774,56 +770,56 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
     let own_column_33 = own_warp * 16u + (own_lane % 16u);
     let y_33 = floats[exchanged + own_lane];
     if (pool[own_row_37 + 632u] == run) {
-      b6[(put_at + own_row_37 * 132u + own_column_33 + 8448u) / 4u][(put_at + own_row_37 * 132u + own_column_33 + 8448u) % 4u] = bitcast<u32>(y_33);
+      b4[(put_at + own_row_37 * 132u + own_column_33 + 8448u) / 4u][(put_at + own_row_37 * 132u + own_column_33 + 8448u) % 4u] = bitcast<u32>(y_33);
     }
     let own_row_38 = own_lane / 16u;
     let own_column_34 = own_warp * 16u + (own_lane % 16u);
     let y_34 = floats[exchanged + own_lane + 32u];
     if (pool[own_row_38 + 634u] == run) {
-      b6[(put_at + own_row_38 * 132u + own_column_34 + 8712u) / 4u][(put_at + own_row_38 * 132u + own_column_34 + 8712u) % 4u] = bitcast<u32>(y_34);
+      b4[(put_at + own_row_38 * 132u + own_column_34 + 8712u) / 4u][(put_at + own_row_38 * 132u + own_column_34 + 8712u) % 4u] = bitcast<u32>(y_34);
     }
     let own_row_39 = own_lane / 16u;
     let own_column_35 = own_warp * 16u + (own_lane % 16u);
     let y_35 = floats[exchanged + own_lane + 64u];
     if (pool[own_row_39 + 636u] == run) {
-      b6[(put_at + own_row_39 * 132u + own_column_35 + 8976u) / 4u][(put_at + own_row_39 * 132u + own_column_35 + 8976u) % 4u] = bitcast<u32>(y_35);
+      b4[(put_at + own_row_39 * 132u + own_column_35 + 8976u) / 4u][(put_at + own_row_39 * 132u + own_column_35 + 8976u) % 4u] = bitcast<u32>(y_35);
     }
     let own_row_40 = own_lane / 16u;
     let own_column_36 = own_warp * 16u + (own_lane % 16u);
     let y_36 = floats[exchanged + own_lane + 96u];
     if (pool[own_row_40 + 638u] == run) {
-      b6[(put_at + own_row_40 * 132u + own_column_36 + 9240u) / 4u][(put_at + own_row_40 * 132u + own_column_36 + 9240u) % 4u] = bitcast<u32>(y_36);
+      b4[(put_at + own_row_40 * 132u + own_column_36 + 9240u) / 4u][(put_at + own_row_40 * 132u + own_column_36 + 9240u) % 4u] = bitcast<u32>(y_36);
     }
     let own_row_41 = own_lane / 16u;
     let own_column_37 = own_warp * 16u + (own_lane % 16u);
     let y_37 = floats[exchanged + own_lane + 128u];
     if (pool[own_row_41 + 640u] == run) {
-      b6[(put_at + own_row_41 * 132u + own_column_37 + 9504u) / 4u][(put_at + own_row_41 * 132u + own_column_37 + 9504u) % 4u] = bitcast<u32>(y_37);
+      b4[(put_at + own_row_41 * 132u + own_column_37 + 9504u) / 4u][(put_at + own_row_41 * 132u + own_column_37 + 9504u) % 4u] = bitcast<u32>(y_37);
     }
     let own_row_42 = own_lane / 16u;
     let own_column_38 = own_warp * 16u + (own_lane % 16u);
     let y_38 = floats[exchanged + own_lane + 160u];
     if (pool[own_row_42 + 642u] == run) {
-      b6[(put_at + own_row_42 * 132u + own_column_38 + 9768u) / 4u][(put_at + own_row_42 * 132u + own_column_38 + 9768u) % 4u] = bitcast<u32>(y_38);
+      b4[(put_at + own_row_42 * 132u + own_column_38 + 9768u) / 4u][(put_at + own_row_42 * 132u + own_column_38 + 9768u) % 4u] = bitcast<u32>(y_38);
     }
     let own_row_43 = own_lane / 16u;
     let own_column_39 = own_warp * 16u + (own_lane % 16u);
     let y_39 = floats[exchanged + own_lane + 192u];
     if (pool[own_row_43 + 644u] == run) {
-      b6[(put_at + own_row_43 * 132u + own_column_39 + 10032u) / 4u][(put_at + own_row_43 * 132u + own_column_39 + 10032u) % 4u] = bitcast<u32>(y_39);
+      b4[(put_at + own_row_43 * 132u + own_column_39 + 10032u) / 4u][(put_at + own_row_43 * 132u + own_column_39 + 10032u) % 4u] = bitcast<u32>(y_39);
     }
     let own_row_44 = own_lane / 16u;
     let own_column_40 = own_warp * 16u + (own_lane % 16u);
     let y_40 = floats[exchanged + own_lane + 224u];
     if (pool[own_row_44 + 646u] == run) {
-      b6[(put_at + own_row_44 * 132u + own_column_40 + 10296u) / 4u][(put_at + own_row_44 * 132u + own_column_40 + 10296u) % 4u] = bitcast<u32>(y_40);
+      b4[(put_at + own_row_44 * 132u + own_column_40 + 10296u) / 4u][(put_at + own_row_44 * 132u + own_column_40 + 10296u) % 4u] = bitcast<u32>(y_40);
     }
   }
   workgroupBarrier();
   if (lane < 80u) {
     let to_16 = lane * 132u + put_at + 128u;
-    b6[to_16 / 4u][to_16 % 4u] = pool[lane + 224u];
-    b6[(to_16 + 1u) / 4u][(to_16 + 1u) % 4u] = pool[lane + 144u];
+    b4[to_16 / 4u][to_16 % 4u] = pool[lane + 224u];
+    b4[(to_16 + 1u) / 4u][(to_16 + 1u) % 4u] = pool[lane + 144u];
   }
 }
 
@@ -833,10 +829,8 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
 @group(0) @binding(2) var<storage, read> b0: array<u32>;
 @group(0) @binding(3) var<storage, read> b1: array<u32>;
 @group(0) @binding(4) var<storage, read> b2: array<u32>;
-@group(0) @binding(5) var<storage, read> b3: array<u32>;
-@group(0) @binding(6) var<storage, read> b4: array<u32>;
-@group(0) @binding(7) var<storage, read_write> b5: array<u32>;
-@group(0) @binding(8) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b4: array<u32>;
 var<workgroup> pool: array<u32, 512>;
 
 @compute @workgroup_size(256)
@@ -852,8 +846,8 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let c = time * 256u + lane;
     let h = c / 128u;
     let put_at = (own_group * 4u + h) * 132u;
-    let put_down = bitcast<f32>(b6[(c % 128u) + put_at]);
-    let put_down_2 = bitcast<f32>(b6[put_at + 128u]);
+    let put_down = bitcast<f32>(b4[(c % 128u) + put_at]);
+    let put_down_2 = bitcast<f32>(b4[put_at + 128u]);
     let inverse = (1.0f / put_down_2);
     pool[c] = bitcast<u32>(put_down * inverse);
   }
@@ -867,7 +861,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let i_5 = (row_2 % 20u) % 20u;
     if (row_2 < sizes.x * 20u) {
       let v = bitcast<f32>(pool[r * 128u + own]);
-      b5[p5 + (i_4 * 2560u + i_5 * 128u + own)] = bitcast<u32>(v);
+      b3[p5 + (i_4 * 2560u + i_5 * 128u + own)] = bitcast<u32>(v);
     }
   }
 }

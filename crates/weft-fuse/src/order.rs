@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use weft_ir::{NodeId, SCAN_LISTS};
-use weft_kern::{Access, Buffer, BufferId, Kernel, Param, ParamId, Source};
+use weft_ir::NodeId;
+use weft_kern::{Access, Buffer, BufferId, Format, Kernel, Param, ParamId, Source};
 
 use crate::emit::EmittedPart;
 
@@ -19,8 +19,8 @@ pub(crate) struct Launch {
 /// The most buffers that parts side by side use together: as many storage buffers as WebGPU promises on every GPU.
 const MAX_BUFFERS: usize = 10;
 
-/// What stands for several lists of a scan where buffers are counted.
-const LISTS: BufferId = BufferId::MAX;
+/// The buffer of a step's indices where buffers are counted.
+const INDICES: BufferId = BufferId::MAX;
 
 /// Sorts parts into levels: those of a level need only what earlier levels compute. If `beside`, a level is one kernel, or several
 /// if one would use too many buffers; otherwise each part is one. `buffers` are those of the plan.
@@ -89,13 +89,12 @@ fn conflict(launch: &Launch, part: &EmittedPart) -> bool {
         .any(|(a, p)| part.args.iter().zip(&part.params).any(|(b, q)| a == b && (written(p) || written(q))))
 }
 
-/// The number of buffers that a launch and a part use together. The arena is one. So are the lists of a scan with the ends of sequences
-/// and the numbers of certain and of kept rows, because a step's inputs are in one buffer.
+/// The number of buffers that a launch and a part use together. The arena is one. So are all inputs that are indices, because a step
+/// brings them in one buffer.
 fn count(launch: &Launch, part: &EmittedPart, buffers: &[Buffer]) -> usize {
-    let [ends, _, _, certain, kept] = SCAN_LISTS;
     let place = |arg: &BufferId| match &buffers[*arg].source {
         Source::Arena(_) => None,
-        Source::Input(name) if [ends, certain, kept].contains(&name.as_str()) => Some(LISTS),
+        Source::Input(_) if buffers[*arg].format == Format::I32 => Some(INDICES),
         _ => Some(*arg),
     };
     let used = launch.args.iter().chain(&part.args).map(place);

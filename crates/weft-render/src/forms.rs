@@ -114,21 +114,17 @@ impl Form {
             Anchor::Scan(_) => Form::ScanRows(ScanRows::new(split)),
             Anchor::Map | Anchor::Reduce if split.spread => Form::SelectBlocks(SelectBlocks::new(split)),
             Anchor::Map | Anchor::Reduce => Form::Plain(Plain::new(split)),
-            Anchor::Dot(_) => match () {
-                () if split.picked > 0 => Form::DotFewRows(DotFewRows::new(split)),
-                () if split.matrix => Form::DotUnits(DotUnits::new(split)),
-                () if split.panels => Form::DotPanels(DotPanels::new(split)),
-                () if split.spread => Form::DotGathered(DotGathered::new(split)),
-                () => Form::DotLanes(DotLanes::new(split)),
-            },
-            Anchor::Attend(_) => match () {
-                () if !split.matrix => Form::AttendLanes(AttendLanes::new(split)),
-                () if limits.cooperative => Form::AttendCooperative(AttendCooperative::new(split)),
-                () if split.rows == attend_warpgroups::ROWS => {
-                    Form::AttendWarpgroups(AttendWarpgroups::new(split))
-                }
-                () => Form::AttendUnits(AttendUnits::new(split)),
-            },
+            Anchor::Dot(_) if split.picked > 0 => Form::DotFewRows(DotFewRows::new(split)),
+            Anchor::Dot(_) if split.matrix => Form::DotUnits(DotUnits::new(split)),
+            Anchor::Dot(_) if split.panels => Form::DotPanels(DotPanels::new(split)),
+            Anchor::Dot(_) if split.spread => Form::DotGathered(DotGathered::new(split)),
+            Anchor::Dot(_) => Form::DotLanes(DotLanes::new(split)),
+            Anchor::Attend(_) if !split.matrix => Form::AttendLanes(AttendLanes::new(split)),
+            Anchor::Attend(_) if limits.cooperative => Form::AttendCooperative(AttendCooperative::new(split)),
+            Anchor::Attend(_) if split.rows == attend_warpgroups::ROWS => {
+                Form::AttendWarpgroups(AttendWarpgroups::new(split))
+            }
+            Anchor::Attend(_) => Form::AttendUnits(AttendUnits::new(split)),
         }
     }
 

@@ -278,7 +278,7 @@ fn written_part(
     (space, pass): (&Space, Pass),
     group: &Expr,
 ) -> Result<(), Why> {
-    if let (true, Anchor::Dot(_)) = (split.sorts(), &part.anchor) {
+    if matches!(part.anchor, Anchor::Dot(_)) && (split.matrix || split.panels) {
         return dot_units::write::write(w, part, split, (space, pass), group);
     }
     if let (Some(attend), Pass::Shared(shares)) = (part.attention(), pass) {

@@ -64,11 +64,6 @@ pub(crate) const PLAIN: Split = Split {
 };
 
 impl Split {
-    /// Whether rows that pick their matrices are sorted by them.
-    pub(crate) const fn sorts(&self) -> bool {
-        self.matrix || self.panels
-    }
-
     /// The number of lanes across columns.
     pub(crate) const fn across(&self, lanes: u32) -> u32 {
         lanes / self.reduce

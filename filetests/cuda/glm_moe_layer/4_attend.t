@@ -73,9 +73,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   unsigned int* b0,
   const unsigned int* b1,
   const unsigned int* b2,
-  const unsigned int* b3,
-  const unsigned int* b4,
-  unsigned int* b5
+  unsigned int* b3
 ) {
   extern __shared__ __align__(16) unsigned int pool[];
   const unsigned int lane = threadIdx.x;
@@ -107,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto i_3 = row_2 / 20u;
   const auto i_4 = (row_2 % 20u) % 20u;
   const auto seen = min(b2[p2], last_position) + 1u;
-  const auto pages_at = b3[p3];
+  const auto pages_at = b2[p3];
   const auto chunk_start = chunk * 64u;
   const auto row_3 = rows_at * 10u;
   const auto i_5 = row_3 / 20u;
@@ -188,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   if (chunk_start < seen) {
     const auto b = lane % 64u;
     const auto p = min(chunk_start + b, seen - 1u);
-    const auto position_at = min(b4[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
+    const auto position_at = min(b2[p4 + min(pages_at + (p / 32u), last_page)] * 32u + (p % 32u), last_row);
     if (lane < 64u) {
       pool[lane + 28544u] = position_at;
     }
@@ -542,7 +540,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       const auto next_start = chunk_start_2 + 4224u;
       const auto b_2 = lane % 64u;
       const auto p_2 = min(next_start + b_2, seen - 1u);
-      const auto position_at_2 = min(b4[p4 + min(pages_at + (p_2 / 32u), last_page)] * 32u + (p_2 % 32u), last_row);
+      const auto position_at_2 = min(b2[p4 + min(pages_at + (p_2 / 32u), last_page)] * 32u + (p_2 % 32u), last_row);
       const auto share = own_warp % 4u;
       const auto first_position = ((own_warp / 4u) % 2u) * 32u;
       const auto first_row = (own_warp / 8u) * 16u;
@@ -871,43 +869,43 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
       }
       const auto pair_5 = own_warp * 4u;
       const auto column = pair_5 * 16u + t * 2u;
-      store_two(&b5[g * 516u + column + put_at], __float_as_uint(sum_17), __float_as_uint(sum_18));
-      store_two(&(b5 + (g * 516u + column + put_at))[8u], __float_as_uint(sum_21), __float_as_uint(sum_22));
+      store_two(&b3[g * 516u + column + put_at], __float_as_uint(sum_17), __float_as_uint(sum_18));
+      store_two(&(b3 + (g * 516u + column + put_at))[8u], __float_as_uint(sum_21), __float_as_uint(sum_22));
       const auto row_61 = g + 8u;
       if (row_61 < 10u) {
-        store_two(&b5[row_61 * 516u + column + put_at], __float_as_uint(sum_19), __float_as_uint(sum_20));
-        store_two(&(b5 + (row_61 * 516u + column + put_at))[8u], __float_as_uint(sum_23), __float_as_uint(sum_24));
+        store_two(&b3[row_61 * 516u + column + put_at], __float_as_uint(sum_19), __float_as_uint(sum_20));
+        store_two(&(b3 + (row_61 * 516u + column + put_at))[8u], __float_as_uint(sum_23), __float_as_uint(sum_24));
       }
       const auto pair_6 = own_warp * 4u + 1u;
       const auto column_2 = pair_6 * 16u + t * 2u;
-      store_two(&b5[g * 516u + column_2 + put_at], __float_as_uint(sum_25), __float_as_uint(sum_26));
-      store_two(&(b5 + (g * 516u + column_2 + put_at))[8u], __float_as_uint(sum_29), __float_as_uint(sum_30));
+      store_two(&b3[g * 516u + column_2 + put_at], __float_as_uint(sum_25), __float_as_uint(sum_26));
+      store_two(&(b3 + (g * 516u + column_2 + put_at))[8u], __float_as_uint(sum_29), __float_as_uint(sum_30));
       const auto row_62 = g + 8u;
       if (row_62 < 10u) {
-        store_two(&b5[row_62 * 516u + column_2 + put_at], __float_as_uint(sum_27), __float_as_uint(sum_28));
-        store_two(&(b5 + (row_62 * 516u + column_2 + put_at))[8u], __float_as_uint(sum_31), __float_as_uint(sum_32));
+        store_two(&b3[row_62 * 516u + column_2 + put_at], __float_as_uint(sum_27), __float_as_uint(sum_28));
+        store_two(&(b3 + (row_62 * 516u + column_2 + put_at))[8u], __float_as_uint(sum_31), __float_as_uint(sum_32));
       }
       const auto pair_7 = own_warp * 4u + 2u;
       const auto column_3 = pair_7 * 16u + t * 2u;
-      store_two(&b5[g * 516u + column_3 + put_at], __float_as_uint(sum_33), __float_as_uint(sum_34));
-      store_two(&(b5 + (g * 516u + column_3 + put_at))[8u], __float_as_uint(sum_37), __float_as_uint(sum_38));
+      store_two(&b3[g * 516u + column_3 + put_at], __float_as_uint(sum_33), __float_as_uint(sum_34));
+      store_two(&(b3 + (g * 516u + column_3 + put_at))[8u], __float_as_uint(sum_37), __float_as_uint(sum_38));
       const auto row_63 = g + 8u;
       if (row_63 < 10u) {
-        store_two(&b5[row_63 * 516u + column_3 + put_at], __float_as_uint(sum_35), __float_as_uint(sum_36));
-        store_two(&(b5 + (row_63 * 516u + column_3 + put_at))[8u], __float_as_uint(sum_39), __float_as_uint(sum_40));
+        store_two(&b3[row_63 * 516u + column_3 + put_at], __float_as_uint(sum_35), __float_as_uint(sum_36));
+        store_two(&(b3 + (row_63 * 516u + column_3 + put_at))[8u], __float_as_uint(sum_39), __float_as_uint(sum_40));
       }
       const auto pair_8 = own_warp * 4u + 3u;
       const auto column_4 = pair_8 * 16u + t * 2u;
-      store_two(&b5[g * 516u + column_4 + put_at], __float_as_uint(sum_41), __float_as_uint(sum_42));
-      store_two(&(b5 + (g * 516u + column_4 + put_at))[8u], __float_as_uint(sum_45), __float_as_uint(sum_46));
+      store_two(&b3[g * 516u + column_4 + put_at], __float_as_uint(sum_41), __float_as_uint(sum_42));
+      store_two(&(b3 + (g * 516u + column_4 + put_at))[8u], __float_as_uint(sum_45), __float_as_uint(sum_46));
       const auto row_64 = g + 8u;
       if (row_64 < 10u) {
-        store_two(&b5[row_64 * 516u + column_4 + put_at], __float_as_uint(sum_43), __float_as_uint(sum_44));
-        store_two(&(b5 + (row_64 * 516u + column_4 + put_at))[8u], __float_as_uint(sum_47), __float_as_uint(sum_48));
+        store_two(&b3[row_64 * 516u + column_4 + put_at], __float_as_uint(sum_43), __float_as_uint(sum_44));
+        store_two(&(b3 + (row_64 * 516u + column_4 + put_at))[8u], __float_as_uint(sum_47), __float_as_uint(sum_48));
       }
       if (lane < 10u) {
         const auto to_10 = lane * 516u + put_at + 512u;
-        store_two(&b5[to_10], pool[lane + 28640u], pool[lane + 28624u]);
+        store_two(&b3[to_10], pool[lane + 28640u], pool[lane + 28624u]);
       }
       __syncthreads();
     }
@@ -948,9 +946,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   unsigned int* b0,
   const unsigned int* b1,
   const unsigned int* b2,
-  const unsigned int* b3,
-  const unsigned int* b4,
-  unsigned int* b5
+  unsigned int* b3
 ) {
   extern __shared__ __align__(16) unsigned int pool[];
   const unsigned int lane = threadIdx.x;
@@ -978,7 +974,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const auto last_row = max(min(n1 / 576u, n1 / 576u), 1u) - 1u;
   const auto position = b2[p2 + i_5];
   const auto seen = min(position, last_position) + 1u;
-  const auto pages_at = b3[p3 + i_5];
+  const auto pages_at = b2[p3 + i_5];
   wait_for_previous();
   const auto chunks = (seen + 63u) / 64u;
   auto sum = 0.0f;
@@ -988,26 +984,26 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   for (auto batch = 0u; batch < chunks; batch += 64u) {
     const auto column_2 = (lane % 16u) * 4u;
     const auto own_chunk = lane / 16u;
-    const auto values = *(const uint4*)&b5[min(batch + own_chunk, chunks - 1u) * 5160u + put_at + first + column_2];
+    const auto values = *(const uint4*)&b3[min(batch + own_chunk, chunks - 1u) * 5160u + put_at + first + column_2];
     const auto chunk = own_chunk + 16u;
-    const auto values_2 = *(const uint4*)&b5[min(batch + chunk, chunks - 1u) * 5160u + put_at + first + column_2];
+    const auto values_2 = *(const uint4*)&b3[min(batch + chunk, chunks - 1u) * 5160u + put_at + first + column_2];
     const auto chunk_2 = own_chunk + 32u;
-    const auto values_3 = *(const uint4*)&b5[min(batch + chunk_2, chunks - 1u) * 5160u + put_at + first + column_2];
+    const auto values_3 = *(const uint4*)&b3[min(batch + chunk_2, chunks - 1u) * 5160u + put_at + first + column_2];
     const auto chunk_3 = own_chunk + 48u;
-    const auto values_4 = *(const uint4*)&b5[min(batch + chunk_3, chunks - 1u) * 5160u + put_at + first + column_2];
+    const auto values_4 = *(const uint4*)&b3[min(batch + chunk_3, chunks - 1u) * 5160u + put_at + first + column_2];
     auto weight = 0u;
     auto weight_2 = 0u;
     auto weight_3 = 0u;
     if (lane < 64u) {
       const auto chunk_4 = batch + lane;
       const auto put_down = min(chunk_4, chunks - 1u) * 5160u + put_at + 512u;
-      const auto put_down_2 = __uint_as_float(b5[put_down]);
-      const auto put_down_3 = __uint_as_float((b5 + (put_down))[1u]);
+      const auto put_down_2 = __uint_as_float(b3[put_down]);
+      const auto put_down_3 = __uint_as_float((b3 + (put_down))[1u]);
       const auto its_top = (chunk_4 < chunks ? put_down_3 : -2e38f);
       const auto chunk_5 = batch + (lane ^ 32u);
       const auto put_down_4 = min(chunk_5, chunks - 1u) * 5160u + put_at + 512u;
-      const auto put_down_5 = __uint_as_float(b5[put_down_4]);
-      const auto put_down_6 = __uint_as_float((b5 + (put_down_4))[1u]);
+      const auto put_down_5 = __uint_as_float(b3[put_down_4]);
+      const auto put_down_6 = __uint_as_float((b3 + (put_down_4))[1u]);
       const auto its_top_2 = (chunk_5 < chunks ? put_down_6 : -2e38f);
       const auto other = __shfl_xor_sync(warp, its_top, 1u);
       const auto before = ((lane & 1u) > 0u ? max(-2e38f, other) : -2e38f);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::include::included;
 use weft_fuse::{CostModel, Mode, Options, decisions, fuse_with};
 use weft_gguf::Gguf;
-use weft_ir::{Graph, Op, SCAN_LISTS, Sizes, Switches};
-use weft_kern::{Machine, Plan, Source};
+use weft_ir::{Graph, Op, Sizes, Switches};
+use weft_kern::{Format, Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
 use weft_render::{Bound, Content, Slots, hands_over, settled};
@@ -127,13 +127,10 @@ pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
 
 /// The same, with the buffer of each slot.
 pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<Option<usize>>) {
-    // The lists of a scan are in one buffer, as all inputs of a step are where models run.
-    let lists = plan.buffers.len();
-    let list = |name: &String| SCAN_LISTS.iter().position(|list| list == name);
-    // The number of a buffer outside of the arena.
+    // The number of a buffer outside of the arena. Inputs that are indices are in one buffer, as where models run.
     let place = |arg: usize| match &plan.buffers[arg].source {
         Source::Arena(at) => (None, *at),
-        Source::Input(name) if let Some(at) = list(name) => (Some(lists), at << 16),
+        Source::Input(_) if plan.buffers[arg].format == Format::I32 => (Some(plan.buffers.len()), arg << 20),
         _ => (Some(arg), 0),
     };
     let launch = |call: usize| {
