@@ -28,26 +28,29 @@ enum Place {
 }
 
 impl Respelled {
-    /// Reads the next character, appends JSON to `out` and says what it is to the value. `None` if it may be part of a mark.
+    /// Reads the next character, appends JSON to `out` and says what it is to the value. `None` if it may be part of a mark; then
+    /// `out` has what was held back before that mark.
     pub(crate) fn push(&mut self, c: char, scanner: &mut Scanner, out: &mut String) -> Option<Scan> {
         self.held.push(c);
         if self.held == QUOTE {
             self.held.clear();
             return Some(self.quote(scanner, out));
         }
-        // JSON's own strings have no marks.
-        let may_be = self.place != Place::Json || !scanner.in_string();
-        if may_be && QUOTE.starts_with(&self.held) {
-            return None;
-        }
-        let mut last = Scan::More;
-        for c in std::mem::take(&mut self.held).chars() {
-            last = self.plain(c, scanner, out);
-            if last != Scan::More {
-                break;
+        while let Some(c) = self.held.chars().next() {
+            // JSON's own strings have no marks.
+            let may_be = self.place != Place::Json || !scanner.in_string();
+            if may_be && QUOTE.starts_with(&self.held) {
+                return None;
+            }
+            // A mark may begin behind this character.
+            self.held.remove(0);
+            let scan = self.plain(c, scanner, out);
+            if scan != Scan::More {
+                self.held.clear();
+                return Some(scan);
             }
         }
-        Some(last)
+        Some(Scan::More)
     }
 
     /// The first character that is held back and not yet spelled, or `c`.

@@ -189,7 +189,9 @@ impl MarkedCall {
             None => self.scanner.push(c, &mut self.text),
             Some(spelling) => match spelling.push(c, &mut self.scanner, &mut self.text) {
                 Some(scan) => scan,
-                None => return Step::Hold,
+                None if self.text.is_empty() => return Step::Hold,
+                // A mark may begin within what was held back; the rest of that is spelled.
+                None => Scan::More,
             },
         };
         sink.arguments(&self.text);
