@@ -134,12 +134,23 @@ impl Kinds {
         };
         // A window of the whole context changes nothing.
         let window = (window < common.context).then_some(window);
-        Ok(Kinds {
-            kinds: [kind(full, rope, None), kind(narrow, narrow_rope, window)],
-            own: own_layers(keys, &windowed)?,
-            windowed,
-            kv_heads: kv_heads(keys, common)?,
-        })
+        let own = own_layers(keys, &windowed)?;
+        let kv_heads = kv_heads(keys, common)?;
+        let kinds = [kind(full, rope, None), kind(narrow, narrow_rope, window)];
+        let kinds = Kinds { kinds, own, windowed, kv_heads };
+        for layer in own..common.blocks {
+            let (count, stored) = (kinds.kv_heads[layer], kinds.kv_heads[kinds.source(layer)]);
+            if count != stored {
+                let rule = format!("layer {layer} reads the cache of a layer with {stored}");
+                return Err(keys.wrong("attention.head_count_kv", count, rule));
+            }
+        }
+        Ok(kinds)
+    }
+
+    /// The layer that stores the keys and values of a layer that has none of its own.
+    fn source(&self, layer: usize) -> usize {
+        self.own - 1 - usize::from(self.windowed[layer])
     }
 
     /// The attention of a layer.
@@ -147,7 +158,7 @@ impl Kinds {
         let windowed = self.windowed[layer];
         let cache = match layer < self.own {
             true => Cache::Own,
-            false => Cache::Of(self.own - 1 - usize::from(windowed)),
+            false => Cache::Of(self.source(layer)),
         };
         let kind = &self.kinds[usize::from(windowed)];
         Attention { heads: Heads { keys: self.kv_heads[layer], ..kind.heads }, cache, ..kind.clone() }

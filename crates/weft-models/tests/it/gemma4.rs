@@ -107,7 +107,7 @@ fn chunks_do_not_matter() {
 #[test]
 fn layers_of_one_kind_share_a_graph_and_a_cache() {
     let model = gemma4().build().unwrap();
-    // Those with values and those from keys, and those that read either.
+    // Layers with a window and without, and layers that read the cache of either.
     let names: Vec<&str> = model.segments.iter().map(|segment| segment.graph.name()).collect();
     assert_eq!(
         names,
@@ -144,6 +144,14 @@ fn keys_and_values_of_layers_that_use_others_are_ignored() {
     file.matrix("blk.1.attn_v.weight", &[32, HIDDEN]);
     let other = file.build().unwrap();
     assert_ne!(other.segments[2].graph, plain.segments[2].graph, "values of their own");
+}
+
+#[test]
+fn a_layer_that_reads_the_cache_of_another_has_its_heads() {
+    let mut file = gemma4();
+    file.set("gemma4.attention.head_count_kv", vec![2i32, 1, 1, 1]);
+    let refused = build(&file.open(), &BuildOptions::default()).unwrap_err().to_string();
+    assert!(refused.contains("layer 2 reads the cache of a layer with 2"), "{refused}");
 }
 
 #[test]
