@@ -384,6 +384,8 @@ impl Slot {
 
     /// Unloads the model, unless somebody uses it.
     async fn sleep(&self) {
+        // A request that comes meanwhile loads the model again, but not before its memory is free.
+        let _loading = self.loading.lock().await;
         let poisoned = std::sync::PoisonError::into_inner;
         let unloaded = self.loaded.lock().unwrap_or_else(poisoned).take_if(|loaded| is_unused(loaded));
         if unloaded.is_none() {

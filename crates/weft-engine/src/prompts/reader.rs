@@ -11,11 +11,13 @@ use super::counts::Counts;
 use super::folder::{Found, PromptCache};
 use crate::memory::key::Key;
 
-/// The most pages of a prompt that are in memory because the engine has not taken them yet.
+/// The pages of a prompt that wait for the engine in order. Each reader has one more and reads another.
 const AHEAD: usize = 8;
 
-/// Threads that read pages of a prompt at once, and how many pages each of them has read ahead.
+/// The threads that read pages of a prompt at once.
 const READERS: usize = 4;
+
+/// The pages that each of them has read before their turn.
 const AHEAD_EACH: usize = 1;
 
 /// The thread that reads pages, prompt by prompt.

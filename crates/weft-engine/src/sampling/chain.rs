@@ -120,7 +120,7 @@ impl Chain {
         };
         ranked(logits, likely, &mut self.kept, &mut self.spare);
         if self.kept.is_empty() {
-            // None is so little surprising: the likeliest.
+            // No token is below the bound: the likeliest is taken.
             select(logits, 1, &mut self.kept);
         }
         let total = self.weigh(temperature);
@@ -138,7 +138,8 @@ impl Chain {
         self.places.clear();
         self.places.extend(0..p.len());
         // Of equals the likelier comes first.
-        self.places.sort_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+        // Distances are not negative, so their bits are in the same order.
+        self.places.sort_by_cached_key(|place| distance(*place).to_bits());
         let mut sum = 0.0;
         let enough = self.places.iter().position(|place| {
             sum += p[*place];

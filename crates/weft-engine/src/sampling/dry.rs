@@ -25,6 +25,9 @@ pub(crate) struct Dry {
     last: usize,
     breakers: Vec<Vec<u8>>,
     tokenizer: Arc<Tokenizer>,
+    /// The number of tokens in which breakers were looked for, and the last of them in whose text one ends.
+    seen: usize,
+    broken: Option<usize>,
     /// For each distance from the end, how many of the last tokens are the same there.
     same: Vec<usize>,
     /// The length of the longest repetition that each token would continue.
@@ -44,6 +47,8 @@ impl Dry {
             last: sampling.dry_last_n,
             breakers: breakers.map(|breaker| breaker.clone().into_bytes()).collect(),
             tokenizer: Arc::clone(tokenizer),
+            seen: 0,
+            broken: None,
             same: Vec::new(),
             repeats: BTreeMap::new(),
         })
@@ -66,8 +71,8 @@ impl Dry {
         if last.len() <= self.allowed {
             return;
         }
-        let limit =
-            (0..last.len()).find(|back| self.breaks(last, last.len() - 1 - back)).unwrap_or(last.len());
+        let since = self.last_break(tokens).map_or(tokens.len(), |at| tokens.len() - 1 - at);
+        let limit = since.min(last.len());
         if limit < self.allowed {
             return;
         }
@@ -92,6 +97,16 @@ impl Dry {
             exponent = exponent.min((LARGEST / self.base.ln()) as i32);
         }
         logit - (self.multiplier * self.base.powi(exponent) as f32).min(MOST)
+    }
+
+    /// The last token of a reply in whose text a breaker ends. Of tokens that were seen before, none is looked at again.
+    fn last_break(&mut self, tokens: &[u32]) -> Option<usize> {
+        if tokens.len() < self.seen {
+            (self.seen, self.broken) = (0, None);
+        }
+        let found = (self.seen..tokens.len()).rev().find(|at| self.breaks(tokens, *at));
+        (self.seen, self.broken) = (tokens.len(), found.or(self.broken));
+        self.broken
     }
 
     /// Whether a breaker ends within the text of token number `at`.

@@ -12,6 +12,10 @@ const CHOICES: usize = 2000;
 /// The most bytes of one.
 const CHOICE_BYTES: usize = 2000;
 
+/// Forms that Lark takes within a grammar, which would pass by the limits of schemas and patterns, and what to send instead.
+const NESTED: [(&str, &str); 2] =
+    [("%json", "a schema as `response_format`"), ("%regex", "a pattern as `regex`")];
+
 /// Reads the fields of llama.cpp (`grammar`, `json_schema`), vLLM (`guided_…`, `structured_outputs`) and SGLang (`regex`, `ebnf`),
 /// of those that the API does not have itself. `format` is the form that the request has by then.
 ///
@@ -22,6 +26,12 @@ pub(super) fn read(fields: &mut Fields<'_>, format: &mut Option<OutputFormat>) -
     let mut set = |path: String, wanted: OutputFormat| -> Result<(), ApiError> {
         if let Some(other) = &found {
             let message = format!("{path}: a reply has one form, and {other} asks for another");
+            return Err(ApiError::invalid(path, message));
+        }
+        if let OutputFormat::Grammar(text) = &wanted
+            && let Some((word, instead)) = NESTED.iter().find(|(word, _)| text.contains(word))
+        {
+            let message = format!("{path}: `{word}` is not taken in a grammar; send {instead}");
             return Err(ApiError::invalid(path, message));
         }
         found = Some(format!("`{path}`"));

@@ -121,12 +121,13 @@ impl Dialogue {
         // What is continued has ended its reasoning, or had none.
         let answers = self.continues && self.messages.last().is_some_and(|last| last.content != "");
         let think = if answers { Some(false) } else { think };
-        // A budget of nothing is the wish for none.
+        // The request's own budget comes before the server's. A budget of 0 turns reasoning off.
+        let budget = budget.filter(|_| !self.variables.contains_key(thinking::BUDGET));
         let think = think.filter(|_| budget != Some(0)).or((budget == Some(0)).then_some(false));
         if let Some(think) = think.filter(|_| !self.variables.keys().any(says)) {
             thinking::set(&mut self.variables, think);
         }
-        if let Some(most) = budget.filter(|_| !self.variables.contains_key(thinking::BUDGET)) {
+        if let Some(most) = budget {
             self.variables.insert(thinking::BUDGET.into(), most.into());
         }
     }

@@ -187,10 +187,9 @@ pub(crate) async fn constraints(
         let mut logits = Vec::new();
         let allowed = begun.is_empty()
             || all.iter_mut().all(|processor| {
-                begun.iter().for_each(|token| processor.chosen(*token));
                 logits.clear();
                 logits.resize(model.facts.vocab, 0.0);
-                processor.process(&[], 0, &mut logits).is_ok()
+                processor.process(&begun, 0, &mut logits).is_ok()
             });
         Ok(allowed.then_some(all))
     });

@@ -218,6 +218,26 @@ fn forms_by_other_servers_names_are_enforced() {
     }
 }
 
+/// A schema within a grammar would pass by the limits of schemas.
+#[test]
+fn grammars_have_no_schemas_or_patterns_within() {
+    let server = Running::of(MODEL);
+    for (form, says) in [
+        (
+            json!({ "grammar": "start: %json {}" }),
+            "grammar: `%json` is not taken in a grammar; send a schema as `response_format`",
+        ),
+        (
+            json!({ "structured_outputs": { "grammar": "start: A\nA: %regex { \"substring_chars\": \"a\" }" } }),
+            "structured_outputs.grammar: `%regex` is not taken in a grammar; send a pattern as `regex`",
+        ),
+    ] {
+        let answer = server.post("/v1/chat/completions", &with(question(), &form));
+        assert_eq!(answer.status, 400, "{form}: {answer:?}");
+        assert_eq!(answer.json()["error"]["message"], says);
+    }
+}
+
 /// What follows a beginning is what would have followed it in the reply itself.
 #[test]
 fn the_last_message_is_continued() {
