@@ -28,10 +28,10 @@ pub struct StepInputs {
     pub from: Vec<i32>,
     /// For each sequence, the slot for its state after its certain rows.
     pub to: Vec<i32>,
-    /// For each sequence, the number of rows that are certain; those behind them are guesses, the first [`KEPT`](weft_ir::KEPT) of
-    /// which are kept beside the state.
+    /// For each sequence, the number of rows that are certain. The rows behind them are guesses; the operands of the first
+    /// [`KEPT`](weft_ir::KEPT) guesses are kept with the state.
     pub certain: Vec<i32>,
-    /// For each sequence, the number of kept rows that it goes on from.
+    /// For each sequence, the number of kept rows that are applied to its state first.
     pub kept: Vec<i32>,
     /// For each row whose logits are wanted, where the layer that predicts one token more stores its hidden state. Empty in steps of the
     /// model.

@@ -3,9 +3,9 @@
 //! A slot is a row in every such state of the model. A step reads the slot of a sequence and writes another one, so the state before
 //! the step stays where it was: a sequence can go back to it, and it can be kept as a snapshot without a copy.
 //!
-//! Guesses at the end of a step may be wrong. So the state is written before them, and what takes it over the first [`KEPT`] of them is
-//! kept in the same slot, as rows. The next step begins with as many of these as were right. A step with more guesses writes the state
-//! after all of them; if one is wrong, the sequence goes back to the slot before.
+//! Guesses at the end of a step may be wrong. So the step writes the state before them, and keeps the operands of the first [`KEPT`]
+//! guesses as rows in the same slot. The next step first applies the rows of the guesses that were right. A step with more guesses writes
+//! the state after all of them; if one is wrong, the sequence goes back to the slot before.
 //!
 //! A snapshot is the state of a slot, without kept rows, that the prefix cache has under the key of a full page, because a step
 //! ended with that page. Of what the cache has of a prompt, as much is used as ends with a snapshot.

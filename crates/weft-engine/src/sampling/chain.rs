@@ -43,7 +43,7 @@ impl Chain {
         s.mirostat || s.typical_p < 1.0 || has_xtc(s) || s.dynatemp_range > 0.0
     }
 
-    /// Whether the likeliest tokens can be enough: of top-n-sigma and mirostat, every logit is part.
+    /// Whether the likeliest tokens can be enough. Top-n-sigma and mirostat need all logits.
     pub(crate) fn takes_candidates(s: &Sampling) -> bool {
         !s.mirostat && s.top_n_sigma <= 0.0
     }

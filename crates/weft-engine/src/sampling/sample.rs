@@ -33,7 +33,7 @@ impl Sampler {
     }
 
     /// Creates a sampler of the token at this position of a sequence and of those after it. Random numbers belong to
-    /// positions: a reply that goes on as part of a prompt, elsewhere or later, continues with the same tokens.
+    /// positions: a reply that is continued as part of a prompt, elsewhere or later, gets the same tokens. Mirostat begins anew there.
     pub fn at(sampling: Sampling, position: usize) -> Sampler {
         let sampler = Sampler::new(sampling);
         let skip = |random: Random| random.skip(position as u64);

@@ -37,11 +37,11 @@ pub(crate) enum Distribution {
         /// The end of the range.
         to: f32,
     },
-    /// So many ones, then another number.
+    /// A number of ones, followed by another value.
     Steps {
-        /// How many values are 1.
+        /// The number of values that are 1.
         ones: u32,
-        /// All others.
+        /// The value of all others.
         rest: f32,
     },
     /// Negative, from -1 to -16, with the same probability for each of the four octaves.

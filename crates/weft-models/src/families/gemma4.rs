@@ -1,6 +1,6 @@
-//! The `gemma4` family: grouped-query attention whose layers with a sliding window have other heads than those without, normed values,
-//! and last layers that read the cache of earlier ones; dense networks with GELU, and experts beside them; embeddings of a token for each
-//! layer.
+//! The `gemma4` family: grouped-query attention with heads of one size in layers with a sliding window and of another in the rest, with
+//! normed values, and with last layers that read the cache of earlier ones; dense networks with GELU, and experts in parallel to them; an
+//! embedding of each token for each layer.
 //!
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/gemma4.cpp`). Text only. `families/gemma4/layer.rs` has
 //! the formulas.

@@ -46,7 +46,7 @@ const FILES: &[[&str; 2]] =
 /// The most other files of a request.
 const EXTRA: usize = 256;
 
-/// What stands around the gap.
+/// The texts before and after the gap.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Gap {
     /// Other files: their names and texts.

@@ -56,7 +56,7 @@ impl Frames {
     }
 }
 
-/// An API's way to tell a reply: a state machine from updates to events.
+/// How an API streams a reply: a state machine from updates to events.
 pub(crate) trait Events: Send + 'static {
     /// The content type of its stream.
     const MEDIA: &str = "text/event-stream; charset=utf-8";

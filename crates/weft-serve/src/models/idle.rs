@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 /// How often idle models are looked at while one of them is to be unloaded.
 pub(super) const TICK: Duration = Duration::from_millis(100);
 
-/// How long a model stays loaded after its last request. Without a word of a client, it stays until another needs the memory.
+/// How long a model stays loaded after its last request. Unless a client sets a time, it stays until another needs the memory.
 #[derive(Debug, Default)]
 pub(super) struct Keep(Mutex<Kept>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Kept {
     most: Option<Duration>,
-    /// Since when nobody uses it, as far as this was looked at.
+    /// The time of the first check that found it unused.
     idle: Option<Instant>,
     /// Whether it was unloaded because its time was over.
     asleep: bool,

@@ -10,9 +10,10 @@ use crate::synth::weights::Distribution;
 /// The deviation of values near 1 that must not be taken for 1.
 const SCALES: f32 = 0.2;
 
-/// One in so many pairs of a head without a window is rotated, and the others by less than any number tells.
+/// One of this many pairs of a head without a window is rotated. The frequencies of the others are divided by [`NOT_ROTATED`], so that
+/// their rotation is 0 in floats.
 const ROTATED: u32 = 4;
-const NOT_AT_ALL: f32 = 1e30;
+const NOT_ROTATED: f32 = 1e30;
 
 impl Tensors<'_> {
     /// What embeds a token for each layer.
@@ -27,7 +28,7 @@ impl Tensors<'_> {
     /// The factors of rotary frequencies, for layers without a window.
     pub(super) fn gemma4_factors(&mut self, gemma: &Gemma4) {
         let pairs = gemma.widths[1] / 2;
-        let distribution = Distribution::Steps { ones: pairs / ROTATED, rest: NOT_AT_ALL };
+        let distribution = Distribution::Steps { ones: pairs / ROTATED, rest: NOT_ROTATED };
         self.add("rope_freqs.weight", &[pairs], distribution);
     }
 

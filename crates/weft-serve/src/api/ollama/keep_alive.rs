@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::json::Fields;
 
-/// The longest that is told from no limit: a hundred years.
+/// The longest limit: a hundred years. Anything longer counts as no limit.
 const LONGEST: f64 = 100.0 * 365.0 * 86_400.0;
 
 /// Reads it. `Some(None)` is without end.
