@@ -24,7 +24,8 @@ const IMPURE: Room = Room { name: "", uses: &[], pure: false, unsafe_in: &[] };
 pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-random", ..PURE },
     Room { name: "weft-file", ..IMPURE },
-    Room { name: "weft-hub", uses: &["weft-file"], ..IMPURE },
+    Room { name: "weft-host", unsafe_in: &["src/apple.rs", "src/windows.rs"], ..IMPURE },
+    Room { name: "weft-hub", uses: &["weft-file", "weft-host"], ..IMPURE },
     Room { name: "weft-quant", ..PURE },
     // Runs chat templates on a separate thread, for its stack.
     Room { name: "weft-text", ..IMPURE },
@@ -32,20 +33,13 @@ pub(crate) const ROOMS: &[Room] = &[
     Room { name: "weft-kern", uses: &["weft-quant", "weft-ir"], ..PURE },
     Room { name: "weft-fuse", uses: &["weft-quant", "weft-ir", "weft-kern"], ..PURE },
     Room { name: "weft-gguf", uses: &["weft-file", "weft-quant"], unsafe_in: &["src/mmap.rs"], ..IMPURE },
-    Room { name: "weft-convert", uses: &["weft-quant", "weft-text", "weft-gguf"], ..IMPURE },
+    Room { name: "weft-convert", uses: &["weft-file", "weft-quant", "weft-text", "weft-gguf"], ..IMPURE },
     Room { name: "weft-models", uses: &["weft-quant", "weft-ir", "weft-gguf"], ..IMPURE },
     Room { name: "weft-device", uses: &["weft-quant", "weft-kern"], ..IMPURE },
     Room {
         name: "weft-cpu",
-        uses: &["weft-quant", "weft-kern", "weft-device"],
-        unsafe_in: &[
-            "src/isa.rs",
-            "src/isa/",
-            "src/memory.rs",
-            "src/compile.rs",
-            "src/sysctl.rs",
-            "src/team.rs",
-        ],
+        uses: &["weft-host", "weft-quant", "weft-kern", "weft-device"],
+        unsafe_in: &["src/isa.rs", "src/isa/", "src/memory.rs", "src/compile.rs", "src/team.rs"],
         ..IMPURE
     },
     Room { name: "weft-nvrtc", unsafe_in: &["src/library.rs"], ..IMPURE },
@@ -118,6 +112,7 @@ pub(crate) const ROOMS: &[Room] = &[
         name: "weft-lab",
         uses: &[
             "weft-random",
+            "weft-host",
             "weft-quant",
             "weft-text",
             "weft-kern",
@@ -144,12 +139,17 @@ pub(crate) const ROOMS: &[Room] = &[
     },
     // Compiles grammars and computes masks on threads of its own.
     Room { name: "weft-grammar", uses: &["weft-text", "weft-engine"], ..IMPURE },
-    Room { name: "weft-serve", uses: &["weft-gguf", "weft-text", "weft-engine", "weft-grammar"], ..IMPURE },
+    Room {
+        name: "weft-serve",
+        uses: &["weft-host", "weft-gguf", "weft-text", "weft-engine", "weft-grammar"],
+        ..IMPURE
+    },
     Room {
         name: "weft",
         uses: &[
             "weft-random",
             "weft-file",
+            "weft-host",
             "weft-hub",
             "weft-quant",
             "weft-text",

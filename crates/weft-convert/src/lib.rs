@@ -72,8 +72,7 @@ impl Conversion {
         let stored_type = model.stored_type();
         let Model { mut metadata, tensors, .. } = model;
         let generation = Config::read_if_any(&folder.join("generation_config.json"), MAX_SETTINGS)?;
-        let name = folder
-            .canonicalize()
+        let name = weft_file::canonical(folder)
             .ok()
             .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
         general::write(&mut metadata, &name.unwrap_or_default(), &generation, &tensors)?;

@@ -1,9 +1,10 @@
 //! The CPU as a [`Backend`]: there is always exactly one.
 
 use weft_device::{Backend, Device, DeviceInfo, DeviceKind, Fact, FactValue, OpenError, OpenOptions, Target};
+use weft_host::processor_name;
 
 use crate::device::{CpuDevice, CpuOptions};
-use crate::hardware::{hardware, processor_name, threads};
+use crate::hardware::{hardware, threads};
 use crate::isa::Isa;
 
 /// The [`Backend`] of the CPU device.

@@ -7,12 +7,13 @@ use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Probe, Program, ProgramId, RowsOf16, Timing,
     Timings, Weight,
 };
+use weft_host::available_memory;
 use weft_kern::Sizes;
 
 use crate::buffer::Buffer;
 use crate::compile::{Compiled, Launch, compile};
 use crate::crowd::Crowd;
-use crate::hardware::{MAX_THREADS, available_memory, hardware, threads};
+use crate::hardware::{MAX_THREADS, hardware, threads};
 use crate::isa::{Arch, Isa, missing};
 use crate::memory::Memory;
 use crate::probe::CpuProbe;

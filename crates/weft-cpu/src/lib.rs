@@ -93,14 +93,12 @@ mod scratch;
 mod share;
 mod stores;
 #[allow(unsafe_code, reason = "asks Apple's systems what processor this is")]
-mod sysctl;
 #[allow(unsafe_code, reason = "runs borrowed jobs on other threads")]
 mod team;
 mod thread;
 
 pub use backend::CpuBackend;
 pub use device::{CpuDevice, CpuOptions};
-pub use hardware::{available_memory, last_level_cache, processor_name};
 pub use isa::Isa;
 pub use probe::CpuProbe;
 

@@ -21,8 +21,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::sysctl;
-
 /// Spins of some 40 ns each before a waiting thread yields its core: about the length of a kernel.
 const SPINS: u32 = 1024;
 
@@ -145,7 +143,7 @@ impl Team {
             let builder = thread::Builder::new().name(format!("weft-cpu-{index}"));
             // If this fails, dropping the team ends the workers already started.
             team.workers.push(builder.spawn(move || {
-                sysctl::prefer_performance_cores();
+                weft_host::prefer_fast_cores();
                 shared.serve(index);
             })?);
         }

@@ -79,7 +79,6 @@ pub use sampling::processor::LogitProcessor;
 pub use schedule::stats::Stats;
 pub use speculate::drafter::{Ask, Drafter, MOST_GUESSES, MOST_PREDICTED, SOURCES};
 pub use speculate::{Speculate, SpeculationStats};
-pub use weft_cpu::available_memory;
 pub use weft_device::{Backend, DeviceInfo, DeviceKind, Fact, FactValue, OpenError};
 pub use weft_fuse::{Decision, Mode, decision, decisions};
 pub use weft_ir::Switches;

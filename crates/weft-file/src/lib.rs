@@ -61,4 +61,4 @@ pub use atomic::{AtomicFile, write};
 pub use folders::{PACKED_FOLDER, PROMPTS_FOLDER, cache_folder, config_folder, create_private, data_folder};
 pub use listing::{entries, is_keyed, remove_files};
 pub use part::{abandoned, sweep};
-pub use target::Target;
+pub use target::{Target, canonical};

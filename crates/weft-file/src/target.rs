@@ -21,7 +21,7 @@ impl Target {
     pub fn of(path: &Path) -> io::Result<Target> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
-            Ok(found) if found.is_file() => Ok(Target::File(fs::canonicalize(path)?)),
+            Ok(found) if found.is_file() => Ok(Target::File(canonical(path)?)),
             Ok(_) => Ok(Target::Stream),
             Err(_) if path.is_symlink() => {
                 Err(io::Error::new(io::ErrorKind::NotFound, "it is a broken symbolic link"))
@@ -30,6 +30,15 @@ impl Target {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The absolute path of a file or folder without links, in the form that people type. On Windows, that of [`fs::canonicalize`] begins with
+/// `\\?\`, which many programs do not understand; it is kept only where the path has no other form.
+///
+/// # Errors
+/// If the path leads nowhere, or cannot be read.
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    dunce::canonicalize(path)
 }
 
 /// The folder that contains a file.

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::restore::Restored;
 
 /// The granularity of released pages: what Linux maps at one fault (`fault_around_bytes`), aligned alike.
-#[cfg(unix)]
+#[cfg(any(unix, test))]
 const GRANULE: usize = 64 << 10;
 
 /// A file mapped for reading.

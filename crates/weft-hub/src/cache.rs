@@ -180,9 +180,9 @@ impl Cache {
         match HubName::recognise(name) {
             Some(Ok(name)) => self.find_hub(&name),
             _ => {
-                let there = || fs::canonicalize(path).ok();
-                let path = there().or_else(|| fs::canonicalize(packed_path(path)).ok());
-                let is_it = |model: &CachedModel| fs::canonicalize(&model.path).ok() == path;
+                let there = || weft_file::canonical(path).ok();
+                let path = there().or_else(|| weft_file::canonical(&packed_path(path)).ok());
+                let is_it = |model: &CachedModel| weft_file::canonical(&model.path).ok() == path;
                 let by_path = path.is_some().then(|| self.list()).transpose()?;
                 match by_path.and_then(|models| models.into_iter().find(is_it)) {
                     Some(model) => Ok(Some(model)),

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use serde_json::{Value, json};
-use weft_cpu::{Isa, last_level_cache, processor_name};
+use weft_cpu::Isa;
+use weft_host::{last_level_cache, processor_name};
 
 /// A machine, described for people who compare measurements.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -38,7 +38,7 @@ pub(crate) fn refuse_files_in(folder: &Path, out: &Path) -> Result<()> {
 
 /// The path without links. A file that does not exist has none, and is not an input.
 fn canonical(path: &Path) -> Option<PathBuf> {
-    fs::canonicalize(path).ok()
+    weft_file::canonical(path).ok()
 }
 
 fn is_one_of<'a>(mut files: impl Iterator<Item = &'a Path>, target: &Path) -> bool {

@@ -57,39 +57,63 @@ fn missing(driver: (i32, i32)) -> String {
     format!(
         "NVRTC, NVIDIA's run-time compiler, was not found. Install it with `pip install nvidia-cuda-nvrtc` (in a virtual \
          environment that is active), or install the CUDA toolkit, or set {VARIABLE} to the path of \
-         libnvrtc.so.{}",
-        driver.0.min(MAJORS[0])
+         {}",
+        file_name(driver.0.min(MAJORS[0]))
     )
 }
 
+/// The name of the library of a major version.
+fn file_name(major: i32) -> String {
+    // On Windows, the library of all minor versions has the name of the first.
+    if cfg!(windows) { format!("nvrtc64_{major}0_0.dll") } else { format!("libnvrtc.so.{major}") }
+}
+
+/// The folders with libraries in one of the toolkit.
+const TOOLKIT: &[&str] = if cfg!(windows) { &["bin/x64", "bin"] } else { &["lib64", "lib"] };
+
+/// The folder with libraries in a Python package.
+const PACKAGE: &str = if cfg!(windows) { "bin" } else { "lib" };
+
 /// Files that may be the library of a major version.
 fn candidates(major: i32) -> Vec<PathBuf> {
-    let name = format!("libnvrtc.so.{major}");
+    let name = file_name(major);
     // The libraries that the system's loader finds.
     let mut files = vec![PathBuf::from(&name)];
     let toolkits = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
     let usual = ["/usr/local/cuda", "/opt/cuda"].into_iter().map(PathBuf::from);
     let versions = subfolders(Path::new("/usr/local"), |name| name.starts_with("cuda-"));
     for toolkit in toolkits.chain(usual).chain(versions) {
-        files.extend(["lib64", "lib"].map(|lib| toolkit.join(lib).join(&name)));
+        files.extend(TOOLKIT.iter().map(|lib| toolkit.join(lib).join(&name)));
     }
     for packages in python_packages() {
         // The package's layout since CUDA 13, and before.
-        files.push(packages.join(format!("nvidia/cu{major}/lib")).join(&name));
-        files.push(packages.join("nvidia/cuda_nvrtc/lib").join(&name));
+        let now = packages.join(format!("nvidia/cu{major}")).join(PACKAGE);
+        files.extend([now.join(&name), now.join("x86_64").join(&name)]);
+        files.push(packages.join("nvidia/cuda_nvrtc").join(PACKAGE).join(&name));
     }
     files.retain(|file| file.components().count() == 1 || file.exists());
     files
 }
 
-/// Folders of Python packages: of the active environment, of the user, of the first `python3`, of the system.
+/// Folders of Python packages: of the active environment, of the user, of the first Python, of the system.
 fn python_packages() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> =
         ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(env::var_os).map(PathBuf::from).collect();
-    roots.extend(env::var_os("HOME").map(|home| PathBuf::from(home).join(".local")));
     let path = env::var_os("PATH").unwrap_or_default();
-    let python = env::split_paths(&path).find(|folder| folder.join("python3").exists());
-    roots.extend(python.and_then(|bin| bin.parent().map(Path::to_path_buf)));
+    let first = |python: &str| env::split_paths(&path).find(|folder| folder.join(python).exists());
+    if cfg!(windows) {
+        let user = env::var_os("APPDATA").map(|folder| PathBuf::from(folder).join("Python"));
+        roots.extend(user.iter().flat_map(|folder| subfolders(folder, |name| name.starts_with("Python3"))));
+        // That of the Microsoft Store is a link to a program elsewhere, which has its packages in the user's folder.
+        roots.extend(first("python.exe"));
+        // Of an installation and of an environment; of the user.
+        return roots
+            .iter()
+            .flat_map(|root| ["Lib/site-packages", "site-packages"].map(|name| root.join(name)))
+            .collect();
+    }
+    roots.extend(env::var_os("HOME").map(|home| PathBuf::from(home).join(".local")));
+    roots.extend(first("python3").and_then(|bin| bin.parent().map(Path::to_path_buf)));
     roots.extend(["/usr/local", "/usr"].map(PathBuf::from));
     let mut packages = Vec::new();
     for root in roots {
@@ -118,7 +142,8 @@ mod tests {
     #[test]
     fn without_nvrtc_an_error_says_how_to_get_it() {
         let said = missing((12, 8));
-        for way in ["pip install nvidia-cuda-nvrtc", "CUDA toolkit", "WEFT_NVRTC", "libnvrtc.so.12"] {
+        let file = if cfg!(windows) { "nvrtc64_120_0.dll" } else { "libnvrtc.so.12" };
+        for way in ["pip install nvidia-cuda-nvrtc", "CUDA toolkit", "WEFT_NVRTC", file] {
             assert!(said.contains(way), "{said}");
         }
         assert!(candidates(99).iter().all(|file| file.components().count() == 1), "there is no CUDA 99");

@@ -36,7 +36,7 @@ impl<'a> CachedWeights<'a> {
         threads: usize,
     ) -> Option<CachedWeights<'a>> {
         let identity = Identity::of(model)?;
-        let model = model.files().first()?.path.canonicalize().ok()?;
+        let model = weft_file::canonical(&model.files().first()?.path).ok()?;
         let file = cache.file(&model, packing);
         Some(CachedWeights { cache, packing, layout, threads, identity, model, file })
     }
@@ -60,6 +60,12 @@ impl<'a> CachedWeights<'a> {
             Ok(()) => {}
             Err(Stop::Interrupted) => return Err(PackError::Interrupted),
             Err(Stop::Failed(why)) => {
+                // Another process may have written it meanwhile and use it, and Windows does not let it be replaced then.
+                match self.open(report) {
+                    Ok(tiles) => return Ok(Some(tiles)),
+                    Err(Unusable::Interrupted) => return Err(PackError::Interrupted),
+                    Err(_) => {}
+                }
                 note(
                     report,
                     format!("the packed weights cannot be cached and will be packed at every start: {why}"),

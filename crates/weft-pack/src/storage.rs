@@ -87,7 +87,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("weft-pack-storage-{}", std::process::id()));
         std::fs::write(&path, vec![7; 2 * HALF]).unwrap();
         // As the system writes it, where the folder is a link.
-        let path = path.canonicalize().unwrap();
+        let path = weft_file::canonical(&path).unwrap();
         let file = File::open(&path).unwrap();
         let storage = Storage::File { map: MappedFile::new(&file).unwrap(), _locked: file };
         let mut slices = storage.slices([0..HALF, HALF..2 * HALF].into_iter());

@@ -11,10 +11,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Mutex, Notify};
 use tracing::{info, warn};
-use weft_engine::{
-    ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer, available_memory,
-};
+use weft_engine::{ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer};
 use weft_grammar::Grammars;
+use weft_host::available_memory;
 use weft_text::reply::ReplyFormat;
 
 use crate::error::{ApiError, Kind};

@@ -33,8 +33,15 @@ impl Backend for GpuBackend {
     }
 
     fn missing(&self) -> &'static str {
-        "this machine has no GPU, or no Vulkan driver for it (on Debian and Ubuntu, install libvulkan1 and \
-         mesa-vulkan-drivers, which include a software GPU); `--device cpu` needs neither"
+        if cfg!(windows) {
+            "this machine has no GPU, or no Vulkan driver for it (the current driver of the GPU's maker has one); `--device cpu` needs \
+             neither"
+        } else if cfg!(target_vendor = "apple") {
+            "this machine has no GPU that Metal knows; `--device cpu` needs none"
+        } else {
+            "this machine has no GPU, or no Vulkan driver for it (on Debian and Ubuntu, install libvulkan1 and \
+             mesa-vulkan-drivers, which include a software GPU); `--device cpu` needs neither"
+        }
     }
 
     fn open(&self, name: Option<&str>, options: &OpenOptions) -> Result<Box<dyn Device>, OpenError> {

@@ -31,6 +31,7 @@ const CUT_OFF: u8 = 3;
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|panic| report(panic)));
     interrupt::install();
+    weft_host::console::enable_escapes();
     if let Err(error) = config::read() {
         streams::error(&error);
         return ExitCode::from(2);

@@ -6,11 +6,16 @@ mod avx512;
 mod pairs;
 mod pieces;
 mod rounding;
+mod run;
 
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
-use super::simd::{Arch, Isa, Simd, Work};
-use super::tiles::TileWork;
+pub(super) use run::amx::run_amx;
+pub(super) use run::avx2::run_avx2;
+pub(super) use run::avx2_vnni::run_avx2_vnni;
+pub(super) use run::avx512::run_avx512;
+
+use super::simd::{Arch, Isa, Simd};
 
 pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
@@ -31,31 +36,6 @@ pub(super) fn has_avx512() -> bool {
 
 pub(super) fn has_amx() -> bool {
     has_avx512() && amx::is_usable()
-}
-
-#[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn run_avx2<W: Work>(work: W) -> W::Output {
-    work.run(Avx2::<false>(()))
-}
-
-#[target_feature(enable = "avx2,fma,f16c,avxvnni")]
-pub(super) fn run_avx2_vnni<W: Work>(work: W) -> W::Output {
-    work.run(Avx2::<true>(()))
-}
-
-#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-pub(super) fn run_avx512<W: Work>(work: W) -> W::Output {
-    work.run(Avx512(()))
-}
-
-/// As [`run_avx512`], with the tile unit set for `quads` times four columns.
-///
-/// # Safety
-/// [`has_amx`] must have returned true, and this must not be called by such work: the unit has one user in a thread.
-#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-pub(super) unsafe fn run_amx<W: TileWork>(quads: usize, work: W) -> W::Output {
-    // SAFETY: the caller's promise.
-    work.run(Avx512(()), unsafe { amx::Amx::new(quads) })
 }
 
 /// [`Isa::Avx2`], or with `VNNI` [`Isa::Avx2Vnni`]; exists only inside [`run_avx2`] and [`run_avx2_vnni`].

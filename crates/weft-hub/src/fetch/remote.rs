@@ -91,8 +91,14 @@ impl Remote {
             .timeout_recv_response(Some(RESPONSE_TIMEOUT))
             .timeout_per_read(Some(READ_TIMEOUT))
             .redirect_auth_headers(RedirectAuthHeaders::SameHost)
-            .http_status_as_error(false)
-            .build();
+            .http_status_as_error(false);
+        // Elsewhere, the certificates in the program count.
+        #[cfg(windows)]
+        let config = {
+            use ureq::tls::{RootCerts, TlsConfig};
+            config.tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
+        };
+        let config = config.build();
         let token = token.filter(|token| !token.is_empty()).map(|token| Token(token.into()));
         Ok(Remote { endpoint: endpoint.to_string(), token, agent: config.new_agent() })
     }

@@ -14,7 +14,8 @@ use crate::catalog::Package;
 use crate::error::Error;
 use crate::event::{Event, OnEvent, notify};
 
-const PYTHON: &str = "python3";
+/// On Windows, `python3` may only be an advertisement of a shop; `py` is what installers of Python put there.
+const PYTHON: &str = if cfg!(windows) { "py" } else { "python3" };
 /// The time between progress reports while pip runs.
 const POLL: Duration = Duration::from_millis(100);
 /// Writes the member named by argument 2 of the archive named by argument 1 to standard output.

@@ -41,7 +41,8 @@ impl TestCache {
         let (models, mut found) = (self.join("models"), Vec::new());
         walk(&models, &mut found);
         found.sort();
-        found.iter().map(|path| path.strip_prefix(&models).unwrap().display().to_string()).collect()
+        let shown = |path: &PathBuf| path.strip_prefix(&models).unwrap().display().to_string();
+        found.iter().map(|path| shown(path).replace('\\', "/")).collect()
     }
 }
 

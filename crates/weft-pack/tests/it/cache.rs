@@ -2,9 +2,11 @@
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Barrier;
 use std::time::{Duration, SystemTime};
 
+use weft_gguf::Gguf;
 use weft_pack::{PackError, Report, pack};
 
 use crate::support::{Folder, OTHER, TOY, Told, interrupt, load, sources};
@@ -123,7 +125,7 @@ fn every_layout_and_model_has_its_own_file() {
     }
     let listed = cache.list().unwrap();
     let of: Vec<_> = listed.iter().map(|p| p.of.clone().unwrap()).collect();
-    assert_eq!(of.iter().filter(|of| of.model == a.canonicalize().unwrap()).count(), 2);
+    assert_eq!(of.iter().filter(|of| of.model == weft_file::canonical(&a).unwrap()).count(), 2);
     assert_eq!(of.iter().filter(|of| of.packing == "toy-1").count(), 2);
     assert!(listed.iter().all(|p| p.bytes == fs::metadata(&p.path).unwrap().len()));
 }
@@ -261,4 +263,31 @@ fn without_a_writable_folder_weights_are_packed_in_memory() {
     }
     cache.folder.push("below");
     assert!(load(&model, ALL, &TOY, Some(&cache)).1.notes[0].contains("cannot be cached"));
+}
+
+#[test]
+fn weights_that_another_process_has_packed_meanwhile_are_used() {
+    let folder = Folder::new();
+    let (path, cache) = (folder.model("a.gguf", 1), folder.cache());
+    let model = Gguf::open(&path).unwrap();
+    let mut notes = Vec::new();
+    let mut meanwhile = false;
+    let mut report = |report| {
+        match report {
+            Report::Packing { done, total } if done == total && !meanwhile => {
+                meanwhile = true;
+                // The file of this process cannot take its place.
+                let is_part = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "part");
+                fs::remove_file(folder.cached().into_iter().find(is_part).unwrap()).unwrap();
+                load(&path, ALL, &TOY, Some(&cache));
+            }
+            Report::Note(note) => notes.push(note),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    };
+    let tiles = pack(&TOY, &sources(&model, ALL), 2, Some((&model, Some(&cache))), &mut report).unwrap();
+    assert!(meanwhile && notes.is_empty(), "{notes:?}");
+    let expected = load(&path, ALL, &TOY, Some(&cache)).0;
+    assert!(tiles.iter().zip(&expected).all(|(a, b)| (**a).as_ref() == (**b).as_ref()));
 }

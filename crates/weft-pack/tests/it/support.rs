@@ -63,7 +63,7 @@ impl Folder {
         let path = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
-        Folder(path.canonicalize().unwrap())
+        Folder(weft_file::canonical(&path).unwrap())
     }
 
     /// A cache in the folder.

@@ -82,14 +82,7 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
         },
         "requests": requests,
         "threads": app.models.threads(),
-        "memory_bytes": memory(),
+        "memory_bytes": weft_host::resident_memory(std::process::id()),
         "uptime_seconds": app.metrics.uptime().as_secs(),
     }))
-}
-
-/// The main memory that the server takes, mapped files included; `None` where the system does not say.
-fn memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }

@@ -65,7 +65,8 @@ pub(crate) fn pack(cache: &Cache, model: &CachedModel) -> anyhow::Result<()> {
     let is_link = fs::symlink_metadata(&original).is_ok_and(|about| about.is_symlink());
     ensure!(!is_link, "{} is a link to a file elsewhere, which stays as it is", original.display());
     sweep(&original);
-    let path = original.canonicalize().with_context(|| format!("cannot read {}", original.display()))?;
+    let path =
+        weft_file::canonical(&original).with_context(|| format!("cannot read {}", original.display()))?;
     let threads = threads();
     with_report(|report| pack_model(&open_file(&original)?, name, &model.packed_path(), threads, report))?;
     cache.keep_packed(model)?;

@@ -186,9 +186,7 @@ impl Running {
 
     /// The main memory that the process takes, in bytes, mapped files included; `None` where the system does not say.
     pub(crate) fn memory(&self) -> Option<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+        weft_host::resident_memory(self.pid)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Handles Ctrl-C, SIGTERM and SIGHUP: each ends the program, or first the current task while a [`Listener`] exists, so that
+//! Handles Ctrl-C, SIGTERM and SIGHUP, and on Windows Ctrl-Break, a console that closes and a system that shuts down: each ends the program, or first the current task while a [`Listener`] exists, so that
 //! no unfinished files are left behind. After Ctrl-C a conversation goes on; after the others the program ends.
 
 use std::io::IsTerminal as _;
@@ -12,7 +12,7 @@ const CTRL_C: u8 = 130;
 
 static LISTENING: AtomicBool = AtomicBool::new(false);
 static PRESSED: AtomicBool = AtomicBool::new(false);
-/// Whether SIGTERM or SIGHUP has arrived.
+/// Whether something other than Ctrl-C has told the program to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// The exit code for the last signal.
 static CODE: AtomicU8 = AtomicU8::new(CTRL_C);
@@ -28,15 +28,13 @@ pub(crate) fn install() {
             received(CTRL_C);
         }
     });
-    #[cfg(unix)]
     if installed.is_ok() {
         TOLD_APART.store(tell_apart().is_ok(), Ordering::SeqCst);
     }
-    #[cfg(not(unix))]
-    let _ = installed;
 }
 
-/// The exit code after a task was interrupted: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+/// The exit code after a task was interrupted: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. On Windows, Ctrl-Break and the end of
+/// the session count as SIGTERM, a console that closes as SIGHUP.
 pub(crate) fn exit_code() -> u8 {
     CODE.load(Ordering::SeqCst)
 }
@@ -94,6 +92,39 @@ fn tell_apart() -> std::io::Result<()> {
     };
     std::thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(watch))?;
     Ok(())
+}
+
+/// Tells what ended the program apart. While a handler of these is installed, Windows waits a few seconds for the program to end: five when
+/// its console closes or the user logs off, twenty when the system shuts down.
+#[cfg(windows)]
+fn tell_apart() -> std::io::Result<()> {
+    use tokio::runtime;
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
+
+    let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
+    let entered = runtime.enter();
+    let (mut interrupt, mut hang_up) = (ctrl_c()?, ctrl_close()?);
+    let (mut terminate, mut log_off, mut shut_down) = (ctrl_break()?, ctrl_logoff()?, ctrl_shutdown()?);
+    drop(entered);
+    let watch = async move {
+        loop {
+            received(tokio::select! {
+                _ = interrupt.recv() => CTRL_C,
+                _ = hang_up.recv() => 129,
+                _ = terminate.recv() => 143,
+                _ = log_off.recv() => 143,
+                _ = shut_down.recv() => 143,
+            });
+        }
+    };
+    std::thread::Builder::new().name("signals".into()).spawn(move || runtime.block_on(watch))?;
+    Ok(())
+}
+
+/// Nothing tells them apart: each counts as Ctrl-C.
+#[cfg(not(any(unix, windows)))]
+fn tell_apart() -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// Listens for Ctrl-C until it is dropped.

@@ -114,8 +114,5 @@ mod other {
     /// Does nothing.
     pub(crate) fn restore() {}
 
-    /// Not known: the terminal wraps lines by itself.
-    pub(crate) fn columns() -> Option<usize> {
-        None
-    }
+    pub(crate) use weft_host::console::columns;
 }

@@ -186,7 +186,7 @@ pub(crate) use note;
 /// Writes the text of [`note!`].
 pub(crate) fn say(text: &str) {
     let columns = if io::stderr().is_terminal() { mode::columns() } else { None };
-    let _ = writeln!(io::stderr(), "{}", in_columns(text, columns));
+    let _ = writeln!(io::stderr(), "{}", in_columns(&without_numbers(text), columns));
 }
 
 /// A text whose lines break between words where they are too long.

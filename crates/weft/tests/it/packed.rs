@@ -198,7 +198,7 @@ fn the_cache_is_listed_and_cleared() {
     let path = call(&["cache", "path"]).ok();
     assert_eq!(path.trim_end(), cache.join("packed").to_str().unwrap());
     logits(&cache, &[]);
-    let (own, listed) = (model(MODEL).canonicalize().unwrap(), list(&cache));
+    let (own, listed) = (weft_file::canonical(&model(MODEL)).unwrap(), list(&cache));
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["model"], own.to_str().unwrap());
     let file = fs::metadata(cache.join(&files(&cache)[0])).unwrap();

@@ -102,7 +102,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     kept.retain(|model| model.packed);
     if let Some(model) = model {
         let path = path_of(&models, model)?;
-        kept.retain(|kept| kept.path.canonicalize().is_ok_and(|kept| kept == path));
+        kept.retain(|kept| weft_file::canonical(&kept.path).is_ok_and(|kept| kept == path));
         packed.retain(|packed| packed.of.as_ref().is_some_and(|of| of.model == path));
         ensure!(
             !packed.is_empty() || !kept.is_empty(),
@@ -129,7 +129,7 @@ fn path_of(models: &Cache, path: &Path) -> anyhow::Result<PathBuf> {
     let known = name.map(|name| models.find(name)).transpose()?.flatten().map(|model| model.path);
     let path = known.as_deref().unwrap_or(path);
     // A removed model can still be named by the path that `list` shows.
-    Ok(path.canonicalize().unwrap_or(path.to_path_buf()))
+    Ok(weft_file::canonical(path).unwrap_or(path.to_path_buf()))
 }
 
 fn list(

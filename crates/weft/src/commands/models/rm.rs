@@ -54,7 +54,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let packs = PackCache::new(cache.packed());
     let mut freed = 0;
     for model in found {
-        let path = model.path.canonicalize().unwrap_or_else(|_| model.path.clone());
+        let path = weft_file::canonical(&model.path).unwrap_or_else(|_| model.path.clone());
         cache.remove(&model)?;
         freed += model.bytes;
         let packed = packs.list().with_context(|| format!("cannot read {}", packs.folder.display()))?;
