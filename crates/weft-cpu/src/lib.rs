@@ -92,7 +92,6 @@ mod scan;
 mod scratch;
 mod share;
 mod stores;
-#[allow(unsafe_code, reason = "asks Apple's systems what processor this is")]
 #[allow(unsafe_code, reason = "runs borrowed jobs on other threads")]
 mod team;
 mod thread;

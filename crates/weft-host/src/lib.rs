@@ -11,7 +11,7 @@
 //! | [`available_memory`] | `/proc/meminfo` | – | `GlobalMemoryStatusEx` |
 //! | [`resident_memory`] | `/proc/PID/status` | – | `K32GetProcessMemoryInfo` |
 //! | [`free_on_disk`] | `statvfs` | `statvfs` | `GetDiskFreeSpaceExW` |
-//! | [`CpuTime::now`] | `/proc/stat` | – | `GetSystemTimes`, `GetProcessTimes` |
+//! | [`cpu_time()`] | `/proc/stat` | – | `GetSystemTimes`, `GetProcessTimes` |
 #![cfg_attr(not(any(windows, target_vendor = "apple")), forbid(unsafe_code))]
 
 pub mod console;
@@ -100,6 +100,11 @@ pub fn resident_memory(pid: u32) -> Option<u64> {
     system::resident_memory(pid)
 }
 
+/// The time that the machine's cores have spent up to now.
+pub fn cpu_time() -> Option<CpuTime> {
+    system::cpu_time()
+}
+
 /// The bytes that this user can still write below a folder, which need not exist.
 pub fn free_on_disk(folder: &Path) -> Option<u64> {
     let there = folder.ancestors().find(|folder| folder.exists())?;
@@ -123,6 +128,8 @@ pub fn free_on_disk(folder: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -136,6 +143,19 @@ mod tests {
             let below = std::env::temp_dir().join("weft-host").join("not-there");
             assert!(free_on_disk(&below).is_some());
         }
+    }
+
+    #[test]
+    fn time_goes_on() {
+        let Some(before) = cpu_time() else { return };
+        let end = Instant::now() + Duration::from_millis(200);
+        while Instant::now() < end {}
+        let after = cpu_time().unwrap();
+        assert!(
+            after.own > before.own && after.all > before.all && after.busy <= after.all,
+            "{before:?} {after:?}"
+        );
+        assert!(after.cores > 0);
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn cache_size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Linux does not tell kinds of cores apart in a form that all processors have.
+/// Not asked: processors report kinds of cores in different files.
 pub(crate) fn fast_threads() -> Option<u64> {
     None
 }

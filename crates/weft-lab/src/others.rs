@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use weft_host::CpuTime;
+use weft_host::{CpuTime, cpu_time};
 
 /// The least that is worth a word, in cores.
 const LEAST: f64 = 0.25;
@@ -23,13 +23,13 @@ const SECONDS: f64 = 0.5;
 impl Others {
     /// Begins to watch.
     pub fn watch() -> Others {
-        Others { began: CpuTime::now(), at: Instant::now() }
+        Others { began: cpu_time(), at: Instant::now() }
     }
 
     /// Says how much other programs used since then, if that disturbs a measurement with `threads` threads. Some systems do not report
     /// it.
     pub fn disturb(&self, threads: usize) -> Option<String> {
-        let (began, now) = (self.began?, CpuTime::now()?);
+        let (began, now) = (self.began?, cpu_time()?);
         if self.at.elapsed().as_secs_f64() < SECONDS { None } else { words(&began, &now, threads) }
     }
 }

@@ -143,8 +143,9 @@ fn a_mapping_survives_the_replacement_of_its_file() {
     drop(model);
     let written = write_all(declared().create(&path).unwrap());
     if cfg!(windows) {
-        let error = written.unwrap_err().to_string();
-        assert!(error.contains("a program is using the file"), "{error}");
+        let error = written.unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert!(why.contains("a program is using the file"), "{error}: {why}");
     } else {
         written.unwrap();
     }

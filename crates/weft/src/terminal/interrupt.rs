@@ -1,5 +1,6 @@
-//! Handles Ctrl-C, SIGTERM and SIGHUP, and on Windows Ctrl-Break, a console that closes and a system that shuts down: each ends the program, or first the current task while a [`Listener`] exists, so that
-//! no unfinished files are left behind. After Ctrl-C a conversation goes on; after the others the program ends.
+//! Handles Ctrl-C, SIGTERM and SIGHUP, and on Windows Ctrl-Break, a console that closes and a system that shuts down. Each ends the
+//! program, or first the current task while a [`Listener`] exists, so that no unfinished files are left behind. After Ctrl-C a
+//! conversation goes on; after the others the program ends.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};

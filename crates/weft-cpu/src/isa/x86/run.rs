@@ -1,7 +1,7 @@
 //! Where work begins to use an instruction set.
 //!
-//! Each has a module of its own, because the compiler translates a module's generic functions in one piece. With the work inlined, these are
-//! nearly all code of this crate: in one module they kept one core busy for as long as everything else together took.
+//! Each has a module of its own, because the compiler translates a module's generic functions in one piece. With the work inlined,
+//! these are two thirds of this crate's code: in one module they kept one core busy while the others had nothing left to compile.
 
 use super::super::simd::Work;
 use super::super::tiles::TileWork;
