@@ -19,6 +19,9 @@ impl Target {
     /// # Errors
     /// If it is a folder or a broken symbolic link, or its metadata cannot be read.
     pub fn of(path: &Path) -> io::Result<Target> {
+        if cfg!(windows) && is_device(path) {
+            return Ok(Target::Stream);
+        }
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
             Ok(found) if found.is_file() => Ok(Target::File(canonical(path)?)),
@@ -30,6 +33,15 @@ impl Target {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether a path is that of a device of Windows, as `NUL`: these names mean the device in every folder, and the system cannot describe it.
+fn is_device(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is = |device: &str| name.eq_ignore_ascii_case(device);
+    let numbered = |kind: &str| (1..=9).any(|number| is(&format!("{kind}{number}")));
+    ["NUL", "CON", "AUX", "PRN", "CONIN$", "CONOUT$"].into_iter().any(is)
+        || ["COM", "LPT"].into_iter().any(numbered)
 }
 
 /// The absolute path of a file or folder without links, in the form that people type. On Windows, that of [`fs::canonicalize`] begins with
@@ -44,4 +56,26 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
 /// The folder that contains a file.
 pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_have_names_of_their_own() {
+        for device in ["NUL", "nul", "a/Nul", "com3", "LPT9", "CONOUT$"] {
+            assert!(is_device(Path::new(device)), "{device}");
+        }
+        for file in ["", "nul.gguf", "null", "com0", "com10", "lpt", "NUL/a"] {
+            assert!(!is_device(Path::new(file)), "{file}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_to_a_device_is_gone() {
+        let device = Path::new(if cfg!(windows) { "NUL" } else { "/dev/null" });
+        assert_eq!(Target::of(device).unwrap(), Target::Stream);
+        crate::write(device, b"bytes").unwrap();
+    }
 }

@@ -171,6 +171,8 @@ fn without_numbers(text: &str) -> String {
         if let Some(first) = plain[from..].chars().next() {
             plain.replace_range(from..from + first.len_utf8(), &first.to_lowercase().to_string());
         }
+        // Windows's words are a sentence.
+        plain.truncate(plain.trim_end_matches('.').len());
         plain += part.split_once(')').map_or(part, |(_, rest)| rest);
     }
     plain
