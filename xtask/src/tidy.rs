@@ -30,6 +30,7 @@ rules! {
     unsafety
     header
     size
+    functions
     features
     unfinished
     width

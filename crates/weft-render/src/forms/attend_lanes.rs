@@ -5,6 +5,7 @@
 //! matrix units, up to ten heads of a token visit a chunk together: on an H200 through Vulkan, before it had cooperative matrices, prompts
 //! at a depth of 4,096 lost 38.5 % without that (`attention.tiles=off` in `bench/runs/2026-11-23-vulkan-large.md`).
 
+pub(crate) mod block;
 pub(crate) mod heads;
 pub(crate) mod state;
 pub(crate) mod tile;

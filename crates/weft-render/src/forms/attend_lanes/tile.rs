@@ -9,12 +9,12 @@ use weft_kern::{Attend, Part};
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
+use crate::forms::attend_lanes::block::{self, Scored};
 use crate::forms::attend_lanes::heads;
 use crate::forms::attend_lanes::state::State;
 use crate::forms::attend_lanes::walk::{self, Across};
 use crate::lower::attend::context::{Context, LOWEST, initial};
 use crate::lower::attend::join::{head, inverse, scaled, together};
-use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -151,13 +151,7 @@ impl<'a> Tile<'a> {
             None => start.clone(),
             Some(begin) => w.code.set("first_start", start.clone().max(begin)),
         };
-        w.share(self.block, |w, b| {
-            // Positions beyond the end are read as the last one, and get no weight.
-            let p = w.code.set("p", (&first + &b).min(&end - 1u32));
-            let row = context.bounds.row(w, self.attend, &context.pages_at, &p);
-            w.code.store_shared(b + self.rows, row);
-            Ok(())
-        })?;
+        block::find_rows(w, (self.attend, context), (&first, &end), (self.block, self.rows))?;
         w.code.barrier();
         self.scores(w, &first, &end)?;
         w.code.barrier();
@@ -189,21 +183,13 @@ impl<'a> Tile<'a> {
 
     /// Computes the scores of the block's positions.
     fn scores(&self, w: &mut Writer<'_>, start: &Expr, end: &Expr) -> Result<(), Why> {
-        let (block, keys, heads) = (self.block, self.keys, self.half());
+        let (block, heads) = (self.block, self.half());
         let beside = w.code.lanes / self.share / 2;
         let positions = block / beside;
         let share = w.code.set("share", Expr::Lane % self.share);
         let own = w.code.set("own_position", Expr::Lane / self.share % beside);
         let first_head = w.code.set("first_head", Expr::Lane / (self.share * beside) * heads);
-        let (mut at, mut rows) = (Vec::new(), Vec::new());
-        for u in 0..positions {
-            let b = w.code.set("b", &own + u * beside);
-            let row = keys.row(Expr::Shared((&b + self.rows).into()))?;
-            rows.push(w.code.set("row", row));
-            at.push(b);
-        }
-        let sums: Vec<Vec<Expr>> =
-            at.iter().map(|_| (0..heads).map(|_| w.code.var("score", 0.0f32)).collect()).collect();
+        let scored = Scored::new(w, self.keys, (&own, beside, positions), (heads, self.rows))?;
         let queries = w.code.set("queries", &first_head * self.k_len + &share * FOUR + self.query);
         let (pieces, once) = (self.k_len / EIGHT, self.share * EIGHT);
         let ahead = walk::even_ahead(pieces / self.share, true, positions);
@@ -211,42 +197,26 @@ impl<'a> Tile<'a> {
             let mut loaded = Vec::new();
             for a in 0..ahead {
                 let c = w.code.set("c", (&first + a) * self.share + &share);
-                let each = rows.iter().map(|row| keys.load(w, row, &c)).collect::<Result<Vec<_>, _>>()?;
-                loaded.push(each);
+                loaded.push(scored.load(w, &c)?);
             }
-            for (a, loaded) in loaded.into_iter().enumerate() {
-                let loaded: Vec<Vec<Expr>> = loaded
-                    .into_iter()
-                    .map(|each| each.into_iter().map(|v| w.code.set("key", v)).collect())
-                    .collect();
+            for (a, keys) in loaded.into_iter().enumerate() {
+                let keys = block::named(w, "key", keys);
                 let query = w.code.set("query_at", &queries + (&first + a as u32) * once);
                 for h in 0..heads {
                     let parts = [0, FOUR * self.share].into_iter().flat_map(|part| {
                         w.code.four("q", Expr::Four(None, (&query + (h * self.k_len + part)).into()))
                     });
                     let parts: Vec<Expr> = parts.map(Expr::float).collect();
-                    for (part, q) in parts.into_iter().enumerate() {
-                        for (key, sums) in loaded.iter().zip(&sums) {
-                            w.code.add_product(&sums[h as usize], key[part].clone(), q.clone());
-                        }
+                    for (part, q) in parts.iter().enumerate() {
+                        scored.add_products(w, h, q, (part, &keys));
                     }
                 }
             }
             Ok(())
         })?;
         let stored = w.code.set("to", &first_head * block + self.passed);
-        for (b, sums) in at.iter().zip(&sums) {
-            let exists = w.code.set("exists", (start + b).less(end));
-            for (h, sum) in sums.iter().enumerate() {
-                let score = reduce::subgroups(w, Fold::Sum, sum.clone(), self.share);
-                let score = Expr::F32(LOWEST).unless(&exists, score * self.attend.scale.0);
-                w.when(share.equal(0u32), |w| {
-                    w.code.store_shared(&stored + b + h as u32 * block, score.bits());
-                    Ok(())
-                })?;
-            }
-        }
-        Ok(())
+        let to = |b: &Expr, h: u32| &stored + b + h * block;
+        scored.store(w, (&share, self.share, self.attend.scale.0), (start, end), to)
     }
 
     /// Adds up the weights that each team has of each head.
@@ -277,13 +247,7 @@ impl<'a> Tile<'a> {
         let team = self.team(w);
         let items: Vec<Expr> = (0..times).map(|time| w.code.set("item", &column + time * columns)).collect();
         w.count("b", (team * ahead, here.clone(), teams * ahead), |w, b| {
-            let mut loaded = Vec::new();
-            for a in 0..ahead {
-                let row = values.row(Expr::Shared((&b + (self.rows + a)).into()))?;
-                let row = w.code.set("row", row);
-                let each = items.iter().map(|item| values.load(w, &row, item));
-                loaded.push(each.collect::<Result<Vec<_>, _>>()?);
-            }
+            let loaded = block::load_values(w, values, (&b, self.rows, ahead), &items)?;
             let from = w.code.set("from_weight", b * self.stride + self.weights);
             for (a, loaded) in loaded.into_iter().enumerate() {
                 let loaded: Vec<Expr> =

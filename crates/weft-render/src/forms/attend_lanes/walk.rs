@@ -5,6 +5,7 @@ use weft_kern::Attend;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
+use crate::forms::attend_lanes::block::{self, Scored};
 use crate::forms::attend_lanes::state::State;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words};
 use crate::lower::quads;
@@ -158,13 +159,7 @@ impl<'a> Walk<'a> {
             Some(begin) => w.code.set("first_start", start.clone().max(begin)),
         };
         w.count("start", (first, end.clone(), self.block), |w, start| {
-            w.share(self.block, |w, b| {
-                // Positions beyond the end are read as the last one, and get no weight.
-                let p = w.code.set("p", (&start + &b).min(&end - 1u32));
-                let row = context.bounds.row(w, self.attend, &context.pages_at, &p);
-                w.code.store_shared(b + self.rows, row);
-                Ok(())
-            })?;
+            block::find_rows(w, (self.attend, context), (&start, &end), (self.block, self.rows))?;
             w.code.barrier();
             self.scores(w, &start, &end)?;
             self.weigh(w, &accumulators)?;
@@ -194,74 +189,21 @@ impl<'a> Walk<'a> {
 
     /// Computes the scores of a block's positions.
     fn scores(&self, w: &mut Writer<'_>, start: &Expr, end: &Expr) -> Result<(), Why> {
-        let (heads, block, keys) = (self.heads, self.block, self.keys);
+        let (heads, block) = (self.heads, self.block);
         let (share, first) = (Expr::Lane % self.share, Expr::Lane / self.share);
         let share = w.code.set("share", share);
-        let (mut positions, mut rows) = (Vec::new(), Vec::new());
-        for u in 0..self.upcast {
-            let b = w.code.set("b", &first + u * (w.code.lanes / self.share));
-            let row = keys.row(Expr::Shared((&b + self.rows).into()))?;
-            rows.push(w.code.set("row", row));
-            positions.push(b);
-        }
-        let sums: Vec<Vec<Expr>> =
-            (0..self.upcast).map(|_| (0..heads).map(|_| w.code.var("score", 0.0f32)).collect()).collect();
-        let per = keys.per();
-        let pieces = self.k_len / per;
-        let ahead = even_ahead(pieces / self.share, pieces.is_multiple_of(self.share), self.upcast);
-        w.count("c", (share.clone(), pieces.into(), self.share * ahead), |w, first| {
-            let mut loaded = Vec::new();
-            for a in 0..ahead {
-                let c = w.code.set("c", &first + a * self.share);
-                let each = rows.iter().map(|row| keys.load(w, row, &c)).collect::<Result<Vec<_>, _>>()?;
-                loaded.push((c, each));
-            }
-            if pieces.is_multiple_of(self.share * ahead) {
-                w.hold_loads();
-            }
-            for (c, loaded) in loaded {
-                let loaded: Vec<Vec<Expr>> = loaded
-                    .into_iter()
-                    .map(|each| each.into_iter().map(|v| w.code.set("key", v)).collect())
-                    .collect();
-                for h in 0..heads {
-                    let eight = per == 8 && (h * self.k_len).is_multiple_of(4);
-                    let query = &c * per + (self.query + h * self.k_len);
-                    let many = if eight { w.shared_words("q", &query, per) } else { Vec::new() };
-                    for part in 0..per {
-                        let q = match many.get(part as usize) {
-                            Some(q) => q.clone().float(),
-                            None => {
-                                let q = w.load_shared(&query + part);
-                                w.code.set("q", q)
-                            }
-                        };
-                        for (key, sums) in loaded.iter().zip(&sums) {
-                            w.code.add_product(&sums[h as usize], key[part as usize].clone(), q.clone());
-                        }
-                    }
-                }
-            }
-            Ok(())
-        })?;
+        let positions = (&first, w.code.lanes / self.share, self.upcast);
+        let scored = Scored::new(w, self.keys, positions, (heads, self.rows))?;
+        self.multiply_keys(w, &scored, &share)?;
         if w.quads && self.share <= w.subgroup {
-            for (b, sums) in positions.iter().zip(&sums) {
-                let exists = w.code.set("exists", (start + b).less(end));
-                for (h, sum) in sums.iter().enumerate() {
-                    let score = reduce::subgroups(w, Fold::Sum, sum.clone(), self.share);
-                    let score = Expr::F32(LOWEST).unless(&exists, score * self.attend.scale.0);
-                    w.when(share.equal(0u32), |w| {
-                        w.code.store_shared(b + (self.scores + h as u32 * block), score.bits());
-                        Ok(())
-                    })?;
-                }
-            }
+            let to = |b: &Expr, h: u32| b + (self.scores + h * block);
+            scored.store(w, (&share, self.share, self.attend.scale.0), (start, end), to)?;
             w.code.barrier();
             return Ok(());
         }
-        for (b, sums) in positions.iter().zip(&sums) {
-            for (h, sum) in sums.iter().enumerate() {
-                let to = (&share * heads + h as u32) * block + b + self.parts;
+        for (b, sums) in scored.sums() {
+            for (h, sum) in (0..).zip(sums) {
+                let to = (&share * heads + h) * block + b + self.parts;
                 w.code.store_shared(to, sum.clone().bits());
             }
         }
@@ -276,6 +218,43 @@ impl<'a> Walk<'a> {
         })?;
         w.code.barrier();
         Ok(())
+    }
+
+    /// Adds up the lane's share of the products of queries and keys.
+    fn multiply_keys(&self, w: &mut Writer<'_>, scored: &Scored<'_>, share: &Expr) -> Result<(), Why> {
+        let per = self.keys.per();
+        let pieces = self.k_len / per;
+        let ahead = even_ahead(pieces / self.share, pieces.is_multiple_of(self.share), self.upcast);
+        w.count("c", (share.clone(), pieces.into(), self.share * ahead), |w, first| {
+            let mut loaded = Vec::new();
+            for a in 0..ahead {
+                let c = w.code.set("c", &first + a * self.share);
+                let keys = scored.load(w, &c)?;
+                loaded.push((c, keys));
+            }
+            if pieces.is_multiple_of(self.share * ahead) {
+                w.hold_loads();
+            }
+            for (c, keys) in loaded {
+                let keys = block::named(w, "key", keys);
+                for h in 0..self.heads {
+                    let eight = per == 8 && (h * self.k_len).is_multiple_of(4);
+                    let query = &c * per + (self.query + h * self.k_len);
+                    let many = if eight { w.shared_words("q", &query, per) } else { Vec::new() };
+                    for part in 0..per {
+                        let q = match many.get(part as usize) {
+                            Some(q) => q.clone().float(),
+                            None => {
+                                let q = w.load_shared(&query + part);
+                                w.code.set("q", q)
+                            }
+                        };
+                        scored.add_products(w, h, &q, (part as usize, &keys));
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Turns scores into weights, relative to the largest score so far.
@@ -324,22 +303,13 @@ impl<'a> Walk<'a> {
         // Idle teams have no position.
         let range = (&team * ahead, here, teams * ahead);
         w.count("b", range, |w, b| {
-            let mut loaded = Vec::new();
-            for a in 0..ahead {
-                let row = values.row(Expr::Shared((&b + (self.rows + a)).into()))?;
-                let row = w.code.set("row", row);
-                let each = items.iter().map(|item| values.load(w, &row, item));
-                loaded.push(each.collect::<Result<Vec<_>, _>>()?);
-            }
+            let loaded = block::load_values(w, values, (&b, self.rows, ahead), &items)?;
             // Lanes of a warp have the same positions.
             if columns.is_multiple_of(WARP) {
                 w.hold_loads();
             }
             for (a, loaded) in loaded.into_iter().enumerate() {
-                let loaded: Vec<Vec<Expr>> = loaded
-                    .into_iter()
-                    .map(|each| each.into_iter().map(|v| w.code.set("value", v)).collect())
-                    .collect();
+                let loaded = block::named(w, "value", loaded);
                 for h in 0..self.heads {
                     let weight = w.load_shared(&b + (self.scores + h * self.block + a as u32));
                     let weight = w.code.set("weight", weight);

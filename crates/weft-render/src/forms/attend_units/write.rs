@@ -145,10 +145,19 @@ impl<'a> Ahead<'a> {
     }
 }
 
+/// A run whose first chunk is being loaded.
+struct Begun {
+    /// The first position of that chunk.
+    first: Expr,
+    /// The positions that the run's tokens see, at most.
+    most: Expr,
+    pages_at: Expr,
+}
+
 impl Units<'_> {
     /// Visits all chunks of all runs. Returns where the result is.
     fn whole(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
-        let Tile { rows, cols, chunk, .. } = self.tile;
+        let Tile { rows, chunk, .. } = self.tile;
         let beforehand = settled(w, self.attend);
         if !beforehand {
             w.wait();
@@ -157,32 +166,11 @@ impl Units<'_> {
         // The next chunk is loaded while weights are multiplied by the values of this one.
         let copies = self.copies(w)?;
         let next = Ahead::new(w, &copies);
-        let begin = |w: &mut Writer<'_>, run: &Expr| {
-            let (most, pages_at) = (members.most_seen(w, run), members.pages_at(w, run));
-            let begin = match self.attend.window {
-                None => None,
-                Some(_) => {
-                    let least = members.least_seen(w, run);
-                    self.bounds.begin(w, &least)
-                }
-            };
-            let first = start_of(chunk, &0u32.into(), begin.as_ref());
-            let first = if begin.is_some() { w.code.set("first_start", first) } else { Expr::U32(0) };
-            // No run begins at some tokens.
-            w.when(Expr::U32(0).less(&most), |w| {
-                let position = self.position(w, &pages_at, &first, (begin.as_ref(), &most));
-                self.keep_position(w, position)?;
-                w.code.barrier();
-                next.load(w, self);
-                Ok(())
-            })?;
-            Ok((first, most, pages_at))
-        };
         // The first chunk is on its way while this workgroup waits.
         let mut begun = None;
         if beforehand && members.runs() == 1 {
             w.code.barrier();
-            begun = Some(begin(w, &Expr::U32(0))?);
+            begun = Some(self.begin(w, &members, &next, &Expr::U32(0))?);
         }
         w.wait();
         self.queries(w)?;
@@ -195,9 +183,9 @@ impl Units<'_> {
         let sums: Vec<Sums> = (0..self.pairs()).map(|_| self.sums(w)).collect();
         w.code.barrier();
         members.each_run(w, |w, run| {
-            let (first, most, pages_at) = match begun.take() {
+            let Begun { first, most, pages_at } = match begun.take() {
                 Some(begun) => begun,
-                None => begin(w, run)?,
+                None => self.begin(w, &members, &next, run)?,
             };
             w.count("chunk_start", (first, most.clone(), chunk), |w, start| {
                 next.store(w, self)?;
@@ -223,8 +211,42 @@ impl Units<'_> {
                 Ok(())
             })
         })?;
+        self.finish(w, &sums)
+    }
+
+    /// Finds the first chunk of a run, and loads the lane's share of it.
+    fn begin(
+        &self,
+        w: &mut Writer<'_>,
+        members: &Members,
+        ahead: &Ahead<'_>,
+        run: &Expr,
+    ) -> Result<Begun, Why> {
+        let (most, pages_at) = (members.most_seen(w, run), members.pages_at(w, run));
+        let begin = match self.attend.window {
+            None => None,
+            Some(_) => {
+                let least = members.least_seen(w, run);
+                self.bounds.begin(w, &least)
+            }
+        };
+        let first = start_of(self.tile.chunk, &0u32.into(), begin.as_ref());
+        let first = if begin.is_some() { w.code.set("first_start", first) } else { Expr::U32(0) };
+        // No run begins at some tokens.
+        w.when(Expr::U32(0).less(&most), |w| {
+            let position = self.position(w, &pages_at, &first, (begin.as_ref(), &most));
+            self.keep_position(w, position)?;
+            w.code.barrier();
+            ahead.load(w, self);
+            Ok(())
+        })?;
+        Ok(Begun { first, most, pages_at })
+    }
+
+    /// Divides by the sums of weights. Returns where the result is.
+    fn finish(&self, w: &mut Writer<'_>, sums: &[Sums]) -> Result<u32, Why> {
         // The result takes the place of the keys.
-        let result = self.keys;
+        let (result, cols) = (self.keys, self.tile.cols);
         for (pair, sums) in sums.iter().enumerate() {
             self.each(w, pair as u32, sums, |w, row, column, sums| {
                 let to = w.code.set("to", row * cols + column + result);

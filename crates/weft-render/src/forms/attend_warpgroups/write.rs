@@ -417,24 +417,18 @@ impl<'a> Warpgroups<'a> {
         Ok((0..SCORES).map(score).collect())
     }
 
-    /// Stores the weights of the warpgroup's half of a chunk, relative to the largest score of all of it, and joins sums of weights.
-    fn weigh(
+    /// The scaled scores of each of the lane's two rows in the warpgroup's half of a chunk, behind the largest one of the row.
+    fn of_rows(
         &self,
         w: &mut Writer<'_>,
         own: &Rows,
         run: &Run<'_>,
         start: &Expr,
         scores: &[Expr],
-    ) -> Result<Joins, Why> {
-        let Tile { rows, chunk, .. } = self.units.tile;
-        let (tops, totals) = (self.units.tops, self.units.totals);
-        let other = w.code.set("other", Expr::U32(1) - &self.number);
-        let first = &self.number * (chunk / 2) + start + &self.units.t * 2u32;
+    ) -> [(Expr, Vec<Expr>); 2] {
+        let first = &self.number * (self.units.tile.chunk / 2) + start + &self.units.t * 2u32;
         let first = w.code.set("first_position", first);
-        let tells = self.units.t.equal(0u32);
-        // What a row has in one of the halves of a chunk.
-        let of_half = |of: usize, half: &Expr, from: u32| half * rows + &own.at[of] + from;
-        let all = [0, 1].map(|of| {
+        [0, 1].map(|of| {
             let of_row = (0..SCORES).filter(|i| row_of(*i) == of);
             let seen = run.members.seen(w, &own.at[of]);
             let factor = w.load_shared(&own.at[of] + self.units.factors);
@@ -448,7 +442,25 @@ impl<'a> Warpgroups<'a> {
                 .collect();
             let top = scores.iter().cloned().reduce(|a, b| a.max(b)).unwrap_or(Expr::F32(LOWEST));
             (reduce::subgroups(w, Fold::Max, top, TOGETHER), scores)
-        });
+        })
+    }
+
+    /// Stores the weights of the warpgroup's half of a chunk, relative to the largest score of all of it, and joins sums of weights.
+    fn weigh(
+        &self,
+        w: &mut Writer<'_>,
+        own: &Rows,
+        run: &Run<'_>,
+        start: &Expr,
+        scores: &[Expr],
+    ) -> Result<Joins, Why> {
+        let rows = self.units.tile.rows;
+        let (tops, totals) = (self.units.tops, self.units.totals);
+        let other = w.code.set("other", Expr::U32(1) - &self.number);
+        let tells = self.units.t.equal(0u32);
+        // What a row has in one of the halves of a chunk.
+        let of_half = |of: usize, half: &Expr, from: u32| half * rows + &own.at[of] + from;
+        let all = self.of_rows(w, own, run, start, scores);
         w.when(tells.clone(), |w| {
             for (of, (top, _)) in all.iter().enumerate() {
                 w.code.store_shared(of_half(of, &self.number, tops), top.clone().bits());

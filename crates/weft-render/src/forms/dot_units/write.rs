@@ -128,7 +128,24 @@ fn multiply_all(
         w.code.barrier();
         return Ok(Vec::new());
     }
-    // Where each row's activations begin.
+    let begins = find_activations(w, tasks, place)?;
+    let begin_of =
+        |task: &Task<'_>| begins.iter().find(|(of, _)| *of == task.view).map_or(0, |(_, begin)| *begin);
+    if split.panels {
+        return dot_panels::write::multiply_all(w, tasks, place, split, begin_of);
+    }
+    if split.picked > 0 {
+        return dot_few_rows::write::multiply_all(w, tasks, place, split, begin_of);
+    }
+    multiply_on_units(w, tasks, place, split, begin_of)
+}
+
+/// Stores where the activations of each of a tile's rows begin. Returns, for each view of them, where these numbers are.
+fn find_activations<'t>(
+    w: &mut Writer<'_>,
+    tasks: &[Task<'t>],
+    place: &Place,
+) -> Result<Vec<(&'t View, u32)>, Why> {
     let mut begins: Vec<(&View, u32)> = Vec::new();
     for task in tasks {
         if begins.iter().all(|(view, _)| *view != task.view) {
@@ -147,14 +164,17 @@ fn multiply_all(
         }
         Ok(())
     })?;
-    let begin_of =
-        |task: &Task<'_>| begins.iter().find(|(of, _)| *of == task.view).map_or(0, |(_, begin)| *begin);
-    if split.panels {
-        return dot_panels::write::multiply_all(w, tasks, place, split, begin_of);
-    }
-    if split.picked > 0 {
-        return dot_few_rows::write::multiply_all(w, tasks, place, split, begin_of);
-    }
+    Ok(begins)
+}
+
+/// Multiplies a tile's rows on matrix units. `begin_of` is where workgroup memory has the first activation of each row of a task.
+fn multiply_on_units(
+    w: &mut Writer<'_>,
+    tasks: &[Task<'_>],
+    place: &Place,
+    split: &Split,
+    begin_of: impl Fn(&Task<'_>) -> u32,
+) -> Result<Vec<u32>, Why> {
     let room = place.tile() * place.width();
     // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.
     let together: Vec<Vec<&Task<'_>>> = if alike(w, tasks, |tiles| {

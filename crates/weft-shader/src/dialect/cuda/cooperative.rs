@@ -22,62 +22,26 @@ pub(super) fn arrays(module: &Module) -> Vec<String> {
 
 /// An operation, as lines.
 pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
-    let names = |name: &str| (0..4).map(|i| format!("{name}_w{i}")).collect::<Vec<_>>().join(", ");
     match of {
         Cooperative::StoreHalves { .. } => {
             let (at, words) = (&operands[0], operands[1..].join(", "));
             vec![format!("store_four(&halves[{at} * 2u], {words});")]
         }
         Cooperative::Sums(name) => vec![format!("float {name}[{SUMS}] = {{}};")],
-        Cooperative::Load { into, operand, stride, .. } => {
-            // Lane `8 · m + r` says where row `r` of matrix `m` is.
-            let (load, row, unit) = match operand {
-                Operand::Rows => ("load_matrices", "lane % 16u", "lane % 32u / 16u"),
-                Operand::Columns => ("load_matrices", "lane % 8u + lane % 32u / 16u * 8u", "lane / 8u % 2u"),
-                Operand::ColumnsBeside => ("load_turned", "lane % 16u", "lane % 32u / 16u"),
-            };
-            let (at, names) = (&operands[0], names(into));
-            vec![
-                format!("unsigned int {names};"),
-                format!("{load}({names}, &halves[({at} + ({row}) * {stride}u) * 2u + {unit} * 4u]);"),
-            ]
+        Cooperative::Load { into, operand, stride, .. } => load(into, *operand, &operands[0], *stride),
+        Cooperative::Multiply { sums, rows, columns } => {
+            [0, 1].map(|half| multiply("multiply_halves", half, (sums, rows, columns))).into()
         }
-        Cooperative::Multiply { sums, rows, columns } => (0..2)
-            .map(|half| {
-                let sums: Vec<String> = (0..4).map(|i| format!("{sums}[{}]", 4 * half + i)).collect();
-                let columns = [0, 1].map(|i| format!("{columns}_w{}", 2 * half + i)).join(", ");
-                format!("multiply_halves({}, {}, {columns});", sums.join(", "), names(rows))
-            })
-            .collect(),
         Cooperative::Store { sums, stride, .. } => each(|i| {
             let (row, column) = (row(i), column(i));
             format!("floats[{} + ({row}) * {stride}u + {column}] = {sums}[{i}];", operands[0])
         }),
         Cooperative::SubgroupBarrier => vec!["__syncwarp();".into()],
         Cooperative::LoadBytes { into, operand, stride, .. } => {
-            let at = &operands[0];
-            // Of rows, the eight below each other come first; of columns, the words.
-            let word = |i: u32| match operand {
-                Operand::Rows => (i % 2, i / 2),
-                _ => (i / 2, i % 2),
-            };
-            let word = |i: u32| {
-                let (below, beside) = word(i);
-                let from = format!(
-                    "{at} + (lane % 32u / 4u + {}u) * {stride}u + lane % 4u + {}u",
-                    below * 8,
-                    beside * 4
-                );
-                format!("{into}_w{i} = pool[{from}]")
-            };
-            vec![format!("unsigned int {};", (0..4).map(word).collect::<Vec<_>>().join(", "))]
+            load_bytes(into, *operand, &operands[0], *stride)
         }
         Cooperative::MultiplyBytes { into, rows, columns } => {
-            let multiply = |half: usize| {
-                let sums: Vec<String> = (0..4).map(|i| format!("{into}[{}]", 4 * half + i)).collect();
-                let columns = [0, 1].map(|i| format!("{columns}_w{}", 2 * half + i)).join(", ");
-                format!("multiply_matrices({}, {}, {columns});", sums.join(", "), names(rows))
-            };
+            let multiply = |half: usize| multiply("multiply_matrices", half, (into, rows, columns));
             let lower = |i: usize| format!("{into}[{i}] -= {RAISED:?}f;");
             let begin = [format!("float {into}[{SUMS}];"), multiply(0), multiply(1)];
             begin.into_iter().chain((0..SUMS).map(lower)).collect()
@@ -114,6 +78,48 @@ pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
             format!("pool[{at} + ({}) * {stride}u + {}] = __float_as_uint({sums}[{i}]);", row(i), column(i))
         }),
     }
+}
+
+/// The names of the four words that a lane holds of a matrix.
+fn words_of(name: &str) -> String {
+    (0..4).map(|i| format!("{name}_w{i}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Loads a matrix of halves.
+fn load(into: &str, operand: Operand, at: &str, stride: u32) -> Vec<String> {
+    // Lane `8 · m + r` gives the address of row `r` of matrix `m`.
+    let (load, row, unit) = match operand {
+        Operand::Rows => ("load_matrices", "lane % 16u", "lane % 32u / 16u"),
+        Operand::Columns => ("load_matrices", "lane % 8u + lane % 32u / 16u * 8u", "lane / 8u % 2u"),
+        Operand::ColumnsBeside => ("load_turned", "lane % 16u", "lane % 32u / 16u"),
+    };
+    let names = words_of(into);
+    vec![
+        format!("unsigned int {names};"),
+        format!("{load}({names}, &halves[({at} + ({row}) * {stride}u) * 2u + {unit} * 4u]);"),
+    ]
+}
+
+/// Multiplies 16 rows by a half of 16 columns.
+fn multiply(function: &str, half: usize, (sums, rows, columns): (&str, &str, &str)) -> String {
+    let sums: Vec<String> = (0..4).map(|i| format!("{sums}[{}]", 4 * half + i)).collect();
+    let columns = [0, 1].map(|i| format!("{columns}_w{}", 2 * half + i)).join(", ");
+    format!("{function}({}, {}, {columns});", sums.join(", "), words_of(rows))
+}
+
+/// Loads a matrix of bytes.
+fn load_bytes(into: &str, operand: Operand, at: &str, stride: u32) -> Vec<String> {
+    let word = |i: u32| {
+        // The first two words are neighbours in a column if these are rows, and in a row if these are columns.
+        let (below, beside) = match operand {
+            Operand::Rows => (i % 2, i / 2),
+            _ => (i / 2, i % 2),
+        };
+        let from =
+            format!("{at} + (lane % 32u / 4u + {}u) * {stride}u + lane % 4u + {}u", below * 8, beside * 4);
+        format!("{into}_w{i} = pool[{from}]")
+    };
+    vec![format!("unsigned int {};", (0..4).map(word).collect::<Vec<_>>().join(", "))]
 }
 
 /// A line for each sum of a lane.

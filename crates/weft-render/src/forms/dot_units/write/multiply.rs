@@ -6,7 +6,7 @@
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::{RAISED, Stmt};
 
-use crate::forms::dot_units::write::scales::Scales;
+use crate::forms::dot_units::write::scales::{OfRow, Scales};
 use crate::forms::dot_units::write::shape::{ROW, Shape, Task, VECTOR, with_empty_shares};
 use crate::forms::dot_units::write::stage::{Stages, swizzled};
 use crate::lower::space::Place;
@@ -63,6 +63,14 @@ struct ColumnScale {
     raised: Option<Expr>,
 }
 
+/// Half of the columns of a tile of weights in a block.
+struct Operand {
+    words: [Expr; 2],
+    scales: Vec<[ColumnScale; 2]>,
+    /// The minimums of the lane's columns.
+    least: Vec<[Expr; 2]>,
+}
+
 impl<'a> Multiply<'a> {
     pub(crate) fn new(
         w: &mut Writer<'_>,
@@ -84,7 +92,7 @@ impl<'a> Multiply<'a> {
         if !early {
             w.wait();
         }
-        let stages = Stages::new(w, tasks, shape, place, rooms)?;
+        let stages = Stages::new(w, tasks, shape, place, rooms);
         let mask = shape.layout().operand_mask(&mut w.code);
         Ok(Multiply { shape, stages, lanes, mask, count: place.sorted_rows().cloned(), early })
     }
@@ -204,10 +212,9 @@ impl<'a> Multiply<'a> {
         (sums, totals): (&[Expr], &Totals),
         shared: &[u32],
     ) -> Result<(), Why> {
-        let Multiply { shape, stages, lanes, mask, count, .. } = self;
+        let Multiply { shape, stages, lanes, count, .. } = self;
         let LanePlace { row, column, deep, g, t } = lanes;
         let Shape { each, round, .. } = **shape;
-        let parts = shape.layout().scales();
         let numbers = w.code.set("numbers", stages.numbers_of(stage));
         let scales = w.code.set("scales", stages.scales_of(stage));
         // The units take four pieces of eight rows, each of four words: lane `8 · m + r` says where row `r` of piece `m` is.
@@ -220,28 +227,7 @@ impl<'a> Multiply<'a> {
         let right = w.code.set("right", right + shape.right_at());
         let scales = Scales::new(w, shape, (&scales, &first), (row, column), (g, t));
         for b in 0..round {
-            let mut operands = Vec::new();
-            for (n, tiles) in shape.tiles.iter().enumerate() {
-                let beside = n as u32 * shape.width;
-                for u in 0..shape.wide {
-                    let of_tile = scales.of_tile(w, b, beside + u * MATRIX_COLUMNS);
-                    for half in [0, HALF] {
-                        let tile = beside / VECTOR + u;
-                        let at = &right + (tile * shape.tile_words() + b * shape.block_words());
-                        let word = |vector: Expr| {
-                            let place = vector * VECTOR + (g + half);
-                            Expr::Shared((&at + swizzled(&place)).into())
-                        };
-                        let words = tiles.operand(&mut w.code, t, mask, word);
-                        let [scales, least] = of_tile.of_half(w, half);
-                        let scales: Vec<[ColumnScale; 2]> = scales
-                            .into_iter()
-                            .map(|both| both.map(|scale| ColumnScale::new(w, scale, shape)))
-                            .collect();
-                        operands.push((words, scales, least));
-                    }
-                }
-            }
+            let operands = self.operands(w, b, &right, &scales);
             let mut of_rows = Vec::new();
             for group in 0..halves.div_ceil(2) {
                 let exists = count.as_ref().filter(|_| group > 1);
@@ -252,36 +238,9 @@ impl<'a> Multiply<'a> {
                     let left: [String; 4] = [0, 1, 2, 3].map(|_| w.code.fresh("xq"));
                     w.code.push(Stmt::LoadMatrices { into: left.clone(), at, turned: false });
                     let left = left.map(Expr::name);
-                    let [upper, lower] = scales.of_group(w, (b, group), (alone, halves > 1), &mut of_rows);
-                    for (i, (words, scales, least)) in operands.iter().enumerate() {
-                        // All 32 values at once, or those of each scale.
-                        let mut dots = Vec::new();
-                        for part in 0..parts as usize {
-                            let into = [0, 1, 2, 3].map(|_| w.code.fresh("dots"));
-                            let (left, right) = match parts {
-                                1 => (left.to_vec(), words.to_vec()),
-                                _ => (left[2 * part..][..2].to_vec(), vec![words[part].clone()]),
-                            };
-                            w.code.push(Stmt::Matrix { into: into.clone(), left, right });
-                            dots.push(into.map(Expr::name));
-                        }
-                        for (half, [first, second]) in [(0, [0, 1]), (HALF, [2, 3])] {
-                            if half > 0 && halves == 1 {
-                                continue;
-                            }
-                            for j in [first, second] {
-                                let (scale, all) = if half == 0 { &upper } else { &lower };
-                                let sum = &sums[(i * totals.groups as usize + group as usize) * 4 + j];
-                                for (dots, scales) in dots.iter().zip(scales) {
-                                    let of_block = scales[j % 2].of_raised(dots[j].clone());
-                                    w.code.add_product(sum, scale.clone(), of_block);
-                                }
-                                for (least, all) in least.iter().zip(all) {
-                                    w.code.add_product(sum, least[j % 2].clone(), all.clone());
-                                }
-                            }
-                        }
-                    }
+                    let of_rows = scales.of_group(w, (b, group), (alone, halves > 1), &mut of_rows);
+                    let of_rows = &of_rows[..if halves > 1 { 2 } else { 1 }];
+                    self.multiply(w, (&left, &operands), of_rows, group, (sums, totals));
                     Ok(())
                 })?;
             }
@@ -296,6 +255,71 @@ impl<'a> Multiply<'a> {
             self.end_share_if_last(w, last, (sums, totals), shared)?;
         }
         Ok(())
+    }
+
+    /// Loads block `b` of the columns of each half of a tile, with its scales. `right` is where the warp's first block begins.
+    fn operands(&self, w: &mut Writer<'_>, b: u32, right: &Expr, scales: &Scales<'_>) -> Vec<Operand> {
+        let Multiply { shape, lanes: LanePlace { g, t, .. }, mask, .. } = self;
+        let mut operands = Vec::new();
+        for (n, tiles) in shape.tiles.iter().enumerate() {
+            let beside = n as u32 * shape.width;
+            for u in 0..shape.wide {
+                let of_tile = scales.of_tile(w, b, beside + u * MATRIX_COLUMNS);
+                for half in [0, HALF] {
+                    let tile = beside / VECTOR + u;
+                    let at = right + (tile * shape.tile_words() + b * shape.block_words());
+                    let word = |vector: Expr| {
+                        let place = vector * VECTOR + (g + half);
+                        Expr::Shared((&at + swizzled(&place)).into())
+                    };
+                    let words = tiles.operand(&mut w.code, t, mask, word);
+                    let [scales, least] = of_tile.of_half(w, half);
+                    let scales = scales
+                        .into_iter()
+                        .map(|both| both.map(|scale| ColumnScale::new(w, scale, shape)))
+                        .collect();
+                    operands.push(Operand { words, scales, least });
+                }
+            }
+        }
+        operands
+    }
+
+    /// Adds the products of a group of rows, or of its upper half alone, to the sums. `of_rows` has the scales of both halves.
+    fn multiply(
+        &self,
+        w: &mut Writer<'_>,
+        (left, operands): (&[Expr; 4], &[Operand]),
+        of_rows: &[OfRow],
+        group: u32,
+        (sums, totals): (&[Expr], &Totals),
+    ) {
+        let parts = self.shape.layout().scales();
+        for (i, Operand { words, scales, least }) in operands.iter().enumerate() {
+            // All 32 values at once, or those of each scale.
+            let mut dots = Vec::new();
+            for part in 0..parts as usize {
+                let into = [0, 1, 2, 3].map(|_| w.code.fresh("dots"));
+                let (left, right) = match parts {
+                    1 => (left.to_vec(), words.to_vec()),
+                    _ => (left[2 * part..][..2].to_vec(), vec![words[part].clone()]),
+                };
+                w.code.push(Stmt::Matrix { into: into.clone(), left, right });
+                dots.push(into.map(Expr::name));
+            }
+            for ((scale, all), places) in of_rows.iter().zip([[0, 1], [2, 3]]) {
+                for j in places {
+                    let sum = &sums[(i * totals.groups as usize + group as usize) * 4 + j];
+                    for (dots, scales) in dots.iter().zip(scales) {
+                        let of_block = scales[j % 2].of_raised(dots[j].clone());
+                        w.code.add_product(sum, scale.clone(), of_block);
+                    }
+                    for (least, all) in least.iter().zip(all) {
+                        w.code.add_product(sum, least[j % 2].clone(), all.clone());
+                    }
+                }
+            }
+        }
     }
 
     /// Ends a share of the sums if this is the last of its blocks.

@@ -74,7 +74,7 @@ impl<'a> Stages<'a> {
         shape: &'a Shape,
         place: &Place,
         (begin, ring, scales): (u32, u32, u32),
-    ) -> Result<Stages<'a>, Why> {
+    ) -> Stages<'a> {
         let mut stages = Stages {
             shape,
             ring,
@@ -84,31 +84,47 @@ impl<'a> Stages<'a> {
             lefts: Vec::new(),
             rights: Vec::new(),
         };
-        let Shape { rows, width, deep, own, each, .. } = *shape;
-        let param = tasks[0].view.param;
-        let planes = |w: &mut Writer<'_>, row: &Expr| {
-            let at = w.code.set("x", Expr::Shared((row + begin).into()));
-            Factors::planes(w, param, &at)
-        };
-        // The first block of share `d` of the warps, and block `b` of its stages.
-        let first = |d: &Expr, b: &Expr| d * own + b;
+        let of_row = (tasks[0].view.param, begin);
+        stages.plan_rows(w, of_row, place);
+        stages.plan_weights(w, tasks, place);
+        stages.plan_row_scales(w, of_row);
+        stages.plan_column_scales(w, tasks, place);
+        stages
+    }
 
-        // Activations: a row's blocks lie one after another. Rows that do not exist are left as they are: what they are
-        // multiplied to is not stored.
+    /// The activations of a row: the values and scales of its blocks.
+    fn planes(w: &mut Writer<'_>, (param, begin): (usize, u32), row: &Expr) -> Factors {
+        let at = w.code.set("x", Expr::Shared((row + begin).into()));
+        Factors::planes(w, param, &at)
+    }
+
+    /// The first block of share `d` of the warps, and block `b` of its stages.
+    fn first_block(&self, d: &Expr, b: &Expr) -> Expr {
+        d * self.shape.own + b
+    }
+
+    /// Activations: a row's blocks lie one after another. Rows that do not exist are not copied: products with them are not stored.
+    fn plan_rows(&mut self, w: &mut Writer<'_>, of_row: (usize, u32), place: &Place) {
+        let Shape { rows, deep, own, each, .. } = *self.shape;
         let fours = deep * each * (ROW / TOGETHER);
         for (c, exists) in items(w, rows * fours) {
             let row = w.code.set("row", &c / fours);
             let exists = w.code.set("there", exists.both(&place.has_row(&row)));
             let four = w.code.set("four", &c % fours);
-            let x = planes(w, &row);
+            let x = Self::planes(w, of_row, &row);
             let per = each * (ROW / TOGETHER);
             let from = x.values + (&four / per) * (own * ROW) + (&four % per) * TOGETHER;
             let from = w.code.set("from", from);
-            let to = w.code.set("to", row * shape.left_row() + four * TOGETHER);
-            let slot = w.slot(param);
-            stages.rows.push(Copying { exists, slot, from, step: each * ROW, to });
+            let to = w.code.set("to", row * self.shape.left_row() + four * TOGETHER);
+            let slot = w.slot(of_row.0);
+            self.rows.push(Copying { exists, slot, from, step: each * ROW, to });
         }
-        // Weights: a tile's blocks lie one after another.
+    }
+
+    /// Weights: a tile's blocks lie one after another.
+    fn plan_weights(&mut self, w: &mut Writer<'_>, tasks: &[&Task<'_>], place: &Place) {
+        let shape = self.shape;
+        let Shape { width, deep, own, each, .. } = *shape;
         let words = shape.layout().vectors() * VECTOR;
         let fours = deep * each * words / TOGETHER;
         for (n, (task, tiles)) in tasks.iter().zip(&shape.tiles).enumerate() {
@@ -127,19 +143,32 @@ impl<'a> Stages<'a> {
                 let to = (tile * (fours * TOGETHER) + block + swizzled(&place)) + begins;
                 let to = w.code.set("to", to);
                 let slot = tiles.slot();
-                stages.weights.push(Copying { exists, slot, from, step: each * words, to });
+                self.weights.push(Copying { exists, slot, from, step: each * words, to });
             }
         }
+    }
+
+    /// The scales of activations.
+    fn plan_row_scales(&mut self, w: &mut Writer<'_>, of_row: (usize, u32)) {
+        let shape = self.shape;
+        let Shape { rows, deep, each, .. } = *shape;
         let blocks = deep * each;
         for (c, exists) in items(w, rows * blocks) {
             let place = w.code.set("place", &c / blocks);
             let row = w.code.set("row", shape.left_row_at(&place));
             let b = w.code.set("b", &c % blocks);
-            let x = planes(w, &row);
-            let block = w.code.set("block", first(&(&b / each), &(&b % each)));
+            let x = Self::planes(w, of_row, &row);
+            let block = w.code.set("block", self.first_block(&(&b / each), &(&b % each)));
             let to = w.code.set("to", b * shape.left_scales() + place);
-            stages.lefts.push(Left { exists, x, block, to });
+            self.lefts.push(Left { exists, x, block, to });
         }
+    }
+
+    /// The scales of weights.
+    fn plan_column_scales(&mut self, w: &mut Writer<'_>, tasks: &[&Task<'_>], place: &Place) {
+        let shape = self.shape;
+        let Shape { width, deep, each, .. } = *shape;
+        let blocks = deep * each;
         for (n, (task, tiles)) in tasks.iter().zip(&shape.tiles).enumerate() {
             let begins = n as u32 * width + shape.right_scales_at();
             let halves = tiles.scales();
@@ -148,7 +177,7 @@ impl<'a> Stages<'a> {
                 let b = w.code.set("b", &c / width);
                 let row = &task.matrix + &place.column + shape.column_at(&at);
                 let row = tiles.row(&mut w.code, &row);
-                let block = w.code.set("block", first(&(&b / each), &(&b % each)));
+                let block = w.code.set("block", self.first_block(&(&b / each), &(&b % each)));
                 for half in 0..halves {
                     let to = match tasks.len() as u32 * halves {
                         1 => &c + begins,
@@ -156,11 +185,10 @@ impl<'a> Stages<'a> {
                     };
                     let to = w.code.set("to", to);
                     let (exists, row, block) = (exists.clone(), row.clone(), block.clone());
-                    stages.rights.push(Right { exists, product: n, row, block, half, to });
+                    self.rights.push(Right { exists, product: n, row, block, half, to });
                 }
             }
         }
-        Ok(stages)
     }
 
     /// Word 0 of a stage's numbers.
