@@ -4,8 +4,8 @@
 //! then the anchor's results, which stay in workgroup memory, then the row program.
 
 pub(crate) mod attend;
+pub(crate) mod begin;
 pub(crate) mod blocks;
-pub(crate) mod dot;
 pub(crate) mod factors;
 pub(crate) mod functions;
 pub(crate) mod job;
@@ -19,7 +19,6 @@ pub(crate) mod quads;
 pub(crate) mod reduce;
 pub(crate) mod round;
 pub(crate) mod row_program;
-pub(crate) mod scan;
 pub(crate) mod select;
 pub(crate) mod sorted;
 pub(crate) mod space;
@@ -27,8 +26,7 @@ pub(crate) mod store;
 pub(crate) mod tile;
 pub(crate) mod writer;
 
-use weft_kern::{Anchor, Format, Instr, Part};
-use weft_quant::GgmlType;
+use weft_kern::Part;
 use weft_shader::cooperative::Arrays;
 use weft_shader::expr::Expr;
 use weft_shader::grid::Grid;
@@ -36,19 +34,14 @@ use weft_shader::module::Module;
 use weft_shader::stmt::{Stmt, mentions};
 use weft_shader::waits;
 
-use crate::forms::dot_gathered::router::Router;
-use crate::forms::select_blocks::write::Tops;
-use crate::forms::{Form, attend_warpgroups, dot_gathered, dot_units};
+use crate::forms::{Form, dot_gathered, dot_lanes, dot_units, plain, scan_rows, select_blocks};
 use crate::limits::Limits;
 use crate::lower::attend::many;
-use crate::lower::dot::{Dot, Results};
-use crate::lower::lanes::Lanes;
 use crate::lower::layout::{Layout, Work};
 use crate::lower::pass::Pass;
-use crate::lower::prologue::PrologueValues;
-use crate::lower::space::{Place, Space};
+use crate::lower::space::Space;
 use crate::lower::writer::{TOP_BITS, Writer};
-use crate::refused::{Why, word};
+use crate::refused::Why;
 use crate::schedule::waves::FEW_TOKENS;
 use crate::shader::args_words;
 use crate::split::{Split, below};
@@ -158,23 +151,24 @@ impl Job<'_> {
         let (mut kept, mut arrays) = (0, Arrays::default());
         let mut begin = Expr::U32(0);
         for Work { part: i, split, space, pass, groups } in works {
-            let part = &self.kernel.parts[*i];
+            let (part, form) = (&self.kernel.parts[*i], &self.schedule.parts[*i]);
             let fail = |why| (Some(*i), why);
             w.pool.clear();
             w.arrays = Arrays::default();
             w.waits = waits;
-            w.code.note(format!("part {i}: {}; {}{}", title(part), self.schedule.parts[*i], pass.title()));
+            w.code.note(format!("part {i}: {}; {}{}", title(part), form, pass.title()));
             let own = w.code.set("own_group", group - &begin);
             // A single part has all workgroups, unless the grid's last row is not full.
             if works.len() == 1 && one_row {
-                written_part(w, part, split, (space, *pass), &own).map_err(fail)?;
+                written_part(w, part, (form, split), (space, *pass), &own).map_err(fail)?;
             } else {
                 let count = match pass {
                     Pass::Sort(_) | Pass::Shared(_) => Expr::U32(groups.times),
                     _ => space.count(&mut w.code),
                 };
                 let is_own = own.less(&count);
-                w.when(is_own, |w| written_part(w, part, split, (space, *pass), &own)).map_err(fail)?;
+                w.when(is_own, |w| written_part(w, part, (form, split), (space, *pass), &own))
+                    .map_err(fail)?;
                 begin = w.code.set("end", begin + count);
             }
             kept = kept.max(w.pool.top);
@@ -258,9 +252,6 @@ fn whole_words(groups: u64, limits: &Limits) -> u32 {
 /// Most lanes of a workgroup that sorts rows.
 const SORTING: u32 = 512;
 
-/// Words of a line of memory.
-const LINE: u32 = 32;
-
 /// The tokens of the longest step whose kernels begin early.
 const EARLY_TOKENS: usize = 64;
 
@@ -270,179 +261,44 @@ const HANDING_TOKENS: usize = 2;
 /// What the bytes of an array in Metal's workgroup memory are rounded up to.
 const METAL_ARRAY: u64 = 16;
 
-/// Writes the work of a workgroup on a part.
+/// Writes the work of a workgroup on a part, as its form says.
 fn written_part(
     w: &mut Writer<'_>,
     part: &Part,
-    split: &Split,
+    (form, split): (&Form, &Split),
     (space, pass): (&Space, Pass),
     group: &Expr,
 ) -> Result<(), Why> {
-    if matches!(part.anchor, Anchor::Dot(_)) && (split.matrix || split.panels) {
-        return dot_units::write::write(w, part, split, (space, pass), group);
-    }
-    if let (Some(attend), Pass::Shared(shares)) = (part.attention(), pass) {
-        return attend_warpgroups::write::share(w, (part, attend), split, (space, shares), group);
-    }
-    let mut group = group.clone();
-    if split.matrix && part.attention().is_some() && matches!(pass, Pass::Whole | Pass::Joined { .. }) {
-        // Later tokens attend to more positions, and the longest work begins first.
-        group = space.count(&mut w.code) - 1u32 - group;
-    }
-    let place = space.place(&mut w.code, &group);
-    let (loaded, made) = Loaded::new(w, part, &place, split, pass)?;
-    loaded.write(w, part, &place, (split, pass, made))
-}
-
-/// What a workgroup loads before and after it waits, to compute with.
-struct Loaded<'a> {
-    dot: Option<Dot<'a>>,
-    /// The row program, if its values stay in the lanes that compute them.
-    lanes: Option<Lanes<'a>>,
-    router: Option<Router<'a>>,
-}
-
-impl<'a> Loaded<'a> {
-    /// Loads what is known before the launch before this one has ended, waits, and loads the rest. Returns the prologue's values, too.
-    fn new(
-        w: &mut Writer<'_>,
-        part: &'a Part,
-        place: &'a Place,
-        split: &'a Split,
-        pass: Pass,
-    ) -> Result<(Loaded<'a>, PrologueValues), Why> {
-        let mut dot = match &part.anchor {
-            Anchor::Dot(_) => Some(Dot::new(w, part, place, split)?),
-            _ => None,
-        };
-        let mut lanes = match pass {
-            Pass::Whole if matches!(part.anchor, Anchor::Dot(_)) => Lanes::new(w, part, place),
-            Pass::Join { .. } => Lanes::new(w, part, place),
-            _ => None,
-        };
-        let mut router = match pass {
-            Pass::Gather { .. } => Router::new(w, part, place),
-            _ => None,
-        };
-        if w.waits {
-            lanes.iter_mut().try_for_each(|lanes| lanes.load(w))?;
-            router.iter_mut().try_for_each(|router| router.load(w))?;
+    let placed = |w: &mut Writer<'_>| space.place(&mut w.code, group);
+    match form {
+        Form::Plain(_) => {
+            let place = placed(w);
+            plain::write::write(w, part, &place)
         }
-        fetch(w, part)?;
-        let held = prologue::early(w, part)?;
-        let beforehand = w.waits && prologue::is_settled(w, part);
-        let mut made = match beforehand {
-            true => prologue::prologue(w, part, place, held.as_ref())?,
-            false => PrologueValues::default(),
-        };
-        // Attention waits itself where it can read positions beforehand, and on matrix units the first chunk, too.
-        let waits = match &part.anchor {
-            Anchor::Attend(attend) => attend::waits(w, attend, split, pass),
-            _ => false,
-        };
-        if !waits {
-            w.wait();
+        Form::SelectBlocks(_) => {
+            let place = placed(w);
+            select_blocks::write::write(w, part, &place, split, pass)
         }
-        lanes.iter_mut().try_for_each(|lanes| lanes.load(w))?;
-        for dot in dot.iter_mut() {
-            dot.load_picked(w)?;
-            dot.copy(w)?;
+        Form::ScanRows(_) => {
+            let place = placed(w);
+            scan_rows::write::write(w, part, &place, split, pass)
         }
-        if !beforehand {
-            made = prologue::prologue(w, part, place, held.as_ref())?;
+        Form::DotLanes(_) => {
+            let place = placed(w);
+            dot_lanes::write::write(w, part, &place, split)
         }
-        Ok((Loaded { dot, lanes, router }, made))
-    }
-
-    /// Writes what the anchor computes, and the row program.
-    fn write(
-        self,
-        w: &mut Writer<'_>,
-        part: &Part,
-        place: &Place,
-        (split, pass, made): (&Split, Pass, PrologueValues),
-    ) -> Result<(), Why> {
-        let results = match &part.anchor {
-            Anchor::Map | Anchor::Reduce => match pass {
-                Pass::Chunks { slot, at } => {
-                    let tops = Tops::new(w, place, (slot, at), split.chunk);
-                    return store::largest_of_blocks(w, part, place, &tops);
-                }
-                Pass::Join { slot, at, .. } => {
-                    let tops = Tops::new(w, place, (slot, at), split.chunk);
-                    return store::selection(w, part, place, tops);
-                }
-                _ => Vec::new(),
-            },
-            Anchor::Dot(_) => return self.product(w, part, place, (pass, made)),
-            Anchor::Attend(attend) => match attend::attend(w, (part, attend), place, split, pass)? {
-                Some((result, stride)) => {
-                    return match self.lanes {
-                        Some(lanes) => lanes.write(w, &Results::Shared(vec![result])),
-                        None => store::program_of(w, part, place, (vec![result], stride)),
-                    };
-                }
-                // The second shader runs the row program.
-                None => return Ok(()),
-            },
-            Anchor::Scan(scan) => {
-                let Pass::Join { slot, at, .. } = pass else {
-                    return scan::walk(w, (part, scan), place, split, pass);
-                };
-                let results = vec![scan::picked_up(w, place, (slot, at))?];
-                match self.lanes {
-                    Some(lanes) => return lanes.write(w, &Results::Shared(results)),
-                    None => results,
-                }
-            }
-        };
-        store::program(w, part, place, results)
-    }
-
-    /// Writes products, and their row program: in the lanes that have results, by the last workgroup, or from workgroup memory.
-    fn product(
-        self,
-        w: &mut Writer<'_>,
-        part: &Part,
-        place: &Place,
-        (pass, made): (Pass, PrologueValues),
-    ) -> Result<(), Why> {
-        let Loaded { dot, lanes, router } = self;
-        let in_lanes = lanes.is_some() || router.is_some();
-        let results = dot.map_or(Ok(Results::Shared(Vec::new())), |dot| dot.write(w, made, in_lanes))?;
-        match (lanes, results, pass) {
-            (Some(lanes), results, _) => lanes.write(w, &results),
-            (None, results, Pass::Gather { slot, at, counter }) => {
-                dot_gathered::write::gather(w, part, place, (&results, router), (slot, at, counter))
-            }
-            (None, Results::Shared(results), _) => store::program(w, part, place, results),
-            (None, Results::Lanes(_), _) => {
-                Err(Why::Form("has results in lanes whose program needs whole rows".into()))
-            }
+        Form::DotGathered(_) => {
+            let place = placed(w);
+            dot_gathered::write::write(w, part, &place, split, pass)
         }
-    }
-}
-
-/// Asks for the weights that a part's row program reads, the same for all rows, before the workgroup waits.
-fn fetch(w: &mut Writer<'_>, part: &Part) -> Result<(), Why> {
-    if !w.waits {
-        return Ok(());
-    }
-    for instr in &part.body {
-        let Instr::Load { view, indexed: None, len } = instr else { continue };
-        let fixed = w.is_weight(view.param) && view.strides.iter().all(|stride| *stride == 0);
-        if !fixed || w.format(view.param) != Format::Ggml(GgmlType::F32) || view.step != 1 {
-            continue;
+        Form::DotUnits(_) | Form::DotFewRows(_) | Form::DotPanels(_) => {
+            dot_units::write::write(w, part, split, (space, pass), group)
         }
-        let lines = word(*len)?.div_ceil(LINE);
-        let at = w.start(view.param) + Expr::Lane * LINE + word(view.offset)?;
-        let slot = w.slot(view.param);
-        w.when(Expr::Lane.less(lines), |w| {
-            w.code.push(Stmt::Fetch(slot, at));
-            Ok(())
-        })?;
+        Form::AttendLanes(_)
+        | Form::AttendUnits(_)
+        | Form::AttendWarpgroups(_)
+        | Form::AttendCooperative(_) => attend::write(w, part, split, (space, pass), group),
     }
-    Ok(())
 }
 
 fn is_attention(part: &Part) -> bool {

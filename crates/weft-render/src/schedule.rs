@@ -11,7 +11,6 @@ pub(crate) mod joining;
 pub(crate) mod order;
 pub(crate) mod picks;
 pub(crate) mod registers;
-pub(crate) mod scan;
 pub(crate) mod tuned;
 pub(crate) mod waves;
 

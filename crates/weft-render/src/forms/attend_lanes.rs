@@ -10,6 +10,7 @@ pub(crate) mod heads;
 pub(crate) mod state;
 pub(crate) mod tile;
 pub(crate) mod walk;
+pub(crate) mod write;
 
 use weft_kern::Part;
 

@@ -4,6 +4,8 @@
 //! longer steps it is the form for weights that no matrix unit multiplies, and for widths that no tile divides. `docs/cuda.md` says what a
 //! kernel of a reply does in order, and `bench/runs/2026-11-23-cuda-fifth.md` what it takes on an H200.
 
+pub(crate) mod write;
+
 use weft_kern::{Factor, Part, Pick};
 
 use crate::forms::checks::{self, Of};

@@ -3,6 +3,8 @@
 //! For elementwise kernels, norms, softmax and selections from short rows. Lanes of a workgroup reduce a row together; short rows are
 //! taken several at a time. There is no other form for such parts but [`select.blocks`](super::SelectBlocks).
 
+pub(crate) mod write;
+
 use weft_kern::Part;
 
 use crate::forms::checks::{self, Of};

@@ -4,11 +4,13 @@
 //! walk for some columns each, and a second shader runs the row programs of all rows at once. There is no other form for scans.
 //! `bench/runs/2026-11-28-hybrids-cuda.md` has what it takes of a hybrid's time on an H200.
 
+pub(crate) mod choose;
+pub(crate) mod write;
+
 use weft_kern::Part;
 
 use crate::forms::checks::{self, Of};
 use crate::forms::words::form;
-use crate::schedule::scan;
 use crate::split::{PLAIN, Split};
 
 form! {
@@ -53,7 +55,7 @@ impl ScanRows {
     pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::variables(1, self.upcast)?;
         let Some(scan) = of.part.scan() else { return Ok(()) };
-        scan::check(of.part, scan, &self.split(of.part), (of.lanes, of.limits))
+        choose::check(of.part, scan, &self.split(of.part), (of.lanes, of.limits))
     }
 
     /// Fewer rows at once first: a smaller tile would leave memory as it is.

@@ -12,13 +12,14 @@ pub(crate) mod members;
 use weft_kern::{Attend, Part};
 use weft_shader::expr::Expr;
 
-use crate::forms::attend_lanes::state::State;
-use crate::forms::attend_lanes::tile::Tile;
-use crate::forms::attend_lanes::walk::Walk;
-use crate::forms::{attend_cooperative, attend_units};
+use crate::forms::dot_lanes::write::products::Results;
+use crate::forms::{attend_cooperative, attend_lanes, attend_units, attend_warpgroups};
 use crate::lower::attend::context::{Context, knows_positions};
+use crate::lower::begin::Begun;
+use crate::lower::lanes::Lanes;
 use crate::lower::pass::Pass;
-use crate::lower::space::Place;
+use crate::lower::space::{Place, Space};
+use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::Split;
@@ -26,8 +27,49 @@ use crate::split::Split;
 /// Far more bytes than any workgroup memory: offsets below this cannot overflow.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// Whether attention itself waits for the launch before this one.
-pub(crate) fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) -> bool {
+/// Writes the attention of a workgroup, and its row program, unless the second shader runs that.
+pub(crate) fn write(
+    w: &mut Writer<'_>,
+    part: &Part,
+    split: &Split,
+    (space, pass): (&Space, Pass),
+    group: &Expr,
+) -> Result<(), Why> {
+    let Some(attend) = part.attention() else { return Err(Why::Form("has no attention".into())) };
+    if let Pass::Shared(shares) = pass {
+        return attend_warpgroups::write::share(w, (part, attend), split, (space, shares), group);
+    }
+    let mut group = group.clone();
+    if split.matrix && matches!(pass, Pass::Whole | Pass::Joined { .. }) {
+        // Later tokens attend to more positions, and the longest work begins first.
+        group = space.count(&mut w.code) - 1u32 - group;
+    }
+    let place = space.place(&mut w.code, &group);
+    let mut lanes = match pass {
+        Pass::Join { .. } => Lanes::new(w, part, &place),
+        _ => None,
+    };
+    if let Some(lanes) = lanes.as_mut().filter(|_| w.waits) {
+        lanes.load(w)?;
+    }
+    let begun = Begun::new(w, part, &place)?;
+    if !waits(w, attend, split, pass) {
+        w.wait();
+    }
+    if let Some(lanes) = &mut lanes {
+        lanes.load(w)?;
+    }
+    begun.prologue(w, part, &place)?;
+    match (results(w, (part, attend), &place, split, pass)?, lanes) {
+        (Some((result, _)), Some(lanes)) => lanes.write(w, &Results::Shared(vec![result])),
+        (Some((result, stride)), None) => store::program_of(w, part, &place, (vec![result], stride)),
+        (None, _) => Ok(()),
+    }
+}
+
+/// Whether attention itself waits for the launch before this one: where it reads positions before that, and on matrix units the first
+/// chunk, too.
+fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) -> bool {
     match pass {
         Pass::Join { .. } => knows_positions(w, attend),
         _ => split.matrix && !w.cooperative,
@@ -35,8 +77,8 @@ pub(crate) fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) 
 }
 
 /// Writes attention. Returns where its result is in workgroup memory: a row of columns per head, and the words from one to the
-/// next. There is none where only chunks are computed.
-pub(crate) fn attend(
+/// next; nothing where only chunks are computed.
+fn results(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),
     place: &Place,
@@ -53,80 +95,37 @@ pub(crate) fn attend(
     let [token, head] = &first[..] else {
         return Err(Why::Form("attends over rows that are not tokens × heads".into()));
     };
-    if let Pass::Queries(queries) = pass {
-        return attend_cooperative::write::store_queries(w, (attend, place), &queries).map(|()| None);
-    }
-    if let Pass::Finish { slot, at } = pass {
-        w.wait();
-        return join::finish(w, place, (slot, at)).map(|at| Some((at, place.width())));
-    }
-    if w.cooperative && split.matrix && !matches!(pass, Pass::Join { .. }) {
-        return attend_cooperative::write::write(w, (part, attend), place, split, pass).map(|()| None);
-    }
-    if split.matrix && !matches!(pass, Pass::Join { .. }) {
-        let chunks = match pass {
-            Pass::Chunks { slot, at } => Some((slot, at)),
-            _ => None,
-        };
-        return attend_units::write::write(w, (part, attend), place, split, chunks);
-    }
-    let context = Context::new(w, attend, token, split.chunk)?;
-    if let Pass::Join { slot, at, rows } = pass {
-        w.wait();
-        let results = (slot, at, rows);
-        let joined = match many::fits(w, place, at) {
-            true => many::join(w, attend, place, &context, results),
-            false => join::join(w, attend, place, &context, results),
-        };
-        return joined.map(|at| Some((at, place.width())));
-    }
-    by_lanes(w, (part, attend), (place, head), split, (pass, &context))
-}
-
-/// Writes attention by lanes: some heads of a token, in one workgroup that visits all chunks, or a chunk alone.
-fn by_lanes(
-    w: &mut Writer<'_>,
-    (part, attend): (&Part, &Attend),
-    (place, head): (&Place, &Expr),
-    split: &Split,
-    (pass, context): (Pass, &Context),
-) -> Result<Option<(u32, u32)>, Why> {
-    let (k_len, cols) = (word(attend.k_len)?, place.cols());
-    let group = w.code.set("group_of", head / word(attend.heads / attend.kv_heads)?);
-    let keys = State::new(w, &attend.k, &group, (k_len, false))?;
-    // Fewer teams of lanes have fewer results in workgroup memory.
-    let values = State::new(w, &attend.v, &group, (cols, !w.pool.grows))?;
-    if pass == Pass::Whole
-        && let Some(tile) = Tile::new(w, (part, attend), place, split, (&keys, &values))?
-    {
-        tile.queries(w, place)?;
-        let joined = tile.joined(w, place)?;
-        let first = context.start_of(&0u32.into());
-        w.count("chunk_start", (first, context.seen.clone(), split.chunk), |w, start| {
-            tile.chunk(w, context, &start, &joined)
-        })?;
-        return Ok(Some((tile.finish(w, &joined), cols)));
-    }
-    let walk = Walk::new(w, attend, place, split, (&keys, &values))?;
-    match (pass, &place.chunk) {
-        (Pass::Chunks { slot, at }, Some(chunk)) => {
-            let start = w.code.set("chunk_start", context.start_of(chunk));
-            w.when(start.less(&context.seen), |w| {
-                walk.queries(w, place)?;
-                walk.chunk(w, context, &start)?;
-                walk.store_results(w, place, chunk, (slot, at))
-            })?;
-            Ok(None)
+    match pass {
+        Pass::Queries(queries) => {
+            attend_cooperative::write::store_queries(w, (attend, place), &queries).map(|()| None)
+        }
+        Pass::Finish { slot, at } => {
+            w.wait();
+            join::finish(w, place, (slot, at)).map(|at| Some((at, place.width())))
+        }
+        Pass::Join { slot, at, rows } => {
+            let context = Context::new(w, attend, token, split.chunk)?;
+            w.wait();
+            let results = (slot, at, rows);
+            let joined = match many::fits(w, place, at) {
+                true => many::join(w, attend, place, &context, results),
+                false => join::join(w, attend, place, &context, results),
+            };
+            joined.map(|at| Some((at, place.width())))
+        }
+        _ if w.cooperative && split.matrix => {
+            attend_cooperative::write::write(w, (part, attend), place, split, pass).map(|()| None)
+        }
+        _ if split.matrix => {
+            let chunks = match pass {
+                Pass::Chunks { slot, at } => Some((slot, at)),
+                _ => None,
+            };
+            attend_units::write::write(w, (part, attend), place, split, chunks)
         }
         _ => {
-            walk.queries(w, place)?;
-            let joined = join::Joined::new(w, attend, place, cols)?;
-            let first = context.start_of(&0u32.into());
-            w.count("chunk_start", (first, context.seen.clone(), split.chunk), |w, start| {
-                walk.chunk(w, context, &start)?;
-                joined.add(w, &walk)
-            })?;
-            joined.finish(w).map(|at| Some((at, cols)))
+            let context = Context::new(w, attend, token, split.chunk)?;
+            attend_lanes::write::write(w, (part, attend), (place, head), split, (pass, &context))
         }
     }
 }

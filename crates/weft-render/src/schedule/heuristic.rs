@@ -8,11 +8,10 @@ use weft_kern::{Anchor, Attend, Kernel, Part, Pick, Product, Sizes};
 
 use crate::forms::attend_lanes::heads::BUSY_GROUPS;
 use crate::forms::checks::rounds;
-use crate::forms::select_blocks;
+use crate::forms::{scan_rows, select_blocks};
 use crate::limits::Limits;
 use crate::schedule::draft::Draft;
 use crate::schedule::order::{LANES, lanes_matter};
-use crate::schedule::scan;
 use crate::split::{PLAIN, Split, below, number};
 
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
@@ -66,7 +65,7 @@ pub(crate) fn choose(
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
-            Anchor::Scan(scan) => scan::split(part, scan, max, limits, lanes),
+            Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, limits, lanes),
             Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes, reduce(part)),
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
         }

@@ -14,14 +14,13 @@ use crate::forms::attend_lanes::heads::tiled;
 use crate::forms::checks::rounds;
 use crate::forms::dot_panels::choose::with_panels;
 use crate::forms::dot_units::choose::{large_tiles, narrow, on_matrix};
-use crate::forms::{attend_cooperative, attend_units, dot_few_rows};
+use crate::forms::{attend_cooperative, attend_units, dot_few_rows, scan_rows};
 use crate::limits::{Limits, MOST_CHAINED};
 use crate::schedule::Schedule;
 use crate::schedule::draft::Draft;
 use crate::schedule::heuristic::{self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, elementwise, tile};
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::registers::registers;
-use crate::schedule::scan;
 use crate::schedule::tuned::TunedSchedules;
 use crate::shader::COUNTER_BYTES;
 use crate::split::{EARLY_REGISTERS, Split, below, number};
@@ -131,7 +130,7 @@ fn drafted(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules)
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
-            Anchor::Scan(scan) => scan::split(part, scan, max, limits, lanes),
+            Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, limits, lanes),
             Anchor::Dot(products) => {
                 let reduce = reduce(part).unwrap_or(1).min(lanes);
                 Columns::new(kernel, part, products, lanes, reduce, limits).split(part, &rows, limits)

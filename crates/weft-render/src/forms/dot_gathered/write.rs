@@ -7,15 +7,43 @@ use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
 use crate::forms::dot_gathered::router::Router;
-use crate::lower::dot::Results;
+use crate::forms::dot_lanes::write::products::{Dot, Results};
+use crate::lower::begin::Begun;
+use crate::lower::pass::Pass;
 use crate::lower::space::Place;
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
+use crate::split::Split;
+
+/// Writes the products of a workgroup's rows and columns, and their row program in the last workgroup of the tile.
+pub(crate) fn write(
+    w: &mut Writer<'_>,
+    part: &Part,
+    place: &Place,
+    split: &Split,
+    pass: Pass,
+) -> Result<(), Why> {
+    let Pass::Gather { slot, at, counter } = pass else {
+        return Err(Why::Form("spreads a product over workgroups without scratch memory".into()));
+    };
+    let mut dot = Dot::new(w, part, place, split)?;
+    let mut router = Router::new(w, part, place);
+    if let Some(router) = router.as_mut().filter(|_| w.waits) {
+        router.load(w)?;
+    }
+    let begun = Begun::new(w, part, place)?;
+    w.wait();
+    dot.load_picked(w)?;
+    dot.copy(w)?;
+    let values = begun.prologue(w, part, place)?;
+    let results = dot.write(w, values, router.is_some())?;
+    gather(w, part, place, (&results, router), (slot, at, counter))
+}
 
 /// Stores the workgroup's `results`, and runs the row program in the last workgroup of the tile.
 /// `scratch` is the slot, its first word for this part, and the part's first counter.
-pub(crate) fn gather(
+fn gather(
     w: &mut Writer<'_>,
     part: &Part,
     place: &Place,

@@ -10,14 +10,19 @@
 //! keys are no less, which is exact, and mostly ends after a third of the 32 rounds, when `k` keys are
 //! left. The few that are left are ranked by counting.
 
+use weft_kern::Part;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
+use crate::lower::begin::Begun;
+use crate::lower::pass::Pass;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;
 use crate::lower::space::Place;
+use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
+use crate::split::Split;
 
 /// Writes the value at a column of the row.
 type ValueAt<'a> = &'a dyn Fn(&mut Writer<'_>, &Expr) -> Result<Expr, Why>;
@@ -40,6 +45,30 @@ impl Tops {
         let each = place.cols().div_ceil(columns);
         let from = w.code.set("blocks", place.tile_number() * each + at);
         Tops { slot, from, columns }
+    }
+}
+
+/// Writes a selection: the largest key of each of a workgroup's blocks, or the selection from the blocks of a row.
+pub(crate) fn write(
+    w: &mut Writer<'_>,
+    part: &Part,
+    place: &Place,
+    split: &Split,
+    pass: Pass,
+) -> Result<(), Why> {
+    let begun = Begun::new(w, part, place)?;
+    w.wait();
+    begun.prologue(w, part, place)?;
+    match pass {
+        Pass::Chunks { slot, at } => {
+            let tops = Tops::new(w, place, (slot, at), split.chunk);
+            store::largest_of_blocks(w, part, place, &tops)
+        }
+        Pass::Join { slot, at, .. } => {
+            let tops = Tops::new(w, place, (slot, at), split.chunk);
+            store::selection(w, part, place, tops)
+        }
+        _ => Err(Why::Form("selects from the blocks of a row in one shader".into())),
     }
 }
 

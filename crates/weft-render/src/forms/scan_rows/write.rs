@@ -12,6 +12,9 @@ use weft_kern::{Part, Scan, ScanRule};
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
+use crate::forms::dot_lanes::write::products::Results;
+use crate::lower::begin::Begun;
+use crate::lower::lanes::Lanes;
 use crate::lower::pass::Pass;
 use crate::lower::space::Place;
 use crate::lower::store;
@@ -30,14 +33,42 @@ enum Rule<'a> {
     Delta(Box<Delta<'a>>),
 }
 
-/// Writes the walk of a workgroup, and the row programs of its rows, unless another shader runs them.
-pub(super) fn walk(
+/// Writes a scan: the walk of a workgroup, or the row program of results that another shader stored.
+pub(crate) fn write(
     w: &mut Writer<'_>,
-    of: (&Part, &Scan),
+    part: &Part,
     place: &Place,
     split: &Split,
     pass: Pass,
 ) -> Result<(), Why> {
+    let Some(scan) = part.scan() else { return Err(Why::Form("has no scan".into())) };
+    let mut lanes = match pass {
+        Pass::Join { .. } => Lanes::new(w, part, place),
+        _ => None,
+    };
+    if let Some(lanes) = lanes.as_mut().filter(|_| w.waits) {
+        lanes.load(w)?;
+    }
+    let begun = Begun::new(w, part, place)?;
+    w.wait();
+    if let Some(lanes) = &mut lanes {
+        lanes.load(w)?;
+    }
+    begun.prologue(w, part, place)?;
+    match pass {
+        Pass::Join { slot, at, .. } => {
+            let results = vec![picked_up(w, place, (slot, at))?];
+            match lanes {
+                Some(lanes) => lanes.write(w, &Results::Shared(results)),
+                None => store::program(w, part, place, results),
+            }
+        }
+        _ => walk(w, (part, scan), place, split, pass),
+    }
+}
+
+/// Writes the walk of a workgroup, and the row programs of its rows, unless another shader runs them.
+fn walk(w: &mut Writer<'_>, of: (&Part, &Scan), place: &Place, split: &Split, pass: Pass) -> Result<(), Why> {
     let results = w.pool.room(split.upcast.saturating_mul(place.width()));
     let rows = |w: &mut Writer<'_>, head: &Head| walk_of(w, of, (place, split), head, (pass, results));
     if place.is_single() {
@@ -185,7 +216,7 @@ fn put_down(
 }
 
 /// Loads the results of a row that another shader stored in scratch memory. Returns where they are in workgroup memory.
-pub(super) fn picked_up(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
+fn picked_up(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
     let width = place.width();
     let results = w.pool.room(width);
     let row = place.row(&mut w.code, &Expr::U32(0));

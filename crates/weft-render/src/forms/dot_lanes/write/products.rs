@@ -3,12 +3,10 @@
 //! workgroup memory and are added there in a fixed order. That order depends on the weight's shape
 //! alone: results are batch-invariant, bit for bit.
 
-mod join;
-
 use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
 use weft_shader::expr::Expr;
 
-use crate::lower::dot::join::{Joined, Sharing};
+use crate::forms::dot_lanes::write::join::{Joined, Sharing};
 use crate::lower::factors::Factors;
 use crate::lower::loads::{Piece, Rows, Share, is_idle, own_columns};
 use crate::lower::prologue::PrologueValues;

@@ -7,12 +7,12 @@ use weft_kern::{DeltaRule, Scan};
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
+use crate::forms::scan_rows::choose::together;
+use crate::forms::scan_rows::write::head::{Head, Kept, Rows};
 use crate::lower::reduce::{self, Fold};
-use crate::lower::scan::head::{Head, Kept, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::schedule::scan::together;
 use crate::split::Split;
 
 /// Partial sums of a lane, which do not wait for each other.

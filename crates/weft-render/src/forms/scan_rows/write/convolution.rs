@@ -6,7 +6,7 @@ use weft_kern::{ParamId, Scan, View};
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
-use crate::lower::scan::head::{Head, Kept, Rows};
+use crate::forms::scan_rows::write::head::{Head, Kept, Rows};
 use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
