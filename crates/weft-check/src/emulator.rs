@@ -22,7 +22,7 @@ use weft_device::{
 };
 use weft_gpu::{Binds, Scheduler, ScratchBytes, WeightLayout, cuda_hardware, lay_out, slots};
 use weft_kern::Sizes;
-use weft_render::{COUNTER_BYTES, Content, Grid, Language, Limits, Shader, Slots, Target};
+use weft_render::{COUNTER_BYTES, Content, Features, Gpu, Grid, Language, Shader, Slots, Target};
 
 use crate::emulator::compiler::Compiler;
 use crate::emulator::library::{Launch, Library};
@@ -126,8 +126,8 @@ impl Emulator {
     }
 
     fn with_processors(folder: &Path, processors: u32) -> Option<Emulator> {
-        let limits = Limits::of_cuda((9, 0), processors);
-        let target = Target { language: Language::Cuda, limits };
+        let gpu = Gpu::of_cuda((9, 0), processors);
+        let target = Target { language: Language::Cuda, gpu };
         let name = String::from("emulator of CUDA");
         let caps = Caps {
             name: "emulator (CUDA)".into(),
@@ -169,9 +169,8 @@ impl Emulator {
     /// The same with the texts of a GPU without matrix units, whose long steps multiply from panels.
     #[must_use]
     pub fn with_panels(self) -> Emulator {
-        let usual = Limits::of_cuda((7, 5), PROCESSORS);
-        let limits = Limits { panels: true, panels_ahead: true, matrix_halves: false, ..usual };
-        let target = Target { language: Language::Cuda, limits };
+        let gpu = Gpu::of_cuda((7, 5), PROCESSORS).with(multiply_from_panels);
+        let target = Target { language: Language::Cuda, gpu };
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }
 
@@ -189,16 +188,11 @@ impl Emulator {
     }
 
     fn cooperating(self, cooperative_values: bool) -> Emulator {
-        let usual = Limits::of_cuda((7, 5), PROCESSORS);
-        let limits = Limits {
-            cooperative: true,
-            cooperative_values,
-            panels: true,
-            panels_ahead: true,
-            matrix_halves: false,
-            ..usual
-        };
-        let target = Target { language: Language::Cuda, limits };
+        let gpu = Gpu::of_cuda((7, 5), PROCESSORS).with(|features| {
+            multiply_from_panels(features);
+            (features.cooperative, features.cooperative_values) = (true, cooperative_values);
+        });
+        let target = Target { language: Language::Cuda, gpu };
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }
 
@@ -452,4 +446,9 @@ impl Checkpoints for Emulator {
         self.programs.truncate(mark.programs);
         self.buffers.truncate(mark.buffers);
     }
+}
+
+/// Switches a GPU's features to products from panels, as they are without matrix units.
+fn multiply_from_panels(features: &mut Features) {
+    (features.panels, features.panels_ahead, features.matrix_halves) = (true, true, false);
 }

@@ -1,7 +1,7 @@
 //! The NVIDIA cards of this machine, and what each can do.
 
 use crate::driver::{Attribute, CardHandle, Driver, Failure};
-use weft_render::Limits;
+use weft_render::Gpu;
 
 /// The oldest compute capability that is supported: Turing's, the first with all the instructions that are rendered.
 pub(crate) const OLDEST: (i32, i32) = (7, 5);
@@ -75,10 +75,10 @@ impl Card {
         format!("cuda {}, {}, CUDA {major}.{minor}", self.name, self.architecture())
     }
 
-    /// The limits that kernels are rendered for.
-    pub(crate) fn limits(&self) -> Limits {
-        let limits = Limits::of_cuda(self.capability, self.processors);
-        Limits { most_shared_bytes: self.shared_bytes, ..limits }
+    /// The GPU that kernels are rendered for.
+    pub(crate) fn gpu(&self) -> Gpu {
+        let gpu = Gpu::of_cuda(self.capability, self.processors);
+        Gpu { most_shared_bytes: self.shared_bytes, ..gpu }
     }
 
     /// Why this card cannot be used, and what to do about it.

@@ -38,7 +38,7 @@ pub struct CudaDevice {
 
 /// The schedules of a card's kernels, with those kept for it in a folder.
 pub(crate) fn scheduler(card: &Card, folder: Option<&Path>) -> Scheduler {
-    Scheduler::open(&card.key(), Target { language: Language::Cuda, limits: card.limits() }, folder)
+    Scheduler::open(&card.key(), Target { language: Language::Cuda, gpu: card.gpu() }, folder)
 }
 
 impl CudaDevice {
@@ -55,7 +55,7 @@ impl CudaDevice {
         let staging = Staging::new(&context).map_err(|failure| failed(failure.why))?;
         let folder = options.folder.as_deref();
         // As many words as kernels can address.
-        let largest = card.memory.min(card.limits().binding_bytes as usize) & !3;
+        let largest = card.memory.min(card.gpu().binding_bytes as usize) & !3;
         Ok(CudaDevice {
             programs: Vec::new(),
             buffers: Buffers::default(),
@@ -177,14 +177,14 @@ impl Device for CudaDevice {
     }
 
     fn probe(&self, _bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
-        let limits = &self.scheduler.renderer.target().limits;
-        if !limits.matrix {
+        let gpu = &self.scheduler.renderer.target().gpu;
+        if !gpu.features.matrix {
             return Ok(None);
         }
         // Without a compiler, only the results of the probe are unknown.
         let function = self.cubins.function(&self.context, &self.caps.name, &probe::shader());
         let Ok(function) = function else { return Ok(None) };
-        let made = CudaProbe::new(&self.context, &self.caps.name, function, limits.processors);
+        let made = CudaProbe::new(&self.context, &self.caps.name, function, gpu.processors);
         Ok(Some(Box::new(made.map_err(|failure| self.failed("a measurement", 0, &failure))?)))
     }
 

@@ -44,22 +44,22 @@ pub fn apart(rendered: &Rendered) -> Vec<Unit> {
 /// with the last shader of a launch.
 ///
 /// What cannot be rendered as a chain stays apart, as do all launches of steps of more than [`MOST_CHAINED`] tokens, or where there are no
-/// [`chains`](weft_render::Limits::chains).
+/// [`chains`](weft_render::Features::chains).
 pub fn chains(
     program: &Program,
     rendered: &Rendered,
     slots: impl Fn(usize) -> (Slots, Vec<BufferId>),
     scheduler: &Scheduler,
 ) -> Vec<Unit> {
-    let limits = scheduler.renderer.limits_now();
-    if !limits.chains || program.max.tokens > MOST_CHAINED {
+    let gpu = scheduler.renderer.gpu_now();
+    if !gpu.features.chains || program.max.tokens > MOST_CHAINED {
         return apart(rendered);
     }
     let mut known: Known = BTreeMap::new();
     let mut units = Vec::new();
     let add = |joined: &mut Joined<BufferId>, at: usize, first_shader: usize| {
         let (slots, buffers) = slots(at);
-        joined.add((&slots, &buffers), &rendered[at][first_shader..], &program.max, &limits)
+        joined.add((&slots, &buffers), &rendered[at][first_shader..], &program.max, &gpu)
     };
     let mut first = 0;
     while first < rendered.len() {

@@ -7,10 +7,10 @@
 //!
 //! ```
 //! use weft_gpu::Scheduler;
-//! use weft_render::{Language, Limits, Target};
+//! use weft_render::{Gpu, Language, Target};
 //!
 //! // Without a folder nothing is kept.
-//! let target = Target { language: Language::Cuda, limits: Limits::cuda() };
+//! let target = Target { language: Language::Cuda, gpu: Gpu::cuda() };
 //! let mut scheduler = Scheduler::open("NVIDIA H200, driver 580", target, None);
 //! assert_eq!(weft_device::Tuning::save(&mut scheduler)?, None);
 //! # Ok::<(), weft_device::DeviceError>(())

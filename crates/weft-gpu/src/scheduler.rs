@@ -38,14 +38,14 @@ impl Scheduler {
 
     /// How its target binds the launches of a program, and when it begins them.
     pub fn binds(&self) -> Binds {
-        let Target { language, limits } = self.renderer.target();
-        let begins = if limits.dependent_launch { Begins::Early } else { Begins::After };
+        let Target { language, gpu } = self.renderer.target();
+        let begins = if gpu.features.dependent_launch { Begins::Early } else { Begins::After };
         Binds { language: *language, begins }
     }
 
     fn slots(&self, program: &Program, launch: usize, weights: &dyn Fn(BufferId) -> Option<u64>) -> Slots {
-        let limits = &self.renderer.target().limits;
-        slots(program, launch, |id| Some(limits.pieces(weights(id)?)), self.binds()).0
+        let gpu = &self.renderer.target().gpu;
+        slots(program, launch, |id| Some(gpu.pieces(weights(id)?)), self.binds()).0
     }
 }
 
@@ -91,8 +91,8 @@ impl Tuning for Scheduler {
     }
 
     fn judged_by_steps(&self) -> bool {
-        let limits = &self.renderer.target().limits;
-        limits.dependent_launch || limits.chains
+        let features = &self.renderer.target().gpu.features;
+        features.dependent_launch || features.chains
     }
 
     fn depart(&mut self, departures: &[&'static Departure]) {

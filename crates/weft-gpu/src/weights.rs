@@ -1,7 +1,7 @@
 //! Weights on their way to a GPU: as the file has them, or packed in tiles.
 
 use weft_device::{DeviceError, Packing, RowsOf16, Tile, Weight};
-use weft_render::Limits;
+use weft_render::Gpu;
 
 /// Bytes handed over at a time.
 const PIECE: usize = 16 << 20;
@@ -11,7 +11,7 @@ const PIECE: usize = 16 << 20;
 pub struct WeightLayout {
     /// The length of the rows of its tiles; `None` if it is as in the file.
     pub tiles: Option<usize>,
-    /// The buffers that hold it, one after another: more than one if it is [larger](Limits::piece_bytes) than a kernel can
+    /// The buffers that hold it, one after another: more than one if it is [larger](Gpu::piece_bytes) than a kernel can
     /// bind.
     pub pieces: u32,
 }
@@ -23,13 +23,13 @@ impl WeightLayout {
         WeightLayout { tiles, pieces: 1 }
     }
 
-    /// The same, in as many pieces as these limits need.
+    /// The same, in as many pieces as this GPU needs.
     ///
     /// # Errors
     /// Those of [`bytes`](WeightLayout::bytes).
-    pub fn in_pieces(weight: &Weight, limits: &Limits) -> Result<WeightLayout, DeviceError> {
+    pub fn in_pieces(weight: &Weight, gpu: &Gpu) -> Result<WeightLayout, DeviceError> {
         let layout = WeightLayout::of(weight);
-        let pieces = limits.pieces(layout.bytes(weight)? as u64);
+        let pieces = gpu.pieces(layout.bytes(weight)? as u64);
         Ok(WeightLayout { pieces, ..layout })
     }
 
@@ -120,8 +120,8 @@ mod tests {
             Weight { ty: GgmlType::Q4_0, rows: 17, row_len: 64, bytes: Arc::new(bytes), tiles: None };
         let layout = WeightLayout::of(&weight);
         assert_eq!(layout, WeightLayout { tiles: Some(64), pieces: 1 });
-        let limits = Limits { piece_bytes: 512, ..Limits::webgpu() };
-        let cut = WeightLayout::in_pieces(&weight, &limits).unwrap();
+        let gpu = Gpu { piece_bytes: 512, ..Gpu::webgpu() };
+        let cut = WeightLayout::in_pieces(&weight, &gpu).unwrap();
         // Two tiles of two blocks of 18 bytes for each of 16 rows.
         assert_eq!((cut.bytes(&weight).unwrap(), cut.pieces), (1152, 3));
         let packed = pushed(&weight).unwrap();

@@ -12,7 +12,7 @@ use weft_shader::chain::{MOST_STAGES, VARIABLES, bound, chained, group_of};
 use weft_shader::grid::Grid;
 use weft_shader::module::Module;
 
-use crate::limits::{Language, Limits, Target};
+use crate::gpu::{Gpu, Language, Target};
 use crate::lower::{Job, Link};
 use crate::refused::{Refused, Why};
 use crate::render::{dialect, shader};
@@ -73,7 +73,7 @@ pub(crate) fn render_chain(
     max: &Sizes,
     target: &Target,
 ) -> Result<Chain, Refused> {
-    if !target.limits.chains || target.language != Language::Wgsl {
+    if !target.gpu.features.chains || target.language != Language::Wgsl {
         let why = Why::Form("cannot be in a chain: its workgroups can't wait for each other".into());
         let kernel = kernels.first().map(|(of, _)| of.kernel.name.clone()).unwrap_or_default();
         return Err(Refused { kernel, part: None, why });
@@ -81,7 +81,7 @@ pub(crate) fn render_chain(
     let (mut stages, mut scratch_bytes, mut args) = (Vec::new(), 0, FIRST_ARGS);
     for (Chained { kernel, slots, first_shader }, schedule) in kernels {
         let refused = |(part, why)| Refused { kernel: kernel.name.clone(), part, why };
-        let mut job = Job::new(kernel, slots, schedule, max, &target.limits).map_err(refused)?;
+        let mut job = Job::new(kernel, slots, schedule, max, &target.gpu).map_err(refused)?;
         for step in job.steps().into_iter().skip(*first_shader) {
             job.link = Some(Link { group: group_of(stages.len()), args, taken: VARIABLES });
             let (module, grid, scratch) = job.module(step).map_err(refused)?;
@@ -91,23 +91,23 @@ pub(crate) fn render_chain(
         args += args_words(kernel.params.len());
     }
     let name = || kernels.iter().map(|(of, _)| &*of.kernel.name).collect::<Vec<_>>().join(", ");
-    let module = chain_of(&stages, args, &target.limits);
+    let module = chain_of(&stages, args, &target.gpu);
     let module = module.map_err(|why| Refused { kernel: name(), part: None, why })?;
-    let grid = Grid { wide: Grid::wide(target.limits.groups), parts: Vec::new() };
+    let grid = Grid { wide: Grid::wide(target.gpu.groups), parts: Vec::new() };
     let shader = shader(dialect(target), &module, grid, scratch_bytes);
     Ok(Chain { shader, stages: stages.into_iter().map(|(_, grid)| grid).collect() })
 }
 
 /// The chain of these stages, if they can be one.
-fn chain_of(stages: &[(Module, Grid)], args_words: usize, limits: &Limits) -> Result<Module, Why> {
+fn chain_of(stages: &[(Module, Grid)], args_words: usize, gpu: &Gpu) -> Result<Module, Why> {
     let lanes: BTreeSet<u32> = stages.iter().map(|(module, _)| module.lanes).collect();
     let (1, 1..=MOST_STAGES) = (lanes.len(), stages.len()) else {
         let count = stages.len();
         return Err(Why::Form(format!("cannot be a chain of {count} stages with {lanes:?} lanes")));
     };
     let needed = bound(stages).iter().map(|slot| slot.pieces as usize).sum::<usize>() + 1;
-    if needed > limits.storage_buffers as usize {
-        return Err(Why::Buffers { needed, limit: limits.storage_buffers });
+    if needed > gpu.storage_buffers as usize {
+        return Err(Why::Buffers { needed, limit: gpu.storage_buffers });
     }
     Ok(chained(stages, args_words))
 }

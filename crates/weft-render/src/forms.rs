@@ -41,7 +41,7 @@ use weft_kern::{Anchor, Part};
 
 use crate::forms::checks::Of;
 use crate::forms::words::Words;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::split::Split;
 
 pub use attend_cooperative::AttendCooperative;
@@ -108,8 +108,8 @@ macro_rules! each {
 }
 
 impl Form {
-    /// The form of a part that is split so, on a GPU with these limits. For a heuristic that has decided on numbers.
-    pub(crate) fn new(part: &Part, split: &Split, limits: &Limits) -> Form {
+    /// The form of a part that is split so, on this GPU. For a heuristic that has decided on numbers.
+    pub(crate) fn new(part: &Part, split: &Split, gpu: &Gpu) -> Form {
         match &part.anchor {
             Anchor::Scan(_) => Form::ScanRows(ScanRows::new(split)),
             Anchor::Map | Anchor::Reduce if split.spread => Form::SelectBlocks(SelectBlocks::new(split)),
@@ -120,7 +120,9 @@ impl Form {
             Anchor::Dot(_) if split.spread => Form::DotGathered(DotGathered::new(split)),
             Anchor::Dot(_) => Form::DotLanes(DotLanes::new(split)),
             Anchor::Attend(_) if !split.matrix => Form::AttendLanes(AttendLanes::new(split)),
-            Anchor::Attend(_) if limits.cooperative => Form::AttendCooperative(AttendCooperative::new(split)),
+            Anchor::Attend(_) if gpu.features.cooperative => {
+                Form::AttendCooperative(AttendCooperative::new(split))
+            }
             Anchor::Attend(_) if split.rows == attend_warpgroups::ROWS => {
                 Form::AttendWarpgroups(AttendWarpgroups::new(split))
             }
@@ -163,8 +165,8 @@ impl Form {
     }
 
     /// The same form with less workgroup memory, or one that needs less, if there is one. This changes no bit.
-    pub(crate) fn smaller(&self, part: &Part, limits: &Limits) -> Option<Form> {
-        Some(Form::new(part, &each!(self, form => form.smaller(part))?, limits))
+    pub(crate) fn smaller(&self, part: &Part, gpu: &Gpu) -> Option<Form> {
+        Some(Form::new(part, &each!(self, form => form.smaller(part))?, gpu))
     }
 
     /// The numbers of forms one step away, for the tuner, in steps of so many rows. Some may not be legal.

@@ -10,7 +10,7 @@ use weft_shader::dialect::STATIC_SHARED_BYTES;
 use weft_shader::grid::{Grid, Groups};
 use weft_shader::module::Memory;
 
-use crate::limits::{Language, Limits, Target};
+use crate::gpu::{Gpu, Language, Target};
 use crate::lower::held_slots;
 use crate::refused::{Refused, Why};
 use crate::shader::{Shader, Slots, args_words};
@@ -67,7 +67,7 @@ pub(crate) fn shaders(
 ) -> Result<Option<Vec<Shader>>, Refused> {
     let texts = of(kernel, target.language, max).map(|text| {
         let refused = |why| Refused { kernel: kernel.name.clone(), part: None, why };
-        shader(kernel, text, slots, max, &target.limits).map_err(refused)
+        shader(kernel, text, slots, max, &target.gpu).map_err(refused)
     });
     let shaders: Vec<Shader> = texts.collect::<Result<_, _>>()?;
     Ok(if shaders.is_empty() { None } else { Some(shaders) })
@@ -82,13 +82,7 @@ fn of<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> impl Iterator<
     all().filter(move |text| Some(text.head.tokens) == least)
 }
 
-fn shader(
-    kernel: &Kernel,
-    text: &GivenText,
-    slots: &Slots,
-    max: &Sizes,
-    limits: &Limits,
-) -> Result<Shader, Why> {
+fn shader(kernel: &Kernel, text: &GivenText, slots: &Slots, max: &Sizes, gpu: &Gpu) -> Result<Shader, Why> {
     let TextHead { entry, lanes, groups, slots: own, shared_bytes, scratch_bytes, own_architecture, .. } =
         &text.head;
     let fail = |why: String| Why::Given { language: text.language.name(), place: text.place.of_line(0), why };
@@ -106,16 +100,16 @@ fn shader(
     let bound: Vec<bool> =
         held.iter().flat_map(|slot| iter::repeat_n(slot.written, slot.pieces as usize)).collect();
     let buffers: Vec<bool> = bound.into_iter().chain(scratch).collect();
-    if buffers.len() > limits.storage_buffers as usize {
-        return Err(Why::Buffers { needed: buffers.len(), limit: limits.storage_buffers });
+    if buffers.len() > gpu.storage_buffers as usize {
+        return Err(Why::Buffers { needed: buffers.len(), limit: gpu.storage_buffers });
     }
-    if *lanes > limits.invocations {
+    if *lanes > gpu.invocations {
         return Err(fail(format!(
             "lanes={lanes}, and the GPU has at most {} in a workgroup",
-            limits.invocations
+            gpu.invocations
         )));
     }
-    let most = limits.most_shared_bytes;
+    let most = gpu.most_shared_bytes;
     if *shared_bytes > most {
         return Err(fail(format!("shared={shared_bytes}, and the GPU has {most} bytes of workgroup memory")));
     }
@@ -124,20 +118,20 @@ fn shader(
             "shared={shared_bytes}, but the text declares up to {STATIC_SHARED_BYTES} bytes itself, and the launch gives only more"
         )));
     }
-    if *scratch_bytes > limits.binding_bytes || scratch_bytes % 4 != 0 {
+    if *scratch_bytes > gpu.binding_bytes || scratch_bytes % 4 != 0 {
         return Err(fail(format!(
             "scratch={scratch_bytes}, which needs to be whole words and at most {} bytes",
-            limits.binding_bytes
+            gpu.binding_bytes
         )));
     }
     let part = |of: &TextGroups| {
         let TextGroups { axis, inner, tile, more, times } = *of;
         Groups { axis, inner, tile, more, times, chunks: None }
     };
-    let grid = Grid { wide: Grid::wide(limits.groups), parts: groups.iter().map(part).collect() };
+    let grid = Grid { wide: Grid::wide(gpu.groups), parts: groups.iter().map(part).collect() };
     let needed = grid.all(max);
     if needed > u64::from(grid.wide) * u64::from(grid.wide) {
-        return Err(Why::Groups { needed, limit: limits.groups });
+        return Err(Why::Groups { needed, limit: gpu.groups });
     }
     Ok(Shader {
         name: kernel.name.clone(),

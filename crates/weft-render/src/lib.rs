@@ -3,7 +3,7 @@
 //! ```
 //! use weft_ir::{Builder, Dim, Sizes};
 //! use weft_quant::GgmlType::F32;
-//! use weft_render::{Language, Limits, Slots, Target, render};
+//! use weft_render::{Gpu, Language, Slots, Target, render};
 //!
 //! let mut g = Builder::new("square");
 //! let x = g.input("x", F32, [Dim::T, 64.into()]);
@@ -13,7 +13,7 @@
 //! let plan = weft_fuse::fuse(&g.finish()?, &max)?;
 //!
 //! // The kernel's two parameters are in separate buffers: slots 0 and 1.
-//! let target = Target { language: Language::Cuda, limits: Limits::cuda() };
+//! let target = Target { language: Language::Cuda, gpu: Gpu::cuda() };
 //! let shaders = render(&plan.kernels[0], &Slots::without_weights([0, 1]), &max, &target)?;
 //! assert!(shaders[0].source.contains("__global__"));
 //! assert_eq!(shaders[0].slots, [false, true]); // the second one is written
@@ -25,7 +25,7 @@
 //!
 //! A [`Schedule`] says how a kernel's loops are spread over workgroups and lanes. With it, the kernel becomes a small
 //! structured program ([`weft_shader`]), which a dialect turns into text. The result depends only on the kernel, the largest step and the
-//! GPU's [`Limits`]: this crate does no IO and knows no driver.
+//! [`Gpu`]: this crate does no IO and knows no driver.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -33,7 +33,7 @@ mod checksum;
 mod features;
 mod forms;
 mod given;
-mod limits;
+mod gpu;
 mod lower;
 mod refused;
 mod render;
@@ -46,19 +46,19 @@ mod split;
 
 pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
-pub use features::Departure;
+pub use features::{Departure, Features};
 pub use forms::attend_units::near_positions;
 pub use forms::{
     AttendCooperative, AttendLanes, AttendUnits, AttendWarpgroups, DotFewRows, DotGathered, DotLanes,
     DotPanels, DotUnits, Form, Plain, ScanRows, SelectBlocks,
 };
 pub use given::{as_given, given_slots};
-pub use limits::{Language, Limits, MOST_CHAINED, Target};
+pub use gpu::{Gpu, Language, MOST_CHAINED, Target};
 pub use refused::{Refused, Why};
 pub use render::{render, render_with};
+pub use schedule::heuristic::known::{LEAST_COLUMNS, STEPS_OF_WAVES, STEPS_WITH_CUDA};
 pub use schedule::order::SumOrder;
 pub use schedule::tuned::TunedSchedules;
-pub use schedule::waves::{LEAST_COLUMNS, STEPS_OF_WAVES, STEPS_WITH_CUDA};
 pub use schedule::{NoSchedule, Schedule};
 pub use scheduler::Scheduler;
 pub use search::departures::departures;

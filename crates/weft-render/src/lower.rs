@@ -35,14 +35,14 @@ use weft_shader::stmt::{Stmt, mentions};
 use weft_shader::waits;
 
 use crate::forms::{Form, dot_gathered, dot_lanes, dot_units, plain, scan_rows, select_blocks};
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::lower::attend::many;
 use crate::lower::layout::{Layout, Work};
 use crate::lower::pass::Pass;
 use crate::lower::space::Space;
 use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::Why;
-use crate::schedule::waves::FEW_TOKENS;
+use crate::schedule::heuristic::known::FEW_TOKENS;
 use crate::shader::args_words;
 use crate::split::{Split, below};
 
@@ -52,13 +52,13 @@ pub(crate) use crate::lower::pass::Step;
 impl Job<'_> {
     /// A shader, its grid, and the bytes of scratch memory that all of them share.
     pub(crate) fn module(&self, step: Step) -> Result<(Module, Grid, u64), Failure> {
-        let Job { kernel, schedule, max, limits, ref link, .. } = *self;
+        let Job { kernel, schedule, max, gpu, ref link, .. } = *self;
         let Layout { works, slots, scratch_words } = Layout::new(self, step)?;
         let grid =
-            Grid { wide: Grid::wide(limits.groups), parts: works.iter().map(|work| work.groups).collect() };
+            Grid { wide: Grid::wide(gpu.groups), parts: works.iter().map(|work| work.groups).collect() };
         let needed = grid.all(max);
         if needed > u64::from(grid.wide) * u64::from(grid.wide) {
-            return Err((None, Why::Groups { needed, limit: limits.groups }));
+            return Err((None, Why::Groups { needed, limit: gpu.groups }));
         }
         // Each workgroup has one part, unless the grid's last row is not full.
         let one_row = needed <= u64::from(grid.wide);
@@ -81,7 +81,7 @@ impl Job<'_> {
         }
         let (mut shared_words, arrays) = self.written_works(&mut w, &works, one_row, &group)?;
         if start.joins {
-            shared_words = shared_words.max(limits.most_shared_bytes / 4 * 2 / 5);
+            shared_words = shared_words.max(gpu.most_shared_bytes / 4 * 2 / 5);
         }
         let together = w.together;
         let body = body(w, link.as_ref().map_or(0, |link| link.args));
@@ -89,7 +89,7 @@ impl Job<'_> {
             name: kernel.name.clone(),
             title: format!("{}: {schedule}", kernel.name),
             slots,
-            piece_words: u32::try_from(limits.piece_bytes / 4).unwrap_or(u32::MAX),
+            piece_words: u32::try_from(gpu.piece_bytes / 4).unwrap_or(u32::MAX),
             args_words: args_words(kernel.params.len()),
             lanes,
             dependent: start.dependent,
@@ -111,30 +111,30 @@ impl Job<'_> {
     fn lanes(&self, step: Step) -> u32 {
         let panels = self.schedule.parts.iter().any(|form| matches!(form, Form::DotPanels(_)));
         match step == Step::Sort && panels {
-            true => below(self.limits.invocations.min(SORTING) as usize) as u32,
+            true => below(self.gpu.invocations.min(SORTING) as usize) as u32,
             false => self.schedule.lanes,
         }
     }
 
     /// The writer of a shader with these workgroups.
     fn writer(&self, (lanes, start): (u32, &Start), works: &[Work], needed: u64) -> Writer<'_> {
-        let Job { kernel, slots, max, limits, ref link, .. } = *self;
-        let mut w = Writer::new(kernel, slots, lanes, limits);
+        let Job { kernel, slots, max, gpu, ref link, .. } = *self;
+        let mut w = Writer::new(kernel, slots, lanes, gpu);
         w.holds = max.tokens <= FEW_TOKENS;
         w.waits = start.dependent;
         let most_chunks = works.iter().map(|work| work.space.most_chunks(max)).max();
         w.joins_many = start.joins
-            && limits.dependent_launch
-            && 2 * many::MOST_BYTES <= limits.most_shared_bytes
-            && most_chunks > Some(u64::from(limits.processors));
+            && gpu.features.dependent_launch
+            && 2 * many::MOST_BYTES <= gpu.most_shared_bytes
+            && most_chunks > Some(u64::from(gpu.processors));
         if let Some(link) = link {
             link.taken.iter().for_each(|name| drop(w.code.fresh(name)));
             // Compilers move loads from buffers that are only read past the wait, to where their values are used. Loading weights of
             // products early only costs a fifth more code, then, and half as many registers again.
             w.early_words = 0;
         }
-        if start.dependent && limits.matrix_whole {
-            w.whole_words = whole_words(needed, limits);
+        if start.dependent && gpu.features.matrix_whole {
+            w.whole_words = whole_words(needed, gpu);
         }
         w
     }
@@ -186,11 +186,11 @@ impl Job<'_> {
     /// Checks the workgroup memory of a part, of which arrays are beside the pool of any part. One more word may be needed for
     /// [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; what can have more memory than usual is only used in CUDA.
     fn fits(&self, w: &Writer<'_>, split: &Split, words: u32, arrays: Arrays) -> Result<(), Why> {
-        let limits = self.limits;
+        let gpu = self.gpu;
         let (pool, besides) = (4 * u64::from(words), u64::from(arrays.bytes()));
-        let (needed, limit) = match w.pool.grows && (split.matrix || w.holds && limits.quads) {
-            true => (pool + besides + 4, limits.most_shared_bytes),
-            false => (pool.next_multiple_of(METAL_ARRAY) + besides + METAL_ARRAY, limits.shared_bytes),
+        let (needed, limit) = match w.pool.grows && (split.matrix || w.holds && gpu.features.quads) {
+            true => (pool + besides + 4, gpu.most_shared_bytes),
+            false => (pool.next_multiple_of(METAL_ARRAY) + besides + METAL_ARRAY, gpu.shared_bytes),
         };
         if needed > u64::from(limit) { Err(Why::Shared { needed, limit }) } else { Ok(()) }
     }
@@ -210,16 +210,16 @@ struct Start {
 
 impl Start {
     fn new(job: &Job<'_>, step: Step, works: &[Work], needed: u64) -> Start {
-        let Job { kernel, slots, max, limits, ref link, .. } = *job;
-        let dependent = link.is_some() || limits.dependent_launch && max.tokens <= EARLY_TOKENS;
+        let Job { kernel, slots, max, gpu, ref link, .. } = *job;
+        let dependent = link.is_some() || gpu.features.dependent_launch && max.tokens <= EARLY_TOKENS;
         let joins = step == Step::Join
             && dependent
-            && needed <= 2 * u64::from(limits.processors)
+            && needed <= 2 * u64::from(gpu.processors)
             && works.iter().any(|work| is_attention(&kernel.parts[work.part]));
         // A kernel of several shaders begins with one that does not know which launches run at the same time.
         let attends = kernel.parts.iter().any(is_attention);
         let alone = if step == Step::Join { attends } else { slots.hands_over && job.steps().len() == 1 };
-        let hands_over = dependent && limits.hands_over && max.tokens <= HANDING_TOKENS && alone;
+        let hands_over = dependent && gpu.features.hands_over && max.tokens <= HANDING_TOKENS && alone;
         Start { dependent, joins, hands_over }
     }
 }
@@ -243,10 +243,10 @@ fn body(w: Writer<'_>, first: usize) -> Vec<Stmt> {
 
 /// Words of workgroup memory in which products on matrix units may have all that they multiply, if their kernel has so many
 /// workgroups. Of more than two rounds, several should be on a multiprocessor.
-fn whole_words(groups: u64, limits: &Limits) -> u32 {
-    let few = groups <= 2 * u64::from(limits.processors);
+fn whole_words(groups: u64, gpu: &Gpu) -> u32 {
+    let few = groups <= 2 * u64::from(gpu.processors);
     let bytes: u32 = if few { 176 << 10 } else { 64 << 10 };
-    bytes.min(limits.most_shared_bytes.saturating_sub(16 << 10)) / 4
+    bytes.min(gpu.most_shared_bytes.saturating_sub(16 << 10)) / 4
 }
 
 /// Most lanes of a workgroup that sorts rows.

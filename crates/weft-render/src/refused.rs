@@ -49,7 +49,7 @@ pub enum Why {
         limit: u64,
     },
     /// CUDA with subgroups that are not warps.
-    #[error("CUDA needs subgroups of 32 lanes or none; the limits say {found}")]
+    #[error("CUDA needs subgroups of 32 lanes or none; this GPU has {found}")]
     Subgroup {
         /// The smallest subgroup size by the limits.
         found: u32,

@@ -9,12 +9,12 @@ use weft_shader::module::Module;
 
 use crate::forms::Form;
 use crate::given;
-use crate::limits::{Language, Limits, Target};
+use crate::gpu::{Gpu, Language, Target};
 use crate::lower::{Job, Step};
 use crate::refused::{Refused, Why};
 use crate::schedule::Schedule;
+use crate::schedule::heuristic::choose;
 use crate::schedule::tuned::TunedSchedules;
-use crate::schedule::waves::choose;
 use crate::shader::{Shader, Slots};
 
 /// The fewest lanes of a workgroup that selects values.
@@ -30,8 +30,8 @@ pub fn render(kernel: &Kernel, slots: &Slots, max: &Sizes, target: &Target) -> R
     if let Some(given) = given::shaders(kernel, slots, max, target)? {
         return Ok(given);
     }
-    let chosen = choose(kernel, max, &target.limits, &TunedSchedules::default());
-    render_with(kernel, slots, &fitting(kernel, chosen, max, &target.limits)?, max, target)
+    let chosen = choose(kernel, max, &target.gpu, &TunedSchedules::default());
+    render_with(kernel, slots, &fitting(kernel, chosen, max, &target.gpu)?, max, target)
 }
 
 /// Renders a verified kernel with this schedule.
@@ -46,12 +46,12 @@ pub fn render_with(
     target: &Target,
 ) -> Result<Vec<Shader>, Refused> {
     let refused = |(part, why)| Refused { kernel: kernel.name.clone(), part, why };
-    if let (Language::Cuda, Some(found)) = (target.language, target.limits.subgroup)
+    if let (Language::Cuda, Some(found)) = (target.language, target.gpu.subgroup)
         && found != WARP
     {
         return Err(refused((None, Why::Subgroup { found })));
     }
-    let job = Job::new(kernel, slots, schedule, max, &target.limits).map_err(refused)?;
+    let job = Job::new(kernel, slots, schedule, max, &target.gpu).map_err(refused)?;
     let shader = |step: &Step| {
         let (module, grid, scratch_bytes) = job.module(*step).map_err(refused)?;
         Ok(shader(dialect(target), &module, grid, scratch_bytes))
@@ -62,7 +62,7 @@ pub fn render_with(
 /// How the target's language spells a module.
 pub(crate) fn dialect(target: &Target) -> &'static dyn Dialect {
     match target.language {
-        Language::Wgsl if target.limits.dot4 => &Wgsl { dot4: true },
+        Language::Wgsl if target.gpu.dot4 => &Wgsl { dot4: true },
         Language::Wgsl => &Wgsl { dot4: false },
         Language::Cuda => &Cuda,
     }
@@ -96,13 +96,13 @@ pub(crate) fn fitting(
     kernel: &Kernel,
     mut schedule: Schedule,
     max: &Sizes,
-    limits: &Limits,
+    gpu: &Gpu,
 ) -> Result<Schedule, Refused> {
     loop {
-        let Err((part, why)) = alone(kernel, &schedule, max, limits) else { return Ok(schedule) };
+        let Err((part, why)) = alone(kernel, &schedule, max, gpu) else { return Ok(schedule) };
         let smaller = match (&why, part) {
             (Why::Shared { .. }, Some(i)) => {
-                schedule.parts[i].smaller(&kernel.parts[i], limits).map(|form| (i, form))
+                schedule.parts[i].smaller(&kernel.parts[i], gpu).map(|form| (i, form))
             }
             (Why::Counters { .. }, _) => {
                 let parts = kernel.parts.iter().zip(&schedule.parts).enumerate();
@@ -128,19 +128,14 @@ fn can_have_fewer_lanes(schedule: &Schedule) -> bool {
 }
 
 /// Whether a kernel can be rendered with this schedule, wherever its arguments are.
-pub(crate) fn fits(kernel: &Kernel, schedule: &Schedule, max: &Sizes, limits: &Limits) -> bool {
-    alone(kernel, schedule, max, limits).is_ok()
+pub(crate) fn fits(kernel: &Kernel, schedule: &Schedule, max: &Sizes, gpu: &Gpu) -> bool {
+    alone(kernel, schedule, max, gpu).is_ok()
 }
 
 /// Lowers a kernel as if each argument had its own buffer, with no limit on their number.
-fn alone(
-    kernel: &Kernel,
-    schedule: &Schedule,
-    max: &Sizes,
-    limits: &Limits,
-) -> Result<(), (Option<usize>, Why)> {
+fn alone(kernel: &Kernel, schedule: &Schedule, max: &Sizes, gpu: &Gpu) -> Result<(), (Option<usize>, Why)> {
     let slots = Slots::without_weights(0..kernel.params.len());
-    let limits = Limits { storage_buffers: u32::MAX, ..limits.clone() };
-    let job = Job::new(kernel, &slots, schedule, max, &limits)?;
+    let gpu = Gpu { storage_buffers: u32::MAX, ..gpu.clone() };
+    let job = Job::new(kernel, &slots, schedule, max, &gpu)?;
     job.steps().iter().try_for_each(|step| job.module(*step).map(drop))
 }

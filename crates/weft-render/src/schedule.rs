@@ -12,7 +12,6 @@ pub(crate) mod order;
 pub(crate) mod picks;
 pub(crate) mod registers;
 pub(crate) mod tuned;
-pub(crate) mod waves;
 
 use std::fmt;
 use std::str::FromStr;

@@ -7,13 +7,13 @@ use weft_kern::{Kernel, Sizes};
 use crate::chain::{Chain, Chained, render_chain};
 use crate::features::Departure;
 use crate::given;
-use crate::limits::{Limits, Target};
+use crate::gpu::{Gpu, Target};
 use crate::refused::Refused;
 use crate::render::{fits, fitting, render_with};
 use crate::schedule::Schedule;
+use crate::schedule::heuristic::choose;
 use crate::schedule::order::{SumOrder, orders};
 use crate::schedule::tuned::{Key, TunedSchedules};
-use crate::schedule::waves::choose;
 use crate::search::departures::{self, depart, departures};
 use crate::search::neighbours::neighbours;
 use crate::shader::{Shader, Slots};
@@ -48,8 +48,8 @@ impl Scheduler {
         &self.target
     }
 
-    fn limits(&self) -> &Limits {
-        &self.target.limits
+    fn gpu(&self) -> &Gpu {
+        &self.target.gpu
     }
 
     /// The tuned schedules.
@@ -95,42 +95,42 @@ impl Scheduler {
             Trial::Schedules(tried) => tried.get(&Key::new(kernel, max)).cloned(),
             Trial::Nothing | Trial::Departures(_) => None,
         };
-        let (limits, rendered) = self.departed_limits();
+        let (gpu, rendered) = self.gpu_as_tried();
         let mut schedule = match tried {
             Some(tried) => tried,
-            None => self.chosen(kernel, max, &limits)?,
+            None => self.chosen(kernel, max, &gpu)?,
         };
         if let Trial::Departures(departures) = &self.trial {
             for departure in departures {
-                schedule = depart(departure, kernel, max, &schedule, &limits);
+                schedule = depart(departure, kernel, max, &schedule, &gpu);
             }
         }
-        Ok((schedule, Target { limits: rendered, ..self.target.clone() }))
+        Ok((schedule, Target { gpu: rendered, ..self.target.clone() }))
     }
 
     /// The limits that texts are rendered for now.
-    pub fn limits_now(&self) -> Limits {
-        self.departed_limits().1
+    pub fn gpu_now(&self) -> Gpu {
+        self.gpu_as_tried().1
     }
 
     /// The limits with which schedules are chosen now, and those that texts are rendered for.
-    fn departed_limits(&self) -> (Limits, Limits) {
-        let (mut chosen, mut rendered) = (self.limits().clone(), self.limits().clone());
+    fn gpu_as_tried(&self) -> (Gpu, Gpu) {
+        let (mut chosen, mut rendered) = (self.gpu().clone(), self.gpu().clone());
         if let Trial::Departures(departures) = &self.trial {
             for departure in departures {
-                departures::limits(departure, &mut chosen, &mut rendered);
+                departures::switch(departure, &mut chosen, &mut rendered);
             }
         }
         (chosen, rendered)
     }
 
-    /// A kernel's schedule without a trial, on a GPU with these limits.
-    fn chosen(&self, kernel: &Kernel, max: &Sizes, limits: &Limits) -> Result<Schedule, Refused> {
-        let own = choose(kernel, max, limits, &self.tuned);
-        let fit = |schedule: &Schedule| fits(kernel, schedule, max, limits);
-        match self.tuned.schedule(kernel, max, &own, limits).filter(fit) {
+    /// A kernel's schedule without a trial, on this GPU.
+    fn chosen(&self, kernel: &Kernel, max: &Sizes, gpu: &Gpu) -> Result<Schedule, Refused> {
+        let own = choose(kernel, max, gpu, &self.tuned);
+        let fit = |schedule: &Schedule| fits(kernel, schedule, max, gpu);
+        match self.tuned.schedule(kernel, max, &own, gpu).filter(fit) {
             Some(kept) => Ok(kept),
-            None => fitting(kernel, own, max, limits),
+            None => fitting(kernel, own, max, gpu),
         }
     }
 
@@ -140,7 +140,7 @@ impl Scheduler {
         if given::given_slots(kernel, self.target.language, max).is_some() {
             return None;
         }
-        Some(self.chosen(kernel, max, self.limits()).ok()?.to_string())
+        Some(self.chosen(kernel, max, self.gpu()).ok()?.to_string())
     }
 
     /// The schedules that differ from this one in one choice by one step. All can be rendered.
@@ -149,7 +149,7 @@ impl Scheduler {
         if from.parts.len() != kernel.parts.len() {
             return Vec::new();
         }
-        neighbours(kernel, max, &from, self.limits()).iter().map(ToString::to_string).collect()
+        neighbours(kernel, max, &from, self.gpu()).iter().map(ToString::to_string).collect()
     }
 
     /// The orders of a kernel's sums under this schedule.
@@ -171,8 +171,8 @@ impl Scheduler {
     pub fn keep<'a>(&mut self, schedules: impl IntoIterator<Item = (&'a Kernel, &'a Sizes, &'a str)>) {
         for (kernel, max, schedule) in schedules {
             if let Ok(schedule) = schedule.parse() {
-                let own = choose(kernel, max, &self.target.limits, &self.tuned);
-                self.tuned.insert(kernel, max, schedule, &own, &self.target.limits);
+                let own = choose(kernel, max, &self.target.gpu, &self.tuned);
+                self.tuned.insert(kernel, max, schedule, &own, &self.target.gpu);
             }
         }
     }
@@ -191,7 +191,7 @@ mod tests {
     use weft_kern::parse_plan;
 
     use super::*;
-    use crate::limits::Language;
+    use crate::gpu::Language;
     use weft_shader::module::Content;
 
     /// A product of many rows with one matrix.
@@ -217,21 +217,21 @@ call dot b0 b1 b2
         let plan = parse_plan(PLAN).unwrap();
         let contents = [Content::Open, Content::Weight, Content::Open];
         let (kernel, slots) = (&plan.kernels[0], Slots::new(contents.into_iter().enumerate()).0);
-        let target = Target { language: Language::Cuda, limits: Limits::of_cuda((9, 0), 132) };
+        let target = Target { language: Language::Cuda, gpu: Gpu::of_cuda((9, 0), 132) };
         let mut scheduler = Scheduler::new(target.clone(), TunedSchedules::default());
         // Of one row, which loads ahead, and of many, which multiply matrices.
         let mut text = |names: &[&str], tokens| {
             scheduler.depart(names.iter().copied());
             let shaders = scheduler.render(kernel, &slots, &Sizes { tokens, ..plan.max }).unwrap();
-            (shaders[0].source.clone(), scheduler.departed_limits().1)
+            (shaders[0].source.clone(), scheduler.gpu_as_tried().1)
         };
         for (departure, tokens, marks) in [
             ("launch.early=off", 1, &["wait_for_previous", "launch_next"][..]),
             ("loads.quads=off", 1, &["uint4"]),
             ("products.matrix=off", 128, &["multiply_matrices"]),
         ] {
-            let ((usual, limits), (departed, others)) = (text(&[], tokens), text(&[departure], tokens));
-            assert!(limits == target.limits && limits != others, "{departure}");
+            let ((usual, gpu), (departed, others)) = (text(&[], tokens), text(&[departure], tokens));
+            assert!(gpu == target.gpu && gpu != others, "{departure}");
             for mark in marks {
                 assert!(usual.contains(mark) && !departed.contains(mark), "{departure}: {mark}");
             }
@@ -242,17 +242,17 @@ call dot b0 b1 b2
         };
         let [usual, departed] = [&[][..], &["loads.early=off"]].map(|names| text(names, 1).0);
         assert!(early(&usual) && !early(&departed));
-        let (waves, limits) = text(&["schedule.waves=off"], 1);
-        assert!(usual != waves && limits.processors == 0);
-        let (both, limits) = text(&["launch.early=off", "products.matrix=off"], 128);
+        let (waves, gpu) = text(&["schedule.waves=off"], 1);
+        assert!(usual != waves && gpu.processors == 0);
+        let (both, gpu) = text(&["launch.early=off", "products.matrix=off"], 128);
         assert!(!both.contains("launch_next") && !both.contains("multiply_matrices"));
-        assert!(!limits.dependent_launch && !limits.matrix);
+        assert!(!gpu.features.dependent_launch && !gpu.features.matrix);
     }
 
     #[test]
     fn weights_of_all_formats_are_multiplied_from_panels() {
-        let all = Limits { shared_bytes: 48 << 10, dot4: true, word_stores: true, ..Limits::webgpu() };
-        let target = Target { language: Language::Wgsl, limits: all.with_tiles() };
+        let all = Gpu { shared_bytes: 48 << 10, dot4: true, word_stores: true, ..Gpu::webgpu() };
+        let target = Target { language: Language::Wgsl, gpu: all.with_tiles() };
         let scheduler = Scheduler::new(target, TunedSchedules::default());
         for ty in ["q4_0", "q5_k", "q6_k", "q3_k", "q2_k", "iq2_xs", "nvfp4"] {
             let plan = parse_plan(&PLAN.replace("q4_0", ty)).unwrap();
@@ -269,8 +269,8 @@ call dot b0 b1 b2
         let plan = parse_plan(PLAN).unwrap();
         let contents = [Content::Open, Content::Weight, Content::Open];
         let (kernel, slots) = (&plan.kernels[0], Slots::new(contents.into_iter().enumerate()).0);
-        let all = Limits { shared_bytes: 48 << 10, dot4: true, word_stores: true, ..Limits::webgpu() };
-        let target = Target { language: Language::Wgsl, limits: all.with_tiles() };
+        let all = Gpu { shared_bytes: 48 << 10, dot4: true, word_stores: true, ..Gpu::webgpu() };
+        let target = Target { language: Language::Wgsl, gpu: all.with_tiles() };
         let mut scheduler = Scheduler::new(target, TunedSchedules::default());
         let mut text = |names: &[&str]| {
             scheduler.depart(names.iter().copied());

@@ -53,7 +53,7 @@ pub struct Shader {
     /// Whether it lets the next launch begin before it has waited itself.
     pub hands_over: bool,
     /// Whether its text says of cooperative matrices what WGSL has no words for: see
-    /// [`Limits::cooperative_values`](crate::Limits::cooperative_values).
+    /// [`Limits::cooperative_values`](crate::Gpu::cooperative_values).
     pub needs_spirv: bool,
     /// Whether its text uses instructions that only one architecture has, whose name then ends with an `a` for CUDA's compiler.
     pub own_architecture: bool,
@@ -108,7 +108,7 @@ pub struct Slots {
     pub of: Vec<usize>,
     /// What each slot holds.
     pub contents: Vec<Content>,
-    /// The pieces of each slot: one, unless it holds a weight larger than [`Limits::piece_bytes`](crate::Limits::piece_bytes).
+    /// The pieces of each slot: one, unless it holds a weight larger than [`Limits::piece_bytes`](crate::Gpu::piece_bytes).
     pub pieces: Vec<u32>,
     /// Whether the launch [hands over](crate::hands_over).
     pub hands_over: bool,

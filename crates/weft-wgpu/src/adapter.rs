@@ -4,7 +4,7 @@ use std::path::Path;
 
 use weft_device::DeviceKind;
 use weft_gpu::Scheduler;
-use weft_render::{Language, Limits, Target};
+use weft_render::{Gpu, Language, Target};
 use wgpu::{AdapterInfo, Backends, CooperativeMatrixProperties, Features, InstanceDescriptor, InstanceFlags};
 
 use crate::{features, limits, macos, memory};
@@ -90,30 +90,30 @@ impl Adapter {
         Adapter { pieces: Some(bytes), ..self }
     }
 
-    /// The same adapter, with texts that load 16 bytes at a time, schedules of a large GPU ([`Limits::with_tiles`]), and chains of
-    /// launches ([`Limits::chains`]) if it can have them.
+    /// The same adapter, with texts that load 16 bytes at a time, schedules of a large GPU ([`Gpu::with_tiles`]), and chains of
+    /// launches ([`Features::chains`](weft_render::Features::chains)) if it can have them.
     #[must_use]
     pub fn as_large(self) -> Adapter {
         Adapter { large: true, ..self }
     }
 
-    /// The limits that kernels are rendered for.
-    pub fn limits(&self) -> Limits {
-        let limits = limits::of(&self.info, &self.raw.limits(), self.features());
-        let limits = match self.large {
-            true => Limits { chains: limits::can_chain(&self.info, self.features()), ..limits.with_tiles() },
-            false => limits,
+    /// The GPU that kernels are rendered for.
+    pub fn gpu(&self) -> Gpu {
+        let gpu = limits::of(&self.info, &self.raw.limits(), self.features());
+        let chains = limits::can_chain(&self.info, self.features());
+        let gpu = match self.large {
+            true => gpu.with_tiles().with(|features| features.chains = chains),
+            false => gpu,
         };
-        let pieces = self.pieces.map_or(limits.piece_bytes, limits::piece_bytes);
-        Limits { piece_bytes: limits.piece_bytes.min(pieces), ..limits }
+        let pieces = self.pieces.map_or(gpu.piece_bytes, limits::piece_bytes);
+        Gpu { piece_bytes: gpu.piece_bytes.min(pieces), ..gpu }
     }
 
     /// The schedules of its kernels, with those kept for it in a folder. They use [element-wise products](crate::probe) of cooperative
     /// matrices only with `by_value`.
     pub(crate) fn scheduler(&self, folder: Option<&Path>, by_value: bool) -> Scheduler {
-        let limits = self.limits();
-        let limits = Limits { cooperative_values: limits.cooperative_values && by_value, ..limits };
-        Scheduler::open(&self.key(), Target { language: Language::Wgsl, limits }, folder)
+        let gpu = self.gpu().with(|features| features.cooperative_values &= by_value);
+        Scheduler::open(&self.key(), Target { language: Language::Wgsl, gpu }, folder)
     }
 
     /// The shapes and types of the cooperative matrices that it reports: `16×16×16 f16 to f32` has 16 rows times 16 columns of

@@ -74,8 +74,8 @@ fn find(name: Option<&str>) -> Result<Adapter, OpenError> {
 }
 
 fn info(adapter: &Adapter) -> DeviceInfo {
-    let limits = adapter.limits();
-    let subgroup = limits.subgroup.map(|lanes| FactValue::Count(lanes.into()));
+    let gpu = adapter.gpu();
+    let subgroup = gpu.subgroup.map(|lanes| FactValue::Count(lanes.into()));
     let matrices = Some(adapter.matrices()).filter(|shapes| !shapes.is_empty());
     let facts = [
         Some(Fact::new(
@@ -86,21 +86,21 @@ fn info(adapter: &Adapter) -> DeviceInfo {
         Some(Fact::new(
             "workgroup_invocations",
             "workgroups of {}",
-            FactValue::Count(limits.invocations.into()),
+            FactValue::Count(gpu.invocations.into()),
         )),
         Some(Fact::new(
             "workgroup_bytes",
             "{} of workgroup memory",
-            FactValue::Bytes(limits.shared_bytes.into()),
+            FactValue::Bytes(gpu.shared_bytes.into()),
         )),
         Some(Fact::new(
             "storage_buffers",
             "{} storage buffers",
-            FactValue::Count(limits.storage_buffers.into()),
+            FactValue::Count(gpu.storage_buffers.into()),
         )),
         subgroup.map(|lanes| Fact::new("least_subgroup", "subgroups of {} or more", lanes)),
-        Some(Fact::new("f16", "16-bit floats", FactValue::Flag(limits.f16))),
-        Some(Fact::new("dot4", "4-byte dot products", FactValue::Flag(limits.dot4))),
+        Some(Fact::new("f16", "16-bit floats", FactValue::Flag(gpu.f16))),
+        Some(Fact::new("dot4", "4-byte dot products", FactValue::Flag(gpu.dot4))),
         matrices.map(|shapes| {
             Fact::new("matrices", "cooperative matrices ({})", FactValue::Text(shapes.join("; ")))
         }),

@@ -5,7 +5,7 @@ use std::iter;
 
 use weft_device::{DeviceError, Weight};
 use weft_gpu::{WeightLayout, lay_out};
-use weft_render::Limits;
+use weft_render::Gpu;
 use wgpu::{BufferUsages, SubmissionIndex};
 
 use crate::canary::{self, Canary};
@@ -49,15 +49,15 @@ pub(crate) fn zeroed(context: &Context, bytes: usize, largest: usize) -> Result<
 pub(crate) fn weight(
     context: &Context,
     weight: &Weight,
-    limits: &Limits,
+    gpu: &Gpu,
     largest: usize,
 ) -> Result<Buffer, DeviceError> {
-    let layout = WeightLayout::in_pieces(weight, limits)?;
+    let layout = WeightLayout::in_pieces(weight, gpu)?;
     let bytes = layout.bytes(weight)?;
     if bytes > largest {
         return Err(DeviceError::TooLarge { device: context.name.clone(), bytes, largest });
     }
-    let piece = usize::try_from(limits.piece_bytes).unwrap_or(usize::MAX);
+    let piece = usize::try_from(gpu.piece_bytes).unwrap_or(usize::MAX);
     let first = create(context, bytes.min(piece), piece)?;
     let rest = (1..layout.pieces as usize).map(|i| (bytes - i * piece).min(piece));
     let more = rest.map(|bytes| create(context, bytes, piece)).collect::<Result<_, _>>()?;

@@ -53,11 +53,11 @@ impl GpuDevice {
         let failed =
             |error: DeviceError| OpenError::Failed { device: adapter.name().into(), why: error.to_string() };
         let canary = Canary::new(&context).map_err(failed)?;
-        let by_value =
-            adapter.limits().cooperative_values && probe::multiplies_by_value(&context).map_err(failed)?;
+        let by_value = adapter.gpu().features.cooperative_values
+            && probe::multiplies_by_value(&context).map_err(failed)?;
         let pipelines = Pipelines::new(&context, adapter, options.folder.as_deref());
         let largest_buffer = adapter.largest_buffer();
-        let largest_weight = usize::try_from(adapter.limits().largest_weight()).unwrap_or(usize::MAX);
+        let largest_weight = usize::try_from(adapter.gpu().largest_weight()).unwrap_or(usize::MAX);
         Ok(GpuDevice {
             caps: Caps { name, threads, largest_buffer, largest_weight, hardware, packing: Some(&RowsOf16) },
             context,
@@ -127,8 +127,8 @@ impl Device for GpuDevice {
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
-        let limits = &self.scheduler.renderer.target().limits;
-        let buffer = buffers::weight(&self.context, &weight, limits, self.caps.largest_weight)?;
+        let gpu = &self.scheduler.renderer.target().gpu;
+        let buffer = buffers::weight(&self.context, &weight, gpu, self.caps.largest_weight)?;
         self.buffers.add(buffer)
     }
 

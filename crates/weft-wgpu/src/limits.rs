@@ -1,7 +1,7 @@
-//! The kind of an adapter, and the limits that kernels are rendered for, from wgpu's reports.
+//! The kind of an adapter, and the GPU that kernels are rendered for, from wgpu's reports.
 
 use weft_device::DeviceKind;
-use weft_render::Limits;
+use weft_render::Gpu;
 use wgpu::{AdapterInfo, Backend, DeviceType, Features};
 
 use crate::features::{BY_VALUE, COOPERATIVE};
@@ -36,11 +36,11 @@ pub(crate) fn kind(info: &AdapterInfo) -> DeviceKind {
     }
 }
 
-/// The limits of an adapter, with those of its features that are used.
-pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) -> Limits {
+/// The GPU behind an adapter, with the features that texts use.
+pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) -> Gpu {
     let metal = info.backend == Backend::Metal;
     let storage_buffers = limits.max_storage_buffers_per_shader_stage;
-    let of = Limits {
+    let of = Gpu {
         invocations: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
         shared_bytes: limits.max_compute_workgroup_storage_size,
         groups: limits.max_compute_workgroups_per_dimension,
@@ -53,16 +53,18 @@ pub(crate) fn of(info: &AdapterInfo, limits: &wgpu::Limits, features: Features) 
         // Metal does not, and software is faster with floats.
         dot4: info.backend == Backend::Vulkan && kind(info) != DeviceKind::Software,
         word_stores: info.backend == Backend::Vulkan,
+        ..Gpu::webgpu()
+    };
+    let of = of.with(|used| {
         // Not measured on others.
-        chains: info.vendor == NVIDIA && can_chain(info, features),
-        cooperative: info.backend == Backend::Vulkan && features.contains(COOPERATIVE),
+        used.chains = info.vendor == NVIDIA && can_chain(info, features);
+        used.cooperative = info.backend == Backend::Vulkan && features.contains(COOPERATIVE);
         // wgpu does not report matrices of bytes. NVIDIA's GPUs have had them since Turing; before it, Volta has only those of halves.
-        cooperative_values: info.backend == Backend::Vulkan
+        used.cooperative_values = info.backend == Backend::Vulkan
             && info.vendor == NVIDIA
             && !VOLTA.contains(&info.device)
-            && features.contains(COOPERATIVE | BY_VALUE),
-        ..Limits::webgpu()
-    };
+            && features.contains(COOPERATIVE | BY_VALUE);
+    });
     // Measured on an NVIDIA H200, not on integrated GPUs.
     if info.backend == Backend::Vulkan && kind(info) == DeviceKind::Discrete { of.with_tiles() } else { of }
 }
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn apple_gpus_have_the_limits_that_texts_are_tested_with() {
         let (info, limits, features) = apple();
-        assert_eq!(of(&info, &limits, features), Limits::apple());
+        assert_eq!(of(&info, &limits, features), Gpu::apple());
     }
 
     #[test]
@@ -133,9 +135,17 @@ mod tests {
             (DeviceType::DiscreteGpu, Backend::Metal, false),
         ] {
             let found = of(&AdapterInfo { device_type, backend, ..apple.clone() }, &limits, features);
-            assert_eq!([found.quads, found.tiles], [large; 2], "{device_type:?} through {backend:?}");
+            assert_eq!(
+                [found.features.quads, found.features.tiles],
+                [large; 2],
+                "{device_type:?} through {backend:?}"
+            );
             let asked = found.with_tiles();
-            assert_eq!([asked.quads, asked.tiles], [backend == Backend::Vulkan; 2], "through {backend:?}");
+            assert_eq!(
+                [asked.features.quads, asked.features.tiles],
+                [backend == Backend::Vulkan; 2],
+                "through {backend:?}"
+            );
         }
     }
 
@@ -159,13 +169,14 @@ mod tests {
     #[test]
     fn cooperative_matrices_need_vulkan_and_all_that_they_use() {
         let (apple, limits, _) = apple();
-        let found =
-            |backend, features| of(&AdapterInfo { backend, ..apple.clone() }, &limits, features).cooperative;
+        let found = |backend, features| {
+            of(&AdapterInfo { backend, ..apple.clone() }, &limits, features).features.cooperative
+        };
         assert!(found(Backend::Vulkan, COOPERATIVE));
         assert!(!found(Backend::Metal, COOPERATIVE));
         let by_value = |vendor, device, features| {
             let info = AdapterInfo { backend: Backend::Vulkan, vendor, device, ..apple.clone() };
-            of(&info, &limits, features).cooperative_values
+            of(&info, &limits, features).features.cooperative_values
         };
         let all = COOPERATIVE | BY_VALUE;
         assert!(by_value(NVIDIA, 0x2330, all));

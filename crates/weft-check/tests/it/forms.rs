@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use weft_check::suite::shapes::{DRAWS, MANY_SEEDS};
 use weft_kern::{Kernel, Sizes, parse_plan};
-use weft_render::{Language, Limits, Scheduler, Slots, Target, TunedSchedules};
+use weft_render::{Gpu, Language, Scheduler, Slots, Target, TunedSchedules};
 
 /// The forms that drawn kernels have. Scans are drawn elsewhere, and have one form.
 const FORMS: [&str; 11] = [
@@ -23,7 +23,7 @@ const FORMS: [&str; 11] = [
 
 /// GPUs of every kind.
 fn targets() -> Vec<Target> {
-    let card = Limits {
+    let card = Gpu {
         invocations: 1024,
         shared_bytes: 48 << 10,
         storage_buffers: 64,
@@ -33,20 +33,20 @@ fn targets() -> Vec<Target> {
         f16: true,
         dot4: true,
         word_stores: true,
-        ..Limits::webgpu()
+        ..Gpu::webgpu()
     };
     // Each argument has a buffer of its own here.
-    let least = Limits { storage_buffers: 16, ..Limits::webgpu() };
+    let least = Gpu { storage_buffers: 16, ..Gpu::webgpu() };
     let large = card.clone().with_tiles();
-    let chains = Limits { chains: true, ..large.clone() };
-    let halves = Limits { cooperative: true, ..large.clone() };
-    let values = Limits { cooperative_values: true, ..halves.clone() };
-    let wgsl = [least, Limits::apple(), card.clone(), card.as_large(), large, chains, halves, values];
+    let chains = large.clone().with(|features| features.chains = true);
+    let halves = large.clone().with(|features| features.cooperative = true);
+    let values = halves.clone().with(|features| features.cooperative_values = true);
+    let wgsl = [least, Gpu::apple(), card.clone(), card.as_large(), large, chains, halves, values];
     let cards = [((7, 5), 40), ((8, 0), 108), ((8, 9), 128), ((9, 0), 132), ((12, 0), 170)];
-    let cuda = cards.map(|(capability, processors)| Limits::of_cuda(capability, processors));
-    let target = |language| move |limits| Target { language, limits };
+    let cuda = cards.map(|(capability, processors)| Gpu::of_cuda(capability, processors));
+    let target = |language| move |gpu| Target { language, gpu };
     let wgsl = wgsl.into_iter().map(target(Language::Wgsl));
-    wgsl.chain(cuda.into_iter().chain([Limits::cuda()]).map(target(Language::Cuda))).collect()
+    wgsl.chain(cuda.into_iter().chain([Gpu::cuda()]).map(target(Language::Cuda))).collect()
 }
 
 /// Renders a kernel for every GPU in steps of as many tokens, and adds the forms of its parts to `seen`.

@@ -12,7 +12,7 @@ use weft_device::{
 use weft_engine::inspect::{ExplainOptions, Runner, cost_model, explain, memory_need};
 use weft_engine::{EngineOptions, Error, Model, Switches};
 use weft_gpu::{Scheduler, WeightLayout};
-use weft_render::{Language, Limits, Slots};
+use weft_render::{Gpu, Language, Slots};
 
 use crate::support::Fixture;
 
@@ -112,7 +112,7 @@ fn load(fixture: &Fixture, device: Renderer, options: &EngineOptions) -> Result<
 }
 
 fn scheduler() -> Scheduler {
-    let target = weft_render::Target { language: Language::Cuda, limits: Limits::of_cuda((9, 0), 132) };
+    let target = weft_render::Target { language: Language::Cuda, gpu: Gpu::of_cuda((9, 0), 132) };
     Scheduler::open("a card", target, None)
 }
 

@@ -10,7 +10,7 @@ use weft_device::Device;
 use weft_engine::inspect::{ExplainOptions, Runner, StepShape, Target, cost_model, explain};
 use weft_engine::{EngineOptions, Error, Model, Report, Switches, parse_replacement};
 use weft_gpu::Scheduler;
-use weft_render::{Language, Limits};
+use weft_render::{Gpu, Language};
 
 use crate::gpu::choice;
 use crate::support::{Fixture, THREADS, all_logits, bits, mean_kl};
@@ -81,8 +81,8 @@ impl On {
             On::Gpu => choice("").target(Some(2), None).ok(),
             On::Emulator => {
                 let hardware = emulator("printed texts")?.caps().hardware.clone();
-                let limits = Limits::of_cuda((9, 0), 132);
-                let target = weft_render::Target { language: Language::Cuda, limits };
+                let gpu = Gpu::of_cuda((9, 0), 132);
+                let target = weft_render::Target { language: Language::Cuda, gpu };
                 Some(Target { hardware, text: Some(Box::new(Scheduler::open("emulator", target, None))) })
             }
         }

@@ -369,7 +369,7 @@ fn weights_in_pieces_give_the_same_bits() {
         // The largest weights have three pieces.
         let all = [u64::MAX, largest as u64 * 2 / 5].map(|bytes| {
             let cut = adapter.take().unwrap().with_pieces_of(bytes);
-            let pieces = cut.limits().pieces(largest as u64);
+            let pieces = cut.gpu().pieces(largest as u64);
             assert_eq!(pieces, if bytes == u64::MAX { 1 } else { 3 }, "{name}: {largest} bytes");
             let device = weft_wgpu::GpuDevice::open(&cut, &OpenOptions::default()).unwrap();
             adapter = Some(cut);

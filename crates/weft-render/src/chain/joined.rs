@@ -4,7 +4,7 @@ use weft_kern::Sizes;
 use weft_shader::chain::MOST_STAGES;
 use weft_shader::module::{Content, Memory};
 
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::shader::{Shader, Slots, args_words};
 
 /// The most workgroups of a stage for each multiprocessor. With the head of 154,880 columns, which has eight, and the search for
@@ -52,9 +52,9 @@ impl<B: PartialEq + Clone> Joined<B> {
         (slots, bound): (&Slots, &[B]),
         shaders: &[Shader],
         max: &Sizes,
-        limits: &Limits,
+        gpu: &Gpu,
     ) -> bool {
-        let most = u64::from(limits.processors) * MOST_WAVES;
+        let most = u64::from(gpu.processors) * MOST_WAVES;
         let suits = |shader: &Shader| {
             shader.given.is_none()
                 && !shader.memory.cooperates
@@ -86,7 +86,7 @@ impl<B: PartialEq + Clone> Joined<B> {
         grown.stages = stages;
         let bindings: usize = grown.slots.iter().map(|(_, pieces)| *pieces as usize).sum();
         // One more has the counts.
-        let fits = bindings + usize::from(grown.scratch) < limits.storage_buffers as usize;
+        let fits = bindings + usize::from(grown.scratch) < gpu.storage_buffers as usize;
         let possible = fits && grown.memory.halves.is_disjoint(&grown.memory.fours);
         if possible {
             *self = grown;

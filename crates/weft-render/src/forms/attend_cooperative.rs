@@ -15,7 +15,7 @@ use weft_shader::cooperative::{Arrays, FOUR, SIDE};
 use crate::forms::attend_units::{MANY_TOKENS, MOST_SPREAD_WORDS, SEEKERS, UNIT};
 use crate::forms::checks::Of;
 use crate::forms::words::form;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::split::{PLAIN, Split, WARP, number};
 
 /// Lanes of a workgroup.
@@ -160,7 +160,7 @@ impl Tile {
 
 /// Whether cooperative matrices can compute this attention at all: of heads that all share keys, as in latent attention, and of all
 /// positions before a token, over halves.
-fn suits(kernel: &Kernel, part: &Part, attend: &Attend, (lanes, limits): (u32, &Limits)) -> bool {
+fn suits(kernel: &Kernel, part: &Part, attend: &Attend, (lanes, gpu): (u32, &Gpu)) -> bool {
     let Attend { q, k, v, .. } = attend;
     let format = |param: usize| kernel.params[param].format;
     let units = [k, v].iter().all(|cached| {
@@ -173,11 +173,11 @@ fn suits(kernel: &Kernel, part: &Part, attend: &Attend, (lanes, limits): (u32, &
     let columns = tile.cols.is_multiple_of(WARPS * SIDE)
         && tile.warp_cols() <= MOST_COLUMNS
         && (tile.warp_cols() == SIDE || tile.warp_cols().is_multiple_of(AT_ONCE));
-    limits.cooperative
+    gpu.features.cooperative
         && attend.kv_heads == 1
-        && limits.quads
-        && limits.word_stores
-        && limits.subgroup == Some(WARP)
+        && gpu.features.quads
+        && gpu.word_stores
+        && gpu.subgroup == Some(WARP)
         && lanes == LANES
         && [k, v].iter().all(|cached| format(cached.param) == Format::Ggml(GgmlType::F16))
         && units
@@ -197,15 +197,15 @@ pub(crate) fn split(
     kernel: &Kernel,
     part: &Part,
     max: &Sizes,
-    (lanes, limits): (u32, &Limits),
+    (lanes, gpu): (u32, &Gpu),
     split: Split,
 ) -> Option<Split> {
     let attend = part.attention()?;
-    if !suits(kernel, part, attend, (lanes, limits)) {
+    if !suits(kernel, part, attend, (lanes, gpu)) {
         return None;
     }
     let fits =
-        |rows| Tile::new(part, attend, &Split { rows, ..split }).bytes() <= u64::from(limits.shared_bytes);
+        |rows| Tile::new(part, attend, &Split { rows, ..split }).bytes() <= u64::from(gpu.shared_bytes);
     // Steps of all sizes are computed so, or none.
     if !MANY_ROWS.iter().all(|(rows, _)| fits(*rows)) || !fits(FEW_ROWS) {
         return None;
@@ -216,7 +216,7 @@ pub(crate) fn split(
     let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
     if tokens >= MANY_TOKENS {
         // The last round of workgroups may leave most of the GPU idle.
-        let processors = (limits.processors as usize).max(1);
+        let processors = (gpu.processors as usize).max(1);
         let takes = |(of_tile, each): &(u32, usize)| {
             rows.div_ceil(*of_tile as usize).div_ceil(processors).saturating_mul(*each)
         };
@@ -226,7 +226,7 @@ pub(crate) fn split(
     let chunks = attend.most_positions(max.pages).div_ceil(CHUNK as usize);
     let words = rows.saturating_mul(chunks).saturating_mul(part.cols + FOUR as usize);
     // Where tiles leave half of the GPU idle, each chunk has a workgroup.
-    let idle = 2 * rows.div_ceil(few as usize) <= limits.processors as usize;
+    let idle = 2 * rows.div_ceil(few as usize) <= gpu.processors as usize;
     Some(Split { rows: few, spread: idle && chunks > 1 && words <= MOST_SPREAD_WORDS, ..alike })
 }
 
@@ -255,7 +255,7 @@ impl AttendCooperative {
 
     pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let Some(attend) = of.part.attention() else { return Ok(()) };
-        if !of.limits.cooperative || !suits(of.kernel, of.part, attend, (of.lanes, of.limits)) {
+        if !of.gpu.features.cooperative || !suits(of.kernel, of.part, attend, (of.lanes, of.gpu)) {
             let lanes = of.lanes;
             return Err(format!("attention that cooperative matrices of {lanes} lanes cannot compute"));
         }

@@ -20,7 +20,7 @@ use weft_shader::warpgroup::{self, WARPGROUP};
 
 use crate::forms::checks::{self, Of};
 use crate::forms::words::form;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::split::{MATRIX_ROWS, PLAIN, Split, WARP, number};
 
 /// Values of a key that units multiply at once.
@@ -183,7 +183,7 @@ impl Tile {
 }
 
 /// Whether matrix units can compute this attention at all: over halves, in rows of whole units.
-pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, limits: &Limits) -> bool {
+pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, gpu: &Gpu) -> bool {
     let Attend { q, k, v, .. } = attend;
     let halves = |param: usize| kernel.params[param].format == Format::Ggml(GgmlType::F16);
     let units = [k, v].iter().all(|cached| {
@@ -191,9 +191,9 @@ pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, limits: &Limi
         all.iter().all(|n| n.is_multiple_of(UNIT as usize))
     });
     let fours = |n: &usize| n.is_multiple_of(UNIT_WORDS as usize);
-    limits.matrix_halves
-        && limits.quads
-        && limits.subgroup == Some(WARP)
+    gpu.features.matrix_halves
+        && gpu.features.quads
+        && gpu.subgroup == Some(WARP)
         && halves(k.param)
         && halves(v.param)
         && units
@@ -210,19 +210,19 @@ pub(crate) fn on_matrix(
     kernel: &Kernel,
     part: &Part,
     max: &Sizes,
-    limits: &Limits,
+    gpu: &Gpu,
     lanes: u32,
     split: Split,
 ) -> Option<Split> {
     let attend = part.attention()?;
-    if !suits(kernel, part, attend, limits) || lanes < MOST_SHARES * WARP {
+    if !suits(kernel, part, attend, gpu) || lanes < MOST_SHARES * WARP {
         return None;
     }
     let steps = u32::try_from(attend.k_len).ok()?.div_ceil(STEP);
     let chunks = attend.most_positions(max.pages).div_ceil(CHUNK as usize);
     let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
     let least = Split {
-        spread: split.spread || is_worth_spreading(part, attend, (rows, chunks), limits),
+        spread: split.spread || is_worth_spreading(part, attend, (rows, chunks), gpu),
         rows: 1,
         along_first: false,
         reduce: MOST_SHARES.min(1 << steps.trailing_zeros()),
@@ -233,7 +233,7 @@ pub(crate) fn on_matrix(
     };
     let fits = |rows: u32| {
         let split = Split { rows, ..least };
-        Tile::new(part, attend, &split).bytes() <= u64::from(limits.most_shared_bytes)
+        Tile::new(part, attend, &split).bytes() <= u64::from(gpu.most_shared_bytes)
             && sums(part, &split, lanes) <= MOST_SUMS
     };
     if !fits(1) {
@@ -248,11 +248,11 @@ pub(crate) fn on_matrix(
     let apart = attend.kv_heads > 1 && tokens >= MANY_TOKENS && !least.spread;
     let keeps_busy = |rows: u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(rows as usize);
-        tiles.saturating_mul(times) >= limits.processors as usize
+        tiles.saturating_mul(times) >= gpu.processors as usize
     };
     let can = |rows: &u32| fits(*rows) && (several || group.is_multiple_of(*rows));
     let by_warpgroups = Split { rows: warpgroup::ROWS, along_first: apart, ..least };
-    if (several || apart) && suits_warpgroups(part, attend, &by_warpgroups, (lanes, limits)) {
+    if (several || apart) && suits_warpgroups(part, attend, &by_warpgroups, (lanes, gpu)) {
         return Some(by_warpgroups);
     }
     if let Some(rows) = [ROWS, MATRIX_ROWS].into_iter().find(|rows| apart && fits(*rows)) {
@@ -261,7 +261,7 @@ pub(crate) fn on_matrix(
     // In a short step, as few as all workgroups can run at once with: there is less to do before and after the products.
     let one_wave = |rows: &u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(*rows as usize);
-        tiles.saturating_mul(times) <= limits.processors as usize
+        tiles.saturating_mul(times) <= gpu.processors as usize
     };
     let least_rows = if least.spread { LEAST_SPREAD } else { 1 };
     let fewest = (least_rows..=MATRIX_ROWS).filter(can).find(one_wave);
@@ -273,9 +273,9 @@ pub(crate) fn on_matrix(
 }
 
 /// Whether warpgroups can compute this attention, of whole blocks.
-fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, limits): (u32, &Limits)) -> bool {
+fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, gpu): (u32, &Gpu)) -> bool {
     let tile = Tile::new(part, attend, split);
-    limits.warpgroups
+    gpu.features.warpgroups
         && !split.spread
         && (attend.kv_heads == 1 || split.along_first)
         && attend.window.is_none()
@@ -285,15 +285,15 @@ fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, limits)
         && lanes == 2 * WARPGROUP
         && tile.cols.is_multiple_of(2 * warpgroup::COLUMNS)
         && tile.pieces() * warpgroup::sums(warpgroup::COLUMNS) as u32 <= MOST_SUMS
-        && tile.bytes() <= u64::from(limits.most_shared_bytes)
+        && tile.bytes() <= u64::from(gpu.most_shared_bytes)
 }
 
 /// Whether so many rows leave most of the GPU idle unless each chunk has its own workgroups, and there is memory for the
 /// results of all chunks.
-fn is_worth_spreading(part: &Part, attend: &Attend, (rows, chunks): (usize, usize), limits: &Limits) -> bool {
+fn is_worth_spreading(part: &Part, attend: &Attend, (rows, chunks): (usize, usize), gpu: &Gpu) -> bool {
     let tiles = rows.div_ceil(attend.heads / attend.kv_heads.max(1));
     let words = rows.saturating_mul(chunks).saturating_mul(part.cols + UNIT_WORDS as usize);
-    chunks > 2 && SPREAD_TILES * tiles <= limits.processors as usize && words <= MOST_SPREAD_WORDS
+    chunks > 2 && SPREAD_TILES * tiles <= gpu.processors as usize && words <= MOST_SPREAD_WORDS
 }
 
 /// Sums of values of a lane.
@@ -351,9 +351,9 @@ impl AttendUnits {
 /// # Errors
 /// The rule that is broken.
 pub(crate) fn check(of: &Of<'_>, split: &Split) -> Result<(), String> {
-    let Of { kernel, part, lanes, limits } = *of;
+    let Of { kernel, part, lanes, gpu } = *of;
     let Some(attend) = part.attention() else { return Ok(()) };
-    if limits.cooperative || !suits(kernel, part, attend, limits) {
+    if gpu.features.cooperative || !suits(kernel, part, attend, gpu) {
         return Err("attention that matrix units cannot compute".into());
     }
     let tile = Tile::new(part, attend, split);
@@ -370,7 +370,7 @@ pub(crate) fn check(of: &Of<'_>, split: &Split) -> Result<(), String> {
             tile.steps, split.chunk
         ));
     }
-    if tile.warpgroups && !suits_warpgroups(part, attend, split, (lanes, limits)) {
+    if tile.warpgroups && !suits_warpgroups(part, attend, split, (lanes, gpu)) {
         return Err("attention that warpgroups cannot compute".into());
     }
     let group = attend.heads / attend.kv_heads.max(1);

@@ -3,7 +3,7 @@
 use weft_kern::{Format, Instr, Kernel, Part};
 use weft_quant::GgmlType;
 
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 
 /// A part, and what its form may depend on.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Of<'a> {
     pub(crate) part: &'a Part,
     /// Lanes of a workgroup.
     pub(crate) lanes: u32,
-    pub(crate) limits: &'a Limits,
+    pub(crate) gpu: &'a Gpu,
 }
 
 /// Most rows or columns per lane: each has a variable.

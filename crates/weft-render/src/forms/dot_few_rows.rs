@@ -12,7 +12,7 @@ use weft_kern::{Kernel, Part, Pick, Product, Sizes};
 use crate::forms::checks::{Of, rounds};
 use crate::forms::dot_units::DotUnits;
 use crate::forms::words::form;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::schedule::picks::Picks;
 use crate::schedule::registers::registers;
 use crate::split::Split;
@@ -72,7 +72,7 @@ impl DotFewRows {
     }
 
     pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
-        if tile_by_lanes(of.kernel, of.part, (of.lanes, of.limits), self.split(of.part)).is_none() {
+        if tile_by_lanes(of.kernel, of.part, (of.lanes, of.gpu), self.split(of.part)).is_none() {
             return Err(format!("lanes do not multiply these rows in tiles of {}", self.tile));
         }
         self.units().check(of)
@@ -89,7 +89,7 @@ pub(crate) fn by_lanes(
     kernel: &Kernel,
     part: &Part,
     max: &Sizes,
-    (lanes, limits): (u32, &Limits),
+    (lanes, gpu): (u32, &Gpu),
     split: Split,
 ) -> Split {
     let Some(picks) = Picks::of(part) else { return split };
@@ -98,7 +98,7 @@ pub(crate) fn by_lanes(
     let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
     let suits = max.tokens <= MOST_TOKENS
         && rows * picks.terms.unwrap_or(1) <= FEW_ROWS * picks.count
-        && tile_by_lanes(kernel, part, (lanes, limits), split_by_lanes).is_some();
+        && tile_by_lanes(kernel, part, (lanes, gpu), split_by_lanes).is_some();
     if suits { split_by_lanes } else { split }
 }
 
@@ -112,14 +112,14 @@ fn picked<'a>(part: &'a Part, picks: Picks<'_>) -> impl Iterator<Item = &'a Prod
 pub(crate) fn tile_by_lanes(
     kernel: &Kernel,
     part: &Part,
-    (lanes, limits): (u32, &Limits),
+    (lanes, gpu): (u32, &Gpu),
     split: Split,
 ) -> Option<Split> {
     let rows = 1..=MOST_ROWS;
     if !rows.contains(&split.picked)
         || !split.picked.is_multiple_of(2)
-        || !limits.picked_by_lanes
-        || !limits.quads
+        || !gpu.features.picked_by_lanes
+        || !gpu.features.quads
     {
         return None;
     }
@@ -128,7 +128,7 @@ pub(crate) fn tile_by_lanes(
     if !picked(part, picks).all(even) {
         return None;
     }
-    let block = picked(part, picks).map(|product| registers(kernel, product, limits)).max()?;
+    let block = picked(part, picks).map(|product| registers(kernel, product, gpu)).max()?;
     COLUMNS.into_iter().find_map(|upcast| {
         let width = split.across(lanes) * upcast;
         let whole = (part.cols as u32).is_multiple_of(width)

@@ -47,7 +47,7 @@ impl DotGathered {
 
     pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::variables(self.rows, self.upcast)?;
-        if !of.limits.gathers || of.part.columns_independent() {
+        if !of.gpu.features.gathers || of.part.columns_independent() {
             return Err(
                 "only products of whole rows can be gathered, where workgroups see what others stored".into(),
             );

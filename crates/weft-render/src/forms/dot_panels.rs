@@ -49,7 +49,7 @@ impl DotPanels {
 
     pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let DotPanels { rows, width, upcast, reduce, apart } = *self;
-        let (part, lanes, limits) = (of.part, of.lanes, of.limits);
+        let (part, lanes, gpu) = (of.part, of.lanes, of.gpu);
         checks::variables(rows, upcast)?;
         checks::columns(part, width)?;
         let across = width / upcast;
@@ -60,7 +60,7 @@ impl DotPanels {
         let blocks = width.is_multiple_of(COLUMNS as u32);
         // Neighbours have the same columns and different rows.
         let pairs = rows.is_multiple_of(2 * PANEL_ROWS) && rows * across == PANEL_ROWS * lanes;
-        if !limits.panels || !limits.quads || !whole || !even || !blocks || !pairs {
+        if !gpu.features.panels || !gpu.features.quads || !whole || !even || !blocks || !pairs {
             return Err(format!("the {lanes} lanes do not have {PANEL_ROWS} rows and {upcast} columns each"));
         }
         let sums = PANEL_ROWS.saturating_mul(upcast).saturating_mul(part.products().len() as u32);

@@ -60,7 +60,7 @@ impl DotUnits {
         let whole = self.width == across * MATRIX_COLUMNS * self.upcast
             && (part.cols as u32).is_multiple_of(MATRIX_COLUMNS);
         let all = lanes == across * down * deep * WARP;
-        if !of.limits.matrix || !whole || !all || !self.rows.is_multiple_of(MATRIX_ROWS * down) {
+        if !of.gpu.features.matrix || !whole || !all || !self.rows.is_multiple_of(MATRIX_ROWS * down) {
             return Err(format!(
                 "the {lanes} lanes do not make up whole warps of {MATRIX_ROWS} rows and {MATRIX_COLUMNS} columns"
             ));

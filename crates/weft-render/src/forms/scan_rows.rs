@@ -55,7 +55,7 @@ impl ScanRows {
     pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::variables(1, self.upcast)?;
         let Some(scan) = of.part.scan() else { return Ok(()) };
-        choose::check(of.part, scan, &self.split(of.part), (of.lanes, of.limits))
+        choose::check(of.part, scan, &self.split(of.part), (of.lanes, of.gpu))
     }
 
     /// Fewer rows at once first: a smaller tile would leave memory as it is.

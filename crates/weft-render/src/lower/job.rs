@@ -5,7 +5,7 @@ use weft_shader::module::{Content, Slot};
 
 use crate::forms::Form;
 use crate::forms::attend_cooperative::is_large;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::lower::pass::Step;
 use crate::refused::Why;
 use crate::schedule::Schedule;
@@ -25,7 +25,7 @@ pub(crate) struct Job<'a> {
     /// The numbers of each part's form.
     pub(super) splits: Vec<Split>,
     pub(super) max: &'a Sizes,
-    pub(super) limits: &'a Limits,
+    pub(super) gpu: &'a Gpu,
     /// If it is part of a chain, where in it.
     pub(crate) link: Option<Link>,
 }
@@ -48,11 +48,11 @@ impl<'a> Job<'a> {
         slots: &'a Slots,
         schedule: &'a Schedule,
         max: &'a Sizes,
-        limits: &'a Limits,
+        gpu: &'a Gpu,
     ) -> Result<Job<'a>, Failure> {
-        check(kernel, schedule, limits).map_err(|(part, why)| (part, Why::Schedule(why)))?;
+        check(kernel, schedule, gpu).map_err(|(part, why)| (part, Why::Schedule(why)))?;
         let splits = kernel.parts.iter().zip(&schedule.parts).map(|(part, form)| form.split(part)).collect();
-        Ok(Job { kernel, slots, schedule, splits, max, limits, link: None })
+        Ok(Job { kernel, slots, schedule, splits, max, gpu, link: None })
     }
 
     /// Parts with their forms.

@@ -10,7 +10,7 @@ use crate::forms::attend_warpgroups::shares::{self, Shares};
 use crate::forms::dot_panels::choose::beside_sums;
 use crate::forms::dot_units::choose::without_sums;
 use crate::forms::{Form, attend_cooperative, dot_few_rows};
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::job::{Failure, Job, held_slots};
 use crate::lower::pass::{Pass, Step};
@@ -52,11 +52,11 @@ impl Layout {
     /// # Errors
     /// The limit that it exceeds, and the part that does.
     pub(super) fn new(job: &Job<'_>, step: Step) -> Result<Layout, Failure> {
-        let Job { kernel, slots, schedule, max, limits, ref link, .. } = *job;
+        let Job { kernel, slots, schedule, max, gpu, ref link, .. } = *job;
         let mut held = held_slots(kernel, slots, link.is_some()).map_err(|why| (None, why))?;
         let slot = held.len();
         let parts = || kernel.parts.iter().zip(schedule.parts.iter().zip(&job.splits));
-        let has_scratch = parts().any(|(part, (form, split))| passes_on(part, form, split, max, limits));
+        let has_scratch = parts().any(|(part, (form, split))| passes_on(part, form, split, max, gpu));
         held.extend(has_scratch.then_some(Slot {
             written: true,
             content: Content::Open,
@@ -64,14 +64,14 @@ impl Layout {
             coherent: false,
         }));
         let needed = held.iter().map(|slot| slot.pieces as usize).sum();
-        if link.is_none() && needed > limits.storage_buffers as usize {
-            let limit = limits.storage_buffers;
+        if link.is_none() && needed > gpu.storage_buffers as usize {
+            let limit = gpu.storage_buffers;
             return Err((None, Why::Buffers { needed, limit }));
         }
         // Where workgroups can see what others stored, the first words of the scratch memory count those that have arrived.
         // They are 0 between launches.
-        let words = if has_scratch && limits.gathers { COUNTERS } else { 0 };
-        let mut scratch = Scratch { slot, words, counters: 0, max, limits };
+        let words = if has_scratch && gpu.features.gathers { COUNTERS } else { 0 };
+        let mut scratch = Scratch { slot, words, counters: 0, max, gpu };
         let mut works = Vec::new();
         for (i, (part, (form, split))) in parts().enumerate() {
             let of = Lowered { part, split, lanes: schedule.lanes };
@@ -84,7 +84,7 @@ impl Layout {
             works.extend(own.map_err(|why| (Some(i), why))?.map(|work| Work { part: i, ..work }));
         }
         let words = scratch.words;
-        if words > limits.binding_bytes / 4 || words > u64::from(u32::MAX) {
+        if words > gpu.binding_bytes / 4 || words > u64::from(u32::MAX) {
             return Err((None, too_much()));
         }
         Ok(Layout { works, slots: held, scratch_words: words })
@@ -92,10 +92,10 @@ impl Layout {
 }
 
 /// Whether workgroups pass something on through scratch memory.
-fn passes_on(part: &Part, form: &Form, split: &Split, max: &Sizes, limits: &Limits) -> bool {
+fn passes_on(part: &Part, form: &Form, split: &Split, max: &Sizes, gpu: &Gpu) -> bool {
     let sorted = form.sorts() && Picks::of(part).is_some();
     let cooperates = matches!(form, Form::AttendCooperative(_));
-    split.spread || sorted || cooperates || shares::tiles(part, split, max, limits).is_some()
+    split.spread || sorted || cooperates || shares::tiles(part, split, max, gpu).is_some()
 }
 
 /// A part as it is lowered.
@@ -113,7 +113,7 @@ struct Scratch<'a> {
     words: u64,
     counters: u64,
     max: &'a Sizes,
-    limits: &'a Limits,
+    gpu: &'a Gpu,
 }
 
 impl Scratch<'_> {
@@ -148,7 +148,7 @@ impl Scratch<'_> {
         let count = word(picks.count)?;
         let tile = match form {
             Form::DotFewRows(_) => {
-                dot_few_rows::tile_by_lanes(job.kernel, part, (lanes, self.limits), *split).unwrap_or(*split)
+                dot_few_rows::tile_by_lanes(job.kernel, part, (lanes, self.gpu), *split).unwrap_or(*split)
             }
             _ => *split,
         };
@@ -171,7 +171,7 @@ impl Scratch<'_> {
             (Step::Main, Some(_)) => {
                 let split = match form {
                     Form::DotPanels(_) => beside_sums(*split),
-                    _ => without_sums(part, self.max, self.limits, lanes, *split),
+                    _ => without_sums(part, self.max, self.gpu, lanes, *split),
                 };
                 let split = Split { picked: 0, ..split };
                 Some(Work::of(part, split, Pass::Weighted(sorted), self.max)?)
@@ -198,8 +198,8 @@ impl Scratch<'_> {
         let (attends, first) = (part.attention().is_some(), step == Step::Main);
         let mut space = Space::new(part, split, chunks && attends && first, self.max)?;
         let on_units = matches!(form, Form::AttendUnits(_) | Form::AttendWarpgroups(_));
-        if on_units && self.limits.processors > 0 {
-            space = space.in_one_wave(self.limits.processors, self.max);
+        if on_units && self.gpu.processors > 0 {
+            space = space.in_one_wave(self.gpu.processors, self.max);
         }
         let mut pass = Pass::Whole;
         if split.spread {
@@ -217,8 +217,8 @@ impl Scratch<'_> {
             };
         }
         let mut groups = space.groups();
-        if let Some(tiles) = shares::tiles(part, split, self.max, self.limits) {
-            let shares = Shares::new(space.cols, tiles, self.limits);
+        if let Some(tiles) = shares::tiles(part, split, self.max, self.gpu) {
+            let shares = Shares::new(space.cols, tiles, self.gpu);
             let at = self.room(shares.all_words())?;
             let signals = self.count(u64::from(shares.groups))?;
             let shares = Shares { slot: self.slot, at, signals, ..shares };
@@ -228,7 +228,7 @@ impl Scratch<'_> {
         Ok(match step {
             Step::Main => Some(Work { part: 0, split: *split, space, pass, groups }),
             Step::Join if chunks => {
-                Some(Work::of(part, joining(part, split, self.limits.quads), pass, self.max)?)
+                Some(Work::of(part, joining(part, split, self.gpu.features.quads), pass, self.max)?)
             }
             _ => None,
         })

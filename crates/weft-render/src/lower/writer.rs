@@ -11,7 +11,7 @@ use weft_shader::expr::{Expr, Fun};
 use weft_shader::module::Content;
 use weft_shader::stmt::Stmt;
 
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::lower::tile::Tiles;
 use crate::refused::{Why, word};
 use crate::shader::Slots;
@@ -107,13 +107,13 @@ impl Pool {
     }
 
     /// A third of the GPU's workgroup memory may be spent on saving loads.
-    fn new(limits: &Limits) -> Pool {
-        let align = if limits.quads { 4 } else { 1 };
+    fn new(gpu: &Gpu) -> Pool {
+        let align = if gpu.features.quads { 4 } else { 1 };
         // Workgroups that use more crowd each other out.
-        let usual = limits.shared_bytes.min(48 << 10) as usize;
+        let usual = gpu.shared_bytes.min(48 << 10) as usize;
         // In a short step hardly more than one workgroup is on a multiprocessor.
-        let activations = limits.most_shared_bytes.max(usual as u32) as usize / 4 / 2;
-        let grows = limits.most_shared_bytes >= limits.shared_bytes;
+        let activations = gpu.most_shared_bytes.max(usual as u32) as usize / 4 / 2;
+        let grows = gpu.most_shared_bytes >= gpu.shared_bytes;
         Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations, grows, usual: usual as u32 / 4 }
     }
 
@@ -134,12 +134,12 @@ impl Pool {
 }
 
 impl<'k> Writer<'k> {
-    pub(crate) fn new(kernel: &'k Kernel, slots: &'k Slots, lanes: u32, limits: &Limits) -> Writer<'k> {
+    pub(crate) fn new(kernel: &'k Kernel, slots: &'k Slots, lanes: u32, gpu: &Gpu) -> Writer<'k> {
         let Slots { of: slots, contents, .. } = slots;
-        let (code, pool) = (Builder::new(lanes), Pool::new(limits));
-        let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
+        let (code, pool) = (Builder::new(lanes), Pool::new(gpu));
+        let subgroup = gpu.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes));
         let (starts, counts) = (BTreeSet::new(), BTreeSet::new());
-        let (quads, grows) = (limits.quads, pool.grows);
+        let (quads, grows) = (gpu.features.quads, pool.grows);
         Writer {
             kernel,
             slots,
@@ -147,17 +147,17 @@ impl<'k> Writer<'k> {
             code,
             pool,
             arrays: Arrays::default(),
-            cooperative: limits.cooperative,
-            cooperative_values: limits.cooperative_values,
-            panels_ahead: limits.panels_ahead,
+            cooperative: gpu.features.cooperative,
+            cooperative_values: gpu.features.cooperative_values,
+            panels_ahead: gpu.features.panels_ahead,
             subgroup,
-            dot4: limits.dot4,
+            dot4: gpu.dot4,
             starts,
             counts,
             quads,
-            tiles: limits.tiles && quads && !grows,
-            early_words: limits.early_words,
-            stages_ahead: limits.matrix_stages_ahead,
+            tiles: gpu.features.tiles && quads && !grows,
+            early_words: gpu.features.early_words,
+            stages_ahead: gpu.features.matrix_stages_ahead,
             whole_words: 0,
             together: 0,
             waits: false,

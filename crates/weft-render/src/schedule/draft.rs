@@ -6,7 +6,7 @@ use std::str::SplitWhitespace;
 use weft_kern::Kernel;
 
 use crate::forms::Form;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::schedule::Schedule;
 use crate::split::Split;
 
@@ -51,12 +51,12 @@ impl Draft {
         Some(Draft { lanes, parts: parts.map(part).collect::<Option<_>>()? })
     }
 
-    /// The schedule, on a GPU with these limits.
-    pub(crate) fn schedule(&self, kernel: &Kernel, limits: &Limits) -> Schedule {
+    /// The schedule, on this GPU.
+    pub(crate) fn schedule(&self, kernel: &Kernel, gpu: &Gpu) -> Schedule {
         let parts = kernel.parts.iter().zip(&self.parts);
         Schedule {
             lanes: self.lanes,
-            parts: parts.map(|(part, split)| Form::new(part, split, limits)).collect(),
+            parts: parts.map(|(part, split)| Form::new(part, split, gpu)).collect(),
         }
     }
 }

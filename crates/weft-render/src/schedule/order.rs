@@ -2,7 +2,7 @@
 
 use weft_kern::{Instr, Kernel, Part, Pick, Product};
 
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::schedule::Schedule;
 
 /// Lanes per workgroup of most kernels; every GPU of the last ten years runs as many.
@@ -48,13 +48,13 @@ fn product(kernel: &Kernel, Product { x: _, w, transposed }: &Product) -> String
 /// The most lanes that a tuned sum may have: as many as a workgroup has at least, for any step size
 /// and any other work of the kernel. Plans for other step sizes may have more lanes, so a bound by a
 /// plan's own lanes would let the order of a sum depend on the step size.
-pub(crate) fn most_tuned(limits: &Limits) -> u32 {
-    1 << LANES.min(limits.invocations).max(1).ilog2()
+pub(crate) fn most_tuned(gpu: &Gpu) -> u32 {
+    1 << LANES.min(gpu.invocations).max(1).ilog2()
 }
 
 /// Whether no product has more lanes per sum than may be tuned.
-pub(crate) fn can_be_tuned(kernel: &Kernel, schedule: &Schedule, limits: &Limits) -> bool {
-    let most = most_tuned(limits);
+pub(crate) fn can_be_tuned(kernel: &Kernel, schedule: &Schedule, gpu: &Gpu) -> bool {
+    let most = most_tuned(gpu);
     let mut parts = kernel.parts.iter().zip(&schedule.parts);
     parts.all(|(part, form)| part.products().is_empty() || form.split(part).reduce <= most)
 }

@@ -4,10 +4,10 @@ use weft_kern::{Format, Kernel, Product};
 use weft_quant::GgmlType;
 use weft_quant::packed::{COLUMNS, Layout, Scales};
 
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 
 /// Registers that a piece of a row takes.
-pub(crate) fn registers(kernel: &Kernel, product: &Product, limits: &Limits) -> usize {
+pub(crate) fn registers(kernel: &Kernel, product: &Product, gpu: &Gpu) -> usize {
     match kernel.params[product.w.param].format {
         Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).map_or(8, |layout| {
             let words = match layout.scales {
@@ -18,7 +18,7 @@ pub(crate) fn registers(kernel: &Kernel, product: &Product, limits: &Limits) -> 
             };
             layout.bits + words * (COLUMNS / layout.group)
         }),
-        Format::Ggml(GgmlType::F32) if limits.quads && product.w.k.is_multiple_of(4) => 4,
+        Format::Ggml(GgmlType::F32) if gpu.features.quads && product.w.k.is_multiple_of(4) => 4,
         _ => 1,
     }
 }

@@ -13,7 +13,7 @@ use std::fmt;
 use weft_kern::{Kernel, Part, Sizes};
 
 use crate::checksum::checksum;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
 use crate::schedule::draft::Draft;
@@ -55,12 +55,12 @@ impl Kept {
         schedule.or_else(|| Draft::of_old_text(text).map(|_| Kept::Old(text.to_string())))
     }
 
-    fn schedule(&self, kernel: &Kernel, limits: &Limits) -> Option<Schedule> {
+    fn schedule(&self, kernel: &Kernel, gpu: &Gpu) -> Option<Schedule> {
         match self {
             Kept::Schedule(schedule) => Some(schedule.clone()),
             Kept::Old(text) => {
                 let draft = Draft::of_old_text(text)?;
-                (draft.parts.len() == kernel.parts.len()).then(|| draft.schedule(kernel, limits))
+                (draft.parts.len() == kernel.parts.len()).then(|| draft.schedule(kernel, gpu))
             }
         }
     }
@@ -85,9 +85,9 @@ impl TunedSchedules {
         max: &Sizes,
         schedule: Schedule,
         own: &Schedule,
-        limits: &Limits,
+        gpu: &Gpu,
     ) {
-        if !can_be_tuned(kernel, &schedule, limits) {
+        if !can_be_tuned(kernel, &schedule, gpu) {
             return;
         }
         for ((part, form), own) in kernel.parts.iter().zip(&schedule.parts).zip(&own.parts) {
@@ -101,12 +101,12 @@ impl TunedSchedules {
 
     /// The tuned lanes per sum of this part, if the number is legal. This depends only on what is
     /// multiplied and on the GPU.
-    pub(crate) fn reduce(&self, kernel: &Kernel, part: &Part, limits: &Limits) -> Option<usize> {
+    pub(crate) fn reduce(&self, kernel: &Kernel, part: &Part, gpu: &Gpu) -> Option<usize> {
         if self.reduces.is_empty() {
             return None;
         }
         let reduce = *self.reduces.get(&sums(kernel, part)?)?;
-        (reduce.is_power_of_two() && reduce <= most_tuned(limits)).then_some(reduce as usize)
+        (reduce.is_power_of_two() && reduce <= most_tuned(gpu)).then_some(reduce as usize)
     }
 
     /// The tuned schedule of a kernel, if it can replace `own`, which has the order of sums that
@@ -116,13 +116,13 @@ impl TunedSchedules {
         kernel: &Kernel,
         max: &Sizes,
         own: &Schedule,
-        limits: &Limits,
+        gpu: &Gpu,
     ) -> Option<Schedule> {
         if self.kernels.is_empty() {
             return None;
         }
-        let kept = self.kernels.get(&Key::new(kernel, max))?.schedule(kernel, limits)?;
-        (is_possible(kernel, &kept, limits) && same_bits(kernel, own, &kept)).then_some(kept)
+        let kept = self.kernels.get(&Key::new(kernel, max))?.schedule(kernel, gpu)?;
+        (is_possible(kernel, &kept, gpu) && same_bits(kernel, own, &kept)).then_some(kept)
     }
 
     /// Parses line by line; lines that make no sense are ignored.

@@ -3,10 +3,10 @@
 
 use weft_kern::{Anchor, Kernel, Sizes};
 
-use crate::features::{Departure, FEATURES};
+use crate::features::{Departure, SWITCHES};
 use crate::forms::Form;
 use crate::forms::steps::scaled;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::render::fits;
 use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
@@ -59,16 +59,16 @@ const fn named(name: &'static str, about: &'static str) -> Departure {
 
 /// Every departure: a feature switched, or a schedule moved.
 pub fn departures() -> impl Iterator<Item = &'static Departure> {
-    let features = FEATURES.iter().map(|feature| &feature.departure);
-    features.chain(MOVES.iter().map(|(departure, _)| departure))
+    let switched = SWITCHES.iter().map(|switch| &switch.departure);
+    switched.chain(MOVES.iter().map(|(departure, _)| departure))
 }
 
 /// The limits with which schedules are chosen under this departure, and those that texts are rendered for.
-pub(crate) fn limits(departure: &Departure, chosen: &mut Limits, rendered: &mut Limits) {
-    if let Some(feature) = FEATURES.iter().find(|feature| feature.departure == *departure) {
-        (feature.switch)(rendered);
-        if feature.is_scheduled {
-            (feature.switch)(chosen);
+pub(crate) fn switch(departure: &Departure, chosen: &mut Gpu, rendered: &mut Gpu) {
+    if let Some(found) = SWITCHES.iter().find(|switch| switch.departure == *departure) {
+        (found.switch)(rendered);
+        if found.is_scheduled {
+            (found.switch)(chosen);
         }
     }
 }
@@ -79,13 +79,12 @@ pub(crate) fn depart(
     kernel: &Kernel,
     max: &Sizes,
     from: &Schedule,
-    limits: &Limits,
+    gpu: &Gpu,
 ) -> Schedule {
     let Some((_, choice)) = MOVES.iter().find(|(known, _)| known == departure) else { return from.clone() };
-    let can =
-        |schedule: &Schedule| is_possible(kernel, schedule, limits) && fits(kernel, schedule, max, limits);
+    let can = |schedule: &Schedule| is_possible(kernel, schedule, gpu) && fits(kernel, schedule, max, gpu);
     if let Choice::Lanes(lanes) = *choice {
-        let schedule = with_lanes((kernel, limits), from, lanes, true);
+        let schedule = with_lanes((kernel, gpu), from, lanes, true);
         return if lanes_matter(kernel) || !can(&schedule) { from.clone() } else { schedule };
     }
     let mut found = from.clone();
@@ -95,7 +94,7 @@ pub(crate) fn depart(
         let is_dot = matches!(part.anchor, Anchor::Dot(_));
         match *choice {
             Choice::Reduce(reduce) if is_dot => {
-                schedule = with_reduce((kernel, limits), &found, i, reduce, true);
+                schedule = with_reduce((kernel, gpu), &found, i, reduce, true);
                 split = schedule.parts[i].split(part);
             }
             Choice::Rows(rows) => {
@@ -113,7 +112,7 @@ pub(crate) fn depart(
             }
             _ => continue,
         }
-        schedule.parts[i] = Form::new(part, &split, limits);
+        schedule.parts[i] = Form::new(part, &split, gpu);
         if can(&schedule) {
             found = schedule;
         }

@@ -5,7 +5,7 @@ use weft_kern::{Anchor, Kernel, Sizes};
 
 use crate::forms::Form;
 use crate::forms::steps::{scaled, steps};
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::render::fits;
 use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
@@ -14,12 +14,12 @@ use crate::split::Split;
 
 /// All neighbours of a kernel's schedule that can run in steps up to `max`, each once, the most
 /// promising choices first.
-pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: &Limits) -> Vec<Schedule> {
+pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, gpu: &Gpu) -> Vec<Schedule> {
     let mut found: Vec<Schedule> = Vec::new();
     let mut offer = |schedule: Schedule| {
         let is_new = schedule != *from && !found.contains(&schedule);
-        let can = is_new && can_be_tuned(kernel, &schedule, limits);
-        if can && is_possible(kernel, &schedule, limits) && fits(kernel, &schedule, max, limits) {
+        let can = is_new && can_be_tuned(kernel, &schedule, gpu);
+        if can && is_possible(kernel, &schedule, gpu) && fits(kernel, &schedule, max, gpu) {
             found.push(schedule);
         }
     };
@@ -28,22 +28,20 @@ pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: 
             for reduce in steps(from.parts[i].split(part).reduce) {
                 [false, true]
                     .into_iter()
-                    .for_each(|scale| offer(with_reduce((kernel, limits), from, i, reduce, scale)));
+                    .for_each(|scale| offer(with_reduce((kernel, gpu), from, i, reduce, scale)));
             }
         }
     }
     if !lanes_matter(kernel) {
         for lanes in steps(from.lanes) {
-            [false, true]
-                .into_iter()
-                .for_each(|scale| offer(with_lanes((kernel, limits), from, lanes, scale)));
+            [false, true].into_iter().for_each(|scale| offer(with_lanes((kernel, gpu), from, lanes, scale)));
         }
     }
     for (i, part) in kernel.parts.iter().enumerate() {
         let rows = part.rows.iter().fold(1usize, |n, d| n.saturating_mul(d.eval(max)));
         for split in from.parts[i].neighbours(part, rows) {
             let mut schedule = from.clone();
-            schedule.parts[i] = Form::new(part, &split, limits);
+            schedule.parts[i] = Form::new(part, &split, gpu);
             offer(schedule);
         }
     }
@@ -53,7 +51,7 @@ pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, limits: 
 /// The schedule with `reduce` lanes for each sum of part `i` and of other parts with the same sums.
 /// With `scale`, the width changes so that each lane has as many columns as before.
 pub(crate) fn with_reduce(
-    (kernel, limits): (&Kernel, &Limits),
+    (kernel, gpu): (&Kernel, &Gpu),
     from: &Schedule,
     i: usize,
     reduce: u32,
@@ -65,7 +63,7 @@ pub(crate) fn with_reduce(
         if sums(kernel, part) == own {
             let split = form.split(part);
             let width = if scale { scaled(part, split.width, split.reduce, reduce) } else { split.width };
-            *form = Form::new(part, &Split { reduce, width, ..split }, limits);
+            *form = Form::new(part, &Split { reduce, width, ..split }, gpu);
         }
     }
     schedule
@@ -73,7 +71,7 @@ pub(crate) fn with_reduce(
 
 /// The schedule with this number of lanes.
 pub(crate) fn with_lanes(
-    (kernel, limits): (&Kernel, &Limits),
+    (kernel, gpu): (&Kernel, &Gpu),
     from: &Schedule,
     lanes: u32,
     scale: bool,
@@ -82,7 +80,7 @@ pub(crate) fn with_lanes(
     for (part, form) in kernel.parts.iter().zip(&mut schedule.parts).filter(|_| scale) {
         let split = form.split(part);
         let width = scaled(part, split.width, lanes, from.lanes);
-        *form = Form::new(part, &Split { width, ..split }, limits);
+        *form = Form::new(part, &Split { width, ..split }, gpu);
     }
     schedule
 }

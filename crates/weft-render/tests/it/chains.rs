@@ -4,7 +4,7 @@ use crate::graphs::{bound_slots, plans, some_fixtures};
 use crate::valid::{validate, with_chains};
 use weft_ir::Sizes;
 use weft_kern::Plan;
-use weft_render::{Chain, Chained, Joined, Limits, Scheduler, Shader, Slots, Target, TunedSchedules, render};
+use weft_render::{Chain, Chained, Gpu, Joined, Scheduler, Shader, Slots, Target, TunedSchedules, render};
 
 /// The buffers of a plan's kernels: the arena, and what is not in it.
 type Buffer = Option<usize>;
@@ -15,7 +15,7 @@ fn joined(plan: &Plan, first: usize, target: &Target) -> Joined<Buffer> {
     for at in first..plan.calls.len() {
         let (slots, buffers) = bound_slots(plan, at, false);
         let shaders = shaders(plan, at, &slots, target);
-        if !joined.add((&slots, &buffers), &shaders, &plan.max, &target.limits) {
+        if !joined.add((&slots, &buffers), &shaders, &plan.max, &target.gpu) {
             break;
         }
     }
@@ -132,28 +132,28 @@ fn a_chain_ends_where_memory_is_used_in_two_ways() {
     let graph = crate::graphs::graph_of(&crate::graphs::root("filetests/wgsl/chain.t"));
     let all = plans(&graph);
     let plan = all.usual().find(|plan| plan.max.tokens == 1).unwrap();
-    let add = |joined: &mut Joined<Buffer>, at: usize, limits: &Limits, change: &dyn Fn(&mut Shader)| {
+    let add = |joined: &mut Joined<Buffer>, at: usize, gpu: &Gpu, change: &dyn Fn(&mut Shader)| {
         let (slots, buffers) = bound_slots(plan, at, false);
         let mut shaders = shaders(plan, at, &slots, &target);
         change(&mut shaders[0]);
-        joined.add((&slots, &buffers), &shaders, &plan.max, limits)
+        joined.add((&slots, &buffers), &shaders, &plan.max, gpu)
     };
     let begun = |change: &dyn Fn(&mut Shader)| {
         let mut joined = Joined::default();
-        assert!(add(&mut joined, 0, &target.limits, change));
+        assert!(add(&mut joined, 0, &target.gpu, change));
         joined
     };
     let usual = || begun(&|_| {});
-    assert!(add(&mut usual(), 1, &target.limits, &|_| {}));
-    assert!(!add(&mut usual(), 1, &target.limits, &|shader| shader.lanes /= 2));
-    assert!(!add(&mut usual(), 1, &target.limits, &|shader| shader.memory.cooperates = true));
+    assert!(add(&mut usual(), 1, &target.gpu, &|_| {}));
+    assert!(!add(&mut usual(), 1, &target.gpu, &|shader| shader.lanes /= 2));
+    assert!(!add(&mut usual(), 1, &target.gpu, &|shader| shader.memory.cooperates = true));
     // The second kernel loads four words at once of what the first one would store halves to.
     let arena = |at: usize| bound_slots(plan, at, false).1.iter().position(Option::is_none).unwrap();
     let mut halves = begun(&|shader| assert!(shader.memory.halves.insert(arena(0))));
-    assert!(!add(&mut halves, 1, &target.limits, &|_| {}));
-    assert!(add(&mut halves, 1, &target.limits, &|shader| assert!(shader.memory.fours.remove(&arena(1)))));
-    let few = Limits { storage_buffers: 4, ..target.limits.clone() };
+    assert!(!add(&mut halves, 1, &target.gpu, &|_| {}));
+    assert!(add(&mut halves, 1, &target.gpu, &|shader| assert!(shader.memory.fours.remove(&arena(1)))));
+    let few = Gpu { storage_buffers: 4, ..target.gpu.clone() };
     assert!(!add(&mut usual(), 1, &few, &|_| {}));
-    let small = Limits { processors: 0, ..target.limits.clone() };
+    let small = Gpu { processors: 0, ..target.gpu.clone() };
     assert!(!add(&mut usual(), 1, &small, &|_| {}));
 }

@@ -3,7 +3,7 @@
 use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
 use weft_kern::Machine;
-use weft_render::{Limits, Shader, Target, render};
+use weft_render::{Gpu, Shader, Target, render};
 
 use crate::graphs::slots;
 use crate::valid::{adapters, validate};
@@ -60,24 +60,24 @@ fn tiles_leave_few_workgroups_of_the_last_round_without_work() {
 #[test]
 fn what_does_not_suit_is_computed_without() {
     let [.., card] = adapters();
-    let with = |limits: Limits| Target { limits, ..card.clone() };
-    let limits = &card.limits;
+    let with = |gpu: Gpu| Target { gpu, ..card.clone() };
+    let gpu = &card.gpu;
     let graph = |from: &str, to: &str| {
         assert!(GRAPH.contains(from));
         GRAPH.replace(from, to)
     };
     for (graph, target) in [
-        (GRAPH.to_string(), with(Limits { cooperative: false, ..limits.clone() })),
-        (GRAPH.to_string(), with(Limits { shared_bytes: 32 << 10, ..limits.clone() })),
-        (GRAPH.to_string(), with(Limits { processors: 0, ..limits.clone() })),
-        (GRAPH.to_string(), with(Limits { subgroup: Some(16), ..limits.clone() })),
+        (GRAPH.to_string(), with(gpu.clone().with(|features| features.cooperative = false))),
+        (GRAPH.to_string(), with(Gpu { shared_bytes: 32 << 10, ..gpu.clone() })),
+        (GRAPH.to_string(), with(Gpu { processors: 0, ..gpu.clone() })),
+        (GRAPH.to_string(), with(Gpu { subgroup: Some(16), ..gpu.clone() })),
         (graph("f16[S", "bf16[S"), card.clone()),
         (graph("page=32", "page=32 window=64"), card.clone()),
         (graph("kv_heads=1", "kv_heads=1").replace("576", "600"), card.clone()),
     ] {
         for tokens in [1, 64, 512] {
             let shaders = shaders(&graph, tokens, &target);
-            assert!(!cooperates(&shaders), "{tokens} tokens\n{graph}\n{:?}", target.limits);
+            assert!(!cooperates(&shaders), "{tokens} tokens\n{graph}\n{:?}", target.gpu);
         }
     }
 }

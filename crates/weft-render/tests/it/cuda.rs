@@ -10,7 +10,7 @@ use crate::graphs::{file_tests, fixtures, graph_in, graph_of, plans, root, slots
 use weft_ir::Graph;
 use weft_kern::Plan;
 use weft_nvrtc::{Nvrtc, REPORT, Usage, usage};
-use weft_render::{CUDA_OPTIONS, Language, Limits, Shader, Target, near_positions, render};
+use weft_render::{CUDA_OPTIONS, Gpu, Language, Shader, Target, near_positions, render};
 
 /// The compute capabilities of Turing, Ampere and Hopper, each with the multiprocessors of a card.
 const CARDS: [((i32, i32), u32); 3] = [((7, 5), 40), ((8, 0), 108), ((9, 0), 132)];
@@ -23,19 +23,19 @@ const MOST_SPILLED: u32 = 64;
 
 /// An H200, with launches that begin before the one before them has ended.
 pub(super) fn target() -> Target {
-    Target { language: Language::Cuda, limits: Limits::of_cuda((9, 0), 132) }
+    Target { language: Language::Cuda, gpu: Gpu::of_cuda((9, 0), 132) }
 }
 
 /// The distinct texts of plans for a card, by all of a text but its first line and its kernel's name.
-fn texts<'p>(plans: impl Iterator<Item = &'p Plan>, limits: &Limits) -> BTreeMap<String, Shader> {
-    let target = Target { language: Language::Cuda, limits: limits.clone() };
+fn texts<'p>(plans: impl Iterator<Item = &'p Plan>, gpu: &Gpu) -> BTreeMap<String, Shader> {
+    let target = Target { language: Language::Cuda, gpu: gpu.clone() };
     let mut texts = BTreeMap::new();
     for plan in plans {
         for (at, call) in plan.calls.iter().enumerate() {
             let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, at, true));
             let shaders = render(kernel, &slots, &plan.max, &target);
             for shader in shaders.unwrap_or_else(|refused| panic!("{refused}")) {
-                assert!(shader.shared_bytes < limits.most_shared_bytes);
+                assert!(shader.shared_bytes < gpu.most_shared_bytes);
                 let body = shader.source.split_once('\n').map_or("", |(_, body)| body);
                 texts.entry(body.replace(&shader.entry, "kernel")).or_insert(shader);
             }
@@ -65,10 +65,10 @@ fn compile(
     let mut jobs = Vec::new();
     let mut before = BTreeSet::new();
     for (capability, processors) in cards {
-        let limits = Limits::of_cuda(capability, processors);
-        let mut all = texts(plans.iter().copied(), &limits);
+        let gpu = Gpu::of_cuda(capability, processors);
+        let mut all = texts(plans.iter().copied(), &gpu);
         all.retain(|body, _| before.insert(body.clone()));
-        all.extend(texts(everywhere.iter().copied(), &limits));
+        all.extend(texts(everywhere.iter().copied(), &gpu));
         assert!(all.len() > 100, "{} texts", all.len());
         let shaders: Vec<Shader> = all.into_values().collect();
         jobs.extend(shaders.chunks(together).map(|chunk| (capability, chunk.to_vec())));
@@ -130,8 +130,8 @@ fn attention_by_warpgroups_keeps_its_registers() {
     let Some(nvrtc) = Nvrtc::for_test("attention by warpgroups") else { return };
     let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     for (processors, shares) in [(132, false), (64, true)] {
-        let limits = Limits::of_cuda((9, 0), processors);
-        let texts = texts(layer.usual(), &limits);
+        let gpu = Gpu::of_cuda((9, 0), processors);
+        let texts = texts(layer.usual(), &gpu);
         let mut texts = texts.into_values().filter(|shader| shader.own_architecture);
         let shader = texts.next().expect("no warpgroups");
         assert_eq!(shader.source.contains("shared evenly"), shares);
@@ -146,7 +146,7 @@ fn attention_by_warpgroups_keeps_its_registers() {
 fn workgroups_on_matrix_units_share_a_multiprocessor() {
     let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     let mut found = BTreeSet::new();
-    for shader in texts(layer.usual(), &Limits::of_cuda((9, 0), 132)).into_values() {
+    for shader in texts(layer.usual(), &Gpu::of_cuda((9, 0), 132)).into_values() {
         let bounds = shader.source.split_once("__launch_bounds__(").unwrap().1.split_once(')').unwrap().0;
         let multiplies =
             shader.source.split_once("__launch_bounds__").unwrap().1.contains("multiply_matrices(");
@@ -162,7 +162,7 @@ fn workgroups_on_matrix_units_share_a_multiprocessor() {
 fn weights_with_scales_for_16_values_are_on_matrix_units() {
     let Some(nvrtc) = Nvrtc::for_test("scales for 16 values") else { return };
     let file = std::fs::read_to_string(root("filetests/graphs/glm_moe_layer.graph")).unwrap();
-    let limits = Limits::of_cuda((9, 0), 132);
+    let gpu = Gpu::of_cuda((9, 0), 132);
     for (ty, spilled) in [("q6_k", 0), ("q3_k", 32), ("q2_k", MOST_SPILLED)] {
         // Rows of 192 values are not whole blocks of these.
         let changed = |line: &str| match line.contains("attn_k_b") {
@@ -173,7 +173,7 @@ fn weights_with_scales_for_16_values_are_on_matrix_units() {
         let layer = plans(&graph_in(&lines.join("\n")));
         let longest = layer.usual().map(|plan| plan.max.tokens).max().unwrap();
         let longest = layer.usual().filter(|plan| plan.max.tokens == longest);
-        let all = texts(longest, &limits).into_values();
+        let all = texts(longest, &gpu).into_values();
         let multiplies = |shader: &Shader| {
             let kernel = shader.source.split_once("__global__").unwrap().1;
             kernel.contains(&format!("times {ty}"))
@@ -195,7 +195,7 @@ fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
     let mut found = BTreeSet::new();
     for pages in 1..=32 {
         plan.max.pages = pages;
-        for shader in texts([&plan].into_iter(), &Limits::of_cuda((9, 0), 132)).into_values() {
+        for shader in texts([&plan].into_iter(), &Gpu::of_cuda((9, 0), 132)).into_values() {
             let part = shader.source.lines().find(|line| line.contains("// part 0:")).unwrap_or_default();
             if part.contains(" chunk 64 spread; chunks") {
                 let rows = part.split_once("rows ").unwrap().1.split_once(' ').unwrap().0;
@@ -214,13 +214,13 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
     let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
     let mut plan = layer.usual().find(|plan| plan.max.tokens == 1).unwrap().clone();
     for (capability, processors) in CARDS.into_iter().chain(MORE_CARDS) {
-        let limits = Limits::of_cuda(capability, processors);
+        let gpu = Gpu::of_cuda(capability, processors);
         let (major, minor) = capability;
         let [short, near] = near_positions(processors);
         for positions in [short, near, 33_024] {
             let is_long = positions > near;
             plan.max.pages = positions / 32;
-            let all = texts([&plan].into_iter(), &limits).into_values();
+            let all = texts([&plan].into_iter(), &gpu).into_values();
             let attends: Vec<Shader> = all.filter(|shader| shader.name.starts_with("attend")).collect();
             let joins = usize::from(positions > short);
             assert_eq!(attends.len(), 1 + joins, "sm_{major}{minor}, {positions} positions");
@@ -253,7 +253,7 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
 fn few_rows_of_an_expert_keep_their_registers() {
     let Some(nvrtc) = Nvrtc::for_test("few rows of an expert") else { return };
     let file = std::fs::read_to_string(root("filetests/graphs/glm_moe_layer.graph")).unwrap();
-    let limits = Limits::of_cuda((9, 0), 132);
+    let gpu = Gpu::of_cuda((9, 0), 132);
     let types = ["q4_0", "q5_k", "q6_k", "q8_0"].map(|ty| (ty, 0));
     // Of 12 and 8 bytes.
     for (ty, spilled) in types.into_iter().chain(["q4_k", "q2_k"].map(|ty| (ty, MOST_SPILLED))) {
@@ -269,7 +269,7 @@ fn few_rows_of_an_expert_keep_their_registers() {
                 part.contains("dot.few_rows tile 4 ") && part.contains("; of sorted rows")
                     || part.contains("dot.few_rows tile 8 ") && part.contains("; terms of sorted rows")
             };
-            let all = texts([plan].into_iter(), &limits).into_values();
+            let all = texts([plan].into_iter(), &gpu).into_values();
             let picked: Vec<Shader> = all.filter(by_lanes).collect();
             if picked.is_empty() {
                 continue;

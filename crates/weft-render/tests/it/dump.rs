@@ -9,18 +9,18 @@ use crate::graphs::{file_tests, fixtures, graph_of, plans, root, slots};
 use crate::valid::{adapters, with_chains};
 use weft_ir::Graph;
 use weft_kern::Plan;
-use weft_render::{Language, Limits, Scheduler, Target, TunedSchedules, checksum, departures};
+use weft_render::{Gpu, Language, Scheduler, Target, TunedSchedules, checksum, departures};
 
 /// The targets: each kind of adapter, and cards of each generation for which texts differ.
 fn targets() -> Vec<(String, Target)> {
     let adapters = adapters().into_iter().chain([with_chains()]).enumerate();
-    let cuda = |limits| Target { language: Language::Cuda, limits };
+    let cuda = |gpu| Target { language: Language::Cuda, gpu };
     let cards = [((7, 5), 40), ((8, 0), 108), ((8, 9), 128), ((9, 0), 64), ((9, 0), 132), ((12, 0), 170)];
     let cards = cards.map(|(card, processors)| {
-        (format!("sm_{}{}_{processors}", card.0, card.1), cuda(Limits::of_cuda(card, processors)))
+        (format!("sm_{}{}_{processors}", card.0, card.1), cuda(Gpu::of_cuda(card, processors)))
     });
     let all = adapters.map(|(i, target)| (format!("wgsl_{i}"), target)).chain(cards);
-    all.chain([("cuda".to_string(), cuda(Limits::cuda()))]).collect()
+    all.chain([("cuda".to_string(), cuda(Gpu::cuda()))]).collect()
 }
 
 /// Writes the texts of a plan, and a line for each shader to `list`.

@@ -52,7 +52,7 @@ fn run(input: &str) -> String {
     }
     let max = of(size("T"));
     let fusion = fused(max);
-    if target.limits.chains {
+    if target.gpu.features.chains {
         let chain = chain_of(&fusion.plan, &max, &target);
         validate(&chain.shader, &target);
         return format!("{}\n", chain.shader.source);

@@ -3,7 +3,7 @@
 use weft_kern::{GivenText, Kernel, Sizes, parse_replacement};
 use weft_nvrtc::{Nvrtc, with_lines};
 use weft_render::{
-    CUDA_OPTIONS, Content, Language, Limits, Refused, Shader, Slots, Target, as_given, given_slots, render,
+    CUDA_OPTIONS, Content, Gpu, Language, Refused, Shader, Slots, Target, as_given, given_slots, render,
 };
 
 use crate::graphs::root;
@@ -30,7 +30,7 @@ fn sizes(tokens: usize) -> Sizes {
 }
 
 fn cuda(capability: (i32, i32)) -> Target {
-    Target { language: Language::Cuda, limits: Limits::of_cuda(capability, 100) }
+    Target { language: Language::Cuda, gpu: Gpu::of_cuda(capability, 100) }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::valid::{adapters, metal_bytes, validate};
 use weft_fuse::{Options, fuse_with};
 use weft_ir::{Builder, Dim, Graph, Recurrence, Shape, Sizes};
 use weft_quant::GgmlType;
-use weft_render::{Content, Language, Limits, Target, Why, render};
+use weft_render::{Content, Gpu, Language, Target, Why, render};
 
 /// Renders every call of every plan of a graph, and validates each text once; how many shaders that were.
 fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String>) -> usize {
@@ -20,7 +20,7 @@ fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String
                 match render(kernel, &slots, &plan.max, &target) {
                     Ok(shaders) => {
                         for shader in shaders {
-                            assert!(shader.shared_bytes < target.limits.shared_bytes);
+                            assert!(shader.shared_bytes < target.gpu.shared_bytes);
                             rendered += 1;
                             if seen.insert(shader.source.clone()) {
                                 validate(&shader, &target);
@@ -67,8 +67,8 @@ fn kernels_of(graphs: &[Arc<Graph>]) {
 /// chosen.
 #[test]
 fn candidates_of_any_vocabulary() {
-    let cuda = [Limits::of_cuda((9, 0), 132), Limits::of_cuda((7, 5), 40), Limits::cuda()];
-    let cuda = cuda.map(|limits| Target { language: Language::Cuda, limits });
+    let cuda = [Gpu::of_cuda((9, 0), 132), Gpu::of_cuda((7, 5), 40), Gpu::cuda()];
+    let cuda = cuda.map(|gpu| Target { language: Language::Cuda, gpu });
     let targets: Vec<Target> = cuda.into_iter().chain(adapters()).collect();
     let others = [1, 2, 63, 64, 65, 321, 2047, 32_001, 50_257, 151_936];
     for vocab in (500..1030).chain(others) {
@@ -106,8 +106,8 @@ fn prompts_have_many_heads_together() {
         }
         found.unwrap().parse::<u32>().unwrap()
     };
-    let small = Limits { shared_bytes: 32 << 10, ..large.limits.clone() };
-    let small = Target { limits: small, ..large.clone() };
+    let small = Gpu { shared_bytes: 32 << 10, ..large.gpu.clone() };
+    let small = Target { gpu: small, ..large.clone() };
     assert_eq!([1, 8, 128, 512].map(|tokens| heads(tokens, &large)), [2, 4, 10, 10]);
     assert_eq!([128, 512].map(|tokens| heads(tokens, &small)), [4, 4]);
     assert_eq!(heads(512, &card), 4);
@@ -173,7 +173,7 @@ fn a_few_replies_have_schedules_of_their_own() {
 #[test]
 fn the_longest_steps_have_counters_enough() {
     let graph = graph_of(&root("filetests/graphs/glm_moe_layer.graph"));
-    let card = Target { language: Language::Cuda, limits: Limits::of_cuda((7, 5), 40) };
+    let card = Target { language: Language::Cuda, gpu: Gpu::of_cuda((7, 5), 40) };
     for tokens in [16, 512, 8192] {
         let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
         let plan = fuse_with(&graph, &Options { max, ..Options::default() }).unwrap().plan;
@@ -200,14 +200,14 @@ fn scans_fit_little_workgroup_memory() {
     g.output("y", y);
     let max = Sizes::of(512).rows(1).slots(8).pages(8).sequences(8);
     let plan = fuse_with(&g.finish().unwrap(), &Options { max, ..Options::default() }).unwrap().plan;
-    let title = |limits: Limits| {
-        let target = Target { language: Language::Wgsl, limits };
+    let title = |gpu: Gpu| {
+        let target = Target { language: Language::Wgsl, gpu };
         let shaders = render(&plan.kernels[0], &slots(&plan, 0, false), &max, &target).unwrap();
         shaders[0].source.lines().next().unwrap().to_string()
     };
     // Each operand has a buffer of its own here.
-    let least = Limits { storage_buffers: 16, ..Limits::webgpu() };
-    let large = title(Limits { shared_bytes: 64 << 10, ..least.clone() });
+    let least = Gpu { storage_buffers: 16, ..Gpu::webgpu() };
+    let large = title(Gpu { shared_bytes: 64 << 10, ..least.clone() });
     assert!(large.ends_with("scan rows 16 width 128 reduce 1 upcast 16 apart"), "{large}");
     let small = title(least);
     assert!(small.ends_with("scan rows 16 width 128 reduce 1 upcast 4 apart"), "{small}");
@@ -258,28 +258,24 @@ fn kernels_of_weights_in_pieces() {
 /// Metal rounds each array up to 16 bytes: a limit is kept by what it counts, not by what the text says.
 #[test]
 fn workgroup_memory_is_counted_as_metal_counts_it() {
-    let apple = Target { language: Language::Wgsl, limits: Limits::apple() };
+    let apple = Target { language: Language::Wgsl, gpu: Gpu::apple() };
     let mut tried = 0;
     for graph in file_tests() {
         for plan in plans(&graph).usual() {
             for (at, call) in plan.calls.iter().enumerate() {
                 let (kernel, slots) = (&plan.kernels[call.kernel], slots(plan, at, false));
-                let shaders = |limits: Limits| {
-                    render(kernel, &slots, &plan.max, &Target { limits, ..apple.clone() }).unwrap_or_default()
+                let shaders = |gpu: Gpu| {
+                    render(kernel, &slots, &plan.max, &Target { gpu, ..apple.clone() }).unwrap_or_default()
                 };
                 // Scans have no text for GPUs yet.
-                let Some(bytes) = shaders(apple.limits.clone()).iter().map(metal_bytes).max() else {
+                let Some(bytes) = shaders(apple.gpu.clone()).iter().map(metal_bytes).max() else {
                     continue;
                 };
                 for less in [1, 4, 8, 12, 16, 20, 28].into_iter().filter(|less| *less < bytes) {
-                    let limits = Limits { shared_bytes: bytes - less, ..apple.limits.clone() };
-                    for shader in shaders(limits.clone()) {
+                    let gpu = Gpu { shared_bytes: bytes - less, ..apple.gpu.clone() };
+                    for shader in shaders(gpu.clone()) {
                         let found = metal_bytes(&shader);
-                        assert!(
-                            found <= limits.shared_bytes,
-                            "{found} bytes of {}: {kernel:?}",
-                            bytes - less
-                        );
+                        assert!(found <= gpu.shared_bytes, "{found} bytes of {}: {kernel:?}", bytes - less);
                         tried += 1;
                     }
                 }
@@ -298,11 +294,11 @@ fn too_small_an_adapter_is_told_which_limit() {
     let call = &fusion.plan.calls[0];
     let (kernel, slots) = (&fusion.plan.kernels[call.kernel], slots(&fusion.plan, 0, false));
     let [large, ..] = adapters();
-    let why = |limits| render(kernel, &slots, &max, &Target { limits, ..large.clone() }).unwrap_err().why;
-    let small = weft_render::Limits { shared_bytes: 1 << 10, ..large.limits.clone() };
+    let why = |gpu| render(kernel, &slots, &max, &Target { gpu, ..large.clone() }).unwrap_err().why;
+    let small = weft_render::Gpu { shared_bytes: 1 << 10, ..large.gpu.clone() };
     assert!(matches!(why(small), Why::Shared { limit: 1024, .. }));
-    let few = weft_render::Limits { storage_buffers: 1, ..large.limits.clone() };
+    let few = weft_render::Gpu { storage_buffers: 1, ..large.gpu.clone() };
     assert!(matches!(why(few), Why::Buffers { limit: 1, .. }));
-    let narrow = weft_render::Limits { groups: 1, ..large.limits.clone() };
+    let narrow = weft_render::Gpu { groups: 1, ..large.gpu.clone() };
     assert!(matches!(why(narrow), Why::Groups { limit: 1, .. }));
 }

@@ -2,7 +2,7 @@
 
 use crate::valid::{adapters, validate};
 use weft_kern::{Kernel, Sizes, parse_plan};
-use weft_render::{Language, Limits, Schedule, Slots, Target, Why, render, render_with};
+use weft_render::{Gpu, Language, Schedule, Slots, Target, Why, render, render_with};
 
 /// A kernel of two parameters by the lines of its part.
 fn kernel(params: [&str; 2], lines: &[&str]) -> Kernel {
@@ -102,13 +102,9 @@ fn cuda_with_subgroups_that_are_not_warps() {
     let kernel = kernel(["f32", "f32"], &lines);
     let max = Sizes::of(4).rows(1).slots(64).pages(2);
     for (subgroup, fine) in [(None, true), (Some(32), true), (Some(16), false), (Some(64), false)] {
-        let limits = Limits { subgroup, ..Limits::cuda() };
-        let rendered = render(
-            &kernel,
-            &Slots::without_weights([0, 1]),
-            &max,
-            &Target { language: Language::Cuda, limits },
-        );
+        let gpu = Gpu { subgroup, ..Gpu::cuda() };
+        let rendered =
+            render(&kernel, &Slots::without_weights([0, 1]), &max, &Target { language: Language::Cuda, gpu });
         match subgroup.filter(|_| !fine) {
             Some(found) => assert_eq!(rendered.unwrap_err().why, Why::Subgroup { found }),
             None => assert!(rendered.is_ok(), "{subgroup:?}"),

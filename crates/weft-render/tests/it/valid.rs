@@ -4,12 +4,12 @@ use naga::back::msl;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy, Layouter};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
-use weft_render::{Language, Limits, Shader, Target};
+use weft_render::{Gpu, Language, Shader, Target};
 
 /// Adapters of five kinds: a large card, the same if it were known to be large, the least that WebGPU promises, Apple's, and a large
 /// card with cooperative matrices.
 pub(super) fn adapters() -> [Target; 5] {
-    let card = Limits {
+    let card = Gpu {
         invocations: 1024,
         shared_bytes: 48 << 10,
         storage_buffers: 64,
@@ -19,17 +19,19 @@ pub(super) fn adapters() -> [Target; 5] {
         f16: true,
         dot4: true,
         word_stores: true,
-        ..Limits::webgpu()
+        ..Gpu::webgpu()
     };
-    let cooperative = Limits { cooperative: true, cooperative_values: true, ..card.clone().with_tiles() };
-    let all = [card.clone(), card.with_tiles(), Limits::webgpu(), Limits::apple(), cooperative];
-    all.map(|limits| Target { language: Language::Wgsl, limits })
+    let cooperative = card.clone().with_tiles().with(|features| {
+        (features.cooperative, features.cooperative_values) = (true, true);
+    });
+    let all = [card.clone(), card.with_tiles(), Gpu::webgpu(), Gpu::apple(), cooperative];
+    all.map(|gpu| Target { language: Language::Wgsl, gpu })
 }
 
 /// The large card, if workgroups can wait for each other there.
 pub(super) fn with_chains() -> Target {
     let [_, large, ..] = adapters();
-    Target { limits: Limits { chains: true, ..large.limits }, ..large }
+    Target { gpu: large.gpu.with(|features| features.chains = true), ..large }
 }
 
 /// Parses, validates and translates a shader, as wgpu does for Metal.
@@ -41,20 +43,20 @@ pub(super) fn validate(shader: &Shader, target: &Target) {
     };
     // What halves are unpacked with; every adapter of Vulkan and Metal has it.
     let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
-    capabilities.set(Capabilities::SUBGROUP, target.limits.subgroup.is_some());
+    capabilities.set(Capabilities::SUBGROUP, target.gpu.subgroup.is_some());
     let cooperates = Capabilities::COOPERATIVE_MATRIX
         .union(Capabilities::SHADER_FLOAT16)
         .union(Capabilities::SUBGROUP_BARRIER);
-    capabilities.set(cooperates, target.limits.cooperative);
-    capabilities.set(Capabilities::MEMORY_DECORATION_COHERENT, target.limits.chains);
+    capabilities.set(cooperates, target.gpu.features.cooperative);
+    capabilities.set(Capabilities::MEMORY_DECORATION_COHERENT, target.gpu.features.chains);
     let info = match Validator::new(ValidationFlags::all(), capabilities).validate(&module) {
         Ok(info) => info,
         Err(error) => return fail("validation", error.emit_to_string(&shader.source)),
     };
     let shared = metal_shared_bytes(&module);
-    assert!(shared <= target.limits.shared_bytes, "{}: {shared} bytes of memory in Metal", shader.name);
+    assert!(shared <= target.gpu.shared_bytes, "{}: {shared} bytes of memory in Metal", shader.name);
     // Metal's matrices are smaller, and it has no chains.
-    if shader.source.contains("coopLoad") || target.limits.chains {
+    if shader.source.contains("coopLoad") || target.gpu.features.chains {
         return;
     }
     // The language of macOS 12 and 26.

@@ -34,7 +34,7 @@ fn kernels_read_all_pieces() {
 #[test]
 fn a_weight_may_be_larger_than_a_binding() {
     let Some(adapter) = adapter("a weight larger than a binding") else { return };
-    let bound = adapter.limits().binding_bytes as usize;
+    let bound = adapter.gpu().binding_bytes as usize;
     if bound > 256 << 20 {
         // Hardware binds gigabytes. The software of CI binds what Vulkan promises.
         return;

@@ -3,7 +3,7 @@
 use weft_kern::{Attend, Format, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
 
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::split::{Split, number};
 
 /// Workgroups that keep a large GPU busy with attention.
@@ -68,7 +68,7 @@ pub(crate) fn tiled(
     kernel: &Kernel,
     (part, attend): (&Part, &Attend),
     max: &Sizes,
-    limits: &Limits,
+    gpu: &Gpu,
     lanes: u32,
     split: Split,
 ) -> Option<Split> {
@@ -78,11 +78,11 @@ pub(crate) fn tiled(
     let all = (1..=MOST_HEADS).rev().map(|heads| Split { rows: number(heads), ..split });
     all.into_iter().find(|split| {
         let heads = split.rows as usize;
-        limits.tiles
+        gpu.features.tiles
             && !split.spread
             && group.is_multiple_of(heads)
             && rows / heads >= BUSY_GROUPS
-            && bytes(attend, part.cols, heads, split.chunk as usize) + SPARE <= limits.shared_bytes as usize
-            && suits(attend, formats, part.cols, split, (lanes, limits.subgroup.unwrap_or(1).min(lanes)))
+            && bytes(attend, part.cols, heads, split.chunk as usize) + SPARE <= gpu.shared_bytes as usize
+            && suits(attend, formats, part.cols, split, (lanes, gpu.subgroup.unwrap_or(1).min(lanes)))
     })
 }

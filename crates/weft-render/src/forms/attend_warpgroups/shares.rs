@@ -14,7 +14,7 @@ use weft_shader::stmt::Stmt;
 use weft_shader::warpgroup::{ROWS, WARPGROUP};
 
 use crate::forms::attend_units::UNIT_WORDS;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::lower::attend::context::{Bounds, chunks};
 use crate::lower::attend::members;
 use crate::lower::space::Space;
@@ -54,7 +54,7 @@ pub(crate) struct Shares {
 }
 
 /// The most tiles in a step of these sizes, if workgroups share them evenly: if there are more than run at once.
-pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, limits: &Limits) -> Option<u32> {
+pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, gpu: &Gpu) -> Option<u32> {
     let by_warpgroups = part.attention().is_some() && split.matrix && split.rows == ROWS;
     let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
     let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
@@ -63,16 +63,16 @@ pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, limits: &Limits) ->
         false => rows.div_ceil(ROWS as usize),
     };
     let tiles = u32::try_from(tiles).ok()?;
-    let signals = u64::from(limits.processors) <= COUNTER_BYTES / 4;
-    let shares = limits.shares_tiles && limits.processors > 0 && signals;
-    (by_warpgroups && shares && tiles > limits.processors && tiles <= MOST_TILES).then_some(tiles)
+    let signals = u64::from(gpu.processors) <= COUNTER_BYTES / 4;
+    let shares = gpu.features.shares_tiles && gpu.processors > 0 && signals;
+    (by_warpgroups && shares && tiles > gpu.processors && tiles <= MOST_TILES).then_some(tiles)
 }
 
 impl Shares {
     /// The shares of so many tiles, wherever they are in scratch memory.
-    pub(crate) fn new(cols: u32, tiles: u32, limits: &Limits) -> Shares {
+    pub(crate) fn new(cols: u32, tiles: u32, gpu: &Gpu) -> Shares {
         let words = SHARE_WORDS + ROWS * cols + ROW_WORDS * 2 * WARPGROUP;
-        Shares { slot: 0, at: 0, words, signals: 0, groups: limits.processors, tiles }
+        Shares { slot: 0, at: 0, words, signals: 0, groups: gpu.processors, tiles }
     }
 
     /// Words of scratch memory of all workgroups.

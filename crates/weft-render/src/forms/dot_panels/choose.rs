@@ -7,7 +7,7 @@ use weft_kern::{Kernel, Part, Pick, Sizes};
 
 use crate::forms::checks::Of;
 use crate::forms::dot_panels::DotPanels;
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::schedule::check::check;
 use crate::schedule::draft::Draft;
 use crate::schedule::order::lanes_matter;
@@ -33,19 +33,19 @@ const MOST_ROWS: u32 = 64;
 const WAVES: usize = 2;
 
 /// The schedule with panels wherever they suit a part. The order of sums stays.
-pub(crate) fn with_panels(kernel: &Kernel, max: &Sizes, limits: &Limits, usual: Draft) -> Draft {
-    if !limits.panels || !limits.quads || max.tokens < MANY_TOKENS {
+pub(crate) fn with_panels(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: Draft) -> Draft {
+    if !gpu.features.panels || !gpu.features.quads || max.tokens < MANY_TOKENS {
         return usual;
     }
     let with = |lanes: u32| {
         let mut schedule = Draft { lanes, ..usual.clone() };
         let mut found = false;
         for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
-            if let Some(panels) = on_panels(kernel, part, max, limits, lanes, *split) {
+            if let Some(panels) = on_panels(kernel, part, max, gpu, lanes, *split) {
                 (*split, found) = (panels, true);
             }
         }
-        (found && check(kernel, &schedule.schedule(kernel, limits), limits).is_ok()).then_some(schedule)
+        (found && check(kernel, &schedule.schedule(kernel, gpu), gpu).is_ok()).then_some(schedule)
     };
     let narrow = if lanes_matter(kernel) { None } else { with(LANES.min(usual.lanes)) };
     narrow.or_else(|| with(usual.lanes)).unwrap_or(usual)
@@ -56,7 +56,7 @@ fn on_panels(
     kernel: &Kernel,
     part: &Part,
     max: &Sizes,
-    limits: &Limits,
+    gpu: &Gpu,
     lanes: u32,
     split: Split,
 ) -> Option<Split> {
@@ -77,14 +77,14 @@ fn on_panels(
             }
             let (width, panels) = (across * upcast, true);
             let split = Split { rows, along_first: along, width, upcast, panels, spread: false, ..split };
-            if DotPanels::new(&split).check(&Of { kernel, part, lanes, limits }).is_err() {
+            if DotPanels::new(&split).check(&Of { kernel, part, lanes, gpu }).is_err() {
                 continue;
             }
             let groups = all.div_ceil(rows as usize) * part.cols / width as usize;
             if chosen.is_none_or(|(_, most)| most < groups) {
                 chosen = Some((split, groups));
             }
-            if groups >= WAVES * limits.processors as usize {
+            if groups >= WAVES * gpu.processors as usize {
                 return chosen.map(|(split, _)| split);
             }
         }

@@ -5,7 +5,7 @@ use weft_quant::packed::Layout;
 
 use crate::forms::checks::rounds;
 use crate::forms::dot_units::{shares_of, suits, warps};
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::schedule::check::check;
 use crate::schedule::draft::Draft;
 use crate::schedule::picks::Picks;
@@ -44,12 +44,12 @@ const LARGE_WIDTH: u32 = 64;
 /// The schedule of a kernel of wide products in a long step, whose workgroups have 128 rows and as many columns. A warp multiplies 64 rows
 /// by 32 columns, or by 16 of one product, so that it loads operands and scales from workgroup memory a quarter as often as with
 /// 32 rows. On an H200 products of Q4_K went from 76 to 90 TMAC/s (bench/runs/2026-11-29-cuda-dense.md).
-pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, limits: &Limits, usual: &Draft) -> Option<Draft> {
-    if !limits.matrix_large {
+pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft) -> Option<Draft> {
+    if !gpu.features.matrix_large {
         return None;
     }
     let mut schedule = Draft { lanes: LARGE_LANES, ..usual.clone() };
-    let (mut groups, mut least) = (0, limits.processors as usize);
+    let (mut groups, mut least) = (0, gpu.processors as usize);
     for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
         let products = part.products();
         let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
@@ -69,12 +69,12 @@ pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, limits: &Limits, usual: 
         groups += rows.div_ceil(LARGE_ROWS as usize) * (part.cols / width as usize);
         if upcast == 2 {
             // 128 of 132 do as well.
-            least = limits.processors as usize * 15 / 16;
+            least = gpu.processors as usize * 15 / 16;
         }
         *split = Split { rows: LARGE_ROWS, along_first: false, width, upcast, matrix: true, ..*split };
     }
     // One for each multiprocessor.
-    (groups >= least && check(kernel, &schedule.schedule(kernel, limits), limits).is_ok()).then_some(schedule)
+    (groups >= least && check(kernel, &schedule.schedule(kernel, gpu), gpu).is_ok()).then_some(schedule)
 }
 
 /// Whether 16 values of the product's weight share a scale.
@@ -85,7 +85,7 @@ fn has_two_scales(kernel: &Kernel, product: &Product) -> bool {
 
 /// The schedule of a kernel of products on matrix units whose workgroups have few warps, each with two tiles of columns
 /// (of one product, or one of each of two) and all rows, so that operands are read from workgroup memory less often.
-pub(crate) fn narrow(kernel: &Kernel, max: &Sizes, limits: &Limits, usual: &Draft) -> Option<Draft> {
+pub(crate) fn narrow(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft) -> Option<Draft> {
     let mut schedule = Draft { lanes: NARROW_LANES, ..usual.clone() };
     let mut groups = 0;
     for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
@@ -95,7 +95,7 @@ pub(crate) fn narrow(kernel: &Kernel, max: &Sizes, limits: &Limits, usual: &Draf
         if sums || !part.columns_independent() {
             return None;
         }
-        let matrix = on_matrix(kernel, part, max, limits, NARROW_LANES, *split)?;
+        let matrix = on_matrix(kernel, part, max, gpu, NARROW_LANES, *split)?;
         let wide = matrix.width / (NARROW_LANES / WARP) * number(products.len());
         let whole = part.cols.is_multiple_of(matrix.width as usize);
         if !whole || matrix.rows != MOST_MATRIX_ROWS || wide != 2 * MATRIX_COLUMNS {
@@ -109,7 +109,7 @@ pub(crate) fn narrow(kernel: &Kernel, max: &Sizes, limits: &Limits, usual: &Draf
         groups += tiles * part.cols / matrix.width as usize;
         *split = matrix;
     }
-    (2 * groups >= 3 * limits.processors as usize).then_some(schedule)
+    (2 * groups >= 3 * gpu.processors as usize).then_some(schedule)
 }
 
 /// The split of a part's products on matrix units, if these suit them. The order of sums stays.
@@ -117,20 +117,20 @@ pub(crate) fn on_matrix(
     kernel: &Kernel,
     part: &Part,
     max: &Sizes,
-    limits: &Limits,
+    gpu: &Gpu,
     lanes: u32,
     split: Split,
 ) -> Option<Split> {
     let products = part.products();
     let along = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(_)));
-    let can = limits.matrix
+    let can = gpu.features.matrix
         && suits(kernel, part, along || part.rows.len() < 2)
         && products.iter().all(|product| shares_of(product, split.reduce).is_some());
     let of_group = lanes / WARP;
     if !can || !part.cols.is_multiple_of(MATRIX_COLUMNS as usize) || !of_group.is_power_of_two() {
         return None;
     }
-    let rows = TileRows::new(part, max, limits, of_group);
+    let rows = TileRows::new(part, max, gpu, of_group);
     let TileRows { tiles, few, whole, picks, widest, .. } = rows;
     // Of an odd number of shares, warps cannot have some each: too few workgroups (12 % of 64 tokens of Gemma 3, with 27 shares).
     if few && picks.is_none() && !whole_shares(products.iter(), split.reduce, 2) && split.reduce > 1 {
@@ -166,7 +166,7 @@ pub(crate) fn on_matrix(
         possible.then_some((split, deep))
     };
     // What a part needs if all of its kernel have as much.
-    let processors = limits.processors as usize / kernel.parts.len();
+    let processors = gpu.processors as usize / kernel.parts.len();
     let mut chosen = None;
     for across in (0..=widest.ilog2()).rev().map(|log| 1 << log) {
         let Some((split, deep)) = of(across) else { continue };
@@ -181,7 +181,7 @@ pub(crate) fn on_matrix(
         }
     }
     let (split, groups) = chosen?;
-    Some(Split { rows: rows.of_tile(groups, limits), ..split })
+    Some(Split { rows: rows.of_tile(groups, gpu), ..split })
 }
 
 /// The tiles of rows of a part, as many as share a matrix on average.
@@ -206,7 +206,7 @@ struct TileRows {
 impl TileRows {
     /// Those of workgroups of `of_group` warps. Few rows are better off in small tiles, of which there are more, unless there are enough
     /// columns.
-    fn new(part: &Part, max: &Sizes, limits: &Limits, of_group: u32) -> TileRows {
+    fn new(part: &Part, max: &Sizes, gpu: &Gpu, of_group: u32) -> TileRows {
         let along = part.products().iter().any(|p| matches!(p.w.pick, Pick::Axis(_)));
         let tiles = part.cols / MATRIX_COLUMNS as usize;
         let mut rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
@@ -220,7 +220,7 @@ impl TileRows {
             Some((count, terms)) => (rows * terms).div_ceil(count) * 5 / 4,
             None => rows,
         };
-        let few = rows <= FEW_MATRIX_ROWS && tiles < MANY_TILES * limits.processors as usize;
+        let few = rows <= FEW_MATRIX_ROWS && tiles < MANY_TILES * gpu.processors as usize;
         let whole = !part.columns_independent();
         let widest = of_group.min(1 << tiles.trailing_zeros().min(8));
         let most = match picks {
@@ -241,9 +241,9 @@ impl TileRows {
 
     /// Rows of a tile, if there are so many workgroups: of more than a wave of small tiles, larger ones read weights less often, but they
     /// should be full.
-    fn of_tile(&self, groups: usize, limits: &Limits) -> u32 {
+    fn of_tile(&self, groups: usize, gpu: &Gpu) -> u32 {
         let large = self.few && !self.whole && self.picks.is_none() && self.rows > self.tile as usize * 2;
-        if large && 4 * groups > 5 * limits.processors as usize { 2 * self.tile } else { self.tile }
+        if large && 4 * groups > 5 * gpu.processors as usize { 2 * self.tile } else { self.tile }
     }
 }
 
@@ -254,12 +254,12 @@ fn whole_shares<'a>(mut products: impl Iterator<Item = &'a Product>, reduce: u32
 
 /// The split of a part whose weighted sums have been multiplied already: its workgroups do less, so that there are more of
 /// them.
-pub(crate) fn without_sums(part: &Part, max: &Sizes, limits: &Limits, lanes: u32, split: Split) -> Split {
+pub(crate) fn without_sums(part: &Part, max: &Sizes, gpu: &Gpu, lanes: u32, split: Split) -> Split {
     let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
     let tiles = rows.div_ceil(split.rows as usize);
     let others = || part.products().iter().filter(|product| !matches!(product.w.pick, Pick::Sum(_)));
     let mut chosen = split;
-    while part.cols / chosen.width as usize * tiles < limits.processors as usize {
+    while part.cols / chosen.width as usize * tiles < gpu.processors as usize {
         let less = Split { width: chosen.width / 2, ..chosen };
         let deep = warps(&less, less.width, lanes).deep;
         let shares = 4 * split.reduce * split.rows * less.width * number(part.products().len() - 1);

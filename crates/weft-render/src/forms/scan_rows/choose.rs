@@ -5,7 +5,7 @@
 
 use weft_kern::{Part, Recurrence, Scan, ScanRule, Sizes};
 
-use crate::limits::Limits;
+use crate::gpu::Gpu;
 use crate::split::Split;
 
 /// Rows that are taken at once.
@@ -22,12 +22,12 @@ const TILE: u32 = 16;
 const MOST_SHARES: usize = 8;
 
 /// The split of a scan in steps of sizes up to `max`.
-pub(crate) fn split(part: &Part, scan: &Scan, max: &Sizes, limits: &Limits, lanes: usize) -> Split {
+pub(crate) fn split(part: &Part, scan: &Scan, max: &Sizes, gpu: &Gpu, lanes: usize) -> Split {
     let rows = max.tokens.clamp(1, MOST_ROWS);
     let (rows, reduce) = match &scan.rule {
         ScanRule::Convolution { taps, .. } => (rows.min(taps - 1), 1),
         ScanRule::Decay { .. } => (rows, 1),
-        ScanRule::Delta(delta) => (rows, shares(delta.inner, limits).min(lanes)),
+        ScanRule::Delta(delta) => (rows, shares(delta.inner, gpu).min(lanes)),
     };
     let parts = matches!(scan.rule, ScanRule::Delta(_)) && max.tokens > FEW_TOKENS;
     let width = if parts { part.cols.min(lanes / reduce) } else { part.cols };
@@ -55,10 +55,10 @@ pub(crate) fn together(inner: usize, quads: bool) -> usize {
 }
 
 /// Lanes that share a sum of `inner` terms: a power of two, so that all have as many.
-fn shares(inner: usize, limits: &Limits) -> usize {
-    let pieces = inner / together(inner, limits.quads);
+fn shares(inner: usize, gpu: &Gpu) -> usize {
+    let pieces = inner / together(inner, gpu.features.quads);
     let even = 1 << pieces.max(1).trailing_zeros();
-    let subgroup = limits.subgroup.filter(|n| n.is_power_of_two()).unwrap_or(1) as usize;
+    let subgroup = gpu.subgroup.filter(|n| n.is_power_of_two()).unwrap_or(1) as usize;
     even.min(MOST_SHARES).min(subgroup)
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn check(
     part: &Part,
     scan: &Scan,
     split: &Split,
-    (lanes, limits): (u32, &Limits),
+    (lanes, gpu): (u32, &Gpu),
 ) -> Result<(), String> {
     let Split { rows, along_first, width, reduce, chunk, spread, matrix, panels, picked, .. } = *split;
     let whole = width as usize >= part.cols;
@@ -80,7 +80,7 @@ pub(crate) fn check(
         return Err("a scan needs one row and whole rows, or row programs apart".into());
     }
     let wanted = match &scan.rule {
-        ScanRule::Delta(delta) => shares(delta.inner, limits).min(lanes as usize),
+        ScanRule::Delta(delta) => shares(delta.inner, gpu).min(lanes as usize),
         ScanRule::Decay { .. } | ScanRule::Convolution { .. } => 1,
     };
     if reduce as usize != wanted {

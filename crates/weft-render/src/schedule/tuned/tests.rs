@@ -5,8 +5,8 @@ use weft_kern::parse_plan;
 
 use super::*;
 use crate::forms::{DotLanes, Form};
+use crate::schedule::heuristic::choose;
 use crate::schedule::order::orders;
-use crate::schedule::waves::choose;
 use crate::search::departures::{depart, departures};
 use crate::search::neighbours::neighbours;
 use crate::split::Split;
@@ -35,8 +35,8 @@ call twice b0 b1 b2 b3
 }
 ";
 
-fn limits() -> Limits {
-    Limits { invocations: 1024, shared_bytes: 32768, f16: true, ..Limits::webgpu() }
+fn gpu() -> Gpu {
+    Gpu { invocations: 1024, shared_bytes: 32768, f16: true, ..Gpu::webgpu() }
 }
 
 fn kernel() -> (Kernel, Sizes) {
@@ -52,10 +52,10 @@ fn tuned_schedules_print_and_parse_back() {
     let mut kept = TunedSchedules::default();
     let schedule =
         "lanes 128; dot.lanes rows 2 width 64 reduce 4 upcast 1; dot.lanes rows 1 width 32 reduce 4 upcast 1";
-    let own = choose(&kernel, &max, &limits(), &kept);
-    kept.insert(&kernel, &max, own.clone(), &own, &limits());
+    let own = choose(&kernel, &max, &gpu(), &kept);
+    kept.insert(&kernel, &max, own.clone(), &own, &gpu());
     assert!(kept.reduces.is_empty(), "an order that is the heuristic's own is not kept");
-    kept.insert(&kernel, &max, schedule.parse().unwrap(), &own, &limits());
+    kept.insert(&kernel, &max, schedule.parse().unwrap(), &own, &gpu());
     let text = kept.to_string();
     assert!(text.starts_with(&format!("sums {SUMS}: reduce 4\nkernel ")), "{text}");
     assert!(text.ends_with(&format!(" in steps of 8: {schedule}\n")), "{text}");
@@ -79,11 +79,11 @@ fn of(form: &Form) -> DotLanes {
 
 /// The schedule for the kernel if the file has these lines.
 fn chosen(lines: &str) -> (Schedule, bool) {
-    let ((kernel, max), limits) = (kernel(), limits());
+    let ((kernel, max), gpu) = (kernel(), gpu());
     let lines = lines.replace("KERNEL", &format!("kernel {:016x}", Key::new(&kernel, &max).kernel));
     let kept = TunedSchedules::parse(&lines);
-    let own = choose(&kernel, &max, &limits, &kept);
-    let whole = kept.schedule(&kernel, &max, &own, &limits);
+    let own = choose(&kernel, &max, &gpu, &kept);
+    let whole = kept.schedule(&kernel, &max, &own, &gpu);
     (whole.clone().unwrap_or(own), whole.is_some())
 }
 
@@ -111,8 +111,8 @@ fn long() -> (Kernel, Sizes) {
 fn a_tuned_order_holds_for_all_step_sizes_or_for_none() {
     let (kernel, max) = long();
     for (invocations, most) in [(1024, 256), (512, 256), (256, 256), (128, 128), (100, 64)] {
-        let limits = Limits { invocations, ..limits() };
-        let chosen = |tokens, kept: &TunedSchedules| choose(&kernel, &Sizes { tokens, ..max }, &limits, kept);
+        let gpu = Gpu { invocations, ..gpu() };
+        let chosen = |tokens, kept: &TunedSchedules| choose(&kernel, &Sizes { tokens, ..max }, &gpu, kept);
         let own = chosen(1, &TunedSchedules::default());
         assert_eq!(own.lanes, if invocations >= 512 { 512 } else { most });
         for reduce in (0..=11).map(|log| 1 << log) {
@@ -128,23 +128,23 @@ fn a_tuned_order_holds_for_all_step_sizes_or_for_none() {
 
 #[test]
 fn an_order_that_only_some_step_sizes_can_have_is_neither_tried_nor_kept() {
-    let ((kernel, max), limits) = (long(), limits());
+    let ((kernel, max), gpu) = (long(), gpu());
     let max = Sizes { tokens: 1, ..max };
-    let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
+    let own = choose(&kernel, &max, &gpu, &TunedSchedules::default());
     let with = |reduce| -> Schedule {
         let split = format!("dot.lanes rows 1 width 32 reduce {reduce} upcast 1");
         format!("lanes 512; {split}; {split}").parse().unwrap()
     };
-    assert!(is_possible(&kernel, &with(512), &limits), "a workgroup of one token has the lanes");
-    let tried = neighbours(&kernel, &max, &with(256), &limits);
+    assert!(is_possible(&kernel, &with(512), &gpu), "a workgroup of one token has the lanes");
+    let tried = neighbours(&kernel, &max, &with(256), &gpu);
     assert!(
         !tried.is_empty() && tried.iter().flat_map(|s| &s.parts).all(|p| of(p).reduce <= 256),
         "{tried:?}"
     );
     let mut kept = TunedSchedules::default();
-    kept.insert(&kernel, &max, with(512), &own, &limits);
+    kept.insert(&kernel, &max, with(512), &own, &gpu);
     assert_eq!(kept, TunedSchedules::default());
-    kept.insert(&kernel, &max, with(256), &own, &limits);
+    kept.insert(&kernel, &max, with(256), &own, &gpu);
     assert!(kept.to_string().starts_with("sums q4_0[2048, 8192]: reduce 256\n"), "{kept}");
 }
 
@@ -192,14 +192,14 @@ fn schedules_of_older_builds_are_read() {
 
 #[test]
 fn neighbours_can_be_rendered_and_change_all_equal_sums() {
-    let ((kernel, max), limits) = (kernel(), limits());
-    let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
-    let found = neighbours(&kernel, &max, &own, &limits);
+    let ((kernel, max), gpu) = (kernel(), gpu());
+    let own = choose(&kernel, &max, &gpu, &TunedSchedules::default());
+    let found = neighbours(&kernel, &max, &own, &gpu);
     assert!(found.len() > 8, "{found:?}");
     for schedule in &found {
-        assert!(*schedule != own && is_possible(&kernel, schedule, &limits), "{schedule}");
+        assert!(*schedule != own && is_possible(&kernel, schedule, &gpu), "{schedule}");
         assert_eq!(of(&schedule.parts[0]).reduce, of(&schedule.parts[1]).reduce, "{schedule}");
-        let back = neighbours(&kernel, &max, schedule, &limits);
+        let back = neighbours(&kernel, &max, schedule, &gpu);
         assert!(back.contains(&own) || schedule.parts.iter().any(|p| of(p).rows > 8), "{schedule}");
     }
     let fields: [fn(&Schedule) -> u32; 4] =
@@ -213,11 +213,11 @@ fn neighbours_can_be_rendered_and_change_all_equal_sums() {
 
 #[test]
 fn departures_change_what_they_say_where_they_can() {
-    let ((kernel, max), limits) = (kernel(), limits());
-    let own = choose(&kernel, &max, &limits, &TunedSchedules::default());
+    let ((kernel, max), gpu) = (kernel(), gpu());
+    let own = choose(&kernel, &max, &gpu, &TunedSchedules::default());
     let departed = |name: &str| {
         let departure = departures().find(|departure| departure.name == name).unwrap();
-        depart(departure, &kernel, &max, &own, &limits)
+        depart(departure, &kernel, &max, &own, &gpu)
     };
     let each = |schedule: &Schedule, field: fn(DotLanes) -> u32| {
         schedule.parts.iter().map(|p| field(of(p))).collect::<Vec<_>>()
@@ -226,10 +226,10 @@ fn departures_change_what_they_say_where_they_can() {
     assert_eq!(each(&departed("schedule.rows=1"), |p| p.rows), [1, 1]);
     assert_eq!(departed("schedule.lanes=128").lanes, 128);
     assert_eq!(each(&departed("schedule.upcast=2"), |p| p.upcast), [2, 2]);
-    let small = Limits { invocations: 256, ..limits.clone() };
+    let small = Gpu { invocations: 256, ..gpu.clone() };
     let departure = departures().find(|departure| departure.name == "schedule.lanes=512").unwrap();
     assert_eq!(depart(departure, &kernel, &max, &own, &small), own, "there are not so many");
     for departure in departures() {
-        assert!(is_possible(&kernel, &depart(departure, &kernel, &max, &own, &limits), &limits));
+        assert!(is_possible(&kernel, &depart(departure, &kernel, &max, &own, &gpu), &gpu));
     }
 }

@@ -4,16 +4,16 @@ use weft_check::Arg;
 use weft_check::case::{Case, load_of, matrices, part, product, roundings, store_to, view};
 use weft_check::data::{Random, weight_types};
 use weft_kern::{Anchor, Dim, Format, Instr, Pick};
-use weft_render::{Limits, Target, TunedSchedules};
+use weft_render::{Gpu, Target, TunedSchedules};
 
 use super::open;
 use crate::device::GpuDevice;
 
-/// Runs a case with other limits, and returns what it wrote.
-fn run(device: &mut GpuDevice, case: &Case, change: impl Fn(&mut Limits)) -> Vec<Vec<u8>> {
+/// Runs a case on a GPU with other features, and returns what it wrote.
+fn run(device: &mut GpuDevice, case: &Case, change: impl Fn(&mut Gpu)) -> Vec<Vec<u8>> {
     let before = device.scheduler.renderer.clone();
     let mut target: Target = before.target().clone();
-    change(&mut target.limits);
+    change(&mut target.gpu);
     device.scheduler.renderer = weft_render::Scheduler::new(target, TunedSchedules::default());
     let found = case.run(device, case.tokens).unwrap();
     device.scheduler.renderer = before;
@@ -38,8 +38,7 @@ fn products_have_the_same_bits_in_integers_and_floats() {
             let body = vec![Instr::Acc(0), store_to(2, &[n], 0)];
             let parts = vec![part(&[Dim::T], n, Anchor::Dot(products), body)];
             let case = Case::new(parts, args, tokens, roundings(ty, k));
-            let [integers, floats] =
-                [true, false].map(|dot4| run(&mut device, &case, |limits| limits.dot4 = dot4));
+            let [integers, floats] = [true, false].map(|dot4| run(&mut device, &case, |gpu| gpu.dot4 = dot4));
             case.compare(&integers);
             assert_eq!(integers[2], floats[2], "{ty}, {tokens} tokens");
             compared += 1;
@@ -60,9 +59,9 @@ fn rounding_has_the_same_bits_in_integers_and_floats() {
     let body = vec![load_of(0, &[cols], cols), store_to(1, &[cols], 0)];
     let case = Case::new(vec![part(&[Dim::T], cols, Anchor::Map, body)], args, tokens, 1);
     let ways = [(true, true), (false, true), (true, false), (false, false)].map(|(dot4, subgroups)| {
-        run(&mut device, &case, |limits| {
-            limits.dot4 = dot4;
-            limits.subgroup = limits.subgroup.filter(|_| subgroups);
+        run(&mut device, &case, |gpu| {
+            gpu.dot4 = dot4;
+            gpu.subgroup = gpu.subgroup.filter(|_| subgroups);
         })
     });
     case.compare(&ways[0]);

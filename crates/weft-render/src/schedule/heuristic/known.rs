@@ -15,13 +15,13 @@ use crate::forms::checks::rounds;
 use crate::forms::dot_panels::choose::with_panels;
 use crate::forms::dot_units::choose::{large_tiles, narrow, on_matrix};
 use crate::forms::{attend_cooperative, attend_units, dot_few_rows, scan_rows};
-use crate::limits::{Limits, MOST_CHAINED};
-use crate::schedule::Schedule;
+use crate::gpu::{Gpu, MOST_CHAINED};
 use crate::schedule::draft::Draft;
-use crate::schedule::heuristic::{self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, elementwise, tile};
+use crate::schedule::heuristic::unknown::{
+    self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, elementwise, tile,
+};
 use crate::schedule::order::{LANES, lanes_matter};
 use crate::schedule::registers::registers;
-use crate::schedule::tuned::TunedSchedules;
 use crate::shader::COUNTER_BYTES;
 use crate::split::{EARLY_REGISTERS, Split, below, number};
 
@@ -88,57 +88,53 @@ const SHARE: usize = 32 << 10;
 const MANY_GATHERED: usize = 128;
 const WIDER: usize = 4;
 
-/// A schedule for a kernel in steps of sizes up to `max`. A `reduce` that was tuned for what a part
-/// multiplies takes precedence.
-pub(crate) fn choose(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Schedule {
-    drafted(kernel, max, limits, kept).schedule(kernel, limits)
-}
-
-fn drafted(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules) -> Draft {
-    let tuned = |part: &Part| kept.reduce(kernel, part, limits);
-    if limits.processors == 0 {
-        return heuristic::choose(kernel, max, limits, tuned);
-    }
-    let reduce = |part: &Part| Some(tuned(part).unwrap_or_else(|| shares(kernel, part.products(), limits)));
-    let few = if limits.matrix { FEW_TOKENS } else { FEW_WITHOUT_MATRIX };
+/// A schedule for a kernel in steps of sizes up to `max`. `tuned` gives the lanes of a part's sums if they were tuned.
+pub(crate) fn choose(
+    kernel: &Kernel,
+    max: &Sizes,
+    gpu: &Gpu,
+    tuned: impl Fn(&Part) -> Option<usize>,
+) -> Draft {
+    let reduce = |part: &Part| Some(tuned(part).unwrap_or_else(|| shares(kernel, part.products(), gpu)));
+    let few = if gpu.features.matrix { FEW_TOKENS } else { FEW_WITHOUT_MATRIX };
     if max.tokens > few {
-        let mut schedule = heuristic::choose(kernel, max, limits, reduce);
-        let chosen = large_tiles(kernel, max, limits, &schedule);
-        if let Some(chosen) = chosen.or_else(|| narrow(kernel, max, limits, &schedule)) {
+        let mut schedule = unknown::choose(kernel, max, gpu, reduce);
+        let chosen = large_tiles(kernel, max, gpu, &schedule);
+        if let Some(chosen) = chosen.or_else(|| narrow(kernel, max, gpu, &schedule)) {
             return chosen;
         }
         for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
             if let Some(attend) = part.attention() {
-                *split = scored(kernel, attend, limits, schedule.lanes, *split);
-                *split = tiled(kernel, (part, attend), max, limits, schedule.lanes, *split).unwrap_or(*split);
+                *split = scored(kernel, attend, gpu, schedule.lanes, *split);
+                *split = tiled(kernel, (part, attend), max, gpu, schedule.lanes, *split).unwrap_or(*split);
             }
-            if let Some(matrix) = on_units(kernel, part, max, (schedule.lanes, limits), *split) {
+            if let Some(matrix) = on_units(kernel, part, max, (schedule.lanes, gpu), *split) {
                 *split = matrix;
             }
-            if let Some(whole) = of_whole_rows(kernel, part, max, (schedule.lanes, limits), *split) {
+            if let Some(whole) = of_whole_rows(kernel, part, max, (schedule.lanes, gpu), *split) {
                 *split = whole;
             }
-            if let Some(matrix) = on_matrix(kernel, part, max, limits, schedule.lanes, *split) {
-                *split = dot_few_rows::by_lanes(kernel, part, max, (schedule.lanes, limits), matrix);
+            if let Some(matrix) = on_matrix(kernel, part, max, gpu, schedule.lanes, *split) {
+                *split = dot_few_rows::by_lanes(kernel, part, max, (schedule.lanes, gpu), matrix);
             }
         }
-        return with_panels(kernel, max, limits, schedule);
+        return with_panels(kernel, max, gpu, schedule);
     }
-    let chained = limits.chains && max.tokens <= MOST_CHAINED;
-    let lanes = lanes(kernel, limits, reduce, if chained { LANES as usize } else { MOST_LANES });
+    let chained = gpu.features.chains && max.tokens <= MOST_CHAINED;
+    let lanes = lanes(kernel, gpu, reduce, if chained { LANES as usize } else { MOST_LANES });
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
             Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
-            Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, limits, lanes),
+            Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, gpu, lanes),
             Anchor::Dot(products) => {
                 let reduce = reduce(part).unwrap_or(1).min(lanes);
-                Columns::new(kernel, part, products, lanes, reduce, limits).split(part, &rows, limits)
+                Columns::new(kernel, part, products, lanes, reduce, gpu).split(part, &rows, gpu)
             }
             Anchor::Attend(attend) => {
                 let split = attention(part, attend, &rows, max, lanes);
-                let split = scored(kernel, attend, limits, number(lanes), split);
-                if let Some(matrix) = on_units(kernel, part, max, (number(lanes), limits), split) {
+                let split = scored(kernel, attend, gpu, number(lanes), split);
+                if let Some(matrix) = on_units(kernel, part, max, (number(lanes), gpu), split) {
                     return matrix;
                 }
                 // More heads share keys where there are more tokens.
@@ -150,9 +146,9 @@ fn drafted(kernel: &Kernel, max: &Sizes, limits: &Limits, kept: &TunedSchedules)
         }
     });
     let mut schedule = Draft { lanes: number(lanes), parts: parts.collect() };
-    widen(kernel, max, limits, &mut schedule);
-    if limits.dependent_launch {
-        lighten(kernel, max, limits, &mut schedule);
+    widen(kernel, max, gpu, &mut schedule);
+    if gpu.features.dependent_launch {
+        lighten(kernel, max, gpu, &mut schedule);
     }
     schedule
 }
@@ -162,12 +158,12 @@ fn on_units(
     kernel: &Kernel,
     part: &Part,
     max: &Sizes,
-    (lanes, limits): (u32, &Limits),
+    (lanes, gpu): (u32, &Gpu),
     split: Split,
 ) -> Option<Split> {
-    match limits.cooperative {
-        true => attend_cooperative::split(kernel, part, max, (lanes, limits), split),
-        false => attend_units::on_matrix(kernel, part, max, limits, lanes, split),
+    match gpu.features.cooperative {
+        true => attend_cooperative::split(kernel, part, max, (lanes, gpu), split),
+        false => attend_units::on_matrix(kernel, part, max, gpu, lanes, split),
     }
 }
 
@@ -177,17 +173,17 @@ fn of_whole_rows(
     kernel: &Kernel,
     part: &Part,
     max: &Sizes,
-    (lanes, limits): (u32, &Limits),
+    (lanes, gpu): (u32, &Gpu),
     split: Split,
 ) -> Option<Split> {
     let Anchor::Dot(products) = &part.anchor else { return None };
-    let columns = Columns::new(kernel, part, products, lanes as usize, split.reduce as usize, limits);
+    let columns = Columns::new(kernel, part, products, lanes as usize, split.reduce as usize, gpu);
     let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
-    if !limits.gathers {
-        return (!columns.apart).then(|| columns.split(part, &rows, limits));
+    if !gpu.features.gathers {
+        return (!columns.apart).then(|| columns.split(part, &rows, gpu));
     }
     let rows: usize = rows.iter().product();
-    let few = columns.gathered(part.cols, limits)?;
+    let few = columns.gathered(part.cols, gpu)?;
     // Each tile of rows has a counter; others of the kernel may have some, too.
     let counters = COUNTER_BYTES as usize / 4 / 2;
     // Of many rows, several columns for each lane read less.
@@ -200,11 +196,11 @@ fn of_whole_rows(
 
 /// The order in which attention adds up: what each chunk has, and how lanes share its scores. It
 /// depends on the state alone.
-fn scored(kernel: &Kernel, attend: &Attend, limits: &Limits, lanes: u32, split: Split) -> Split {
+fn scored(kernel: &Kernel, attend: &Attend, gpu: &Gpu, lanes: u32, split: Split) -> Split {
     let aligned = [attend.k.offset, attend.k.row_stride, attend.k.head_stride, attend.k_len];
     let per = match kernel.params[attend.k.param].format {
         Format::Ggml(GgmlType::F16 | GgmlType::BF16)
-            if limits.quads && aligned.iter().all(|n| n.is_multiple_of(8)) =>
+            if gpu.features.quads && aligned.iter().all(|n| n.is_multiple_of(8)) =>
         {
             8
         }
@@ -220,12 +216,7 @@ fn scored(kernel: &Kernel, attend: &Attend, limits: &Limits, lanes: u32, split: 
 }
 
 /// Lanes of a workgroup: enough for a tile's columns where the number changes no bit.
-fn lanes(
-    kernel: &Kernel,
-    limits: &Limits,
-    reduce: impl Fn(&Part) -> Option<usize>,
-    most_lanes: usize,
-) -> usize {
+fn lanes(kernel: &Kernel, gpu: &Gpu, reduce: impl Fn(&Part) -> Option<usize>, most_lanes: usize) -> usize {
     let usual = LANES as usize;
     let dots = kernel.parts.iter().all(|part| matches!(part.anchor, Anchor::Dot(_)));
     let wanted = if lanes_matter(kernel) || !dots {
@@ -234,23 +225,23 @@ fn lanes(
         let most = kernel.parts.iter().filter_map(reduce).max().unwrap_or(1);
         (most * ACROSS).clamp(usual, most_lanes)
     };
-    below(wanted.min(limits.invocations as usize))
+    below(wanted.min(gpu.invocations as usize))
 }
 
 /// Pieces of a sum that lanes take, as they are loaded.
-fn pieces(kernel: &Kernel, product: &Product, limits: &Limits) -> usize {
+fn pieces(kernel: &Kernel, product: &Product, gpu: &Gpu) -> usize {
     match kernel.params[product.w.param].format {
         _ if product.transposed => product.w.n,
         Format::Ggml(ty) if ty.is_quantised() => product.w.k / BLOCK,
         Format::Ggml(GgmlType::F16 | GgmlType::BF16) if product.w.k.is_multiple_of(2) => product.w.k / 2,
-        Format::Ggml(GgmlType::F32) if limits.quads && product.w.k.is_multiple_of(4) => product.w.k / 4,
+        Format::Ggml(GgmlType::F32) if gpu.features.quads && product.w.k.is_multiple_of(4) => product.w.k / 4,
         _ => product.w.k,
     }
 }
 
 /// Lanes that share the sums of products: as many as leave each of them the same number of pieces.
-fn shares(kernel: &Kernel, products: &[Product], limits: &Limits) -> usize {
-    let pieces = products.iter().map(|p| pieces(kernel, p, limits)).min().unwrap_or(1).max(1);
+fn shares(kernel: &Kernel, products: &[Product], gpu: &Gpu) -> usize {
+    let pieces = products.iter().map(|p| pieces(kernel, p, gpu)).min().unwrap_or(1).max(1);
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
     let most = match (tiles, pieces >= LONG) {
         (false, _) => MOST_FLOAT_SHARES,
@@ -285,13 +276,13 @@ impl Columns {
         products: &[Product],
         lanes: usize,
         reduce: usize,
-        limits: &Limits,
+        gpu: &Gpu,
     ) -> Columns {
         let each = products.iter().map(|product| {
             let terms = if let Pick::Sum(sum) = &product.w.pick { sum.terms } else { 1 };
-            pieces(kernel, product, limits).div_ceil(reduce) * registers(kernel, product, limits) * terms
+            pieces(kernel, product, gpu).div_ceil(reduce) * registers(kernel, product, gpu) * terms
         });
-        let room = limits.early_words.min(EARLY_REGISTERS / lanes.max(1) as u32) as usize;
+        let room = gpu.features.early_words.min(EARLY_REGISTERS / lanes.max(1) as u32) as usize;
         let most = room / each.sum::<usize>().max(1);
         let row_bytes = |p: &Product| match kernel.params[p.w.param].format {
             Format::Ggml(ty) => ty.row_bytes(p.w.k as u64).unwrap_or(0) as usize,
@@ -310,18 +301,18 @@ impl Columns {
 
     /// The columns of a workgroup where a product of whole rows is worth spreading, so that the last workgroup gathers
     /// them.
-    fn gathered(&self, cols: usize, limits: &Limits) -> Option<usize> {
-        let much = !self.apart && self.floats && limits.gathers && cols * self.row_bytes >= MUCH;
+    fn gathered(&self, cols: usize, gpu: &Gpu) -> Option<usize> {
+        let much = !self.apart && self.floats && gpu.features.gathers && cols * self.row_bytes >= MUCH;
         much.then(|| below(SHARE / self.row_bytes.max(1)).min(self.across).min(cols))
     }
 
-    fn split(&self, part: &Part, rows: &[usize], limits: &Limits) -> Split {
+    fn split(&self, part: &Part, rows: &[usize], gpu: &Gpu) -> Split {
         let Columns { across, reduce, unit, .. } = *self;
         let products = part.products();
         let mut rows_of = tile(products, rows);
         // Without matrix units, a lane has its rows one after another.
         let all = rows.first().is_some_and(|first| *first == rows_of.rows as usize);
-        if !limits.matrix && all && rows_of.rows > SEVERAL_ROWS {
+        if !gpu.features.matrix && all && rows_of.rows > SEVERAL_ROWS {
             rows_of.rows /= 2;
         }
         let sums = rows_of.rows as usize * products.len();
@@ -334,17 +325,17 @@ impl Columns {
             ..rows_of
         };
         if !self.apart {
-            let gathered = self.gathered(part.cols, limits);
+            let gathered = self.gathered(part.cols, gpu);
             let whole = match gathered {
                 Some(width) => split(width, 1, true),
                 None => split(part.cols, part.cols.div_ceil(across).next_power_of_two().min(most), false),
             };
             let blocks = part.cols.div_ceil(whole.width as usize);
-            return fewer_rows(whole, rows.iter().product::<usize>() * blocks, limits);
+            return fewer_rows(whole, rows.iter().product::<usize>() * blocks, gpu);
         }
         let tiles = rows.iter().product::<usize>().div_ceil(rows_of.rows as usize).max(1);
         let groups = |width: usize| part.cols.div_ceil(width) * tiles;
-        let processors = limits.processors as usize;
+        let processors = gpu.processors as usize;
         let one = products.iter().all(|p| matches!(p.w.pick, Pick::Only));
         let widest = across * most;
         if one && groups(widest) > WAVES * processors {
@@ -359,7 +350,7 @@ impl Columns {
         }
         // Each workgroup rounds its row for itself.
         let passes = |width: usize| width <= PICKED_PASSES * widest && width <= part.cols;
-        while !one && !limits.matrix && groups(width) > PICKED_WAVES * processors && passes(2 * width) {
+        while !one && !gpu.features.matrix && groups(width) > PICKED_WAVES * processors && passes(2 * width) {
             width *= 2;
         }
         split(width, width.div_ceil(across).min(most), false)
@@ -369,7 +360,7 @@ impl Columns {
 /// Halves the rows of workgroups with more than [`SEVERAL_ROWS`] where lanes have many sums, or where few multiprocessors have a
 /// workgroup. Weights are then read more often, from the L2 cache; but the launch after it begins while this one still runs, and finds
 /// room beside smaller workgroups.
-fn lighten(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Draft) {
+fn lighten(kernel: &Kernel, max: &Sizes, gpu: &Gpu, schedule: &mut Draft) {
     let can = |part: &Part, split: &Split| {
         let divides = matches!(part.anchor, Anchor::Dot(_)) && part.columns_together().is_some();
         divides && split.rows > SEVERAL_ROWS
@@ -382,7 +373,7 @@ fn lighten(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Draft) 
     }
     let parts = kernel.parts.iter().zip(&schedule.parts);
     let all: usize = parts.map(|(part, split)| groups(part, split, max)).sum();
-    if 3 * all <= 2 * limits.processors as usize {
+    if 3 * all <= 2 * gpu.processors as usize {
         for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
             if can(part, split) {
                 split.rows /= 2;
@@ -399,21 +390,21 @@ fn groups(part: &Part, split: &Split, max: &Sizes) -> usize {
 
 /// The split with fewer rows for a workgroup, as long as there are not too many workgroups: a program that needs whole rows
 /// runs for one row after another. `all` are the workgroups with one row each.
-fn fewer_rows(split: Split, all: usize, limits: &Limits) -> Split {
+fn fewer_rows(split: Split, all: usize, gpu: &Gpu) -> Split {
     let mut rows = split.rows;
-    while rows > 1 && all.div_ceil(rows as usize / 2) <= limits.processors as usize / 2 {
+    while rows > 1 && all.div_ceil(rows as usize / 2) <= gpu.processors as usize / 2 {
         rows /= 2;
     }
     Split { rows, along_first: split.along_first && rows > 1, ..split }
 }
 
 /// Doubles widths until all workgroups of a kernel are one wave, where registers allow it.
-fn widen(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Draft) {
+fn widen(kernel: &Kernel, max: &Sizes, gpu: &Gpu, schedule: &mut Draft) {
     loop {
         let each = kernel.parts.iter().zip(&schedule.parts).map(|(part, split)| groups(part, split, max));
         let each: Vec<usize> = each.collect();
         let all: usize = each.iter().sum();
-        let processors = limits.processors as usize;
+        let processors = gpu.processors as usize;
         if all <= processors || all > 2 * processors {
             return;
         }
@@ -421,7 +412,7 @@ fn widen(kernel: &Kernel, max: &Sizes, limits: &Limits, schedule: &mut Draft) {
             let (part, split) = (&kernel.parts[*i], &schedule.parts[*i]);
             let Anchor::Dot(products) = &part.anchor else { return false };
             let (lanes, reduce) = (schedule.lanes as usize, split.reduce as usize);
-            let columns = Columns::new(kernel, part, products, lanes, reduce, limits);
+            let columns = Columns::new(kernel, part, products, lanes, reduce, gpu);
             let width = 2 * split.width as usize;
             columns.apart && width <= part.cols && width <= columns.across * columns.most
         };
