@@ -4,8 +4,8 @@ use weft_kern::TextLanguage;
 
 use crate::features::Features;
 
-/// The tokens of the longest step whose launches become [chains](crate::Chain). Through Vulkan on an H100, steps of 2 tokens take
-/// as long as chains as they do apart, those of 4 tokens 9 % longer, and of 8 tokens 15 %.
+/// The most tokens of a step whose launches become [chains](crate::Chain). Through Vulkan on an H100, steps of 2 tokens take as long in
+/// chains as in separate launches, those of 4 tokens 9 % longer, and of 8 tokens 15 %.
 pub const MOST_CHAINED: usize = 1;
 
 /// A language and a GPU.
@@ -193,13 +193,13 @@ impl Gpu {
         Gpu { features: Features { tiles: large.word_stores, ..large.features }, ..large }
     }
 
-    /// The number of pieces of a weight of so many bytes; at least one.
+    /// The number of pieces of a weight of this many bytes, at least one.
     pub fn pieces(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(self.piece_bytes.max(1)).max(1)).unwrap_or(u32::MAX)
     }
 
-    /// Bytes of the largest weight: as many words as 32 bits can count, in at most half of the storage buffers, since kernels
-    /// bind others, too.
+    /// Bytes of the largest weight: as many words as 32 bits can count, in at most half of the storage buffers, because kernels also bind
+    /// others.
     pub fn largest_weight(&self) -> u64 {
         let pieces = u64::from((self.storage_buffers / 2).max(1));
         self.piece_bytes.saturating_mul(pieces).min(4 << 32)
@@ -218,7 +218,7 @@ mod tests {
         }
         assert_eq!(gpu.largest_weight(), 5 * 512);
         assert_eq!(Gpu::webgpu().largest_weight(), 5 * (128 << 20));
-        // More words than 32 bits can count are refused, however many bindings there are.
+        // More words than 32 bits can count are refused for any number of bindings.
         assert_eq!(Gpu::apple().largest_weight(), 4 << 32);
         assert_eq!(Gpu::cuda().largest_weight(), 4 << 32);
     }

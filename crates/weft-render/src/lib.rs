@@ -20,12 +20,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Start with [`render`] and the [`Shader`] it returns, which is what a runtime compiles and says how to launch it.
-//! [`Scheduler`] does the same for a device whose schedules are tuned.
+//! Start with [`render`]. It returns a [`Shader`], which a runtime compiles and which describes its launch. [`Scheduler`] does the same for
+//! a device whose schedules are tuned.
 //!
-//! A [`Schedule`] says how a kernel's loops are spread over workgroups and lanes. With it, the kernel becomes a small
-//! structured program ([`weft_shader`]), which a dialect turns into text. The result depends only on the kernel, the largest step and the
-//! [`Gpu`]: this crate does no IO and knows no driver.
+//! A [`Schedule`] spreads a kernel's loops over workgroups and lanes. With it, the kernel becomes a small structured program
+//! ([`weft_shader`]), which a dialect turns into text. The result depends only on the kernel, the largest step and the [`Gpu`]: this crate
+//! does no IO and knows no driver.
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -43,10 +43,11 @@ mod search;
 mod settled;
 mod shader;
 mod split;
+mod switches;
 
 pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
-pub use features::{Departure, Features};
+pub use features::Features;
 pub use forms::attend_units::near_positions;
 pub use forms::{
     AttendCooperative, AttendLanes, AttendUnits, AttendWarpgroups, DotFewRows, DotGathered, DotLanes,
@@ -64,6 +65,7 @@ pub use scheduler::Scheduler;
 pub use search::departures::departures;
 pub use settled::{Bound, hands_over, settled};
 pub use shader::{COUNTER_BYTES, Shader, Slots, args_words};
+pub use switches::Departure;
 pub use weft_shader::chain::{CENSUS, CENSUS_GROUPS, CHAIN_WORDS, COUNTED, IN_VAIN, MOST_STAGES};
 pub use weft_shader::dialect::{BLOCKS_POOL, CUDA_OPTIONS, DYNAMIC_POOL, STATIC_SHARED_BYTES};
 pub use weft_shader::grid::{Chunks, Grid, Groups};

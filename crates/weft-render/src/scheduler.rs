@@ -1,11 +1,10 @@
-//! Chooses a kernel's schedule: the one being tried, else the tuned one, else the heuristic's.
+//! Chooses a kernel's schedule: the one being tried, or the tuned one, or the heuristic's.
 
 use std::collections::BTreeMap;
 
 use weft_kern::{Kernel, Sizes};
 
 use crate::chain::{Chain, Chained, render_chain};
-use crate::features::Departure;
 use crate::given;
 use crate::gpu::{Gpu, Target};
 use crate::refused::Refused;
@@ -17,11 +16,11 @@ use crate::schedule::tuned::{Key, TunedSchedules};
 use crate::search::departures::{self, depart, departures};
 use crate::search::neighbours::neighbours;
 use crate::shader::{Shader, Slots};
+use crate::switches::Departure;
 
 /// Chooses the schedules of a device's kernels, and renders them.
 ///
-/// Schedules go in and out as text, the form in which the lab passes them around; texts that are
-/// not schedules are ignored.
+/// Schedules are exchanged as text, the form in which the lab stores them; texts that are not schedules are ignored.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     target: Target,
@@ -38,7 +37,7 @@ enum Trial {
 }
 
 impl Scheduler {
-    /// Creates a scheduler for a target, with the schedules that were tuned for it.
+    /// Creates a scheduler for a target with its tuned schedules.
     pub fn new(target: Target, tuned: TunedSchedules) -> Scheduler {
         Scheduler { target, tuned, trial: Trial::Nothing }
     }
@@ -57,12 +56,12 @@ impl Scheduler {
         &self.tuned
     }
 
-    /// Whether schedules are being tried, so that rendered kernels will hardly be used again.
+    /// Whether schedules are being tried, so that rendered kernels will rarely be used again.
     pub fn is_trying(&self) -> bool {
         !matches!(self.trial, Trial::Nothing)
     }
 
-    /// Renders a kernel like [`render`](crate::render()), with its chosen schedule. A text that it comes with has none.
+    /// Renders a kernel like [`render`](crate::render()) with its chosen schedule. A kernel with texts of its own has no schedule.
     ///
     /// # Errors
     /// As for `render`.
@@ -74,7 +73,7 @@ impl Scheduler {
         render_with(kernel, slots, &schedule, max, &target)
     }
 
-    /// Renders kernels that [`Joined`](crate::Joined) took as a chain, with their slots in it and their chosen schedules.
+    /// Renders the kernels of a [`Joined`](crate::Joined) as a chain, with their slots in it and their chosen schedules.
     ///
     /// # Errors
     /// As for `render`.
@@ -89,7 +88,7 @@ impl Scheduler {
         render_chain(&scheduled, max, &target)
     }
 
-    /// The schedule of a kernel in programs for steps up to `max`, and the target that it is rendered for.
+    /// The schedule of a kernel in programs for steps up to `max`, and its target, both under the current trial.
     fn scheduled(&self, kernel: &Kernel, max: &Sizes) -> Result<(Schedule, Target), Refused> {
         let tried = match &self.trial {
             Trial::Schedules(tried) => tried.get(&Key::new(kernel, max)).cloned(),
@@ -108,12 +107,12 @@ impl Scheduler {
         Ok((schedule, Target { gpu: rendered, ..self.target.clone() }))
     }
 
-    /// The limits that texts are rendered for now.
+    /// The GPU that texts are rendered for under the current trial.
     pub fn gpu_now(&self) -> Gpu {
         self.gpu_as_tried().1
     }
 
-    /// The limits with which schedules are chosen now, and those that texts are rendered for.
+    /// The GPU that schedules are chosen for under the current trial, and the one that texts are rendered for.
     fn gpu_as_tried(&self) -> (Gpu, Gpu) {
         let (mut chosen, mut rendered) = (self.gpu().clone(), self.gpu().clone());
         if let Trial::Departures(departures) = &self.trial {
@@ -134,8 +133,8 @@ impl Scheduler {
         }
     }
 
-    /// A kernel's schedule in programs for steps up to `max`, without a trial; `None` if the kernel
-    /// cannot be rendered, or comes with a text.
+    /// A kernel's schedule in programs for steps up to `max`, without a trial; `None` if the kernel cannot be rendered, or has texts of its
+    /// own.
     pub fn schedule(&self, kernel: &Kernel, max: &Sizes) -> Option<String> {
         if given::given_slots(kernel, self.target.language, max).is_some() {
             return None;
@@ -143,7 +142,7 @@ impl Scheduler {
         Some(self.chosen(kernel, max, self.gpu()).ok()?.to_string())
     }
 
-    /// The schedules that differ from this one in one choice by one step. All can be rendered.
+    /// The schedules that differ from this one by one step of one number. All can be rendered.
     pub fn near(&self, kernel: &Kernel, max: &Sizes, schedule: &str) -> Vec<String> {
         let Ok(from) = schedule.parse::<Schedule>() else { return Vec::new() };
         if from.parts.len() != kernel.parts.len() {
@@ -167,7 +166,7 @@ impl Scheduler {
         self.trial = if tried.is_empty() { Trial::Nothing } else { Trial::Schedules(tried) };
     }
 
-    /// Keeps these schedules. The orders of their sums hold for all kernels with such sums.
+    /// Stores these schedules. The orders of their sums hold for all kernels with such sums.
     pub fn keep<'a>(&mut self, schedules: impl IntoIterator<Item = (&'a Kernel, &'a Sizes, &'a str)>) {
         for (kernel, max, schedule) in schedules {
             if let Ok(schedule) = schedule.parse() {
@@ -219,7 +218,7 @@ call dot b0 b1 b2
         let (kernel, slots) = (&plan.kernels[0], Slots::new(contents.into_iter().enumerate()).0);
         let target = Target { language: Language::Cuda, gpu: Gpu::of_cuda((9, 0), 132) };
         let mut scheduler = Scheduler::new(target.clone(), TunedSchedules::default());
-        // Of one row, which loads ahead, and of many, which multiply matrices.
+        // The text of one row, which loads ahead, or of many rows, which multiplies matrices.
         let mut text = |names: &[&str], tokens| {
             scheduler.depart(names.iter().copied());
             let shaders = scheduler.render(kernel, &slots, &Sizes { tokens, ..plan.max }).unwrap();

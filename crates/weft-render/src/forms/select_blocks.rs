@@ -1,10 +1,11 @@
-//! `select.blocks`: the largest values of long rows. Workgroups find the largest of each block of columns; a second shader, with one
-//! workgroup for each row, selects from the blocks with the largest.
+//! `select.blocks`: the largest values of long rows. Workgroups find the largest value of each block of columns. A second shader, with one
+//! workgroup for each row, selects from the blocks with the largest values.
 //!
-//! For the candidates of the next token, the 64 likeliest of some hundred thousand: the host then reads 512 bytes and not all logits
-//! (`docs/cuda.md`). It takes rows of any length: the last block may have columns beyond a row. [`plain`](super::Plain) does the same in
-//! one workgroup, for short rows and other programs.
+//! It is for the candidates of the next token, the 64 likeliest of some hundred thousand: the host then reads 512 bytes instead of all
+//! logits (`docs/cuda.md`). It takes rows of any length, because the last block may have columns beyond a row. [`plain`](super::Plain) does
+//! the same in one workgroup, for short rows and other programs.
 
+pub(crate) mod tops;
 pub(crate) mod write;
 
 use weft_kern::{Anchor, Instr, Part, ValueId};
@@ -17,7 +18,7 @@ form! {
     /// The largest values of long rows.
     SelectBlocks "select.blocks"
     numbers {
-        /// Columns per workgroup that looks for the largest of its blocks.
+        /// Columns per workgroup of the first shader.
         width,
         /// Columns of a block; a power of two.
         chunk,
@@ -25,18 +26,18 @@ form! {
     flags {}
 }
 
-/// Rows that are longer are cut into blocks, which are spread over workgroups.
+/// The longest row that is not cut into blocks.
 const LONG_ROW: usize = 512;
 
-/// Most values that are selected from a long row: the blocks that may have them are in registers.
+/// The most values that are selected from a long row. The blocks that may have them are in registers.
 const MOST_SELECTED: usize = 256;
 
-/// Columns of a block, and of a workgroup that looks for the largest of each of its blocks.
+/// Columns per block, and columns per workgroup of the first shader.
 const BLOCK: u32 = 64;
 const WIDTH: u32 = 1024;
 
-/// The value that a part selects from and how many it selects, if that is a long row and a workgroup
-/// can do everything else with it.
+/// The value that a part selects from and the number of selected values, if the row is long and one workgroup can run the rest of the
+/// program.
 pub(crate) fn selection(part: &Part) -> Option<(ValueId, usize)> {
     let lens = part.lens();
     let mut selections = part.body.iter().filter_map(|instr| match instr {
@@ -49,10 +50,10 @@ pub(crate) fn selection(part: &Part) -> Option<(ValueId, usize)> {
     (alone && part.prologue.is_none() && lens[x] > LONG_ROW && k <= MOST_SELECTED).then_some((x, k))
 }
 
-/// The schedule of such a part.
+/// The numbers of such a part.
 pub(crate) fn split(part: &Part) -> Option<Split> {
     selection(part)?;
-    // The last workgroup may have columns beyond the row: its last block is a whole one, too.
+    // The last workgroup may have columns beyond the row, because its last block is also whole.
     let whole = part.cols.next_multiple_of(BLOCK as usize);
     let width = WIDTH.min(u32::try_from(whole).unwrap_or(u32::MAX));
     Some(Split { width, chunk: BLOCK, spread: true, ..PLAIN })
@@ -80,7 +81,7 @@ impl SelectBlocks {
         Ok(())
     }
 
-    /// None: memory depends on the number of values that are selected, and on lanes.
+    /// There is no smaller variant: its memory depends on the number of selected values, and on lanes.
     pub(crate) fn smaller(&self, _part: &Part) -> Option<Split> {
         None
     }

@@ -1,11 +1,10 @@
-//! Row programs. A value is an expression of the column, written where it is needed. The whole
-//! workgroup computes what looks across columns (reductions, selections, pairs), from values in
-//! workgroup memory where that pays.
+//! Row programs. A value is an expression of the column, written where it is needed. The whole workgroup computes operations across columns
+//! (reductions, selections, pairs), from values in workgroup memory where that pays.
 
 use weft_kern::{Binary, Format, Instr, Reduce, RopeStyle, Unary, ValueId};
 use weft_shader::expr::{Expr, Fun};
 
-use crate::forms::select_blocks::write::{self as top, Tops};
+use crate::forms::select_blocks::tops::{self as top, Tops};
 use crate::lower::functions::SINE;
 use crate::lower::quads::{Four, Quads};
 use crate::lower::reduce::{self, Fold};
@@ -13,29 +12,28 @@ use crate::lower::select;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
-/// A row program, and what is known of its values so far.
+/// A row program, and its known values so far.
 pub(crate) struct RowProgram<'p> {
     pub(crate) body: &'p [Instr],
     pub(crate) lens: Vec<usize>,
-    /// Where the anchor's results are in workgroup memory. The result of tile row `i` and own column
-    /// `c` is at `i · stride + c`.
+    /// Offsets of the anchor's results in workgroup memory. The result of tile row `i` and own column `c` is at `i · stride + c`.
     pub(crate) results: Vec<u32>,
     stride: u32,
-    /// What is known of each value, for the current row.
+    /// The known values of the current row.
     known: Vec<Option<Known>>,
-    /// If it selects from a long row, what is known of that.
+    /// The largest keys of the row's blocks, if it selects from a long row.
     tops: Option<Tops>,
 }
 
 #[derive(Clone, Debug)]
 enum Known {
-    /// The same for all columns.
+    /// One value for all columns.
     Scalar(Expr),
     /// In workgroup memory, from this word on.
     Shared(u32),
 }
 
-/// A row, and the values written for it in the current block.
+/// A row, and the values that the current block has written for it.
 #[derive(Clone, Debug)]
 pub(crate) struct RowState {
     /// Its index along each axis.
@@ -43,7 +41,7 @@ pub(crate) struct RowState {
     /// Its number within the tile.
     pub(crate) row: Expr,
     written: Vec<(ValueId, Expr, Expr)>,
-    /// The fours of rows of a length that the lane holds.
+    /// The fours that the lane holds of rows of this length.
     held: Option<(u32, Vec<Four>)>,
 }
 
@@ -57,7 +55,7 @@ impl RowState {
         self.written.push((v, column.at.clone(), value));
     }
 
-    /// Takes over the values that the lane holds.
+    /// Adds the values that the lane holds.
     pub(crate) fn hold(&mut self, quads: &Quads) {
         self.written.extend_from_slice(quads.values());
         self.held = Some((quads.n, quads.words().to_vec()));
@@ -88,7 +86,7 @@ impl<'p> RowProgram<'p> {
         RowProgram { tops: Some(tops), ..self }
     }
 
-    /// Words between the anchor's results of two rows.
+    /// The stride in words of the anchor's results of rows.
     pub(crate) fn stride(&self) -> u32 {
         self.stride
     }
@@ -98,15 +96,15 @@ impl<'p> RowProgram<'p> {
         word(self.lens[value])
     }
 
-    /// Computes for a whole row what values need before they can be written: reductions,
-    /// selections, and values that are read at other columns than their own.
+    /// Computes the operations across columns of a whole row, which later values need: reductions, selections, and vectors that are read at
+    /// other columns than their own.
     pub(crate) fn prepare(&mut self, w: &mut Writer<'_>, spot: &mut RowState) -> Result<(), Why> {
         self.known = vec![None; self.lens.len()];
         self.fetch(w, spot)?;
         self.prepare_all(w, spot)
     }
 
-    /// The same for a row whose values lanes hold, as far as `spot` knows them.
+    /// The same for a row whose values lanes hold and `spot` knows.
     pub(crate) fn prepare_held(&mut self, w: &mut Writer<'_>, spot: &mut RowState) -> Result<(), Why> {
         self.known = vec![None; self.lens.len()];
         self.prepare_all(w, spot)
@@ -159,8 +157,8 @@ impl<'p> RowProgram<'p> {
         Ok(())
     }
 
-    /// Loads all vectors of a row that has a reduction into workgroup memory at once: they are read
-    /// before and after it, and global memory is far.
+    /// Loads all vectors of a row that has a reduction into workgroup memory at once, because they are read before and after it, and global
+    /// memory is slow.
     fn fetch(&mut self, w: &mut Writer<'_>, spot: &RowState) -> Result<(), Why> {
         if !self.body.iter().any(|instr| matches!(instr, Instr::Reduce(..))) {
             return Ok(());
@@ -214,7 +212,7 @@ impl<'p> RowProgram<'p> {
         };
         let total = match fold {
             Fold::Sum => w.code.var("total", 0.0f32),
-            // Starts with a value, since no literal says −∞.
+            // It starts with a value, because there is no literal for −∞.
             Fold::Max => {
                 let first = self.value(w, &mut spot.clone(), x, &Column::whole(Expr::U32(0)))?;
                 w.code.var("top", first)
@@ -262,7 +260,7 @@ impl<'p> RowProgram<'p> {
         })
     }
 
-    /// Puts a vector in workgroup memory, unless it is as cheap to compute at any column.
+    /// Stores a vector in workgroup memory, unless computing it at any column is as cheap.
     fn settle(&mut self, w: &mut Writer<'_>, spot: &RowState, v: ValueId) -> Result<(), Why> {
         let cheap = match &self.body[v] {
             _ if self.known[v].is_some() || self.lens[v] == 1 => true,
@@ -389,7 +387,7 @@ impl<'p> RowProgram<'p> {
     }
 }
 
-/// Larger exponents are clamped where they make no difference: their exponential may overflow.
+/// Larger exponents are clamped, which makes no difference, because their exponential may overflow.
 const FAR: f32 = 80.0;
 
 /// A value of two operands.
@@ -398,7 +396,7 @@ pub(crate) fn binary(op: Binary, a: Expr, b: Expr) -> Expr {
         Binary::Add => a + b,
         Binary::Sub => a - b,
         Binary::Mul => a.times(b),
-        // Compilers know the inverse of a constant; what is exact costs branches otherwise.
+        // Compilers know the inverse of a constant. Exact division costs branches otherwise.
         Binary::Div if matches!(b, Expr::F32(_)) => a / b,
         Binary::Div => Expr::call(Fun::Quotient, [a, b]),
         Binary::Max => a.max(b),

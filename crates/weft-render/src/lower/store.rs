@@ -6,7 +6,7 @@ use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
 use crate::forms::select_blocks::selection as selected;
-use crate::forms::select_blocks::write::{self as top, Tops};
+use crate::forms::select_blocks::tops::{self as top, Tops};
 use crate::lower::blocks::{self, Blocks};
 use crate::lower::functions::BRAIN;
 use crate::lower::round::{self, Rounded};
@@ -28,16 +28,16 @@ struct Field<'a> {
     place: &'a Place,
     /// One row of the tile, or `None` for all of them.
     only: Option<&'a RowState>,
-    /// Columns of a row: the value's length, or the block's width.
+    /// Columns per row: the value's length, or the block's width.
     width: u32,
 }
 
-/// Writes a part's row program; `results` says where the anchor's results are in workgroup memory.
+/// Writes a part's row program. `results` are the offsets of the anchor's results in workgroup memory.
 pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: Vec<u32>) -> Result<(), Why> {
     program_of(w, part, place, (results, place.width()))
 }
 
-/// The same, for results whose rows begin so many words apart.
+/// The same for results whose rows have this stride in words.
 pub(crate) fn program_of(
     w: &mut Writer<'_>,
     part: &Part,
@@ -79,8 +79,8 @@ pub(crate) fn row(
     whole_row(w, &mut program, place, RowState::new(axes, row))
 }
 
-/// Whether a workgroup that has whole rows can compute all of them at once: what it stores is as long as its rows, and
-/// looks across columns only to pair them.
+/// Whether a workgroup with whole rows can compute all of them at once: its stored values are as long as its rows, and only pairs use other
+/// columns.
 fn is_flat(w: &Writer<'_>, part: &Part, place: &Place) -> bool {
     let lens = part.lens();
     let cols = place.cols();
@@ -115,8 +115,7 @@ pub(crate) fn largest_of_blocks(
     top::largest_of_blocks(w, place, tops, &value)
 }
 
-/// Writes the row program of a part that selects from a long row; `tops` says where the largest keys
-/// of the row's blocks are.
+/// Writes the row program of a part that selects from a long row. `tops` has the largest keys of the row's blocks.
 pub(crate) fn selection(w: &mut Writer<'_>, part: &Part, place: &Place, tops: Tops) -> Result<(), Why> {
     let program = RowProgram::new(&part.body, part.lens(), Vec::new(), place.width());
     let row = place.row(&mut w.code, &Expr::U32(0));
@@ -131,7 +130,7 @@ fn whole_row(
 ) -> Result<(), Why> {
     program.prepare(w, &mut spot)?;
     let stores = stores(program.body);
-    // Stores of the same length together, so that what they share is computed once.
+    // Stores of the same length are written together, so that common values are computed once.
     let mut lens: Vec<usize> = stores.iter().map(|s| program.lens[s.value]).collect();
     lens.sort_unstable();
     lens.dedup();
@@ -191,7 +190,7 @@ impl Field<'_> {
         states.iter().try_for_each(|store| self.state(w, program, store))
     }
 
-    /// Visits every `per` columns of every row, split over the lanes.
+    /// Visits every `per` columns of every row, divided among the lanes.
     fn each(
         &self,
         w: &mut Writer<'_>,
@@ -219,7 +218,7 @@ impl Field<'_> {
         })
     }
 
-    /// Halves are stored two at a time, as words, so a pair must belong to one store.
+    /// Checks that pairs of halves, which are stored as words, belong to one store.
     fn check_pairs(&self, store: &Store<'_>) -> Result<(), Why> {
         let view = store.view;
         let mut places = view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|i| &i.stride));
@@ -260,7 +259,7 @@ impl Field<'_> {
             };
             let row = self.place.row_to_read(&mut w.code, &r);
             let at = self.place.column_to_read(&mut w.code, &own, true);
-            // Columns that do not exist have arbitrary results, which nothing reads.
+            // Columns that do not exist have arbitrary results. Nothing reads them.
             program.value(w, &mut RowState::new(row.axes, r), store.value, &Column { at, own })
         })?;
         Ok(to)
@@ -291,7 +290,7 @@ impl Field<'_> {
         let from = self.rounded(w, program, store)?;
         let view = store.view;
         let (count, cols) = (self.width / blocks::BLOCK, self.place.cols());
-        // Two blocks are whole words.
+        // Two blocks are a whole number of words.
         let two = 2 * blocks::BLOCK;
         let mut places = view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|i| &i.stride));
         let aligned = places.all(|n| n.is_multiple_of(two as usize))
@@ -343,7 +342,7 @@ fn whole_word(
     to_memory(w, spot, (store, None), (&at, 1), bits)
 }
 
-/// The word that stands for a value in memory of `f32` or `i32`.
+/// The word of a value in memory of `f32` or `i32`.
 pub(crate) fn whole_bits(format: Format, value: Expr) -> Expr {
     match format {
         Format::I32 => Expr::call(Fun::Unsigned, [Expr::call(Fun::IntOfFloat, [value])]),
@@ -368,7 +367,7 @@ fn pair(
     to_memory(w, spot, (store, None), (&column.at, 2), two_halves(ty, a, b))
 }
 
-/// The word that stands for two values in memory of `f16` or `bf16`.
+/// The word of two values in memory of `f16` or `bf16`.
 pub(crate) fn two_halves(ty: GgmlType, a: Expr, b: Expr) -> Expr {
     if ty != GgmlType::BF16 {
         return Expr::call(Fun::PackHalves, [a, b]);
@@ -377,8 +376,7 @@ pub(crate) fn two_halves(ty: GgmlType, a: Expr, b: Expr) -> Expr {
     a | (b << 16u32)
 }
 
-/// Stores a word of `per` values, the first at `at` in its row; nothing, if the row is picked by an
-/// index that is out of bounds.
+/// Stores a word of `per` values, the first at `at` in its row; nothing if the row's index is out of bounds.
 pub(crate) fn to_memory(
     w: &mut Writer<'_>,
     spot: &RowState,
@@ -395,8 +393,7 @@ pub(crate) fn to_memory(
     })
 }
 
-/// Where a row's values are stored; if it is picked by an index, whether that is in bounds.
-/// `number` is the index, if it has been loaded.
+/// The place of a row's values; if an index selects the row, also whether it is in bounds. `number` is the index, if it has been loaded.
 fn picked(
     w: &mut Writer<'_>,
     (store, number): (&Store<'_>, Option<Expr>),

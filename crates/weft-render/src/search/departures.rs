@@ -1,9 +1,7 @@
-//! Departures: one choice of the heuristic changed in all kernels at once, to measure what it is
-//! worth.
+//! Departures: one choice of the heuristic changed in all kernels at once, to measure its effect.
 
 use weft_kern::{Anchor, Kernel, Sizes};
 
-use crate::features::{Departure, SWITCHES};
 use crate::forms::Form;
 use crate::forms::steps::scaled;
 use crate::gpu::Gpu;
@@ -12,20 +10,21 @@ use crate::schedule::Schedule;
 use crate::schedule::check::is_possible;
 use crate::schedule::order::lanes_matter;
 use crate::search::neighbours::{with_lanes, with_reduce};
+use crate::switches::{Departure, SWITCHES};
 
-/// What is changed, in each part or for the whole kernel.
+/// A change of each part, or of the whole kernel.
 #[derive(Clone, Copy)]
 enum Choice {
     Reduce(u32),
     Rows(u32),
-    /// The width times this, halved.
+    /// Half of the width times this number.
     Width(u32),
     Upcast(u32),
     Lanes(u32),
     Spread(bool),
 }
 
-/// The choices of the heuristic that are changed in schedules.
+/// The departures that change a number of schedules.
 static MOVES: [(Departure, Choice); 12] = [
     (named("schedule.reduce=1", "No lanes share a sum."), Choice::Reduce(1)),
     (named("schedule.reduce=4", "Four lanes share each sum."), Choice::Reduce(4)),
@@ -57,13 +56,13 @@ const fn named(name: &'static str, about: &'static str) -> Departure {
     Departure { name, about }
 }
 
-/// Every departure: a feature switched, or a schedule moved.
+/// Every departure: a switched feature, or a changed number.
 pub fn departures() -> impl Iterator<Item = &'static Departure> {
     let switched = SWITCHES.iter().map(|switch| &switch.departure);
     switched.chain(MOVES.iter().map(|(departure, _)| departure))
 }
 
-/// The limits with which schedules are chosen under this departure, and those that texts are rendered for.
+/// Applies a departure to the GPU that schedules are chosen for, and to the one that texts are rendered for.
 pub(crate) fn switch(departure: &Departure, chosen: &mut Gpu, rendered: &mut Gpu) {
     if let Some(found) = SWITCHES.iter().find(|switch| switch.departure == *departure) {
         (found.switch)(rendered);
@@ -73,7 +72,7 @@ pub(crate) fn switch(departure: &Departure, chosen: &mut Gpu, rendered: &mut Gpu
     }
 }
 
-/// The schedule changed by this departure, in every part where the result can be rendered.
+/// Applies a departure to every part in which the resulting schedule can be rendered.
 pub(crate) fn depart(
     departure: &Departure,
     kernel: &Kernel,
