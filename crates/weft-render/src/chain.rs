@@ -1,7 +1,7 @@
-//! Chains: which kernels follow each other in one launch, and its text.
+//! Renders consecutive kernels as one launch, a chain.
 //!
-//! [`weft_shader::chain`] says what a chain is. Where one kernel stores halves of words, which takes atomic words, and another loads four
-//! words at once, a chain ends between them.
+//! [`weft_shader::chain`] defines the protocol. A chain ends between a kernel that stores halves of words, for which the buffer's words are
+//! atomic, and a kernel that loads four words of that buffer at once.
 
 mod joined;
 
@@ -23,25 +23,26 @@ pub use joined::Joined;
 
 /// A rendered chain.
 ///
-/// A launch of its text is a census if the first of its [`args`](Chain::args) is 1: then it only counts how many workgroups run at
-/// once. In all others there must be no more than that.
+/// A launch whose first [`args`](Chain::args) word is 1 is a census: it only counts how many workgroups run at once. No other launch may
+/// have more workgroups than that, because its workgroups wait for each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chain {
-    /// Its text, which binds [`CHAIN_WORDS`] after all slots. Its own grid is empty.
+    /// Its text. It binds [`CHAIN_WORDS`] after all slots; its own grid is empty.
     pub shader: Shader,
-    /// The workgroups that the launches of its stages would have.
+    /// The grid of each stage, as if it were launched alone.
     pub stages: Vec<Grid>,
 }
 
 impl Chain {
-    /// The workgroups of a launch, if so many run at once: as many as the largest stage has, at most; 0 if there is nothing to do.
+    /// The number of workgroups to launch where `at_once` can run at the same time: at most as many as the largest stage has; 0 if there is
+    /// no work.
     pub fn groups(&self, sizes: &Sizes, at_once: u32) -> u32 {
         let most = self.stages.iter().map(|stage| stage.all(sizes)).max().unwrap_or(0);
         most.min(u64::from(at_once.max(1))) as u32
     }
 
-    /// The words of `args` for a launch whose kernels have these regions (byte offset within the slot, number of values). `None` if
-    /// a region is beyond the range of 32 bits.
+    /// The words of `args` for a launch whose kernels have these regions, each a byte offset within its slot and a number of values. `None`
+    /// if a region is beyond the range of 32 bits.
     pub fn args<R: IntoIterator<Item = (usize, usize)>>(
         kernels: impl IntoIterator<Item = R>,
     ) -> Option<Vec<u32>> {
@@ -53,7 +54,7 @@ impl Chain {
     }
 }
 
-/// Words of `args` before those of the first kernel: whether the launch is a census, and three more that fill up a vector.
+/// The words of `args` before those of the first kernel: the census flag, and three more that complete a vector of four.
 const FIRST_ARGS: usize = 4;
 
 /// A kernel of a chain.
@@ -63,7 +64,7 @@ pub struct Chained<'a> {
     pub kernel: &'a Kernel,
     /// Its slots in the chain, from [`Joined::slots`].
     pub slots: &'a Slots,
-    /// The first of its shaders that is in the chain. Those before it are launched by themselves.
+    /// The first of its shaders in the chain. The shaders before it are launched separately.
     pub first_shader: usize,
 }
 
@@ -98,7 +99,7 @@ pub(crate) fn render_chain(
     Ok(Chain { shader, stages: stages.into_iter().map(|(_, grid)| grid).collect() })
 }
 
-/// The chain of these stages, if they can be one.
+/// Puts these stages into one module.
 fn chain_of(stages: &[(Module, Grid)], args_words: usize, gpu: &Gpu) -> Result<Module, Why> {
     let lanes: BTreeSet<u32> = stages.iter().map(|(module, _)| module.lanes).collect();
     let (1, 1..=MOST_STAGES) = (lanes.len(), stages.len()) else {

@@ -1,4 +1,4 @@
-//! The forms of a kernel's parts: which kinds of code a part can become, each a room with parameters of its own.
+//! The forms of a kernel's parts: the kinds of code that a part can become. Each has a file with its own parameters.
 //!
 //! | form | computes | where |
 //! |---|---|---|
@@ -15,9 +15,9 @@
 //! | [`attend.warpgroups`](AttendWarpgroups) | the same for prompts | Hopper |
 //! | [`attend.cooperative`](AttendCooperative) | latent attention over halves | cooperative matrices (Vulkan) |
 //!
-//! `plain`, `dot.lanes`, `attend.lanes` and `scan` take any sizes: where no other form suits a part, one of these does.
+//! `plain`, `dot.lanes`, `attend.lanes` and `scan` take any sizes, so every part has a form.
 //!
-//! Every form answers the same questions, and its file has the answers. [`Form`] passes them on.
+//! Every form answers the same questions in its own file. [`Form`] dispatches to them.
 
 pub(crate) mod attend_cooperative;
 pub(crate) mod attend_lanes;
@@ -73,7 +73,7 @@ pub enum Form {
     DotGathered(DotGathered),
     /// Products on matrix units.
     DotUnits(DotUnits),
-    /// The same, with sorted rows multiplied by lanes.
+    /// Products on matrix units, with sorted rows multiplied by lanes.
     DotFewRows(DotFewRows),
     /// Products from panels in workgroup memory.
     DotPanels(DotPanels),
@@ -87,7 +87,7 @@ pub enum Form {
     AttendCooperative(AttendCooperative),
 }
 
-/// Calls a function of the form's parameters, whichever form it is.
+/// Evaluates an expression with the parameters of a form, for every form.
 macro_rules! each {
     ($self:expr, $form:ident => $body:expr) => {
         match $self {
@@ -108,7 +108,7 @@ macro_rules! each {
 }
 
 impl Form {
-    /// The form of a part that is split so, on this GPU. For a heuristic that has decided on numbers.
+    /// The form that these numbers mean for a part on this GPU, for a heuristic that chose the numbers first.
     pub(crate) fn new(part: &Part, split: &Split, gpu: &Gpu) -> Form {
         match &part.anchor {
             Anchor::Scan(_) => Form::ScanRows(ScanRows::new(split)),
@@ -130,12 +130,12 @@ impl Form {
         }
     }
 
-    /// Its numbers as all forms have them.
+    /// Its numbers in the representation that all forms share.
     pub(crate) fn split(&self, part: &Part) -> Split {
         each!(self, form => form.split(part))
     }
 
-    /// Whether it is legal for a part and a GPU. Workgroup memory is not counted here but when the kernel is lowered.
+    /// Checks that it is legal for a part on a GPU. Workgroup memory is counted later, when the kernel is lowered.
     ///
     /// # Errors
     /// The rule that is broken.
@@ -164,12 +164,12 @@ impl Form {
         each!(self, form => form.check(of)).map_err(|why| format!("`{self}`: {why}"))
     }
 
-    /// The same form with less workgroup memory, or one that needs less, if there is one. This changes no bit.
+    /// A variant with less workgroup memory: the same form with smaller numbers, or another form. It changes no bit.
     pub(crate) fn smaller(&self, part: &Part, gpu: &Gpu) -> Option<Form> {
         Some(Form::new(part, &each!(self, form => form.smaller(part))?, gpu))
     }
 
-    /// The numbers of forms one step away, for the tuner, in steps of so many rows. Some may not be legal.
+    /// The tuner's neighbours of this form in steps of `rows` rows: one number halved, doubled or flipped. Some may not be legal.
     pub(crate) fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
         let from = self.split(part);
         match self {
@@ -190,7 +190,7 @@ impl Form {
         }
     }
 
-    /// What decides the order in which its sums are added up. In attention only rows are free, and whether chunks are spread.
+    /// The numbers that decide the order of its sums. In attention, rows are free, and so is whether chunks are spread over workgroups.
     pub(crate) fn sum_order(&self, part: &Part) -> [u32; 4] {
         let Split { reduce, upcast, chunk, matrix, .. } = self.split(part);
         match part.attention() {
@@ -199,12 +199,12 @@ impl Form {
         }
     }
 
-    /// Whether products round queries to halves before they score them.
+    /// Whether queries are rounded to halves before they are multiplied by keys.
     pub fn rounds_queries(&self) -> bool {
         matches!(self, Form::AttendUnits(_) | Form::AttendWarpgroups(_) | Form::AttendCooperative(_))
     }
 
-    /// Whether rows that pick their matrices are sorted by them.
+    /// Whether rows that select their matrices by index are sorted by matrix.
     pub(crate) fn sorts(&self) -> bool {
         matches!(self, Form::DotUnits(_) | Form::DotFewRows(_) | Form::DotPanels(_))
     }

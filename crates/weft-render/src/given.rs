@@ -1,7 +1,7 @@
-//! Users' texts, as shaders, and the renderer's own in the form in which they can be given.
+//! User-supplied kernels as shaders, and the renderer's own kernels in the format in which users can supply them.
 //!
-//! A given text is bound and launched like a rendered one. What its head says is checked here, since a wrong number could ask for
-//! more than a GPU has; what the text does is for the language's compiler to check, and for whoever runs the kernel.
+//! A user's text is bound and launched like a rendered one. Its header is checked here, because a wrong number could ask for more than a
+//! GPU has. The language's compiler checks the text itself, and its user answers for what it computes.
 
 use std::iter;
 
@@ -15,13 +15,13 @@ use crate::lower::held_slots;
 use crate::refused::{Refused, Why};
 use crate::shader::{Shader, Slots, args_words};
 
-/// The slots of a kernel's parameters, if it comes with texts in this language for programs up to `max`. Then those run.
+/// The slots of a kernel's parameters, if it has texts in this language for programs up to `max`. Then those texts run.
 pub fn given_slots<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> Option<&'k [usize]> {
     Some(&of(kernel, language, max).next()?.head.slots)
 }
 
-/// A shader of a kernel in the form in which a person can give it, for programs up to `max`, or did; `None` if the kernel cannot be
-/// given.
+/// A shader of a kernel in the format in which a user can supply it, for programs up to `max`, or did; `None` if the kernel has no such
+/// format.
 pub fn as_given(
     kernel: &Kernel,
     slots: &Slots,
@@ -58,7 +58,7 @@ pub fn as_given(
     })
 }
 
-/// The shaders of the texts that a kernel comes with, if there are any for this language and programs up to `max`.
+/// The shaders of a kernel's own texts, if it has any for this language and programs up to `max`.
 pub(crate) fn shaders(
     kernel: &Kernel,
     slots: &Slots,
@@ -73,7 +73,7 @@ pub(crate) fn shaders(
     Ok(if shaders.is_empty() { None } else { Some(shaders) })
 }
 
-/// The texts of a kernel for programs up to `max`, which run one after another: those for the fewest tokens that suffice.
+/// The texts of a kernel for programs up to `max`, in the order in which they run: those for the fewest tokens that suffice.
 fn of<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> impl Iterator<Item = &'k GivenText> {
     let (language, needed) = (language.in_files(), max.tokens);
     let fits = move |text: &&GivenText| text.language == language && text.head.tokens >= needed;
@@ -145,7 +145,7 @@ fn shader(kernel: &Kernel, text: &GivenText, slots: &Slots, max: &Sizes, gpu: &G
         shared_bytes: *shared_bytes,
         scratch_bytes: *scratch_bytes,
         grid,
-        // Nothing proves that it waits where it must.
+        // The text may not wait where it has to, so the launch does not begin early.
         dependent: false,
         hands_over: false,
         needs_spirv: false,
@@ -156,8 +156,8 @@ fn shader(kernel: &Kernel, text: &GivenText, slots: &Slots, max: &Sizes, gpu: &G
     })
 }
 
-/// A CUDA text that does not compile unless its entry point has the parameters that a launch passes: the driver would read others from
-/// beyond them. Where the text is not CUDA, on the emulator, they have other types.
+/// Adds a declaration with which a CUDA text compiles only if its entry point has the parameters that a launch passes: the driver would
+/// read others from beyond them. On the emulator, whose texts are not CUDA, they have other types.
 fn with_signature(text: &GivenText, args_words: usize, buffers: &[bool]) -> String {
     let GivenText { head, source, .. } = text;
     let pointer = |written: &bool| if *written { ", unsigned int*" } else { ", const unsigned int*" };

@@ -1,7 +1,7 @@
 //! Lowers a kernel with its schedule to the structured program.
 //!
-//! Each part becomes a range of workgroups. A workgroup computes the part's prologue for its rows,
-//! then the anchor's results, which stay in workgroup memory, then the row program.
+//! Each part becomes a range of workgroups. A workgroup computes the part's prologue for its rows, then the anchor's results, which stay in
+//! workgroup memory, and then the row program.
 
 pub(crate) mod attend;
 pub(crate) mod begin;
@@ -50,7 +50,7 @@ pub(crate) use crate::lower::job::{Failure, Job, Link, held_slots};
 pub(crate) use crate::lower::pass::Step;
 
 impl Job<'_> {
-    /// A shader, its grid, and the bytes of scratch memory that all of them share.
+    /// A shader, its grid, and the bytes of scratch memory, which all shaders share.
     pub(crate) fn module(&self, step: Step) -> Result<(Module, Grid, u64), Failure> {
         let Job { kernel, schedule, max, gpu, ref link, .. } = *self;
         let Layout { works, slots, scratch_words } = Layout::new(self, step)?;
@@ -107,7 +107,7 @@ impl Job<'_> {
         Ok((module, grid, 4 * scratch_words))
     }
 
-    /// Lanes of a workgroup. Few workgroups sort, each with many lanes.
+    /// Lanes per workgroup. Few workgroups sort, so each of them has many lanes.
     fn lanes(&self, step: Step) -> u32 {
         let panels = self.schedule.parts.iter().any(|form| matches!(form, Form::DotPanels(_)));
         match step == Step::Sort && panels {
@@ -116,7 +116,7 @@ impl Job<'_> {
         }
     }
 
-    /// The writer of a shader with these workgroups.
+    /// The writer of a shader with this work.
     fn writer(&self, (lanes, start): (u32, &Start), works: &[Work], needed: u64) -> Writer<'_> {
         let Job { kernel, slots, max, gpu, ref link, .. } = *self;
         let mut w = Writer::new(kernel, slots, lanes, gpu);
@@ -129,8 +129,8 @@ impl Job<'_> {
             && most_chunks > Some(u64::from(gpu.processors));
         if let Some(link) = link {
             link.taken.iter().for_each(|name| drop(w.code.fresh(name)));
-            // Compilers move loads from buffers that are only read past the wait, to where their values are used. Loading weights of
-            // products early only costs a fifth more code, then, and half as many registers again.
+            // Compilers move loads from read-only buffers past the wait, to the uses of their values. So loading the weights of products
+            // early would only cost a fifth more code and half as many registers again.
             w.early_words = 0;
         }
         if start.dependent && gpu.features.matrix_whole {
@@ -139,7 +139,7 @@ impl Job<'_> {
         w
     }
 
-    /// Writes the work on all parts. Returns the words of workgroup memory that it takes, and the arrays beside them.
+    /// Writes the work on all parts. Returns the words of workgroup memory that it needs, and the arrays besides.
     fn written_works(
         &self,
         w: &mut Writer<'_>,
@@ -174,7 +174,7 @@ impl Job<'_> {
             kept = kept.max(w.pool.top);
             arrays = arrays.max(w.arrays);
             if arrays != Arrays::default() {
-                // The arrays beside the pool begin at a multiple of 16 bytes.
+                // The arrays behind the pool begin at a multiple of 16 bytes.
                 kept = kept.next_multiple_of(4);
             }
             let words = if arrays == Arrays::default() { w.pool.top } else { kept };
@@ -183,8 +183,8 @@ impl Job<'_> {
         Ok((kept, arrays))
     }
 
-    /// Checks the workgroup memory of a part, of which arrays are beside the pool of any part. One more word may be needed for
-    /// [`Stmt::Uniform`]. In Metal each array takes a multiple of 16 bytes; what can have more memory than usual is only used in CUDA.
+    /// Checks the workgroup memory of a part, whose arrays lie behind the pool of any part. [`Stmt::Uniform`] may need one more word. In
+    /// Metal each array takes a multiple of 16 bytes; only CUDA has parts with more memory than usual.
     fn fits(&self, w: &Writer<'_>, split: &Split, words: u32, arrays: Arrays) -> Result<(), Why> {
         let gpu = self.gpu;
         let (pool, besides) = (4 * u64::from(words), u64::from(arrays.bytes()));
@@ -198,11 +198,11 @@ impl Job<'_> {
 
 /// How the launch of a shader begins.
 struct Start {
-    /// Whether it may begin before the launch that it depends on has ended. The kernels of long steps fill the GPU: those that begin early
-    /// only take their places.
+    /// Whether it may begin before the launch that it depends on has ended. Long steps do not: their kernels fill the GPU, so one that
+    /// begins early only takes the places of the one it waits for.
     dependent: bool,
-    /// Whether its workgroups join chunks and begin early. At most two of them share a multiprocessor then: two take as long as one, four
-    /// do not.
+    /// Whether its workgroups combine chunks and begin early. Then at most two of them share a multiprocessor: two take as long as one,
+    /// four do not.
     joins: bool,
     /// Whether the next launch may begin before it has waited.
     hands_over: bool,
@@ -216,7 +216,7 @@ impl Start {
             && dependent
             && needed <= 2 * u64::from(gpu.processors)
             && works.iter().any(|work| is_attention(&kernel.parts[work.part]));
-        // A kernel of several shaders begins with one that does not know which launches run at the same time.
+        // The first shader of several does not know which launches run at the same time.
         let attends = kernel.parts.iter().any(is_attention);
         let alone = if step == Step::Join { attends } else { slots.hands_over && job.steps().len() == 1 };
         let hands_over = dependent && gpu.features.hands_over && max.tokens <= HANDING_TOKENS && alone;
@@ -224,7 +224,7 @@ impl Start {
     }
 }
 
-/// The statements that were written, behind the arguments that they name. `first` is the first word of these.
+/// The written statements, after the definitions of the arguments that they name. `first` is the first word of these arguments.
 fn body(w: Writer<'_>, first: usize) -> Vec<Stmt> {
     let Writer { code, starts, counts, .. } = w;
     let define = |name: char, param: &usize, word: usize| {
@@ -234,31 +234,32 @@ fn body(w: Writer<'_>, first: usize) -> Vec<Stmt> {
     body.extend(counts.iter().map(|p| define('n', p, 1)));
     let code = code.finish();
     if mentions(&code, TOP_BITS) {
-        // There is one group along the third axis.
+        // The grid has one group along the third axis, so its number is 0.
         body.push(Stmt::Let(TOP_BITS.into(), Expr::Group(2) ^ 0x8080_8080u32));
     }
     body.extend(code);
     body
 }
 
-/// Words of workgroup memory in which products on matrix units may have all that they multiply, if their kernel has so many
-/// workgroups. Of more than two rounds, several should be on a multiprocessor.
+/// Words of workgroup memory for products on matrix units that hold all their operands at once, in a kernel with this many workgroups. If
+/// there are more than two rounds of workgroups, several should share a multiprocessor.
 fn whole_words(groups: u64, gpu: &Gpu) -> u32 {
     let few = groups <= 2 * u64::from(gpu.processors);
     let bytes: u32 = if few { 176 << 10 } else { 64 << 10 };
     bytes.min(gpu.most_shared_bytes.saturating_sub(16 << 10)) / 4
 }
 
-/// Most lanes of a workgroup that sorts rows.
+/// The most lanes per workgroup that sorts rows.
 const SORTING: u32 = 512;
 
-/// The tokens of the longest step whose kernels begin early.
+/// The most tokens of a step whose kernels begin early.
 const EARLY_TOKENS: usize = 64;
 
-/// The tokens of the longest step whose kernels hand over: with eight, more workgroups are there than places for them.
+/// The most tokens of a step whose kernels let the next one begin before they have waited: with eight, there are more workgroups than the
+/// GPU has room for.
 const HANDING_TOKENS: usize = 2;
 
-/// What the bytes of an array in Metal's workgroup memory are rounded up to.
+/// The granularity in bytes of an array in Metal's workgroup memory.
 const METAL_ARRAY: u64 = 16;
 
 /// Writes the work of a workgroup on a part, as its form says.

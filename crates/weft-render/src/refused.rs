@@ -8,7 +8,7 @@ pub struct Refused {
     pub kernel: String,
     /// The part at fault, if one is.
     pub part: Option<usize>,
-    /// The limit it exceeds, or what it does that cannot be rendered.
+    /// The limit it exceeds, or its unsupported operation.
     pub why: Why,
 }
 
@@ -27,31 +27,31 @@ pub enum Why {
     /// Too many buffers.
     #[error("it needs {needed} storage buffers; the GPU allows {limit} per shader")]
     Buffers {
-        /// How many it needs.
+        /// The number it needs.
         needed: usize,
-        /// How many a shader can bind.
+        /// The number that a shader can bind.
         limit: u32,
     },
     /// Too many workgroups.
     #[error("it needs {needed} workgroups; the GPU allows {limit} along an axis; try a smaller batch")]
     Groups {
-        /// How many it needs at the largest sizes.
+        /// The number it needs at the largest sizes.
         needed: u64,
-        /// How many the GPU launches along an axis.
+        /// The number that the GPU launches along an axis.
         limit: u32,
     },
     /// Too many workgroups that count themselves.
     #[error("it has {needed} tiles and workgroups that count themselves; there are {limit} counters")]
     Counters {
-        /// How many it has at the largest sizes.
+        /// The number it has at the largest sizes.
         needed: u64,
-        /// How many counters there are.
+        /// The number of counters.
         limit: u64,
     },
     /// CUDA with subgroups that are not warps.
     #[error("CUDA needs subgroups of 32 lanes or none; this GPU has {found}")]
     Subgroup {
-        /// The smallest subgroup size by the limits.
+        /// The smallest subgroup size of the GPU.
         found: u32,
     },
     /// A schedule that does not fit the kernel or the GPU.
@@ -64,7 +64,7 @@ pub enum Why {
         language: &'static str,
         /// The line of its head, and the file.
         place: String,
-        /// What was found, and what can be.
+        /// What was found, and what is supported.
         why: String,
     },
     /// The kernel does something that cannot be rendered.
@@ -77,7 +77,7 @@ pub(crate) fn word(n: usize) -> Result<u32, Why> {
     u32::try_from(n).map_err(|_| Why::Form(format!("counts to {n}, which exceeds 32 bits")))
 }
 
-/// The kernel's shaders pass on too much.
+/// The error for shaders that pass too much data to each other.
 pub(crate) fn too_much() -> Why {
     Why::Form("needs more scratch memory than a buffer can have".into())
 }

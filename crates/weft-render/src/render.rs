@@ -17,12 +17,11 @@ use crate::schedule::heuristic::choose;
 use crate::schedule::tuned::TunedSchedules;
 use crate::shader::{Shader, Slots};
 
-/// The fewest lanes of a workgroup that selects values.
+/// The fewest lanes per workgroup that selects values.
 const LEAST_LANES: u32 = 64;
 
-/// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule, unless it comes with a text. Returns
-/// its shaders, which must be launched one after another. `slots` says where its parameters are
-/// bound.
+/// Renders a verified kernel for steps of sizes up to `max`, with the heuristic's schedule, or with its own texts if it has any. Returns
+/// its shaders, which must be launched in order. `slots` has the bindings of its parameters.
 ///
 /// # Errors
 /// [`Refused`], naming the limit that the kernel exceeds.
@@ -59,7 +58,7 @@ pub fn render_with(
     job.steps().iter().map(shader).collect()
 }
 
-/// How the target's language spells a module.
+/// The dialect of the target's language.
 pub(crate) fn dialect(target: &Target) -> &'static dyn Dialect {
     match target.language {
         Language::Wgsl if target.gpu.dot4 => &Wgsl { dot4: true },
@@ -90,8 +89,7 @@ pub(crate) fn shader(dialect: &dyn Dialect, module: &Module, grid: Grid, scratch
     }
 }
 
-/// The schedule, made smaller until it fits a workgroup's memory and its products that are spread have
-/// counters enough.
+/// The schedule, made smaller until it fits a workgroup's memory and its spread products have enough counters.
 pub(crate) fn fitting(
     kernel: &Kernel,
     mut schedule: Schedule,
@@ -121,13 +119,13 @@ pub(crate) fn fitting(
     }
 }
 
-/// Whether a kernel only selects values, so that the number of lanes changes no bit. Without subgroups, each lane takes workgroup memory.
+/// Whether a kernel only selects values, so that the number of lanes changes no bit. Without subgroups each lane takes workgroup memory.
 fn can_have_fewer_lanes(schedule: &Schedule) -> bool {
     let selects = schedule.parts.iter().all(|form| matches!(form, Form::SelectBlocks(_)));
     selects && schedule.lanes > LEAST_LANES
 }
 
-/// Whether a kernel can be rendered with this schedule, wherever its arguments are.
+/// Whether a kernel can be rendered with this schedule, for any bindings of its arguments.
 pub(crate) fn fits(kernel: &Kernel, schedule: &Schedule, max: &Sizes, gpu: &Gpu) -> bool {
     alone(kernel, schedule, max, gpu).is_ok()
 }

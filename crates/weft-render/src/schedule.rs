@@ -1,8 +1,6 @@
-//! How a kernel's loops are mapped to workgroups and lanes: plain data with a text form, chosen by
-//! a heuristic and free to be tuned.
+//! The mapping of a kernel's loops to workgroups and lanes: plain data with a text form, chosen by a heuristic and free to be tuned.
 //!
-//! Each part has a [`Form`], which says what kind of code it becomes, with numbers of its own. The grid covers the rows and columns that a
-//! workgroup does not have.
+//! Each part has a [`Form`], the kind of its code, with its own numbers. The grid covers the rows and columns of all workgroups.
 
 pub(crate) mod check;
 pub(crate) mod draft;
@@ -42,7 +40,7 @@ impl fmt::Display for Schedule {
 )]
 pub struct NoSchedule {
     text: String,
-    /// Whether it is a schedule of a build whose schedules named no form.
+    /// Whether it is a schedule of an older build, which named no form.
     is_old: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Schedules other than the heuristic's: its neighbours, for tuning, and departures in all kernels
-//! at once, for ablation.
+//! Finds other schedules than the heuristic's: neighbours for tuning, and departures in all kernels at once for ablation.
 
 pub(crate) mod departures;
 pub(crate) mod neighbours;

@@ -1,10 +1,10 @@
-//! What a launch may read before the launch before it has ended.
+//! Decides which memory a launch may read before the previous launch has ended.
 
 use std::ops::Range;
 
 use weft_kern::{Access, Kernel, Param, Sizes, Sym};
 
-/// The memory that an argument of a launch is bound to.
+/// The memory of an argument of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bound<B> {
     /// The buffer.
@@ -13,13 +13,13 @@ pub struct Bound<B> {
     pub bytes: Range<usize>,
 }
 
-/// Whether each argument of launch `at` is settled: no launch writes it that may run beside this one.
+/// Whether each argument of launch `at` is stable: no launch that may run concurrently writes it.
 ///
-/// Launches run in order, and one begins only after all before the one before it have ended. So what may change beside it is
-/// what that one writes. A launch that has nothing to do in a step does not count: then the one before it counts too.
-/// `launch` returns a launch's kernel, and where its arguments are.
+/// Launches run in order, and a launch begins only when all launches before the previous one have ended. So only the previous one may write
+/// concurrently. A launch without work in a step does not count; then the one before it may also do so. `launch` returns a launch's kernel,
+/// and the memory of its arguments.
 ///
-/// A launch that [hands over](hands_over) lets the next one begin earlier, but only where that changes nothing here.
+/// A launch that [releases the next one early](hands_over) does so only where that changes nothing here.
 pub fn settled<'k, B: PartialEq>(
     launch: impl Fn(usize) -> (&'k Kernel, Vec<Bound<B>>),
     at: usize,
@@ -39,12 +39,12 @@ pub fn settled<'k, B: PartialEq>(
     args.iter().zip(&kernel.params).map(own).collect()
 }
 
-/// Whether launch `at` of `count` lets the next one begin before it has waited itself, so that the next one loads its weights
-/// while the one before this one still runs.
+/// Whether launch `at` of `count` lets the next one begin before it has waited itself, so that the next one loads its weights while the
+/// launch before `at` still runs.
 ///
-/// Then what that one writes may change beside the next one, too. So it is done only if nothing that the next one finds settled
-/// is written there. No more than two launches in a row do it: those that begin take the places of workgroups of launches that
-/// are waited for. Attention does not, since it may be several shaders.
+/// Then the launch before `at` may also write while the next one runs. So a launch does this only if none of the memory that the next one
+/// treats as stable is written there. At most two consecutive launches do it, because more would occupy the multiprocessors that the
+/// launches they wait for need. Attention does not do it, because it may be several shaders.
 pub fn hands_over<'k, B: PartialEq>(
     launch: impl Fn(usize) -> (&'k Kernel, Vec<Bound<B>>),
     at: usize,
@@ -54,7 +54,7 @@ pub fn hands_over<'k, B: PartialEq>(
     could(Some(at)) && !(could(at.checked_sub(1)) && could(at.checked_sub(2)))
 }
 
-/// The same, whatever the launches before it do.
+/// The same, regardless of earlier launches.
 fn could_hand_over<'k, B: PartialEq>(
     launch: &impl Fn(usize) -> (&'k Kernel, Vec<Bound<B>>),
     at: usize,
@@ -68,7 +68,7 @@ fn could_hand_over<'k, B: PartialEq>(
     if attends || !runs_with(kernel, next) || !runs_with(next, kernel) {
         return false;
     }
-    // Up to two launches before this one may run beside the next one, besides those that have nothing to do.
+    // Up to two launches before this one may run concurrently with the next one, in addition to those without work.
     let mut open: Vec<Bound<B>> = Vec::new();
     let mut sure = 0;
     for before in (0..at).rev() {
@@ -85,7 +85,7 @@ fn could_hand_over<'k, B: PartialEq>(
         .all(|(arg, settled)| !settled || !open.iter().any(|written| overlap(arg, written)))
 }
 
-/// Launches that may run beside one, before the one before it.
+/// Launches before the previous one that may run concurrently with a launch.
 const MOST_BESIDE: usize = 2;
 
 fn overlap<B: PartialEq>(a: &Bound<B>, b: &Bound<B>) -> bool {
@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    /// Which arguments of the last of these launches are settled: each has rows, and places of 8 bytes in buffers.
+    /// Whether each argument of the last of these launches is stable. Each launch has rows, and regions of 8 bytes in buffers.
     fn of_last(launches: &[(Dim, &[(char, usize)])]) -> Vec<bool> {
         let kernels: Vec<Kernel> = launches.iter().map(|(rows, args)| kernel(*rows, args.len())).collect();
         let bound = |(buffer, at): &(char, usize)| Bound { buffer: *buffer, bytes: 8 * at..8 * at + 8 };
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(before(Dim::R), [true, false, false, false]);
     }
 
-    /// Which of these launches hand over.
+    /// Whether each of these launches releases the next one early.
     fn handing(launches: &[(Dim, &[(char, usize)])]) -> Vec<bool> {
         let kernels: Vec<Kernel> = launches.iter().map(|(rows, args)| kernel(*rows, args.len())).collect();
         let bound = |(buffer, at): &(char, usize)| Bound { buffer: *buffer, bytes: 8 * at..8 * at + 8 };
@@ -186,12 +186,13 @@ mod tests {
                 (rows, last),
             ])
         };
-        // The third launch finds `x` settled, which nothing writes. The last one may read `a`, written by the first, and so on.
+        // `x` is stable for the third launch, because nothing writes it. The last launch may read `a`, which the first one writes, and so
+        // on.
         assert_eq!(chain(&[('c', 0), ('d', 0)], t), [true, true, false, false], "no more than two in a row");
         let third = |last: &[(char, usize)], rows| {
             handing(&[
                 (t, &[('x', 0), ('a', 0)]),
-                // Reads what the first one has written, and something that was written long ago.
+                // Reads the first one's output, and memory that was written long ago.
                 (Dim::R, &[('a', 0), ('b', 0)]),
                 (t, &[('x', 1), ('c', 0)]),
                 (rows, last),

@@ -1,18 +1,16 @@
-//! A rendered kernel, and what a runtime binds to launch it.
+//! A rendered kernel, and the bindings of its launch.
 //!
-//! In WGSL a launch binds group 0. Bindings 0 and 1 are *uniform* buffers, `args` and `sizes`: the
-//! words of [`Shader::args`] and [`Shader::sizes`]. `args` is written once per launch of a program,
-//! `sizes` once per step. From binding 2 on there is a storage buffer for each slot: a whole buffer of
-//! the device as 32-bit words, writable if [`Shader::slots`] says so. A weight that is larger than a
-//! binding can be is several storage buffers, one after another. In CUDA `args` and `sizes` are the first
-//! two arguments, by value, and a pointer for each slot follows.
+//! In WGSL a launch binds group 0. Bindings 0 and 1 are *uniform* buffers, `args` and `sizes`, with the words of [`Shader::args`] and
+//! [`Shader::sizes`]. `args` is written once per launch of a program, `sizes` once per step. From binding 2 on there is a storage buffer
+//! for each slot: a whole buffer of the device as 32-bit words, writable if [`Shader::slots`] says so. A weight that is larger than a
+//! binding is several storage buffers, one after another. In CUDA `args` and `sizes` are the first two arguments, by value, and a pointer
+//! for each slot follows.
 //!
 //! Parameters in the same buffer share a slot: graphics APIs track whole buffers, and reject a
 //! launch that binds one for reading and for writing at once.
 //!
-//! Every *quantised* weight is in tiles of [`weft_quant::packed`], however kernels use it: row
-//! `r` is row `r % 16` of tile `r / 16`, and the last tile is padded to sixteen rows. Everything
-//! else is laid out as its [`Format`](weft_kern::Format) says. Buffers are padded to whole words.
+//! Every *quantised* weight is in tiles of [`weft_quant::packed`], for all uses: row `r` is row `r % 16` of tile `r / 16`, and the last
+//! tile is padded to sixteen rows. Everything else has the layout of its [`Format`](weft_kern::Format). Buffers are padded to whole words.
 
 use weft_kern::{Sizes, TextPlace};
 use weft_shader::dialect::STATIC_SHARED_BYTES;
@@ -34,8 +32,8 @@ pub struct Shader {
     pub source: String,
     /// The name of its entry point.
     pub entry: String,
-    /// Whether each storage buffer that it binds is written: those of the slots, in order. A weight in several
-    /// [pieces](Slots::pieces) is as many buffers.
+    /// Whether each storage buffer that it binds is written: those of the slots, in order. A weight in several [pieces](Slots::pieces) is
+    /// several buffers.
     pub slots: Vec<bool>,
     /// Invocations (lanes) of a workgroup; CUDA's threads of a block.
     pub lanes: u32,
@@ -47,22 +45,21 @@ pub struct Shader {
     pub scratch_bytes: u64,
     /// The workgroups of a launch.
     pub grid: Grid,
-    /// Whether it waits for the launch before it itself, so that it may begin before that one has ended (CUDA's programmatic
-    /// dependent launch).
+    /// Whether its text waits for the previous launch, so that it may begin before that one has ended (CUDA's programmatic dependent
+    /// launch).
     pub dependent: bool,
     /// Whether it lets the next launch begin before it has waited itself.
     pub hands_over: bool,
-    /// Whether its text says of cooperative matrices what WGSL has no words for: see
-    /// [`Limits::cooperative_values`](crate::Gpu::cooperative_values).
+    /// Whether its text calls intrinsics for cooperative matrices that WGSL cannot express: see
+    /// [`Features::cooperative_values`](crate::Features::cooperative_values).
     pub needs_spirv: bool,
-    /// Whether its text uses instructions that only one architecture has, whose name then ends with an `a` for CUDA's compiler.
+    /// Whether its text uses instructions of a single architecture, whose name ends with an `a` for CUDA's compiler.
     pub own_architecture: bool,
-    /// Which words of `sizes` its text reads: steps that differ only in the others can share its arguments.
+    /// The words of `sizes` that its text reads. Steps that differ only in others can share its arguments.
     pub sizes_read: [bool; 4],
-    /// How it uses memory, as far as it matters to a [chain](crate::Chain).
+    /// Its uses of memory that matter to a [chain](crate::Chain).
     pub memory: Memory,
-    /// Where the text was read, if a user gave it: then nothing is known of what it does, and it is compiled with all checks that
-    /// its compiler has.
+    /// The place of a user-supplied text. Nothing is known of such a text, so it is compiled with all checks of its compiler.
     pub given: Option<TextPlace>,
 }
 
@@ -100,8 +97,8 @@ pub const fn args_words(params: usize) -> usize {
     if words == 0 { VECTOR } else { words }
 }
 
-/// Where the arguments of a launch are bound. Arguments in one buffer share a slot, but [`Content::Settled`] ones have a
-/// slot of their own.
+/// The bindings of the arguments of a launch. Arguments in one buffer share a slot, except [`Content::Settled`] ones, which have a slot of
+/// their own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Slots {
     /// The slot of each argument; slots are numbered from 0 without a gap.
@@ -110,7 +107,7 @@ pub struct Slots {
     pub contents: Vec<Content>,
     /// The pieces of each slot: one, unless it holds a weight larger than [`Limits::piece_bytes`](crate::Gpu::piece_bytes).
     pub pieces: Vec<u32>,
-    /// Whether the launch [hands over](crate::hands_over).
+    /// Whether the launch [releases the next one early](crate::hands_over).
     pub hands_over: bool,
 }
 
@@ -135,7 +132,7 @@ impl Slots {
         (slots, distinct)
     }
 
-    /// The slots of arguments in these buffers, none of which is known to be a weight.
+    /// The slots of arguments in these buffers, without weights.
     pub fn without_weights<B: PartialEq>(buffers: impl IntoIterator<Item = B>) -> Slots {
         Slots::new(buffers.into_iter().map(|buffer| (buffer, Content::Open))).0
     }

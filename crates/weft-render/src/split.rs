@@ -1,8 +1,8 @@
-//! How a workgroup and its lanes share the rows and columns of a part: numbers that all forms have, as lowering reads them.
+//! The division of a part's rows and columns among workgroups and lanes: numbers that all forms share, and that lowering reads.
 //!
-//! Within a workgroup, lanes work side by side *across* columns, each on several columns at a time (*upcast*), and several lanes *reduce*
+//! Within a workgroup, lanes work in parallel *across* columns, each on several columns at a time (*upcast*), and several lanes *reduce*
 //! one sum together (split-K within a workgroup). Inner loops are always unrolled by a block of 32 columns of a weight, and vectors are
-//! 32-bit words. [`Form`](crate::Form) says what the numbers mean for a part.
+//! 32-bit words. [`Form`](crate::Form) defines the meaning of the numbers for a part.
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
@@ -13,13 +13,13 @@ pub(crate) const MATRIX_ROWS: u32 = 16;
 /// Columns of a tile.
 pub(crate) const MATRIX_COLUMNS: u32 = 16;
 
-/// Rows of a lane that multiplies from panels.
+/// Rows per lane that multiplies from panels.
 pub(crate) const PANEL_ROWS: u32 = 4;
 
-/// Columns that it loads together, of which it has a multiple.
+/// Columns that it loads together. It has a multiple of them.
 pub(crate) const PANEL_COLUMNS: u32 = 4;
 
-/// Most words of weights that all lanes of a workgroup load ahead: each takes a register.
+/// The most words of weights that all lanes of a workgroup load ahead. Each takes a register.
 pub(crate) const EARLY_REGISTERS: u32 = 40 << 10;
 
 /// The numbers of a form.
@@ -34,18 +34,18 @@ pub(crate) struct Split {
     pub(crate) width: u32,
     /// Lanes that compute a sum together (the split-K factor within a workgroup); a power of two.
     pub(crate) reduce: u32,
-    /// Columns per lane at a time; in attention, positions scored at a time per lane that scores.
+    /// Columns per lane at a time; in attention, positions that a lane scores at a time.
     pub(crate) upcast: u32,
-    /// In attention, the positions of a chunk, which are summed up before chunks are joined; in
-    /// selections from long rows, the columns of a block; else 0.
+    /// In attention, the positions per chunk, whose results are combined later; in selections from long rows, the columns per block;
+    /// otherwise 0.
     pub(crate) chunk: u32,
-    /// Whether several workgroups compute what another shader, or the last of them, continues with.
+    /// Whether several workgroups compute partial results, with which another shader or the last of them continues.
     pub(crate) spread: bool,
     /// Whether matrix units compute the part.
     pub(crate) matrix: bool,
     /// Whether lanes compute products from panels in workgroup memory.
     pub(crate) panels: bool,
-    /// The rows of a tile of rows that pick the same matrix, if lanes multiply these; else 0.
+    /// The rows per tile of sorted rows, if lanes multiply these; otherwise 0.
     pub(crate) picked: u32,
 }
 
@@ -80,18 +80,18 @@ pub(crate) fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// How the lanes that share a sum divide the blocks of a weight's row.
+/// The division of the blocks of a weight's row among the lanes that share a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shares {
-    /// The neighbouring blocks of a lane.
+    /// Neighbouring blocks per lane.
     pub(crate) each: u32,
-    /// The number of lanes with blocks, if all of these have `each`; the last lanes have none then. Else some have fewer.
+    /// The number of lanes with blocks, if all of these have `each`; then the last lanes have none. Otherwise some lanes have fewer.
     pub(crate) whole: Option<u32>,
 }
 
 impl Shares {
-    /// The shares of `reduce` lanes. Shares that divide the row may be a third longer than the shortest, since matrix units visit them
-    /// whole.
+    /// The shares of `reduce` lanes. Shares that divide the row may be up to a third longer than the shortest possible ones, because matrix
+    /// units visit them whole.
     pub(crate) fn new(blocks: u32, reduce: u32) -> Shares {
         let least = blocks.div_ceil(reduce).max(1);
         match (least..=least + least / 3).find(|each| blocks.is_multiple_of(*each)) {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn shares_divide_a_row_where_they_can() {
-        // Of 2048, 2880, 6912 and 5888 values; of 10,944, which has no such shares; of a single block.
+        // Rows of 2,048, 2,880, 6,912 and 5,888 values; of 10,944 values, which have no such shares; and of a single block.
         for (blocks, reduce, each, whole) in [
             (64, 16, 4, Some(16)),
             (90, 32, 3, Some(30)),

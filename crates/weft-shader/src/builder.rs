@@ -16,12 +16,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// No statements yet, for workgroups of `lanes`.
+    /// A builder without statements, for workgroups of `lanes`.
     pub fn new(lanes: u32) -> Builder {
         Builder { blocks: vec![Vec::new()], names: BTreeMap::new(), lanes }
     }
 
-    /// The statements that were built.
+    /// Returns the statements.
     pub fn finish(mut self) -> Vec<Stmt> {
         self.blocks.pop().unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl Builder {
         if *n == 1 { stem.to_string() } else { format!("{stem}_{n}") }
     }
 
-    /// Names a value, unless it is as simple as a name.
+    /// Names a value, unless repeating it costs nothing.
     pub fn set(&mut self, stem: &str, value: Expr) -> Expr {
         if value.is_atom() {
             return value;
@@ -62,8 +62,7 @@ impl Builder {
         Expr::name(name)
     }
 
-    /// Names an address without the constant that is added to it, if there is one: addresses that differ in that alone share
-    /// a register.
+    /// Names an address without its constant term, so that addresses that differ only in this constant share a register.
     pub fn address(&mut self, stem: &str, value: Expr) -> Expr {
         match value.split_sum() {
             Some((base, n)) => self.set(stem, base) + n,
@@ -78,8 +77,7 @@ impl Builder {
         std::array::from_fn(|i| Expr::Part(name.as_str().into(), i))
     }
 
-    /// Counts the workgroup at word `at` of a slot, and names whether it is the last of `count`. All
-    /// lanes must get here.
+    /// Counts the workgroup at word `at` of a slot, and names the condition that it is the last of `count`. All lanes must get here.
     pub fn arrive(&mut self, stem: &str, slot: usize, at: Expr, count: u32) -> Expr {
         let name = self.fresh(stem);
         self.push(Stmt::Arrive { name: name.clone(), slot, at, count });
@@ -149,7 +147,7 @@ impl Builder {
         self.blocks.push(Vec::new());
     }
 
-    /// Ends a block whose statements are kept among those around it, or dropped.
+    /// Ends a block, and adds its statements to the surrounding block or drops them.
     pub fn close_if_kept(&mut self, kept: bool) {
         let block = self.blocks.pop().unwrap_or_default();
         if let Some(around) = self.blocks.last_mut().filter(|_| kept) {
@@ -157,13 +155,13 @@ impl Builder {
         }
     }
 
-    /// Ends a block that runs for `name = from; name < to; name += step`.
+    /// Ends the block of a loop: `name = from; name < to; name += step`.
     pub fn close_for(&mut self, name: String, from: Expr, to: Expr, step: u32) {
         let body = self.blocks.pop().unwrap_or_default();
         self.push(Stmt::For { name, from, to, step: step.into(), body });
     }
 
-    /// Ends a block that runs if a condition holds.
+    /// Ends the block of a condition.
     pub fn close_if(&mut self, condition: Expr) {
         let then = self.blocks.pop().unwrap_or_default();
         self.push(Stmt::If { condition, then });

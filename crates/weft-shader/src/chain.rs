@@ -1,18 +1,18 @@
 //! Chains: several launches in one.
 //!
-//! A launch that depends on the one before it begins when that one has ended, which takes microseconds. The kernels of a step of one
-//! token take hardly more. So where all workgroups of a launch run at once, kernels that follow each other become the *stages* of
-//! one launch, a chain, whose workgroups wait for each other. If `n` workgroups are launched, each has every `n`-th group of each
-//! stage. It counts itself when it has ended a stage. Before it first needs what other kernels wrote, it waits until all
-//! workgroups with work in the stage before have counted themselves.
+//! A launch that depends on the previous one begins when that one has ended, which takes microseconds. The kernels of a step of one token
+//! take hardly longer. So where all workgroups of a launch run at once, consecutive kernels become the *stages* of one launch, a chain,
+//! whose workgroups wait for each other. With `n` workgroups, each has every `n`-th group of each stage. It counts itself when it has ended
+//! a stage. Before it first needs the output of other kernels, it waits until all workgroups with work in the previous stage have counted
+//! themselves.
 //!
-//! Nothing else changes: a stage does what the kernel's own launch does, in the same order, so that no bit differs.
+//! A stage does the work of the kernel's own launch in the same order, so that no bit differs.
 //!
-//! Graphics APIs do not promise that a workgroup goes on while others wait for it. In practice those that have begun do. How many run
-//! at once is counted by a *census*, a launch of the same text that does nothing else. A workgroup whose wait times out gives
-//! up and says so.
+//! Graphics APIs do not guarantee that a workgroup makes progress while others wait for it. In practice those that have begun do. A
+//! *census*, a launch of the same text that does nothing else, counts how many run at once. A workgroup whose wait times out gives up and
+//! reports it.
 //!
-//! What workgroups of one launch read of each other is declared coherent, since their caches are not.
+//! Memory through which workgroups of one launch communicate is declared coherent, because their caches are not.
 
 use std::collections::BTreeMap;
 
@@ -22,43 +22,43 @@ use crate::grid::Grid;
 use crate::module::{Function, Module, Slot};
 use crate::stmt::{MET, Stmt};
 
-/// Stages of a chain, at most: each has a word that counts.
+/// The most stages of a chain. Each has a counter.
 pub const MOST_STAGES: usize = 31;
 
-/// Words between two counts: each has a line of memory, so that those who wait do not hold up those who count.
+/// Words between two counters. Each has its own line of memory, so that workgroups that wait do not slow those that count.
 pub(crate) const LINE: u32 = 32;
 
-/// Words that a chain binds after its slots. The first is not its own. Then come [`IN_VAIN`], the number of workgroups that have
-/// left the chain, one that only a census uses, and from a line of memory on, the counts of its stages.
+/// Words that a chain binds after its slots. The first is not its own. Then come [`IN_VAIN`], the number of workgroups that have left the
+/// chain, a word that only a census uses, and, from a line of memory on, the counters of its stages.
 pub const CHAIN_WORDS: usize = LINE as usize * (1 + MOST_STAGES);
 
-/// The word of them that is not 0 once the wait of a workgroup has timed out.
+/// The word that is not 0 after the wait of a workgroup has timed out.
 pub const IN_VAIN: usize = 1;
 
-/// The words of them that need to be 0 before a census, and to be set to 0 after it. A census is a launch whose workgroups only count how
-/// many of them run at once.
+/// The words that must be 0 before a census and be reset to 0 after it. A census is a launch whose workgroups only count how many of them
+/// run at once.
 pub const CENSUS: [usize; 3] = [2, 3, LINE as usize];
 
-/// The last of these, which has the census's result.
+/// The word with the census's result, the last of these.
 pub const COUNTED: usize = CENSUS[2];
 
-/// The workgroups of a census: more than any stage has.
+/// The number of workgroups of a census: more than any stage has.
 pub const CENSUS_GROUPS: u32 = 4096;
 
-/// The name of a workgroup's group of a stage.
+/// The variable that holds the number of a workgroup's group of a stage.
 pub fn group_of(stage: usize) -> String {
     format!("group_of_stage_{stage}")
 }
 
-/// Names of variables: the last stage that had work, and the number of workgroups that had it.
+/// Names of variables: the last stage with work, and the number of workgroups that had some.
 const ENDED: &str = "ended";
 const WORKING: &str = "working";
 
-/// The variables of a chain. No value of a kernel has one of these names.
+/// The variables of a chain. No value of a kernel may have one of these names.
 pub const VARIABLES: &[&str] = &[ENDED, WORKING, MET];
 
-/// The chain of these stages, which must have the same number of lanes and be no more than [`MOST_STAGES`]. `args_words` are the words of
-/// arguments of all of them.
+/// Makes a chain of these stages, which must have the same number of lanes and be at most [`MOST_STAGES`]. `args_words` is the number of
+/// argument words of all of them.
 pub fn chained(stages: &[(Module, Grid)], args_words: usize) -> Module {
     let zero = |name: &str| Stmt::Var(name.into(), Expr::U32(0));
     let mut body: Vec<Stmt> = [ENDED, WORKING].map(zero).into();
@@ -124,20 +124,20 @@ fn staged(stage: usize, module: &Module, grid: &Grid) -> Vec<Stmt> {
     let (group, count) = (group_of(stage), Expr::name(count_of(stage)));
     let meet = Stmt::Meet { stage: Expr::name(ENDED), count: Expr::name(WORKING) };
     let mut out = vec![Stmt::Let(count_of(stage), grid.now())];
-    // The first of a workgroup's groups waits for all.
+    // A workgroup's first group waits for all of them.
     let is_first = Expr::name(&*group).equal(Expr::Group(0));
     let wait = match stage {
         0 => None,
         _ => Some(Stmt::If { condition: is_first, then: vec![meet] }),
     };
     let mut body = replaced(&module.body, wait.as_ref());
-    // The next group begins when no lane needs what this one has in workgroup memory.
+    // The next group begins when no lane needs this one's workgroup memory any more.
     body.push(Stmt::Barrier);
     out.push(Stmt::For { name: group, from: Expr::Group(0), to: count, step: Expr::Launched, body });
     out
 }
 
-/// Counts the workgroup, and remembers the stage, if it had work.
+/// Counts the workgroup and records the stage, if it had work.
 fn counted(stage: usize) -> [Stmt; 2] {
     let count = Expr::name(count_of(stage));
     let set = |name: &str, value: Expr| Stmt::Set(name.into(), value);
@@ -151,7 +151,7 @@ fn counted(stage: usize) -> [Stmt; 2] {
     ]
 }
 
-/// The statements, with another one where they wait for the launch before.
+/// The statements, with their wait for the previous launch replaced by another statement.
 fn replaced(stmts: &[Stmt], wait: Option<&Stmt>) -> Vec<Stmt> {
     let replace = |stmt: &Stmt| match stmt {
         Stmt::Wait => wait.cloned(),

@@ -1,11 +1,11 @@
-//! Operations on cooperative matrices: 16 × 16 values that a warp holds together, whose place in its lanes is the driver's own
-//! (Vulkan's `VK_KHR_cooperative_matrix`).
+//! Operations on cooperative matrices: 16 × 16 values that a warp holds together, in a layout that only the driver knows (Vulkan's
+//! `VK_KHR_cooperative_matrix`).
 //!
-//! Halves are loaded from an array of them in workgroup memory, and their sums are stored to an array of floats there. Languages know
-//! neither as words, so both are apart from the pool. Places among halves are counted in *fours*, which are the elements of that array.
+//! Halves are loaded from an array of halves in workgroup memory, and their sums are stored to an array of floats there. Languages have no
+//! view of either as words, so both are outside the pool. Offsets among halves are counted in *fours*, the elements of that array.
 //!
-//! Signed bytes, factors and sums of bytes are words of the pool. WGSL has no matrices of bytes, and no products value by value:
-//! its texts call intrinsics by name, for a compiler that knows them (`weft-wgpu/src/spirv.rs`).
+//! Signed bytes, factors and sums of bytes are words of the pool. WGSL has no matrices of bytes, and no element-wise products: its texts
+//! call intrinsics by name, which a compiler replaces (`weft-wgpu/src/spirv.rs`).
 
 use crate::expr::Expr;
 
@@ -15,11 +15,12 @@ pub const SIDE: u32 = 16;
 /// Halves of an element of the array.
 pub const FOUR: u32 = 4;
 
-/// An operation. All lanes of a warp must get to each of them, and with the same places.
+/// An operation. All lanes of a warp must execute it with the same operands.
 #[allow(missing_docs, reason = "the sentence of a variant names its fields")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cooperative {
-    /// Stores four words of two halves each, from a number of fours on that is even and named. This one is a lane's own.
+    /// Stores four words of two halves each, from an even number of fours on, which is named. Only this operation has operands of a single
+    /// lane.
     StoreHalves { at: Expr, words: [Expr; 4] },
     /// Declares sums, all of them 0.
     Sums(String),
@@ -29,8 +30,8 @@ pub enum Cooperative {
     Multiply { sums: String, rows: String, columns: String },
     /// Stores sums row by row, `stride` floats apart, a multiple of four.
     Store { sums: String, at: Expr, stride: u32 },
-    /// Waits for all lanes of the warp. What they stored in workgroup memory is visible to each other then. naga names the memory of
-    /// subgroups alone in this barrier, so that rests on drivers, which keep a store before a load that may be of the same place.
+    /// Waits for all lanes of the warp, and makes their stores to workgroup memory visible to each other. naga restricts this barrier to
+    /// the memory of subgroups, so it depends on drivers, which keep a store before a load that may be of the same place.
     SubgroupBarrier,
     /// Loads 16 rows or columns of 32 signed bytes each, which begin `stride` words apart, a multiple of four, from a multiple of four
     /// on.
@@ -39,30 +40,30 @@ pub enum Cooperative {
     MultiplyBytes { into: String, rows: String, columns: String },
     /// Names a matrix of the same float for each value of a row, or of a column, from sixteen words, the first one a multiple of four.
     LoadFactors { into: String, operand: Operand, at: Expr },
-    /// Declares sums, which are those named.
+    /// Declares sums with the values of those named.
     SumsFrom { name: String, from: String },
     /// Sets sums to those named.
     SetSums { sums: String, from: String },
-    /// Adds other sums, value by value.
+    /// Adds other sums element by element.
     AddSums { sums: String, more: String },
-    /// Adds products to sums, value by value and each rounded once: of the first by the second, or by the rounded product of
-    /// the second and the third.
+    /// Adds products to sums element by element, each rounded once: of the first factor by the second, or by the rounded product of the
+    /// second and the third.
     AddProducts { sums: String, factors: Vec<String> },
-    /// Multiplies sums by the first factors, rounds, and adds the products of others by the second factors, value by value and each
+    /// Multiplies sums by the first factors, rounds, and adds the products of others by the second factors, element by element and each
     /// rounded once.
     Rescale { sums: String, by: String, more: String, factor: String },
     /// Stores sums in the pool row by row, `stride` words apart, from a word on; both are multiples of four.
     StoreSums { sums: String, at: Expr, stride: u32 },
 }
 
-/// What is loaded of halves in memory.
+/// The layout of a loaded matrix in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
-    /// Rows, each of which lies side by side.
+    /// Rows, whose values are neighbours.
     Rows,
-    /// Columns, each of which lies side by side.
+    /// Columns, whose values are neighbours.
     Columns,
-    /// Columns, of which neighbours are side by side.
+    /// Columns, of which neighbouring columns are neighbours in memory.
     ColumnsBeside,
 }
 
@@ -91,7 +92,7 @@ impl Cooperative {
 }
 
 impl Cooperative {
-    /// Whether WGSL has no words for it.
+    /// Whether WGSL cannot express it.
     pub const fn needs_spirv(&self) -> bool {
         matches!(self, Cooperative::MultiplyBytes { .. } | Cooperative::LoadFactors { .. })
     }

@@ -1,6 +1,6 @@
-//! How a language spells the structured program.
+//! The spelling of the structured program in a language.
 //!
-//! Every method of [`Dialect`] but three has a default, which is C++; a dialect overrides what its language spells differently.
+//! Every method of [`Dialect`] except three has a default, which is C++. A dialect overrides those that differ in its language.
 
 mod cuda;
 mod print;
@@ -15,17 +15,16 @@ use crate::expr::{Fun, Op};
 use crate::module::{Function, Module, Type};
 use crate::warpgroup::Warpgroup;
 
-/// What the words of a slot are.
+/// The declaration of a slot's words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Words {
-    /// Those of one buffer.
+    /// The words of one buffer.
     Plain,
-    /// Those of one buffer, to which [`store_half`](Dialect::store_half) stores, too.
+    /// The words of one buffer, to which [`store_half`](Dialect::store_half) also stores.
     Halves,
-    /// Those of several buffers, one after another. Never in a language that binds addresses.
+    /// The words of several buffers, one after another. Languages that bind addresses do not need it.
     Pieces,
-    /// Those of one buffer, which is declared as vectors of four. Only in a language that cannot load four neighbours
-    /// otherwise.
+    /// The words of one buffer, declared as vectors of four, in languages that cannot load four neighbours otherwise.
     Fours,
 }
 
@@ -78,7 +77,7 @@ pub trait Dialect {
         }
     }
 
-    /// What precedes a function's head.
+    /// The keywords before a function's head.
     fn function_prefix(&self) -> &'static str {
         "static "
     }
@@ -116,18 +115,18 @@ pub trait Dialect {
         format!("b{slot}[{at}]")
     }
 
-    /// The word `n` after one. Sums of 32 bits could wrap around, so that the compiler would not make this number part of an
+    /// The word `n` after one. It is not a sum of 32-bit numbers, which could wrap around, so that the compiler can make `n` part of an
     /// instruction.
     fn word_after(&self, slot: usize, at: &str, n: &str, _words: Words) -> String {
         format!("(b{slot} + ({at}))[{n}]")
     }
 
-    /// Four words from one on, which is `place`.
+    /// Four words from `place` on.
     fn four(&self, place: &str) -> String {
         format!("*(const uint4*)&{place}")
     }
 
-    /// Whether memory of which four words are loaded at once is declared as vectors ([`Words::Fours`]).
+    /// Whether memory from which four words are loaded at once is declared as vectors ([`Words::Fours`]).
     fn declares_fours(&self) -> bool {
         false
     }
@@ -137,17 +136,17 @@ pub trait Dialect {
         format!("make_uint4({})", words.join(", "))
     }
 
-    /// Whether loads can be kept where they are, as [`early`](Dialect::early) does.
+    /// Whether loads can be kept in place, as [`early`](Dialect::early) does.
     fn keeps_loads(&self) -> bool {
         true
     }
 
-    /// A word of a weight, or four from one on, loaded here and not later.
+    /// A word of a weight, or four words from one on, in a load that compilers keep in place.
     fn early(&self, place: &str, four: bool) -> String {
         format!("load_early{}(&{place})", if four { "_4" } else { "" })
     }
 
-    /// Loads four words of a slot from a place on that caches need not keep, where a language can say so.
+    /// Loads four words of a slot that caches need not keep, if the language can express it.
     fn once(&self) -> Option<fn(&str) -> String> {
         None
     }
@@ -187,7 +186,8 @@ pub trait Dialect {
         Vec::new()
     }
 
-    /// What is added to the address of a load of coherent memory, if that is how it is kept behind [`meet`](Dialect::meet).
+    /// The term that orders a load of coherent memory behind [`meet`](Dialect::meet) when it is added to the address, if the language needs
+    /// one.
     fn after_meeting(&self) -> Option<&'static str> {
         None
     }
@@ -268,7 +268,7 @@ pub trait Dialect {
         false
     }
 
-    /// The operator that a builtin function of two operands is in this language, if it is one.
+    /// The operator for a built-in function of two operands, if the language has one.
     fn operator(&self, _fun: Fun) -> Option<Op> {
         None
     }

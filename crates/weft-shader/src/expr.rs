@@ -38,7 +38,7 @@ pub enum Op {
     Either,
 }
 
-/// A builtin function. Every dialect has it in some spelling.
+/// A built-in function. Every dialect has a spelling of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fun {
     /// Reinterprets bits as a float.
@@ -67,13 +67,13 @@ pub enum Fun {
     Exp,
     /// 1 / √a.
     InverseSqrt,
-    /// `(a, b)`: a / b, but for the last bits.
+    /// `(a, b)`: a / b, except for the last bits.
     Quotient,
     /// To the nearest integer, ties to even.
     Round,
     /// `(a, b, c)`: a · b + c, rounded once where the hardware can.
     Fma,
-    /// A product that no compiler may fuse with a sum. Compilers would do so in some texts and not in others, and bits would differ.
+    /// A product that no compiler may fuse with a sum. Compilers would fuse it in some texts and not in others, and bits would differ.
     Rounded,
     /// `(no, yes, condition)`.
     Select,
@@ -114,17 +114,16 @@ pub enum Expr {
     Word(usize, Rc<Expr>),
     /// A word of workgroup memory.
     Shared(Rc<Expr>),
-    /// A float that a cooperative matrix was stored to.
+    /// A float of a stored cooperative matrix.
     Summed(Rc<Expr>),
     /// Four words of a slot, or of workgroup memory, from a multiple of four on. Only a `Let` has
     /// such a value; [`Part`](Expr::Part)s of its name are words.
     Four(Option<usize>, Rc<Expr>),
     /// One of four words.
     Part(Rc<str>, usize),
-    /// A word or four words of a weight, loaded here and not later. Only a `Let` has such a value.
+    /// A word or four words of a weight, in a load that compilers keep in place. Only a `Let` has such a value.
     Early(Rc<Expr>),
-    /// Four words of a slot that no other workgroup reads soon, so that caches need not keep them. Only a `Let` has such a
-    /// value.
+    /// Four words of a slot that no other workgroup reads soon, so caches need not keep them. Only a `Let` has such a value.
     Once(Rc<Expr>),
     /// An operator and its operands.
     Binary(Op, Rc<Expr>, Rc<Expr>),
@@ -277,7 +276,7 @@ fn simplified(op: Op, a: Expr, b: Expr) -> Expr {
         (Op::Mul | Op::And, Some(0), _) | (Op::Mul | Op::And, _, Some(0)) | (Op::Rem, _, Some(1)) => {
             return Expr::U32(0);
         }
-        // Constants go to the right, where the next one meets them.
+        // Constants move to the right, where they are combined with the next one.
         (Op::Add | Op::Mul, Some(_), None) => return simplified(op, b, a),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! The grid: how many workgroups a launch has.
+//! The grid: the number of workgroups of a launch.
 
 use weft_ir::{Dim, Sizes, Sym};
 
@@ -10,7 +10,7 @@ pub const SIZES: [Sym; 4] = [Sym::Tokens, Sym::Rows, Sym::Slots, Sym::Pages];
 /// The workgroups of a launch, by the sizes of the step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grid {
-    /// Workgroups along the first axis before the second begins.
+    /// The length of the first axis.
     pub wide: u32,
     /// The workgroups of each part, one range after another.
     pub parts: Vec<Groups>,
@@ -25,26 +25,26 @@ pub struct Groups {
     pub inner: u32,
     /// Rows of a tile; each workgroup has one tile.
     pub tile: u32,
-    /// Tiles that may be needed beyond those: where rows are sorted, each matrix has tiles of its own.
+    /// The number of additional tiles that may be needed, because each matrix has its own tiles where rows are sorted.
     pub more: u32,
     /// Workgroups per tile.
     pub times: u32,
-    /// If positions are split into chunks, each chunk has as many workgroups.
+    /// The chunks of positions, if these are split. Each chunk has this many workgroups.
     pub chunks: Option<Chunks>,
 }
 
-/// Positions split into chunks: `⌈pages · page / positions⌉` of them, or fewer if a token sees only the last positions.
+/// Positions split into chunks: `⌈pages · page / positions⌉` of them, or fewer with a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunks {
-    /// The most pages of a sequence, if they are known. The others of a step are of other sequences.
+    /// The most pages of a sequence, if known. The other pages of a step belong to other sequences.
     pub most_pages: Option<u32>,
-    /// Positions of a page.
+    /// Positions per page.
     pub page: u32,
-    /// Positions of a chunk.
+    /// Positions per chunk.
     pub positions: u32,
-    /// The most chunks that a token sees, if it sees only the last positions.
+    /// The most chunks that a token sees, if there is a window.
     pub seen: Option<u32>,
-    /// The most workgroups that share the chunks of a tile. Without it each chunk has its own.
+    /// The most workgroups that share the chunks of a tile. If there is no limit, each chunk has its own.
     pub shared_by: Option<u32>,
 }
 
@@ -58,7 +58,7 @@ impl Chunks {
             .min(self.seen.map_or(u64::MAX, u64::from))
     }
 
-    /// The number of chunks in this step, as a text computes it.
+    /// An expression for the number of chunks in this step.
     pub fn now(self) -> Expr {
         let pages = match self.most_pages {
             None => size(Sym::Pages),
@@ -92,7 +92,7 @@ impl Groups {
         tiles.saturating_mul(u64::from(self.times)).saturating_mul(chunks)
     }
 
-    /// The number of workgroups in this step, as a text computes it.
+    /// An expression for the number of workgroups in this step.
     pub fn now(&self) -> Expr {
         let Groups { axis, inner, tile, more, times, chunks } = *self;
         let mut all = (length(axis) * inner + (tile - 1)) / tile + more;
@@ -126,18 +126,17 @@ impl Grid {
         }
     }
 
-    /// The workgroups of all parts in this step, as a text computes them.
+    /// An expression for the number of workgroups of all parts in this step.
     pub fn now(&self) -> Expr {
         self.parts.iter().fold(Expr::U32(0), |all, part| all + part.now())
     }
 
-    /// Workgroups of all parts; saturates.
+    /// The number of workgroups of all parts; saturates.
     pub fn all(&self, sizes: &Sizes) -> u64 {
         self.parts.iter().fold(0, |all: u64, part| all.saturating_add(part.count(sizes)))
     }
 
-    /// Workgroups along the three axes. All are 0 if there is nothing to do; then nothing must be
-    /// launched.
+    /// The number of workgroups along the three axes. All are 0 if there is no work; then nothing must be launched.
     ///
     /// They are within the GPU's limits for all sizes up to those that the kernel was rendered for.
     pub fn groups(&self, sizes: &Sizes) -> [u32; 3] {

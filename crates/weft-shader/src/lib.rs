@@ -1,4 +1,4 @@
-//! The structured program that a GPU kernel becomes, and its text in WGSL and CUDA C++.
+//! The structured program of a GPU kernel, and its text in WGSL and CUDA C++.
 //!
 //! ```
 //! use weft_shader::builder::Builder;
@@ -17,11 +17,11 @@
 //! ```
 //!
 //! A [`Module`](module::Module) has statements and expressions over 32-bit words: a [`Builder`](builder::Builder) collects them, and
-//! [`print`](dialect::print) writes them in a [`Dialect`](dialect::Dialect). A [`Grid`](grid::Grid) says how many workgroups a launch has
-//! in a step of any size, and [`chain`] makes one module of several launches.
+//! [`print`](dialect::print) writes them in a [`Dialect`](dialect::Dialect). A [`Grid`](grid::Grid) has the number of workgroups of a
+//! launch in a step of any size, and [`chain`] makes one module of several launches.
 //!
-//! This crate knows sizes of a step, and neither kernels nor drivers. Whoever builds a module knows the GPU: statements that need matrix
-//! units, for example, are only pushed for one that has them.
+//! This crate knows the sizes of a step, and neither kernels nor drivers. Its callers know the GPU: they use statements that need matrix
+//! units, for example, only if it has them.
 #![forbid(unsafe_code)]
 
 pub mod builder;

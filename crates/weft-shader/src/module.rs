@@ -1,4 +1,4 @@
-//! A shader before a dialect spells it: its buffers, functions and body.
+//! A shader in no language yet: its buffers, functions and body.
 
 use std::collections::BTreeSet;
 
@@ -30,25 +30,25 @@ pub struct Function {
     pub value: Expr,
 }
 
-/// What a slot holds, by when it may be read.
+/// The content of a slot, which decides when it may be read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Content {
     /// A weight, which no kernel ever writes.
     Weight,
-    /// What no launch writes that may run at the same time: it may be read before the launch before this one has ended.
+    /// Memory that no concurrent launch writes: it may be read before the previous launch has ended.
     Settled,
     /// Anything else.
     Open,
 }
 
-/// How a text uses memory, as far as it matters to a [chain](crate::chain).
+/// The uses of memory by a text that matter to a [chain](crate::chain).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
     /// The slots to which it stores halves of words.
     pub halves: BTreeSet<usize>,
-    /// The slots of which it loads four words at once.
+    /// The slots from which it loads four words at once.
     pub fours: BTreeSet<usize>,
-    /// Whether it has cooperative matrices, in workgroup memory of their own.
+    /// Whether it has cooperative matrices, which have their own workgroup memory.
     pub cooperates: bool,
 }
 
@@ -59,13 +59,13 @@ pub struct Slot {
     pub written: bool,
     /// When it may be read.
     pub content: Content,
-    /// The number of storage buffers that it is bound as, one after another.
+    /// The number of consecutive storage buffers that it is bound as.
     pub pieces: u32,
-    /// Whether workgroups read what others of the same launch stored.
+    /// Whether workgroups read the stores of others of the same launch.
     pub coherent: bool,
 }
 
-/// A shader before a dialect spells it.
+/// A shader in no language yet.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// The kernel's name.
@@ -74,7 +74,7 @@ pub struct Module {
     pub title: String,
     /// The buffers that it binds.
     pub slots: Vec<Slot>,
-    /// Words of each piece of a slot but the last.
+    /// Words of each piece of a slot except the last.
     pub piece_words: u32,
     /// Words of its arguments, a multiple of four.
     pub args_words: usize,
@@ -86,13 +86,13 @@ pub struct Module {
     pub hands_over: bool,
     /// Words of workgroup memory.
     pub shared_words: u32,
-    /// The arrays of cooperative matrices, beside that.
+    /// The arrays of cooperative matrices, in addition to these.
     pub arrays: Arrays,
     /// Functions that the body calls.
     pub functions: Vec<Function>,
     /// The statements of the entry point.
     pub body: Vec<Stmt>,
-    /// The workgroups that a multiprocessor should have room for, which limits their registers; 0 for no limit.
+    /// The number of workgroups that a multiprocessor should have room for, which limits their registers; 0 for no limit.
     pub together: u32,
     /// Whether it is a [chain](crate::chain), which binds the counts of its stages after the slots.
     pub chain: bool,
@@ -131,7 +131,7 @@ impl Module {
         slots
     }
 
-    /// The slots of which four words are loaded at once.
+    /// The slots from which four words are loaded at once.
     pub fn slots_of_fours(&self) -> BTreeSet<usize> {
         let mut slots = BTreeSet::new();
         visit(&self.body, &mut |_| {}, &mut |e| {
@@ -142,7 +142,7 @@ impl Module {
         slots
     }
 
-    /// Which words of `sizes` it reads.
+    /// The words of `sizes` that it reads.
     pub fn sizes_read(&self) -> [bool; 4] {
         let mut read = [false; 4];
         visit(&self.body, &mut |_| {}, &mut |e| {
@@ -165,7 +165,7 @@ impl Module {
         self.calls(Fun::Shuffle) || self.needs_spirv()
     }
 
-    /// Whether it says of cooperative matrices what WGSL has no words for.
+    /// Whether it has operations on cooperative matrices that WGSL cannot express.
     pub fn needs_spirv(&self) -> bool {
         let is = |stmt: &Stmt| matches!(stmt, Stmt::Cooperative(of) if of.needs_spirv());
         let mut found = false;
@@ -173,7 +173,7 @@ impl Module {
         found
     }
 
-    /// How it uses memory, as far as it matters to a chain.
+    /// Its uses of memory that matter to a chain.
     pub fn memory(&self) -> Memory {
         Memory {
             halves: self.slots_of_halves(),

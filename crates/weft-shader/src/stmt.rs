@@ -8,8 +8,8 @@ use crate::warpgroup::Warpgroup;
 /// address.
 pub const MET: &str = "met";
 
-/// What is added to the sums of [`Stmt::Matrix`]: 1.5 · 2^23. The bits of a float of this size end with those of an integer, so sums need
-/// no conversion.
+/// The number that is added to the sums of [`Stmt::Matrix`]: 1.5 · 2^23. The low bits of a float of this size are those of an integer, so
+/// sums need no conversion.
 pub const RAISED: f32 = 12_582_912.0;
 
 /// A statement.
@@ -37,27 +37,24 @@ pub enum Stmt {
     For { name: String, from: Expr, to: Expr, step: Expr, body: Vec<Stmt> },
     /// Runs a block if a condition holds.
     If { condition: Expr, then: Vec<Stmt> },
-    /// Waits for all lanes of the workgroup, and makes what they stored in workgroup memory
-    /// visible.
+    /// Waits for all lanes of the workgroup, and makes their stores to workgroup memory visible.
     Barrier,
     /// Begins to copy four words of a slot ([`Expr::Four`]) to workgroup memory, from a multiple of four
     /// words to a multiple of four.
     Copy { to: Expr, from: Expr },
     /// Ends a group of the lane's copies, which may be empty.
     EndCopies,
-    /// Waits until all but the lane's last so many groups of copies have arrived. Other lanes see them after
-    /// the next barrier.
+    /// Waits until all but this many of the lane's last groups of copies have arrived. Other lanes see them after the next barrier.
     WaitCopies(u32),
-    /// Multiplies 16 rows of 32 or 16 signed bytes by 8 columns of them, on matrix units: of rows, lanes have four words or
-    /// two, and of columns half as many. Names the lane's four sums, each added to [`RAISED`], as floats: they are exact. All
-    /// lanes of a warp must get here.
+    /// Multiplies 16 rows of 32 or 16 signed bytes by 8 such columns, on matrix units. Lanes have four or two words of rows, and half as
+    /// many of columns. Names the lane's four sums as floats, each added to [`RAISED`]; they are exact. All lanes of a warp must get here.
     Matrix { into: [String; 4], left: Vec<Expr>, right: Vec<Expr> },
-    /// Multiplies 16 rows of 16 halves by 8 columns of them, on matrix units, and adds the products to
-    /// the lane's four sums, which are variables. All lanes of a warp must get here.
+    /// Multiplies 16 rows of 16 halves by 8 such columns, on matrix units, and adds the products to the lane's four sums, which are
+    /// variables. All lanes of a warp must get here.
     MatrixHalves { sums: [Expr; 4], left: [Expr; 4], right: [Expr; 2] },
-    /// Names the lane's words of four matrices of 8 rows of 8 halves in workgroup memory, as matrix
-    /// units take them, or `turned`, rows as columns. Lane `8 · m + r` says where row `r` of matrix `m`
-    /// begins, at a multiple of four words. All lanes of a warp must get here.
+    /// Names the lane's words of four matrices of 8 rows of 8 halves in workgroup memory, in the layout of matrix units, or `turned`, with
+    /// rows as columns. Lane `8 · m + r` gives the address of row `r` of matrix `m`, a multiple of four words. All lanes of a warp must get
+    /// here.
     LoadMatrices { into: [String; 4], at: Expr, turned: bool },
     /// An operation of four warps together.
     Warpgroup(Warpgroup),
@@ -67,35 +64,32 @@ pub enum Stmt {
     StoreFour(Expr, [Expr; 4]),
     /// Lets the launch that depends on this one begin.
     LaunchNext,
-    /// Waits until the launch that this one depends on has ended, and makes what it wrote visible.
+    /// Waits until the launch that this one depends on has ended, and makes its stores visible.
     Wait,
-    /// Asks for a word of a slot, which is loaded later, to be brought nearer.
+    /// Prefetches a word of a slot.
     Fetch(usize, Expr),
-    /// Keeps loads before what follows them, so that all of them are in flight at once. All lanes of
-    /// a warp must get here.
+    /// Keeps earlier loads before later operations, so that all of them are in flight at once. All lanes of a warp must get here.
     HoldLoads,
-    /// Makes what the workgroup stored visible to others, and counts it at word `at` of a slot.
-    /// Names whether it is the last of `count`, which then sees what all of them stored; the word is
-    /// 0 before the first and after the last. All lanes must get here.
+    /// Makes the workgroup's stores visible to others, and counts it at word `at` of a slot. Names the condition that it is the last of
+    /// `count`, which then sees the stores of all of them. The word is 0 before the first and after the last. All lanes must get here.
     Arrive { name: String, slot: usize, at: Expr, count: u32 },
-    /// Makes what the workgroup stored visible to the one that awaits this: word `at` of a slot becomes 1. All lanes must get
-    /// here.
+    /// Makes the workgroup's stores visible to the one that awaits this signal: word `at` of a slot becomes 1. All lanes must get here.
     Signal { slot: usize, at: Expr },
-    /// Waits for the [`Signal`](Stmt::Signal) of another workgroup of the launch, which runs by then, and makes what it stored
-    /// visible. The word is 0 afterwards. All lanes must get here.
+    /// Waits for the [`Signal`](Stmt::Signal) of another workgroup of the launch, which must be running, and makes its stores visible. The
+    /// word is 0 afterwards. All lanes must get here.
     Await { slot: usize, at: Expr },
-    /// In a chain, counts the workgroup as one that has ended a stage, and makes what it stored visible to those that [`Meet`] it.
-    /// All lanes must get here.
+    /// In a chain, counts the workgroup as one that has ended a stage, and makes its stores visible to those that [`Meet`] it. All lanes
+    /// must get here.
     ///
     /// [`Meet`]: Stmt::Meet
     Ended(u32),
-    /// In a chain, waits until so many workgroups have ended a stage, and makes what they stored visible to loads that add [`MET`] to their
+    /// In a chain, waits until this many workgroups have ended a stage, and makes their stores visible to loads that add [`MET`] to their
     /// address. All lanes must get here.
     Meet { stage: Expr, count: Expr },
-    /// Ends a chain of so many stages: the last workgroup to get here resets their counts.
+    /// Ends a chain of this many stages: the last workgroup to get here resets their counters.
     Leave(u32),
-    /// Names a word that is the same in all lanes. Languages that require uniform control flow
-    /// learn here that it is uniform. All lanes must get here.
+    /// Names a word that is the same in all lanes. It tells languages that require uniform control flow that the word is uniform. All lanes
+    /// must get here.
     Uniform(String, Expr),
 }
 

@@ -1,8 +1,8 @@
-//! Checks where a shader waits for the launch before it.
+//! Checks that a shader waits for the previous launch in the right place.
 //!
-//! The rule: on every path, a workgroup waits exactly once before it first touches a slot that is neither a weight nor settled, and never
-//! again. Only then may the next launch begin, unless this one hands over ([`Module::hands_over`]): the next launch waits for this one, so
-//! all launches before this one have ended by then, and it reads beforehand only what this one does not write.
+//! The rule: on every path, a workgroup waits exactly once before it first touches a slot that is neither a weight nor stable, and never
+//! again. Only then may the next launch begin, unless this one releases it early ([`Module::hands_over`]). The next launch waits for this
+//! one, so all earlier launches have ended by then, and before its wait it reads only memory that this one does not write.
 
 use crate::expr::Expr;
 use crate::module::{Content, Module, Slot};
@@ -10,8 +10,8 @@ use crate::stmt::{Stmt, visit};
 
 /// Checks the rule for a module.
 ///
-/// Parts of a kernel are blocks side by side that exclude each other; either each of them waits, or
-/// none does, and the module waits before them.
+/// Parts of a kernel are consecutive blocks that exclude each other. Either each of them waits, or none does and the module waits before
+/// them.
 ///
 /// # Errors
 /// The rule that is broken.

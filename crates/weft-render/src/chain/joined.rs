@@ -1,4 +1,4 @@
-//! Which kernels can follow each other in a chain.
+//! Decides which kernels can follow each other in a chain.
 
 use weft_kern::Sizes;
 use weft_shader::chain::MOST_STAGES;
@@ -7,19 +7,20 @@ use weft_shader::module::{Content, Memory};
 use crate::gpu::Gpu;
 use crate::shader::{Shader, Slots, args_words};
 
-/// The most workgroups of a stage for each multiprocessor. With the head of 154,880 columns, which has eight, and the search for
-/// candidates after it in one, a step of 8 layers of GLM-4.7-Flash took 6 % less through Vulkan on an H100. More was not measured.
+/// The most workgroups of a stage for each multiprocessor. The head of 154,880 columns has eight. With that head and the search for
+/// candidates in one chain, a step of 8 layers of GLM-4.7-Flash took 6 % less through Vulkan on an H100. More than eight was not measured.
 const MOST_WAVES: u64 = 16;
 
-/// Most words of arguments of a chain: with those of the chain itself, less than the smallest limit of a uniform buffer in WebGPU.
+/// The most argument words of the kernels of a chain. Together with the chain's own they stay below the smallest limit of a uniform buffer
+/// in WebGPU.
 const MOST_ARGS: usize = 4000;
 
-/// Kernels that can become a chain, one after another.
+/// Consecutive kernels that can become a chain.
 #[derive(Clone, Debug)]
 pub struct Joined<B> {
     /// The buffer of each slot.
     buffers: Vec<B>,
-    /// What each slot holds, and its pieces.
+    /// The content of each slot, and its number of pieces.
     slots: Vec<(Content, u32)>,
     /// The slot of each argument of each kernel.
     of: Vec<Vec<usize>>,
@@ -45,8 +46,8 @@ impl<B> Default for Joined<B> {
 }
 
 impl<B: PartialEq + Clone> Joined<B> {
-    /// Adds a kernel whose launch would have these `shaders`, or whose last ones would; `false` if a chain has to end before it.
-    /// The first argument has its own slots, and the buffer of each.
+    /// Adds a kernel that becomes these `shaders`, or whose last ones these are. Returns `false` if a chain has to end before it. The first
+    /// argument has the kernel's own slots and the buffer of each.
     pub fn add(
         &mut self,
         (slots, bound): (&Slots, &[B]),
@@ -85,7 +86,7 @@ impl<B: PartialEq + Clone> Joined<B> {
         }
         grown.stages = stages;
         let bindings: usize = grown.slots.iter().map(|(_, pieces)| *pieces as usize).sum();
-        // One more has the counts.
+        // One more binding has the chain's counters.
         let fits = bindings + usize::from(grown.scratch) < gpu.storage_buffers as usize;
         let possible = fits && grown.memory.halves.is_disjoint(&grown.memory.fours);
         if possible {
@@ -94,9 +95,9 @@ impl<B: PartialEq + Clone> Joined<B> {
         possible
     }
 
-    /// The slot of a buffer, a new one if it is new.
+    /// The slot of a buffer; adds a slot if the buffer has none.
     fn place(&mut self, buffer: &B, content: Content, pieces: u32) -> usize {
-        // Nothing but weights is read before a wait.
+        // Only weights are read before a wait.
         let content = if content == Content::Weight { content } else { Content::Open };
         let known = self.buffers.iter().position(|known| known == buffer);
         let slot = known.unwrap_or_else(|| {

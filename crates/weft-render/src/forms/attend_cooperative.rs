@@ -1,10 +1,10 @@
-//! `attend.cooperative`: latent attention over halves by cooperative matrices, whose place in lanes is the driver's own, and how its tile
-//! lies in workgroup memory.
+//! `attend.cooperative`: latent attention over halves by cooperative matrices, whose layout in lanes only the driver knows; and the layout
+//! of its tile in workgroup memory.
 //!
-//! What is computed for a row depends on that row alone: all its products are of the same 16 × 16 matrices, in the same order, whatever the
-//! tile. So steps of all sizes add up alike. For GPUs that have such matrices through Vulkan: on an
-//! H100, prompts of 512 tokens of GLM-4.7-Flash at a depth of 4,096 are 2.1 times as fast as by lanes, and replies at that depth lose 8.5 %
-//! without it (`bench/runs/2026-11-26-vulkan-attention.md`).
+//! A row's result depends on that row alone: all its products are of the same 16 × 16 matrices in the same order, in every tile. So steps
+//! of all sizes have the same bits. It is for GPUs that have such matrices through Vulkan. On an H100, prompts of 512 tokens of
+//! GLM-4.7-Flash at a depth of 4,096 are 2.1 times as fast as by lanes, and replies at that depth lose 8.5 % without it
+//! (`bench/runs/2026-11-26-vulkan-attention.md`).
 
 pub(crate) mod write;
 
@@ -22,46 +22,46 @@ use crate::split::{PLAIN, Split, WARP, number};
 const LANES: u32 = 256;
 pub(crate) const WARPS: u32 = LANES / WARP;
 
-/// Rows of a workgroup that converts queries, and of one that continues with one result for each row.
+/// Rows per workgroup of the shader that converts queries, and of the last shader, which has one result for each row.
 pub(crate) const QUERY_ROWS: u32 = 16;
 pub(crate) const RESULT_ROWS: u32 = 4;
 
 /// Positions of a chunk.
 pub(crate) const CHUNK: u32 = 64;
 
-/// Rows of tiles of many tokens, and how long a tile takes, relative to each other: 512 tokens of 20 heads at depth 4096, on an
-/// H100, in µs for each round of workgroups.
+/// Rows of tiles with several tokens, each with the relative cost of a tile: µs for each round of workgroups with 512 tokens of 20 heads at
+/// a depth of 4,096, on an H100 (`bench/runs/2026-11-26-vulkan-attention.md`).
 const MANY_ROWS: [(u32, usize); 4] = [(32, 466), (48, 636), (64, 774), (80, 1185)];
 
-/// The most rows of any other tile.
+/// The most rows of a tile with one token.
 const FEW_ROWS: u32 = SIDE;
 
-/// The values of a key, from one to the next, that are in workgroup memory at once; and the most of these pieces.
+/// Neighbouring values of a key that are in workgroup memory at once, the best number first, and the most such pieces of a key.
 const PIECES: [u32; 2] = [64, 32];
 const MOST_PIECES: u32 = 12;
 
-/// Most columns of values that a warp has, and that it multiplies at once: fewer where registers hold the sums of many rows.
+/// The most columns of values of a warp, and the most that it multiplies at once: fewer where registers hold the sums of many rows.
 const MOST_COLUMNS: u32 = 64;
 const AT_ONCE: u32 = 32;
 const AT_ONCE_OF_MANY: u32 = 16;
 const MANY: u32 = 64;
 
-/// Halves between rows, so that eight of them are in different banks.
+/// Halves of padding between rows, which put eight rows into different banks.
 const APART: u32 = 8;
 
-/// A tile, and how it lies among halves and floats. Places of halves are in fours.
+/// A tile, and its layout in the arrays of halves and floats. Offsets among halves are counted in fours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Tile {
-    /// Its rows, padded to those of matrices.
+    /// Its rows, padded to whole matrices.
     pub(crate) rows: u32,
     pub(crate) k_len: u32,
     pub(crate) cols: u32,
-    /// Values of a piece of a key.
+    /// Values per piece of a key.
     pub(crate) piece: u32,
 }
 
-/// Whether a tile of so many rows has several tokens. Then another shader stores its queries in scratch memory, as halves: they
-/// don't fit in workgroup memory.
+/// Whether a tile of this many rows has several tokens. Then another shader stores its queries in scratch memory, as halves, because they
+/// do not fit in workgroup memory.
 pub(crate) const fn is_large(rows: u32) -> bool {
     rows > FEW_ROWS
 }
@@ -83,7 +83,7 @@ impl Tile {
         self.k_len / self.piece
     }
 
-    /// Columns of values that a warp has, and how many times it multiplies some of them.
+    /// Columns of values per warp, and the number of passes in which the warp multiplies them.
     pub(crate) const fn warp_cols(&self) -> u32 {
         self.cols / WARPS
     }
@@ -92,12 +92,12 @@ impl Tile {
         self.warp_cols().div_ceil(if self.rows > MANY { AT_ONCE_OF_MANY } else { AT_ONCE })
     }
 
-    /// Columns of all warps that are multiplied at once.
+    /// Columns that all warps multiply in a pass.
     pub(crate) const fn pass_cols(&self) -> u32 {
         self.cols / self.passes()
     }
 
-    /// Fours from one row to the next: of weights, of queries where all of them are there, of a piece of queries and keys, and of values.
+    /// The stride, in fours, of rows of weights. The next three are those of whole queries, of pieces of queries and keys, and of values.
     pub(crate) const fn weight_stride(&self) -> u32 {
         (CHUNK + APART) / FOUR
     }
@@ -114,32 +114,32 @@ impl Tile {
         (self.pass_cols() + APART) / FOUR
     }
 
-    /// Floats from one row of scores to the next.
+    /// The stride of rows of scores, in floats.
     pub(crate) const fn score_stride(&self) -> u32 {
         CHUNK + 4
     }
 
-    /// Where queries begin: all of them, after weights, or a piece of them, in whose place weights are later.
+    /// The offset of the queries: whole queries after the weights, or a piece of them, which weights overwrite later.
     pub(crate) const fn queries(&self) -> u32 {
         if self.is_large() { 0 } else { self.rows * self.weight_stride() }
     }
 
-    /// Where a piece of keys begins: after queries.
+    /// The offset of a piece of keys, after the queries.
     pub(crate) const fn keys(&self) -> u32 {
         self.queries() + self.rows * if self.is_large() { self.piece_stride() } else { self.query_stride() }
     }
 
-    /// Where the values of 16 positions begin, those of the next 16 after them: in the place of keys, but after weights.
+    /// The offset of the values of 16 positions, with the next 16 after them. They overwrite keys, but not weights.
     pub(crate) const fn values(&self) -> u32 {
         if self.is_large() { self.rows * self.weight_stride() } else { self.keys() }
     }
 
-    /// The fours of those.
+    /// Fours of the values of 16 positions.
     pub(crate) const fn values_apart(&self) -> u32 {
         SIDE * self.value_stride()
     }
 
-    /// Matrices of sums that each warp passes on at once.
+    /// Matrices of sums that each warp passes to its lanes at once.
     pub(crate) const fn passed_on(&self) -> u32 {
         if self.is_large() { 2 } else { 1 }
     }
@@ -152,14 +152,14 @@ impl Tile {
         }
     }
 
-    /// A bound for all bytes: words are left for what is kept of rows, of their tokens, and of positions.
+    /// An upper bound of its bytes, with spare words for the state of rows, tokens and positions.
     fn bytes(&self) -> u64 {
         u64::from(self.arrays().bytes()) + 4 * u64::from(14 * self.rows + 2 * CHUNK + 64)
     }
 }
 
-/// Whether cooperative matrices can compute this attention at all: of heads that all share keys, as in latent attention, and of all
-/// positions before a token, over halves.
+/// Whether cooperative matrices can compute this attention: all heads share keys, as in latent attention, without a window, and the state
+/// is halves.
 fn suits(kernel: &Kernel, part: &Part, attend: &Attend, (lanes, gpu): (u32, &Gpu)) -> bool {
     let Attend { q, k, v, .. } = attend;
     let format = |param: usize| kernel.params[param].format;
@@ -169,7 +169,7 @@ fn suits(kernel: &Kernel, part: &Part, attend: &Attend, (lanes, gpu): (u32, &Gpu
     });
     let fours = |n: &usize| n.is_multiple_of(4);
     let tile = Tile::new(part, attend, &Split { rows: FEW_ROWS, ..PLAIN });
-    // A warp has whole matrices of columns, and as many in each pass.
+    // A warp has whole matrices of columns, the same number in each pass.
     let columns = tile.cols.is_multiple_of(WARPS * SIDE)
         && tile.warp_cols() <= MOST_COLUMNS
         && (tile.warp_cols() == SIDE || tile.warp_cols().is_multiple_of(AT_ONCE));
@@ -192,7 +192,7 @@ fn suits(kernel: &Kernel, part: &Part, attend: &Attend, (lanes, gpu): (u32, &Gpu
         && q.strides.iter().all(fours)
 }
 
-/// The split of attention by cooperative matrices, if it suits them and a tile fits.
+/// The numbers of attention by cooperative matrices, if they suit it and a tile fits.
 pub(crate) fn split(
     kernel: &Kernel,
     part: &Part,
@@ -206,7 +206,7 @@ pub(crate) fn split(
     }
     let fits =
         |rows| Tile::new(part, attend, &Split { rows, ..split }).bytes() <= u64::from(gpu.shared_bytes);
-    // Steps of all sizes are computed so, or none.
+    // Either steps of all sizes use this form, or none does: their bits differ from those of other forms.
     if !MANY_ROWS.iter().all(|(rows, _)| fits(*rows)) || !fits(FEW_ROWS) {
         return None;
     }
@@ -215,7 +215,7 @@ pub(crate) fn split(
     let few = (1..=FEW_ROWS).rev().find(|rows| attend.heads.is_multiple_of(*rows as usize))?;
     let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
     if tokens >= MANY_TOKENS {
-        // The last round of workgroups may leave most of the GPU idle.
+        // The last round of workgroups may leave most of the GPU idle, so rounds are counted whole.
         let processors = (gpu.processors as usize).max(1);
         let takes = |(of_tile, each): &(u32, usize)| {
             rows.div_ceil(*of_tile as usize).div_ceil(processors).saturating_mul(*each)
@@ -225,7 +225,7 @@ pub(crate) fn split(
     }
     let chunks = attend.most_positions(max.pages).div_ceil(CHUNK as usize);
     let words = rows.saturating_mul(chunks).saturating_mul(part.cols + FOUR as usize);
-    // Where tiles leave half of the GPU idle, each chunk has a workgroup.
+    // If tiles leave half of the GPU idle, each chunk has a workgroup.
     let idle = 2 * rows.div_ceil(few as usize) <= gpu.processors as usize;
     Some(Split { rows: few, spread: idle && chunks > 1 && words <= MOST_SPREAD_WORDS, ..alike })
 }
@@ -281,5 +281,5 @@ impl AttendCooperative {
     }
 }
 
-// A row's lanes have a unit of its weights each.
+// Each lane of a row has one unit of its weights.
 const _: () = assert!(CHUNK == SEEKERS * UNIT);

@@ -1,7 +1,7 @@
-//! `attend.lanes`: attention by lanes, which score positions together and share the columns of values. It takes any sizes.
+//! `attend.lanes`: attention by lanes. Lanes share scores, and then the columns of values. It takes any sizes.
 //!
 //! A workgroup has some heads of one token that share their keys. Positions are split into chunks of a fixed length, whose results are
-//! joined in order; with `spread` each chunk has a workgroup, and a second shader joins them, which changes no bit. Where a GPU has no
+//! combined in order. With `spread` each chunk has a workgroup, and a second shader combines them, which changes no bit. On GPUs without
 //! matrix units, up to ten heads of a token visit a chunk together: on an H200 through Vulkan, before it had cooperative matrices, prompts
 //! at a depth of 4,096 lost 38.5 % without that (`attention.tiles=off` in `bench/runs/2026-11-23-vulkan-large.md`).
 
@@ -26,7 +26,7 @@ form! {
         rows,
         /// Lanes that compute a score together; a power of two.
         reduce,
-        /// Positions scored at a time per lane that scores.
+        /// Positions that a lane scores at a time.
         upcast,
         /// Positions of a chunk.
         chunk,

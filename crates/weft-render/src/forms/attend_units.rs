@@ -1,12 +1,12 @@
-//! `attend.units`: attention over halves on matrix units (CUDA's `mma.m16n8k16`), and how its tile lies in workgroup memory.
+//! `attend.units`: attention over halves on matrix units (CUDA's `mma.m16n8k16`), and the layout of its tile in workgroup memory.
 //!
-//! A workgroup has some heads of a token that share their keys, or rows of many tokens. It stages a chunk of keys in workgroup memory,
-//! warps score all rows by it, lanes turn scores into weights, and warps multiply these by the values. On compute capability 7.5 and later:
-//! with it and `dot.units`, prompts of 512 tokens at a depth of 4,096 went from 1,041 to 6,303 tokens/s on an H200
+//! A workgroup has some heads of a token that share their keys, or rows of many tokens. It stages a chunk of keys in workgroup memory;
+//! warps score all rows with it, lanes turn scores into weights, and warps multiply these by the values. It needs compute capability 7.5.
+//! With it and `dot.units`, prompts of 512 tokens at a depth of 4,096 went from 1,041 to 6,303 tokens/s on an H200
 //! (`bench/runs/2026-11-22-cuda-prompts.md`).
 //!
-//! Whether attention uses matrix units, the length of its chunks and the number of warps that share a score depend on the state and the GPU
-//! alone, so that steps of all sizes add up in the same order.
+//! The use of matrix units, the length of chunks and the number of warps that share a score depend on the state and the GPU alone, so that
+//! steps of all sizes add up in the same order.
 
 pub(crate) mod scores;
 pub(crate) mod stage;
@@ -23,39 +23,40 @@ use crate::forms::words::form;
 use crate::gpu::Gpu;
 use crate::split::{MATRIX_ROWS, PLAIN, Split, WARP, number};
 
-/// Values of a key that units multiply at once.
+/// Values of a key that matrix units multiply at once.
 pub(crate) const STEP: u32 = 16;
 
 /// Positions of a chunk.
 const CHUNK: u32 = 64;
 
-/// The positions up to which attention of a token is cut differently from longer contexts, ascending: those of one chunk, which needs no
-/// launch that joins chunks (5 % of a token on an H100; two chunks without one take as long as with it), and those whose chunks can each
-/// have two workgroups of so many multiprocessors. In the text for longer contexts, where workgroups have all heads of GLM-4.7-Flash and
-/// several chunks, a token at 4096 takes 4 to 6 % longer.
+/// The context lengths at which decode attention changes its schedule, ascending. The first is one chunk, which needs no launch that
+/// combines chunks: 5 % of a token on an H100; two chunks without that launch take as long as with it. The second is the length at which
+/// each chunk can still have two workgroups on this many multiprocessors. In the text for longer contexts, workgroups have all heads of
+/// GLM-4.7-Flash and several chunks; with it a token at 4,096 takes 4 to 6 % longer.
 pub const fn near_positions(processors: u32) -> [usize; 2] {
     let chunk = CHUNK as usize;
     [chunk, chunk * (processors as usize / 2)]
 }
 
-/// Most warps that share a score.
+/// The most warps that share a score.
 const MOST_SHARES: u32 = 4;
 
-/// Attention is spread if there are so many multiprocessors for each tile, and the results of chunks are no more words.
+/// Chunks get workgroups of their own if there are this many multiprocessors for each tile, and at most this many words of results of
+/// chunks.
 const SPREAD_TILES: usize = 4;
 pub(crate) const MOST_SPREAD_WORDS: usize = 64 << 20;
 
 /// Rows of a tile of many tokens.
 const ROWS: u32 = 32;
 
-/// Fewest rows of a tile whose chunks have their own workgroups, unless heads share no keys. With one, 3 to 6 chunks of
-/// GLM-4.7-Flash were 60 to 120 workgroups, and a reply was 10 to 14 % slower; with 2 to 10 it is the same.
+/// The fewest rows of a tile whose chunks have their own workgroups, unless heads share no keys. With one row, 3 to 6 chunks of
+/// GLM-4.7-Flash were 60 to 120 workgroups, and a reply was 10 to 14 % slower; from 2 to 10 rows the time is the same.
 const LEAST_SPREAD: u32 = 2;
 
-/// The fewest tokens whose rows share tiles.
+/// The fewest tokens of a step whose tiles have rows of several tokens.
 pub(crate) const MANY_TOKENS: usize = 128;
 
-/// Most sums of values that a lane has.
+/// The most sums of values per lane.
 const MOST_SUMS: u32 = 128;
 
 /// Lanes that turn the scores of a row into weights.
@@ -64,26 +65,26 @@ pub(crate) const SEEKERS: u32 = 8;
 /// Values that a lane loads at once.
 pub(crate) const UNIT: u32 = 8;
 
-/// How a tile lies in workgroup memory. Rows that units load begin an odd number of units apart, so that eight of them
-/// are in different banks.
+/// The layout of a tile in workgroup memory. Rows that units load are an odd number of units apart, which puts eight of them into different
+/// banks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Tile {
-    /// Its rows, padded to those that units multiply.
+    /// Its rows, padded to the number that units multiply.
     pub(crate) rows: u32,
     pub(crate) cols: u32,
     pub(crate) chunk: u32,
     /// Warps that share a score.
     pub(crate) reduce: u32,
-    /// Units of a key in the state, and steps that units take.
+    /// Units of a key in the state, and the steps in which matrix units multiply them.
     pub(crate) key_units: u32,
     pub(crate) steps: u32,
     /// Whether values are the beginning of keys.
     pub(crate) latent: bool,
-    /// Whether warpgroups multiply: then keys and queries lie in blocks, and there are two chunks of keys.
+    /// Whether warpgroups multiply. Then keys and queries are stored in blocks, and there are two chunks of keys.
     pub(crate) warpgroups: bool,
 }
 
-/// Words from one row of so many units to the next: an odd number of units.
+/// The stride in words of rows of this many units: an odd number of units.
 const fn row_words(units: u32) -> u32 {
     (units | 1) * UNIT_WORDS
 }
@@ -106,27 +107,27 @@ impl Tile {
         }
     }
 
-    /// Words from one row of queries to the next, and from one key to the next.
+    /// The stride in words of queries, and of keys.
     pub(crate) const fn key_stride(&self) -> u32 {
         row_words(self.steps * (STEP / UNIT))
     }
 
-    /// Words from a position's values to the next.
+    /// The stride in words of the values of positions.
     pub(crate) const fn value_stride(&self) -> u32 {
         if self.latent { self.key_stride() } else { row_words(self.cols / UNIT) }
     }
 
-    /// Words from one row of weights to the next, which are halves.
+    /// The stride in words of rows of weights, which are halves.
     pub(crate) const fn weight_stride(&self) -> u32 {
         row_words(self.chunk / UNIT)
     }
 
-    /// Words from one row of scores to the next.
+    /// The stride in words of rows of scores.
     pub(crate) const fn score_stride(&self) -> u32 {
         self.chunk + UNIT_WORDS * 2
     }
 
-    /// Words of a chunk's keys and values, and of the results, which take their place.
+    /// Words of a chunk's keys and values, which the results overwrite.
     pub(crate) fn staged_words(&self) -> u32 {
         if self.warpgroups {
             let words = self.key_words() + self.value_units() * UNIT_WORDS;
@@ -136,8 +137,8 @@ impl Tile {
         (self.chunk * (self.key_stride() + values)).max(self.rows * self.cols)
     }
 
-    /// Words from one row of the results of warpgroups to the next: lanes store pairs of columns of eight rows at once, and four
-    /// rows are in different banks.
+    /// The stride in words of the results of warpgroups: lanes store pairs of columns of eight rows at once, and four rows are in different
+    /// banks.
     pub(crate) const fn result_stride(&self) -> u32 {
         self.cols + 2 * UNIT_WORDS
     }
@@ -152,12 +153,12 @@ impl Tile {
         self.key_units * UNIT_WORDS
     }
 
-    /// Units of a position's values in workgroup memory, beside its key.
+    /// Units of a position's values in workgroup memory, in addition to its key.
     pub(crate) const fn value_units(&self) -> u32 {
         if self.latent { 0 } else { self.cols / UNIT }
     }
 
-    /// Pieces of values that a lane of two warpgroups has sums for.
+    /// Pieces of values for which a lane of two warpgroups has sums.
     pub(crate) const fn pieces(&self) -> u32 {
         self.cols / (2 * warpgroup::COLUMNS)
     }
@@ -173,7 +174,7 @@ impl Tile {
         self.rows * if self.warpgroups { self.chunk / 2 } else { self.weight_stride() }
     }
 
-    /// A bound for all bytes of the tile: a few words for each row and position are left for what is kept of them.
+    /// An upper bound of the tile's bytes, with a few spare words for the state of each row and position.
     fn bytes(&self) -> u64 {
         let [staged, query, score, weight] =
             [self.staged_words(), self.query_words(), self.score_words(), self.weight_words()].map(u64::from);
@@ -182,7 +183,7 @@ impl Tile {
     }
 }
 
-/// Whether matrix units can compute this attention at all: over halves, in rows of whole units.
+/// Whether matrix units can compute this attention: it is over halves, in rows of whole units.
 pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, gpu: &Gpu) -> bool {
     let Attend { q, k, v, .. } = attend;
     let halves = |param: usize| kernel.params[param].format == Format::Ggml(GgmlType::F16);
@@ -205,7 +206,7 @@ pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, gpu: &Gpu) ->
         && q.strides.iter().all(fours)
 }
 
-/// The split of attention on matrix units, if it suits them and a tile fits.
+/// The numbers of attention on matrix units, if they suit it and a tile fits.
 pub(crate) fn on_matrix(
     kernel: &Kernel,
     part: &Part,
@@ -239,12 +240,12 @@ pub(crate) fn on_matrix(
     if !fits(1) {
         return None;
     }
-    // Heads of a token that share keys; of many tokens, rows of several. Fewer where workgroups are few.
+    // Heads of a token that share keys, or rows of several tokens in long steps; fewer where there are few workgroups.
     let group = u32::try_from(attend.heads / attend.kv_heads.max(1)).ok()?.max(1);
     let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
     let several = attend.kv_heads == 1 && tokens >= MANY_TOKENS && !least.spread;
     let times = if least.spread { chunks } else { 1 };
-    // Rows of a tile are then tokens, of one head.
+    // The rows of a tile are then the tokens of one head.
     let apart = attend.kv_heads > 1 && tokens >= MANY_TOKENS && !least.spread;
     let keeps_busy = |rows: u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(rows as usize);
@@ -258,7 +259,7 @@ pub(crate) fn on_matrix(
     if let Some(rows) = [ROWS, MATRIX_ROWS].into_iter().find(|rows| apart && fits(*rows)) {
         return Some(Split { rows, along_first: true, ..least });
     }
-    // In a short step, as few as all workgroups can run at once with: there is less to do before and after the products.
+    // In a short step, as few rows as let all workgroups run at once, because fewer rows take less time before and after the products.
     let one_wave = |rows: &u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(*rows as usize);
         tiles.saturating_mul(times) <= gpu.processors as usize
@@ -272,7 +273,7 @@ pub(crate) fn on_matrix(
     Some(Split { rows: best.unwrap_or(1), ..least })
 }
 
-/// Whether warpgroups can compute this attention, of whole blocks.
+/// Whether warpgroups can compute this attention, which takes whole blocks.
 fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, gpu): (u32, &Gpu)) -> bool {
     let tile = Tile::new(part, attend, split);
     gpu.features.warpgroups
@@ -288,15 +289,14 @@ fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, gpu): (
         && tile.bytes() <= u64::from(gpu.most_shared_bytes)
 }
 
-/// Whether so many rows leave most of the GPU idle unless each chunk has its own workgroups, and there is memory for the
-/// results of all chunks.
+/// Whether this many rows leave most of the GPU idle unless each chunk has its own workgroups, and the results of all chunks fit in memory.
 fn is_worth_spreading(part: &Part, attend: &Attend, (rows, chunks): (usize, usize), gpu: &Gpu) -> bool {
     let tiles = rows.div_ceil(attend.heads / attend.kv_heads.max(1));
     let words = rows.saturating_mul(chunks).saturating_mul(part.cols + UNIT_WORDS as usize);
     chunks > 2 && SPREAD_TILES * tiles <= gpu.processors as usize && words <= MOST_SPREAD_WORDS
 }
 
-/// Sums of values of a lane.
+/// Sums of values per lane.
 fn sums(part: &Part, split: &Split, lanes: u32) -> u32 {
     let pairs = u32::try_from(part.cols).unwrap_or(u32::MAX).div_ceil(STEP);
     pairs.div_ceil(lanes / WARP) * 8 * (split.rows.div_ceil(MATRIX_ROWS))

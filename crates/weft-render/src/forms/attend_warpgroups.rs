@@ -1,6 +1,6 @@
 //! `attend.warpgroups`: attention of prompts by warpgroups, four warps each that multiply 64 rows together (Hopper's `wgmma`).
 //!
-//! A workgroup has two warpgroups and a tile of 64 rows. Both hold all rows; each scores half of a chunk's positions, and has half of the
+//! A workgroup has two warpgroups and a tile of 64 rows. Both hold all rows; each scores half of a chunk's positions and has half of the
 //! columns of the values:
 //!
 //! ```text
@@ -17,8 +17,8 @@
 //! 5  each       sums of its columns: rescaled, then weights × values, which are the keys' block turned
 //! ```
 //!
-//! Where there are more tiles than multiprocessors, workgroups share them evenly (`lower/attend/shares.rs`): each has as many chunks, and
-//! one that ends within a tile hands its sums to the next.
+//! If there are more tiles than multiprocessors, workgroups share them evenly ([`shares`]): each has the same number of chunks, and one
+//! that ends within a tile passes its sums to the next.
 //!
 //! On an H100, prompts of 512 tokens of GLM-4.7-Flash at a depth of 4,096 lose 18.8 % without it (`attention.warpgroups=off` in
 //! `bench/runs/2026-11-25-cuda-warpgroups.md`). It takes halves, keys of whole blocks of 64 values, and no window; `attend.units` takes the
@@ -68,7 +68,7 @@ impl AttendWarpgroups {
         attend_units::check(of, &self.split(of.part))
     }
 
-    /// The same on matrix units that single warps use.
+    /// The same on matrix units of single warps.
     pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
         Some(Split { rows: ROWS / 2, ..self.split(part) })
     }

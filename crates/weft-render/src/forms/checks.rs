@@ -1,11 +1,11 @@
-//! Rules that several forms have in common.
+//! Legality rules that several forms share.
 
 use weft_kern::{Format, Instr, Kernel, Part};
 use weft_quant::GgmlType;
 
 use crate::gpu::Gpu;
 
-/// A part, and what its form may depend on.
+/// A part, and everything that the legality of its form depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Of<'a> {
     pub(crate) kernel: &'a Kernel,
@@ -15,16 +15,16 @@ pub(crate) struct Of<'a> {
     pub(crate) gpu: &'a Gpu,
 }
 
-/// Most rows or columns per lane: each has a variable.
+/// The most rows or columns per lane. Each takes a variable.
 pub(crate) const MOST: u32 = 64;
 
-/// Most sums per lane in a schedule that is tuned or tried: each has a variable.
+/// The most sums per lane in a schedule that is tuned or tried. Each takes a variable.
 pub(crate) const MOST_SUMS: u32 = 64;
 
 /// Checks the variables of a lane.
 ///
 /// # Errors
-/// There are too many.
+/// If there are too many.
 pub(crate) fn variables(rows: u32, columns: u32) -> Result<(), String> {
     match rows > MOST || columns > MOST {
         true => Err(format!("a lane can have {MOST} rows and columns at most")),
@@ -37,10 +37,10 @@ pub(crate) fn is_whole(part: &Part, width: u32) -> bool {
     width as usize >= part.cols
 }
 
-/// Checks that a workgroup has all columns, or as many as the row program can compute apart from the others.
+/// Checks that a workgroup has all columns, or a number that the row program can compute separately.
 ///
 /// # Errors
-/// It has only some of the columns that the row program needs.
+/// If it lacks columns that the row program needs.
 pub(crate) fn columns(part: &Part, width: u32) -> Result<(), String> {
     let apart = part.columns_together().is_some_and(|unit| (width as usize).is_multiple_of(unit));
     match is_whole(part, width) || apart {
@@ -52,7 +52,7 @@ pub(crate) fn columns(part: &Part, width: u32) -> Result<(), String> {
 /// Checks that a workgroup stores whole blocks and whole words.
 ///
 /// # Errors
-/// It stores a part of one.
+/// If it stores a part of one.
 pub(crate) fn stores(kernel: &Kernel, part: &Part, width: u32) -> Result<(), String> {
     for instr in &part.body {
         let Instr::Store { view, .. } = instr else { continue };

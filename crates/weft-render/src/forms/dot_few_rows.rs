@@ -1,9 +1,10 @@
-//! `dot.few_rows`: products of rows that pick their matrices by index, in steps in which few rows pick the same one. Lanes multiply them,
-//! since matrix units would multiply sixteen.
+//! `dot.few_rows`: products of rows that select their matrices by index, in steps in which few rows select the same one. Lanes multiply
+//! them, because matrix units would multiply sixteen rows.
 //!
-//! Rows are sorted as for [`dot.units`](super::DotUnits), in smaller tiles. A lane has a part of the matrix in registers, as in steps of a
-//! few tokens, and multiplies all rows of the tile by it. The products beside a weighted sum are on matrix units. In steps of 9 to 64
-//! tokens on CUDA: on an H100, 32 replies at once lose 9.6 % without it (`products.picked=off` in `bench/runs/2026-11-27-cuda-picked.md`).
+//! Rows are sorted as for [`dot.units`](super::DotUnits), in smaller tiles. A lane holds a part of the matrix in registers, as in steps of
+//! a few tokens, and multiplies all rows of the tile by it. Products other than the weighted sum are on matrix units. It is for steps of 9
+//! to 64 tokens on CUDA: on an H100, 32 replies at once lose 9.6 % without it (`products.picked=off` in
+//! `bench/runs/2026-11-27-cuda-picked.md`).
 
 pub(crate) mod write;
 
@@ -17,20 +18,20 @@ use crate::schedule::picks::Picks;
 use crate::schedule::registers::registers;
 use crate::split::Split;
 
-/// Most rows of a tile, an even number, since lanes multiply two at a time: lanes have a sum of each product for all of them.
+/// The most rows of a tile. It is even, because lanes multiply two rows at a time; a lane has a sum of each product for each row.
 const MOST_ROWS: u32 = 8;
 
-/// Most rows that pick a matrix, on average: of more, lanes gain nothing.
+/// The most rows that select a matrix, on average: with more, lanes gain nothing.
 const FEW_ROWS: usize = 4;
 
-/// The tokens of the longest step in which lanes multiply.
+/// The most tokens of a step in which lanes multiply.
 const MOST_TOKENS: usize = 64;
 
-/// Most words of a block of all columns of a lane. It has two such blocks in registers or on their way, or more, and with sums and
-/// what is unpacked two workgroups of 256 lanes have room on a multiprocessor.
+/// The most words of a block of all columns of a lane. A lane has at least two such blocks in registers or in flight; with sums and
+/// unpacked values, two workgroups of 256 lanes fit on a multiprocessor.
 const MOST_WORDS: usize = 32;
 
-/// Columns of a lane, the best first: a load has a word of each of four.
+/// Columns per lane, the best first: a load has one word of each of four columns.
 const COLUMNS: [u32; 3] = [4, 2, 1];
 
 /// Values of a block, and the columns of a tile of a weight.
@@ -43,7 +44,7 @@ form! {
     numbers {
         /// Rows of a tile that lanes multiply; even.
         tile,
-        /// Rows per workgroup of the products beside weighted sums, on matrix units.
+        /// Rows per workgroup of the products other than weighted sums, on matrix units.
         rows,
         /// Their columns per workgroup.
         width,
@@ -61,7 +62,7 @@ impl DotFewRows {
         DotFewRows { tile, rows, width, reduce, upcast }
     }
 
-    /// The products on matrix units alone.
+    /// The form of the products on matrix units alone.
     fn units(&self) -> DotUnits {
         let DotFewRows { rows, width, reduce, upcast, .. } = *self;
         DotUnits { rows, width, reduce, upcast, apart: false }
@@ -84,7 +85,7 @@ impl DotFewRows {
     }
 }
 
-/// The split of a part on matrix units, with sorted rows multiplied by lanes if that suits the step.
+/// The numbers of a part on matrix units, with sorted rows multiplied by lanes if that suits the step.
 pub(crate) fn by_lanes(
     kernel: &Kernel,
     part: &Part,
@@ -102,13 +103,13 @@ pub(crate) fn by_lanes(
     if suits { split_by_lanes } else { split }
 }
 
-/// The products that rows are sorted for: weighted sums are multiplied by themselves.
+/// The products of sorted rows. Weighted sums are multiplied separately.
 fn picked<'a>(part: &'a Part, picks: Picks<'_>) -> impl Iterator<Item = &'a Product> {
     let sums = picks.terms.is_some();
     part.products().iter().filter(move |product| !sums || matches!(product.w.pick, Pick::Sum(_)))
 }
 
-/// How lanes multiply tiles of sorted rows, if they do and can.
+/// The numbers of tiles of sorted rows that lanes multiply, if they do and can.
 pub(crate) fn tile_by_lanes(
     kernel: &Kernel,
     part: &Part,

@@ -1,9 +1,9 @@
-//! `dot.gathered`: products whose row program needs whole rows, spread over several workgroups. The last one of a tile of rows, which a
-//! counter tells, runs the row program. It takes any number of columns.
+//! `dot.gathered`: products whose row program needs whole rows, spread over several workgroups. The last workgroup of a tile of rows, which
+//! a counter identifies, runs the row program. It takes any number of columns.
 //!
-//! For routers, whose weights are floats of some hundred KiB. It needs a GPU whose workgroups see what others of the launch stored before
-//! they counted themselves (CUDA). On an H200 a reply of 8
-//! layers went from 2,446 to 2,541 tokens/s (`bench/runs/2026-11-22-cuda-decode.md`).
+//! It is for routers, whose weights are floats of some hundred KiB, on GPUs whose workgroups see the stores that others of the launch made
+//! before they counted themselves (CUDA). On an H200 a reply of 8 layers went from 2,446 to 2,541 tokens/s
+//! (`bench/runs/2026-11-22-cuda-decode.md`).
 
 pub(crate) mod router;
 pub(crate) mod write;

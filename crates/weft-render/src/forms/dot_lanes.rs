@@ -1,8 +1,8 @@
-//! `dot.lanes`: products by lanes, each group of lanes with columns of its own. It takes any sizes.
+//! `dot.lanes`: products by lanes. Each group of lanes has its own columns. It takes any sizes.
 //!
-//! For short steps, where memory decides: lanes load all their weights before they do anything else, and each weight is loaded once. In
-//! longer steps it is the form for weights that no matrix unit multiplies, and for widths that no tile divides. `docs/cuda.md` says what a
-//! kernel of a reply does in order, and `bench/runs/2026-11-23-cuda-fifth.md` what it takes on an H200.
+//! It is for short steps, whose time is that of memory: lanes load all their weights before they do anything else, and each weight is
+//! loaded once. In longer steps it is for weights that no matrix unit multiplies, and for widths that no tile divides. `docs/cuda.md`
+//! describes the order of a kernel's work, and `bench/runs/2026-11-23-cuda-fifth.md` has its times on an H200.
 
 pub(crate) mod write;
 
@@ -58,7 +58,7 @@ impl DotLanes {
 /// Checks that lanes pass over a workgroup's columns evenly.
 ///
 /// # Errors
-/// Some lanes would have none in the last pass.
+/// If some lanes would have none in the last pass.
 pub(crate) fn passes(of: &Of<'_>, split: &Split) -> Result<(), String> {
     let (width, pass) = (u64::from(split.width), u64::from(split.across(of.lanes)) * u64::from(split.upcast));
     let whole = checks::is_whole(of.part, split.width);
@@ -71,7 +71,7 @@ pub(crate) fn passes(of: &Of<'_>, split: &Split) -> Result<(), String> {
 /// Checks that the rows of a workgroup have the same matrix.
 ///
 /// # Errors
-/// They do not.
+/// If they do not.
 pub(crate) fn rows_share(part: &Part, rows: u32, apart: bool) -> Result<(), String> {
     for product in part.products() {
         let shared = match product.w.pick {
@@ -90,7 +90,7 @@ pub(crate) fn rows_share(part: &Part, rows: u32, apart: bool) -> Result<(), Stri
     Ok(())
 }
 
-/// Fewer rows, then fewer columns.
+/// A variant with fewer rows, or with fewer columns if there is one row.
 pub(crate) fn smaller(part: &Part, split: &Split) -> Option<Split> {
     match split {
         Split { rows: 2.., .. } => Some(Split { rows: split.rows / 2, ..*split }),

@@ -1,8 +1,9 @@
-//! `dot.panels`: products of many rows from panels in workgroup memory, by lanes, or by cooperative matrices of bytes where there are any.
+//! `dot.panels`: products of many rows from panels in workgroup memory, by lanes, or by cooperative matrices of bytes where the GPU has
+//! them.
 //!
-//! A lane has 4 rows and some columns of each product, so that what it loads from workgroup memory is used that often, and weights are
-//! unpacked once for all rows of a workgroup. Rows that pick their matrices are sorted by them first. In steps of more than 64 tokens on
-//! large GPUs through Vulkan: on an H100, prompts of GLM-4.7-Flash lose 15.1 % without it (`bench/runs/2026-11-25-vulkan.md`).
+//! A lane has 4 rows and some columns of each product, so that it uses each value it loads from workgroup memory several times, and weights
+//! are unpacked once for all rows of a workgroup. Rows that select their matrices are first sorted by matrix. It is for steps of more than
+//! 64 tokens on large GPUs through Vulkan: on an H100, prompts of GLM-4.7-Flash lose 15.1 % without it (`bench/runs/2026-11-25-vulkan.md`).
 //!
 //! It takes quantised weights whose rows and columns are whole tiles; `dot.lanes` takes all others.
 
@@ -25,9 +26,9 @@ form! {
         rows,
         /// Columns per workgroup.
         width,
-        /// Shares of a sum that are added up apart; a power of two.
+        /// Shares of a sum that are added up separately; a power of two.
         reduce,
-        /// Columns of a lane of each product.
+        /// Columns per lane of each product.
         upcast,
     }
     flags {
@@ -58,7 +59,7 @@ impl DotPanels {
         let even = cols.is_multiple_of(width) && (cols == width || part.columns_independent());
         // Some row programs round whole blocks.
         let blocks = width.is_multiple_of(COLUMNS as u32);
-        // Neighbours have the same columns and different rows.
+        // Neighbouring lanes have the same columns and different rows.
         let pairs = rows.is_multiple_of(2 * PANEL_ROWS) && rows * across == PANEL_ROWS * lanes;
         if !gpu.features.panels || !gpu.features.quads || !whole || !even || !blocks || !pairs {
             return Err(format!("the {lanes} lanes do not have {PANEL_ROWS} rows and {upcast} columns each"));
@@ -77,7 +78,7 @@ impl DotPanels {
         Ok(())
     }
 
-    /// Lanes multiply, without panels.
+    /// Products by lanes, without panels.
     pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
         Some(Split { rows: 1, along_first: false, upcast: 1, panels: false, ..self.split(part) })
     }

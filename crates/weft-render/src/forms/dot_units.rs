@@ -1,9 +1,9 @@
 //! `dot.units`: products of many rows on matrix units for signed bytes (CUDA's `mma.m16n8k32`).
 //!
 //! A warp multiplies tiles of 16 rows and 16 columns. Weights are unpacked to bytes in workgroup memory, in stages that are copied ahead.
-//! Rows that pick their matrices are sorted by them first, by a shader of its own. In steps of more than 8 tokens on GPUs of compute
-//! capability 8.0 and later: with it and attention on matrix units, prompts of GLM-4.7-Flash on an H200 went from 3,302 to 13,700
-//! tokens/s (`bench/runs/2026-11-22-cuda-prompts.md`), and with workgroups of 128 rows dense products from 76 to 90 TMAC/s
+//! Another shader first sorts rows that select their matrices by matrix. It is for steps of more than 8 tokens on GPUs of compute
+//! capability 8.0 and later: with it and attention on matrix units, prompts of GLM-4.7-Flash on an H200 went from 3,302 to 13,700 tokens/s
+//! (`bench/runs/2026-11-22-cuda-prompts.md`), and with workgroups of 128 rows dense products went from 76 to 90 TMAC/s
 //! (`bench/runs/2026-11-29-cuda-dense.md`).
 //!
 //! It takes quantised weights whose rows and columns are whole tiles; `dot.lanes` takes all others.
@@ -18,7 +18,7 @@ use crate::forms::checks::{self, Of};
 use crate::forms::words::form;
 use crate::split::{MATRIX_COLUMNS, MATRIX_ROWS, PLAIN, Shares, Split, WARP};
 
-/// Most sums of a lane.
+/// The most sums per lane.
 const MOST_SUMS: u32 = 128;
 
 form! {
@@ -31,7 +31,7 @@ form! {
         width,
         /// Shares of a sum that are added up apart; a power of two.
         reduce,
-        /// Tiles of 16 columns of a warp.
+        /// Tiles of 16 columns per warp.
         upcast,
     }
     flags {
@@ -86,26 +86,25 @@ impl DotUnits {
     pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
         let split = self.split(part);
         Some(match self.rows {
-            // Rows come in sixteens: then lanes multiply.
+            // Matrix units take sixteen rows. A smaller variant is by lanes.
             ..=MATRIX_ROWS => Split { rows: 1, along_first: false, upcast: 1, matrix: false, ..split },
             rows => Split { rows: rows / 2, ..split },
         })
     }
 }
 
-/// How the warps of a workgroup share its products on matrix units.
+/// The division of a workgroup's products among its warps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Warps {
-    /// Warps side by side, each with columns of its own.
+    /// Warps with different columns.
     pub(crate) across: u32,
-    /// Warps below each other, each with rows of its own.
+    /// Warps with different rows.
     pub(crate) down: u32,
-    /// Warps that have shares of the same sums.
+    /// Warps with different shares of the same sums.
     pub(crate) deep: u32,
 }
 
-/// How the warps share a block of this width. Those that are not needed for columns share the rows, by sixteen or more, and
-/// then sums.
+/// Divides a block of this width among the warps. Warps that columns do not need divide the rows, at least sixteen each, and then the sums.
 pub(crate) fn warps(split: &Split, width: u32, lanes: u32) -> Warps {
     let across = (width / (MATRIX_COLUMNS * split.upcast)).max(1);
     let left = (lanes / WARP / across).max(1);
@@ -113,14 +112,14 @@ pub(crate) fn warps(split: &Split, width: u32, lanes: u32) -> Warps {
     Warps { across, down, deep: left / down }
 }
 
-/// The shares of a product's sums, if all have as many blocks.
+/// The shares of a product's sums, if all have the same number of blocks.
 pub(crate) fn shares_of(product: &Product, reduce: u32) -> Option<u32> {
     let blocks = product.w.k / COLUMNS;
     Shares::new(u32::try_from(blocks).ok()?, reduce).whole
 }
 
-/// Whether matrix units can multiply by the weights of a part. Rows share matrices as they lie `along` the first axis, or
-/// pick them all by the same numbers, by which they can be sorted.
+/// Whether matrix units can multiply by the weights of a part. Rows share matrices `along` the first axis, or select all of them by the
+/// same indices, by which they can be sorted.
 pub(crate) fn suits(kernel: &Kernel, part: &Part, along: bool) -> bool {
     let products = part.products();
     let axis = products.iter().any(|product| matches!(product.w.pick, Pick::Axis(_)));
@@ -131,7 +130,7 @@ pub(crate) fn suits(kernel: &Kernel, part: &Part, along: bool) -> bool {
     });
     let alike = match picked.next() {
         None => true,
-        // A weighted sum is alone with its numbers.
+        // No other product may use the indices of a weighted sum.
         Some((_, _, true)) => picked.next().is_none() && !axis,
         Some(first) => picked.all(|other| other == first) && !axis,
     };

@@ -1,7 +1,7 @@
-//! `plain`: rows and columns without a product, a lane for each column. It takes any sizes.
+//! `plain`: rows and columns without a product, one lane for each column. It takes any sizes.
 //!
-//! For elementwise kernels, norms, softmax and selections from short rows. Lanes of a workgroup reduce a row together; short rows are
-//! taken several at a time. There is no other form for such parts but [`select.blocks`](super::SelectBlocks).
+//! It is for elementwise kernels, norms, softmax and selections from short rows. Lanes of a workgroup reduce a row together; short rows are
+//! taken several at a time. The only other form for such parts is [`select.blocks`](super::SelectBlocks).
 
 pub(crate) mod write;
 

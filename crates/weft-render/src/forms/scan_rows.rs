@@ -1,8 +1,8 @@
 //! `scan`: a recurrence over the rows of each sequence, with its state in registers. It takes any sizes.
 //!
-//! A workgroup walks the sequences that begin in its rows, and takes several rows at once. With `apart`, which long steps have, workgroups
-//! walk for some columns each, and a second shader runs the row programs of all rows at once. There is no other form for scans.
-//! `bench/runs/2026-11-28-hybrids-cuda.md` has what it takes of a hybrid's time on an H200.
+//! A workgroup walks the sequences that begin in its rows, several rows at a time. With `apart`, which long steps have, each workgroup
+//! walks for some of the columns, and a second shader runs the row programs of all rows at once. There is no other form for scans.
+//! `bench/runs/2026-11-28-hybrids-cuda.md` has its share of a hybrid's time on an H200.
 
 pub(crate) mod choose;
 pub(crate) mod write;
@@ -23,7 +23,7 @@ form! {
         width,
         /// Lanes that share a sum; a power of two.
         reduce,
-        /// Rows that are taken at once.
+        /// Rows per step of the walk.
         upcast,
     }
     flags {
@@ -58,7 +58,7 @@ impl ScanRows {
         choose::check(of.part, scan, &self.split(of.part), (of.lanes, of.gpu))
     }
 
-    /// Fewer rows at once first: a smaller tile would leave memory as it is.
+    /// A variant with fewer rows at once, or with a smaller tile if there is one: a smaller tile alone takes as much memory.
     pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
         let split = self.split(part);
         match self {

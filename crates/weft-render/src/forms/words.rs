@@ -5,13 +5,13 @@ pub(crate) trait Words: Sized {
     /// The form's name, which begins its text.
     const NAME: &'static str;
 
-    /// The names of its numbers, in order, and those of its flags.
+    /// The names of its numbers and of its flags, in order.
     const FIELDS: (&'static [&'static str], &'static [&'static str]);
 
     /// The values of its numbers and flags, in the same order.
     fn values(&self) -> (Vec<u32>, Vec<bool>);
 
-    /// The form with these values. There are as many as it has fields.
+    /// The form with these values, one for each field.
     fn of(numbers: &[u32], flags: &[bool]) -> Self;
 
     /// Its text.

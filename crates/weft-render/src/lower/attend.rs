@@ -1,8 +1,7 @@
-//! Attention, by online softmax. A workgroup has some heads of one token that share their keys.
-//! Positions are split into chunks of a fixed length; a chunk is visited in blocks ([`walk`](crate::forms::attend_lanes::walk)), and
-//! the chunks' results are joined one after another ([`join`]). So only the sequence decides the
-//! order of a sum: whether one workgroup visits all chunks, or each chunk has a workgroup and a
-//! second shader joins them, changes speed and no bit.
+//! Attention, by online softmax. A workgroup has some heads of one token that share their keys. Positions are split into chunks of a fixed
+//! length. A chunk is visited in blocks ([`walk`](crate::forms::attend_lanes::walk)), and the results of chunks are combined in order
+//! ([`join`]). So the order of a sum depends on the sequence alone: one workgroup may visit all chunks, or each chunk may have a workgroup
+//! and a second shader combine them, with the same bits.
 
 pub(crate) mod context;
 pub(crate) mod join;

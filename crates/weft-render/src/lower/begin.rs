@@ -47,7 +47,7 @@ impl Begun {
     }
 }
 
-/// Asks for the weights that a part's row program reads, the same for all rows, before the workgroup waits.
+/// Prefetches the weights that a part's row program reads for all rows alike, before the workgroup waits.
 fn fetch(w: &mut Writer<'_>, part: &Part) -> Result<(), Why> {
     if !w.waits {
         return Ok(());

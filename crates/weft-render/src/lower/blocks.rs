@@ -1,9 +1,8 @@
 //! States of `q8_0`: blocks of 34 bytes, a scale in half precision and 32 signed bytes, one after
 //! another.
 //!
-//! A block is 17 half-words, so every other block begins in the middle of a word. The lower half of
-//! that word is the end of the block before, which may belong to another workgroup. Whole words are
-//! stored as usual, such halves on their own.
+//! A block is 17 half-words, so every other block begins in the middle of a word. The lower half of that word is the end of the previous
+//! block, which may belong to another workgroup. Whole words are stored as usual, and such halves separately.
 
 use weft_kern::{ParamId, q8};
 use weft_shader::expr::{Expr, Fun};
@@ -19,7 +18,7 @@ pub(crate) const BLOCK: u32 = q8::BLOCK as u32;
 /// Half-words of a block: its scale, and 16 pairs of values.
 pub(crate) const HALVES: u32 = 1 + BLOCK / 2;
 
-/// Four consecutive values of a state: group number `quad` of four.
+/// Four consecutive values of a state: group `quad` of four.
 pub(crate) fn quad(w: &mut Writer<'_>, param: ParamId, quad: &Expr) -> [Expr; 4] {
     const QUADS: u32 = BLOCK / 4;
     let block = w.code.set("block", quad / QUADS * HALVES);
@@ -47,20 +46,19 @@ pub(crate) struct Blocks {
     /// The number of the first block, in workgroup memory and in the state.
     pub(crate) first: Expr,
     pub(crate) to: Expr,
-    /// Half-words of all blocks. If this is a constant, it is what `words` was given.
+    /// Half-words of all blocks. If this is a constant, it is the argument of `words`.
     pub(crate) halves: Expr,
     /// Whether they are known to begin and end at word boundaries.
     pub(crate) aligned: bool,
 }
 
 impl Blocks {
-    /// The most words that so many blocks touch; the exact number, if they are aligned.
+    /// The most words that this many blocks touch; the exact number if they are aligned.
     pub(crate) const fn words(blocks: u32, aligned: bool) -> u32 {
         blocks * HALVES / 2 + if aligned { 0 } else { 1 }
     }
 
-    /// Stores number `word` of the words that the blocks touch, or the half of it that is theirs;
-    /// nothing, if there are fewer.
+    /// Stores word `word` of those that the blocks touch, or the half of it that is theirs; nothing if there are fewer.
     pub(crate) fn store(&self, w: &mut Writer<'_>, word: &Expr) -> Result<(), Why> {
         let slot = w.slot(self.param);
         let start = w.start(self.param);
@@ -99,7 +97,7 @@ impl Blocks {
     fn half(&self, w: &mut Writer<'_>, at: &Expr) -> Expr {
         let block = w.code.set("block", &self.first + at / HALVES);
         let within = w.code.set("within", at % HALVES);
-        // For the scale's half-word this is the last pair, which exists.
+        // The scale's half-word has no pair, so this is the last one, which exists.
         let pair = w.code.set("pair", (&within + (HALVES - 2)) % (BLOCK / 2));
         let quants = Expr::Shared((&block * (BLOCK / 4) + &pair / 2u32 + self.from.quants).into());
         let quants = (quants >> ((pair & 1u32) * 16u32)) & 0xffffu32;

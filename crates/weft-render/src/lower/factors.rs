@@ -1,11 +1,11 @@
-//! A row of activations that products multiply, in a slot or in workgroup memory.
+//! A row of activations of products, in a slot or in workgroup memory.
 
 use weft_kern::ParamId;
 use weft_shader::expr::Expr;
 
 use crate::lower::writer::Writer;
 
-/// Where the planes of a row's first value begin, in words.
+/// The first words of the planes of a row.
 pub(crate) struct Factors {
     /// The slot, or `None` for workgroup memory.
     pub(crate) slot: Option<usize>,
@@ -15,7 +15,7 @@ pub(crate) struct Factors {
 }
 
 impl Factors {
-    /// The rounded activations from value `at` of a parameter on.
+    /// The planes of rounded activations from value `at` of a parameter on.
     pub(crate) fn planes(w: &mut Writer<'_>, param: ParamId, at: &Expr) -> Factors {
         let (slot, start, n) = (Some(w.slot(param)), w.start(param), w.values(param));
         let values = w.code.set("x", &start + at / 4u32);
@@ -24,7 +24,7 @@ impl Factors {
         Factors { slot, values, scales, sums }
     }
 
-    /// The sums of block `b` that its minima are multiplied by: that of each half, or of both if there is one minimum.
+    /// The sums of block `b`, by which minima are multiplied: one of each half, or one of both if there is one minimum.
     pub(crate) fn sums(&self, w: &mut Writer<'_>, stem: &str, b: &Expr, mins: u32) -> Vec<Expr> {
         let halves = (0..mins.min(1) * 2).map(|h| w.code.set(stem, self.float(&self.sums + b * 2u32 + h)));
         let halves: Vec<Expr> = halves.collect();

@@ -32,8 +32,8 @@ fn function(name: &str) -> Option<Function> {
     }
 }
 
-/// `sine(x, quarter)`: sin(x + quarter · π/2). Builtin sines promise nothing beyond ±π, and little
-/// within; angles here are positions.
+/// `sine(x, quarter)`: sin(x + quarter · π/2). Built-in sines guarantee no accuracy beyond ±π and little within; the angles here are
+/// positions.
 pub(crate) const SINE: &str = "sine";
 
 fn sine() -> Function {
@@ -84,8 +84,7 @@ fn brain() -> Function {
     Function { name: BRAIN, params: &[("bits", Type::U32)], result: Type::U32, body: Vec::new(), value }
 }
 
-/// A table's signed bytes for four indices. Selections rather than an array, which would live in
-/// memory.
+/// A table's signed bytes for four indices. It uses selections, because an array would live in memory.
 fn table(name: &'static str, table: &[u8; 16]) -> Function {
     let mut code = Builder::new(1);
     let numbers = Expr::name("numbers");

@@ -1,4 +1,4 @@
-//! A kernel being lowered: its schedule, what its arguments are bound to, and which shaders it becomes.
+//! A kernel being lowered: its schedule, the bindings of its arguments, and its shaders.
 
 use weft_kern::{Kernel, Part, Sizes};
 use weft_shader::module::{Content, Slot};
@@ -26,18 +26,18 @@ pub(crate) struct Job<'a> {
     pub(super) splits: Vec<Split>,
     pub(super) max: &'a Sizes,
     pub(super) gpu: &'a Gpu,
-    /// If it is part of a chain, where in it.
+    /// Its place in a chain, if it is part of one.
     pub(crate) link: Option<Link>,
 }
 
 /// A place in a [chain](crate::chain).
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    /// The name of the workgroup's number.
+    /// The variable that holds the workgroup's number.
     pub(crate) group: String,
     /// The first word of the kernel's own arguments.
     pub(crate) args: usize,
-    /// The names that the chain has for values of its own.
+    /// The names that the chain uses itself.
     pub(crate) taken: &'static [&'static str],
 }
 
@@ -84,7 +84,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What each slot holds; slots are numbered without a gap. In a `chain` others have slots, too.
+/// The content of each slot. Slots are numbered without a gap; in a `chain` other kernels have slots too.
 pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots, chain: bool) -> Result<Vec<Slot>, Why> {
     let Slots { of, contents, pieces, hands_over: _ } = slots;
     let count = of.iter().map(|s| s + 1).max().unwrap_or(0);

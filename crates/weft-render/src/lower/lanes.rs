@@ -1,8 +1,8 @@
-//! Row programs of which each lane computes one column, from a result that it holds itself.
+//! Row programs in which each lane computes one column, from a result that it holds itself.
 //!
-//! Nothing of them goes through workgroup memory, so they need no barriers. Workgroups of a short step have few columns each, and
-//! what follows their products took as long as these. What the program reads is loaded before the products, and is on its way
-//! while they are computed.
+//! Their values stay out of workgroup memory, so they need no barriers. Workgroups of a short step have few columns each, and the row
+//! program would take as long as the products. The inputs of the program are loaded before the products and arrive while these are
+//! computed.
 
 use weft_kern::{Format, Instr, Part, ValueId, q8};
 use weft_quant::GgmlType;
@@ -21,16 +21,16 @@ use crate::refused::{Why, word};
 /// Values of a block of rounded activations.
 const BLOCK: u32 = q8::BLOCK as u32;
 
-/// A part's row program, of which each lane computes a column.
+/// A part's row program, with one column for each lane.
 pub(crate) struct Lanes<'p> {
     part: &'p Part,
     program: RowProgram<'p>,
-    /// Each with the number by which its row is picked, if that has been loaded.
+    /// Each store with the index that selects its row, if that has been loaded.
     stores: Vec<(Store<'p>, Option<Expr>)>,
-    /// The lane's row, and what it knows of that row's values.
+    /// The lane's row, and its known values.
     spot: RowState,
     column: Column,
-    /// The workgroup's results. Lanes with a smaller number have one each.
+    /// The number of the workgroup's results. Each lane below it has one.
     items: u32,
     /// Whether the lane's row and column exist.
     exists: Expr,
@@ -38,7 +38,7 @@ pub(crate) struct Lanes<'p> {
 }
 
 impl<'p> Lanes<'p> {
-    /// The row program of a part in a workgroup with these rows and columns, if it can be computed this way.
+    /// The row program of a part in a workgroup with these rows and columns, if lanes can compute it.
     pub(crate) fn new(w: &mut Writer<'_>, part: &'p Part, place: &Place) -> Option<Lanes<'p>> {
         let (rows, width, lanes) = (place.tile(), place.width(), w.code.lanes);
         let items = rows.saturating_mul(width);
@@ -52,7 +52,7 @@ impl<'p> Lanes<'p> {
         {
             return None;
         }
-        // Lanes of the last warp without a result do what the last one with a result does, and store nothing.
+        // Lanes of the last warp without a result repeat the last one that has a result, and store nothing.
         let whole = items.is_multiple_of(WARP);
         let item = if whole { Expr::Lane } else { w.code.set("item", Expr::Lane.min(items - 1)) };
         let (r, own) = match rows {
@@ -81,13 +81,12 @@ impl<'p> Lanes<'p> {
         if some >= lanes { Expr::True } else { Expr::Lane.less(some) }
     }
 
-    /// Where a pair of columns has its cosine and sine.
+    /// The column that holds the cosine and sine of a pair.
     fn pair(&self) -> Column {
         Column::whole(&self.column.at / 2u32)
     }
 
-    /// Loads vectors that the program reads and that have not been loaded: only those that are settled, if the workgroup has
-    /// yet to wait.
+    /// Loads the program's vectors that have not been loaded; only stable ones if the workgroup has yet to wait.
     pub(crate) fn load(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         for (v, instr) in self.part.body.iter().enumerate() {
             let Instr::Load { view, indexed, len } = instr else { continue };
@@ -120,7 +119,7 @@ impl<'p> Lanes<'p> {
         Ok(())
     }
 
-    /// Computes the program of the products' results, and stores what it stores.
+    /// Computes the program from the products' results, and stores its values.
     pub(crate) fn write(mut self, w: &mut Writer<'_>, results: &Results) -> Result<(), Why> {
         w.when(self.takes_part(w.code.lanes), |w| {
             for (v, instr) in self.part.body.iter().enumerate() {
@@ -143,7 +142,7 @@ impl<'p> Lanes<'p> {
         })
     }
 
-    /// A value that is rotated with that of the lane beside this one.
+    /// A value rotated with that of the neighbouring lane.
     fn rotated(
         &mut self,
         w: &mut Writer<'_>,
@@ -156,7 +155,7 @@ impl<'p> Lanes<'p> {
         let cos = self.program.value(w, &mut self.spot, cos, &pair)?;
         let sin = self.program.value(w, &mut self.spot, sin, &pair)?;
         let is_first = (&self.column.at % 2u32).equal(0u32);
-        // As the first of the pair, and as the second.
+        // The rotated value as the first of the pair, and as the second.
         let [first, second] = [own.times(&cos) - other.times(&sin), other.times(&sin) + own.times(&cos)];
         Ok(w.code.set("v", second.unless(&is_first, first)))
     }
@@ -189,7 +188,7 @@ impl<'p> Lanes<'p> {
 
     /// Rounds the values of each warp as one block, and stores its planes: quants, scales, and sums.
     fn planes(&self, w: &mut Writer<'_>, store: &Store<'_>, value: &Expr) -> Result<(), Why> {
-        // Compared as bits, where infinities and NaNs are above all numbers.
+        // Values are compared as bits, so that infinities and NaNs are above all numbers.
         let top = reduce::subgroups(w, Fold::Max, value.clone().bits() & 0x7fff_ffffu32, BLOCK);
         let (scale, inverse) = round::scale(w, &top);
         let byte = round::byte(value.clone(), &inverse) << (Expr::Lane % 4u32 * 8u32);
@@ -220,12 +219,12 @@ impl<'p> Lanes<'p> {
     }
 }
 
-/// Whether lanes with a column each can store a value of all columns this way.
+/// Whether lanes with one column each can store a value of all columns.
 fn can_store(w: &Writer<'_>, place: &Place, store: &Store<'_>) -> bool {
     let (width, view) = (place.width(), store.view);
     match w.format(view.param) {
         Format::Ggml(GgmlType::F32 | GgmlType::I32) => true,
-        // Two neighbours are a word.
+        // Two neighbouring lanes store one word.
         Format::Ggml(GgmlType::F16 | GgmlType::BF16) => {
             let mut places =
                 view.strides.iter().chain([&view.offset]).chain(store.indexed.map(|by| &by.stride));

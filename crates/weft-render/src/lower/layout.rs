@@ -1,6 +1,6 @@
-//! What each shader of a kernel does with each part, and where they put in scratch memory what they pass on to each other.
+//! The work of each shader on each part, and the places in scratch memory of the data that shaders pass to each other.
 //!
-//! All shaders of a kernel lay out the same scratch memory: each visits all parts, whether it has work for them or not.
+//! All shaders of a kernel lay out the same scratch memory, so each visits all parts, including those that it has no work for.
 
 use weft_kern::{Part, Sizes};
 use weft_shader::grid::Groups;
@@ -25,7 +25,7 @@ use crate::split::Split;
 /// Words of scratch memory that count arrivals.
 const COUNTERS: u64 = COUNTER_BYTES / 4;
 
-/// What a shader does with a part.
+/// The work of a shader on a part.
 #[derive(Debug)]
 pub(super) struct Work {
     /// The part's number.
@@ -50,7 +50,7 @@ impl Layout {
     /// The work of one of a kernel's shaders.
     ///
     /// # Errors
-    /// The limit that it exceeds, and the part that does.
+    /// The exceeded limit, and the part that exceeds it.
     pub(super) fn new(job: &Job<'_>, step: Step) -> Result<Layout, Failure> {
         let Job { kernel, slots, schedule, max, gpu, ref link, .. } = *job;
         let mut held = held_slots(kernel, slots, link.is_some()).map_err(|why| (None, why))?;
@@ -68,8 +68,7 @@ impl Layout {
             let limit = gpu.storage_buffers;
             return Err((None, Why::Buffers { needed, limit }));
         }
-        // Where workgroups can see what others stored, the first words of the scratch memory count those that have arrived.
-        // They are 0 between launches.
+        // If workgroups can see the stores of others, the first words of scratch memory count arrivals. They are 0 between launches.
         let words = if has_scratch && gpu.features.gathers { COUNTERS } else { 0 };
         let mut scratch = Scratch { slot, words, counters: 0, max, gpu };
         let mut works = Vec::new();
@@ -91,14 +90,14 @@ impl Layout {
     }
 }
 
-/// Whether workgroups pass something on through scratch memory.
+/// Whether workgroups pass data through scratch memory.
 fn passes_on(part: &Part, form: &Form, split: &Split, max: &Sizes, gpu: &Gpu) -> bool {
     let sorted = form.sorts() && Picks::of(part).is_some();
     let cooperates = matches!(form, Form::AttendCooperative(_));
     split.spread || sorted || cooperates || shares::tiles(part, split, max, gpu).is_some()
 }
 
-/// A part as it is lowered.
+/// A part with its numbers.
 struct Lowered<'a> {
     part: &'a Part,
     split: &'a Split,
@@ -109,7 +108,7 @@ struct Lowered<'a> {
 /// Scratch memory while it is laid out.
 struct Scratch<'a> {
     slot: usize,
-    /// Words so far, and those of the first that count.
+    /// The words so far, and the counters among the first ones.
     words: u64,
     counters: u64,
     max: &'a Sizes,
@@ -117,7 +116,7 @@ struct Scratch<'a> {
 }
 
 impl Scratch<'_> {
-    /// The place of so many more words, from a multiple of four on.
+    /// Allocates this many words, from a multiple of four on.
     fn room(&mut self, words: u64) -> Result<u32, Why> {
         self.words = self.words.checked_next_multiple_of(4).unwrap_or(u64::MAX);
         let at = u32::try_from(self.words).map_err(|_| too_much())?;
@@ -125,7 +124,7 @@ impl Scratch<'_> {
         Ok(at)
     }
 
-    /// So many more counters.
+    /// Allocates this many counters.
     fn count(&mut self, more: u64) -> Result<u32, Why> {
         let first = self.counters as u32;
         self.counters = self.counters.saturating_add(more);
@@ -135,7 +134,7 @@ impl Scratch<'_> {
         }
     }
 
-    /// Products whose rows are sorted by the matrix that they pick. The first shader sorts; weighted sums are multiplied by the second.
+    /// Products of rows that are sorted by matrix. The first shader sorts, and the second multiplies weighted sums.
     fn sorted(
         &mut self,
         job: &Job<'_>,
@@ -191,7 +190,7 @@ impl Scratch<'_> {
         }))
     }
 
-    /// All other parts: by the main shader alone, by a second one for what is in chunks, or by workgroups that wait for each other.
+    /// All other parts. The main shader computes them, alone or with workgroups that wait for each other, and a second one combines chunks.
     fn usual(&mut self, step: Step, of: &Lowered<'_>, form: &Form) -> Result<Option<Work>, Why> {
         let Lowered { part, split, .. } = *of;
         let chunks = split.spread && split.chunk > 0;
@@ -224,7 +223,7 @@ impl Scratch<'_> {
             let shares = Shares { slot: self.slot, at, signals, ..shares };
             (pass, groups) = (Pass::Shared(shares), Groups::plain(shares.groups as usize));
         }
-        // The second shader only has the parts with chunks to join.
+        // The second shader only has parts with chunks to combine.
         Ok(match step {
             Step::Main => Some(Work { part: 0, split: *split, space, pass, groups }),
             Step::Join if chunks => {
@@ -236,7 +235,7 @@ impl Scratch<'_> {
 }
 
 impl Work {
-    /// All of a part's rows and columns, split so.
+    /// The work on all rows and columns of a part.
     fn of(part: &Part, split: Split, pass: Pass, max: &Sizes) -> Result<Work, Why> {
         let space = Space::new(part, &split, false, max)?;
         let groups = space.groups();

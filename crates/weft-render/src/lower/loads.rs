@@ -1,5 +1,4 @@
-//! The rows of a weight that a lane multiplies by, in pieces: blocks of quantised rows, or single
-//! values, pairs or fours of floats.
+//! The rows of a weight that a lane multiplies by, in pieces: blocks of quantised rows, or single floats, pairs or fours of them.
 
 use weft_kern::{Format, Product};
 use weft_quant::GgmlType;
@@ -11,8 +10,7 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::Shares;
 
-/// The columns of a lane that is number `first` of those `across`, within their pass. `fours` says whether each four of them are
-/// neighbours.
+/// The columns of lane `first` of those `across`, within their pass. `fours` says whether each four of them are neighbours.
 pub(crate) fn own_columns(
     w: &mut Writer<'_>,
     first: Expr,
@@ -30,14 +28,14 @@ pub(crate) fn own_columns(
 /// The rows of a weight that a lane multiplies by, one for each of its columns.
 pub(crate) struct Rows {
     rows: Kind,
-    /// Pieces of a row.
+    /// Pieces per row.
     pub(crate) pieces: u32,
-    /// Registers that a piece of all rows takes.
+    /// Registers per piece of all rows.
     pub(crate) registers: u32,
 }
 
 enum Kind {
-    /// The rows of a tile that are loaded one by one, or the first of each four that are loaded together.
+    /// The rows of a tile, loaded one by one, or the first row of each four that are loaded together.
     Tiles {
         tiles: Tiles,
         rows: Vec<TileRow>,
@@ -50,7 +48,7 @@ enum Kind {
     },
 }
 
-/// How many floats are loaded at once.
+/// The number of floats per load.
 #[derive(Clone, Copy)]
 enum Together {
     One,
@@ -72,8 +70,8 @@ pub(crate) enum Piece {
 }
 
 impl Rows {
-    /// The rows `columns` of a matrix that begins at row `matrix` of the product's weight. `fours` says whether each four of
-    /// them are neighbours, of which the first has a number that is a multiple of four.
+    /// The rows `columns` of a matrix that begins at row `matrix` of the product's weight. `fours` says whether each four of them are
+    /// neighbours, the first a multiple of four.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         product: &Product,
@@ -89,7 +87,7 @@ impl Rows {
             return Ok(Rows { pieces: k / 32, registers, rows: Kind::Tiles { tiles, rows, fours } });
         }
         let rows = columns.iter().map(|c| w.code.set("row", (matrix + c) * k)).collect();
-        // Several at a time, where every row begins where they may.
+        // Several values are loaded at a time if every row begins at a multiple of their number.
         let together = match w.format(param) {
             Format::Ggml(ty @ (GgmlType::F16 | GgmlType::BF16)) if k.is_multiple_of(2) => Together::Pair(ty),
             Format::Ggml(GgmlType::F32) if w.quads && k.is_multiple_of(4) => Together::Four,
@@ -104,7 +102,7 @@ impl Rows {
         Ok(Rows { rows, pieces: k / per, registers: n * registers })
     }
 
-    /// What the pieces are numbered by.
+    /// The name of the pieces' number.
     pub(crate) fn stem(&self) -> &'static str {
         match self.rows {
             Kind::Tiles { .. } => "b",
@@ -112,8 +110,7 @@ impl Rows {
         }
     }
 
-    /// Loads piece `at` of each row; `early` says whether nothing may move the loads to a later
-    /// place.
+    /// Loads piece `at` of each row. With `early`, compilers may not move the loads to a later place.
     pub(crate) fn load(&self, w: &mut Writer<'_>, at: &Expr, early: bool) -> Result<Piece, Why> {
         let timed = |word: Expr| if early { Expr::Early(word.into()) } else { word };
         Ok(match &self.rows {
@@ -146,7 +143,7 @@ impl Rows {
         })
     }
 
-    /// How many pieces each of the lanes that share a sum has, if all have as many, or some have none ([`is_idle`]).
+    /// The number of pieces of each lane that shares a sum, if all have the same number, or some have none ([`is_idle`]).
     pub(crate) fn each(&self, reduce: u32) -> Option<u32> {
         match self.rows {
             Kind::Tiles { .. } => {
@@ -157,9 +154,8 @@ impl Rows {
         }
     }
 
-    /// The pieces of a lane among those that share a sum. Of a tile's row a lane takes neighbours, so that products on matrix units
-    /// visit a row in order; lanes that read words of a row take turns. A lane without any has those of another, and
-    /// [does not count them](is_idle).
+    /// The pieces of a lane that shares a sum. In a row of a tile they are neighbours, so that products on matrix units visit a row in
+    /// order; lanes that read words of a row alternate. A lane without any has those of another, and [does not count them](is_idle).
     pub(crate) fn share(&self, w: &mut Writer<'_>, share: &Expr, reduce: u32) -> Share {
         let all = self.pieces;
         if matches!(self.rows, Kind::Tiles { .. }) && reduce > 1 {
@@ -181,8 +177,7 @@ impl Rows {
     }
 }
 
-/// Whether a lane has none of a row's blocks, if that can be: the lanes that share its sum have whole shares, and there are fewer of
-/// these than lanes.
+/// Whether a lane has no blocks of a row, if that is possible: lanes have whole shares, and there are fewer shares than lanes.
 pub(crate) fn is_idle(blocks: u32, share: &Expr, reduce: u32) -> Option<Expr> {
     let lanes = Shares::new(blocks, reduce).whole.filter(|lanes| *lanes < reduce)?;
     Some(share.greater(lanes - 1))
@@ -214,7 +209,7 @@ fn times_block<'e>(
     let at = w.code.address("xw", &x.values + b * (QUADS as u32));
     let quads = x.words(w, "xq", &at, QUADS as u32);
     let mut scale = x.float(&x.scales + b);
-    // The numbers of all blocks are too large by the same power of two.
+    // The quants of all blocks are too large by the same power of two.
     if let Some(block) = blocks.first().filter(|block| block.factor != 1.0) {
         scale = scale * block.factor;
     }

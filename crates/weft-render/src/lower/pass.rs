@@ -1,4 +1,4 @@
-//! The shaders of a kernel, and what each of them does with a part.
+//! The shaders of a kernel, and the work of each on a part.
 
 use crate::forms::attend_warpgroups::shares::Shares;
 use crate::lower::sorted::Sorted;
@@ -6,19 +6,19 @@ use crate::lower::sorted::Sorted;
 /// A shader of a kernel. They run one after another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// Sorts rows by the matrix that they pick.
+    /// Sorts rows by matrix.
     Sort,
-    /// Multiplies sorted rows, the terms of weighted sums.
+    /// Multiplies sorted rows for the terms of weighted sums.
     Terms,
     /// Converts the queries of attention.
     Queries,
-    /// Does all the rest.
+    /// Computes everything else.
     Main,
-    /// Joins the results of chunks, and goes on from there.
+    /// Combines the results of chunks, and runs the row program.
     Join,
 }
 
-/// Where the queries of all rows are in scratch memory, and the factors of their scores.
+/// The places of the queries of all rows, and of the factors of their scores, in scratch memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Queries {
     pub(crate) slot: usize,
@@ -29,35 +29,35 @@ pub(crate) struct Queries {
 /// The part of a kernel that a shader computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pass {
-    /// All of it.
+    /// The whole part.
     Whole,
     /// The result of each chunk, stored in a scratch slot from word `at` on.
     Chunks { slot: usize, at: u32 },
     /// The queries of attention by cooperative matrices, stored as halves.
     Queries(Queries),
-    /// The chunks' results, joined by the workgroup that computes them, and stored as if each row had one chunk.
+    /// The results of chunks, combined by the workgroup that computes them, and stored as if each row had one chunk.
     Joined { slot: usize, at: u32, queries: Option<Queries> },
-    /// The chunks' results, joined; they were computed for tiles of `rows` rows.
+    /// The combination of the results of chunks, which were computed for tiles of `rows` rows.
     Join { slot: usize, at: u32, rows: u32 },
     /// The epilogue of results whose shares or chunks were combined.
     Finish { slot: usize, at: u32 },
-    /// All of it, where workgroups share tiles evenly.
+    /// The whole part, with tiles shared evenly between workgroups.
     Shared(Shares),
-    /// Some columns of a product, stored in a scratch slot from word `at` on; the last workgroup of
-    /// a tile, by a counter of that slot, runs the row program.
+    /// Some columns of a product, stored in a scratch slot from word `at` on. The last workgroup of a tile, by a counter of that slot, runs
+    /// the row program.
     Gather { slot: usize, at: u32, counter: u32 },
     /// The order of rows that are sorted by their matrix.
     Sort(Sorted),
     /// Products of sorted rows.
     Sorted(Sorted),
-    /// Products of sorted rows, the terms of weighted sums, stored in scratch memory.
+    /// Products of sorted rows for the terms of weighted sums, stored in scratch memory.
     Terms(Sorted),
-    /// All of it, with the terms of weighted sums from scratch memory.
+    /// The whole part, with the terms of weighted sums from scratch memory.
     Weighted(Sorted),
 }
 
 impl Pass {
-    /// For comments; empty where there is only one shader.
+    /// Its name in the comments of texts; empty if there is only one shader.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Pass::Whole => "",

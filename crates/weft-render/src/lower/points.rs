@@ -1,5 +1,5 @@
-//! The numbers of IQ1, IQ2 and IQ3, which tiles store as a digit and above it a sign. Their values are nearly even, so a few operations on
-//! four bytes at once take the place of a table.
+//! Unpacks the quants of IQ1, IQ2 and IQ3, which tiles store as a digit with a sign above it. Their values are nearly evenly spaced, so a
+//! few operations on four bytes at once replace a table.
 
 use weft_shader::expr::Expr;
 use weft_shader::module::{Function, Type};
@@ -12,21 +12,21 @@ pub(crate) const IQ3_S: &str = "iq3_s";
 /// A one in each byte.
 const ONES: u32 = 0x0101_0101;
 
-/// The function with this name: the signed bytes of four numbers.
+/// The function with this name, which returns the signed bytes of four quants.
 pub(crate) fn function(name: &str) -> Option<Function> {
     let name = [IQ1, IQ2, IQ3_XXS, IQ3_S].into_iter().find(|own| *own == name)?;
     let value = value(name, &Expr::name("numbers"));
     Some(Function { name, params: &[("numbers", Type::U32)], result: Type::U32, body: Vec::new(), value })
 }
 
-/// The signed bytes of four numbers. No byte carries into the next.
+/// The signed bytes of four quants. No byte carries into the next.
 fn value(name: &str, numbers: &Expr) -> Expr {
     let digits = |bits: u32| numbers & (((1u32 << bits) - 1) * ONES);
     let sign = |bits: u32| (numbers >> bits) & ONES;
-    // Bytes above 0 are inverted, and one is added to them.
+    // Negative values are the inverted bytes plus one.
     let signed = |bytes: Expr, sign: Expr| (bytes ^ (&sign * 0xffu32)) + sign;
     match name {
-        // 8 digit − 7, or − 9. Each byte exceeds what is subtracted from it, since its top bit is set.
+        // 8 digit − 7, or − 9. Each byte exceeds the subtrahend, because its top bit is set.
         IQ1 => (((digits(2) * 8u32) | 0x8080_8080u32) - (sign(2) * 2u32 + 7 * ONES)) ^ 0x8080_8080u32,
         // 8, 25, 43.
         IQ2 => signed(digits(2) * 17u32 + ((numbers >> 1u32) & ONES) + 8 * ONES, sign(2)),
@@ -61,7 +61,7 @@ mod tests {
         ] {
             let layout = Layout::of(ty).unwrap();
             let table = layout.table.unwrap();
-            // What stands for 0 is no number of these formats.
+            // The code for 0 is no quant of these formats.
             let numbers: Vec<u8> = (0..16).filter(|n| table[usize::from(*n)] != layout.offset).collect();
             assert_eq!(numbers.len(), count, "{ty}");
             for first in &numbers {

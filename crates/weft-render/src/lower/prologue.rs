@@ -1,4 +1,4 @@
-//! Prologues: every workgroup computes what its part multiplies into workgroup memory.
+//! Prologues: every workgroup computes the activations of its part into workgroup memory.
 
 use weft_kern::{Instr, Param, Part, Product, Prologue};
 use weft_shader::expr::Expr;
@@ -11,7 +11,7 @@ use crate::lower::tile::has_minima;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
-/// Most values of a row that a lane holds.
+/// The most values of a row per lane.
 const MOST_HELD: u32 = 16;
 
 /// Lanes that round a block together, four values each.
@@ -28,8 +28,8 @@ pub(crate) struct PrologueValues {
     summed: bool,
 }
 
-/// The values of a part's prologue that lanes hold, where the GPU loads four at once: those that
-/// are weights are loaded right away if workgroups have yet to wait.
+/// The values of a part's prologue that lanes hold, if the GPU loads four at once. Weights among them are loaded at once if the workgroup
+/// has yet to wait.
 pub(crate) fn early(w: &mut Writer<'_>, part: &Part) -> Result<Option<Quads>, Why> {
     let Some(prologue) = part.prologue.as_ref().filter(|_| w.quads && w.subgroup >= LEAST_SUBGROUP) else {
         return Ok(None);
@@ -46,7 +46,7 @@ pub(crate) fn early(w: &mut Writer<'_>, part: &Part) -> Result<Option<Quads>, Wh
     Ok(Some(quads))
 }
 
-/// Whether a part has a prologue that can be computed before the launch before this one has ended.
+/// Whether a part has a prologue that can be computed before the previous launch has ended.
 pub(crate) fn is_settled(w: &Writer<'_>, part: &Part) -> bool {
     let Some(prologue) = &part.prologue else { return false };
     let settled = |instr: &Instr| match instr {
@@ -127,7 +127,7 @@ fn row(
     }
 }
 
-/// Computes a row whose values lanes hold.
+/// Computes a row whose values the lanes hold.
 fn held_row(
     w: &mut Writer<'_>,
     program: &mut RowProgram<'_>,

@@ -1,4 +1,4 @@
-//! A row of values in the registers of a workgroup's lanes, four neighbouring values at a time.
+//! A row of values in the registers of a workgroup's lanes, in fours of neighbours.
 
 use weft_kern::{Format, Instr, ValueId};
 use weft_quant::GgmlType;
@@ -7,17 +7,17 @@ use weft_shader::expr::Expr;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
-/// Four values of a lane.
+/// Four neighbouring values of a lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Four {
-    /// The number of these four, whether they exist, and the number of four that do.
+    /// The number of this four, whether it exists, and the number to read, which exists.
     pub(crate) word: Expr,
     pub(crate) exists: Expr,
     read: Expr,
 }
 
 impl Four {
-    /// The lane's four number `time` in a row of `n` values.
+    /// The lane's four `time` in a row of `n` values.
     pub(crate) fn new(w: &mut Writer<'_>, n: u32, time: &Expr) -> Four {
         let (words, lanes) = (n / 4, w.code.lanes);
         let word = w.code.set("word", time * lanes + Expr::Lane);
@@ -37,9 +37,8 @@ impl Four {
     }
 }
 
-/// Copies `n` words, a multiple of four, from a slot to workgroup memory, all loads before the first
-/// store. `from` says where a four begins, by its first word's number among those copied. Lanes see
-/// them after the next barrier.
+/// Copies `n` words, a multiple of four, from a slot to workgroup memory, with all loads before the first store. `from` maps the number of
+/// the first word of a four to its place in the slot. Lanes see them after the next barrier.
 pub(crate) fn copy(
     w: &mut Writer<'_>,
     n: u32,
@@ -65,7 +64,7 @@ pub(crate) fn copy(
     Ok(())
 }
 
-/// A row's fours, and what is known of its values: each with the column it belongs to.
+/// A row's fours, and its known values, each with its value id and column.
 #[derive(Clone, Debug)]
 pub(crate) struct Quads {
     /// The row's length.
@@ -82,8 +81,8 @@ impl Quads {
         Quads { n, fours, loaded: Vec::new(), values: Vec::new() }
     }
 
-    /// Loads the vectors of a row program that are floats, of a row with these axes. `early` only
-    /// loads weights that are the same for all rows.
+    /// Loads the float vectors of a row program, for a row with these axes. With `early`, only loads weights that are the same for all
+    /// rows.
     pub(crate) fn load(
         &mut self,
         w: &mut Writer<'_>,
@@ -115,7 +114,7 @@ impl Quads {
         Ok(())
     }
 
-    /// The values that are known.
+    /// The known values.
     pub(crate) fn values(&self) -> &[(ValueId, Expr, Expr)] {
         &self.values
     }

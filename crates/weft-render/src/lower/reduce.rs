@@ -4,7 +4,7 @@ use weft_shader::expr::{Expr, Fun};
 
 use crate::lower::writer::Writer;
 
-/// How two values are combined.
+/// The operation that combines two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fold {
     Sum,
@@ -20,11 +20,11 @@ impl Fold {
     }
 }
 
-/// Reduces a value of each lane; all lanes get the result. Lanes of a subgroup exchange values in a
-/// butterfly, and the subgroups' results go through workgroup memory. Without subgroups there are
-/// two steps of about equal length: two barriers, where halving would take one per step.
+/// Reduces a value of each lane; all lanes get the result. Lanes of a subgroup exchange values in a butterfly, and the subgroups' results
+/// go through workgroup memory. Without subgroups there are two steps of about equal length, which need two barriers; halving would need
+/// one per step.
 ///
-/// All lanes must get here. What workgroup memory held before can be read afterwards.
+/// All lanes must get here. Earlier stores to workgroup memory are visible afterwards.
 pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
     let (lanes, subgroup) = (w.code.lanes, w.subgroup);
     if subgroup > 1 {
@@ -58,7 +58,7 @@ pub(crate) fn subgroups(w: &mut Writer<'_>, fold: Fold, value: Expr, n: u32) -> 
     value
 }
 
-/// The same for several values: exchanges of one do not wait for those of another.
+/// The same for several values. Their exchanges do not wait for each other.
 pub(crate) fn subgroups_of<V: AsMut<[Expr]>>(w: &mut Writer<'_>, fold: Fold, mut values: V, n: u32) -> V {
     for value in values.as_mut() {
         *value = w.code.set("mine", value.clone());

@@ -14,7 +14,7 @@ const BLOCK: u32 = q8::BLOCK as u32;
 /// The exponent of infinities and NaNs.
 const INFINITE: u32 = 0x7f80_0000;
 
-/// Below this the inverse of a scale overflows, and a block is rounded to 0.
+/// Below this magnitude the inverse of a scale overflows, and a block is rounded to 0.
 const TINY: f32 = 3.74e-37;
 
 /// A block's scale and its inverse, from the bits of the largest magnitude.
@@ -38,7 +38,7 @@ pub(crate) fn byte(value: Expr, inverse: &Expr) -> Expr {
 /// Words that a lane of a long row or of many rows rounds together.
 const TOGETHER: u32 = 4;
 
-/// Rounds words of four values; eight neighbouring lanes have a block.
+/// Rounds words of four values. Eight neighbouring lanes share a block.
 fn in_subgroups(
     w: &mut Writer<'_>,
     n: u32,
@@ -53,8 +53,7 @@ fn in_subgroups(
         for i in 0..together {
             let word = w.code.set("word", (&time + i) * lanes + Expr::Lane);
             let exists = if words.is_multiple_of(lanes) { Expr::True } else { word.less(words) };
-            // All lanes must take part in exchanges. A lane without a word does the last one again, and
-            // stores nothing.
+            // All lanes must take part in exchanges. A lane without a word repeats the last one, and stores nothing.
             let read = if exists == Expr::True { word.clone() } else { word.clone().min(words - 1) };
             let read = w.code.set("word", read);
             let mut values = Vec::new();
@@ -73,7 +72,7 @@ fn in_subgroups(
 /// Four values of a lane: their word, whether it exists, and the values.
 type Item = (Expr, Expr, Vec<Expr>);
 
-/// Rounds four values of a lane, or several times four; eight neighbouring lanes have a block. Stores them if they exist.
+/// Rounds four values of a lane, or several fours. Eight neighbouring lanes share a block. Stores them if they exist.
 fn fours(
     w: &mut Writer<'_>,
     items: &[Item],
@@ -121,7 +120,7 @@ fn fours(
     Ok(())
 }
 
-/// Rounds a row of `n` values that lanes hold. All planes can be read afterwards, that of sums only if it was asked for.
+/// Rounds a row of `n` values that lanes hold. All planes are visible afterwards, the sums only if they were asked for.
 pub(crate) fn held(
     w: &mut Writer<'_>,
     n: u32,
@@ -132,7 +131,7 @@ pub(crate) fn held(
 ) -> Result<(), Why> {
     let planes = [(to.quants, 4), (to.scales, BLOCK), (to.sums, BLOCK / 2)];
     let [quants, scales, sums] = planes.map(|(at, per)| row * (n / per) + at);
-    // One after another: kernels that hold values hold weights as well, and have no registers to spare.
+    // Fours are rounded one after another: kernels that hold values also hold weights, and have no registers to spare.
     for (of, values) in held.iter().zip(values) {
         let item = (of.word.clone(), of.exists.clone(), values.clone());
         fours(w, &[item], ([&quants, &scales], summed.then_some(&sums)))?;
@@ -141,7 +140,7 @@ pub(crate) fn held(
     Ok(())
 }
 
-/// Where rounded values are in workgroup memory.
+/// Offsets of rounded values in workgroup memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounded {
     /// Four quants per word.
@@ -152,7 +151,7 @@ pub(crate) struct Rounded {
     pub(crate) sums: u32,
 }
 
-/// The planes of a parameter of so many rounded values, quants, scales and sums: the values of a word, and where the plane begins.
+/// The planes of a parameter of `values` rounded values: quants, scales and sums, each with the values of a word and its first word.
 pub(crate) fn planes(values: &Expr) -> [(u32, Expr); 3] {
     let [scales, sums] = [BLOCK, BLOCK / 2];
     [(4, Expr::U32(0)), (scales, values / 4u32), (sums, values / 4u32 + values / BLOCK)]
@@ -164,10 +163,9 @@ pub(crate) fn room(w: &mut Writer<'_>, n: u32) -> Rounded {
     Rounded { quants, scales, sums }
 }
 
-/// Rounds `n` values, a multiple of 32, as row `row` among rows of that length; `value` writes one.
-/// Lanes exchange values within subgroups if they can. Otherwise each value is computed twice,
-/// which costs less than storing it, and the lanes take four steps with barriers. All planes can be
-/// read afterwards.
+/// Rounds `n` values, a multiple of 32, as row `row` among rows of that length. `value` writes one value. Lanes exchange values within
+/// subgroups if they can. Otherwise each value is computed twice, which costs less than storing it, and the lanes take four steps with
+/// barriers. All planes are visible afterwards.
 pub(crate) fn round(
     w: &mut Writer<'_>,
     n: u32,
@@ -181,8 +179,7 @@ pub(crate) fn round(
         return in_subgroups(w, n, planes, value);
     }
     let [quants, scales, sums] = planes;
-    // The largest magnitude of four values, compared as bits, where infinities and NaNs are above
-    // all numbers.
+    // The largest magnitude of four values, compared as bits, so that infinities and NaNs are above all numbers.
     w.share(n / 4, |w, word| {
         let top = w.code.var("top", 0u32);
         w.count("j", (0u32.into(), 4u32.into(), 1), |w, j| {
@@ -195,7 +192,7 @@ pub(crate) fn round(
         Ok(())
     })?;
     w.code.barrier();
-    // A block's scale; its inverse goes where the sums will be.
+    // A block's scale. Its inverse is stored temporarily in the place of the sums.
     w.share(n / BLOCK, |w, block| {
         let top = w.code.var("top", 0u32);
         w.count("j", (0u32.into(), (BLOCK / 4).into(), 1), |w, j| {

@@ -1,11 +1,11 @@
-//! Selects the largest values of a row. A lane counts how many values come before each of its own,
-//! which is that value's place: one pass without sorting, and the order is exact.
+//! Selects the largest values of a row. A lane counts the values that come before each of its own, which gives that value's place: one pass
+//! without sorting, in the exact order.
 
 use weft_shader::expr::{Expr, Fun};
 
 use crate::lower::writer::Writer;
 
-/// A key that sorts values as their definition says: −0 below +0, NaN above everything. No key is 0.
+/// A key whose order is that of the operation's definition: −0 below +0, NaN above everything. No key is 0.
 pub(crate) fn key(w: &mut Writer<'_>, value: Expr) -> Expr {
     let bits = w.code.set("bits", value.bits());
     let no_number = (&bits & 0x7fff_ffffu32).greater(0x7f80_0000u32);
@@ -16,8 +16,7 @@ pub(crate) fn key(w: &mut Writer<'_>, value: Expr) -> Expr {
     (&bits | 0x8000_0000u32).unless(&negative, &bits ^ 0xffff_ffffu32)
 }
 
-/// The indices of the `k` largest of `n` keys in workgroup memory, as floats. Returns where they
-/// are. Has barriers on both sides.
+/// Finds the indices of the `k` largest of `n` keys in workgroup memory, as floats. Returns their offset. Has barriers on both sides.
 pub(crate) fn largest(w: &mut Writer<'_>, keys: u32, n: u32, k: u32) -> u32 {
     let found = w.pool.room(k);
     w.code.barrier();

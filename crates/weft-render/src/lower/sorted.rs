@@ -1,10 +1,8 @@
-//! Rows sorted by the matrix that they are multiplied by, so that the rows of a tile share it: an expert is read and
-//! unpacked once for all of its tokens.
+//! Sorts rows by matrix, so that the rows of a tile share it: an expert is read and unpacked once for all of its tokens.
 //!
-//! A first shader writes, to scratch memory, the numbers of all rows in that order, and a table of tiles: each has a
-//! matrix and a range of rows. Matrix `m`, whose rows begin at `b`, has the tiles from `⌊b / tile⌋ + m` on. These ranges
-//! do not overlap, so that no workgroup has to know more than how many rows pick a matrix before its own; some tiles
-//! have no rows. Which tile a row is in changes no bit of it.
+//! The first shader writes to scratch memory the numbers of all rows in that order, and a table of tiles: each has a matrix and a range of
+//! rows. Matrix `m`, whose rows begin at `b`, has the tiles from `⌊b / tile⌋ + m` on. These ranges do not overlap, so a workgroup only
+//! needs the number of rows that select matrices before its own; some tiles have no rows. The tile of a row changes no bit of it.
 
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
@@ -14,17 +12,17 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::schedule::picks::Picks;
 
-/// Matrices whose rows a workgroup finds.
+/// Matrices per workgroup that sorts.
 const MATRICES: u32 = 8;
 
 /// Words of a tile in the table: its matrix, its first row among the sorted ones, and the row after its last.
 const TILE: u32 = 3;
 
-/// Where the sorted rows of a part are in scratch memory.
+/// The places of the sorted rows of a part in scratch memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sorted {
     pub(crate) slot: usize,
-    /// The first words of the rows' numbers, of the table of tiles, and of the products of a weighted sum's terms.
+    /// The first words of the row numbers, of the table of tiles, and of the products of a weighted sum's terms.
     order: u32,
     tiles: u32,
     pub(crate) terms: u32,
@@ -40,8 +38,7 @@ fn matrix_of(w: &mut Writer<'_>, picks: &Picks<'_>, axes: &[Expr]) -> Result<Exp
 }
 
 impl Sorted {
-    /// Places `rows` rows, in tiles as `space` has them, from word `at` of the scratch memory on. Returns the words
-    /// that they take as well.
+    /// Places `rows` rows in the tiles of `space`, from word `at` of the scratch memory on. Also returns the words that they take.
     pub(crate) fn new(
         slot: usize,
         at: u64,
@@ -49,7 +46,7 @@ impl Sorted {
         rows: u64,
     ) -> Option<(Sorted, u64)> {
         let tiles = at.checked_add(rows)?;
-        // One more, since a step may have part of a tile.
+        // There is one more, because a step may have part of a tile.
         let all = (rows / u64::from(space.tile)).checked_add(picks.count as u64 + 1)?;
         let terms = tiles.checked_add(all.checked_mul(u64::from(TILE))?)?;
         let products = if picks.terms.is_some() { rows.checked_mul(u64::from(space.cols))? } else { 0 };
@@ -63,12 +60,12 @@ impl Sorted {
     }
 }
 
-/// The workgroups that sort the rows.
+/// The number of workgroups that sort the rows.
 pub(crate) fn workgroups(picks: &Picks<'_>) -> usize {
     picks.count.div_ceil(MATRICES as usize)
 }
 
-/// Sorts the rows of a part: writes the places of those that pick the workgroup's matrices. `space` has all rows.
+/// Sorts the rows of a part: writes the places of those that select the workgroup's matrices. `space` has all rows.
 pub(crate) fn sort(
     w: &mut Writer<'_>,
     (picks, space): (&Picks<'_>, &Space),
@@ -84,7 +81,7 @@ pub(crate) fn sort(
     let segment = w.code.set("segment", Expr::Lane / MATRICES);
     let matrix = w.code.set("matrix", group * MATRICES + &own);
     let rows = w.code.set("rows", space.rows_now());
-    // Each lane looks at a segment of the rows.
+    // Each lane reads a segment of the rows.
     let each = w.code.set("each", (&rows + (segments - 1)) / segments);
     let from = w.code.set("start", (&segment * &each).min(rows.clone()));
     let to = w.code.set("to", (&from + &each).min(rows.clone()));
@@ -102,7 +99,7 @@ pub(crate) fn sort(
     w.code.store_shared(Expr::Lane + all_below, below.clone());
     w.code.store_shared(Expr::Lane + all_equal, equal);
     w.code.barrier();
-    // The rows of smaller matrices, of the own matrix in earlier segments, and of the own matrix.
+    // The numbers of rows of earlier matrices, of this matrix in earlier segments, and of this matrix.
     let [begin, before, has] = ["begin", "before", "has"].map(|name| w.code.var(name, 0u32));
     w.count("s", (0u32.into(), segments.into(), 1), |w, s| {
         let at = w.code.set("at", &s * MATRICES + &own);
@@ -147,7 +144,7 @@ pub(crate) fn sort(
     })
 }
 
-/// Writes what a workgroup does with a tile of sorted rows, if that has rows: `write` receives the tile and its matrix.
+/// Writes the work on a tile of sorted rows, if it has rows: `write` receives the tile and its matrix.
 pub(crate) fn tile(
     w: &mut Writer<'_>,
     place: &Place,

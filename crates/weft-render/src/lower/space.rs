@@ -17,18 +17,18 @@ pub(crate) struct Space {
     /// Rows of a tile: consecutive, or neighbours along the first axis.
     pub(crate) tile: u32,
     along_first: bool,
-    /// Columns of a row, and of a block.
+    /// Columns per row, and per block.
     pub(crate) cols: u32,
     pub(crate) width: u32,
-    /// In attention, how positions are split.
+    /// The split of positions in attention.
     chunks: Option<Chunks>,
     /// Whether each chunk has its own workgroups.
     spread: bool,
     /// Whether one token may have more chunks than there are multiprocessors.
     is_long: bool,
-    /// If rows are sorted by the matrix that they are multiplied by, the number of matrices.
+    /// The number of matrices, if rows are sorted by matrix.
     matrices: Option<u32>,
-    /// Whether the first axis has one index in every step in which there are rows.
+    /// Whether the first axis has one index in every step that has rows.
     single: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Place {
     pub(crate) column: Expr,
     /// The chunk, if chunks have their own workgroups.
     pub(crate) chunk: Option<Expr>,
-    /// If rows are sorted: where their numbers are in workgroup memory, and how many the tile has.
+    /// If rows are sorted: the offset of their numbers in workgroup memory, and their count in the tile.
     sorted: Option<(u32, Expr)>,
 }
 
@@ -56,8 +56,7 @@ pub(crate) struct Row {
 }
 
 impl Space {
-    /// Splits a part as its schedule says, for steps of sizes up to `max`; `spread` says whether each chunk of positions has
-    /// its own workgroups.
+    /// Splits a part by its schedule, for steps of sizes up to `max`. With `spread`, each chunk of positions has its own workgroups.
     pub(crate) fn new(part: &Part, split: &Split, spread: bool, max: &Sizes) -> Result<Space, Why> {
         let overflow = || Why::Form("has more rows than 32 bits can count".into());
         if part.rows.contains(&Dim::Q) {
@@ -89,10 +88,9 @@ impl Space {
         })
     }
 
-    /// The same, with no more workgroups for the chunks of a tile than a GPU of so many multiprocessors runs at once. They visit
-    /// chunks in a loop even if each chunk could have one of its own: on an H200 a token of 47 layers takes 0.17 ms less at depth
-    /// 0 then, and 0.33 ms at 4096. The loop's text has 128 registers a lane, and the one without it 80; what else would make the
-    /// difference was not found.
+    /// The same, with at most as many workgroups for the chunks of a tile as run at once on this many multiprocessors. They visit chunks in
+    /// a loop even if each chunk could have its own: on an H200 a token of 47 layers then takes 0.17 ms less at depth 0, and 0.33 ms less
+    /// at 4,096. The loop's text has 128 registers a lane, and the text without it 80; no other cause of the difference was found.
     pub(crate) fn in_one_wave(self, processors: u32, sizes: &Sizes) -> Space {
         let (tiles, _) = self.tiles_and_rows(sizes);
         let most = u64::from(processors).div_ceil(tiles.max(1)).max(1);
@@ -109,13 +107,12 @@ impl Space {
         self.chunks.map_or(0, |chunks| chunks.count(sizes))
     }
 
-    /// The same, with one result for each row, whatever its positions.
+    /// The same, with one result for each row, independent of its positions.
     pub(crate) fn joined(self) -> Space {
         Space { chunks: None, ..self }
     }
 
-    /// The rows of a product that are sorted by their matrix, of which there are `matrices`: each row once for
-    /// each of its `terms`, the last axis.
+    /// The rows of a product, sorted by matrix, with `matrices` matrices: each row once for each of its `terms`, the last axis.
     pub(crate) fn sorted(
         part: &Part,
         split: &Split,
@@ -149,7 +146,7 @@ impl Space {
         let mut axes = Vec::new();
         for dim in self.axes.iter().skip(1).rev() {
             let n = dim.known().and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
-            // Once all inner axes are divided out, the rest is the index itself.
+            // When all inner axes are divided out, the rest is the index itself.
             axes.push(&rest % n);
             rest = rest / n;
         }
@@ -160,20 +157,20 @@ impl Space {
         axes.into_iter().map(|a| code.set("i", a)).collect()
     }
 
-    /// The most tiles in a step of these sizes, and of rows in them.
+    /// The most tiles in a step of these sizes, and the most rows in them.
     pub(crate) fn tiles_and_rows(&self, sizes: &Sizes) -> (u64, u64) {
         let tiles = Groups { chunks: None, ..self.groups() }.count(sizes) / u64::from(self.blocks());
         (tiles, tiles.saturating_mul(u64::from(self.tile)))
     }
 
-    /// The most rows of chunk results in a step of these sizes: one per head and chunk.
+    /// The most rows of results of chunks in a step of these sizes: one per head and chunk.
     pub(crate) fn chunk_rows(&self, sizes: &Sizes) -> u64 {
         let tiles = Groups { chunks: None, ..self.groups() }.count(sizes);
         let chunks = self.most_chunks(sizes);
         tiles.saturating_mul(u64::from(self.tile)).saturating_mul(chunks)
     }
 
-    /// Blocks of columns.
+    /// The number of blocks of columns.
     fn blocks(&self) -> u32 {
         self.cols.div_ceil(self.width)
     }
@@ -205,10 +202,10 @@ impl Space {
         }
     }
 
-    /// The tile and block of a workgroup, counted from the part's first one. Neighbours have the
-    /// same columns, and so read the same weights.
+    /// The tile and block of a workgroup, counted from the part's first one. Neighbouring workgroups have the same columns, and so read the
+    /// same weights.
     pub(crate) fn place(&self, code: &mut Builder, group: &Expr) -> Place {
-        // Divisions by what the compiler knows are cheap.
+        // Divisions by constants are cheap.
         let first_axis = if self.single { Expr::U32(1) } else { self.first_axis() };
         let one = self.blocks() == 1 && !self.spread;
         let (tile, other) = if one {
@@ -229,7 +226,7 @@ impl Space {
     }
 }
 
-/// The most chunks of `positions` positions that a window of so many reaches into, wherever it begins.
+/// The most chunks of `positions` positions that overlap a window, wherever it begins.
 fn most_chunks(window: usize, positions: u32) -> Result<u32, Why> {
     Ok(word(window)?.div_ceil(positions.max(1)).saturating_add(1))
 }
@@ -264,13 +261,13 @@ impl Place {
         inner.iter().zip(dims).fold(first.clone(), |number, (axis, n)| number * n + axis)
     }
 
-    /// The same tile, whose `count` rows are those that workgroup memory numbers from word `numbers` on; the
-    /// numbers of rows beyond them are those of rows that can be read.
+    /// The same tile with `count` rows, whose numbers are in workgroup memory from word `numbers` on. The numbers beyond them are of
+    /// readable rows.
     pub(crate) fn with_rows(&self, numbers: u32, count: Expr) -> Place {
         Place { sorted: Some((numbers, count)), ..self.clone() }
     }
 
-    /// How many rows of the tile exist, if they are sorted.
+    /// The number of the tile's rows that exist, if they are sorted.
     pub(crate) fn sorted_rows(&self) -> Option<&Expr> {
         self.sorted.as_ref().map(|(_, count)| count)
     }
@@ -312,13 +309,13 @@ impl Place {
         &self.tile
     }
 
-    /// Workgroups that share a tile's columns.
+    /// The number of workgroups that share a tile's columns.
     pub(crate) fn blocks(&self) -> u32 {
         self.space.blocks()
     }
 
-    /// The row of chunk results for row `h` of the tile, where they are kept for tiles of `rows`
-    /// rows: as many as this tile has, or else this one has a single row.
+    /// The row of results of chunks for row `h` of the tile. They are stored for tiles of `rows` rows, which is the tile's own number, or
+    /// the tile has a single row.
     pub(crate) fn chunk_row(&self, chunk: &Expr, h: &Expr, rows: u32) -> Expr {
         let chunks = self.space.chunks.map_or(Expr::U32(1), Chunks::now);
         if rows == self.space.tile {
@@ -332,12 +329,12 @@ impl Place {
         self.space.chunks.and_then(|chunks| chunks.shared_by)
     }
 
-    /// Whether the chunks of one token, which may be more than there are multiprocessors, have workgroups of their own.
+    /// Whether the chunks of one token have workgroups of their own, and may be more than there are multiprocessors.
     pub(crate) fn is_long(&self) -> bool {
         self.space.spread && self.space.is_long
     }
 
-    /// The most indices of the first axis (tokens) that the rows of a tile have.
+    /// The most indices of the first axis (tokens) of the rows of a tile.
     pub(crate) fn tokens(&self) -> u32 {
         let Space { inner, tile, along_first, .. } = self.space;
         match () {
@@ -347,22 +344,22 @@ impl Place {
         }
     }
 
-    /// Whether the first axis has one index in every step in which there are rows.
+    /// Whether the first axis has one index in every step that has rows.
     pub(crate) fn is_single(&self) -> bool {
         self.space.single
     }
 
-    /// Rows of the tile.
+    /// The number of rows of the tile.
     pub(crate) fn tile(&self) -> u32 {
         self.space.tile
     }
 
-    /// Columns of the block; some may be beyond the last column.
+    /// The number of columns of the block; some may be beyond the last column.
     pub(crate) fn width(&self) -> u32 {
         self.space.width
     }
 
-    /// Columns of the part.
+    /// The number of columns of the part.
     pub(crate) fn cols(&self) -> u32 {
         self.space.cols
     }

@@ -1,6 +1,5 @@
-//! Quantised weights as [`weft_quant::packed`] lays them out: sixteen rows interleaved, a word
-//! being four columns of a row, so that sixteen neighbouring lanes read 64 bytes. They are all
-//! unpacked by the same code, which follows the layout.
+//! Quantised weights in the layout of [`weft_quant::packed`]: sixteen rows are interleaved, and a word is four columns of a row, so that
+//! sixteen neighbouring lanes read 64 bytes. The same code unpacks all formats, by their layout.
 
 use weft_kern::Format;
 use weft_quant::GgmlType;
@@ -28,14 +27,13 @@ pub(crate) struct Tiles {
     start: Expr,
     layout: Layout,
     ty: GgmlType,
-    /// Words of a tile, and where in it the scales of super-blocks and of groups begin.
+    /// Words per tile, and the offsets in it of the scales of super-blocks and of groups.
     tile: u32,
     scales: u32,
     groups: u32,
-    /// Where numbers are unpacked to the upper bits of bytes, if that takes fewer operations: the word that flips the top
-    /// bits of four bytes.
+    /// The word that flips the top bits of four bytes, if quants are unpacked to the upper bits of bytes, which takes fewer operations.
     flip: Option<Expr>,
-    /// Whether words are loaded here and not later.
+    /// Whether compilers must keep the loads in place.
     early: bool,
 }
 
@@ -48,7 +46,7 @@ pub(crate) struct TileRow {
     row: Expr,
 }
 
-/// Numbers of a tile's rows, of which a word has `per`: number `n` of those from word `from` of the tile on.
+/// Number `n` of a plane of a tile's rows, which has `per` numbers in each word, from word `from` of the tile on.
 struct Plane<'a> {
     from: u32,
     n: &'a Expr,
@@ -66,11 +64,11 @@ struct Group {
 pub(crate) struct Block {
     /// Four signed bytes each.
     pub(crate) quads: Vec<Expr>,
-    /// One for the block, or one for each half.
+    /// One scale for the block, or one for each half.
     pub(crate) scales: Vec<Expr>,
-    /// As many, if the format has minima.
+    /// The same number of minima, if the format has them.
     pub(crate) mins: Vec<Expr>,
-    /// What quads must be multiplied by: a power of two.
+    /// The factor of quads, a power of two.
     pub(crate) factor: f32,
 }
 
@@ -98,12 +96,12 @@ impl Tiles {
         })
     }
 
-    /// The same weight, with loads that stay where they are or not.
+    /// The same weight, with loads that compilers keep in place or not.
     pub(crate) fn loaded(&self, early: bool) -> Tiles {
         Tiles { early, ..self.clone() }
     }
 
-    /// Words that hold a row's numbers in 32 columns.
+    /// Words of a row's quants in 32 columns.
     pub(crate) fn vectors(&self) -> u32 {
         self.layout.bits as u32
     }
@@ -131,8 +129,7 @@ impl Tiles {
         self.unpacked(code, &vectors, block, |code, plane| self.bits(code, of, plane))
     }
 
-    /// The same of four neighbouring rows of a tile, the first of which has a number that is a multiple of four: their words
-    /// are loaded at once.
+    /// The same of four neighbouring rows of a tile, the first a multiple of four. Their words are loaded at once.
     pub(crate) fn four_blocks(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> [Block; 4] {
         let numbers = code.address("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
         let vectors: Vec<[Expr; 4]> = (0..self.layout.bits as u32)
@@ -159,7 +156,7 @@ impl Tiles {
         })
     }
 
-    /// A row's 32 columns, whose words are known; `bits` is where its scales are looked up.
+    /// A row's 32 columns, from their words. `bits` looks up its scales.
     fn unpacked(
         &self,
         code: &mut Builder,
@@ -186,43 +183,43 @@ impl Tiles {
         Block { quads, scales, mins, factor: 1.0 / (1u32 << shift) as f32 }
     }
 
-    /// Scales of 32 columns: one, or one for each half.
+    /// The number of scales of 32 columns: one, or one for each half.
     pub(crate) fn scales(&self) -> u32 {
         (COLUMNS / self.layout.group) as u32
     }
 
-    /// Minima of 32 columns: as many as scales, or none.
+    /// The number of minima of 32 columns: the number of scales, or none.
     pub(crate) fn mins(&self) -> u32 {
         if self.layout.has_min() { self.scales() } else { 0 }
     }
 
-    /// What [operands](Tiles::operand) must be multiplied by: a power of two.
+    /// The factor of [operands](Tiles::operand), a power of two.
     pub(crate) fn factor(&self) -> f32 {
         1.0 / (1u32 << self.operand_shift().unwrap_or(0)) as f32
     }
 
-    /// What the numbers of [blocks](Tiles::four_blocks) must be multiplied by: a power of two.
+    /// The factor of the quants of [blocks](Tiles::four_blocks), a power of two.
     pub(crate) fn unpacked_factor(&self) -> f32 {
         1.0 / (1u32 << self.shift().map_or(0, |(shift, _)| shift)) as f32
     }
 
-    /// How far the numbers of operands are shifted.
+    /// The number of bits by which the quants of operands are shifted.
     fn operand_shift(&self) -> Option<u32> {
         self.shift().map(|(shift, _)| shift).filter(|_| self.layout.bits == 4)
     }
 
-    /// The slot that it is in.
+    /// Its slot.
     pub(crate) fn slot(&self) -> usize {
         self.slot
     }
 
-    /// The first word of a tile: the numbers of its first block.
+    /// The first word of a tile, where the quants of its first block begin.
     pub(crate) fn first_word(&self, tile: &Expr) -> Expr {
         &self.start + tile * self.tile
     }
 
-    /// The mask that [`operand`](Tiles::operand) takes, if it takes one. The compiler must not know it: it would spend an
-    /// instruction on it at each use, which has another constant. There is one group along the third axis.
+    /// The mask of [`operand`](Tiles::operand), if it needs one. It must not be a constant to the compiler, which would spend an
+    /// instruction on it at each use with another constant. It is computed from the number of the only group along the third axis.
     pub(crate) fn operand_mask(&self, code: &mut Builder) -> Expr {
         match self.operand_shift() {
             Some(_) => code.set("upper_nibbles", Expr::Group(2) ^ 0xf0f0_f0f0u32),
@@ -310,8 +307,8 @@ impl Tiles {
         numbers
     }
 
-    /// How far numbers are shifted to the top of their bytes, where flipping the top bit subtracts
-    /// the offset, and the word that flips them; `None` for formats that gain nothing by that.
+    /// The number of bits by which quants are shifted to the top of their bytes, where flipping the top bit subtracts the offset, and the
+    /// word that flips them; `None` for formats that gain nothing by that.
     fn shift(&self) -> Option<(u32, &Expr)> {
         let Layout { bits, offset, .. } = self.layout;
         let centred = bits < 8 && usize::from(offset) == 1 << (bits - 1);
@@ -322,7 +319,7 @@ impl Tiles {
     /// Four columns of a row as signed bytes, multiplied by `1 << shift`.
     fn upper(&self, quad: u32, (shift, flip): (u32, &Expr), vector: impl Fn(Expr) -> Expr) -> Expr {
         let numbers = if self.layout.bits == 4 {
-            // Nibbles are masked where they are.
+            // Nibbles are masked without a shift.
             (vector(Expr::U32(quad % 4)) << (4 - quad / 4 * 4)) & 0xf0f0_f0f0u32
         } else {
             self.numbers(&Expr::U32(quad), vector) << shift
@@ -338,7 +335,7 @@ impl Tiles {
         match u32::from(self.layout.offset) {
             0 => numbers,
             128 => numbers ^ 0x8080_8080u32,
-            // No byte borrows from the next: with its top bit set, each exceeds the offset.
+            // No byte borrows from the next, because each exceeds the offset with its top bit set.
             offset => ((numbers | 0x8080_8080u32) - offset * 0x0101_0101) ^ 0x8080_8080u32,
         }
     }
@@ -348,7 +345,7 @@ impl Tiles {
         self.scaled(group, block, |plane| self.bits(code, of, plane))
     }
 
-    /// Number `n` of a row's in a plane: its bits and those above.
+    /// Number `n` of a row in a plane, with the bits above it.
     fn bits(&self, code: &mut Builder, of: &TileRow, Plane { from, n, per }: Plane<'_>) -> Expr {
         let from = &of.tile + from;
         let rows = ROWS as u32;
@@ -359,12 +356,12 @@ impl Tiles {
             (&n / per, n % per)
         };
         let word = self.word(from + at);
-        // Words that are loaded early are looked at later.
+        // Words that are loaded early are named, because they are used later.
         let word = if self.early { code.set("word", word) } else { word };
         word >> (within * (32 / per))
     }
 
-    /// The scale of a group of columns in super-block `block`, of numbers that `bits` looks up.
+    /// The scale of a group of columns in super-block `block`, from numbers that `bits` looks up.
     fn scaled(&self, group: &Expr, block: &Expr, mut bits: impl FnMut(Plane<'_>) -> Expr) -> Group {
         let (supers, groups) = (self.scales, self.groups);
         let mut bits = |from: u32, n: Expr, per: u32| bits(Plane { from, n: &n, per });
@@ -398,12 +395,12 @@ impl Tiles {
     }
 }
 
-/// Whether products with weights of a format need the sums of what they multiply.
+/// Whether products with weights of a format need the sums of activations.
 pub(crate) fn has_minima(format: Format) -> bool {
     matches!(format, Format::Ggml(ty) if ty.int_layout().is_some_and(|layout| layout.has_min))
 }
 
-/// The vector that `width` bits of a quad are in, and by how much they are shifted.
+/// The vector that has `width` bits of a quad, and their shift.
 fn place(width: usize, quad: &Expr) -> (Expr, Expr) {
     match width {
         8 => (quad.clone(), Expr::U32(0)),
@@ -413,7 +410,7 @@ fn place(width: usize, quad: &Expr) -> (Expr, Expr) {
     }
 }
 
-/// The name of the function that looks up a format's numbers.
+/// The name of the function that looks up a format's quants.
 pub(crate) fn table_name(ty: GgmlType) -> &'static str {
     match ty {
         GgmlType::MXFP4 | GgmlType::NVFP4 => "e2m1",

@@ -1,5 +1,4 @@
-//! The writer that all of lowering shares: statements, workgroup memory, and parameters by their
-//! formats.
+//! The state that all of lowering shares: statements, workgroup memory, and parameters by their formats.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +18,11 @@ use crate::shader::Slots;
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
 
-/// The name of the word that flips the top bits of four bytes. The compiler must not know it: it would spend an instruction on
-/// it at each use, after the one that masks the bytes.
+/// The name of the word that flips the top bits of four bytes. It must not be a constant to the compiler, which would spend an instruction
+/// on it at each use, after the one that masks the bytes.
 pub(crate) const TOP_BITS: &str = "top_bits";
 
-/// Words of workgroup memory that panels leave for what is small.
+/// Words of workgroup memory that panels leave for small values.
 const PANEL_SPARE: u32 = 64;
 
 /// Lowers a kernel.
@@ -31,15 +30,15 @@ pub(crate) struct Writer<'k> {
     pub(crate) kernel: &'k Kernel,
     /// The slot of each parameter.
     slots: &'k [usize],
-    /// What each slot holds.
+    /// The content of each slot.
     contents: &'k [Content],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
-    /// The arrays of the part's cooperative matrices, beside the pool.
+    /// The arrays of the part's cooperative matrices, behind the pool.
     pub(crate) arrays: Arrays,
     /// Whether cooperative matrices compute attention on matrix units.
     pub(crate) cooperative: bool,
-    /// Whether they multiply signed bytes, and value by value.
+    /// Whether they multiply signed bytes, and have element-wise products.
     pub(crate) cooperative_values: bool,
     /// Whether the next stage of panels is loaded before this one is multiplied.
     pub(crate) panels_ahead: bool,
@@ -47,28 +46,28 @@ pub(crate) struct Writer<'k> {
     pub(crate) subgroup: u32,
     /// Whether dot products of bytes are integers.
     dot4: bool,
-    /// Parameters whose first word, or number of values, is used.
+    /// Parameters whose first word is used, and parameters whose number of values is.
     pub(crate) starts: BTreeSet<ParamId>,
     pub(crate) counts: BTreeSet<ParamId>,
     /// Whether four neighbouring words are loaded at once.
     pub(crate) quads: bool,
     /// Whether a workgroup can have many heads of attention.
     pub(crate) tiles: bool,
-    /// Most words of weights that a lane loads ahead.
+    /// The most words of weights that a lane loads ahead.
     pub(crate) early_words: u32,
     /// Whether products on matrix units copy their first stages before they wait.
     pub(crate) stages_ahead: bool,
-    /// Words of workgroup memory in which products on matrix units may have all that they multiply at once.
+    /// Words of workgroup memory for products on matrix units that hold all their operands at once.
     pub(crate) whole_words: u32,
-    /// How many workgroups a multiprocessor should have room for; 0 if that does not matter.
+    /// The number of workgroups that a multiprocessor should have room for; 0 if that does not matter.
     pub(crate) together: u32,
-    /// Whether each part waits for the launch before this one.
+    /// Whether each part waits for the previous launch.
     pub(crate) waits: bool,
     /// Whether the next launch may have begun already.
     pub(crate) handed_over: bool,
-    /// Whether few workgroups join results, and there may be more chunks than multiprocessors.
+    /// Whether few workgroups combine results, and there may be more chunks than multiprocessors.
     pub(crate) joins_many: bool,
-    /// Whether loads are kept in flight at the cost of registers: worth it where few workgroups run at once.
+    /// Whether loads are kept in flight at the cost of registers, which pays if few workgroups run at once.
     pub(crate) holds: bool,
 }
 
@@ -77,17 +76,17 @@ pub(crate) struct Writer<'k> {
 #[derive(Debug)]
 pub(crate) struct Pool {
     next: u32,
-    /// Each range begins at a multiple of so many words.
+    /// Each range begins at a multiple of this many words.
     align: u32,
     /// The most words allocated since the part began.
     pub(crate) top: u32,
-    /// Words that may be spent on values that could be loaded again.
+    /// Words that may hold values that could be loaded again instead.
     pub(crate) spare: usize,
-    /// Words that may be spent on activations in a short step.
+    /// Words that may hold activations in a short step.
     pub(crate) activations: usize,
     /// Whether workgroups can have more memory than usual.
     pub(crate) grows: bool,
-    /// Words of workgroup memory that are usual.
+    /// The usual words of workgroup memory.
     usual: u32,
 }
 
@@ -106,23 +105,23 @@ impl Pool {
         self.room(words)
     }
 
-    /// A third of the GPU's workgroup memory may be spent on saving loads.
+    /// The pool of this GPU. A third of its workgroup memory may be spent on saving loads.
     fn new(gpu: &Gpu) -> Pool {
         let align = if gpu.features.quads { 4 } else { 1 };
-        // Workgroups that use more crowd each other out.
+        // If workgroups use more, fewer of them share a multiprocessor.
         let usual = gpu.shared_bytes.min(48 << 10) as usize;
-        // In a short step hardly more than one workgroup is on a multiprocessor.
+        // In a short step a multiprocessor rarely has more than one workgroup.
         let activations = gpu.most_shared_bytes.max(usual as u32) as usize / 4 / 2;
         let grows = gpu.most_shared_bytes >= gpu.shared_bytes;
         Pool { next: 0, align, top: 0, spare: usual / 4 / 3, activations, grows, usual: usual as u32 / 4 }
     }
 
-    /// Words that are left of `most`, but for some.
+    /// The words that are left of `most`, without a few for small values.
     pub(crate) fn left(&self, most: u32) -> u32 {
         self.usual.min(most).saturating_sub(self.next + PANEL_SPARE)
     }
 
-    /// Frees all from word `at` on.
+    /// Frees everything from word `at` on.
     pub(crate) fn free_from(&mut self, at: u32) {
         self.next = self.next.min(at);
     }
@@ -167,8 +166,8 @@ impl<'k> Writer<'k> {
         }
     }
 
-    /// Waits for the launch before this one, unless the workgroup has done so. From here on all memory can be used. The
-    /// next launch may begin only now, so that it can rely on all launches before this one, unless this one hands over.
+    /// Waits for the previous launch, unless the workgroup has done so. All memory can be used from here on. The next launch may begin only
+    /// now, so that it can rely on all launches before this one, unless this one releases it early.
     pub(crate) fn wait(&mut self) {
         if std::mem::take(&mut self.waits) {
             self.code.push(Stmt::Wait);
@@ -201,7 +200,7 @@ impl<'k> Writer<'k> {
         self.content(param) == Content::Weight
     }
 
-    /// Whether a parameter may be read before the launch before this one has ended.
+    /// Whether a parameter may be read before the previous launch has ended.
     pub(crate) fn is_settled(&self, param: ParamId) -> bool {
         self.content(param) != Content::Open
     }
@@ -210,7 +209,7 @@ impl<'k> Writer<'k> {
         self.contents[self.slots[param]]
     }
 
-    /// Keeps the loads so far before what follows. All lanes of a warp must get here.
+    /// Keeps the loads so far before all later operations. All lanes of a warp must get here.
     pub(crate) fn hold_loads(&mut self) {
         let warps = self.code.lanes.is_multiple_of(WARP);
         self.code.push_if(self.holds && self.quads && warps, Stmt::HoldLoads);
@@ -221,7 +220,7 @@ impl<'k> Writer<'k> {
         Expr::Word(self.slots[param], (self.start(param) + at).into())
     }
 
-    /// Where a view's values begin for a row.
+    /// The first value of a view for a row.
     pub(crate) fn base(&self, view: &View, row: &[Expr]) -> Result<Expr, Why> {
         let mut at = Expr::U32(0);
         for (stride, index) in view.strides.iter().zip(row) {
@@ -235,7 +234,7 @@ impl<'k> Writer<'k> {
         Ok(match self.format(param) {
             Format::Ggml(GgmlType::F32) => {
                 let word = self.param_word(param, at.clone());
-                // What is loaded before the workgroup waits is not to be moved behind that.
+                // Loads before the wait must not be moved behind it.
                 if self.waits && self.quads { Expr::Early(word.into()).float() } else { word.float() }
             }
             Format::Ggml(GgmlType::I32) => {
@@ -257,7 +256,7 @@ impl<'k> Writer<'k> {
         [0, 1].map(|i| half(ty, both.clone(), Expr::U32(i)))
     }
 
-    /// Eight consecutive values of a parameter of halves: group number `eight` of them.
+    /// Eight consecutive values of a parameter of halves: group `eight` of them.
     pub(crate) fn load_eight(&mut self, param: ParamId, ty: GgmlType, eight: &Expr) -> Vec<Expr> {
         let from = self.start(param) + eight * 4u32;
         let words = self.code.four("eight", Expr::Four(Some(self.slots[param]), from.into()));
@@ -279,8 +278,7 @@ impl<'k> Writer<'k> {
         Ok(self.param_word(view.param, at))
     }
 
-    /// The integer at a view, clamped below `bound`: data is never trusted as an address. (Negative
-    /// numbers are large ones.)
+    /// The integer at a view, clamped below `bound`, because data is never trusted as an address. (Negative numbers are large ones.)
     pub(crate) fn index(
         &mut self,
         view: &View,
@@ -292,7 +290,7 @@ impl<'k> Writer<'k> {
         Ok(self.code.set("index", number.min(bound.saturating_sub(1))))
     }
 
-    /// For a row picked by an index: the index, the number of rows, and the stride.
+    /// For a row that an index selects: the index, the number of rows, and the stride.
     pub(crate) fn picked(
         &mut self,
         view: &View,
@@ -305,13 +303,13 @@ impl<'k> Writer<'k> {
         Ok((number, rows, stride))
     }
 
-    /// The number of rows of which an index picks one, and the stride.
+    /// The number of rows among which an index selects, and the stride.
     pub(crate) fn rows_of(&mut self, view: &View, by: &Indexed) -> Result<(Expr, u32), Why> {
         let stride = word(by.stride)?;
         Ok((self.values(view.param) / stride, stride))
     }
 
-    /// Where a loaded row begins, in values; an index that is out of bounds picks the last row.
+    /// The first value of a loaded row. An index that is out of bounds selects the last row.
     pub(crate) fn loaded_row(
         &mut self,
         view: &View,
@@ -345,8 +343,8 @@ impl<'k> Writer<'k> {
 }
 
 impl Writer<'_> {
-    /// Splits the numbers below `n` over the lanes. The loop has a constant number of rounds, so
-    /// that compilers unroll it and have all its loads in flight at once.
+    /// Divides the numbers below `n` among the lanes. The loop has a constant number of rounds, so that compilers unroll it and have all
+    /// its loads in flight at once.
     pub(crate) fn share(
         &mut self,
         n: u32,
@@ -377,7 +375,7 @@ impl Writer<'_> {
         done
     }
 
-    /// The same, from a number below `step`; without a loop if there is only one round.
+    /// The same from a number below `step`, and without a loop if there is only one round.
     pub(crate) fn count_or_once(
         &mut self,
         stem: &str,

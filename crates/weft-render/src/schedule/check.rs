@@ -1,5 +1,4 @@
-//! Whether a schedule is legal for a kernel and a GPU. Workgroup memory is not counted here but
-//! when the kernel is lowered.
+//! Checks that a schedule is legal for a kernel and a GPU. Workgroup memory is counted later, when the kernel is lowered.
 
 use weft_kern::{Kernel, Part};
 
@@ -11,7 +10,7 @@ use crate::schedule::Schedule;
 /// Checks a schedule of a verified kernel.
 ///
 /// # Errors
-/// The part at fault, if one is, and the rule that is broken.
+/// The part at fault, if any, and the broken rule.
 pub(crate) fn check(kernel: &Kernel, schedule: &Schedule, gpu: &Gpu) -> Result<(), (Option<usize>, String)> {
     let Schedule { lanes, parts } = schedule;
     if !lanes.is_power_of_two() || *lanes > gpu.invocations {

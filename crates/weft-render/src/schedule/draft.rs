@@ -1,4 +1,4 @@
-//! A schedule while a heuristic decides on its numbers.
+//! A schedule of a heuristic that chooses numbers first and forms last.
 
 use std::iter::Peekable;
 use std::str::SplitWhitespace;
@@ -19,7 +19,7 @@ fn number(words: &mut Words<'_>, name: &str) -> Option<u32> {
     words.next()?.parse::<u32>().ok().filter(|n| *n > 0)
 }
 
-/// A schedule whose parts have numbers and no form yet.
+/// A schedule with numbers and without forms.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     /// Lanes of a workgroup.
@@ -29,7 +29,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Reads a schedule of a build whose schedules named no form: `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread]
+    /// Reads a schedule of an older build, which named no form: `lanes N; rows N [apart] width N reduce N upcast N [chunk N] [spread]
     /// [matrix | panels] [picked N]; …`.
     pub(crate) fn of_old_text(text: &str) -> Option<Draft> {
         let mut parts = text.split(';').map(|part| part.split_whitespace().peekable());

@@ -1,14 +1,13 @@
-//! The schedule of a shader that joins what the workgroups of another have computed.
+//! The schedule of a shader that combines the results of another shader's workgroups.
 
 use weft_kern::{Anchor, Part};
 
 use crate::split::Split;
 
-/// Columns of a workgroup that joins chunks.
+/// Columns per workgroup that combines chunks.
 const JOINED: u32 = 64;
 
-/// How the second shader of a part with this schedule is split: more finely where columns can be,
-/// since its workgroups do little.
+/// The numbers of a part in its second shader: fewer columns per workgroup if these can be split, because its workgroups do little.
 pub(crate) fn joining(part: &Part, split: &Split, quads: bool) -> Split {
     let cols = u32::try_from(part.cols).unwrap_or(u32::MAX);
     if quads && part.columns_independent() && part.cols.is_multiple_of(JOINED as usize) {

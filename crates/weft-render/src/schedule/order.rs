@@ -5,13 +5,13 @@ use weft_kern::{Instr, Kernel, Part, Pick, Product};
 use crate::gpu::Gpu;
 use crate::schedule::Schedule;
 
-/// Lanes per workgroup of most kernels; every GPU of the last ten years runs as many.
+/// Lanes per workgroup of most kernels. Every GPU of the last ten years supports this number.
 pub(crate) const LANES: u32 = 256;
 
 /// The order in which sums are added up.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SumOrder {
-    /// Which sums: `q4_0[2048, 768]`.
+    /// The sums: `q4_0[2048, 768]`.
     pub sums: String,
     /// The order: `reduce 8`.
     pub order: String,
@@ -27,8 +27,7 @@ pub(crate) fn orders(kernel: &Kernel, schedule: &Schedule) -> Vec<SumOrder> {
     orders.collect()
 }
 
-/// What a part multiplies, which is all that may decide the order of its sums. `None` if it has no
-/// products.
+/// The products of a part, the only input to the order of its sums. `None` if it has no products.
 pub(crate) fn sums(kernel: &Kernel, part: &Part) -> Option<String> {
     let products: Vec<String> = part.products().iter().map(|p| product(kernel, p)).collect();
     (!products.is_empty()).then(|| products.join(" + "))
@@ -45,22 +44,20 @@ fn product(kernel: &Kernel, Product { x: _, w, transposed }: &Product) -> String
     format!("{}[{}, {}]{turned}{picked}", kernel.params[w.param].format, w.n, w.k)
 }
 
-/// The most lanes that a tuned sum may have: as many as a workgroup has at least, for any step size
-/// and any other work of the kernel. Plans for other step sizes may have more lanes, so a bound by a
-/// plan's own lanes would let the order of a sum depend on the step size.
+/// The most lanes of a tuned sum: the fewest that a workgroup has, for any step size and any other work of the kernel. Plans for other step
+/// sizes may have more lanes, so a bound by a plan's own lanes would let the order of a sum depend on the step size.
 pub(crate) fn most_tuned(gpu: &Gpu) -> u32 {
     1 << LANES.min(gpu.invocations).max(1).ilog2()
 }
 
-/// Whether no product has more lanes per sum than may be tuned.
+/// Whether all products have at most that many lanes per sum.
 pub(crate) fn can_be_tuned(kernel: &Kernel, schedule: &Schedule, gpu: &Gpu) -> bool {
     let most = most_tuned(gpu);
     let mut parts = kernel.parts.iter().zip(&schedule.parts);
     parts.all(|(part, form)| part.products().is_empty() || form.split(part).reduce <= most)
 }
 
-/// Whether the number of lanes decides the order of sums: it does for reductions over rows and for
-/// attention.
+/// Whether the number of lanes decides the order of sums, as in reductions over rows and in attention.
 pub(crate) fn lanes_matter(kernel: &Kernel) -> bool {
     let reduces = |instr: &Instr| matches!(instr, Instr::Reduce(..) | Instr::TopK { .. });
     kernel.parts.iter().any(|part| {

@@ -1,4 +1,4 @@
-//! What weights take of a lane's registers.
+//! Registers of a lane for weights.
 
 use weft_kern::{Format, Kernel, Product};
 use weft_quant::GgmlType;
@@ -6,7 +6,7 @@ use weft_quant::packed::{COLUMNS, Layout, Scales};
 
 use crate::gpu::Gpu;
 
-/// Registers that a piece of a row takes.
+/// Registers per piece of a row.
 pub(crate) fn registers(kernel: &Kernel, product: &Product, gpu: &Gpu) -> usize {
     match kernel.params[product.w.param].format {
         Format::Ggml(ty) if ty.is_quantised() => Layout::of(ty).map_or(8, |layout| {

@@ -1,11 +1,9 @@
 //! Tuned schedules: faster than the heuristic's, measured and kept.
 //!
-//! There are two kinds of entries. `reduce` decides the order of a sum, and results must be
-//! batch-invariant, so it is kept by what is multiplied: it holds for every kernel with such a sum,
-//! for any step size and any other work of the kernel. Whole schedules are kept by kernel and
-//! largest step; they are used only if they add up sums in that order, and then change no bit. So
-//! whatever a file of them says, results stay batch-invariant; entries that are not legal are
-//! ignored.
+//! There are two kinds of entries. `reduce` decides the order of a sum, and results must be batch-invariant, so it is stored by product: it
+//! holds for every kernel with such a sum, for any step size and any other work of the kernel. Whole schedules are stored by kernel and
+//! largest step. They are used only if they add up sums in that order, so they change no bit. A file can therefore not break batch
+//! invariance; illegal entries are ignored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,7 +34,7 @@ impl Key {
 /// Tuned schedules. A device keeps their text form in a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TunedSchedules {
-    /// Lanes per sum, by what is multiplied.
+    /// Lanes per sum, by product.
     reduces: BTreeMap<String, u32>,
     kernels: BTreeMap<Key, Kept>,
 }
@@ -45,7 +43,7 @@ pub struct TunedSchedules {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Kept {
     Schedule(Schedule),
-    /// The text of an older build, which named no forms. The kernel and the GPU decide on them.
+    /// The text of an older build, which named no forms. They follow from the kernel and the GPU.
     Old(String),
 }
 
@@ -76,9 +74,8 @@ impl fmt::Display for Kept {
 }
 
 impl TunedSchedules {
-    /// Keeps a kernel's schedule in place of its `own`. Where the order of its sums differs, the
-    /// new order holds for all kernels with such sums; a schedule with an order that some of them
-    /// cannot have is not kept.
+    /// Stores a kernel's schedule in place of its `own`. If the order of its sums differs, the new order holds for all kernels with such
+    /// sums. A schedule whose order some of them cannot have is not stored.
     pub(crate) fn insert(
         &mut self,
         kernel: &Kernel,
@@ -99,8 +96,7 @@ impl TunedSchedules {
         self.kernels.insert(Key::new(kernel, max), Kept::Schedule(schedule));
     }
 
-    /// The tuned lanes per sum of this part, if the number is legal. This depends only on what is
-    /// multiplied and on the GPU.
+    /// The tuned lanes per sum of this part, if the number is legal. They depend only on the product and on the GPU.
     pub(crate) fn reduce(&self, kernel: &Kernel, part: &Part, gpu: &Gpu) -> Option<usize> {
         if self.reduces.is_empty() {
             return None;
@@ -125,7 +121,7 @@ impl TunedSchedules {
         (is_possible(kernel, &kept, gpu) && same_bits(kernel, own, &kept)).then_some(kept)
     }
 
-    /// Parses line by line; lines that make no sense are ignored.
+    /// Parses line by line; invalid lines are ignored.
     pub fn parse(text: &str) -> TunedSchedules {
         let mut kept = TunedSchedules::default();
         for line in text.lines() {

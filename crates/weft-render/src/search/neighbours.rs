@@ -1,5 +1,4 @@
-//! A schedule's neighbours: one choice halved, doubled or flipped. Those that cannot be rendered
-//! are left out.
+//! A schedule's neighbours: one number halved, doubled or flipped. Neighbours that cannot be rendered are left out.
 
 use weft_kern::{Anchor, Kernel, Sizes};
 
@@ -48,8 +47,8 @@ pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, gpu: &Gp
     found
 }
 
-/// The schedule with `reduce` lanes for each sum of part `i` and of other parts with the same sums.
-/// With `scale`, the width changes so that each lane has as many columns as before.
+/// The schedule with `reduce` lanes for each sum of part `i` and of other parts with the same sums. With `scale`, the width changes so that
+/// each lane keeps its number of columns.
 pub(crate) fn with_reduce(
     (kernel, gpu): (&Kernel, &Gpu),
     from: &Schedule,

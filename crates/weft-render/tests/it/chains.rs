@@ -1,4 +1,4 @@
-//! Chains: which kernels follow each other in one, and what their text says.
+//! Tests of chains: the kernels that one holds, and its text.
 
 use crate::graphs::{bound_slots, plans, some_fixtures};
 use crate::valid::{validate, with_chains};
@@ -6,10 +6,10 @@ use weft_ir::Sizes;
 use weft_kern::Plan;
 use weft_render::{Chain, Chained, Gpu, Joined, Scheduler, Shader, Slots, Target, TunedSchedules, render};
 
-/// The buffers of a plan's kernels: the arena, and what is not in it.
+/// The buffers of a plan's kernels: the arena, or another one.
 type Buffer = Option<usize>;
 
-/// Joins the calls from `first` on, as many as can be. Returns them with their number.
+/// Joins as many calls from `first` on as possible. Returns them with their number.
 fn joined(plan: &Plan, first: usize, target: &Target) -> Joined<Buffer> {
     let mut joined = Joined::default();
     for at in first..plan.calls.len() {
@@ -45,7 +45,7 @@ pub(super) fn chain_of(plan: &Plan, max: &Sizes, target: &Target) -> Chain {
     rendered(plan, 0, &joined, target)
 }
 
-/// Models become few chains, all of them valid, whose stages are what the kernels' own launches are.
+/// Models become few chains, all of them valid, whose stages have the grids of the kernels' own launches.
 #[test]
 fn steps_of_one_token_are_a_few_chains() {
     let target = with_chains();
@@ -85,7 +85,7 @@ fn steps_of_one_token_are_a_few_chains() {
     assert!(loads >= 100, "{loads} loads of what stages store");
 }
 
-/// Checks that all loads of what stages store depend on the wait before them. Returns their number.
+/// Checks that all loads of data that stages store depend on the wait before them. Returns their number.
 fn loads_behind_waits(text: &str) -> usize {
     let names = text.lines().filter(|line| line.contains("@coherent"));
     let names: Vec<&str> = names.filter_map(|line| line.rsplit_once("> ")?.1.split(':').next()).collect();
@@ -125,7 +125,7 @@ fn no_more_workgroups_are_launched_than_run_at_once() {
     assert_eq!(args, [0, 0, 0, 0, 2, 3, 0, 0, 4, 5, 0, 1, 1, 2, 0, 0]);
 }
 
-/// What ends a chain.
+/// The conditions that end a chain.
 #[test]
 fn a_chain_ends_where_memory_is_used_in_two_ways() {
     let target = with_chains();
@@ -147,7 +147,7 @@ fn a_chain_ends_where_memory_is_used_in_two_ways() {
     assert!(add(&mut usual(), 1, &target.gpu, &|_| {}));
     assert!(!add(&mut usual(), 1, &target.gpu, &|shader| shader.lanes /= 2));
     assert!(!add(&mut usual(), 1, &target.gpu, &|shader| shader.memory.cooperates = true));
-    // The second kernel loads four words at once of what the first one would store halves to.
+    // The second kernel loads four words at once from the buffer to which the first one would store halves.
     let arena = |at: usize| bound_slots(plan, at, false).1.iter().position(Option::is_none).unwrap();
     let mut halves = begun(&|shader| assert!(shader.memory.halves.insert(arena(0))));
     assert!(!add(&mut halves, 1, &target.gpu, &|_| {}));

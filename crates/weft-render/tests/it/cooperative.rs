@@ -1,4 +1,4 @@
-//! Attention by cooperative matrices: which schedules it has, and what does not suit it.
+//! Tests of attention by cooperative matrices: its schedules, and the graphs that do not suit it.
 
 use weft_fuse::{CostModel, Options, fuse_with};
 use weft_ir::Sizes;
@@ -21,7 +21,7 @@ const GRAPH: &str = "graph attention {
 }
 ";
 
-/// The shaders of a graph's attention in steps of so many tokens.
+/// The shaders of a graph's attention in steps of this many tokens.
 fn shaders(graph: &str, tokens: usize, target: &Target) -> Vec<Shader> {
     let max = Sizes::of(tokens).rows(1).slots(8192).pages(256);
     let costs = CostModel::fixed(Machine { workers: 1, ..Machine::default() });
@@ -39,7 +39,8 @@ fn cooperates(shaders: &[Shader]) -> bool {
 #[test]
 fn tiles_leave_few_workgroups_of_the_last_round_without_work() {
     let [.., card] = adapters();
-    // Of 128 workgroups each, tiles of 80 rows take one round for 512 tokens, tiles of 64 five for 2,048 where others take more.
+    // In rounds of 128 workgroups, tiles of 80 rows take one round for 512 tokens, and tiles of 64 rows take five for 2,048 tokens, where
+    // others take more.
     for (tokens, schedule) in [
         (1, "attend.cooperative rows 10 spread"),
         (64, "attend.cooperative rows 10"),
@@ -56,7 +57,7 @@ fn tiles_leave_few_workgroups_of_the_last_round_without_work() {
     }
 }
 
-/// What does not suit them in one step does not in any, so that a token has the same bits in all.
+/// A graph that does not suit them in one step is computed without them in all, so that a token has the same bits in all.
 #[test]
 fn what_does_not_suit_is_computed_without() {
     let [.., card] = adapters();

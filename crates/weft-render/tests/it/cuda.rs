@@ -1,5 +1,5 @@
-//! CUDA C++ held against NVRTC: the kernels of fixtures compile for the oldest generation of GPUs that has its text,
-//! those of a layer of GLM-4.7-Flash for every generation, and registers suffice.
+//! Tests CUDA C++ with NVRTC: the kernels of fixtures compile for the oldest generation of GPUs that has their text, those of a layer of
+//! GLM-4.7-Flash for every generation, and registers suffice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -15,18 +15,18 @@ use weft_render::{CUDA_OPTIONS, Gpu, Language, Shader, Target, near_positions, r
 /// The compute capabilities of Turing, Ampere and Hopper, each with the multiprocessors of a card.
 const CARDS: [((i32, i32), u32); 3] = [((7, 5), 40), ((8, 0), 108), ((9, 0), 132)];
 
-/// Those of other cards with new instructions: Ada and Blackwell.
+/// The compute capabilities of other cards with new instructions: Ada and Blackwell.
 const MORE_CARDS: [((i32, i32), u32); 2] = [((8, 9), 128), ((12, 0), 170)];
 
-/// Most bytes of spilled registers that a kernel may load. A few cost nothing; more is a kernel that does not fit.
+/// The most bytes of spilled registers that a kernel may load. A few cost nothing; a kernel with more does not fit.
 const MOST_SPILLED: u32 = 64;
 
-/// An H200, with launches that begin before the one before them has ended.
+/// An H200, whose launches may begin before the previous one has ended.
 pub(super) fn target() -> Target {
     Target { language: Language::Cuda, gpu: Gpu::of_cuda((9, 0), 132) }
 }
 
-/// The distinct texts of plans for a card, by all of a text but its first line and its kernel's name.
+/// The distinct texts of plans for a card, by their text without its first line and its kernel's name.
 fn texts<'p>(plans: impl Iterator<Item = &'p Plan>, gpu: &Gpu) -> BTreeMap<String, Shader> {
     let target = Target { language: Language::Cuda, gpu: gpu.clone() };
     let mut texts = BTreeMap::new();
@@ -53,8 +53,8 @@ fn joined(shaders: &[Shader]) -> String {
     texts.collect()
 }
 
-/// Compiles the texts of plans for cards, `together` of them at a time, on all cores: each for the first card that has it, whose
-/// instructions all later ones have, and those of the plans `everywhere` for all cards. Returns what each kernel uses.
+/// Compiles the texts of plans for cards, `together` of them at a time, on all cores: each for the first card that has it, because later
+/// cards have all its instructions, and those of the plans `everywhere` for all cards. Returns the resources of each kernel.
 fn compile(
     nvrtc: &Nvrtc,
     plans: &[&Plan],
@@ -83,7 +83,7 @@ fn compile(
             let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([arch.as_str(), REPORT]).collect();
             let compiled =
                 nvrtc.compile(&text, &options).unwrap_or_else(|log| panic!("{arch}:\n{log}\n{text}"));
-            // Products of warpgroups that wait for each other take several times as long; the assembler only mentions it.
+            // Serialized products of warpgroups take several times as long, and the assembler only reports it in its log.
             assert!(!compiled.log.contains("serialized"), "{arch}:\n{}", compiled.log);
             let mut kernels = usage(&compiled.log);
             assert_eq!(kernels.len(), shaders.len(), "{}", compiled.log);
@@ -101,8 +101,8 @@ fn compile(
     used.into_inner().unwrap()
 }
 
-/// The kernels that a GPU runs: of some fixtures in steps of all sizes, and of a whole layer of GLM-4.7-Flash in the shortest
-/// and the longest step, these on every card.
+/// The kernels of some fixtures compile in steps of all sizes, and those of a whole layer of GLM-4.7-Flash in the shortest and the longest
+/// step on every card.
 #[test]
 fn kernels_of_some_fixtures_compile() {
     kernels_compile(some_fixtures);
@@ -124,7 +124,8 @@ fn kernels_compile(fixtures: fn() -> Vec<Arc<Graph>>) {
     report(compile(&nvrtc, &plans, &layer.collect::<Vec<_>>(), CARDS, 16));
 }
 
-/// The attention of prompts on Hopper keeps its registers, where workgroups share tiles as well: with fewer multiprocessors than tiles.
+/// The attention of prompts on Hopper spills no registers, also where workgroups share tiles, which they do with fewer multiprocessors than
+/// tiles.
 #[test]
 fn attention_by_warpgroups_keeps_its_registers() {
     let Some(nvrtc) = Nvrtc::for_test("attention by warpgroups") else { return };
@@ -141,7 +142,7 @@ fn attention_by_warpgroups_keeps_its_registers() {
     }
 }
 
-/// Workgroups that multiply on matrix units have registers for two or three on a multiprocessor, and others as many as they like.
+/// Kernels on matrix units leave registers for two or three workgroups on a multiprocessor; other kernels have no limit.
 #[test]
 fn workgroups_on_matrix_units_share_a_multiprocessor() {
     let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
@@ -156,8 +157,8 @@ fn workgroups_on_matrix_units_share_a_multiprocessor() {
     assert!(found.len() > 2, "{found:?}");
 }
 
-/// Matrix units multiply by weights with two scales in 32 values as well, with minima and without, and their texts keep their registers:
-/// but for Q3_K, of which lanes of two products in one kernel hold eight too many.
+/// Matrix units also multiply by weights with two scales in 32 values, with minima and without, and their texts spill no registers, except
+/// for Q3_K: lanes of two products in one kernel hold eight too many.
 #[test]
 fn weights_with_scales_for_16_values_are_on_matrix_units() {
     let Some(nvrtc) = Nvrtc::for_test("scales for 16 values") else { return };
@@ -187,7 +188,7 @@ fn weights_with_scales_for_16_values_are_on_matrix_units() {
     }
 }
 
-/// However few chunks a reply has room for: with one head a tile, replies were 10 to 14 % slower.
+/// The number of chunks does not matter: with one head per tile, replies were 10 to 14 % slower.
 #[test]
 fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
     let layer = plans(&graph_of(&root("filetests/graphs/glm_moe_layer.graph")));
@@ -206,8 +207,8 @@ fn attention_whose_chunks_have_own_workgroups_has_tiles_of_several_heads() {
     assert!(found.len() > 1 && found.first() >= Some(&2), "{found:?}");
 }
 
-/// One token in a long context joins more chunks at once, and reads keys that the L2 cache need not keep. One in a context of a single
-/// chunk joins none.
+/// One token in a long context combines more chunks at once, and reads keys that the L2 cache need not keep. In a context of a single chunk
+/// it combines none.
 #[test]
 fn contexts_of_three_lengths_have_texts_of_their_own() {
     let Some(nvrtc) = Nvrtc::for_test("long contexts") else { return };
@@ -225,7 +226,7 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
             let joins = usize::from(positions > short);
             assert_eq!(attends.len(), 1 + joins, "sm_{major}{minor}, {positions} positions");
             let says = |what: &str| attends.iter().any(|shader| shader.source.contains(what));
-            // Cards that have room for all heads on matrix units, and for two joins that can begin early.
+            // These cards have room for all heads on matrix units, and for two shaders that combine chunks and begin early.
             let has_room = matches!(capability, (8, 0) | (9, 0));
             assert_eq!(
                 says("= load_once_4("),
@@ -248,14 +249,14 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
     }
 }
 
-/// Where few rows pick the same expert, lanes multiply them, and two workgroups share a multiprocessor's registers.
+/// If few rows select the same expert, lanes multiply them, and two workgroups share a multiprocessor's registers.
 #[test]
 fn few_rows_of_an_expert_keep_their_registers() {
     let Some(nvrtc) = Nvrtc::for_test("few rows of an expert") else { return };
     let file = std::fs::read_to_string(root("filetests/graphs/glm_moe_layer.graph")).unwrap();
     let gpu = Gpu::of_cuda((9, 0), 132);
     let types = ["q4_0", "q5_k", "q6_k", "q8_0"].map(|ty| (ty, 0));
-    // Of 12 and 8 bytes.
+    // These spill 12 and 8 bytes.
     for (ty, spilled) in types.into_iter().chain(["q4_k", "q2_k"].map(|ty| (ty, MOST_SPILLED))) {
         let changed =
             |line: &str| if line.contains("_exps ") { line.replace("q4_0", ty) } else { line.into() };
@@ -265,7 +266,7 @@ fn few_rows_of_an_expert_keep_their_registers() {
         for plan in layer.usual() {
             let by_lanes = |shader: &Shader| {
                 let part = shader.source.lines().find(|line| line.contains("// part 0:")).unwrap_or_default();
-                // Gate and up have two sums a row, down has one.
+                // Gate and up have two sums per row, and down has one.
                 part.contains("dot.few_rows tile 4 ") && part.contains("; of sorted rows")
                     || part.contains("dot.few_rows tile 8 ") && part.contains("; terms of sorted rows")
             };
@@ -279,12 +280,12 @@ fn few_rows_of_an_expert_keep_their_registers() {
             assert!(picked.iter().all(|shader| shader.source.contains("__launch_bounds__(256, 2)")));
             assert_spills(&compiled(&nvrtc, &picked, "--gpu-architecture=sm_90"), picked.len(), spilled);
         }
-        // Not in steps of one token, nor of many.
+        // Steps of one token and of many tokens do not have this form.
         assert_eq!(steps, BTreeSet::from([16]), "{ty}");
     }
 }
 
-/// Those of other decisions, machines and cards as well, each text by itself.
+/// The kernels of other decisions, machines and cards also compile, each text by itself.
 #[test]
 #[ignore = "takes minutes; run it after changes to the renderer"]
 fn every_kernel_of_all_graphs_compiles_for_all() {
@@ -295,20 +296,20 @@ fn every_kernel_of_all_graphs_compiles_for_all() {
     report(compile(&nvrtc, &[], &plans, CARDS.into_iter().chain(MORE_CARDS), 1));
 }
 
-/// What NVRTC reports of these texts for an architecture.
+/// NVRTC's report on these texts for an architecture.
 fn compiled(nvrtc: &Nvrtc, shaders: &[Shader], architecture: &str) -> String {
     let options: Vec<&str> = CUDA_OPTIONS.into_iter().chain([architecture, REPORT]).collect();
     nvrtc.compile(&joined(shaders), &options).unwrap_or_else(|log| panic!("{log}")).log
 }
 
-/// Fails unless the report has so many kernels, of which none has more spilled bytes.
+/// Fails unless the report has this many kernels, none of them with more spilled bytes.
 fn assert_spills(log: &str, kernels: usize, most: u32) {
     let used = usage(log);
     assert_eq!(used.len(), kernels, "{log}");
     assert!(used.iter().all(|kernel| kernel.spill_load_bytes.max(kernel.stack_bytes) <= most), "{log}");
 }
 
-/// Prints the kernels of each architecture that use most, and fails if one spills more than it may.
+/// Prints the kernels of each architecture that use the most registers, and fails if one spills more than it may.
 fn report(mut used: Vec<Usage>) {
     used.sort_by_key(|kernel| (kernel.spill_load_bytes, kernel.stack_bytes, kernel.registers));
     let mut by_architecture: BTreeMap<&str, Vec<&Usage>> = BTreeMap::new();
@@ -331,7 +332,7 @@ fn report(mut used: Vec<Usage>) {
             );
         }
     }
-    // Past the harness, which keeps what passing tests print to itself.
+    // The report bypasses the harness, which hides the output of passing tests.
     let _ = write!(std::io::stderr(), "{table}");
     let worst = used.last().map_or(0, |kernel| kernel.spill_load_bytes);
     assert!(worst <= MOST_SPILLED, "a kernel loads {worst} B of spilled registers:\n{table}");

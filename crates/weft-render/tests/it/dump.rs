@@ -1,5 +1,4 @@
-//! Every text that the renderer writes for the test graphs, in a folder: run before a change and after it, `diff -r` shows which texts the
-//! change reaches.
+//! Writes every text of the test graphs to a folder. Run it before and after a change: `diff -r` shows the texts that the change reaches.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -73,7 +72,7 @@ fn all_texts() {
             }
         }
     }
-    // What is tried, and what the tuner tries.
+    // The texts under each departure, and the schedules that the tuner tries.
     let graphs: [Graph; 2] = ["graphs/glm_moe_layer.graph", "kernels/qwen3moe_layer.t"]
         .map(|path| graph_of(&root(&format!("filetests/{path}"))));
     for graph in &graphs {

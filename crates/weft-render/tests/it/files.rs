@@ -1,5 +1,5 @@
-//! Runs the files of `filetests/wgsl` and `filetests/cuda`: a graph, and the text that its kernels become for a large GPU, or Apple's;
-//! or the schedules of its kernels in steps of several sizes.
+//! Runs the files of `filetests/wgsl` and `filetests/cuda`. Each has a graph and the text of its kernels for a large GPU or Apple's, or the
+//! schedules of its kernels in steps of several sizes.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use weft_ir::Sizes;
 use weft_kern::{Machine, Plan};
 use weft_render::{Content, Language, Scheduler, Target, TunedSchedules, render};
 
-/// What separates the input from the expected output.
+/// The line between the input and the expected output.
 const SEPARATOR: &str = "\n---\n";
 
 fn run(input: &str) -> String {

@@ -1,4 +1,4 @@
-//! Users' texts: the worked examples of `docs/kernels.md` compile wherever they could run.
+//! Tests of users' texts: the examples of `docs/kernels.md` compile for every GPU on which they could run.
 
 use weft_kern::{GivenText, Kernel, Sizes, parse_replacement};
 use weft_nvrtc::{Nvrtc, with_lines};
@@ -15,7 +15,7 @@ fn example(name: &str) -> Kernel {
     parse_replacement(&text).unwrap().of_file(name).by
 }
 
-/// What the examples bind: most of it is in the arena.
+/// The slots of the examples, most of them in the arena.
 fn slots() -> Slots {
     let buffers = [0, 0, 0, 1, 0, 2, 0, 3];
     Slots::new(
@@ -45,7 +45,7 @@ fn the_example_in_wgsl_is_valid_on_all_adapters() {
         assert_eq!(shader.given.as_ref().unwrap().file, "down_in_wgsl.kernel");
         validate(shader, &target);
     }
-    // Where there is no text, the kernel is rendered.
+    // For sizes without a text, the kernel is rendered.
     let shaders = render(&kernel, &slots(), &sizes(512), &cuda((9, 0))).unwrap();
     assert!(shaders.iter().all(|shader| shader.given.is_none() && shader.source.contains("__global__")));
 }
@@ -65,7 +65,7 @@ fn the_example_in_cuda_compiles_for_all_cards() {
         nvrtc.compile(&source, &options).unwrap();
     }
 
-    // A mistake is said with the line of the file: parameters that are not those of a launch, with that of the text's end.
+    // A mistake is reported with its line of the file; wrong parameters are reported with the last line of the text.
     let text = std::fs::read_to_string(root("docs/kernels/down_in_cuda.kernel")).unwrap();
     let line_of = |what: &str| 1 + text.lines().position(|line| line.contains(what)).unwrap();
     let (column, end) = (line_of("const unsigned int column ="), text.lines().count());
@@ -102,7 +102,7 @@ fn the_example_in_cuda_compiles_for_all_cards() {
     }
 }
 
-/// A rendered text, given, is launched as it was.
+/// A rendered text that a user supplies is launched like the original.
 #[test]
 fn a_rendered_text_can_be_given() {
     let mut kernel = example("down_in_wgsl.kernel");
@@ -114,7 +114,7 @@ fn a_rendered_text_can_be_given() {
     {
         let max = sizes(tokens);
         let rendered = render(&kernel, &slots(), &max, &target).unwrap();
-        // What a text says that WGSL has no words for, nobody else can say.
+        // A text with intrinsics that WGSL cannot express cannot be supplied.
         if let Some(shader) = rendered.iter().find(|shader| shader.needs_spirv) {
             assert_eq!(as_given(&kernel, &slots(), &max, target.language, shader), None);
             continue;
@@ -128,7 +128,7 @@ fn a_rendered_text_can_be_given() {
         for (rendered, again) in rendered.iter().zip(&again) {
             let of = |shader: &Shader| {
                 let Shader { source, entry, slots, scratch_bytes, own_architecture, .. } = shader.clone();
-                // What checks the parameters of CUDA texts follows.
+                // The check of the parameters of CUDA texts follows.
                 let source = source.split("#ifdef __CUDACC_RTC__").next().map(str::to_string);
                 (source, entry, slots, scratch_bytes, own_architecture, shader.dynamic_bytes())
             };

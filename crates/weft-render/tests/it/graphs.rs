@@ -1,4 +1,4 @@
-//! The test graphs, and the plans they become.
+//! The test graphs, and their plans.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,16 +40,16 @@ pub(super) fn file_tests() -> Vec<Arc<Graph>> {
     graphs
 }
 
-/// Fixtures that between them have each kind of attention and of experts.
+/// Fixtures that together have each kind of attention and of experts.
 const SOME: [&str; 5] =
     ["ds2-tiny-q4_0", "gemma3-odd-q8_0", "glm-tiny-q4_k_m", "gpt-oss-tiny-mxfp4", "qwen3moe-tiny-q4_k_m"];
 
-/// The distinct graphs of some fixtures, each fixture with a KV cache of another format, and that of candidates.
+/// The distinct graphs of some fixtures, each fixture with another format of the KV cache, and the graph of candidates.
 pub(super) fn some_fixtures() -> Vec<Arc<Graph>> {
     graphs_of(|name| SOME.contains(&name))
 }
 
-/// Those of all fixtures.
+/// The distinct graphs of all fixtures.
 pub(super) fn fixtures() -> Vec<Arc<Graph>> {
     graphs_of(|_| true)
 }
@@ -82,25 +82,25 @@ fn graphs_of(is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<Graph>> {
 
 /// A graph's plans for steps of one token, a few and many.
 pub(super) struct Plans {
-    /// On a machine of many workers, with all decisions at their defaults.
+    /// Plans for a machine of many workers, with all decisions at their defaults.
     usual: Vec<Arc<Plan>>,
-    /// On a machine of few workers, and with all decisions off.
+    /// Plans for a machine of few workers, and plans with all decisions off.
     others: Vec<Arc<Plan>>,
 }
 
 impl Plans {
-    /// Those that a GPU gets.
+    /// The plans that a GPU gets.
     pub(super) fn usual(&self) -> impl Iterator<Item = &Plan> {
         self.usual.iter().map(|plan| &**plan)
     }
 
-    /// All of them.
+    /// All plans.
     pub(super) fn all(&self) -> impl Iterator<Item = &Plan> {
         self.usual.iter().chain(&self.others).map(|plan| &**plan)
     }
 }
 
-/// The plans that a graph becomes.
+/// The plans of a graph.
 pub(super) fn plans(graph: &Graph) -> Plans {
     let mut all_off = Switches::default();
     decisions().for_each(|d| all_off.set(d, Mode::Off));
@@ -119,15 +119,14 @@ pub(super) fn plans(graph: &Graph) -> Plans {
     plans
 }
 
-/// The slots of a call: arguments in the arena share a buffer. `early` says whether
-/// launches begin before those before them have ended.
+/// The slots of a call. Arguments in the arena share a buffer. `early` says whether launches begin before the previous one has ended.
 pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
     bound_slots(plan, call, early).0
 }
 
 /// The same, with the buffer of each slot.
 pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<Option<usize>>) {
-    // The number of a buffer outside of the arena. Inputs that are indices are in one buffer, as where models run.
+    // The number of a buffer outside the arena. Inputs that are indices share one buffer, as in the engine.
     let place = |arg: usize| match &plan.buffers[arg].source {
         Source::Arena(at) => (None, *at),
         Source::Input(_) if plan.buffers[arg].format == Format::I32 => (Some(plan.buffers.len()), arg << 20),

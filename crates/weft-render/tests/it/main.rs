@@ -1,4 +1,4 @@
-//! Rendered texts against the expected ones, naga and NVRTC.
+//! Compares rendered texts with the expected ones, and checks them with naga and NVRTC.
 
 mod chains;
 mod cooperative;

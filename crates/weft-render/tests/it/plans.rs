@@ -1,4 +1,4 @@
-//! Every kernel of every test graph, as WGSL.
+//! Renders every kernel of every test graph as WGSL.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use weft_ir::{Builder, Dim, Graph, Recurrence, Shape, Sizes};
 use weft_quant::GgmlType;
 use weft_render::{Content, Gpu, Language, Target, Why, render};
 
-/// Renders every call of every plan of a graph, and validates each text once; how many shaders that were.
+/// Renders every call of every plan of a graph, and validates each text once. Returns the number of shaders.
 fn all_ways(graph: &Graph, seen: &mut BTreeSet<String>, refused: &mut Vec<String>) -> usize {
     let mut rendered = 0;
     for plan in plans(graph).all() {
@@ -63,8 +63,7 @@ fn kernels_of(graphs: &[Arc<Graph>]) {
     assert_eq!(refused, Vec::<String>::new());
 }
 
-/// The candidates for the next token, of vocabularies that no block divides, and of fewer tokens than are
-/// chosen.
+/// Tests candidates for the next token in vocabularies that no block divides, and with fewer tokens than are chosen.
 #[test]
 fn candidates_of_any_vocabulary() {
     let cuda = [Gpu::of_cuda((9, 0), 132), Gpu::of_cuda((7, 5), 40), Gpu::cuda()];
@@ -88,7 +87,7 @@ fn candidates_of_any_vocabulary() {
     }
 }
 
-/// Ten heads of a token share what is loaded of the cache where there are enough tokens, and as many as memory has room for.
+/// Ten heads of a token share the loads of the cache in long steps, and as many as fit in smaller memory.
 #[test]
 fn prompts_have_many_heads_together() {
     let [card, large, ..] = adapters();
@@ -113,7 +112,7 @@ fn prompts_have_many_heads_together() {
     assert_eq!(heads(512, &card), 4);
 }
 
-/// Long steps of a large GPU without matrix units multiply from panels, and sort rows by their expert for that.
+/// Long steps of a large GPU without matrix units multiply from panels, and sort rows by their expert for this.
 #[test]
 fn prompts_multiply_from_panels() {
     let [card, large, ..] = adapters();
@@ -131,7 +130,7 @@ fn prompts_multiply_from_panels() {
     assert_eq!(["dot.panels", "; rows sorted"].map(|mark| parts(512, &card, mark)), [0, 0]);
 }
 
-/// The products of a few replies by a large GPU without matrix units: rows, and columns of a workgroup and of a lane.
+/// The products of a few replies on a large GPU without matrix units: rows, columns per workgroup, and columns per lane.
 #[test]
 fn a_few_replies_have_schedules_of_their_own() {
     let [_, large, ..] = adapters();
@@ -150,8 +149,8 @@ fn a_few_replies_have_schedules_of_their_own() {
         };
         ["dot_2048x5120_q4_0", "dot_1536x2048_q4_0&dot_1536x2048_q4_0+1"].map(of)
     };
-    // Eight rows, one after another in each lane, are fewer workgroups than are worth it if they are all there are. The router
-    // needs a whole row of 64 scores, so that its workgroups are as many as tiles of rows.
+    // Eight rows, one after another in each lane, would be too few workgroups for the GPU. The router needs a whole row of 64 scores, so
+    // its workgroups are as many as tiles of rows.
     let expected = [
         (1, "lanes 512; dot.lanes rows 1 width 16 reduce 32 upcast 1"),
         (8, "lanes 512; dot.lanes rows 4 width 32 reduce 32 upcast 2"),
@@ -168,8 +167,8 @@ fn a_few_replies_have_schedules_of_their_own() {
     }
 }
 
-/// Workgroups that gather a row count themselves, and there are so many counters: cards with them and without matrix units render
-/// the routers of the longest steps, too.
+/// Workgroups that gather a row count themselves, and the number of counters is limited: cards that gather and have no matrix units also
+/// render the routers of the longest steps.
 #[test]
 fn the_longest_steps_have_counters_enough() {
     let graph = graph_of(&root("filetests/graphs/glm_moe_layer.graph"));
@@ -183,7 +182,7 @@ fn the_longest_steps_have_counters_enough() {
     }
 }
 
-/// Where workgroup memory is short, a scan takes fewer rows at once, and its workgroups have as many rows.
+/// With little workgroup memory, a scan takes fewer rows at once, and its workgroups keep their number of rows.
 #[test]
 fn scans_fit_little_workgroup_memory() {
     let mut g = Builder::new("delta");
@@ -205,7 +204,7 @@ fn scans_fit_little_workgroup_memory() {
         let shaders = render(&plan.kernels[0], &slots(&plan, 0, false), &max, &target).unwrap();
         shaders[0].source.lines().next().unwrap().to_string()
     };
-    // Each operand has a buffer of its own here.
+    // Each operand has its own buffer here.
     let least = Gpu { storage_buffers: 16, ..Gpu::webgpu() };
     let large = title(Gpu { shared_bytes: 64 << 10, ..least.clone() });
     assert!(large.ends_with("scan rows 16 width 128 reduce 1 upcast 16 apart"), "{large}");
@@ -213,7 +212,7 @@ fn scans_fit_little_workgroup_memory() {
     assert!(small.ends_with("scan rows 16 width 128 reduce 1 upcast 4 apart"), "{small}");
 }
 
-/// Weights that are larger than a binding are several bindings, in all kernels that read weights.
+/// Weights larger than a binding are several bindings, in all kernels that read weights.
 #[test]
 fn kernels_of_weights_in_pieces() {
     let [_, _, _, apple, _] = adapters();
@@ -255,7 +254,7 @@ fn kernels_of_weights_in_pieces() {
     assert!(matches!(&why, Why::Form(why) if why.contains("pieces")), "{why:?}");
 }
 
-/// Metal rounds each array up to 16 bytes: a limit is kept by what it counts, not by what the text says.
+/// Metal rounds each array up to 16 bytes, and a limit counts the rounded bytes and not those in the text.
 #[test]
 fn workgroup_memory_is_counted_as_metal_counts_it() {
     let apple = Target { language: Language::Wgsl, gpu: Gpu::apple() };
@@ -285,7 +284,7 @@ fn workgroup_memory_is_counted_as_metal_counts_it() {
     assert!(tried > 100, "{tried} shaders");
 }
 
-/// What a workgroup would have to keep is counted before anything is compiled.
+/// The workgroup memory is counted before anything is compiled.
 #[test]
 fn too_small_an_adapter_is_told_which_limit() {
     let graph = graph_of(&root("filetests/kernels/rms_norm_into_dot.t"));

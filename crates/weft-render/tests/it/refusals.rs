@@ -1,10 +1,10 @@
-//! What cannot be rendered is refused by name, and what a schedule may not say or depend on.
+//! Unsupported kernels are refused by name, and so are illegal schedules. The order of sums depends on nothing else.
 
 use crate::valid::{adapters, validate};
 use weft_kern::{Kernel, Sizes, parse_plan};
 use weft_render::{Gpu, Language, Schedule, Slots, Target, Why, render, render_with};
 
-/// A kernel of two parameters by the lines of its part.
+/// A kernel of two parameters, from the lines of its part.
 fn kernel(params: [&str; 2], lines: &[&str]) -> Kernel {
     let [read, write] = params;
     let text = format!(

@@ -1,4 +1,4 @@
-//! Shaders checked by naga, which wgpu translates them with.
+//! Checks shaders with naga, which wgpu uses to translate them.
 
 use naga::back::msl;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy, Layouter};
@@ -6,7 +6,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 use weft_render::{Gpu, Language, Shader, Target};
 
-/// Adapters of five kinds: a large card, the same if it were known to be large, the least that WebGPU promises, Apple's, and a large
+/// Adapters of five kinds: a large card, the same with the schedules of a large GPU, the least that WebGPU promises, Apple's, and a large
 /// card with cooperative matrices.
 pub(super) fn adapters() -> [Target; 5] {
     let card = Gpu {
@@ -28,7 +28,7 @@ pub(super) fn adapters() -> [Target; 5] {
     all.map(|gpu| Target { language: Language::Wgsl, gpu })
 }
 
-/// The large card, if workgroups can wait for each other there.
+/// The large card, with workgroups that can wait for each other.
 pub(super) fn with_chains() -> Target {
     let [_, large, ..] = adapters();
     Target { gpu: large.gpu.with(|features| features.chains = true), ..large }
@@ -41,7 +41,7 @@ pub(super) fn validate(shader: &Shader, target: &Target) {
         Ok(module) => module,
         Err(error) => return fail("parsing", error.emit_to_string(&shader.source)),
     };
-    // What halves are unpacked with; every adapter of Vulkan and Metal has it.
+    // Halves are unpacked with it. Every adapter of Vulkan and Metal has it.
     let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     capabilities.set(Capabilities::SUBGROUP, target.gpu.subgroup.is_some());
     let cooperates = Capabilities::COOPERATIVE_MATRIX
@@ -59,7 +59,7 @@ pub(super) fn validate(shader: &Shader, target: &Target) {
     if shader.source.contains("coopLoad") || target.gpu.features.chains {
         return;
     }
-    // The language of macOS 12 and 26.
+    // The language versions of macOS 12 and 26.
     for lang_version in [(2, 4), (4, 0)] {
         let options = metal_options(&module, lang_version);
         let pipeline = msl::PipelineOptions {
@@ -80,11 +80,11 @@ pub(super) fn validate(shader: &Shader, target: &Target) {
     }
 }
 
-/// Slots that Metal has for the buffers of a kernel.
+/// Metal's slots for the buffers of a kernel.
 const METAL_SLOTS: usize = 31;
 
-/// The options with which wgpu-hal 30 translates for Metal, where its own checks are left out: each buffer of group 0 in the
-/// next slot, and one more for the sizes of buffers.
+/// The options with which wgpu-hal 30 translates for Metal, without its own checks: each buffer of group 0 in the next slot, and one more
+/// for the sizes of buffers.
 fn metal_options(module: &Module, lang_version: (u8, u8)) -> msl::Options {
     let mut resources = msl::EntryPointResources::default();
     let mut slot = 0;
@@ -120,12 +120,12 @@ pub(super) fn metal_bytes(shader: &Shader) -> u32 {
     metal_shared_bytes(&naga::front::wgsl::parse_str(&shader.source).unwrap())
 }
 
-/// The same, of a parsed one: wgpu-hal rounds each variable up to 16.
+/// The same for a parsed shader: wgpu-hal rounds each variable up to 16.
 fn metal_shared_bytes(module: &Module) -> u32 {
     let mut layouter = Layouter::default();
     layouter.update(module.to_ctx()).unwrap();
     let variables = module.global_variables.iter().map(|(_, variable)| variable);
-    // Other names of the pool take no memory.
+    // Aliases of the pool take no memory.
     let is_pool = |name: &Option<String>| name.as_ref().is_some_and(|name| name.starts_with("pool_of_"));
     let shared =
         variables.filter(|variable| variable.space == AddressSpace::WorkGroup && !is_pool(&variable.name));

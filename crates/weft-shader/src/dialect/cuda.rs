@@ -1,13 +1,12 @@
-//! CUDA C++ for NVRTC. The texts need no headers, and compute capability 6.1 (`__dp4a`).
+//! CUDA C++ for NVRTC. The texts need no headers; they need compute capability 6.1 (`__dp4a`).
 //!
 //! An entry point takes `args` and `sizes` by value, then one pointer per slot, in order. It is
 //! launched with [`Module::lanes`] threads along `x`.
 //!
-//! Texts must be compiled with [`CUDA_OPTIONS`]: a multiplication and an addition are fused only
-//! where the program says `fma`. So bits follow the kernel's own order, and every architecture
-//! rounds alike, except in `expf`, `rsqrtf` and `quotient`: PTX leaves the last bits of the
-//! approximations behind them open. WGSL has no such options: there the driver may round `a * b + c` once or twice, unless the
-//! product is [`Fun::Rounded`].
+//! Texts must be compiled with [`CUDA_OPTIONS`], with which a multiplication and an addition are fused only where the program says `fma`.
+//! So bits follow the kernel's own order, and every architecture rounds alike, except in `expf`, `rsqrtf` and `quotient`: PTX does not
+//! define the last bits of the approximations behind them. WGSL has no such options: there the driver may round `a * b + c` once or twice,
+//! unless the product is [`Fun::Rounded`].
 
 mod cooperative;
 mod warpgroup;
@@ -22,8 +21,8 @@ use crate::module::{Content, Module, Slot};
 use crate::stmt::{Stmt, visit};
 use crate::warpgroup::Warpgroup;
 
-/// The NVRTC options that decide how numbers are rounded: no contraction into fused multiply-adds,
-/// correctly rounded division and square root, subnormal numbers kept.
+/// The NVRTC options for rounding: no contraction into fused multiply-adds, correctly rounded division and square root, and subnormal
+/// numbers.
 pub const CUDA_OPTIONS: [&str; 4] = ["--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false"];
 
 /// Lanes of a warp.
@@ -33,16 +32,16 @@ pub const WARP: u32 = 32;
 #[derive(Clone, Copy, Debug)]
 pub struct Cuda;
 
-/// Bytes of workgroup memory that a text declares by itself. A text with more declares none, and its launch says how much it needs.
+/// The most bytes of workgroup memory that a text declares itself. A text with more declares none, and its launch passes the size.
 pub const STATIC_SHARED_BYTES: u32 = 48 << 10;
 
 /// The declaration of more workgroup memory than [`STATIC_SHARED_BYTES`].
 pub const DYNAMIC_POOL: &str = "extern __shared__ __align__(16) unsigned int pool[];";
 
-/// The same where warpgroups read it.
+/// The same for memory that warpgroups read.
 pub const BLOCKS_POOL: &str = "extern __shared__ __align__(1024) unsigned int pool[];";
 
-/// A division that takes 42 clocks; one that rounds correctly takes up to 285.
+/// A division that takes 42 clocks; a correctly rounded one takes up to 285.
 const QUOTIENT: &str = "static __device__ __forceinline__ float quotient(float a, float b) {
   float inverse;
   asm(\"rcp.approx.f32 %0, %1;\" : \"=f\"(inverse) : \"f\"(b));
@@ -66,8 +65,7 @@ const PACK_HALVES: &str =
 }
 ";
 
-/// Programmatic dependent launch, which GPUs before compute capability 9.0 lack: there a launch
-/// begins when the one before it has ended.
+/// Programmatic dependent launch. GPUs before compute capability 9.0 lack it: there a launch begins when the previous one has ended.
 const LAUNCH_NEXT: &str = "static __device__ __forceinline__ void launch_next() {
 #if __CUDA_ARCH__ >= 900
   asm volatile(\"griddepcontrol.launch_dependents;\");
@@ -81,8 +79,8 @@ const WAIT_FOR_PREVIOUS: &str = "static __device__ __forceinline__ void wait_for
 }
 ";
 
-/// Loads of weights that the compiler leaves where they are, so that those before a wait are in
-/// flight while it waits. It would move non-coherent loads (`ld.global.nc`) behind the wait.
+/// Loads of weights that the compiler keeps in place, so that those before a wait are in flight during it. It would move non-coherent loads
+/// (`ld.global.nc`) behind the wait.
 const LOAD_EARLY: &str =
     "static __device__ __forceinline__ unsigned int load_early(const unsigned int* from) {
   unsigned int word;
@@ -98,7 +96,7 @@ const LOAD_EARLY_4: &str = "static __device__ __forceinline__ uint4 load_early_4
 }
 ";
 
-/// Loads four words that leave the L2 cache before others.
+/// Loads four words that the L2 cache evicts first.
 const LOAD_ONCE_4: &str = "static __device__ __forceinline__ uint4 load_once_4(const unsigned int* from) {
 #if __CUDA_ARCH__ >= 800
   unsigned long long once;
@@ -113,8 +111,8 @@ const LOAD_ONCE_4: &str = "static __device__ __forceinline__ uint4 load_once_4(c
 }
 ";
 
-/// The assembler would use each value as soon as it can, with few registers and few loads in flight.
-/// It moves no load over this, and removes it.
+/// Keeps loads before this point. The assembler would otherwise use each value as soon as it can, with few registers and few loads in
+/// flight. It moves no load over this statement, and removes it.
 const HOLD_LOADS: &str = "static __device__ __forceinline__ void hold_loads() {
   asm volatile(\"bar.warp.sync 0xffffffff;\" ::: \"memory\");
 }
@@ -126,8 +124,8 @@ const FETCH: &str = "static __device__ __forceinline__ void fetch(const unsigned
 }
 ";
 
-/// Multiplies 16 rows of 32 signed bytes by 8 columns, on tensor cores. Sums are added to the bits of [`RAISED`], which makes
-/// them floats without a conversion: they are less than 2^22.
+/// Multiplies 16 rows of 32 signed bytes by 8 columns, on tensor cores. Sums are added to the bits of [`RAISED`], which makes them floats
+/// without a conversion, because they are less than 2^22.
 const MULTIPLY_MATRICES: &str = "static __device__ __forceinline__ void multiply_matrices(float& c0, float& c1, float& c2, float& c3,
   unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int b0, unsigned int b1) {
   int d0, d1, d2, d3;
@@ -154,7 +152,7 @@ const MULTIPLY_SHORT_MATRICES: &str = "static __device__ __forceinline__ void mu
 }
 ";
 
-/// Copies 16 bytes from memory to workgroup memory, without registers where the GPU can.
+/// Copies 16 bytes from memory to workgroup memory, without registers on GPUs that can.
 const COPY_4: &str =
     "static __device__ __forceinline__ void copy_4(unsigned int* to, const unsigned int* from) {
 #if __CUDA_ARCH__ >= 800
@@ -178,7 +176,7 @@ const WAIT_COPIES: &str = "static __device__ __forceinline__ void wait_copies_GR
 }
 ";
 
-/// Multiplies 16 rows of 16 halves by 8 columns, on tensor cores. Turing multiplies 8 deep.
+/// Multiplies 16 rows of 16 halves by 8 columns, on tensor cores. Turing's are 8 deep.
 const MULTIPLY_HALVES: &str = "static __device__ __forceinline__ void multiply_halves(float& c0, float& c1, float& c2, float& c3,
   unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int b0, unsigned int b1) {
 #if __CUDA_ARCH__ >= 800
@@ -221,8 +219,8 @@ const STORE_FOUR: &str = "static __device__ __forceinline__ void store_four(unsi
 }
 ";
 
-/// Counts workgroups as they arrive; the last one sees what all of them stored: the barriers pass on to the lane that counts, and
-/// from it, what the others stored and may see.
+/// Counts workgroups as they arrive. The last one sees the stores of all of them: the barriers make the stores of all lanes visible to the
+/// lane that counts, and the other workgroups' stores visible to all lanes.
 const COUNT_ARRIVAL: &str =
     "static __device__ __forceinline__ unsigned int count_arrival(unsigned int* arrived) {
   unsigned int before;
@@ -245,7 +243,7 @@ const IS_LAST: &str =
 }
 ";
 
-/// Signals from one workgroup to another: as with arrivals, barriers pass on what the other lanes stored or may see.
+/// Signals from one workgroup to another. As with arrivals, barriers make stores visible between the signalling lane and the others.
 const SET_SIGNAL: &str = "static __device__ __forceinline__ void set_signal(unsigned int* signal) {
   asm volatile(\"st.release.gpu.u32 [%0], 1;\" :: \"l\"(signal) : \"memory\");
 }
@@ -331,7 +329,7 @@ fn helpers_of(stmt: &Stmt) -> &'static [&'static str] {
     }
 }
 
-/// The helper function that an expression is a call of, without those of its operands.
+/// The helper function of an expression, without those of its operands.
 fn helper_in(e: &Expr) -> Option<&'static str> {
     match e {
         Expr::Call(Fun::Half, _) => Some(HALF_TO_FLOAT),
@@ -373,12 +371,12 @@ impl Dialect for Cuda {
     fn entry(&self, module: &Module) -> String {
         let mut params = vec!["const Args args".to_string(), "const Sizes sizes".to_string()];
         params.extend(module.slots.iter().enumerate().map(|(slot, Slot { written, content, .. })| {
-            // The compiler may move loads through restricted pointers over the wait.
+            // The compiler may move loads through restricted pointers across the wait.
             let weight = *content == Content::Weight;
             let restrict = if module.dependent && !weight { "" } else { " __restrict__" };
             format!("{}unsigned int*{restrict} b{slot}", if *written { "" } else { "const " })
         }));
-        // Workgroups of a multiprocessor hide each other's latencies, if registers do not keep them apart.
+        // Workgroups of a multiprocessor hide each other's latencies, if they have few enough registers to run at once.
         let together = match module.together {
             0 => String::new(),
             together => format!(", {together}"),
@@ -391,7 +389,7 @@ impl Dialect for Cuda {
         )
     }
 
-    /// The kernel's name with only letters that C++ allows, so that profilers tell kernels apart.
+    /// The kernel's name with characters that C++ allows, so that profilers distinguish kernels.
     fn entry_name(&self, kernel: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         format!("weft_{}", kernel.chars().map(plain).collect::<String>())

@@ -1,4 +1,4 @@
-//! Prints the structured program in a dialect: all that C-like languages have in common.
+//! Prints the structured program in a dialect: the syntax that C-like languages share.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ pub fn print(dialect: &dyn Dialect, module: &Module) -> String {
 struct Printer<'a> {
     dialect: &'a dyn Dialect,
     module: &'a Module,
-    /// The slots that halves of words are stored to.
+    /// The slots to which halves of words are stored.
     halves: BTreeSet<usize>,
     /// The slots that are declared as vectors of four words.
     fours: BTreeSet<usize>,
@@ -147,7 +147,7 @@ impl Printer<'_> {
         all.map(|e| self.expr(e)).collect()
     }
 
-    /// A store of four words: of one vector, or word by word where workgroup memory is declared as words.
+    /// Stores four words, as one vector, or word by word where workgroup memory is declared as words.
     fn store_four(&mut self, at: &Expr, words: &[Expr; 4]) {
         let words = self.all(words);
         if !self.dialect.declares_fours() {
@@ -158,7 +158,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The expression to print: a rounded product is a product where compilers fuse nothing.
+    /// The expression to print: a rounded product is a plain product where compilers fuse nothing.
     fn said<'e>(&self, e: &'e Expr) -> &'e Expr {
         match e {
             Expr::Call(Fun::Rounded, args) if !self.dialect.fuses() => args.first().unwrap_or(e),
@@ -186,7 +186,7 @@ impl Printer<'_> {
                 (other, _) => self.expr(other),
             },
             Expr::Binary(op, a, b) => {
-                // Asked first: to print `a` here and again below would double the work with each term of a long sum.
+                // This comes first, because printing `a` here and again below would double the work with each term of a long sum.
                 if let (Op::Add, Expr::Call(Fun::Dot4, args)) = (*op, &**b)
                     && let Some(added) = self.dialect.dot4_added()
                 {
@@ -211,7 +211,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Where to load from. In a coherent slot this depends on the last wait, so that the load cannot go before it.
+    /// The address of a load. In a coherent slot it depends on the last wait, so that the load cannot move before it.
     fn after_wait<'e>(&self, slot: usize, at: &'e Expr) -> Cow<'e, Expr> {
         let coherent = self.module.slots.get(slot).is_some_and(|slot| slot.coherent);
         match self.dialect.after_meeting().filter(|_| coherent) {
@@ -228,7 +228,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What the words of a slot are.
+    /// The declaration of a slot's words.
     fn words(&self, slot: usize) -> Words {
         match self.module.slots.get(slot) {
             Some(Slot { pieces: 2.., .. }) => Words::Pieces,
@@ -253,7 +253,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Where a word is in an array of vectors, without the outer brackets.
+    /// The place of a word in an array of vectors, without the outer brackets.
     fn in_vectors(&self, at: &Expr) -> String {
         format!("{}][{}", self.expr(&(at / 4u32)), self.expr(&(at % 4u32)))
     }
@@ -267,7 +267,7 @@ impl Printer<'_> {
             Some(slot) if self.words(slot) == Words::Fours => {
                 self.dialect.word(slot, &self.expr(&(at / 4u32)), Words::Fours)
             }
-            // What is not declared as vectors is loaded word by word.
+            // Memory that is not declared as vectors is loaded word by word.
             slot => {
                 let words: Vec<String> = (0..4u32).map(|i| self.place(slot, &(at + i))).collect();
                 self.dialect.vector(&words)

@@ -13,9 +13,8 @@ use crate::stmt::{MET, Stmt, visit};
 /// WGSL for one GPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Wgsl {
-    /// Whether there is an instruction for dot products of four bytes. Without one they are
-    /// floats, which hold them and their sums exactly; naga's own fallback is many shifts and
-    /// integer multiplications.
+    /// Whether there is an instruction for dot products of four bytes. Without one they are computed in floats, which hold them and their
+    /// sums exactly; naga's own fallback is many shifts and integer multiplications.
     pub dot4: bool,
 }
 
@@ -28,8 +27,8 @@ const DOT4: &str = "fn dot4(a: u32, b: u32) -> f32 {
 /// Matrices of factors and sums of bytes.
 const MATRIX: &str = "coop_mat16x16<f32, C>";
 
-/// Intrinsics: what WGSL has no words for is a call of a function by one of these names, which `weft-wgpu` replaces in SPIR-V. Their bodies
-/// only make the text valid.
+/// Intrinsics: operations that WGSL cannot express are calls of functions with these names, which `weft-wgpu` replaces in SPIR-V. Their
+/// bodies only make the text valid.
 const BY_VALUE: &str = "// `pool_of_floats` is `pool`. Intrinsics: products value by value, and such a product that is rounded by itself.
 fn weft_mul_values(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
 fn weft_mul_rounded(a: coop_mat16x16<f32, C>, b: coop_mat16x16<f32, C>) -> coop_mat16x16<f32, C> { return a; }
@@ -38,7 +37,7 @@ const OF_BYTES: &str = "// `pool_of_bytes` is `pool`, too: matrices loaded from 
 fn weft_mul_bytes(a: coop_mat16x16<f16, A>, b: coop_mat16x16<f16, B>) -> coop_mat16x16<f32, C> { return coop_mat16x16<f32, C>(); }
 ";
 
-/// The pool, under two other names: as what matrices of bytes are loaded from, and as floats.
+/// Two aliases of the pool: the source of matrices of bytes, and an array of floats.
 const BYTES: &str = "pool_of_bytes";
 const FLOATS: &str = "pool_of_floats";
 
@@ -100,7 +99,7 @@ impl Dialect for Wgsl {
             );
         }
         if module.shared_words > 0 {
-            // Not vectors: on an NVIDIA GPU words of workgroup memory are loaded faster, also four of them one by one.
+            // These are words and not vectors: an NVIDIA GPU loads words of workgroup memory faster, even four of them one by one.
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
         }
         if module.needs_spirv() {
@@ -127,8 +126,8 @@ impl Dialect for Wgsl {
             multiplies |= matches!(e, Expr::Call(Fun::Dot4, _))
         });
         if agrees {
-            // Sixteen bytes, although one word is read: after a single word the pool would begin at no multiple of 16, so that a
-            // driver can't load four of its words at once.
+            // It has sixteen bytes, although one word is read: after a single word the pool would not begin at a multiple of 16, and a
+            // driver could not load four of its words at once.
             out.push_str("var<workgroup> agreed: vec4<u32>;\n");
         }
         if module.chain {
@@ -159,10 +158,10 @@ impl Dialect for Wgsl {
     }
 
     fn prelude(&self, module: &Module) -> Vec<String> {
-        // No API promises which invocations form a subgroup, nor in what order, so lanes are
-        // numbered by subgroup.
+        // No API guarantees which invocations form a subgroup, or in which order, so lanes are numbered by subgroup.
         let lane = module.shuffles().then(|| "let lane = subgroup * size + member;".to_string());
-        // The group's number along the third axis is 0, which no compiler knows. Read at each use, it costs replies 5 %.
+        // The group's number along the third axis is 0, which no compiler can know. It is read once, because reading it at each use costs
+        // replies 5 %.
         let zero = module.calls(Fun::Rounded).then(|| format!("let hidden_zero = {};", self.group(2)));
         let census = module.chain.then(|| chain::CENSUS.to_string());
         let met = module.chain.then(|| format!("var {MET} = 0u;"));
@@ -214,7 +213,7 @@ impl Dialect for Wgsl {
     }
 
     fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String> {
-        // A concurrent store of the other half leaves the bits of this one alone.
+        // A concurrent store of the other half keeps the bits of this one.
         let others = if upper { "0xffffu" } else { "0xffff0000u" };
         vec![format!("atomicAnd(&b{slot}[{at}], {others});"), format!("atomicOr(&b{slot}[{at}], {half});")]
     }
@@ -308,7 +307,7 @@ impl Dialect for Wgsl {
             }
             Cooperative::Sums(name) => vec![format!("var {name} = coop_mat{SIDE}x{SIDE}<f32, C>();")],
             Cooperative::Load { into, operand, stride, .. } => {
-                // A matrix lies by columns unless the name says that it is turned.
+                // A matrix is stored by columns unless the name says that it is transposed.
                 let (turned, role) = match operand {
                     Operand::Rows => ("T", "A"),
                     Operand::Columns => ("", "B"),
@@ -333,7 +332,7 @@ impl Dialect for Wgsl {
                 vec![format!("let {into} = weft_mul_bytes({rows}, {columns});")]
             }
             Cooperative::LoadFactors { into, operand, .. } => {
-                // Without a distance between them, all columns are the same, or all rows.
+                // With a stride of 0, all columns are the same, or all rows.
                 let turned = if *operand == Operand::Rows { "" } else { "T" };
                 vec![format!("let {into} = coopLoad{turned}<{MATRIX}>({}, 0u);", place(FLOATS))]
             }

@@ -1,12 +1,12 @@
 //! Attention by cooperative matrices, in flash-attention form.
 //!
-//! A tile's rows (tokens × heads) share a key head. Keys pass through workgroup memory in pieces, and values some positions at a
-//! time, since a workgroup has little of it. Matrices multiply halves and add up floats: queries and weights are rounded to
-//! halves, as keys and values were. Nobody knows which lanes have which sums, so these pass through workgroup memory, too: scores
-//! to become weights, and each chunk's sums of values to be joined to those before, where that cannot be said value by value.
+//! A tile's rows (tokens × heads) share a key head. A workgroup has little memory, so it loads keys in pieces and values a few positions at
+//! a time. Matrices multiply halves and add floats: queries and weights are rounded to halves, like keys and values. The layout of sums in
+//! lanes is unknown, so sums pass through workgroup memory: scores, which become weights, and each chunk's sums of values, unless the
+//! driver can combine them with earlier ones element by element.
 //!
-//! What is computed for a row depends on that row alone, and chunks begin at fixed positions. So the bits are the same for a row by
-//! itself and among others, and whether one workgroup visits all chunks or each has its own. Another shader continues with the results.
+//! A row's result depends on that row alone, and chunks begin at fixed positions. So its bits are the same in every tile, and whether one
+//! workgroup visits all chunks or each chunk has its own. Another shader runs the row program.
 
 mod placed;
 mod queries;
@@ -35,15 +35,15 @@ struct Cooperating<'a> {
     attend: &'a Attend,
     place: &'a Place,
     tile: Tile,
-    /// The lane's warp, and its place within it.
+    /// The lane's warp, and its number within the warp.
     warp: Expr,
     own: Expr,
-    /// Where the tile's queries are in scratch memory, if they are there.
+    /// The place of the tile's queries in scratch memory, if they are stored there.
     queries: Option<Queries>,
-    /// In workgroup memory, for each position of a chunk: its row of the state.
+    /// The offset in workgroup memory of each chunk position's row of the state.
     positions: u32,
-    /// For each row: the factor of its scores, its largest score, the sum of its weights, and the weights of an old and a new
-    /// result.
+    /// Offsets of values of each row: the factor of its scores, its largest score, the sum of its weights, and the weights of an old and a
+    /// new result.
     factors: u32,
     tops: u32,
     totals: u32,
@@ -51,7 +51,7 @@ struct Cooperating<'a> {
     new: u32,
 }
 
-/// Writes the attention of a tile: of one chunk, or of all of them joined. Results go to scratch memory.
+/// Writes the attention of a tile over one chunk or over all chunks. Results go to scratch memory.
 pub(crate) fn write(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),
@@ -87,7 +87,7 @@ impl Cooperating<'_> {
         w.when(start.less(&context.seen), |w| {
             self.keep_positions(w, &context.bounds, &context.pages_at, (&start, &context.seen))?;
             w.code.barrier();
-            // Keys are on their way while queries are converted.
+            // Keys are loaded while queries are converted.
             let keys = self.keys_ahead(w, &[])?;
             self.queries(w)?;
             w.code.barrier();
@@ -105,7 +105,7 @@ impl Cooperating<'_> {
         })
     }
 
-    /// Computes and joins all chunks of all runs.
+    /// Computes all chunks of all runs, and combines their results.
     fn joined(&self, w: &mut Writer<'_>, (slot, at): (usize, u32)) -> Result<(), Why> {
         let Tile { rows, cols, .. } = self.tile;
         let bounds = Bounds::new(w, self.attend)?;
@@ -130,13 +130,13 @@ impl Cooperating<'_> {
         let queries = self.query_units(w)?;
         w.code.barrier();
         let visit = |w: &mut Writer<'_>, run: &Expr| {
-            // Value by value all rows are joined, so that each run has sums of its own.
+            // Element-wise operations combine all rows, so each run needs its own sums.
             let matrices: Vec<String> = match by_value {
                 true => (0..self.matrices()).map(|_| self.zeros(w)).collect(),
                 false => Vec::new(),
             };
             let most = members.most_seen(w, run);
-            // Uniform, so that warps may meet in loops over it.
+            // It is uniform, because loops over it have barriers.
             let most = w.code.uniform("most_seen", most);
             let pages_at = members.pages_at(w, run);
             w.count("chunk_start", (0u32.into(), most.clone(), CHUNK), |w, start| {
@@ -155,7 +155,7 @@ impl Cooperating<'_> {
                 }
                 let mut weights = None;
                 self.multiply_values(w, values, |w, place, sum| {
-                    // Matrices side by side have the same rows.
+                    // Neighbouring matrices have the same rows.
                     let by = match weights.take() {
                         Some((rows, by)) if rows == place.rows => by,
                         _ => self.weights_of(w, place.rows),
@@ -183,13 +183,13 @@ impl Cooperating<'_> {
         self.store_rows(w, slot, &(begins + cols))
     }
 
-    /// Whether the tile has a row, among those of its matrices.
+    /// Whether a row of the tile's matrices is a row of the tile.
     fn exists(&self, row: &Expr) -> Expr {
         let rows = self.place.tile();
         if rows == self.tile.rows { Expr::True } else { row.less(rows) }
     }
 
-    /// Stores each row's sum of weights and largest score, the first row's from word `at` on.
+    /// Stores each row's sum of weights and largest score from word `at` on.
     fn store_rows(&self, w: &mut Writer<'_>, slot: usize, at: &Expr) -> Result<(), Why> {
         w.share(self.place.tile(), |w, row| {
             let to = w.code.set("to", &row * chunk_words(self.tile.cols) + at);
@@ -201,7 +201,7 @@ impl Cooperating<'_> {
         })
     }
 
-    /// Looks up where the positions of a chunk are. Those beyond its end are read as the last one, and get no weight. Lanes see them
+    /// Looks up the state rows of a chunk's positions. Positions beyond its end are read as the last one, and get no weight. Lanes see them
     /// after the next barrier.
     fn keep_positions(
         &self,

@@ -1,4 +1,4 @@
-//! Attention of many heads of a token at once, on GPUs without matrix units: which shapes it suits, and how many heads.
+//! Decides where a workgroup has many heads of a token at once, on GPUs without matrix units, and how many.
 
 use weft_kern::{Attend, Format, Kernel, Part, Sizes};
 use weft_quant::GgmlType;
@@ -9,22 +9,22 @@ use crate::split::{Split, number};
 /// Workgroups that keep a large GPU busy with attention.
 pub(crate) const BUSY_GROUPS: usize = 256;
 
-/// Most heads: a lane has sums for each.
+/// The most heads. A lane has sums for each of them.
 const MOST_HEADS: usize = 10;
 
-/// Words of a head beside its rows, and bytes that are left for what else a kernel needs.
+/// Words of a head besides its rows, and bytes that are left for other uses.
 const SCALARS: usize = 4;
 const SPARE: usize = 256;
 
-/// The fewest lanes of a subgroup.
+/// The fewest lanes of a subgroup that suit it.
 const LEAST_SUBGROUP: u32 = 8;
 
-/// Values of a piece of a key, and of a value.
+/// Values per piece of a key, and per piece of a value.
 const KEYS: usize = 8;
 const VALUES: usize = 2;
 
-/// Whether a workgroup of so many lanes can visit chunks for all of its heads together: halves that are loaded eight keys and two
-/// values at a time, chunks of one block, and two teams of lanes that have all columns.
+/// Whether a workgroup of this many lanes can visit chunks for all of its heads together. It needs halves that are loaded eight keys and
+/// two values at a time, chunks of one block, and two teams of lanes that each cover all columns.
 pub(crate) fn suits(
     attend: &Attend,
     formats: [Format; 3],
@@ -43,7 +43,7 @@ pub(crate) fn suits(
     let keys = [k.offset, k.row_stride, k.head_stride].iter().all(|n| even(*n, KEYS))
         && even(attend.k_len, KEYS * split.reduce as usize);
     let values = [v.offset, v.row_stride, v.head_stride].iter().all(|n| even(*n, VALUES));
-    // Two rounds of two columns for each lane of a team.
+    // Each lane of a team has two columns in each of two rounds.
     let teams = cols == lanes as usize / 2 * 2 * VALUES;
     let block = split.across(lanes).saturating_mul(split.upcast);
     states.iter().all(halves)
@@ -58,12 +58,12 @@ pub(crate) fn suits(
         && split.rows.is_multiple_of(2)
 }
 
-/// Bytes of workgroup memory that so many heads take: queries, results, and a block's weights.
+/// Bytes of workgroup memory for this many heads: queries, results, and a block's weights.
 fn bytes(attend: &Attend, cols: usize, heads: usize, block: usize) -> usize {
     4 * (heads * (attend.k_len + cols.max(block) + SCALARS) + block * (heads.next_multiple_of(4) + 1))
 }
 
-/// The split of attention with as many heads as suit it, if they leave enough workgroups. This changes no bit.
+/// The numbers of attention with the most heads that suit it and leave enough workgroups. This changes no bit.
 pub(crate) fn tiled(
     kernel: &Kernel,
     (part, attend): (&Part, &Attend),

@@ -1,4 +1,4 @@
-//! Keys and values of a state: rows of words that hold one value, two or four, or four words at a time.
+//! Keys and values of a state. A load has one value, two or four of them, or four words of two.
 
 use weft_kern::{Cached, Format};
 use weft_quant::GgmlType;
@@ -20,14 +20,14 @@ pub(crate) struct State {
 enum Together {
     One,
     Pair(GgmlType),
-    /// Four words of two halves.
+    /// Four words, each of two halves.
     Eight(GgmlType),
-    /// Four of a block.
+    /// Four values of a block.
     Quad,
 }
 
 impl State {
-    /// Keys, or values: `few` says that no more than two of them are loaded together, which leaves more lanes for columns.
+    /// Keys or values. With `few`, at most two of them are loaded together, which leaves more lanes for columns.
     pub(crate) fn new(
         w: &Writer<'_>,
         cached: &Cached,
@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    /// Where a row's values for the head begin.
+    /// The offset of the head's values in a row.
     pub(crate) fn row(&self, row: Expr) -> Result<Expr, Why> {
         Ok(row * word(self.cached.row_stride)? + &self.head)
     }

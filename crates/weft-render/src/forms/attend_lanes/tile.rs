@@ -1,9 +1,9 @@
-//! Attention of many heads of a token, where a workgroup visits all chunks and has no matrix units: each cached row is loaded
-//! once for all of them. The order of every sum is that of [`Walk`](crate::forms::attend_lanes::walk::Walk), and so are the bits.
+//! Attention of many heads of a token on GPUs without matrix units, where one workgroup visits all chunks. Each cached row is loaded once
+//! for all heads. The order of every sum is that of [`Walk`](crate::forms::attend_lanes::walk::Walk), and so are the bits.
 //!
-//! What differs is where things are. Half of the lanes score one half of the heads, each for twice as many positions, so that a
-//! query that was read serves more of them; the words that neighbouring lanes read of a query are neighbours. Weights lie side
-//! by side for all heads of a position. Of the joined chunks, each of the two teams has half of the heads, in registers.
+//! The layout differs. Half of the lanes score one half of the heads, each for twice as many positions, so that each loaded query value
+//! serves more positions. Neighbouring lanes read neighbouring words of a query. The weights of a position are neighbours for all heads.
+//! Each of the two teams holds the combined results of half of the heads, in registers.
 
 use weft_kern::{Attend, Part};
 use weft_shader::expr::{Expr, Fun};
@@ -20,11 +20,11 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::Split;
 
-/// Words that are loaded at once, and values of a piece of a key.
+/// Words per load, and values per piece of a key.
 const FOUR: u32 = 4;
 const EIGHT: u32 = 8;
 
-/// A workgroup's heads, how lanes share the work, and where values are in workgroup memory.
+/// A workgroup's heads, the division of its work among lanes, and offsets in workgroup memory.
 pub(crate) struct Tile<'a> {
     attend: &'a Attend,
     keys: &'a State,
@@ -36,25 +36,26 @@ pub(crate) struct Tile<'a> {
     block: u32,
     share: u32,
     across: Across,
-    /// Words of the weights of a position.
+    /// Words per position of weights.
     stride: u32,
-    /// The queries (in the end the results), the rows of the state, the weights, the largest scores and both teams' sums of weights.
+    /// Offsets of the queries, which the results overwrite, of the state rows, the weights, the largest scores, and both teams' sums of
+    /// weights.
     query: u32,
     rows: u32,
     weights: u32,
     tops: u32,
     totals: u32,
-    /// The scores, and later what one team has of the other's heads.
+    /// The offset of the scores, and later of one team's partial results for the other team's heads.
     passed: u32,
 }
 
-/// What a lane has of the chunks that were joined: for half of the heads, the largest score, the sum of weights and its columns.
+/// A lane's combined results of the chunks so far: for half of the heads, the largest score, the sum of weights and its columns.
 pub(crate) struct Joined {
     heads: Vec<(Expr, Expr, Vec<Expr>)>,
 }
 
 impl<'a> Tile<'a> {
-    /// `None` if this shape is not suited.
+    /// `None` if this shape is not supported.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         (part, attend): (&Part, &'a Attend),
@@ -99,8 +100,8 @@ impl<'a> Tile<'a> {
         self.heads / 2
     }
 
-    /// Stores the queries in workgroup memory: first the lower four values of a piece for each lane that shares a score, then the
-    /// upper four. Lanes see them after the next barrier.
+    /// Stores the queries in workgroup memory: for each lane that shares a score the lower four values of a piece, and then the upper four.
+    /// Lanes see them after the next barrier.
     pub(crate) fn queries(&self, w: &mut Writer<'_>, place: &Place) -> Result<(), Why> {
         let (query, fours, share) = (&self.attend.q, self.k_len / FOUR, self.share);
         let slot = w.slot(query.param);
@@ -133,12 +134,12 @@ impl<'a> Tile<'a> {
         w.code.set("team", Expr::Lane / self.across.columns)
     }
 
-    /// Values of a lane for each head.
+    /// Values per lane and head.
     fn own(&self) -> u32 {
         self.across.times * self.values.per()
     }
 
-    /// Visits the chunk that begins at `start`, and joins it.
+    /// Visits the chunk that begins at `start`, and combines its results with earlier ones.
     pub(crate) fn chunk(
         &self,
         w: &mut Writer<'_>,
@@ -219,7 +220,7 @@ impl<'a> Tile<'a> {
         scored.store(w, (&share, self.share, self.attend.scale.0), (start, end), to)
     }
 
-    /// Adds up the weights that each team has of each head.
+    /// Adds up each team's weights for each head.
     fn totals(&self, w: &mut Writer<'_>, here: &Expr) -> Result<(), Why> {
         let Across { teams, ahead, .. } = self.across;
         w.share(teams * self.heads, |w, item| {
@@ -265,7 +266,7 @@ impl<'a> Tile<'a> {
         Ok(sums)
     }
 
-    /// Stores what a team has of the other's heads.
+    /// Stores a team's sums of the other team's heads.
     fn pass_on(&self, w: &mut Writer<'_>, sums: &[Vec<Expr>]) {
         let (half, columns) = (self.half() as usize, self.across.columns);
         let team = self.team(w);
@@ -282,7 +283,7 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Joins the chunk.
+    /// Combines the chunk's results with earlier ones.
     fn join(&self, w: &mut Writer<'_>, sums: &[Vec<Expr>], joined: &Joined) {
         let (half, columns) = (self.half() as usize, self.across.columns);
         let team = self.team(w);
@@ -306,9 +307,9 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Divides by the sums of weights. Returns where the result is; all other workgroup memory is free.
+    /// Divides by the sums of weights. Returns the offset of the result, and frees all other workgroup memory.
     pub(crate) fn finish(&self, w: &mut Writer<'_>, joined: &Joined) -> u32 {
-        // Results take the place of queries, and of what was passed on, which lanes may still read.
+        // Results overwrite queries and exchanged sums, which other lanes may still be reading.
         w.code.barrier();
         w.pool.free_from(self.query + self.heads * self.cols);
         let (per, columns) = (self.values.per(), self.across.columns);

@@ -1,5 +1,4 @@
-//! Visits a chunk of positions in blocks: first several lanes share a score, then each lane
-//! computes some columns of the values.
+//! Visits a chunk of positions in blocks: several lanes share each score, and then each lane computes some columns of the values.
 
 use weft_kern::Attend;
 use weft_shader::expr::{Expr, Fun};
@@ -15,10 +14,10 @@ use crate::lower::writer::{WARP, Writer};
 use crate::refused::{Why, word};
 use crate::split::Split;
 
-/// Most lanes that look for a head's largest score.
+/// The most lanes that search for a head's largest score.
 const SEEKERS: u32 = 16;
 
-/// The fewest that are worth exchanging what they found.
+/// The fewest for which an exchange within a subgroup pays.
 const LEAST_SEEKERS: u32 = 8;
 
 /// Most rounds of lanes across the columns.
@@ -27,7 +26,7 @@ const ITEMS: u32 = 2;
 /// Most loads of a lane in flight at once.
 const AHEAD: u32 = 24;
 
-/// How work is split over the lanes, and where values are in workgroup memory.
+/// The division of work among lanes, and offsets in workgroup memory.
 pub(crate) struct Walk<'a> {
     attend: &'a Attend,
     keys: &'a State,
@@ -42,8 +41,8 @@ pub(crate) struct Walk<'a> {
     share: u32,
     upcast: u32,
     across: Across,
-    /// In workgroup memory: the queries, the rows of the state that a block reads, the scores, the
-    /// largest of some of them, and the teams' partial results, which become the chunk's.
+    /// Offsets in workgroup memory: of the queries, the state rows of a block, the teams' partial results, which become the chunk's, the
+    /// scores, and the largest of some of them.
     query: u32,
     rows: u32,
     parts: u32,
@@ -51,11 +50,10 @@ pub(crate) struct Walk<'a> {
     tops: u32,
 }
 
-/// How lanes share the columns of a block's values.
+/// The division of the columns of a block's values among lanes.
 #[derive(Clone, Copy)]
 pub(crate) struct Across {
-    /// The lanes across columns, the rounds they take, and the number of teams that split the
-    /// positions.
+    /// The lanes across columns, the rounds that they take, and the number of teams that divide the positions.
     pub(crate) columns: u32,
     pub(crate) times: u32,
     pub(crate) teams: u32,
@@ -64,11 +62,10 @@ pub(crate) struct Across {
 }
 
 impl Across {
-    /// Of lanes that load `per` of `cols` columns at once, for a block of so many positions.
+    /// The division among lanes that load `per` of `cols` columns at once, for a block of this many positions.
     pub(crate) fn new(lanes: u32, cols: u32, per: u32, block: u32) -> Across {
         let items = cols / per;
-        // A lane has several items where there are many, so that what it reads of workgroup memory
-        // serves all of them.
+        // A lane has several items where there are many, so that each value it reads from workgroup memory serves all of them.
         let each = if per < 8 { ITEMS } else { 1 };
         let columns = items.div_ceil(each).next_power_of_two().min(lanes);
         let teams = (lanes / columns).min(block);
@@ -153,7 +150,7 @@ impl<'a> Walk<'a> {
         let end = context.end(w, start);
         let accumulators = self.accumulators(w);
         w.code.barrier();
-        // Every block has a position that the token sees.
+        // Every block has at least one position that the token sees.
         let first = match &context.begin {
             None => start.clone(),
             Some(begin) => w.code.set("first_start", start.clone().max(begin)),
@@ -164,7 +161,7 @@ impl<'a> Walk<'a> {
             self.scores(w, &start, &end)?;
             self.weigh(w, &accumulators)?;
             self.values(w, &accumulators, &start, &end)?;
-            // The next block uses the same memory.
+            // The next block overwrites this memory.
             w.code.barrier();
             Ok(())
         })?;
@@ -325,8 +322,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Stores each team's results for the chunk: per head the columns, the sum of the weights and
-    /// the largest score.
+    /// Stores each team's results of the chunk: the columns, the sum of weights and the largest score of each head.
     fn keep_ends(&self, w: &mut Writer<'_>, accumulators: &Accumulators) -> Result<(), Why> {
         let (heads, cols, per) = (self.heads, self.cols, self.values.per());
         let Across { columns, teams, .. } = self.across;
@@ -357,7 +353,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The sum over all teams of one word of a head's result.
+    /// The sum of one word of a head's result over all teams.
     fn over_teams(&self, w: &mut Writer<'_>, h: &Expr, at: &Expr) -> Expr {
         let words = chunk_words(self.cols);
         let from = w.code.set("from_team", h * words + at + self.parts);
@@ -407,8 +403,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Looks for the largest score of each head in a block, and stores what was found from `tops` on. Returns how many lanes found
-/// something for a head. All lanes must get here.
+/// Finds the largest score of each head in a block. Stores the candidates of a head from `tops` on, and returns how many there are. All
+/// lanes must get here.
 pub(crate) fn seek(
     w: &mut Writer<'_>,
     (heads, block): (u32, u32),
@@ -421,7 +417,7 @@ pub(crate) fn seek(
         reduce::folded(w, Fold::Max, &from, block / seekers, seekers)
     };
     let seekers = SEEKERS.min(block);
-    // Other texts are those that were measured.
+    // Other GPUs keep the texts that were measured on them.
     if !w.quads || w.pool.grows || w.subgroup < LEAST_SEEKERS.min(block) {
         w.share(heads * seekers, |w, item| {
             let top = found(w, &item, seekers);
@@ -430,13 +426,13 @@ pub(crate) fn seek(
         })?;
         return Ok(seekers);
     }
-    // Lanes tell what they found to each other.
+    // Lanes exchange their candidates.
     let seekers = seekers.min(w.subgroup);
     let (all, lanes) = (heads * seekers, w.code.lanes);
     w.count_or_once("time", (0u32.into(), all.div_ceil(lanes).into(), 1), |w, time| {
         let item = w.code.set("item", time * lanes + Expr::Lane);
         let exists = if all.is_multiple_of(lanes) { Expr::True } else { item.less(all) };
-        // Lanes without a head seek the last one's, since all of them exchange values.
+        // Lanes without a head repeat the last one's search, because all lanes take part in the exchange.
         let item = w.code.set("of_item", item.min(all - 1));
         let top = found(w, &item, seekers);
         let top = reduce::subgroups(w, Fold::Max, top, seekers);
@@ -448,8 +444,8 @@ pub(crate) fn seek(
     Ok(1)
 }
 
-/// How many of `pieces` are loaded before the first is used: a divisor of their number, limited by
-/// the loads in flight, of which each piece takes `loads`; 1 unless `even`.
+/// The number of `pieces` to load before the first is used: a divisor of their number, bounded by the loads in flight, `loads` for each
+/// piece; 1 unless `even`.
 pub(crate) fn even_ahead(pieces: u32, even: bool, loads: u32) -> u32 {
     if !even {
         return 1;

@@ -14,7 +14,7 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::Split;
 
-/// Writes attention by lanes: some heads of a token, in one workgroup that visits all chunks, or a chunk alone.
+/// Writes attention by lanes: some heads of a token, over all chunks or over one.
 pub(crate) fn write(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),

@@ -12,7 +12,7 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::{MATRIX_ROWS, WARP};
 
-/// The exponent of a row's largest value, as bits, and the power of two that brings it to 1.
+/// The exponent bits of a row's largest value, and the power of two that scales that value to about 1.
 pub(crate) fn power_of_two(w: &mut Writer<'_>, largest: &Expr) -> (Expr, Expr) {
     let exponent = (largest & 0x7f80_0000u32).max(1u32 << 23).min(253u32 << 23);
     let exponent = w.code.set("exponent", exponent);
@@ -21,14 +21,14 @@ pub(crate) fn power_of_two(w: &mut Writer<'_>, largest: &Expr) -> (Expr, Expr) {
 }
 
 impl Units<'_> {
-    /// Stores the queries in workgroup memory, as halves. They are scaled by a power of two, so that halves can hold them.
-    /// Lanes see them after the next barrier.
+    /// Stores the queries in workgroup memory as halves, scaled by a power of two to fit their range. Lanes see them after the next
+    /// barrier.
     pub(crate) fn queries(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         let steps = self.tile.steps;
         let query = &self.attend.q;
         let (fours, padded) = (word(self.attend.k_len)? / 4, steps * STEP / 4);
-        // As many lanes for a row as there are, since their largest value is the same for any number.
-        // Rows that only fill up the units' sixteen are left as they are: no other row depends on them.
+        // Each row has as many lanes as possible, because their number does not change the largest value. Rows that only pad the units'
+        // sixteen stay undefined, because no other row depends on them.
         let own = self.place.tile();
         let lanes = (1 << (w.code.lanes / own).max(1).ilog2()).clamp(SEEKERS, WARP);
         w.share((own * lanes).next_multiple_of(WARP), |w, item| {
@@ -98,7 +98,7 @@ impl Units<'_> {
             let sums: Vec<Vec<[Expr; 4]>> =
                 (0..groups).map(|_| (0..2 * pairs).map(|_| self.zeros(w)).collect()).collect();
             let step = w.code.set("first_step", &share * (each * STEP / 2));
-            // Of columns, words come before rows.
+            // For columns, words come before rows.
             let column = (&self.word / UNIT_WORDS) * HALF + &self.row % HALF;
             let beside = (&self.row / HALF) * UNIT_WORDS;
             let key = w.code.set("key_at", (&first + column) * stride + beside + &step + self.keys);
@@ -133,8 +133,8 @@ impl Units<'_> {
         })
     }
 
-    /// Turns scores into weights, relative to the largest of the chunk. With `is_in`, joins sums of weights for the rows of
-    /// a run, and says how to join their results. Ends with a barrier.
+    /// Turns scores into weights, relative to the largest of the chunk. With `is_in`, also combines the sums of weights of a run's rows,
+    /// and stores the factors for their results. Ends with a barrier.
     pub(crate) fn weigh(
         &self,
         w: &mut Writer<'_>,
@@ -173,7 +173,7 @@ impl Units<'_> {
             }
             let top = scores.iter().cloned().reduce(|a, b| a.max(b)).unwrap_or(Expr::F32(LOWEST));
             let top = reduce::subgroups(w, Fold::Max, top, SEEKERS);
-            // The halves of a chunk may be those of two warpgroups.
+            // Each half has its own sum, because two warpgroups may compute the halves of a chunk.
             let halves = [(); 2].map(|()| w.code.var("total", 0.0f32));
             let pairs = scores.len() / 2;
             for (i, two) in scores.chunks(2).enumerate() {

@@ -1,4 +1,4 @@
-//! Chunks of the state in workgroup memory, for matrix units.
+//! Copies chunks of the state to workgroup memory, for matrix units.
 
 use weft_kern::{Attend, Cached};
 use weft_shader::expr::Expr;
@@ -11,38 +11,38 @@ use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
-/// Lanes that load units of the same row, side by side.
+/// Neighbouring lanes that load units of the same row.
 const BESIDE: u32 = 8;
 
-/// Most loads of the state that a lane has in flight.
+/// The most loads of the state that a lane has in flight.
 pub(crate) const AHEAD: u32 = 18;
 
 /// A copy of a chunk's rows to workgroup memory: `units` of each, padded with zeros.
 pub(crate) struct Copy {
     slot: usize,
-    /// The first word of row 0, and the words of a row.
+    /// The first word of row 0, and the stride of rows in words.
     from: Expr,
     row_words: u32,
     units: u32,
     padded: u32,
-    /// The rows, and the units of all rows, and of a lane.
+    /// The number of rows, of units of all rows, and of units per lane.
     chunk: u32,
     all: u32,
     pub(crate) times: u32,
-    /// Whether no other workgroup reads the chunk.
+    /// Whether this is the only workgroup that reads the chunk.
     once: bool,
-    /// Where it goes, and the words from one row to the next.
+    /// The destination's offset, and its stride of rows in words.
     to: u32,
     stride: u32,
 }
 
 impl Copy {
-    /// A lane's unit number `time`: its row, its place in that, and whether it exists.
+    /// The lane's unit number `time`: its row, the unit within the row, and whether it exists.
     fn item(&self, w: &mut Writer<'_>, time: &Expr) -> (Expr, Expr, Expr) {
         let lanes = w.code.lanes;
         let rows = lanes / BESIDE;
         if self.padded.is_multiple_of(BESIDE) && self.chunk.is_multiple_of(rows) {
-            // Eight lanes have a row at a time, whose place they look up once.
+            // Eight lanes share a row at a time, and look up its place once.
             let each = self.padded / BESIDE;
             let row = Expr::Lane / BESIDE + (time / each) * rows;
             let unit = Expr::Lane % BESIDE + (time % each) * BESIDE;
@@ -98,8 +98,8 @@ pub(crate) fn state_from(
 }
 
 impl Units<'_> {
-    /// Where position `start + lane` of a run is in the state. Positions beyond `end` are read as the last one, and those before
-    /// `begin` as that; they get no weight.
+    /// The state row of position `start + lane` of a run. Positions beyond `end` are read as the last one, and those before `begin` as that
+    /// one; they get no weight.
     pub(crate) fn position(
         &self,
         w: &mut Writer<'_>,
@@ -115,7 +115,7 @@ impl Units<'_> {
         w.code.set("position_at", row)
     }
 
-    /// Stores where a chunk's positions are. Lanes see it after the next barrier.
+    /// Stores the state rows of a chunk's positions. Lanes see them after the next barrier.
     pub(crate) fn keep_position(&self, w: &mut Writer<'_>, position: Expr) -> Result<(), Why> {
         self.keep_position_at(w, &self.positions.into(), position)
     }
@@ -128,7 +128,7 @@ impl Units<'_> {
         })
     }
 
-    /// Copies a chunk to workgroup memory: keys, and values unless these are their beginning. Lanes see them after the next
+    /// Copies a chunk to workgroup memory: keys, and also values unless these are the beginning of keys. Lanes see them after the next
     /// barrier.
     pub(crate) fn stage(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         for copy in self.copies(w)? {
@@ -144,7 +144,7 @@ impl Units<'_> {
         Ok(())
     }
 
-    /// What is copied of the state.
+    /// The copies of a chunk: keys, and values if they are separate.
     pub(crate) fn copies(&self, w: &mut Writer<'_>) -> Result<Vec<Copy>, Why> {
         let Tile { key_units, steps, cols, latent, .. } = self.tile;
         let padded = steps * (STEP / UNIT);
@@ -157,9 +157,9 @@ impl Units<'_> {
         Ok(copies)
     }
 
-    /// Whether no other workgroup reads a chunk, of a token in a long context: its tile has all heads that share keys. Then the L2 cache
-    /// should rather keep the results of chunks, which are read at once, than keys, which the next token reads. For eight tokens this costs
-    /// 2 % (H100, 4,096 positions each).
+    /// Whether this is the only workgroup that reads a chunk: for one token in a long context, a tile has all heads that share keys. Then
+    /// the L2 cache should keep the results of chunks, which are read at once, and not keys, which only the next token reads. For eight
+    /// tokens this costs 2 % (H100, 4,096 positions each).
     fn reads_alone(&self) -> bool {
         let group = self.attend.heads / self.attend.kv_heads.max(1);
         self.place.is_long() && self.place.tile() as usize == group

@@ -1,4 +1,4 @@
-//! A tile on matrix units: how its warps share rows and columns, and where things are in workgroup memory.
+//! A tile on matrix units: the division of rows and columns among warps, and offsets in workgroup memory.
 
 use weft_kern::{Attend, Part};
 use weft_shader::expr::Expr;
@@ -12,7 +12,7 @@ use crate::lower::writer::{WARP, Writer};
 use crate::refused::Why;
 use crate::split::{MATRIX_ROWS, Split};
 
-/// Columns that units multiply at once, of which operands are loaded two at a time.
+/// Columns that units multiply at once. Operands are loaded for two such groups.
 pub(crate) const HALF: u32 = 8;
 pub(crate) const PAIR: u32 = 2 * HALF;
 
@@ -23,15 +23,14 @@ pub(crate) struct Units<'a> {
     pub(crate) tile: Tile,
     pub(crate) warps: u32,
     pub(crate) bounds: Bounds,
-    /// The lane's warp, its place `4 · g + t` within it, and the row and word of the matrices that it loads: of rows, or
-    /// of columns.
+    /// The lane's warp, its number `4 · g + t` within it, and the row and word of the matrices that it loads, of rows or of columns.
     pub(crate) warp: Expr,
     pub(crate) g: Expr,
     pub(crate) t: Expr,
     pub(crate) row: Expr,
     pub(crate) word: Expr,
-    /// Where things are in workgroup memory. For each row: the factor of its scores, its largest score, the sum of its
-    /// weights, and the weights of an old and a new result.
+    /// Offsets in workgroup memory. Each row has the factor of its scores, its largest score, the sum of its weights, and the weights of an
+    /// old and a new result.
     pub(crate) keys: u32,
     pub(crate) values: u32,
     pub(crate) queries: u32,
@@ -62,9 +61,9 @@ impl<'a> Units<'a> {
         let [keys, queries] =
             [tile.staged_words(), tile.query_words()].map(|n| w.pool.aligned_room(n, align));
         let [scores, weights] = [tile.score_words(), tile.weight_words()].map(|n| w.pool.room(n));
-        // Warpgroups look up the rows of a chunk while those of another are used.
+        // Warpgroups look up the rows of a chunk while they use those of another.
         let positions = w.pool.room(if tile.warpgroups { 2 * tile.chunk } else { tile.chunk });
-        // Warpgroups have the rest in registers, and tell each other of halves of a chunk.
+        // Warpgroups hold the rest in registers, and exchange sums of the two halves of a chunk.
         let [halves, joined] = if tile.warpgroups { [2, 0] } else { [1, 1] };
         let [factors, tops, totals, old, new] =
             [1, halves, halves, joined, joined].map(|n| w.pool.room(n * tile.rows));
@@ -94,7 +93,7 @@ impl<'a> Units<'a> {
         })
     }
 
-    /// Where four values of a row's query are in workgroup memory.
+    /// The offset in workgroup memory of four values of a row's query.
     pub(crate) fn query_at(&self, row: &Expr, four: &Expr) -> Expr {
         if !self.tile.warpgroups {
             return row * self.tile.key_stride() + four * 2u32 + self.queries;
@@ -110,7 +109,7 @@ impl<'a> Units<'a> {
         self.tile.rows / MATRIX_ROWS
     }
 
-    /// Pairs of columns of values that a warp has.
+    /// Pairs of columns of values per warp.
     pub(crate) fn pairs(&self) -> u32 {
         (self.tile.cols / PAIR).div_ceil(self.warps)
     }

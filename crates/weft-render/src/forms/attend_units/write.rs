@@ -1,11 +1,11 @@
 //! Attention on matrix units, in flash-attention form.
 //!
-//! A tile's rows (tokens × heads) share a key head. A chunk of the state is staged in workgroup memory once, for all rows,
-//! and for keys and values where these are the same. Units multiply halves and add up floats: queries and weights are
-//! rounded to halves, as keys and values were.
+//! A tile's rows (tokens × heads) share a key head. A chunk of the state is staged in workgroup memory once for all rows, and once for keys
+//! and values where these are the same. Units multiply halves and add floats: queries and weights are rounded to halves, like keys and
+//! values.
 //!
-//! What units compute for a row depends on that row alone, and chunks begin at fixed positions. So the bits are the same for
-//! a row by itself and among others, and whether one workgroup visits all chunks or each has its own.
+//! A row's result depends on that row alone, and chunks begin at fixed positions. So its bits are the same in every tile, and whether one
+//! workgroup visits all chunks or each chunk has its own.
 
 use weft_kern::{Attend, Part};
 use weft_shader::cooperative::Cooperative;
@@ -24,11 +24,11 @@ use crate::lower::writer::{WARP, Writer};
 use crate::refused::Why;
 use crate::split::{MATRIX_ROWS, Split};
 
-/// Pairs of columns of values that a warp has sums for at once, for a group of rows.
+/// Pairs of columns of values for which a warp has sums at once, for a group of rows.
 const AT_ONCE: u32 = 8;
 
-/// Writes the attention of a tile. Returns where its result is in workgroup memory, and the words of a row. With `chunks`,
-/// computes one chunk and stores its results in this slot from this word on instead.
+/// Writes the attention of a tile. Returns the offset of its result in workgroup memory, and the words of a row. With `chunks`, computes
+/// one chunk instead, and stores its results in this slot from this word on.
 pub(crate) fn write(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),
@@ -52,7 +52,7 @@ pub(crate) fn write(
             let start = w.code.set("chunk_start", start_of(split.chunk, chunk, begin.as_ref()));
             let copies = units.copies(w)?;
             let ahead = Ahead::new(w, &copies);
-            // The chunk is on its way while this workgroup waits, or at least while queries are split.
+            // The chunk is loaded while this workgroup waits, or at least while queries are split.
             w.when(start.less(&seen), |w| {
                 let position = units.position(w, &pages_at, &start, (begin.as_ref(), &seen));
                 units.keep_position(w, position)?;
@@ -69,7 +69,7 @@ pub(crate) fn write(
                     ahead.store(w, &units)?;
                     w.code.barrier();
                     let mut start = start.clone();
-                    // The workgroup's next chunk, if it has several: its first position, and those of its rows.
+                    // The workgroup's next chunk, if it has several: its first position, and the state rows of its positions.
                     let next = shared_by.map(|shared_by| {
                         start = w.code.set("chunk_start", start_of(split.chunk, chunk, begin.as_ref()));
                         let next = w.code.set("next_start", &start + shared_by * split.chunk);
@@ -104,12 +104,12 @@ pub(crate) fn write(
     }
 }
 
-/// Whether the state may be read before the launch before this one has ended.
+/// Whether the state may be read before the previous launch has ended.
 fn settled(w: &Writer<'_>, attend: &Attend) -> bool {
     knows_positions(w, attend) && [&attend.k, &attend.v].iter().all(|cached| w.is_settled(cached.param))
 }
 
-/// A lane's share of a chunk, loaded before it is stored, if its registers have room for all of it.
+/// A lane's share of a chunk, loaded ahead if its registers have room for all of it.
 struct Ahead<'a> {
     copies: &'a [Copy],
     words: Vec<[Expr; 4]>,
@@ -122,7 +122,7 @@ impl<'a> Ahead<'a> {
         Ahead { copies, words: (0..times).map(|_| [(); 4].map(|()| w.code.var("next", 0u32))).collect() }
     }
 
-    /// Each of the lane's units of a chunk, with its words.
+    /// The lane's units of a chunk, each with its words.
     fn each(&self) -> impl Iterator<Item = (&Copy, u32, &[Expr; 4])> {
         let all = self.copies.iter().flat_map(|copy| (0..copy.times).map(move |time| (copy, time)));
         all.zip(&self.words).map(|((copy, time), words)| (copy, time, words))
@@ -155,7 +155,7 @@ struct Begun {
 }
 
 impl Units<'_> {
-    /// Visits all chunks of all runs. Returns where the result is.
+    /// Visits all chunks of all runs. Returns the offset of the result.
     fn whole(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
         let Tile { rows, chunk, .. } = self.tile;
         let beforehand = settled(w, self.attend);
@@ -166,7 +166,7 @@ impl Units<'_> {
         // The next chunk is loaded while weights are multiplied by the values of this one.
         let copies = self.copies(w)?;
         let next = Ahead::new(w, &copies);
-        // The first chunk is on its way while this workgroup waits.
+        // The first chunk is loaded while this workgroup waits.
         let mut begun = None;
         if beforehand && members.runs() == 1 {
             w.code.barrier();
@@ -232,7 +232,7 @@ impl Units<'_> {
         };
         let first = start_of(self.tile.chunk, &0u32.into(), begin.as_ref());
         let first = if begin.is_some() { w.code.set("first_start", first) } else { Expr::U32(0) };
-        // No run begins at some tokens.
+        // A run may be empty: none begins at some tokens.
         w.when(Expr::U32(0).less(&most), |w| {
             let position = self.position(w, &pages_at, &first, (begin.as_ref(), &most));
             self.keep_position(w, position)?;
@@ -245,7 +245,7 @@ impl Units<'_> {
 
     /// Divides by the sums of weights. Returns where the result is.
     fn finish(&self, w: &mut Writer<'_>, sums: &[Sums]) -> Result<u32, Why> {
-        // The result takes the place of the keys.
+        // The result overwrites the keys.
         let (result, cols) = (self.keys, self.tile.cols);
         for (pair, sums) in sums.iter().enumerate() {
             self.each(w, pair as u32, sums, |w, row, column, sums| {
@@ -262,7 +262,7 @@ impl Units<'_> {
         Ok(result)
     }
 
-    /// Multiplies the chunk's weights by its values, and hands over the sums of some of the warp's pairs of columns at a time.
+    /// Multiplies the chunk's weights by its values, and calls a function with the sums of some of the warp's pairs of columns at a time.
     fn values(
         &self,
         w: &mut Writer<'_>,
@@ -305,7 +305,7 @@ impl Units<'_> {
         Ok(())
     }
 
-    /// Joins the chunk's sums of a pair of columns to those before.
+    /// Combines the chunk's sums of a pair of columns with those of earlier chunks.
     fn join(&self, w: &mut Writer<'_>, sums: &Sums, chunk: &Sums) -> Result<(), Why> {
         for group in 0..self.groups() {
             for below in 0..2 {
@@ -325,7 +325,7 @@ impl Units<'_> {
         Ok(())
     }
 
-    /// Visits the sums of a pair of columns that exist, two neighbours at a time: the row and the first column of each.
+    /// Visits the existing sums of a pair of columns, two neighbours at a time, with the row and the first column of each.
     fn each(
         &self,
         w: &mut Writer<'_>,
@@ -382,8 +382,9 @@ impl Units<'_> {
         })
     }
 
-    /// Whether a warp's results of some pairs are stored by way of workgroup memory, where scores were: in a long context, if rows are long
-    /// enough, and there is room for eight. At 32,768 positions that is worth 2 % of a token; at 4,096, in the other text, it gave nothing.
+    /// Whether a warp stores its results of some pairs through workgroup memory, in the place of scores: in a long context, if rows are
+    /// long enough and there is room for eight. At 32,768 positions this saves 2 % of a token (H100); at 4,096, in the other text, it
+    /// gained nothing.
     fn passes_on(&self, pairs: &[u32]) -> bool {
         let columns = pairs.len() as u32 * PAIR;
         let whole = (self.tile.cols / PAIR).is_multiple_of(self.pairs() * self.warps);
@@ -391,8 +392,8 @@ impl Units<'_> {
         self.place.is_long() && whole && columns.is_multiple_of(WARP) && room <= self.tile.score_words()
     }
 
-    /// Stores a warp's results of some pairs of columns, eight rows at a time. Lanes have two columns of each row, so that an instruction
-    /// would store 32 bytes of each of eight rows; here it stores 128 bytes of one.
+    /// Stores a warp's results of some pairs of columns, eight rows at a time. Lanes have two columns of each row, so a direct store
+    /// instruction would write 32 bytes of each of eight rows; this writes 128 bytes of one row.
     fn pass_on(
         &self,
         w: &mut Writer<'_>,
@@ -432,7 +433,7 @@ impl Units<'_> {
     }
 }
 
-/// Words from one row of passed results to the next: four rows are in different banks.
+/// The stride in words of these results: four rows are in different banks.
 const fn passed_stride(columns: u32) -> u32 {
     columns + HALF
 }

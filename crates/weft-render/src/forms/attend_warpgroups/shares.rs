@@ -1,12 +1,12 @@
-//! Tiles of attention, shared evenly between workgroups.
+//! Divides tiles of attention evenly among workgroups.
 //!
-//! A launch has no more workgroups than there are multiprocessors, and the chunks of all tiles, one tile after another, are cut
-//! into as many shares of the same length. So a share may begin and end within a tile. The workgroup whose share ends in a tile
-//! visits that tile first, and hands what it has on: sums of values and of weights, and largest scores. The next workgroup visits
-//! that tile last, and goes on from there. So the order of sums is that of a workgroup that visits the whole tile.
+//! A launch has at most one workgroup for each multiprocessor. The chunks of all tiles, one tile after another, are cut into as many shares
+//! of the same length, so a share may begin and end within a tile. The workgroup whose share ends in a tile visits that tile first, and
+//! passes its partial results on: sums of values and of weights, and largest scores. The next workgroup visits that tile last, and
+//! continues from them. So the order of sums is that of one workgroup that visits the whole tile.
 //!
-//! Nobody waits for long: what a share begins with is handed on before all else that the workgroup before has to do. Should a
-//! tile be longer than a share, workgroups visit it one after another.
+//! No workgroup waits for long, because each one computes the partial results that another needs before anything else. If a tile is longer
+//! than a share, workgroups visit it one after another.
 
 use weft_kern::{Attend, Part, Sizes};
 use weft_shader::expr::{Expr, Fun};
@@ -23,37 +23,37 @@ use crate::refused::Why;
 use crate::shader::COUNTER_BYTES;
 use crate::split::Split;
 
-/// What is done once for a tile takes about as long as so many chunks. Prompts of 2,048 tokens on an H100: with 2 they are 7 %
-/// slower, with 4 2 %, with 8 as fast.
+/// The work done once for each tile takes about as long as this many chunks. With prompts of 2,048 tokens on an H100, 2 were 7 % slower, 4
+/// were 2 % slower, and 8 as fast.
 const BESIDES: u32 = 6;
 
-/// The end of a share that has the rest of its last tile.
+/// The end of a share that includes the rest of its last tile.
 const REST: u32 = u32::MAX;
 
-/// Words of scratch memory that say which tiles a workgroup has.
+/// Words of scratch memory that describe the tiles of a workgroup.
 const SHARE_WORDS: u32 = 4;
 
 /// Words of a lane besides its sums of values: the largest score and the sum of weights of each of its two rows.
 const ROW_WORDS: u32 = 4;
 
-/// The most tiles, whose lengths are in workgroup memory for a while.
+/// The most tiles. Their lengths are in workgroup memory for a while.
 const MOST_TILES: u32 = 8192;
 
-/// Where shares are in scratch memory.
+/// The place of shares in scratch memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shares {
-    /// The slot, and the first word of what workgroups hand on; so many words each, after those that say which tiles it has.
+    /// The slot, and the first word of the partial results, `words` for each workgroup, after those that describe its tiles.
     pub(crate) slot: usize,
     pub(crate) at: u32,
     pub(crate) words: u32,
-    /// The first of the words by which workgroups signal that they have handed a tile on.
+    /// The first of the words with which workgroups signal that their partial results are complete.
     pub(crate) signals: u32,
-    /// The most workgroups, and tiles.
+    /// The most workgroups, and the most tiles.
     pub(crate) groups: u32,
     pub(crate) tiles: u32,
 }
 
-/// The most tiles in a step of these sizes, if workgroups share them evenly: if there are more than run at once.
+/// The most tiles in a step of these sizes, if workgroups share them evenly, which they do if not all tiles run at once.
 pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, gpu: &Gpu) -> Option<u32> {
     let by_warpgroups = part.attention().is_some() && split.matrix && split.rows == ROWS;
     let rows: usize = part.rows.iter().map(|rows| rows.eval(max)).product();
@@ -69,13 +69,13 @@ pub(crate) fn tiles(part: &Part, split: &Split, max: &Sizes, gpu: &Gpu) -> Optio
 }
 
 impl Shares {
-    /// The shares of so many tiles, wherever they are in scratch memory.
+    /// The shares of this many tiles, without their place in scratch memory.
     pub(crate) fn new(cols: u32, tiles: u32, gpu: &Gpu) -> Shares {
         let words = SHARE_WORDS + ROWS * cols + ROW_WORDS * 2 * WARPGROUP;
         Shares { slot: 0, at: 0, words, signals: 0, groups: gpu.processors, tiles }
     }
 
-    /// Words of scratch memory of all workgroups.
+    /// Words of scratch memory for all workgroups.
     pub(crate) fn all_words(&self) -> u64 {
         u64::from(self.words) * u64::from(self.groups)
     }
@@ -85,10 +85,10 @@ impl Shares {
 pub(crate) struct Share {
     shares: Shares,
     group: Expr,
-    /// How many there are.
+    /// The number of workgroups.
     groups: Expr,
-    /// Where the words begin that say which tiles it has: the first and the last, the chunk at which it begins in the
-    /// first, and the one before which it ends in the last.
+    /// The first of the words that describe its tiles: the first and the last tile, the chunk at which it begins in the first, and the one
+    /// before which it ends in the last.
     at: Expr,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct Piece {
 }
 
 impl Share {
-    /// Finds the share of a workgroup, in chunks of so many positions. What it needs of workgroup memory is free afterwards.
+    /// Computes the share of a workgroup, in chunks of `chunk` positions. It frees its workgroup memory afterwards.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         (attend, bounds): (&Attend, &Bounds),
@@ -126,7 +126,7 @@ impl Share {
         })?;
         w.code.store_shared(Expr::Lane + sums, sum);
         w.code.barrier();
-        // The lengths of all tiles, and of those before the lane's own.
+        // The total length of all tiles, and of those before the lane's own.
         let [all, before] = [(); 2].map(|()| w.code.var("length", 0u32));
         w.count("other", (0u32.into(), lanes.into(), UNIT_WORDS), |w, other| {
             let four = w.code.four("lengths", Expr::Four(None, (&other + sums).into()));
@@ -137,7 +137,7 @@ impl Share {
             }
             Ok(())
         })?;
-        // With few tiles there are fewer shares, and none in a step without tokens.
+        // Few tiles have fewer shares, and a step without tokens has none.
         let groups = w.code.set("shares", tiles.min(shares.groups));
         let by = w.code.set("by", groups.clone().max(1u32));
         let [whole, more] = [&all / &by, &all % &by].map(|n| w.code.set("share", n));
@@ -150,7 +150,7 @@ impl Share {
             let length = w.code.set("tile_length", Expr::Shared((&tile + lengths).into()));
             let tile_end = w.code.set("tile_end", &before + &length);
             let chunk = |units: Expr| units.max(BESIDES) - BESIDES;
-            // The share begins at one of the tile's units, or ends behind one.
+            // The share begins or ends within this tile.
             let begins = start.less(&tile_end).both(&(&start + 1u32).greater(&before));
             w.when(begins, |w| {
                 share.keep(w, 0, tile.clone());
@@ -177,13 +177,12 @@ impl Share {
         w.code.push(Stmt::Store(self.shares.slot, &self.at + i, word));
     }
 
-    /// One of the words that say which tiles the workgroup has. They are read again for each tile, since lanes have no
-    /// registers to spare.
+    /// One of the words that describe the workgroup's tiles. They are read again for each tile, because lanes have no registers to spare.
     fn word(&self, w: &mut Writer<'_>, i: u32) -> Expr {
         w.code.set("share", Expr::Word(self.shares.slot, (&self.at + i).into()))
     }
 
-    /// Visits the workgroup's pieces, of which the last is handed over to it, and the first is what it hands on.
+    /// Visits the workgroup's pieces. Its first piece is passed on, and its last one continues from another workgroup's.
     pub(crate) fn visit(
         &self,
         w: &mut Writer<'_>,
@@ -201,7 +200,7 @@ impl Share {
         })
     }
 
-    /// Takes over what the workgroup before had of a tile, if it had any: so many words of each lane.
+    /// Loads the previous workgroup's partial results of a tile, if it had any: this many words of each lane.
     pub(crate) fn take(&self, w: &mut Writer<'_>, piece: &Piece, into: &[Expr]) -> Result<(), Why> {
         let Shares { slot, signals, words, .. } = self.shares;
         w.when(piece.from.greater(0u32), |w| {
@@ -216,12 +215,12 @@ impl Share {
         })
     }
 
-    /// Where the lane's words begin that the workgroup hands on.
+    /// The first of the lane's words that the workgroup passes on.
     fn kept_at(&self) -> Expr {
         &self.at + Expr::Lane + SHARE_WORDS
     }
 
-    /// Hands a tile on if the piece ends within it: these values of each lane.
+    /// Passes a tile on if the piece ends within it: these values of each lane.
     pub(crate) fn hand_on(&self, w: &mut Writer<'_>, piece: &Piece, values: &[Expr]) -> Result<(), Why> {
         let Shares { slot, signals, .. } = self.shares;
         w.when(piece.to.less(REST), |w| {
@@ -243,7 +242,7 @@ impl Piece {
     }
 }
 
-/// The chunks of a tile: those of the sequences that its tokens belong to ([`members`]).
+/// The number of chunks of a tile: those of the sequences of its tokens ([`members`]).
 fn chunks_of(
     w: &mut Writer<'_>,
     attend: &Attend,

@@ -1,13 +1,13 @@
-//! Attention of many tokens by two warpgroups: 64 rows share a chunk. With latent attention these are tokens × heads, else the
-//! tokens of one head.
+//! Attention of many tokens by two warpgroups: 64 rows share a chunk. In latent attention the rows are tokens × heads, in other attention
+//! the tokens of one head.
 //!
-//! Each warpgroup scores half of a chunk's positions, for all rows, and has half of the columns of the result. A lane has the
-//! scores of two rows, as products leave them. Lanes turn them into weights with three neighbours and the other warpgroup, by
-//! way of workgroup memory. The next chunk is copied meanwhile.
+//! Each warpgroup scores half of a chunk's positions for all rows, and has half of the columns of the result. A lane has the scores of two
+//! rows, in the layout of the product. It turns them into weights together with three neighbours and the other warpgroup, through workgroup
+//! memory, while the next chunk is copied.
 //!
-//! The order of every sum is that of [`attend.units`](crate::forms::AttendUnits): shares of a score, eight lanes that have the weights of a
-//! row in half of a chunk, its halves, chunks. Hopper adds up products alike in both instructions, so all bits are the same; a test on a
-//! card compares them.
+//! The order of every sum is that of [`attend.units`](crate::forms::AttendUnits): the shares of a score, the eight lanes that have the
+//! weights of a row in half of a chunk, the halves of a chunk, and chunks. Hopper adds products in the same order in both instructions, so
+//! all bits are the same; a test on a card compares them.
 
 use weft_kern::{Attend, Cached, Part};
 use weft_shader::expr::{Expr, Fun};
@@ -32,7 +32,7 @@ use crate::split::{MATRIX_ROWS, Split};
 /// Warps of a warpgroup.
 const WARPS: u32 = WARPGROUP / WARP;
 
-/// Units of 16 bytes of a block of 64 rows, and of as many halves of a row as are multiplied at once.
+/// Units of 16 bytes of a block, which has 64 rows and as many halves of each as are multiplied at once.
 const BLOCK_UNITS: u32 = ROWS * ROW_UNITS;
 const STEP_UNITS: u32 = DEPTH / 8;
 
@@ -40,39 +40,39 @@ const STEP_UNITS: u32 = DEPTH / 8;
 const SUMS: usize = warpgroup::sums(COLUMNS);
 const SCORES: usize = SUMS / 2;
 
-/// Lanes that have a row's scores together.
+/// Lanes that share a row's scores.
 const TOGETHER: u32 = 4;
 
 /// Rows of a lane, eight apart.
 const OWN: usize = 2;
 
-/// What a lane knows of its rows, but for their sums of values.
+/// The state of a lane's rows, without their sums of values.
 struct Rows {
     /// Their numbers within the tile.
     at: [Expr; OWN],
-    /// Their largest scores and sums of weights so far, which are variables.
+    /// Variables with their largest scores and sums of weights so far.
     tops: [Expr; OWN],
     totals: [Expr; OWN],
 }
 
-/// A run of a tile's rows. What is known of each row is read where it is used: registers are for sums.
+/// A run of a tile's rows. The values of each row are read where they are used, because sums need the registers.
 struct Run<'a> {
     members: &'a Members,
     number: &'a Expr,
-    /// Where the run's pages begin, and the position up to which some row sees.
+    /// The beginning of the run's pages, and the last position that any of its rows sees.
     pages_at: Expr,
     most: Expr,
-    /// The position before which the workgroup's chunks of it end.
+    /// The position before which the workgroup's chunks of the run end.
     to: Expr,
 }
 
-/// How each row joins a chunk's products to what it had before, if it does.
+/// The factors with which each row combines a chunk's products with its earlier sums, if it sees the chunk.
 struct Joins {
     joins: [Expr; OWN],
     by: [Scaled; OWN],
 }
 
-/// Writes the attention of a tile. Returns where its result is in workgroup memory, and the words of a row.
+/// Writes the attention of a tile. Returns the offset of its result in workgroup memory, and the words of a row.
 pub(crate) fn write(w: &mut Writer<'_>, units: &Units<'_>) -> Result<(u32, u32), Why> {
     w.wait();
     let tile = OfTile::new(w, units)?;
@@ -90,7 +90,7 @@ pub(crate) fn share(
 ) -> Result<(), Why> {
     w.wait();
     let bounds = Bounds::new(w, attend)?;
-    // Nothing else is in workgroup memory yet.
+    // Workgroup memory holds nothing else yet.
     let share = Share::new(w, (attend, &bounds), space, (shares, group), split.chunk)?;
     share.visit(w, |w, piece| {
         let place = space.place(&mut w.code, &piece.tile);
@@ -103,7 +103,7 @@ pub(crate) fn share(
             let (result, stride) = tile.result(w)?;
             store::program_of(w, part, &place, (vec![result], stride))
         })?;
-        // The next tile takes its place.
+        // The next tile overwrites it.
         w.code.barrier();
         Ok(())
     })
@@ -117,7 +117,7 @@ struct OfTile<'a> {
 }
 
 impl<'a> OfTile<'a> {
-    /// Before any chunk.
+    /// The state before any chunk.
     fn new(w: &mut Writer<'_>, units: &'a Units<'a>) -> Result<OfTile<'a>, Why> {
         let members = Members::new(w, units.attend, units.place, &units.bounds, units.tile.rows)?;
         units.queries(w)?;
@@ -127,7 +127,7 @@ impl<'a> OfTile<'a> {
         Ok(OfTile { members, by, own })
     }
 
-    /// All that a lane has of the tile, as variables.
+    /// The variables that hold a lane's partial results of the tile.
     fn state(&self) -> Vec<Expr> {
         let Rows { tops, totals, .. } = &self.own;
         self.by.values.iter().flatten().chain(tops).chain(totals).cloned().collect()
@@ -135,7 +135,7 @@ impl<'a> OfTile<'a> {
 
     /// Visits its chunks, or those of a piece.
     fn visit(&self, w: &mut Writer<'_>, piece: Option<&Piece>) -> Result<(), Why> {
-        // The chunks of the runs so far.
+        // The number of chunks of the runs so far.
         let before = (piece.is_some() && self.members.runs() > 1).then(|| w.code.var("before", 0u32));
         self.members.each_run(w, |w, run| {
             let most = self.members.most_seen(w, run);
@@ -155,7 +155,7 @@ impl<'a> OfTile<'a> {
         })
     }
 
-    /// The positions of a run that a piece has: the first, and the one before which it ends.
+    /// The positions of a run in a piece: the first, and the one before which it ends.
     fn stretch(&self, w: &mut Writer<'_>, piece: &Piece, most: &Expr, before: Option<&Expr>) -> (Expr, Expr) {
         let chunk = self.by.units.tile.chunk;
         let first = before.cloned().unwrap_or(Expr::U32(0));
@@ -184,8 +184,7 @@ impl<'a> OfTile<'a> {
         })
     }
 
-    /// Divides by the sums of weights. Returns where the result is in workgroup memory, in the place of the keys, and the words
-    /// of a row.
+    /// Divides by the sums of weights. Returns the offset of the result, which overwrites the keys, and the words of a row.
     fn result(&self, w: &mut Writer<'_>) -> Result<(u32, u32), Why> {
         let OfTile { by, own, .. } = self;
         let units = by.units;
@@ -203,13 +202,13 @@ impl<'a> OfTile<'a> {
             }
         }
         w.code.barrier();
-        // The row program has what is behind it.
+        // The row program has the memory behind it.
         w.pool.free_from(result + units.tile.rows * stride);
         Ok((result, stride))
     }
 }
 
-/// Which of its rows a lane's sum is of, and its column but for the lane's own two.
+/// The row of one of a lane's sums, and its column without the lane's own two.
 const fn row_of(sum: usize) -> usize {
     sum / 2 % 2
 }
@@ -221,7 +220,7 @@ const fn column_of(sum: usize) -> u32 {
 /// The warpgroups of a tile.
 struct Warpgroups<'a> {
     units: &'a Units<'a>,
-    /// The number of the lane's.
+    /// The number of the lane's warpgroup.
     number: Expr,
     /// The keys and the values in the state.
     keys: InState,
@@ -230,7 +229,7 @@ struct Warpgroups<'a> {
     values: Vec<Vec<Expr>>,
 }
 
-/// Rows of the state: the slot, the first word, and words from one to the next.
+/// Rows of the state: the slot, the first word, and the stride in words.
 #[derive(Clone)]
 struct InState {
     slot: usize,
@@ -268,7 +267,7 @@ impl<'a> Warpgroups<'a> {
         w.code.push(Stmt::Warpgroup(of));
     }
 
-    /// So many sums, for one group of products.
+    /// Declares the sums of one group of products.
     fn declare(&self, w: &mut Writer<'_>, n: usize) -> Vec<Expr> {
         let names: Vec<String> = (0..n).map(|_| w.code.fresh("product")).collect();
         self.push(w, Warpgroup::Declare(names.clone()));
@@ -284,7 +283,7 @@ impl<'a> Warpgroups<'a> {
         &self.number * (self.values.len() as u32 * COLUMNS) + piece * COLUMNS
     }
 
-    /// What is known of the lane's rows at first.
+    /// The initial state of the lane's rows.
     fn rows(&self, w: &mut Writer<'_>) -> Result<Rows, Why> {
         let units = self.units;
         let first = w.code.set("own_row", &units.warp % WARPS * MATRIX_ROWS + &units.g);
@@ -304,14 +303,14 @@ impl<'a> Warpgroups<'a> {
         start / self.units.tile.chunk % 2u32
     }
 
-    /// The unit at which the keys of the chunk begin that begins at a position.
+    /// The first unit of the keys of the chunk at position `start`.
     fn keys_at(&self, w: &mut Writer<'_>, start: &Expr) -> Expr {
         let Tile { chunk, key_units, .. } = self.units.tile;
         let at = self.parity(start) * (chunk * key_units) + self.units.keys / UNIT_WORDS;
         w.code.set("keys_at", at)
     }
 
-    /// The unit at which the values of the chunk begin that begins at a position: after the keys of two chunks, unless keys have them.
+    /// The first unit of the values of the chunk at position `start`: after the keys of two chunks, unless keys include values.
     fn values_at(&self, w: &mut Writer<'_>, start: &Expr) -> Expr {
         let Tile { chunk, key_units, latent, .. } = self.units.tile;
         if latent {
@@ -322,7 +321,7 @@ impl<'a> Warpgroups<'a> {
         w.code.set("values_at", at)
     }
 
-    /// Looks up where the positions of the chunk are that begins at one.
+    /// Looks up the state rows of the positions of the chunk at `start`.
     fn look_up(&self, w: &mut Writer<'_>, run: &Run<'_>, start: &Expr) -> Result<(), Why> {
         let position = self.units.position(w, &run.pages_at, start, (None, &run.most));
         let at = self.parity(start) * self.units.tile.chunk + self.units.positions;
@@ -330,7 +329,7 @@ impl<'a> Warpgroups<'a> {
         self.units.keep_position_at(w, &at, position)
     }
 
-    /// Begins to copy the chunk that begins at a position, which has been looked up.
+    /// Begins to copy the chunk at `start`, whose rows have been looked up.
     fn copy(&self, w: &mut Writer<'_>, start: &Expr) {
         let Tile { chunk, key_units, .. } = self.units.tile;
         let value_units = self.units.tile.value_units();
@@ -342,7 +341,7 @@ impl<'a> Warpgroups<'a> {
         w.code.push(Stmt::EndCopies);
     }
 
-    /// Begins to copy so many units of each position. Those of the two chunks begin so many units after the first key.
+    /// Begins to copy `units` units of each position. Those of the two chunks begin this many units after the first key.
     fn copy_rows(
         &self,
         w: &mut Writer<'_>,
@@ -351,7 +350,7 @@ impl<'a> Warpgroups<'a> {
         first_unit: u32,
     ) {
         let chunk = self.units.tile.chunk;
-        // Eight lanes have a row, and a unit of each of its blocks.
+        // Eight lanes share a row, each with a unit of each of its blocks.
         let (row, unit) = (Expr::Lane / ROW_UNITS, Expr::Lane % ROW_UNITS);
         let own = swizzled(&row, &unit) + parity * (chunk * units * UNIT_WORDS);
         let to = w.code.set("copy_to", own + first_unit * UNIT_WORDS);
@@ -372,7 +371,7 @@ impl<'a> Warpgroups<'a> {
     /// Begins to copy the chunk of a run that begins at a position.
     fn begin(&self, w: &mut Writer<'_>, run: &Run<'_>, from: &Expr) -> Result<(), Why> {
         let chunk = self.units.tile.chunk;
-        // Another run may still be read.
+        // Lanes may still be reading another run.
         w.code.barrier();
         self.look_up(w, run, from)?;
         self.look_up(w, run, &(from + chunk))?;
@@ -400,7 +399,7 @@ impl<'a> Warpgroups<'a> {
             }
         }
         self.push(w, Warpgroup::End);
-        // The place of the next chunk is free, since all lanes have been at a barrier since it was used.
+        // The buffer of the next chunk is free, because all lanes have passed a barrier since its last use.
         let after = w.code.set("next_start", start + chunk);
         w.when(after.less(&run.to), |w| {
             self.copy(w, &after);
@@ -445,7 +444,8 @@ impl<'a> Warpgroups<'a> {
         })
     }
 
-    /// Stores the weights of the warpgroup's half of a chunk, relative to the largest score of all of it, and joins sums of weights.
+    /// Stores the weights of the warpgroup's half of a chunk, relative to the largest score of the whole chunk, and combines the sums of
+    /// weights.
     fn weigh(
         &self,
         w: &mut Writer<'_>,
@@ -458,7 +458,7 @@ impl<'a> Warpgroups<'a> {
         let (tops, totals) = (self.units.tops, self.units.totals);
         let other = w.code.set("other", Expr::U32(1) - &self.number);
         let tells = self.units.t.equal(0u32);
-        // What a row has in one of the halves of a chunk.
+        // A row's word for one of the halves of a chunk.
         let of_half = |of: usize, half: &Expr, from: u32| half * rows + &own.at[of] + from;
         let all = self.of_rows(w, own, run, start, scores);
         w.when(tells.clone(), |w| {
@@ -472,8 +472,8 @@ impl<'a> Warpgroups<'a> {
             let (top, scores) = &all[of];
             let its = w.load_shared(of_half(of, &other, tops));
             let top = w.code.set("top", top.clone().max(its));
-            // In other steps eight lanes have the weights of a row. Here a lane does what two of them do, each with every other
-            // pair.
+            // In other steps eight lanes have the weights of a row. Here a lane does the work of two of them, with alternate pairs, which
+            // keeps the order of the sum.
             let totals = [(); 2].map(|()| w.code.var("total", 0.0f32));
             let pairs = scores.len() as u32 / 2;
             for (pair, two) in (0..).zip(scores.chunks(2)) {
@@ -513,7 +513,7 @@ impl<'a> Warpgroups<'a> {
         Ok(Joins { joins: [above.0, below.0], by: [above.1, below.1] })
     }
 
-    /// Loads the lane's words of the weights of a chunk, one step of products after another.
+    /// Loads the lane's words of a chunk's weights, step by step of products.
     fn operands(&self, w: &mut Writer<'_>) -> Vec<[Expr; 4]> {
         let row = w.code.set("weight_row", &self.units.warp % WARPS * MATRIX_ROWS + &self.units.row);
         (0..self.units.tile.chunk / DEPTH)
@@ -524,7 +524,7 @@ impl<'a> Warpgroups<'a> {
             .collect()
     }
 
-    /// Multiplies weights by the values of a chunk, and joins the products to what there was before.
+    /// Multiplies weights by the values of a chunk, and combines the products with earlier sums.
     fn values(&self, w: &mut Writer<'_>, joins: &Joins, start: &Expr) -> Result<(), Why> {
         let pieces = self.values.len();
         let weights = self.operands(w);

@@ -1,8 +1,8 @@
 //! Products of few sorted rows by lanes.
 //!
-//! Rows are on their way to workgroup memory when a lane begins to load its part of a matrix into registers, and it multiplies two
-//! rows at a time by each piece of it. It adds up block by block, and the sums of lanes that share one are added in their order,
-//! as in steps of a few tokens. So the bits are the same for any number of rows.
+//! Rows are being copied to workgroup memory when a lane begins to load its part of a matrix into registers. It multiplies two rows at a
+//! time by each piece of that part. It adds up block by block, and the sums of lanes that share one are added in their order, as in steps
+//! of a few tokens. So the bits are the same for any number of rows.
 
 use std::collections::VecDeque;
 
@@ -22,26 +22,26 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::Split;
 
-/// Rows that are multiplied at a time: their weights are unpacked once.
+/// Rows multiplied at a time, so that weights are unpacked once for both.
 const TOGETHER: u32 = 2;
 
-/// Words of weights that a lane has in registers or on their way, if that is more than two pieces. With 20 to 80 a step takes as
-/// long, and compilers spill registers from 60 on.
+/// Words of weights that a lane has in registers or in flight, if that is more than two pieces. From 20 to 80 a step takes the same time;
+/// from 60 on compilers spill registers.
 const WORDS: usize = 40;
 
-/// Workgroups on a multiprocessor. With one, memory is idle while it multiplies, and three have too few registers.
+/// Workgroups per multiprocessor. With one, memory is idle while it multiplies; with three, each has too few registers.
 const WORKGROUPS: u32 = 2;
 
-/// The rows of a tile in workgroup memory, rounded.
+/// The rounded rows of a tile in workgroup memory.
 struct Copied<'t> {
     view: &'t View,
     k: usize,
     at: Rounded,
-    /// What a lane has loaded: if it exists, where it goes, and the word.
+    /// The words that a lane has loaded: whether each exists, its destination, and the word.
     loaded: Vec<(Expr, Expr, Expr)>,
 }
 
-/// The columns of a lane, and which of the lanes that share its sums it is.
+/// The columns of a lane, and its number among the lanes that share its sums.
 struct Lane {
     share: Expr,
     own: Vec<Expr>,
@@ -59,8 +59,8 @@ impl Lane {
     }
 }
 
-/// Multiplies a tile's rows, whose first activations `begins` finds in workgroup memory. Returns where each product is there: a
-/// row of the block's width per tile row, of which those beyond the tile's last row are undefined.
+/// Multiplies a tile's rows. `begins` returns where workgroup memory has their first activations. Returns the offset of each product there:
+/// a row of the block's width per tile row. Rows beyond the tile's last one are undefined.
 pub(crate) fn multiply_all(
     w: &mut Writer<'_>,
     tasks: &[Task<'_>],
@@ -82,7 +82,7 @@ pub(crate) fn multiply_all(
             copies.push(Copied::load(w, task, tasks, rows, begins(task))?);
         }
     }
-    // Each piece of a weight takes the registers of the one that has just been multiplied, from product to product.
+    // Each piece of a weight takes the registers of the piece that was just multiplied, also across products.
     let mut weights = Weights::new(w, tasks, (&lane, &columns), split)?;
     weights.fill(w)?;
     w.code.push(Stmt::HoldLoads);
@@ -98,7 +98,7 @@ pub(crate) fn multiply_all(
         let zeros = |w: &mut Writer<'_>| factors.iter().map(|_| w.code.var("sum", 0.0f32)).collect();
         let sums: Vec<Vec<Expr>> = (0..split.upcast).map(|_| zeros(w)).collect();
         let pairs = || (0..rows).step_by(TOGETHER as usize);
-        // The first row is always there. A loop over pairs would keep unpacked weights in registers.
+        // The first row always exists. Pairs are unrolled, because a loop over them would keep unpacked weights in registers.
         let exists = |pair: u32| if pair == 0 { Expr::True } else { count.greater(pair) };
         for _ in 0..word(m.k / BLOCK)? / split.reduce {
             let Some((at, piece)) = weights.take() else { return Err(form("fewer pieces than blocks")) };
@@ -127,7 +127,7 @@ pub(crate) fn multiply_all(
         w.when((&item / width).less(count), |w| {
             for at in &shares {
                 let sum = reduce::folded(w, Fold::Sum, &(&item + *at), split.reduce, rows * width);
-                // Nobody else reads the first share.
+                // No other lane reads the first share.
                 w.code.store_shared(&item + *at, sum.bits());
             }
             Ok(())
@@ -154,9 +154,9 @@ fn store(w: &mut Writer<'_>, lane: &Lane, sums: &[Expr], row: &Expr) {
 /// The pieces of all weights that a lane multiplies by, in order.
 struct Weights {
     rows: Vec<Rows>,
-    /// Which of the weights each piece is of, and its number.
+    /// The weight and the number of each piece that has not been loaded.
     left: VecDeque<(usize, Expr)>,
-    /// Those that were loaded, and how many may be at once.
+    /// The loaded pieces, and the most of them at once.
     loaded: VecDeque<(Expr, Piece)>,
     most: usize,
 }
@@ -182,7 +182,7 @@ impl Weights {
         Ok(Weights { rows, left, loaded: VecDeque::new(), most })
     }
 
-    /// Loads as many pieces as may be there at once.
+    /// Loads pieces up to that number.
     fn fill(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         while self.loaded.len() < self.most
             && let Some((n, at)) = self.left.pop_front()
@@ -200,7 +200,7 @@ impl Weights {
 }
 
 impl<'t> Copied<'t> {
-    /// Begins to copy the rows of a task, whose first activations workgroup memory has from word `begin` on.
+    /// Begins to copy the rows of a task. Workgroup memory has their first activations from word `begin` on.
     fn load(
         w: &mut Writer<'_>,
         task: &Task<'t>,
@@ -221,7 +221,7 @@ impl<'t> Copied<'t> {
                 let first = Expr::Shared((c / words + begin).into());
                 &start + &plane + first / per + c % words
             };
-            // Only the plane of numbers is known to begin at a multiple of four words.
+            // Only the plane of quants is known to begin at a multiple of four words.
             let together = if per == 4 { 4 } else { 1 };
             let items = rows * words / together;
             for time in 0..items.div_ceil(w.code.lanes) {

@@ -1,8 +1,8 @@
-//! Row programs that select a few of a row's values, as a router does: each lane holds one value of the row, and all lanes compute
-//! the few that were selected.
+//! Row programs that select a few of a row's values, like a router's: each lane holds one value of the row, and all lanes compute the few
+//! selected ones.
 //!
-//! Such a program is the end of a kernel that other kernels wait for, and its steps depend on each other. So it has no barriers
-//! but those around the selection.
+//! Such a program is the end of a kernel that other kernels wait for, and its steps depend on each other. So its only barriers are those
+//! around the selection.
 
 use weft_kern::{Format, Instr, Part, Reduce, ValueId};
 use weft_shader::expr::{Expr, Fun};
@@ -37,7 +37,7 @@ enum Value {
 }
 
 impl<'p> Router<'p> {
-    /// The program of a part, if it is such a one and the workgroup has a single row.
+    /// The program of a part, if it selects so and the workgroup has a single row.
     pub(crate) fn new(w: &mut Writer<'_>, part: &'p Part, place: &Place) -> Option<Router<'p>> {
         let lens = part.lens();
         if place.tile() != 1 || place.cols() > w.code.lanes || !w.quads || !selects(w, part, &lens) {
@@ -56,7 +56,7 @@ impl<'p> Router<'p> {
         Column::whole(Expr::Lane.min(self.part.cols as u32 - 1))
     }
 
-    /// Loads vectors that have not been loaded: only those that are settled, if the workgroup has yet to wait.
+    /// Loads the vectors that have not been loaded; only stable ones if the workgroup has yet to wait.
     pub(crate) fn load(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         for (v, instr) in self.part.body.iter().enumerate() {
             let Instr::Load { view, indexed: None, len } = instr else { continue };
@@ -70,13 +70,12 @@ impl<'p> Router<'p> {
         Ok(())
     }
 
-    /// Computes the program of a row's results, of which each lane has its column's, and stores what it stores. All lanes must
-    /// get here.
+    /// Computes the program of a row's results, one column in each lane, and stores its values. All lanes must get here.
     pub(crate) fn write(mut self, w: &mut Writer<'_>, results: &[Expr]) -> Result<(), Why> {
         self.load(w)?;
         let body = &self.part.body;
         let mut values: Vec<Value> = Vec::new();
-        // Vectors of which other lanes read values, in workgroup memory.
+        // Vectors in workgroup memory, because other lanes read their values.
         let mut shared: Vec<(ValueId, u32)> = Vec::new();
         for (v, instr) in body.iter().enumerate() {
             let value = match instr {
@@ -93,7 +92,7 @@ impl<'p> Router<'p> {
                 Instr::TopK { x, k } => {
                     let key = select::key(w, values[*x].own()?);
                     let keys = self.share(w, key)?;
-                    // What is picked from by index is stored before the same barrier.
+                    // Vectors that are indexed are stored before the same barrier.
                     for instr in body {
                         if let Instr::Take { from, .. } = instr
                             && let Some(Value::Own(value)) = values.get(*from)
@@ -194,8 +193,8 @@ fn binary(w: &mut Writer<'_>, a: &Value, b: &Value, of: impl Fn(Expr, Expr) -> E
     }
 }
 
-/// Reduces a few values in the order in which lanes of a workgroup reduce them: each lane those of its four columns (of one, if
-/// there are not whole fours), and lanes in pairs, then pairs of pairs.
+/// Reduces a few values in the order of a workgroup's lanes: each lane its four columns, or one if there are no whole fours, and then lanes
+/// in pairs and pairs of pairs.
 fn reduced(w: &mut Writer<'_>, op: Reduce, values: &[Expr]) -> Expr {
     let fold = match op {
         Reduce::Sum => Fold::Sum,
@@ -205,7 +204,7 @@ fn reduced(w: &mut Writer<'_>, op: Reduce, values: &[Expr]) -> Expr {
     let mut set = |value: Expr| w.code.set("both", value);
     let mut lanes: Vec<Expr> = Vec::new();
     for four in values.chunks(per) {
-        // A sum begins with 0, which makes −0 another value.
+        // A sum begins with 0, which turns −0 into 0.
         let first = if fold == Fold::Sum { Some(Expr::F32(0.0)) } else { None };
         lanes.extend(first.into_iter().chain(four.iter().cloned()).reduce(|a, b| set(fold.of(a, b))));
     }
@@ -219,12 +218,12 @@ fn reduced(w: &mut Writer<'_>, op: Reduce, values: &[Expr]) -> Expr {
     lanes.pop().unwrap_or(Expr::F32(0.0))
 }
 
-/// Whether a part's program is one that this can compute.
+/// Whether this can compute a part's program.
 fn selects(w: &Writer<'_>, part: &Part, lens: &[usize]) -> bool {
     let all = part.cols;
     let few = |v: ValueId| lens[v] <= FEW;
     let words = |format: Format| matches!(format, Format::F32 | Format::I32);
-    // What is picked from must be known when the selection is made.
+    // Indexed vectors must be complete when the selection is made.
     let selection = part.body.iter().position(|instr| matches!(instr, Instr::TopK { .. }));
     let Some(selection) = selection.filter(|_| all > FEW) else { return false };
     part.body.iter().enumerate().all(|(v, instr)| match instr {

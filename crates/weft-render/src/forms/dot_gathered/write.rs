@@ -1,6 +1,5 @@
-//! Products whose row program needs whole rows, spread over workgroups: each stores its columns in
-//! scratch memory, and the last one to arrive runs the row program. Where a column is computed
-//! changes no bit.
+//! The text of products that are spread over workgroups although their row program needs whole rows: each workgroup stores its columns in
+//! scratch memory, and the last one to arrive runs the row program. The place where a column is computed changes no bit.
 
 use weft_kern::Part;
 use weft_shader::expr::Expr;

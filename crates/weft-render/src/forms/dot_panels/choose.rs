@@ -1,7 +1,7 @@
-//! Products of many rows by lanes, from panels in workgroup memory: which products they suit, and how they are split.
+//! Decides which products are multiplied from panels, and their numbers.
 //!
-//! A lane has [`PANEL_ROWS`] rows and some columns of each product, so that what it loads from workgroup memory is used that
-//! often, and weights are unpacked once for all rows of a workgroup.
+//! A lane has [`PANEL_ROWS`] rows and some columns of each product, so that it uses each value it loads from workgroup memory several
+//! times, and weights are unpacked once for all rows of a workgroup.
 
 use weft_kern::{Kernel, Part, Pick, Sizes};
 
@@ -14,25 +14,25 @@ use crate::schedule::order::lanes_matter;
 use crate::schedule::picks::Picks;
 use crate::split::{PANEL_COLUMNS, PANEL_ROWS, Split, number};
 
-/// The tokens of the shortest step that multiplies from panels.
+/// The fewest tokens of a step that multiplies from panels.
 const MANY_TOKENS: usize = 65;
 
-/// Lanes of a workgroup that multiplies from panels, where the number changes no bit.
+/// Lanes per workgroup that multiplies from panels, where the number changes no bit.
 const LANES: u32 = 128;
 
-/// Columns of a lane, over all products, that make up for loading its rows.
+/// Columns per lane, over all products, that outweigh loading its rows.
 const COLUMNS: u32 = 8;
 
-/// Lanes side by side, the best first.
+/// Lanes with different columns, the best number first.
 const ACROSS: [u32; 3] = [16, 8, 32];
 
-/// Most rows of a workgroup.
+/// The most rows per workgroup.
 const MOST_ROWS: u32 = 64;
 
 /// Workgroups for each multiprocessor that keep it busy.
 const WAVES: usize = 2;
 
-/// The schedule with panels wherever they suit a part. The order of sums stays.
+/// The schedule with panels wherever they suit a part. This keeps the order of sums.
 pub(crate) fn with_panels(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: Draft) -> Draft {
     if !gpu.features.panels || !gpu.features.quads || max.tokens < MANY_TOKENS {
         return usual;
@@ -51,7 +51,7 @@ pub(crate) fn with_panels(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: Draft)
     narrow.or_else(|| with(usual.lanes)).unwrap_or(usual)
 }
 
-/// The split of a part whose products are multiplied from panels, if these suit them.
+/// The numbers of a part whose products are multiplied from panels, if these suit it.
 fn on_panels(
     kernel: &Kernel,
     part: &Part,
@@ -63,7 +63,7 @@ fn on_panels(
     let products = part.products();
     let along = products.iter().any(|p| matches!(p.w.pick, Pick::Axis(_)));
     let all: usize = part.rows.iter().map(|d| d.eval(max)).product();
-    // Weighted sums are multiplied by themselves, and so are the products beside them.
+    // Weighted sums are multiplied separately, and so are the part's other products.
     let together = match Picks::of(part) {
         Some(Picks { terms: Some(_), .. }) => 1,
         _ => number(products.len()),
@@ -92,7 +92,7 @@ fn on_panels(
     chosen.map(|(split, _)| split)
 }
 
-/// The split of a part whose weighted sums have been multiplied already: their results take workgroup memory as well.
+/// The numbers of a part whose weighted sums another shader has multiplied. Their results also take workgroup memory.
 pub(crate) fn beside_sums(split: Split) -> Split {
     match split.upcast > PANEL_COLUMNS {
         true => Split { upcast: split.upcast / 2, width: split.width / 2, ..split },

@@ -1,8 +1,8 @@
-//! Products of many rows from panels in workgroup memory, for GPUs whose matrix units texts can't use as CUDA's do.
+//! The text of products of many rows from panels in workgroup memory, for GPUs whose matrix units are not programmable as CUDA's are.
 //!
-//! A stage has some blocks of a workgroup's rows and of its columns ([`stage`]): activations as they are, weights unpacked, once
-//! for all rows. They are multiplied [by lanes](lanes) or [by cooperative matrices](cooperative), which add up block by block and
-//! share by share, in the order in which lanes that share a sum do. So the bits are the same for one row and for many.
+//! A stage has some blocks of a workgroup's rows and columns ([`stage`]): activations as stored, and weights unpacked once for all rows.
+//! They are multiplied [by lanes](lanes) or [by cooperative matrices](cooperative), which add up block by block and share by share, in the
+//! order of lanes that share a sum. So the bits are the same for one row and for many.
 
 mod cooperative;
 mod lanes;
@@ -20,28 +20,28 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::{PANEL_COLUMNS as FOUR, Split};
 
-/// Most words of workgroup memory that stages take, with what is there before them: half of the 48 KiB that NVIDIA's driver gives
-/// shaders of a multiprocessor, no matter how much it has, so that two workgroups share it. Results can need more.
+/// The most words of workgroup memory of stages and of the operands before them: half of the 48 KiB that NVIDIA's driver gives shaders of a
+/// multiprocessor, however much memory that has, so that two workgroups share it. Results may need more.
 const MOST_WORDS: u32 = (48 << 10) / 4 / 2;
 
-/// Products of the same rows by weights that lie alike.
+/// Products of the same rows by weights of the same layout.
 struct Multiply {
     stages: Stages,
-    /// Blocks of a row, of a stage, and of a share.
+    /// Blocks per row, per stage, and per share.
     blocks: u32,
     each: u32,
     share: u32,
     sums: Sums,
 }
 
-/// What multiplies and adds up.
+/// The lanes or matrices that multiply and add up.
 enum Sums {
     Lanes(Lanes),
     Matrices(Matrices),
 }
 
-/// Multiplies a tile's rows, whose first activations `begins` finds in workgroup memory. Returns where each product is there: a
-/// row of the block's width per tile row.
+/// Multiplies a tile's rows. `begins` returns where workgroup memory has their first activations. Returns the offset of each product there:
+/// a row of the block's width per tile row.
 pub(crate) fn multiply_all(
     w: &mut Writer<'_>,
     tasks: &[Task<'_>],
@@ -63,7 +63,7 @@ pub(crate) fn multiply_all(
         let staged = w.pool.room(0);
         let multiply = Multiply::new(w, tasks, place, split, begins(&tasks[0]))?;
         multiply.write(w)?;
-        // Results take the place of the last stage, which no lane reads any more.
+        // Results overwrite the last stage, which no lane reads any more.
         w.pool.free_from(staged);
         w.code.barrier();
         let own: Vec<u32> = tasks.iter().map(|_| w.pool.aligned_room(room, FOUR)).collect();
@@ -110,7 +110,7 @@ impl Multiply {
         Ok(Multiply { stages, blocks, each, share, sums })
     }
 
-    /// Multiplies.
+    /// Multiplies all stages.
     fn write(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         let Multiply { blocks, each, .. } = *self;
         if w.panels_ahead {
@@ -171,7 +171,7 @@ impl Multiply {
         }
     }
 
-    /// Adds the sums of a share to those of the shares before, and begins the next one.
+    /// Adds the sums of a share to the totals, and begins the next share.
     fn add(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         match &self.sums {
             Sums::Lanes(lanes) => lanes.add(w),

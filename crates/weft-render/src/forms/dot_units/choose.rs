@@ -1,4 +1,4 @@
-//! Products on matrix units: how workgroups, warps and lanes share them, where the number of multiprocessors is known.
+//! Chooses the numbers of products on matrix units, where the number of multiprocessors is known.
 
 use weft_kern::{Format, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::packed::Layout;
@@ -14,36 +14,36 @@ use crate::split::{MATRIX_COLUMNS, MATRIX_ROWS, Split, WARP, number};
 /// Columns of a rounded block.
 const BLOCK: usize = 32;
 
-/// Most rows of a workgroup that uses matrix units: lanes have sums for all of them.
+/// The most rows of a workgroup that uses matrix units. A lane has sums for all of them.
 const MOST_MATRIX_ROWS: u32 = 32;
 
-/// Lanes of a workgroup that uses matrix units where there are many workgroups.
+/// Lanes per workgroup that uses matrix units where there are many workgroups.
 const NARROW_LANES: u32 = 128;
 
-/// Most tiles of columns of a warp: lanes have sums for all of them.
+/// The most tiles of columns per warp. A lane has sums for all of them.
 const MOST_WIDE: usize = 4;
 
-/// At most so many rows are few, unless there are so many tiles of columns for each multiprocessor.
+/// The most rows of a step with few rows, unless there are this many tiles of columns for each multiprocessor.
 const FEW_MATRIX_ROWS: usize = 64;
 const MANY_TILES: usize = 16;
 
-/// Most bytes of shares of sums that warps have apart.
+/// The most bytes of separate shares of sums of warps.
 const MOST_MATRIX_SHARES: u32 = 72 << 10;
 
 /// Workgroups for each multiprocessor that hide each other's latencies.
 const MATRIX_WAVES: usize = 2;
 
-/// Lanes and rows of a workgroup with large tiles. A step has at least twice as many rows: of fewer, there are too few workgroups.
+/// Lanes and rows per workgroup with large tiles. A step has at least twice as many rows, because with fewer there are too few workgroups.
 const LARGE_LANES: u32 = 256;
 const LARGE_ROWS: u32 = 128;
 
-/// Columns of each of two products. One has as many, so that two workgroups share a multiprocessor; if its blocks have two scales, lanes
-/// have no registers for that, and a workgroup has twice as many columns.
+/// Columns of each of two products. A single product has the same number, so that two workgroups share a multiprocessor. If its blocks have
+/// two scales, lanes have no registers for that, and a workgroup has twice as many columns.
 const LARGE_WIDTH: u32 = 64;
 
-/// The schedule of a kernel of wide products in a long step, whose workgroups have 128 rows and as many columns. A warp multiplies 64 rows
-/// by 32 columns, or by 16 of one product, so that it loads operands and scales from workgroup memory a quarter as often as with
-/// 32 rows. On an H200 products of Q4_K went from 76 to 90 TMAC/s (bench/runs/2026-11-29-cuda-dense.md).
+/// The schedule of a kernel of wide products in a long step: workgroups of 128 rows and 128 columns. A warp multiplies 64 rows by 32
+/// columns, or by 16 of one product, so that it loads operands and scales from workgroup memory a quarter as often as with 32 rows. On an
+/// H200 products of Q4_K went from 76 to 90 TMAC/s (`bench/runs/2026-11-29-cuda-dense.md`).
 pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft) -> Option<Draft> {
     if !gpu.features.matrix_large {
         return None;
@@ -68,12 +68,12 @@ pub(crate) fn large_tiles(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft
         }
         groups += rows.div_ceil(LARGE_ROWS as usize) * (part.cols / width as usize);
         if upcast == 2 {
-            // 128 of 132 do as well.
+            // 128 of 132 multiprocessors are enough.
             least = gpu.processors as usize * 15 / 16;
         }
         *split = Split { rows: LARGE_ROWS, along_first: false, width, upcast, matrix: true, ..*split };
     }
-    // One for each multiprocessor.
+    // There is one workgroup for each multiprocessor.
     (groups >= least && check(kernel, &schedule.schedule(kernel, gpu), gpu).is_ok()).then_some(schedule)
 }
 
@@ -83,14 +83,14 @@ fn has_two_scales(kernel: &Kernel, product: &Product) -> bool {
     Layout::of(ty).is_some_and(|layout| layout.group < BLOCK)
 }
 
-/// The schedule of a kernel of products on matrix units whose workgroups have few warps, each with two tiles of columns
-/// (of one product, or one of each of two) and all rows, so that operands are read from workgroup memory less often.
+/// The schedule of a kernel of products on matrix units with few warps per workgroup. Each warp has two tiles of columns (of one product,
+/// or one of each of two) and all rows, so that operands are read from workgroup memory less often.
 pub(crate) fn narrow(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft) -> Option<Draft> {
     let mut schedule = Draft { lanes: NARROW_LANES, ..usual.clone() };
     let mut groups = 0;
     for (part, split) in kernel.parts.iter().zip(&mut schedule.parts) {
         let products = part.products();
-        // Weighted sums are multiplied by themselves.
+        // Weighted sums are multiplied separately.
         let sums = products.iter().any(|p| matches!(p.w.pick, Pick::Sum(_)));
         if sums || !part.columns_independent() {
             return None;
@@ -112,7 +112,7 @@ pub(crate) fn narrow(kernel: &Kernel, max: &Sizes, gpu: &Gpu, usual: &Draft) -> 
     (2 * groups >= 3 * gpu.processors as usize).then_some(schedule)
 }
 
-/// The split of a part's products on matrix units, if these suit them. The order of sums stays.
+/// The numbers of a part's products on matrix units, if these suit it. This keeps the order of sums.
 pub(crate) fn on_matrix(
     kernel: &Kernel,
     part: &Part,
@@ -132,11 +132,11 @@ pub(crate) fn on_matrix(
     }
     let rows = TileRows::new(part, max, gpu, of_group);
     let TileRows { tiles, few, whole, picks, widest, .. } = rows;
-    // Of an odd number of shares, warps cannot have some each: too few workgroups (12 % of 64 tokens of Gemma 3, with 27 shares).
+    // Warps cannot divide an odd number of shares, which leaves too few workgroups (12 % of 64 tokens of Gemma 3, with 27 shares).
     if few && picks.is_none() && !whole_shares(products.iter(), split.reduce, 2) && split.reduce > 1 {
         return None;
     }
-    // Warps side by side, unless there are too few workgroups: then they share rows, and sums if there are very few.
+    // Warps divide columns, unless there are too few workgroups. Then they divide rows, and also sums if there are very few.
     let least = match whole {
         true => tiles,
         false if rounds(kernel, part) => BLOCK / MATRIX_COLUMNS as usize,
@@ -165,13 +165,13 @@ pub(crate) fn on_matrix(
             && (deep == 1 || shares <= MOST_MATRIX_SHARES);
         possible.then_some((split, deep))
     };
-    // What a part needs if all of its kernel have as much.
+    // A part's fair share of the multiprocessors.
     let processors = gpu.processors as usize / kernel.parts.len();
     let mut chosen = None;
     for across in (0..=widest.ilog2()).rev().map(|log| 1 << log) {
         let Some((split, deep)) = of(across) else { continue };
         let groups = tiles / (split.width / MATRIX_COLUMNS) as usize * rows.many;
-        // Warps that share sums do more in all.
+        // Warps that share sums do more work in total.
         if deep > 1 && chosen.is_some_and(|(_, groups)| groups >= processors) {
             break;
         }
@@ -184,19 +184,19 @@ pub(crate) fn on_matrix(
     Some(Split { rows: rows.of_tile(groups, gpu), ..split })
 }
 
-/// The tiles of rows of a part, as many as share a matrix on average.
+/// The tiles of rows of a part, each with the average number of rows that share a matrix.
 struct TileRows {
-    /// Rows that share a matrix, or all that pick one.
+    /// Rows that share a matrix, or all rows that select one.
     rows: usize,
     /// Tiles of 16 columns.
     tiles: usize,
-    /// Whether the step has few rows. Such steps have the same widths, those for the most of them.
+    /// Whether the step has few rows. All such steps have the widths that suit the longest of them.
     few: bool,
-    /// Whether the row program needs whole rows. It has all columns then, and warps that are not needed for these have rows.
+    /// Whether the row program needs whole rows. Then a workgroup has all columns, and warps that these do not need divide the rows.
     whole: bool,
-    /// If rows pick matrices by index, the number of matrices, and that of the terms of a sum.
+    /// If rows select matrices by index, the number of matrices, and the number of terms of a sum.
     picks: Option<(usize, usize)>,
-    /// Most warps side by side.
+    /// The most warps with different columns.
     widest: u32,
     /// Rows of a tile, and the number of tiles of rows.
     tile: u32,
@@ -204,8 +204,8 @@ struct TileRows {
 }
 
 impl TileRows {
-    /// Those of workgroups of `of_group` warps. Few rows are better off in small tiles, of which there are more, unless there are enough
-    /// columns.
+    /// The tiles of workgroups of `of_group` warps. Steps of few rows gain from small tiles, of which there are more, unless there are
+    /// enough columns.
     fn new(part: &Part, max: &Sizes, gpu: &Gpu, of_group: u32) -> TileRows {
         let along = part.products().iter().any(|p| matches!(p.w.pick, Pick::Axis(_)));
         let tiles = part.cols / MATRIX_COLUMNS as usize;
@@ -216,7 +216,7 @@ impl TileRows {
         }
         let picks = Picks::of(part).map(|picks| (picks.count, picks.terms.unwrap_or(1)));
         let each = match picks {
-            // Some have more than the average.
+            // Some matrices have more rows than the average.
             Some((count, terms)) => (rows * terms).div_ceil(count) * 5 / 4,
             None => rows,
         };
@@ -239,21 +239,20 @@ impl TileRows {
         TileRows { rows, tiles, few, whole, picks, widest, tile, many }
     }
 
-    /// Rows of a tile, if there are so many workgroups: of more than a wave of small tiles, larger ones read weights less often, but they
-    /// should be full.
+    /// Rows per tile for this many workgroups. With more than a wave of small tiles, larger ones read weights less often, but they should
+    /// be full.
     fn of_tile(&self, groups: usize, gpu: &Gpu) -> u32 {
         let large = self.few && !self.whole && self.picks.is_none() && self.rows > self.tile as usize * 2;
         if large && 4 * groups > 5 * gpu.processors as usize { 2 * self.tile } else { self.tile }
     }
 }
 
-/// Whether so many warps can have as many whole shares of each product's sums.
+/// Whether this many warps can have the same number of whole shares of each product's sums.
 fn whole_shares<'a>(mut products: impl Iterator<Item = &'a Product>, reduce: u32, deep: u32) -> bool {
     products.all(|p| shares_of(p, reduce).is_some_and(|n| n.is_multiple_of(deep)))
 }
 
-/// The split of a part whose weighted sums have been multiplied already: its workgroups do less, so that there are more of
-/// them.
+/// The numbers of a part whose weighted sums another shader has multiplied. Its workgroups do less, so there are more of them.
 pub(crate) fn without_sums(part: &Part, max: &Sizes, gpu: &Gpu, lanes: u32, split: Split) -> Split {
     let rows: usize = part.rows.iter().map(|d| d.eval(max)).product();
     let tiles = rows.div_ceil(split.rows as usize);

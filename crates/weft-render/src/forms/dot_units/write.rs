@@ -1,15 +1,15 @@
-//! Products of many rows on matrix units, or [from panels](crate::forms::DotPanels) where there are none; those of
-//! [few rows with the same matrix](crate::forms::DotFewRows) by lanes.
+//! The text of products of many rows on matrix units or [from panels](crate::forms::DotPanels), and of products of [few rows with the same
+//! matrix](crate::forms::DotFewRows) by lanes.
 //!
-//! A warp multiplies 16 rows of activations by 8 columns of a weight at a time, 32 values deep: exactly one block, whose
-//! integer sum is exact. The block is then scaled and added to a float, block by block in the order in which lanes add
-//! them up without matrix units, share by share. So the bits are the same for one row and for many.
+//! A warp multiplies 16 rows of activations by 8 columns of a weight at a time, 32 values deep: one block, whose integer sum is exact. The
+//! sum is scaled and added to a float, block by block and share by share, in the order of lanes without matrix units. So the bits are the
+//! same for one row and for many.
 //!
-//! Operands are copied to workgroup memory some blocks ahead ([`stage`]). The warps of a workgroup have its columns side
-//! by side, or different shares of their sums, which then meet in workgroup memory.
+//! Operands are copied to workgroup memory some blocks ahead ([`stage`]). The warps of a workgroup have different columns, or different
+//! shares of sums, which are added in workgroup memory.
 //!
-//! Rows that pick their matrices are sorted first ([`sorted`]). The terms of a weighted sum are computed
-//! so by a shader of their own, and added up by the one that runs the row program.
+//! Rows that select their matrices are sorted first ([`sorted`]). A shader of its own computes the terms of a weighted sum in this way, and
+//! the shader that runs the row program adds them up.
 
 mod multiply;
 mod scales;
@@ -36,7 +36,7 @@ use crate::refused::{Why, word};
 use crate::schedule::picks::Picks;
 use crate::split::Split;
 
-/// Writes a part whose products are on matrix units or from panels, or what `pass` says of it.
+/// Writes the pass of a part whose products are on matrix units or from panels.
 pub(crate) fn write(
     w: &mut Writer<'_>,
     part: &Part,
@@ -48,7 +48,7 @@ pub(crate) fn write(
         let picks = Picks::of(part).ok_or_else(|| form("rows without matrices of their own"))?;
         return sorted::sort(w, (&picks, space), &order, group);
     }
-    // How rows are sorted is known after the launch before this one.
+    // The order of rows is known when the previous launch has ended.
     if !matches!(pass, Pass::Whole | Pass::Weighted(_)) {
         w.wait();
     }
@@ -98,14 +98,14 @@ pub(crate) fn write(
     }
 }
 
-/// Whether each lane stores the columns that it added up, and reads no others: stores of 16 bits and of blocks take several.
+/// Whether each lane stores the columns that it added up, and reads no others. Stores of 16 bits and of blocks need several columns.
 fn own_columns(w: &Writer<'_>, part: &Part) -> bool {
     let words = |param| matches!(w.format(param), Format::Ggml(GgmlType::F32 | GgmlType::I32));
     part.columns_independent()
         && part.body.iter().all(|instr| !matches!(instr, Instr::Store { view, .. } if !words(view.param)))
 }
 
-/// The product of rows that are all multiplied by this matrix.
+/// The product of rows that all have this matrix.
 fn task<'p>(product: &'p Product, number: &Expr) -> Result<Task<'p>, Why> {
     let Factor::View(view) = &product.x else { return Err(form("a prologue")) };
     let number = if matches!(product.w.pick, Pick::Only) { &Expr::U32(0) } else { number };
@@ -117,7 +117,7 @@ fn task<'p>(product: &'p Product, number: &Expr) -> Result<Task<'p>, Why> {
     Ok(Task { product, view, matrix, apart })
 }
 
-/// Multiplies a tile's rows. Returns where each product is in workgroup memory: a row of the block's width per tile row.
+/// Multiplies a tile's rows. Returns the offset of each product in workgroup memory: a row of the block's width per tile row.
 fn multiply_all(
     w: &mut Writer<'_>,
     tasks: &[Task<'_>],
@@ -176,7 +176,7 @@ fn multiply_on_units(
     begin_of: impl Fn(&Task<'_>) -> u32,
 ) -> Result<Vec<u32>, Why> {
     let room = place.tile() * place.width();
-    // Products of the same rows by weights that lie alike are multiplied in one pass over the rows.
+    // Products of the same rows by weights of the same layout are multiplied in one pass over the rows.
     let together: Vec<Vec<&Task<'_>>> = if alike(w, tasks, |tiles| {
         (tiles.vectors(), tiles.scales(), tiles.mins(), tiles.factor().to_bits())
     })? {
@@ -189,11 +189,11 @@ fn multiply_on_units(
     let deep = shapes[0].deep;
     let ring = shapes.iter().map(|shape| shape.ring_words()).max().unwrap_or(0);
     let scales = shapes.iter().map(|shape| shape.all_scale_words()).max().unwrap_or(0);
-    // The results take the place of operands, once no product needs them.
+    // The results overwrite operands when no product needs them any more.
     let own = if deep == 1 { room * tasks.len() as u32 } else { 0 };
     let (ring, scales) =
         (w.pool.aligned_room(ring.max(own), TOGETHER), w.pool.aligned_room(scales, TOGETHER));
-    // For each task.
+    // One entry for each task.
     let all_shares =
         together.iter().zip(&shapes).flat_map(|(tasks, shape)| tasks.iter().map(|_| shape.shares()));
     let all_shares: Vec<u32> = all_shares.collect();
@@ -232,7 +232,7 @@ fn multiply_on_units(
     Ok(results)
 }
 
-/// Stores a tile's products of a weighted sum's terms in scratch memory.
+/// Stores a tile's terms of a weighted sum in scratch memory.
 fn store_terms(w: &mut Writer<'_>, place: &Place, order: &Sorted, result: u32) -> Result<(), Why> {
     let (width, cols) = (place.width(), place.cols());
     w.share(place.tile() * width, |w, item| {
@@ -247,7 +247,7 @@ fn store_terms(w: &mut Writer<'_>, place: &Place, order: &Sorted, result: u32) -
     })
 }
 
-/// Adds up the terms of a weighted sum for a tile. Returns where the sums are.
+/// Adds up the terms of a weighted sum for a tile. Returns the offset of the sums.
 fn weighted(w: &mut Writer<'_>, product: &Product, place: &Place, order: &Sorted) -> Result<u32, Why> {
     let Pick::Sum(sum) = &product.w.pick else { return Err(form("no weighted sum")) };
     let (width, cols, terms) = (place.width(), place.cols(), word(sum.terms)?);

@@ -1,27 +1,27 @@
-//! The schedule of a scan.
+//! Chooses the numbers of a scan.
 //!
-//! A lane takes whole fours of a head's state, or single values, for one of `reduce` shares of a sum. How many shares there are depends on
-//! what is summed alone, so bits do not depend on the step. `upcast` rows are taken at once.
+//! A lane has whole fours of a head's state, or single values, for one of `reduce` shares of a sum. The number of shares depends on the
+//! length of the sum alone, so bits do not depend on the step. `upcast` rows form a batch.
 
 use weft_kern::{Part, Recurrence, Scan, ScanRule, Sizes};
 
 use crate::gpu::Gpu;
 use crate::split::Split;
 
-/// Rows that are taken at once.
+/// The most rows per batch.
 const MOST_ROWS: usize = 16;
 
-/// The tokens of the longest step in which a workgroup runs the row program of all rows that it walks. In longer steps they would wait
-/// for one row program after another, so a second shader runs them all at once.
+/// The most tokens of a step in which a workgroup runs the row programs of all rows that it walks. In longer steps it would run one row
+/// program after another, so a second shader runs them all at once.
 const FEW_TOKENS: usize = 16;
 
-/// Rows of a workgroup in longer steps, in most of which no sequence begins.
+/// Rows per workgroup in longer steps. In most of these rows no sequence begins.
 const TILE: u32 = 16;
 
-/// Lanes that share a sum.
+/// The most lanes that share a sum.
 const MOST_SHARES: usize = 8;
 
-/// The split of a scan in steps of sizes up to `max`.
+/// The numbers of a scan in steps of sizes up to `max`.
 pub(crate) fn split(part: &Part, scan: &Scan, max: &Sizes, gpu: &Gpu, lanes: usize) -> Split {
     let rows = max.tokens.clamp(1, MOST_ROWS);
     let (rows, reduce) = match &scan.rule {
@@ -49,12 +49,12 @@ fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Values of a state that a lane takes together, where rows of `inner` values are next to each other.
+/// Values of a state per load, where rows of `inner` values are next to each other.
 pub(crate) fn together(inner: usize, quads: bool) -> usize {
     if quads && inner.is_multiple_of(4) { 4 } else { 1 }
 }
 
-/// Lanes that share a sum of `inner` terms: a power of two, so that all have as many.
+/// The number of lanes that share a sum of `inner` terms: a power of two that divides them evenly.
 fn shares(inner: usize, gpu: &Gpu) -> usize {
     let pieces = inner / together(inner, gpu.features.quads);
     let even = 1 << pieces.max(1).trailing_zeros();
@@ -62,7 +62,7 @@ fn shares(inner: usize, gpu: &Gpu) -> usize {
     even.min(MOST_SHARES).min(subgroup)
 }
 
-/// Whether a split fits a scan.
+/// Checks that these numbers fit a scan.
 ///
 /// # Errors
 /// The rule that is broken.

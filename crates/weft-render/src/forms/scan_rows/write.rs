@@ -1,7 +1,7 @@
 //! Scans, see [`weft_kern::Scan`].
 //!
-//! There is a workgroup for each head of some rows, because texts do not know how many sequences a step has. Where a state passes
-//! through the rows, a workgroup walks the sequences that begin in its rows.
+//! There is a workgroup for each head of some rows, because texts do not know the number of sequences of a step. If a state passes through
+//! the rows, a workgroup walks the sequences that begin in its rows.
 
 mod convolution;
 mod decay;
@@ -26,7 +26,7 @@ use decay::Decay;
 use delta::Delta;
 use head::{Head, Rows};
 
-/// The recurrence, with what lanes hold of the state.
+/// The recurrence, with the lanes' values of the state.
 enum Rule<'a> {
     Decay(Decay<'a>),
     Convolution(Convolution<'a>),
@@ -114,7 +114,7 @@ fn walk_of(
         Rule::Convolution(_) => {}
         Rule::Delta(delta) => delta.begin(w, scan, head, place)?,
     }
-    // A state that passes through the rows is written between the certain ones and those behind them.
+    // A state that passes through the rows is written after the certain rows and before the uncertain ones behind them.
     let passes = !matches!(rule, Rule::Convolution(_)) && head.certain != head.end;
     if passes {
         let halves = w.code.set("halves", Expr::U32(1).unless(&head.certain.less(head.end.clone()), 2u32));
@@ -143,18 +143,18 @@ impl Rule<'_> {
         }
     }
 
-    /// Keeps the rows behind them.
+    /// Stores the rows behind the certain ones.
     fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
         match self {
             Rule::Decay(decay) => decay.keep(w, scan, head),
-            // It has stored them with its state.
+            // A convolution has stored them with its state.
             Rule::Convolution(_) => Ok(()),
             Rule::Delta(delta) => delta.keep(w, scan, head),
         }
     }
 }
 
-/// Writes the walk over rows in batches, and what becomes of their results.
+/// Writes the walk over rows in batches, and the row programs or stores of their results.
 fn batches(
     w: &mut Writer<'_>,
     (part, scan): (&Part, &Scan),
@@ -182,12 +182,12 @@ fn batches(
             w.count_or_once("r", (0u32.into(), rows.count.clone(), 1), |w, r| {
                 let axes = vec![w.code.set("i", &rows.first + &r), head.head.clone()];
                 store::row(w, part, place, (axes, r), results)?;
-                // The next row uses the same workgroup memory.
+                // The next row overwrites this workgroup memory.
                 w.code.barrier();
                 Ok(())
             })?;
         }
-        // So do the next rows.
+        // So does the next batch.
         w.code.barrier();
         Ok(())
     })
@@ -215,7 +215,7 @@ fn put_down(
     })
 }
 
-/// Loads the results of a row that another shader stored in scratch memory. Returns where they are in workgroup memory.
+/// Loads the results of a row that another shader stored in scratch memory. Returns their offset in workgroup memory.
 fn picked_up(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
     let width = place.width();
     let results = w.pool.room(width);

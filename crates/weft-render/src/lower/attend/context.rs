@@ -1,4 +1,4 @@
-//! The positions that a token attends to, and where they are in memory.
+//! The positions that a token attends to, and their places in memory.
 
 use weft_kern::{Attend, Sym};
 use weft_shader::expr::Expr;
@@ -7,14 +7,14 @@ use weft_shader::grid::size;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
-/// Less than any score, and finite, also times log₂ e: compilers compute `exp` from that, and with fast math, which wgpu leaves
+/// Less than any score. It is finite, even times log₂ e, because compilers compute `exp` from that, and with fast math, which wgpu leaves
 /// on for Metal, they may assume that there are no infinities.
 pub(crate) const LOWEST: f32 = -2.0e38;
 
 const _: () = assert!((LOWEST * std::f32::consts::LOG2_E).is_finite());
 
-/// Words of a chunk's result for a head: its columns, the sum of the weights, and the largest
-/// score, which both are relative to. Results begin at a multiple of four words.
+/// Words of a chunk's result for a head: its columns, the sum of weights, and the largest score, to which both are relative. Results begin
+/// at a multiple of four words.
 pub(crate) const fn chunk_words(cols: u32) -> u32 {
     match cols.saturating_add(2).checked_next_multiple_of(4) {
         Some(words) => words,
@@ -22,16 +22,16 @@ pub(crate) const fn chunk_words(cols: u32) -> u32 {
     }
 }
 
-/// What there is of the state: indices beyond are clamped.
+/// The extent of the state, to which indices are clamped.
 #[derive(Clone)]
 pub(crate) struct Bounds {
-    /// Positions of a page.
+    /// Positions per page.
     page: u32,
     /// The last page, position and row.
     last_page: Expr,
     last_position: Expr,
     last_row: Expr,
-    /// The most positions that a token sees, if it does not see all.
+    /// The most positions that a token sees, if there is a window.
     window: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Bounds {
         // The pages that the step uses, clamped to those that exist.
         let pages = w.values(attend.pages).min(size(Sym::Pages));
         let last_page = w.code.set("last_page", pages.max(1u32) - 1u32);
-        // Chunks have room for no more positions than a sequence can have.
+        // The room for chunks is limited to the most positions of a sequence.
         let last_page_of_one = match attend.most_pages {
             Some(most) => last_page.clone().min(word(most)?.max(1) - 1),
             None => last_page.clone(),
@@ -57,12 +57,12 @@ impl Bounds {
         Ok(Bounds { page, last_page, last_position, last_row, window })
     }
 
-    /// The position up to which a token sees that is at this one, exclusive.
+    /// The end, exclusive, of the positions that a token at this position sees.
     pub(crate) fn seen(&self, position: Expr) -> Expr {
         position.min(&self.last_position) + 1u32
     }
 
-    /// The first position that a token sees that sees up to this one, if it does not see all.
+    /// The first position that a token sees, if there is a window; `seen` is the end of its positions.
     pub(crate) fn begin(&self, w: &mut Writer<'_>, seen: &Expr) -> Option<Expr> {
         let window = self.window?;
         Some(w.code.set("begin", seen.clone().max(window) - window))
@@ -76,7 +76,7 @@ impl Bounds {
     }
 }
 
-/// The number of chunks of so many positions that have any from `begin` to `seen`.
+/// The number of chunks of `chunk` positions that overlap `begin` to `seen`.
 pub(crate) fn chunks(chunk: u32, seen: &Expr, begin: Option<&Expr>) -> Expr {
     let all = (seen + (chunk - 1)) / chunk;
     match begin {
@@ -85,7 +85,7 @@ pub(crate) fn chunks(chunk: u32, seen: &Expr, begin: Option<&Expr>) -> Expr {
     }
 }
 
-/// The first position of chunk number `number` of those.
+/// The first position of chunk `number` among those that the token sees.
 pub(crate) fn start_of(chunk: u32, number: &Expr, begin: Option<&Expr>) -> Expr {
     match begin {
         None => number * chunk,
@@ -93,8 +93,8 @@ pub(crate) fn start_of(chunk: u32, number: &Expr, begin: Option<&Expr>) -> Expr 
     }
 }
 
-/// What a head's result is before any chunk is joined: its largest score and its sum of weights. A further score of the
-/// softmax has a weight of 1 there, and no value.
+/// A head's result before any chunk: its largest score and its sum of weights. An additional score of the softmax has a weight of 1 there,
+/// and no value.
 pub(crate) fn initial(
     w: &mut Writer<'_>,
     attend: &Attend,
@@ -110,19 +110,19 @@ pub(crate) fn initial(
     }
 }
 
-/// Whether positions and pages may be read before the launch before this one has ended.
+/// Whether positions and pages may be read before the previous launch has ended.
 pub(crate) fn knows_positions(w: &Writer<'_>, attend: &Attend) -> bool {
     w.waits && [attend.pos, attend.first, attend.pages].iter().all(|param| w.is_settled(*param))
 }
 
 /// The workgroup's token, and the positions it attends to.
 pub(crate) struct Context {
-    /// The position up to which it sees, exclusive, and the first that it sees, if it does not see all.
+    /// The end, exclusive, of the positions that it sees, and the first one if there is a window.
     pub(crate) seen: Expr,
     pub(crate) begin: Option<Expr>,
     /// The positions of a chunk.
     pub(crate) chunk: u32,
-    /// Where its pages begin.
+    /// The beginning of its pages.
     pub(crate) pages_at: Expr,
     pub(crate) bounds: Bounds,
 }
@@ -131,7 +131,7 @@ impl Context {
     pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend, token: &Expr, chunk: u32) -> Result<Context, Why> {
         let bounds = Bounds::new(w, attend)?;
         let position = w.param_word(attend.pos, token.clone());
-        // Uniform, so that lanes may meet at barriers in loops over it.
+        // It is uniform, because loops over it have barriers.
         let position = w.code.uniform("position", position);
         let seen = w.code.set("seen", bounds.seen(position));
         let begin = bounds.begin(w, &seen);
@@ -140,18 +140,18 @@ impl Context {
         Ok(Context { seen, begin, chunk, pages_at, bounds })
     }
 
-    /// The number of chunks that it sees any position of.
+    /// The number of chunks in which it sees a position.
     pub(crate) fn chunks(&self, w: &mut Writer<'_>) -> Expr {
         let chunks = chunks(self.chunk, &self.seen, self.begin.as_ref());
         w.code.set("chunks", chunks)
     }
 
-    /// The first position of chunk number `chunk` of those.
+    /// The first position of chunk `chunk` among them.
     pub(crate) fn start_of(&self, chunk: &Expr) -> Expr {
         start_of(self.chunk, chunk, self.begin.as_ref())
     }
 
-    /// Where the chunk that begins at `start` ends.
+    /// The end of the chunk that begins at `start`.
     pub(crate) fn end(&self, w: &mut Writer<'_>, start: &Expr) -> Expr {
         w.code.set("chunk_end", (start + self.chunk).min(&self.seen))
     }

@@ -1,4 +1,4 @@
-//! Joins the results of chunks in their order. Each is relative to its own largest score.
+//! Combines the results of chunks in order. Each result is relative to its own largest score.
 
 use weft_kern::Attend;
 use weft_shader::expr::{Expr, Fun};
@@ -14,13 +14,13 @@ use crate::refused::Why;
 /// Chunks that are loaded before the first is used.
 const AHEAD: u32 = 8;
 
-/// Chunks that lanes load together, one for each lane of two warps, and the most columns that they load of each.
+/// Chunks per batch, one for each lane of two warps, and the most columns of each that the lanes load.
 pub(crate) const BATCH: u32 = 2 * WARP;
 
-/// Words that are loaded at once.
+/// Words per load.
 pub(crate) const FOUR: u32 = 4;
 
-/// The weight of an old result that stays as it is.
+/// The weight that leaves an old result unchanged.
 pub(crate) const STAYS: f32 = -1.0;
 
 /// The weights of an old and a new result, relative to the larger of their largest scores.
@@ -40,14 +40,14 @@ pub(crate) fn scaled(w: &mut Writer<'_>, old: Expr, new: Expr) -> Scaled {
     Scaled { top, old, new }
 }
 
-/// `new · weight + old · weight`: written once, so that all ways to join chunks round alike.
+/// `new · weight + old · weight`, in one place so that all ways to combine chunks round alike.
 pub(crate) fn together(old: Expr, new: Expr, by: &Scaled) -> Expr {
     Expr::call(Fun::Fma, [new, by.new.clone(), old * &by.old])
 }
 
-/// Joins a row's largest score and sum of weights to those before, and stores how to join its results: words of workgroup memory say
-/// where the largest scores, the sums of weights, and the weights of old and new results begin. A row that does not join stays: its
-/// weights say so, `by_value` as 1 and 0.
+/// Combines a row's largest score and sum of weights with earlier ones, and stores the weights with which its results are combined. The
+/// words are the offsets of the largest scores, the sums of weights, and the weights of old and new results. The weights of a row that does
+/// not take part leave it unchanged; `by_value` these are 1 and 0.
 pub(crate) fn join_row(
     w: &mut Writer<'_>,
     row: &Expr,
@@ -68,17 +68,16 @@ pub(crate) fn join_row(
     w.code.store_shared(row + new, weight.bits());
 }
 
-/// A sum of weights, inverted: each sum of values is multiplied by it. One division is enough for a row.
+/// The inverse of a sum of weights, by which each sum of values is multiplied, so that a row needs one division.
 pub(crate) fn inverse(w: &mut Writer<'_>, total: Expr) -> Expr {
     w.code.set("inverse", Expr::call(Fun::Quotient, [1.0f32.into(), total]))
 }
 
-/// Chunks joined by the workgroup that computes them: where each head's state is in workgroup
-/// memory.
+/// The combined results of a workgroup that visits all chunks: offsets of each head's state in workgroup memory.
 pub(crate) struct Joined {
     heads: u32,
     cols: u32,
-    /// Sums of values, sums of weights, largest scores, and the weights of old and new results.
+    /// Offsets of sums of values, sums of weights, largest scores, and the weights of old and new results.
     sums: u32,
     totals: u32,
     tops: u32,
@@ -105,7 +104,7 @@ impl Joined {
         Ok(Joined { heads, cols, sums, totals, tops, old, new })
     }
 
-    /// Joins the chunk that has just been visited. Ends with a barrier.
+    /// Combines the chunk that has just been visited. Ends with a barrier.
     pub(crate) fn add(&self, w: &mut Writer<'_>, walk: &Walk<'_>) -> Result<(), Why> {
         let Joined { heads, cols, sums, totals, tops, old, new } = *self;
         w.share(heads, |w, h| {
@@ -133,7 +132,7 @@ impl Joined {
         Ok(())
     }
 
-    /// Divides by the sums of weights. Returns where the result is.
+    /// Divides by the sums of weights. Returns the offset of the result.
     pub(crate) fn finish(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
         let Joined { heads, cols, sums, totals, .. } = *self;
         w.share(heads * cols, |w, item| {
@@ -152,7 +151,7 @@ pub(crate) fn head(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Expr {
     place.row_to_read(&mut w.code, row).axes.get(1).cloned().unwrap_or(Expr::U32(0))
 }
 
-/// Chunks joined by another shader than the one that computed them, for tiles of `rows` rows.
+/// Combines chunks that another shader has computed for tiles of `rows` rows.
 pub(crate) fn join(
     w: &mut Writer<'_>,
     attend: &Attend,
@@ -182,7 +181,7 @@ pub(crate) fn join(
                 let from = w.code.set("put_at", from);
                 let [value, weights, top] = [&column + &from, &from + cols, from + (cols + 1)]
                     .map(|at| w.code.set("put_down", Expr::Word(slot, at.into()).float()));
-                // A chunk that does not exist gets no weight.
+                // A chunk that does not exist has no weight.
                 let top = w.code.set("its_top", Expr::F32(LOWEST).unless(&exists, top));
                 loaded.push((value, weights, top));
             }
@@ -202,7 +201,7 @@ pub(crate) fn join(
     Ok(results)
 }
 
-/// Whether results that are stored from word `at` on can be joined in batches.
+/// Whether results that are stored from word `at` on can be combined in batches.
 pub(crate) fn fits_batches(w: &Writer<'_>, place: &Place, at: u32) -> bool {
     let (width, lanes) = (place.width(), w.code.lanes);
     let fits = lanes.is_multiple_of(width / FOUR) && BATCH.is_multiple_of(lanes / (width / FOUR).max(1));
@@ -210,7 +209,7 @@ pub(crate) fn fits_batches(w: &Writer<'_>, place: &Place, at: u32) -> bool {
     w.quads && w.subgroup == WARP && place.tile() == 1 && width <= BATCH && lanes > BATCH && fours && fits
 }
 
-/// Divides results that were joined by the sums of their weights.
+/// Divides combined results by the sums of their weights.
 pub(crate) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
     let (rows, width, cols) = (place.tile(), place.width(), place.cols());
     let words = chunk_words(cols);
@@ -233,14 +232,14 @@ pub(crate) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)
 pub(crate) struct Stored<'a> {
     place: &'a Place,
     slot: usize,
-    /// The number of chunks, the word at which the first one's result begins, and the words from one to the next.
+    /// The number of chunks, the first word of the first result, and the stride of results in words.
     chunks: Expr,
     first: Expr,
     words: u32,
 }
 
 impl<'a> Stored<'a> {
-    /// Those from word `at` on, which were computed for tiles of `rows` rows.
+    /// The results from word `at` on, computed for tiles of `rows` rows.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         place: &'a Place,
@@ -258,13 +257,13 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// The word at which the result of a chunk begins; one beyond the last is read as the last.
+    /// The first word of a chunk's result. A chunk beyond the last is read as the last.
     fn at(&self, chunk: Expr) -> Expr {
         chunk.min(&self.chunks - 1u32) * self.words + &self.first
     }
 
-    /// Loads the values of a batch of chunks: where they go in workgroup memory, from word `to` on, and what they are. Lanes side by
-    /// side have four columns of a chunk each.
+    /// Loads the values of a batch of chunks. Returns their destinations in workgroup memory, from word `to` on, and the words.
+    /// Neighbouring lanes have four columns of a chunk each.
     pub(crate) fn load(
         &self,
         w: &mut Writer<'_>,
@@ -286,7 +285,7 @@ impl<'a> Stored<'a> {
             .collect()
     }
 
-    /// Loads a chunk's sum of weights and its largest score. A chunk that does not exist gets no weight.
+    /// Loads a chunk's sum of weights and its largest score. A chunk that does not exist has no weight.
     pub(crate) fn weights(&self, w: &mut Writer<'_>, chunk: Expr) -> (Expr, Expr) {
         let chunk = w.code.set("chunk", chunk);
         let from = w.code.set("put_down", self.at(chunk.clone()) + self.place.cols());
@@ -296,8 +295,8 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The same for one row, many chunks at a time: all lanes load values, two warps compute the weights of one chunk each lane,
-/// and then each column has a lane that adds up, and adds up the sum of weights beside.
+/// Combines the chunks of one row in batches: all lanes load values, two warps compute the weights of one chunk in each lane, and then one
+/// lane for each column adds up the values and the sums of weights.
 fn batches(
     w: &mut Writer<'_>,
     attend: &Attend,
@@ -307,7 +306,7 @@ fn batches(
 ) -> Result<u32, Why> {
     let width = place.width();
     let stride = width + FOUR;
-    // For each chunk: the weights of the old and the new result, and its sum of weights.
+    // Each chunk has the weights of the old and the new result, and its sum of weights.
     let (values, weights) = (w.pool.room(BATCH * stride), w.pool.room(BATCH * FOUR));
     let results = w.pool.room(width);
     let chunks = context.chunks(w);
@@ -319,12 +318,12 @@ fn batches(
         let loaded = stored.load(w, &first, BATCH, values);
         let four = [(); FOUR as usize - 1].map(|()| w.code.var("weight", 0u32));
         w.when(Expr::Lane.less(BATCH), |w| {
-            // The chunk of this lane, and that of the lane beside in the other warp.
+            // This lane's chunk, and that of its counterpart in the other warp.
             let [(own_weights, own_top), (_, other_top)] = [Expr::Lane, Expr::Lane ^ WARP].map(|lane| {
                 let (weights, top) = stored.weights(w, &first + lane);
                 (weights, w.code.set("its_top", top))
             });
-            // The largest score of the chunks before this one: those of this warp in a butterfly, and all of the first warp's.
+            // The largest score of earlier chunks: those of this warp in a butterfly, and all of the first warp's.
             let (own_all, before) = before(w, &own_top);
             let other_all = reduce::subgroups(w, Fold::Max, other_top, WARP);
             let lower =
@@ -335,7 +334,7 @@ fn batches(
             w.code.assign(&carried, carried.clone().max(own_all).max(other_all));
             Ok(())
         })?;
-        // Lanes may still read the batch before.
+        // Lanes may still be reading the previous batch.
         w.code.barrier();
         for (to, words) in loaded {
             w.code.push(Stmt::StoreFour(to, words));
@@ -346,7 +345,7 @@ fn batches(
             Ok(())
         })?;
         w.code.barrier();
-        // Those beyond the last chunk have no weight.
+        // Chunks beyond the last have no weight.
         let here = w.code.set("here", (&chunks - &first).min(BATCH));
         w.share(width, |w, column| {
             w.count("c", (0u32.into(), here, AHEAD), |w, c| {
@@ -376,7 +375,7 @@ fn batches(
     Ok(results)
 }
 
-/// The largest value of a warp, and of the lanes below this one.
+/// The largest value of the warp, and the largest of its lower lanes.
 pub(crate) fn before(w: &mut Writer<'_>, own: &Expr) -> (Expr, Expr) {
     let (mut all, mut before) = (own.clone(), Expr::F32(LOWEST));
     for mask in (0..WARP.ilog2()).map(|log| 1 << log) {

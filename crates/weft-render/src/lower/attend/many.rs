@@ -1,5 +1,5 @@
-//! Joins the results of a row's chunks in a long context. All lanes load the values of a large batch, each computes the weights of
-//! one chunk, and then each column has a lane that adds up. Another warp adds up the sums of weights.
+//! Combines the results of a row's chunks in a long context. All lanes load the values of a large batch, each lane computes the weights of
+//! one chunk, and then one lane for each column adds up the values. Another warp adds up the sums of weights.
 //!
 //! The order of sums is that of [`join`](super::join).
 
@@ -15,26 +15,26 @@ use crate::lower::space::Place;
 use crate::lower::writer::{WARP, Writer};
 use crate::refused::Why;
 
-/// Chunks of a batch, each of which has a lane: each batch waits for its loads, so they are few. The last ones are those of a small
-/// batch, or none.
+/// Chunks per batch, one for each lane. Each batch waits for its loads, so batches are few. The remaining chunks, if any, are a small
+/// batch.
 const LARGE: u32 = 4 * BATCH;
 
-/// Bytes of workgroup memory, at most. Two workgroups of a multiprocessor take as long as one, so both need room.
+/// The most bytes of workgroup memory. Two workgroups of a multiprocessor take as long as one, so both need room.
 pub(crate) const MOST_BYTES: u32 = 4 * LARGE * (BATCH + 2 * FOUR) + 1024;
 
-/// Chunks that a column's lane loads before it uses the first.
+/// Chunks that the lane of a column loads before it uses the first.
 const AHEAD: u32 = 8;
 
 /// The sizes of batches.
 #[derive(Clone, Copy)]
 struct Batch {
     chunks: u32,
-    /// Chunks that a column's lane loads before it uses the first.
+    /// Chunks that the lane of a column loads before it uses the first.
     ahead: u32,
 }
 
-/// Whether there may be many chunks, and a workgroup that can join small batches of results, stored from word `at` on, has the lanes
-/// for large ones.
+/// Whether there may be many chunks, and a workgroup that can combine small batches of results, stored from word `at` on, has the lanes for
+/// large ones.
 pub(crate) fn fits(w: &Writer<'_>, place: &Place, at: u32) -> bool {
     w.joins_many
         && fits_batches(w, place, at)
@@ -42,7 +42,7 @@ pub(crate) fn fits(w: &Writer<'_>, place: &Place, at: u32) -> bool {
         && place.width() + WARP <= w.code.lanes
 }
 
-/// What is known of a row while its chunks are joined.
+/// The state of a row while its chunks are combined.
 struct Row<'a> {
     place: &'a Place,
     stored: Stored<'a>,
@@ -51,14 +51,14 @@ struct Row<'a> {
     carried: Expr,
     sum: Expr,
     total: Expr,
-    /// Where values are in workgroup memory; for each chunk the weights of the old and the new result, and its sum of weights; and the
+    /// Offsets in workgroup memory of the values, of each chunk's weights of the old and the new result and its sum of weights, and of the
     /// largest score of each warp's chunks.
     values: u32,
     weights: u32,
     tops: u32,
 }
 
-/// Joins chunks whose results were computed for tiles of `rows` rows. Returns where the row's columns are in workgroup memory.
+/// Combines chunks whose results were computed for tiles of `rows` rows. Returns the offset of the row's columns in workgroup memory.
 pub(crate) fn join(
     w: &mut Writer<'_>,
     attend: &Attend,
@@ -96,7 +96,7 @@ pub(crate) fn join(
 }
 
 impl Row<'_> {
-    /// Adds batches of chunks that begin from one chunk on, and before another.
+    /// Adds the batches of chunks that begin at `begin` or later and before `end`.
     fn add(&self, w: &mut Writer<'_>, batch: Batch, (begin, end): (Expr, Expr)) -> Result<(), Why> {
         let has_chunk = if batch.chunks == w.code.lanes { Expr::True } else { Expr::Lane.less(batch.chunks) };
         w.count("batch", (begin, end, batch.chunks), |w, first| {
@@ -130,7 +130,7 @@ impl Row<'_> {
 
     /// Stores the weights of the lane's chunk and of all before it, relative to the largest score.
     fn weigh(&self, w: &mut Writer<'_>, batch: Batch, [top, total, before]: [Expr; 3]) {
-        // The chunks before this one are those of this warp, and all of the warps before.
+        // Earlier chunks are those of lower lanes, and all of earlier warps.
         let mut lower = before.max(&self.carried);
         let mut all = self.carried.clone();
         for warp in 0..batch.chunks / WARP {
@@ -146,7 +146,7 @@ impl Row<'_> {
         w.code.assign(&self.carried, all);
     }
 
-    /// Adds so many chunks of a batch: a lane for each column, and behind them a warp for the sums of weights. Chunks that do not exist
+    /// Adds `here` chunks of a batch: one lane for each column, and behind them a warp for the sums of weights. Chunks that do not exist
     /// have no weight.
     fn add_up(&self, w: &mut Writer<'_>, batch: Batch, here: &Expr) -> Result<(), Why> {
         let width = self.place.width();
@@ -160,7 +160,7 @@ impl Row<'_> {
         w.when(behind, |w| self.each(w, batch, here, &self.total, |_, _, total| total.float()))
     }
 
-    /// Adds to a sum what each of so many chunks has, by its number in the batch and its sum of weights.
+    /// Adds each chunk's value to a sum. The value depends on its number in the batch and on its sum of weights.
     fn each(
         &self,
         w: &mut Writer<'_>,

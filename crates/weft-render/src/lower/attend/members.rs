@@ -1,7 +1,7 @@
-//! The rows of a tile on matrix units: their tokens, and the sequences that these belong to.
+//! The rows of a tile on matrix units: their tokens, and the sequences of these tokens.
 //!
-//! A tile may have rows of several tokens. Neighbouring tokens of one sequence are a *run*: they read the same rows of the
-//! state, each up to its own position. A workgroup visits one run after another; each row is in one of them.
+//! A tile may have rows of several tokens. Neighbouring tokens of one sequence are a *run*: they read the same rows of the state, each up
+//! to its own position. A workgroup visits the runs one after another; each row belongs to one of them.
 
 use weft_kern::Attend;
 use weft_shader::expr::{Expr, Fun};
@@ -12,25 +12,25 @@ use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
-/// Tokens of a tile that are few.
+/// The most tokens of a tile with few tokens.
 const FEW_TOKENS: u32 = 8;
 
-/// What is kept of a tile's rows in workgroup memory.
+/// The state of a tile's rows in workgroup memory.
 pub(crate) struct Members {
-    /// The most tokens that the rows have.
+    /// The most tokens of the rows.
     tokens: u32,
-    /// For each token: where its pages begin, how many positions it attends to (none if the tile has no row of it), and the
-    /// token at which its run begins, counted within the tile.
+    /// Offsets of values of each token: the beginning of its pages, the number of positions that it attends to (none if the tile has no row
+    /// of it), and the token at which its run begins, counted within the tile.
     firsts: u32,
     attended: u32,
     run_of: u32,
-    /// For each row, those of its token.
+    /// Offsets of the same values for each row's token.
     seen: u32,
     run: u32,
 }
 
 impl Members {
-    /// Reads them. Lanes see them after the next barrier.
+    /// Loads the state of the rows. Lanes see it after the next barrier.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         attend: &Attend,
@@ -73,7 +73,7 @@ impl Members {
             }
             w.code.store_shared(row + run, run_begins.clone());
             if several {
-                // The token's rows store the same.
+                // All rows of a token store the same values.
                 w.code.store_shared(own + run_of, run_begins);
             }
             Ok(())
@@ -81,13 +81,13 @@ impl Members {
         Ok(members)
     }
 
-    /// The most runs of a tile. One begins at each token at most.
+    /// The most runs of a tile: at most one begins at each token.
     pub(crate) fn runs(&self) -> u32 {
         self.tokens
     }
 
-    /// Visits each run. Of a tile of many tokens, numbers at which none begins are passed over, since it takes long to find out how far
-    /// the tokens of one see.
+    /// Visits each run. In a tile of many tokens, numbers at which no run begins are skipped, because finding the extent of a run takes
+    /// long.
     pub(crate) fn each_run(
         &self,
         w: &mut Writer<'_>,
@@ -100,28 +100,28 @@ impl Members {
                     return visit(w, &run);
                 }
                 let [its, seen] = [self.run_of, self.attended].map(|at| Expr::Shared((&run + at).into()));
-                // What is kept of a token without rows is not a run.
+                // The values of a token without rows are not a run.
                 w.when(its.equal(run.clone()).both(&Expr::U32(0).less(&seen)), |w| visit(w, &run))
             }),
         }
     }
 
-    /// Where the pages of a run begin.
+    /// The beginning of a run's pages.
     pub(crate) fn pages_at(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         w.code.set("pages_at", Expr::Shared((run + self.firsts).into()))
     }
 
-    /// The position up to which some row of a run sees, exclusive; 0 where no run begins.
+    /// The end, exclusive, of the positions that any row of a run sees; 0 where no run begins.
     pub(crate) fn most_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         self.of_run(w, run, (Fun::Max, 0))
     }
 
-    /// The same for the row that sees least far.
+    /// The same for the row with the lowest end.
     pub(crate) fn least_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         self.of_run(w, run, (Fun::Min, u32::MAX))
     }
 
-    /// How far one of a run's tokens sees.
+    /// The least or largest end of the positions of a run's tokens.
     fn of_run(&self, w: &mut Writer<'_>, run: &Expr, (fold, none): (Fun, u32)) -> Expr {
         if self.tokens == 1 {
             return self.seen(w, &Expr::U32(0));
@@ -129,7 +129,7 @@ impl Members {
         let found = w.code.var("seen_by_run", none);
         for t in 0..self.tokens {
             let [its, seen] = [self.run_of, self.attended].map(|at| Expr::Shared(Expr::U32(t + at).into()));
-            // What is kept of a token without rows is not a run.
+            // The values of a token without rows are not a run.
             let counts = its.equal(run).both(&Expr::U32(0).less(&seen));
             let seen = Expr::U32(none).unless(&counts, seen);
             w.code.assign(&found, Expr::call(fold, [found.clone(), seen]));
@@ -137,7 +137,7 @@ impl Members {
         found
     }
 
-    /// The position up to which a row sees, exclusive.
+    /// The end, exclusive, of the positions that a row sees.
     pub(crate) fn seen(&self, w: &mut Writer<'_>, row: &Expr) -> Expr {
         w.code.set("seen", Expr::Shared((row + self.seen).into()))
     }
@@ -151,7 +151,7 @@ impl Members {
     }
 }
 
-/// The axes of a row of the tile, whose last row stands for those beyond.
+/// The axes of a row of the tile. Rows beyond the last have those of the last.
 pub(crate) fn axes(w: &mut Writer<'_>, place: &Place, row: &Expr) -> Vec<Expr> {
     let row = w.code.set("own_row", row.clone().min(place.tile() - 1));
     place.row_to_read(&mut w.code, &row).axes

@@ -1,11 +1,10 @@
 //! The heuristic for GPUs whose number of multiprocessors is known.
 //!
-//! The kernels of a decode step are short. What counts is that all workgroups run at once, about one
-//! on each multiprocessor and each with the same work, and that lanes load all their weights before
-//! they do anything else. So widths are as small as one wave allows, lanes have their columns in one
-//! pass, and sums are split into equal shares. Longer steps are left to the general heuristic.
+//! The kernels of a decode step are short. They are fast if all workgroups run at once, about one on each multiprocessor and each with the
+//! same work, and if lanes load all their weights before they do anything else. So widths are as small as one wave allows, lanes have their
+//! columns in one pass, and sums are split into equal shares. Longer steps are left to the general heuristic.
 //!
-//! The order of a sum depends on the length of what is added up alone.
+//! The order of a sum depends on its length alone.
 
 use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
 use weft_quant::GgmlType;
@@ -25,66 +24,65 @@ use crate::schedule::registers::registers;
 use crate::shader::COUNTER_BYTES;
 use crate::split::{EARLY_REGISTERS, Split, below, number};
 
-/// The tokens of the longest step whose kernels are spread over one wave.
+/// The most tokens of a step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
 
-/// The same where longer steps have no matrix units.
+/// The same for GPUs without matrix units.
 const FEW_WITHOUT_MATRIX: usize = 16;
 
-/// The most tokens of short steps that should have programs of their own: in steps of one wave, two tokens take half of the
-/// time of eight.
+/// The sizes of short steps that should have programs of their own: in steps of one wave, two tokens take half of the time of eight.
 pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
 
 /// The same through CUDA: attention of up to 32 tokens is spread over more workgroups than that of 64, and products of up to 128 have
-/// smaller tiles than those of longer ones.
+/// smaller tiles than those of longer steps.
 pub const STEPS_WITH_CUDA: [usize; 8] = [1, 2, 4, FEW_TOKENS, 16, 32, 64, 128];
 
-/// The fewest columns of a product that a workgroup has: for the cost of plans.
+/// The fewest columns of a product per workgroup, for the cost of plans.
 pub const LEAST_COLUMNS: u64 = TILE as u64;
 
-/// Most lanes that share a sum of floats.
+/// The most lanes that share a sum of floats.
 const MOST_FLOAT_SHARES: usize = 64;
 
-/// Most pieces of a sum that lanes take rather than unequal shares.
+/// The most pieces of a sum per lane for which equal shares are preferred to unequal ones.
 const MOST_PIECES: usize = 12;
 
-/// The columns of a tile, which are the least a workgroup has of a product, and of a rounded block.
+/// The columns of a tile, the fewest of a product per workgroup, and of a rounded block.
 const TILE: usize = 16;
 const BLOCK: usize = 32;
 
 /// Lanes across columns that read whole tiles.
 const ACROSS: usize = 16;
 
-/// Most lanes of a workgroup, where the number changes no bit and it is in no chain, whose workgroups all have the usual number.
+/// The most lanes per workgroup, where the number changes no bit and the kernel is in no chain. Workgroups of a chain all have the usual
+/// number.
 const MOST_LANES: usize = 512;
 
-/// Positions of a chunk of attention: what the lanes of a workgroup score at once.
+/// Positions per chunk of attention: the number that a workgroup's lanes score at once.
 const CHUNK: u32 = 64;
 
-/// Most sums of a lane.
+/// The most sums per lane.
 const MOST_SUMS: usize = 32;
 
-/// The same where the next launch begins early, if workgroups can have fewer rows.
+/// The most sums per lane if the next launch begins early and workgroups can have fewer rows.
 const LIGHT_SUMS: usize = 16;
 
-/// Products that have more workgroups for each multiprocessor take their columns in several passes,
-/// with so many workgroups for each.
+/// Products with more workgroups than this for each multiprocessor take their columns in several passes, with this many workgroups.
 const WAVES: usize = 8;
 
-/// Without matrix units, rows that pick their matrices have at most so many workgroups for each multiprocessor, unless that
-/// takes more passes.
+/// Without matrix units, the most workgroups for each multiprocessor in products whose rows select their matrices, unless that takes more
+/// passes than this.
 const PICKED_WAVES: usize = 4;
 const PICKED_PASSES: usize = 4;
 
-/// Products in several passes, of at least so many rows, have so many columns for each lane, at most.
+/// The fewest rows of products in several passes that have several columns per lane, and the most such columns.
 const SEVERAL_ROWS: u32 = 4;
 const MOST_COLUMNS: usize = 4;
 
-/// Weights of products of whole rows that are worth spreading, and what each workgroup then reads.
+/// The fewest bytes of weights of a product of whole rows for which spreading pays, and the bytes that each workgroup then reads.
 const MUCH: usize = 128 << 10;
 const SHARE: usize = 32 << 10;
 
-/// The fewest rows for which they have more columns, and how many times as many.
+/// The fewest rows for which such products have more columns per workgroup, and the factor of these.
 const MANY_GATHERED: usize = 128;
 const WIDER: usize = 4;
 
@@ -137,7 +135,7 @@ pub(crate) fn choose(
                 if let Some(matrix) = on_units(kernel, part, max, (number(lanes), gpu), split) {
                     return matrix;
                 }
-                // More heads share keys where there are more tokens.
+                // With more tokens, more heads share keys.
                 let heads = attend.heads / attend.kv_heads.max(1);
                 let most = if max.tokens >= 4 { 4 } else { 2 };
                 let rows = below(most).min(1 << heads.max(1).trailing_zeros());
@@ -153,7 +151,7 @@ pub(crate) fn choose(
     schedule
 }
 
-/// The split of attention on matrix units of either kind.
+/// The numbers of attention on matrix units of either kind.
 fn on_units(
     kernel: &Kernel,
     part: &Part,
@@ -167,8 +165,8 @@ fn on_units(
     }
 }
 
-/// The split of a product whose row program needs whole rows: where workgroups can gather them, spread over several, if its
-/// weights are worth that, and else as in short steps. The order of sums stays.
+/// The numbers of a product whose row program needs whole rows: spread over several workgroups if these can gather them and the weights are
+/// large enough, otherwise as in short steps. This keeps the order of sums.
 fn of_whole_rows(
     kernel: &Kernel,
     part: &Part,
@@ -184,9 +182,9 @@ fn of_whole_rows(
     }
     let rows: usize = rows.iter().product();
     let few = columns.gathered(part.cols, gpu)?;
-    // Each tile of rows has a counter; others of the kernel may have some, too.
+    // Each tile of rows has a counter; other parts of the kernel may also have some.
     let counters = COUNTER_BYTES as usize / 4 / 2;
-    // Of many rows, several columns for each lane read less.
+    // With many rows, several columns per lane read less.
     let many = rows >= MANY_GATHERED && part.cols.is_multiple_of(WIDER * few);
     let width = if many { WIDER * few } else { few };
     let upcast = number(width.div_ceil(columns.across));
@@ -194,8 +192,8 @@ fn of_whole_rows(
     (rows.div_ceil(split.rows as usize) <= counters).then_some(split)
 }
 
-/// The order in which attention adds up: what each chunk has, and how lanes share its scores. It
-/// depends on the state alone.
+/// The numbers that decide the order of attention's sums: the length of chunks, and the lanes that share scores. They depend on the state
+/// alone.
 fn scored(kernel: &Kernel, attend: &Attend, gpu: &Gpu, lanes: u32, split: Split) -> Split {
     let aligned = [attend.k.offset, attend.k.row_stride, attend.k.head_stride, attend.k_len];
     let per = match kernel.params[attend.k.param].format {
@@ -215,7 +213,7 @@ fn scored(kernel: &Kernel, attend: &Attend, gpu: &Gpu, lanes: u32, split: Split)
     Split { reduce, upcast, chunk: CHUNK, ..split }
 }
 
-/// Lanes of a workgroup: enough for a tile's columns where the number changes no bit.
+/// Lanes per workgroup: enough for a tile's columns where the number changes no bit.
 fn lanes(kernel: &Kernel, gpu: &Gpu, reduce: impl Fn(&Part) -> Option<usize>, most_lanes: usize) -> usize {
     let usual = LANES as usize;
     let dots = kernel.parts.iter().all(|part| matches!(part.anchor, Anchor::Dot(_)));
@@ -228,7 +226,7 @@ fn lanes(kernel: &Kernel, gpu: &Gpu, reduce: impl Fn(&Part) -> Option<usize>, mo
     below(wanted.min(gpu.invocations as usize))
 }
 
-/// Pieces of a sum that lanes take, as they are loaded.
+/// Pieces of a sum, one per load.
 fn pieces(kernel: &Kernel, product: &Product, gpu: &Gpu) -> usize {
     match kernel.params[product.w.param].format {
         _ if product.transposed => product.w.n,
@@ -239,7 +237,7 @@ fn pieces(kernel: &Kernel, product: &Product, gpu: &Gpu) -> usize {
     }
 }
 
-/// Lanes that share the sums of products: as many as leave each of them the same number of pieces.
+/// The number of lanes that share the sums of products, chosen so that all have the same number of pieces.
 fn shares(kernel: &Kernel, products: &[Product], gpu: &Gpu) -> usize {
     let pieces = products.iter().map(|p| pieces(kernel, p, gpu)).min().unwrap_or(1).max(1);
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
@@ -250,18 +248,18 @@ fn shares(kernel: &Kernel, products: &[Product], gpu: &Gpu) -> usize {
     };
     let even = 1 << pieces.trailing_zeros();
     let all = below(pieces).min(most);
-    // Unequal shares are better than a few long ones.
+    // Unequal shares are faster than a few long ones.
     let even = even.min(all);
     if pieces / even <= MOST_PIECES { even } else { all }
 }
 
-/// How many columns lanes can have.
+/// The number of columns that lanes can have.
 struct Columns {
     across: usize,
     reduce: usize,
     /// Most columns per lane whose weights fit its registers; at least 1.
     most: usize,
-    /// The columns that belong together.
+    /// The columns that must stay together.
     unit: usize,
     /// Bytes of a row of all weights.
     row_bytes: usize,
@@ -299,8 +297,7 @@ impl Columns {
         }
     }
 
-    /// The columns of a workgroup where a product of whole rows is worth spreading, so that the last workgroup gathers
-    /// them.
+    /// The columns per workgroup of a product of whole rows, if spreading it pays.
     fn gathered(&self, cols: usize, gpu: &Gpu) -> Option<usize> {
         let much = !self.apart && self.floats && gpu.features.gathers && cols * self.row_bytes >= MUCH;
         much.then(|| below(SHARE / self.row_bytes.max(1)).min(self.across).min(cols))
@@ -310,7 +307,7 @@ impl Columns {
         let Columns { across, reduce, unit, .. } = *self;
         let products = part.products();
         let mut rows_of = tile(products, rows);
-        // Without matrix units, a lane has its rows one after another.
+        // Without matrix units, a lane computes its rows one after another.
         let all = rows.first().is_some_and(|first| *first == rows_of.rows as usize);
         if !gpu.features.matrix && all && rows_of.rows > SEVERAL_ROWS {
             rows_of.rows /= 2;
@@ -339,7 +336,7 @@ impl Columns {
         let one = products.iter().all(|p| matches!(p.w.pick, Pick::Only));
         let widest = across * most;
         if one && groups(widest) > WAVES * processors {
-            // Lanes with several columns load the activations of several rows once for all of them.
+            // Lanes with several columns load the activations of their rows once for all columns.
             let upcast = if rows_of.rows >= SEVERAL_ROWS { most.min(MOST_COLUMNS) } else { 1 };
             let passes = (part.cols * tiles / (across * upcast * WAVES * processors)).max(1);
             return split((across * upcast * passes).next_multiple_of(unit), upcast, false);
@@ -348,7 +345,7 @@ impl Columns {
         while groups(width) > processors && 2 * width <= widest.min(part.cols) {
             width *= 2;
         }
-        // Each workgroup rounds its row for itself.
+        // Each workgroup rounds its row itself.
         let passes = |width: usize| width <= PICKED_PASSES * widest && width <= part.cols;
         while !one && !gpu.features.matrix && groups(width) > PICKED_WAVES * processors && passes(2 * width) {
             width *= 2;
@@ -357,9 +354,9 @@ impl Columns {
     }
 }
 
-/// Halves the rows of workgroups with more than [`SEVERAL_ROWS`] where lanes have many sums, or where few multiprocessors have a
-/// workgroup. Weights are then read more often, from the L2 cache; but the launch after it begins while this one still runs, and finds
-/// room beside smaller workgroups.
+/// Halves the rows of workgroups with more than [`SEVERAL_ROWS`] if lanes have many sums, or if few multiprocessors have a workgroup.
+/// Weights are then read more often, from the L2 cache; but the next launch begins while this one still runs, and smaller workgroups leave
+/// room for it.
 fn lighten(kernel: &Kernel, max: &Sizes, gpu: &Gpu, schedule: &mut Draft) {
     let can = |part: &Part, split: &Split| {
         let divides = matches!(part.anchor, Anchor::Dot(_)) && part.columns_together().is_some();
@@ -382,14 +379,14 @@ fn lighten(kernel: &Kernel, max: &Sizes, gpu: &Gpu, schedule: &mut Draft) {
     }
 }
 
-/// The workgroups of a part.
+/// The number of workgroups of a part.
 fn groups(part: &Part, split: &Split, max: &Sizes) -> usize {
     let rows = part.rows.iter().map(|d| d.eval(max)).product::<usize>();
     part.cols.div_ceil(split.width.max(1) as usize) * rows.div_ceil(split.rows.max(1) as usize)
 }
 
-/// The split with fewer rows for a workgroup, as long as there are not too many workgroups: a program that needs whole rows
-/// runs for one row after another. `all` are the workgroups with one row each.
+/// Reduces the rows per workgroup while there are not too many workgroups: a program that needs whole rows runs for one row after another.
+/// `all` is the number of workgroups with one row each.
 fn fewer_rows(split: Split, all: usize, gpu: &Gpu) -> Split {
     let mut rows = split.rows;
     while rows > 1 && all.div_ceil(rows as usize / 2) <= gpu.processors as usize / 2 {
@@ -398,7 +395,7 @@ fn fewer_rows(split: Split, all: usize, gpu: &Gpu) -> Split {
     Split { rows, along_first: split.along_first && rows > 1, ..split }
 }
 
-/// Doubles widths until all workgroups of a kernel are one wave, where registers allow it.
+/// Doubles widths until all workgroups of a kernel fit in one wave, as far as registers allow.
 fn widen(kernel: &Kernel, max: &Sizes, gpu: &Gpu, schedule: &mut Draft) {
     loop {
         let each = kernel.parts.iter().zip(&schedule.parts).map(|(part, split)| groups(part, split, max));

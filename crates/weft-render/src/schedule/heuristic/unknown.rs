@@ -1,8 +1,6 @@
-//! The heuristic: the schedule of each part unless another one is given.
+//! The heuristic for GPUs whose number of multiprocessors is unknown, and the base of the one for all others.
 //!
-//! The choices that decide the order of a sum (lanes, `reduce`, `upcast`, `chunk`) depend only on
-//! the part, never on the number of rows in a step: results are batch-invariant, bit for bit. Rows
-//! and width, and whether chunks are spread, change no bit and depend on the sizes.
+//! The numbers that decide the order of a sum depend only on the part ([`heuristic`](crate::schedule::heuristic)).
 
 use weft_kern::{Anchor, Attend, Kernel, Part, Pick, Product, Sizes};
 
@@ -17,10 +15,10 @@ use crate::split::{PLAIN, Split, below, number};
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
 const MANY_LANES: u32 = 512;
 
-/// Lanes that keep a large GPU busy; a product is split over as many if it has work for them.
+/// The number of lanes that keep a large GPU busy. A product is split over this many if it has work for them.
 const BUSY: usize = 1 << 18;
 
-/// The most lanes per sum, since their partial sums are added one after another.
+/// The most lanes per sum. It is small because partial sums are added one after another.
 pub(crate) const MOST_SHARES: usize = 16;
 
 /// The most lanes per long sum.
@@ -33,23 +31,22 @@ pub(crate) const LONG: usize = 128;
 /// fast.
 const LEAST_SHARES: usize = 8;
 
-/// Workgroups of a product that has more columns than keep a GPU busy.
+/// Workgroups per product that has more columns than keep a GPU busy.
 const MANY_GROUPS: usize = 2048;
 
-/// Most rows per tile: each lane has a sum for every one.
+/// The most rows per tile. Each lane has a sum for every row.
 const MOST_ROWS: usize = 8;
 
-/// Most sums per lane.
+/// The most sums per lane.
 const MOST_SUMS: usize = 16;
 
-/// Steps of at least as many rows get several columns per lane, so that activations are loaded once
-/// for them.
+/// The fewest rows of a step with several columns per lane, so that activations are loaded once for them.
 const MANY_ROWS: usize = 64;
 
 /// Positions per chunk of attention.
 const CHUNK: usize = 128;
 
-/// Most words of scratch memory for chunks that are spread over workgroups.
+/// The most words of scratch memory for chunks that are spread over workgroups.
 const MOST_PUT_DOWN: usize = 16 << 20;
 
 /// A schedule for a kernel in steps of sizes up to `max`. `reduce` may give the number of lanes that
@@ -91,7 +88,7 @@ fn pieces(kernel: &Kernel, product: &Product) -> usize {
     }
 }
 
-/// The pieces of the longest sum, over all matrices it takes in.
+/// The pieces of the longest sum, over all of its matrices.
 fn longest(kernel: &Kernel, products: &[Product]) -> usize {
     let all = products.iter().map(|product| match &product.w.pick {
         Pick::Sum(sum) => pieces(kernel, product).saturating_mul(sum.terms),
@@ -125,8 +122,7 @@ fn dot(
     let apart = part.columns_independent();
     let inner: usize = rows.iter().skip(1).fold(1, |n, r| n.saturating_mul(*r));
     let pieces = products.iter().map(|p| pieces(kernel, p)).min().unwrap_or(1);
-    // This depends only on what is multiplied, never on the epilogue, which may be in another kernel
-    // in plans for other step sizes.
+    // This depends only on the product, never on the epilogue, which may be in another kernel in plans for other step sizes.
     let wanted = BUSY / part.cols.saturating_mul(inner).saturating_mul(products.len()).max(1);
     let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
     let least = if tiles { LEAST_SHARES } else { 1 };
@@ -184,7 +180,7 @@ pub(crate) fn attention(part: &Part, attend: &Attend, rows: &[usize], max: &Size
     let put_down = all.saturating_mul(chunks).saturating_mul(part.cols + 2);
     let spread = all < BUSY_GROUPS && chunks > 1 && put_down <= MOST_PUT_DOWN;
     let groups = if spread { all.saturating_mul(chunks) } else { all };
-    // Heads that share keys share reading them, once there are enough workgroups.
+    // A workgroup has several heads that share keys, which are then read once for all of them, if there are enough workgroups.
     let group = attend.heads / attend.kv_heads.max(1);
     let mut tile = 1;
     while tile < 4 && group.is_multiple_of(2 * tile) && groups / (2 * tile) >= BUSY_GROUPS {

@@ -1,5 +1,4 @@
-//! Tuned schedules print and parse back; whatever a file says, only legal ones that keep the order
-//! of sums are used.
+//! Tuned schedules print and parse back. From any file, only legal ones that keep the order of sums are used.
 
 use weft_kern::parse_plan;
 

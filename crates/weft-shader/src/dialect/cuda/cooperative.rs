@@ -1,11 +1,11 @@
-//! Cooperative matrices in CUDA C++, by the instructions that load and multiply matrices of halves: so their texts can be run where
-//! texts in CUDA C++ can. No kernel for an NVIDIA GPU uses them, since those know how matrices lie in lanes.
+//! Cooperative matrices in CUDA C++, with the instructions for matrices of halves, so that tests can run their texts wherever CUDA C++
+//! runs. No kernel for an NVIDIA GPU uses them, because CUDA's own matrices have a known layout in lanes.
 
 use crate::cooperative::{Arrays, Cooperative, Operand};
 use crate::module::Module;
 use crate::stmt::RAISED;
 
-/// Sums of a lane: those of eight columns, which units multiply at once, and of the next eight.
+/// Sums per lane: those of eight columns, which units multiply at once, and of the next eight.
 const SUMS: usize = 8;
 
 /// The arrays: halves are words here.

@@ -1,22 +1,22 @@
-//! Warpgroups in CUDA C++: Hopper's `wgmma`, which only texts for that very architecture may use (`sm_90a`).
+//! Warpgroups in CUDA C++: Hopper's `wgmma`, which only texts for that architecture (`sm_90a`) may use.
 //!
-//! An operand in workgroup memory is a descriptor of 64 bits (PTX ISA, "Matrix descriptor format"): in its low word the unit at which it
-//! begins and the units from one block to the next, in its high word those from eight rows to the next eight, and that units are
-//! swizzled over 128 bytes. Only the low word differs.
+//! An operand in workgroup memory is a descriptor of 64 bits (PTX ISA, "Matrix descriptor format"). Its low word has the operand's first
+//! unit and the stride of blocks in units; its high word has the stride of eight rows, and the swizzle of units over 128 bytes. Only the
+//! low word differs.
 
 use std::collections::BTreeSet;
 
 use crate::stmt::{Stmt, visit};
 use crate::warpgroup::{Left, Warpgroup};
 
-/// The unit at which workgroup memory begins.
+/// The first unit of workgroup memory.
 pub(super) const FIRST_UNIT: &str =
     "const unsigned int first_unit = ((unsigned int)__cvta_generic_to_shared(pool) & 0x3ffffu) >> 4;";
 
 /// Eight rows of 128 bytes, in units; and the swizzle over 128 bytes.
 const HIGH: u32 = (1024 / 16) | (1 << 30);
 
-/// Units from one block to the next. Products of 64 columns do not need them; these are the values that were tested.
+/// The stride of blocks in units. Products of 64 columns do not need it; this is the tested value.
 const LOW: u32 = 1 << 16;
 const LOW_TURNED: u32 = (8192 / 16) << 16;
 
@@ -37,7 +37,7 @@ const WAIT: &str = "static __device__ __forceinline__ void warpgroup_wait_GROUPS
 }
 ";
 
-/// Multiplies 64 rows of 16 halves by so many columns, both in workgroup memory. The numbers of operands follow those of the sums.
+/// Multiplies 64 rows of 16 halves by this many columns, both in workgroup memory. Operands are numbered after the sums.
 const MULTIPLY: &str = "static __device__ __forceinline__ void warpgroup_multiply_COLUMNS(SUMS,
   unsigned int left, unsigned int right, unsigned int more) {
   asm volatile(\"{ .reg .pred p; .reg .b64 l, r; setp.ne.b32 p, %2;, 0; mov.b64 l, {%0;, %3;}; mov.b64 r, {%1;, %3;}; \"
@@ -47,7 +47,7 @@ const MULTIPLY: &str = "static __device__ __forceinline__ void warpgroup_multipl
 }
 ";
 
-/// The same with rows of the lanes' own, by columns that are neighbours in memory.
+/// The same with rows in the lanes' registers, and columns that are neighbours in memory.
 const MULTIPLY_LANES: &str = "static __device__ __forceinline__ void warpgroup_multiply_lanes_COLUMNS(SUMS,
   unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int right, unsigned int more) {
   asm volatile(\"{ .reg .pred p; .reg .b64 r; setp.ne.b32 p, %5;, 0; mov.b64 r, {%4;, %6;}; \"
@@ -57,7 +57,7 @@ const MULTIPLY_LANES: &str = "static __device__ __forceinline__ void warpgroup_m
 }
 ";
 
-/// Keeps the compiler from using sums before this, and from using what they were before after it.
+/// Keeps the compiler from reading sums before this statement, and from reading their old values after it.
 const HOLD: &str = "static __device__ __forceinline__ void warpgroup_hold_COLUMNS(SUMS) {
   asm volatile(\"\" : HELD :: \"memory\");
 }
@@ -92,7 +92,7 @@ pub(super) fn text(of: &Warpgroup, operands: &[String]) -> String {
     }
 }
 
-/// The columns that a lane has so many sums for.
+/// The number of columns for which a lane has this many sums.
 const fn columns(sums: usize) -> usize {
     2 * sums
 }
@@ -118,9 +118,9 @@ pub(super) fn helpers(body: &[Stmt]) -> Vec<String> {
     used.into_iter().collect()
 }
 
-/// A helper for so many sums.
+/// The helper for this many sums.
 fn with_sums(helper: &str, sums: usize) -> String {
-    // What `each` says of a lane's sums, eight to a line.
+    // The text of `each` for a lane's sums, eight to a line.
     let list = |each: &dyn Fn(usize) -> String| {
         let all: Vec<String> = (0..sums).map(each).collect();
         all.chunks(8).map(|some| some.join(", ")).collect::<Vec<_>>().join(",\n    ")

@@ -1,18 +1,18 @@
-//! How the workgroups of a [chain](crate::chain) meet. The words that count are those of [`CHAIN_WORDS`](crate::CHAIN_WORDS).
+//! The synchronisation of the workgroups of a [chain](crate::chain). The counters are those of [`CHAIN_WORDS`](crate::CHAIN_WORDS).
 //!
-//! A workgroup that has ended a stage executes `storageBarrier`, which releases what it stored, and then counts itself. The one
-//! that waits could execute another, to acquire that. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a
-//! stage's 3 to 7. So all lanes read the count that was found from workgroup memory, and load what others stored at addresses
-//! that depend on it: [`MET`](crate::stmt::MET) is 0, but neither compiler nor GPU can know that before. Stores after a
-//! wait are behind the two barriers with which lanes read it.
+//! A workgroup that has ended a stage executes `storageBarrier`, which releases its stores, and then counts itself. A waiting workgroup
+//! could execute another to acquire them. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a stage's 3 to 7. Instead,
+//! all lanes read the final count from workgroup memory, and load the others' stores at addresses that depend on it:
+//! [`MET`](crate::stmt::MET) is 0, but neither compiler nor GPU can know that earlier. Stores after a wait are behind the two barriers with
+//! which lanes read the count.
 //!
-//! The memory model of Vulkan does not say that this suffices. It does where one cache of the whole GPU answers all loads and
-//! stores of coherent memory, as on NVIDIA's, and workgroups execute in order what depends on each other. Other GPUs have no
-//! chains unless tests ask for them.
+//! Vulkan's memory model does not guarantee that this suffices. It does where one cache of the whole GPU serves all loads and stores of
+//! coherent memory, as on NVIDIA's, and workgroups execute dependent instructions in order. Other GPUs have no chains unless tests ask for
+//! them.
 
-/// The functions of a chain. A lane whose wait has timed out says so and goes on, and so do all others, also of later launches:
-/// the runtime drops what they compute. A look at a count takes about a microsecond, so that this takes about one second, less
-/// than systems give to a launch.
+/// The functions of a chain. A lane whose wait has timed out reports it and continues, and so do all others, also of later launches: the
+/// runtime drops their results. Reading a counter takes about a microsecond, so the time-out is about one second, less than systems allow a
+/// launch.
 pub(super) const TEXT: &str = "fn count(stage: u32) {
   atomicAdd(&counts[32u * (stage + 1u)], 1u);
 }
@@ -45,8 +45,8 @@ fn census() {
 }
 ";
 
-/// The beginning of a chain. In a census, workgroups stay for as long as it takes all that run at once to begin; the first that ends
-/// says how many did. All their lanes wait for the one that counts, since a GPU can give the places of lanes that have ended to others.
+/// The beginning of a chain. In a census, workgroups stay long enough for all that run at once to begin; the first that ends reports their
+/// number. All lanes of a workgroup wait for the one that counts, because a GPU can reuse the places of lanes that have ended.
 pub(super) const CENSUS: &str =
     "if (args[0].x > 0u) { if (lane == 0u) { census(); } workgroupBarrier(); return; }";
 

@@ -1,4 +1,4 @@
-//! Where the queries and results of attention by cooperative matrices are in scratch memory, and what each shader does.
+//! The places of queries and results of attention by cooperative matrices in scratch memory, and the work of each shader.
 
 use weft_kern::{Anchor, Part, Sizes};
 
@@ -16,12 +16,12 @@ pub(crate) struct Placed {
     slot: usize,
     at: u32,
     queries: Option<Queries>,
-    /// The word after them.
+    /// The first word after them.
     pub(crate) end: u64,
 }
 
 impl Placed {
-    /// Places those of a part in a scratch slot, from word `from` on.
+    /// Places the queries and results of a part in a scratch slot, from word `from` on.
     pub(crate) fn new(
         part: &Part,
         split: &Split,
@@ -37,7 +37,7 @@ impl Placed {
         let space = Space::new(part, split, split.spread, max)?;
         let words = u64::from(chunk_words(space.cols));
         let (_, rows) = space.tiles_and_rows(max);
-        // Results of single rows are read by fours.
+        // Results of single rows are read four at a time.
         let whole = rows.next_multiple_of(u64::from(RESULT_ROWS));
         let results = if split.spread { space.chunk_rows(max) } else { whole };
         let at = room(results.saturating_mul(words))?;
@@ -52,7 +52,7 @@ impl Placed {
         Ok(Placed { slot, at, queries, end: next })
     }
 
-    /// What a shader does, and how the part is split for that.
+    /// The work of a shader, and the numbers of the part for it.
     pub(crate) fn of(
         &self,
         step: Step,

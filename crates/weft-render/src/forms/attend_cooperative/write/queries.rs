@@ -1,4 +1,4 @@
-//! Queries as halves, scaled by a power of two, so that halves can hold them.
+//! Converts queries to halves, scaled by a power of two to fit their range.
 
 use weft_kern::Attend;
 use weft_shader::cooperative::SIDE;
@@ -18,7 +18,7 @@ use crate::refused::{Why, word};
 /// Lanes that convert a row.
 const BESIDE: u32 = 16;
 
-/// Converts rows of a tile: hands over each row's units of eight values, as four words, and the factor of its scores.
+/// Converts rows of a tile. Calls a function with each unit of eight values, as four words, and with the factor of each row's scores.
 fn convert(
     w: &mut Writer<'_>,
     (attend, place): (&Attend, &Place),
@@ -103,8 +103,8 @@ pub(crate) fn store(
 }
 
 impl Cooperating<'_> {
-    /// Stores the queries in workgroup memory. Lanes see them after the next barrier. What matrices have beyond the tile's rows
-    /// is left as it is: no row depends on another.
+    /// Stores the queries in workgroup memory. Lanes see them after the next barrier. Rows of matrices beyond the tile's own stay
+    /// undefined, because no other row depends on them.
     pub(super) fn queries(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         debug_assert!(self.tile.rows == SIDE);
         convert(

@@ -20,14 +20,14 @@ use crate::refused::{Why, word};
 /// Words of a unit.
 const UNIT_WORDS: u32 = UNIT / 2;
 
-/// Pieces of keys on their way, in a tile of many rows, whose lanes have many sums. In others, all of them.
+/// Pieces of keys in flight in a tile of many rows, whose lanes have many sums. Other tiles load all pieces at once.
 const AHEAD: u32 = 3;
 
-/// Warps side by side, each with positions of its own, and below each other, each with rows of its own.
+/// Warps with different positions, and warps with different rows.
 const ACROSS: u32 = CHUNK / SIDE;
 const DOWN: u32 = 2;
 
-/// What a lane loads of a piece: where from, where it stores it, and whether it does.
+/// A unit that a lane loads of a piece: its source, its destination, and whether the lane has one.
 #[derive(Clone)]
 pub(super) struct Unit {
     slot: usize,
@@ -36,7 +36,7 @@ pub(super) struct Unit {
     exists: Expr,
 }
 
-/// Pieces of keys and queries on their way.
+/// Pieces of keys and queries in flight.
 pub(super) struct Keys {
     units: Vec<Unit>,
     loaded: VecDeque<Vec<[Expr; 4]>>,
@@ -50,7 +50,7 @@ impl Keys {
         self.loaded.push_back(self.units.iter().map(load).collect());
     }
 
-    /// Stores the piece that was loaded first.
+    /// Stores the oldest loaded piece.
     fn store(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         let loaded = self.loaded.pop_front().unwrap_or_default();
         self.units.iter().zip(loaded).try_for_each(|(Unit { to, exists, .. }, words)| {
@@ -63,7 +63,7 @@ impl Keys {
 }
 
 impl Cooperating<'_> {
-    /// The lane's units of queries; none if these are not in scratch memory.
+    /// The lane's units of queries; none if the queries are not in scratch memory.
     pub(super) fn query_units(&self, w: &mut Writer<'_>) -> Result<Vec<Unit>, Why> {
         let Some(queries) = self.queries else { return Ok(Vec::new()) };
         let words = word(self.attend.k_len)? / 2;
@@ -71,14 +71,14 @@ impl Cooperating<'_> {
             let axes = members::axes(w, self.place, &row);
             let from = self.place.row_number(&axes) * words + &unit * UNIT_WORDS + queries.at;
             let from = w.code.set("query_from", from);
-            // Computed where it is used, since sums take most registers.
+            // Computed where it is used, because sums occupy most registers.
             let to = row * self.tile.piece_stride() + unit * 2u32 + self.tile.queries();
             Unit { slot: queries.slot, from, to, exists }
         });
         Ok(units.collect())
     }
 
-    /// The lane's units of a piece of so many rows: row, place in that, and whether there is one.
+    /// The lane's units of a piece of this many rows: the row, the unit within the row, and whether it exists.
     fn units(&self, rows: u32) -> impl Iterator<Item = (Expr, Expr, Expr)> + use<> {
         let beside = self.tile.piece / UNIT;
         let at_once = WARP * WARPS / beside;
@@ -111,12 +111,12 @@ impl Cooperating<'_> {
         Ok(keys)
     }
 
-    /// Multiplies queries by keys. Lanes see the scores after the barrier at its end.
+    /// Multiplies queries by keys. A barrier at its end makes the scores visible.
     pub(super) fn multiply_keys(&self, w: &mut Writer<'_>, mut keys: Keys) -> Result<(), Why> {
         let tile = self.tile;
         let Tile { rows, piece, .. } = tile;
         let stride = tile.piece_stride();
-        // Warps that have the same scores store the same; so do those that share rows, where these cannot be halved.
+        // Warps with the same scores store the same values; so do warps that share rows which cannot be halved.
         let down = DOWN.min(rows / SIDE);
         let matrices = (rows / SIDE).div_ceil(down);
         let first = &self.warp / ACROSS % down * (matrices * SIDE);
@@ -160,7 +160,7 @@ impl Cooperating<'_> {
         Ok(())
     }
 
-    /// Names an operand.
+    /// Loads an operand, and returns its name.
     pub(super) fn load(
         &self,
         w: &mut Writer<'_>,
@@ -178,8 +178,8 @@ impl Cooperating<'_> {
         w.code.push(Stmt::Cooperative(Cooperative::Multiply { sums, rows, columns }));
     }
 
-    /// Turns scores into weights, relative to the largest of the chunk. With `is_in`, joins sums of weights for the rows of a run,
-    /// and says how to join their results. Lanes see them after the next barrier.
+    /// Turns scores into weights, relative to the largest of the chunk. With `is_in`, also combines the sums of weights of a run's rows,
+    /// and stores the factors for their results. Lanes see them after the next barrier.
     pub(super) fn weigh(
         &self,
         w: &mut Writer<'_>,
@@ -188,7 +188,7 @@ impl Cooperating<'_> {
         is_in: Option<&dyn Fn(&Expr) -> Expr>,
     ) -> Result<(), Why> {
         w.share((self.place.tile() * SEEKERS).next_multiple_of(WARP), |w, item| {
-            // Rows beyond the tile's own are among those of its matrices.
+            // The matrices have rows beyond the tile's own.
             let (row, s) = (w.code.set("row", &item / SEEKERS), w.code.set("s", item % SEEKERS));
             let seen = seen(w, &row);
             let factor = w.load_shared(&row + self.factors);
@@ -225,7 +225,7 @@ impl Cooperating<'_> {
                     w.code.store_shared(row + self.totals, total.bits());
                     return Ok(());
                 };
-                // Other rows stay as they are.
+                // Other rows stay unchanged.
                 let joins = w.code.set("joins", is_in(&row).both(&start.less(&seen)));
                 let kept = [self.tops, self.totals, self.old, self.new];
                 join_row(w, &row, kept, (top, total), (&joins, w.cooperative_values));

@@ -15,17 +15,17 @@ use crate::lower::attend::join::{STAYS, Scaled, together};
 use crate::lower::writer::{WARP, Writer};
 use crate::refused::{Why, word};
 
-/// Words of a unit, and fours.
+/// Words and fours of a unit.
 const UNIT_WORDS: u32 = UNIT / 2;
 const UNIT_FOURS: u32 = UNIT / 4;
 
-/// Steps of positions whose values are on their way.
+/// Steps of positions whose values are in flight.
 const AHEAD: u32 = 2;
 
-/// Values of a matrix that a lane has.
+/// Values of a matrix per lane.
 const EACH: u32 = SIDE * SIDE / WARP;
 
-/// Rows that lanes of a warp have at once.
+/// Rows that the lanes of a warp hold at once.
 const AT_ONCE: u32 = WARP / SIDE;
 
 /// Steps of positions.
@@ -35,15 +35,15 @@ const STEPS: u32 = CHUNK / SIDE;
 pub(super) struct Summed {
     /// Its number.
     pub(super) number: u32,
-    /// The matrix that it is in, counted among rows, and its number among those of the lane there.
+    /// Its matrix among those of the rows, and its number among the lane's sums there.
     pub(super) rows: u32,
     pub(super) down: u32,
-    /// Its row of the tile, and its column.
+    /// Its row and column in the tile.
     pub(super) row: Expr,
     pub(super) column: Expr,
 }
 
-/// The values of the first steps, and how to load others.
+/// The values of the first steps, and the plan for loading the others.
 pub(super) struct Values {
     slot: usize,
     from: Expr,
@@ -51,12 +51,12 @@ pub(super) struct Values {
 }
 
 impl Cooperating<'_> {
-    /// Matrices of columns that a warp has at once.
+    /// Matrices of columns that a warp holds at once.
     fn beside(&self) -> u32 {
         self.tile.warp_cols() / self.tile.passes() / SIDE
     }
 
-    /// The number of a lane's sums, and of a warp's matrices of them.
+    /// The number of sums per lane, which is also the number of matrices per warp.
     pub(super) fn sums(&self) -> u32 {
         self.tile.rows * self.tile.cols / (WARPS * WARP)
     }
@@ -65,7 +65,7 @@ impl Cooperating<'_> {
         self.sums() / EACH
     }
 
-    /// Where one of the lane's sums is.
+    /// The place of one of the lane's sums.
     pub(super) fn place_of(&self, w: &mut Writer<'_>, number: u32) -> Summed {
         let (down, matrix) = (number % EACH, number / EACH);
         let (beside, all) = (self.beside(), self.tile.rows / SIDE);
@@ -82,11 +82,11 @@ impl Cooperating<'_> {
         }
     }
 
-    /// The lane's units of a step, and the first word of each within a row of the state: of a pass.
+    /// The lane's units of a step, each with its first word within a row of the state, for a pass.
     fn units_of(&self, pass: u32) -> Vec<(Expr, Expr)> {
         let (lanes, of_warp) = (WARP * WARPS, self.beside() * SIDE / UNIT);
         let all = self.tile.pass_cols() / UNIT;
-        // Each warp's columns of this pass lie side by side.
+        // Each warp's columns of this pass are neighbours.
         let unit = Expr::Lane % all;
         let column = &unit / of_warp * (self.tile.warp_cols() / UNIT) + unit % of_warp + pass * of_warp;
         (0..(SIDE * all).div_ceil(lanes))
@@ -119,7 +119,7 @@ impl Cooperating<'_> {
         Ok(values)
     }
 
-    /// Multiplies weights by values, and hands over each of the lane's sums.
+    /// Multiplies weights by values, and calls a function with each of the lane's sums.
     pub(super) fn multiply_values(
         &self,
         w: &mut Writer<'_>,
@@ -132,7 +132,7 @@ impl Cooperating<'_> {
         })
     }
 
-    /// Multiplies weights by values, and hands over each pass's matrices of sums, with the number of the first of them.
+    /// Multiplies weights by values, and calls a function with each pass's matrices of sums and the number of the first of them.
     pub(super) fn matrices_of_values(
         &self,
         w: &mut Writer<'_>,
@@ -147,7 +147,7 @@ impl Cooperating<'_> {
             let sums: Vec<String> = (0..matrices * beside).map(|_| self.zeros(w)).collect();
             for step in 0..STEPS {
                 let number = pass * STEPS + step;
-                // Two places take turns, so that one barrier is enough.
+                // Two buffers alternate, so that one barrier is enough.
                 let turn = number % 2 * tile.values_apart();
                 let loaded = values.loaded.pop_front().unwrap_or_default();
                 let units = self.units_of(pass).into_iter().zip(loaded);
@@ -180,12 +180,12 @@ impl Cooperating<'_> {
         Ok(())
     }
 
-    /// Where a warp passes sums on to its lanes.
+    /// The place at which a warp passes sums to its lanes.
     pub(super) fn exchanged(&self, w: &mut Writer<'_>) -> Expr {
         w.code.set("exchanged", &self.warp * (SIDE * SIDE * self.tile.passed_on()))
     }
 
-    /// Passes matrices of sums through workgroup memory, and hands over each of the lane's sums.
+    /// Passes matrices of sums through workgroup memory, and calls a function with each of the lane's sums.
     pub(super) fn exchange(
         &self,
         w: &mut Writer<'_>,
@@ -212,10 +212,10 @@ impl Cooperating<'_> {
         Ok(())
     }
 
-    /// Joins a pass's matrices of sums to those of the chunks before: the weights of both are factors of rows.
+    /// Combines a pass's matrices of sums with those of earlier chunks. The weights of both are factors of rows.
     ///
-    /// All rows are joined, those that don't see the chunk with the weights 1 and 0. So a value that is infinite or not a number spoils all
-    /// rows of its sequence in the tile, also of tokens before it, as it does within a chunk.
+    /// All rows are combined; those that do not see the chunk have the weights 1 and 0. So an infinite value or NaN spoils all rows of its
+    /// sequence in the tile, including those of earlier tokens, as it does within a chunk.
     pub(super) fn join_matrices(
         &self,
         w: &mut Writer<'_>,
@@ -234,7 +234,7 @@ impl Cooperating<'_> {
         }
     }
 
-    /// Stores a sum in a slot, where rows begin at `begins`, if its row exists and a condition holds.
+    /// Stores a sum in a slot whose rows begin at `begins`, if the sum's row exists and a condition holds.
     pub(super) fn put(
         &self,
         w: &mut Writer<'_>,
@@ -250,7 +250,7 @@ impl Cooperating<'_> {
         })
     }
 
-    /// The weights of old and new results of each row of a matrix that the lane has sums of.
+    /// The weights of old and new results, for each row of a matrix in which the lane has sums.
     pub(super) fn weights_of(&self, w: &mut Writer<'_>, rows: u32) -> Vec<Scaled> {
         let first = w.code.set("own_row", &self.own / SIDE);
         (0..EACH)
@@ -263,7 +263,7 @@ impl Cooperating<'_> {
             .collect()
     }
 
-    /// Joins a sum of the chunk to those before.
+    /// Combines a sum of the chunk with that of earlier chunks.
     pub(super) fn join(&self, w: &mut Writer<'_>, joined: &Expr, sum: Expr, by: &Scaled) {
         let joins = Expr::F32(STAYS).less(&by.old);
         w.code.assign(joined, joined.clone().unless(&joins, together(joined.clone(), sum, by)));

@@ -1,6 +1,6 @@
-//! How the shares of sums meet: in workgroup memory, where they are added in a fixed order.
+//! Adds up the shares of sums in workgroup memory, in a fixed order.
 //!
-//! The terms of a weighted sum are added up apart, and weighted then: all at once if there is room for them, else one after
+//! The terms of a weighted sum are added up separately and then weighted: all at once if there is room for them, otherwise one after
 //! another.
 
 use weft_shader::expr::{Expr, Fun};
@@ -10,14 +10,14 @@ use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 
-/// How lanes share the sums of a pass.
+/// The division of the sums of a pass among lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Sharing {
-    /// Rows of the tile, columns of a pass, and of the block.
+    /// Rows per tile, columns per pass, and columns per block.
     pub(super) rows: u32,
     pub(super) pass: u32,
     pub(super) width: u32,
-    /// Lanes that share a sum, and those of them that add theirs up by exchanging them.
+    /// Lanes that share a sum, and the number of them that add up their shares by an exchange within a subgroup.
     pub(super) reduce: u32,
     pub(super) exchanging: u32,
 }
@@ -26,12 +26,12 @@ pub(super) struct Sharing {
 pub(super) struct Joined<'a> {
     pub(super) shares: u32,
     pub(super) results: u32,
-    /// The factors of a weighted sum's terms, whose shares lie one after another.
+    /// The factors of a weighted sum's terms, whose shares are stored one after another.
     pub(super) weights: &'a [Expr],
 }
 
 impl Sharing {
-    /// Shares of a sum that meet in workgroup memory.
+    /// Shares of a sum that are added in workgroup memory.
     pub(super) fn each(&self) -> u32 {
         self.reduce / self.exchanging
     }
@@ -117,7 +117,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// Adds up the shares of products whose columns are all of the block's, each result in the lane with its number.
+    /// Adds up the shares of products that have all columns of the block, each result in the lane with its number.
     pub(super) fn join_in_lanes(
         &self,
         w: &mut Writer<'_>,
@@ -135,8 +135,8 @@ impl Sharing {
         Ok(results)
     }
 
-    /// Adds up the terms of weighted sums by lanes of their own, since one lane would have many shares of all terms to add.
-    /// Returns how many shares each sum has then.
+    /// Adds up the terms of weighted sums by separate lanes, because one lane would have many shares of all terms to add. Returns the
+    /// number of shares per sum afterwards.
     fn join_some(&self, w: &mut Writer<'_>, products: &[Joined<'_>]) -> Result<u32, Why> {
         if self.each() == 1 || products.iter().all(|joined| joined.weights.is_empty()) {
             return Ok(self.each());
@@ -145,7 +145,7 @@ impl Sharing {
         Ok(1)
     }
 
-    /// A result, from so many shares of each sum.
+    /// A result, from this many shares of each sum.
     fn total(&self, w: &mut Writer<'_>, joined: &Joined<'_>, item: &Expr, each: u32) -> Expr {
         let apart = self.rows * self.pass;
         let folded =
@@ -161,7 +161,7 @@ impl Sharing {
         all
     }
 
-    /// Adds up the shares of each term, to where its first share is.
+    /// Adds up the shares of each term into its first share.
     fn join_terms(&self, w: &mut Writer<'_>, products: &[Joined<'_>]) -> Result<(), Why> {
         let (apart, each, lanes) = (self.rows * self.pass, self.each(), w.code.lanes);
         let mut first_lane = 0;
@@ -175,7 +175,7 @@ impl Sharing {
                 w.code.store_shared(first, sum.bits());
                 Ok(())
             };
-            // Products have other lanes, as long as there are any.
+            // Each product has its own lanes, as long as lanes are left.
             if n > lanes - first_lane {
                 w.share(n, term)?;
                 continue;
@@ -192,7 +192,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// Splits `n` places of a pass over the lanes: each with its column in the block, if it has one.
+    /// Divides `n` places of a pass among the lanes: each with its column in the block, if it has one.
     fn items(
         &self,
         w: &mut Writer<'_>,

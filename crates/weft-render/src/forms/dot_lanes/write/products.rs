@@ -1,7 +1,6 @@
-//! Products. Each lane adds up some terms of a few columns for all rows of the tile, so that a
-//! weight is unpacked once for all of them. The partial sums of lanes that share a sum meet in
-//! workgroup memory and are added there in a fixed order. That order depends on the weight's shape
-//! alone: results are batch-invariant, bit for bit.
+//! The products of `dot.lanes`. Each lane adds up some terms of a few columns for all rows of the tile, so that a weight is unpacked once
+//! for all of them. Lanes that share a sum store their partial sums in workgroup memory, where they are added in a fixed order. That order
+//! depends on the weight's shape alone, so results are batch-invariant, bit for bit.
 
 use weft_kern::{Factor, Format, Part, Pick, Product, Sum, View};
 use weft_shader::expr::Expr;
@@ -18,7 +17,7 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::{EARLY_REGISTERS, Split};
 
-/// Most loads of a lane in flight at once: each takes a register.
+/// The most loads of a lane in flight at once. Each takes a register.
 const MOST_LOADS: u32 = 32;
 
 /// The products of a part.
@@ -29,9 +28,9 @@ pub(crate) struct Dot<'a> {
     made: PrologueValues,
     /// Each tile row's index along each axis.
     rows: Vec<Vec<Expr>>,
-    /// For each product, what was loaded beforehand, if it was.
+    /// For each product, the weights that were loaded ahead, if they were.
     early: Vec<Option<Early>>,
-    /// Registers of a lane that are left for that.
+    /// Registers of a lane that are left for loads ahead.
     room: u32,
     /// Rounded activations that were copied to workgroup memory.
     copies: Vec<Copied>,
@@ -45,7 +44,7 @@ struct Copied {
     at: Rounded,
 }
 
-/// The numbers by which a product picks its matrices, if it does.
+/// The indices by which a product selects its matrices, if it does.
 fn numbers(product: &Product) -> Option<&View> {
     match &product.w.pick {
         Pick::Ids(ids) => Some(ids),
@@ -57,7 +56,7 @@ fn numbers(product: &Product) -> Option<&View> {
 /// A term and the pieces of its matrix, by index.
 type Loaded = (Term, Vec<(Expr, Piece)>);
 
-/// All that a lane needs of a weight.
+/// The pieces of a weight that a lane multiplies by, loaded ahead.
 struct Early {
     lane: Lane,
     terms: Vec<Loaded>,
@@ -66,7 +65,7 @@ struct Early {
 /// A product's columns for a lane.
 #[derive(Clone)]
 struct Lane {
-    /// Which of the lanes that share a sum this is.
+    /// Its number among the lanes that share a sum.
     share: Expr,
     /// Its columns, numbered within the pass and within the part.
     own: Vec<Expr>,
@@ -75,16 +74,16 @@ struct Lane {
     fours: bool,
 }
 
-/// Where the results of products are.
+/// The place of the results of products.
 #[derive(Debug)]
 pub(crate) enum Results {
-    /// In workgroup memory, from these words on: a row of the block's width per tile row. Lanes can read them.
+    /// In workgroup memory, from these words on: a row of the block's width per tile row. They are visible to all lanes.
     Shared(Vec<u32>),
-    /// In lanes: lane `l` has that of row `l / width` and column `l % width`.
+    /// In lanes: lane `l` has the result of row `l / width` and column `l % width`.
     Lanes(Vec<Expr>),
 }
 
-/// Where a product is in workgroup memory.
+/// The place of a product in workgroup memory.
 struct Rooms {
     shares: u32,
     results: u32,
@@ -100,17 +99,16 @@ impl Rooms {
     }
 }
 
-/// A matrix of a sum.
+/// A term of a weighted sum.
 struct Term {
-    /// Its row 0, among the parameter's rows.
+    /// Row 0 of its matrix, among the parameter's rows.
     matrix: Expr,
-    /// Values from the first term's activations to this one's.
+    /// Values from the first term's activations to this term's.
     apart: Expr,
 }
 
 impl<'a> Dot<'a> {
-    /// Prepares the products of a part. Where workgroups have yet to wait, loads what lanes need of
-    /// weights whose rows are known, as much as fits their registers.
+    /// Prepares the products of a part. If the workgroup has yet to wait, loads weights whose rows are known, as far as registers allow.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         part: &'a Part,
@@ -139,8 +137,7 @@ impl<'a> Dot<'a> {
         Ok(dot)
     }
 
-    /// Loads what lanes need of weights that are picked by index, as much as fits and has not been loaded. The workgroup
-    /// must have waited.
+    /// Loads weights that are selected by index and have not been loaded, as far as registers allow. The workgroup must have waited.
     pub(crate) fn load_picked(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         if !w.quads {
             return Ok(());
@@ -159,8 +156,7 @@ impl<'a> Dot<'a> {
         self.part.products().iter().filter(own).any(|product| has_minima(w.format(product.w.param)))
     }
 
-    /// Copies the rounded activations that products read to workgroup memory, if they fit, so that
-    /// they are loaded once and all at once.
+    /// Copies the rounded activations of products to workgroup memory, if they fit, so that they are loaded once and all at once.
     pub(crate) fn copy(&mut self, w: &mut Writer<'_>) -> Result<(), Why> {
         if !w.quads {
             return Ok(());
@@ -210,7 +206,7 @@ impl<'a> Dot<'a> {
         Ok(())
     }
 
-    /// Loads what lanes need of the weights of those products, as much as fits.
+    /// Loads the weights of these products, as far as registers allow.
     fn load(&mut self, w: &mut Writer<'_>, these: impl Fn(&Writer<'_>, &Product) -> bool) -> Result<(), Why> {
         if self.room == 0 || self.place.width() > self.pass_width(w) {
             return Ok(());
@@ -247,7 +243,7 @@ impl<'a> Dot<'a> {
         Ok(())
     }
 
-    /// The matrices that the tile's first row is multiplied by.
+    /// The matrices of the tile's first row.
     fn picked(&self, w: &mut Writer<'_>, product: &Product) -> Result<Vec<Term>, Why> {
         let m = &product.w;
         let (count, first, stride) = (word(m.count)?, word(m.first)?, word(m.stride)?);
@@ -287,7 +283,7 @@ impl<'a> Dot<'a> {
         (0..word(sum.terms)?).map(|i| self.weight(w, sum, &i.into())).collect()
     }
 
-    /// Writes the products, with the prologue's values. Their results are left in lanes if that is wanted and possible.
+    /// Writes the products with the prologue's values. Results stay in lanes if that is wanted and possible.
     pub(crate) fn write(
         mut self,
         w: &mut Writer<'_>,
@@ -307,7 +303,7 @@ impl<'a> Dot<'a> {
         let mut rooms = Vec::new();
         for product in part.products() {
             let all = each.saturating_mul(terms(product));
-            // Without room for the shares of all terms, they are added up one after another.
+            // Without room for the shares of all terms, terms are added up one after another.
             let in_turn = all > each && all as usize > w.pool.spare;
             let weights = if in_turn { Vec::new() } else { self.weights(w, product)? };
             let shares = w.pool.room(if in_turn { each } else { all });
@@ -332,13 +328,12 @@ impl<'a> Dot<'a> {
         Ok(Results::Shared(rooms.iter().map(|rooms| rooms.results).collect()))
     }
 
-    /// Columns of a pass.
+    /// Columns per pass.
     fn pass_width(&self, w: &Writer<'_>) -> u32 {
         self.split.across(w.code.lanes) * self.split.upcast
     }
 
-    /// Lanes that add up their shares by exchanging them, of those that share a sum: neighbours, where
-    /// the order of sums is free.
+    /// The number of neighbouring lanes that add up their shares by an exchange within a subgroup, where the order of sums is free.
     fn exchanging(&self, w: &Writer<'_>) -> u32 {
         let neighbours = |p: &Product| !p.transposed && !p.rounds(&w.kernel.params);
         let can = w.quads && self.part.products().iter().all(neighbours);
@@ -352,7 +347,7 @@ impl<'a> Dot<'a> {
         sharing.join(w, at, &joined.collect::<Vec<_>>())
     }
 
-    /// Computes what each lane has of all products for the columns from `at` on.
+    /// Computes each lane's shares of all products for the columns from `at` on.
     fn shares(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, rooms: &[Rooms]) -> Result<(), Why> {
         for ((product, rooms), early) in self.part.products().iter().zip(rooms).zip(&self.early) {
             let (lane, early) = match early {
@@ -394,8 +389,8 @@ impl<'a> Dot<'a> {
         Ok(())
     }
 
-    /// The columns of a lane. Neighbouring lanes read neighbouring memory: rows of a tile or
-    /// columns of a transposed matrix, else words of a row.
+    /// The columns of a lane. Neighbouring lanes read neighbouring memory: rows of a tile, columns of a transposed matrix, or words of a
+    /// row.
     fn lane(&self, w: &mut Writer<'_>, product: &Product, at: &Expr) -> Lane {
         let (reduce, across) = (self.split.reduce, self.split.across(w.code.lanes));
         let side_by_side = product.transposed || product.rounds(&w.kernel.params);
@@ -404,7 +399,7 @@ impl<'a> Dot<'a> {
             false => (Expr::Lane / reduce, Expr::Lane % reduce),
         };
         let share = if reduce == 1 { Expr::U32(0) } else { w.code.set("share", share) };
-        // A pass may have more columns than the block; those are computed and not stored.
+        // A pass may have more columns than the block. Those are computed and not stored.
         let within = self.place.width().is_multiple_of(self.pass_width(w));
         let fours = within && self.reads_fours(w, product);
         let own = own_columns(w, first, (across, self.split.upcast), fours);
@@ -412,7 +407,7 @@ impl<'a> Dot<'a> {
         Lane { share, columns: columns.collect(), own, fours }
     }
 
-    /// Whether lanes have neighbouring columns by fours, whose words of a tile they load at once.
+    /// Whether each four of a lane's columns are neighbours, whose words of a tile it loads at once.
     fn reads_fours(&self, w: &Writer<'_>, product: &Product) -> bool {
         let m = &product.w;
         let tiles = matches!(w.format(m.param), Format::Ggml(ty) if ty.is_quantised());
@@ -427,7 +422,7 @@ impl<'a> Dot<'a> {
         (0..self.split.upcast).map(|_| (0..rows).map(|_| w.code.var(name, 0.0f32)).collect()).collect()
     }
 
-    /// A lane's sums of the products with one matrix, for each of its columns and each row.
+    /// A lane's sums of products with one matrix, for each of its columns and each row.
     fn sums(
         &self,
         w: &mut Writer<'_>,
@@ -457,7 +452,7 @@ impl<'a> Dot<'a> {
         Ok(sums)
     }
 
-    /// Where row `i` of the activations is.
+    /// The place of row `i` of the activations.
     fn factors(&self, w: &mut Writer<'_>, product: &Product, i: usize, term: &Term) -> Result<Factors, Why> {
         let rounds = product.rounds(&w.kernel.params);
         let none = Expr::U32(0);
@@ -529,9 +524,8 @@ impl<'a> Dot<'a> {
     }
 }
 
-/// How many pieces of the weight are loaded before the first is used, to have more loads in flight:
-/// only if they divide evenly, and only where a lane does little work per piece. Each piece takes
-/// that many `loads`.
+/// The number of pieces of a weight to load before the first is used, to have more loads in flight: more than one only if they divide
+/// evenly and a lane does little work per piece. Each piece takes this many `loads`.
 fn ahead(each: Option<u32>, rows: &[Factors], loads: u32) -> u32 {
     let even = |n: &u32| each.is_some_and(|each| each.is_multiple_of(*n));
     let most = (MOST_LOADS / loads.max(1)).clamp(1, 8);
@@ -564,7 +558,7 @@ fn rows(
     }
 }
 
-/// Loads `n` pieces, the first at `first` and each `step` after the one before.
+/// Loads `n` pieces, from `first` on and `step` apart.
 fn pieces(
     w: &mut Writer<'_>,
     weight: &Rows,
@@ -579,7 +573,7 @@ fn pieces(
     (0..n).map(piece).collect()
 }
 
-/// The matrices whose products are added up apart.
+/// The number of matrices whose products are added up separately.
 fn terms(product: &Product) -> u32 {
     match &product.w.pick {
         Pick::Sum(sum) => u32::try_from(sum.terms).unwrap_or(u32::MAX),

@@ -1,8 +1,8 @@
 //! Products of a stage by cooperative matrices of signed bytes: a warp multiplies some matrices of sixteen rows by some of sixteen
 //! columns.
 //!
-//! The sums of a block are exact. They are multiplied by the scales of rows and columns, and added to those before, value by value as
-//! lanes do: nobody needs to know which lane has which.
+//! The sums of a block are exact. Element-wise operations multiply them by the scales of rows and columns and add them to the sums, as
+//! lanes do, so that the layout of sums in lanes does not matter.
 
 use weft_shader::cooperative::{Cooperative, Operand, SIDE};
 use weft_shader::expr::Expr;
@@ -14,12 +14,12 @@ use crate::lower::writer::{WARP, Writer};
 use crate::refused::Why;
 use crate::split::PANEL_COLUMNS as FOUR;
 
-/// The fewest matrices of columns of a warp, so that those of rows are loaded less often.
+/// The fewest matrices of columns per warp, so that matrices of rows are loaded less often.
 const LEAST_BESIDE: u32 = 2;
 
-/// Sums of a warp, and which they are.
+/// A warp's sums, and their rows and columns.
 pub(super) struct Matrices {
-    /// The warp's matrices side by side.
+    /// The warp's matrices of different columns.
     beside: u32,
     /// Rows of the tile, and columns of a product.
     rows: u32,
@@ -27,17 +27,17 @@ pub(super) struct Matrices {
     /// The warp's first row and column of the tile's.
     first_row: Expr,
     first_column: Expr,
-    /// If rows are sorted and each warp has all, how many there are.
+    /// The number of rows, if they are sorted and each warp has all of them.
     count: Option<Expr>,
-    /// The sums of a share, by row and column, those of all shares before it, and a zero.
+    /// The sums of a share by row and column, the totals of earlier shares, and a zero.
     sums: Vec<String>,
     totals: Vec<String>,
     zero: String,
 }
 
 impl Matrices {
-    /// `None` if the products of a tile with so many columns, of which each has `width`, are not suited, or the kernel may have other
-    /// matrices.
+    /// `None` if matrices do not suit the products of a tile with this many columns, `width` for each product, or if the kernel may have
+    /// other matrices.
     pub(super) fn new(
         w: &mut Writer<'_>,
         place: &Place,
@@ -47,7 +47,7 @@ impl Matrices {
         let (rows, warps) = (place.tile(), w.code.lanes / WARP);
         let whole =
             rows.is_multiple_of(SIDE) && width.is_multiple_of(SIDE) && w.code.lanes.is_multiple_of(WARP);
-        // Half of a block has no matrices of its own.
+        // There are no matrices of half of a block.
         let attends = w.kernel.parts.iter().any(|part| part.attention().is_some());
         if !w.cooperative_values || attends || !whole || scales != 1 || warps == 0 {
             return Ok(None);
@@ -64,8 +64,8 @@ impl Matrices {
         let warp = w.code.set("own_warp", Expr::Lane / WARP);
         let first_row = w.code.set("first_row", &warp / across * (down * SIDE));
         let first_column = w.code.set("first_column", warp % across * (beside * SIDE));
-        // Sums begin with a zero that compilers do not know, so that none adds the product of a share of one block to the total in one
-        // step; and totals with −0, to which the first share can be added without changing a bit.
+        // Sums begin with a zero that compilers cannot see, so that none fuses the product of a share of one block with the addition to the
+        // total. Totals begin with −0, because adding the first share to it changes no bit.
         let kept = w.pool.aligned_room(2 * SIDE, FOUR);
         w.share(2 * SIDE, |w, i| {
             let minus = Expr::U32(0x8000_0000).unless(&i.less(SIDE), 0u32);
@@ -88,7 +88,7 @@ impl Matrices {
         Ok(Some(Matrices { beside, rows, width, first_row, first_column, count, sums, totals, zero }))
     }
 
-    /// Adds the sums of a share to those before.
+    /// Adds the sums of a share to the totals.
     pub(super) fn add(&self, w: &mut Writer<'_>) {
         for (total, sums) in self.totals.iter().zip(&self.sums) {
             push(w, Cooperative::AddSums { sums: total.clone(), more: sums.clone() });
@@ -118,7 +118,7 @@ impl Matrices {
         let row = w.code.set("row", &self.first_row * stage.row() + b * 2u32);
         let kept = w.code.set("kept_at", b * self.rows + &self.first_row + stages.scales);
         for (i, sums) in (0..).zip(self.sums.chunks(self.beside as usize)) {
-            // Sorted rows may be fewer than the tile has: matrices of which none exists are left out.
+            // There may be fewer sorted rows than the tile has. Matrices without any are skipped.
             let exists = self.count.as_ref().map_or(Expr::True, |count| count.greater(i * SIDE));
             w.when(exists, |w| {
                 let at = stages.word(&(&row + i * SIDE * stage.row()));
@@ -145,7 +145,7 @@ impl Matrices {
         Ok(())
     }
 
-    /// Stores the sums of all products, whose results lie one after another from word `at` on.
+    /// Stores the sums of all products one after another, from word `at` on.
     pub(super) fn store(&self, w: &mut Writer<'_>, at: u32) {
         let (rows, width) = (self.rows, self.width);
         for (i, totals) in (0..).zip(self.totals.chunks(self.beside as usize)) {

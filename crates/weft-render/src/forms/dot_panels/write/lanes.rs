@@ -11,18 +11,18 @@ use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::split::{PANEL_COLUMNS as FOUR, PANEL_ROWS, Split};
 
-/// A lane's sums, and which they are.
+/// A lane's sums, and their rows and columns.
 pub(super) struct Lanes {
-    /// Lanes side by side, and fours of columns of a lane in each product.
+    /// Lanes with different columns, and fours of columns per lane in each product.
     across: u32,
     fours: u32,
     width: u32,
-    /// The lane's place: which of the lanes side by side, and of those below each other.
+    /// The lane's number among lanes with different columns, and among lanes with different rows.
     beside: Expr,
     below: Expr,
-    /// If rows are sorted, how many there are.
+    /// The number of rows, if they are sorted.
     count: Option<Expr>,
-    /// The sums of a share, those of all shares before it, and a zero.
+    /// The sums of a share, the totals of earlier shares, and a zero.
     sums: Vec<Expr>,
     totals: Vec<Expr>,
     zero: Expr,
@@ -32,20 +32,20 @@ impl Lanes {
     pub(super) fn new(w: &mut Writer<'_>, stages: &Stages, place: &Place, split: &Split) -> Lanes {
         let width = place.width();
         let (across, fours) = (width / split.upcast, split.upcast / FOUR);
-        // Lanes that read the same columns are neighbours: so a load of theirs takes fewer turns.
+        // Lanes that read the same columns are neighbours, so that their loads take fewer cycles.
         let beside = w.code.set("beside", Expr::Lane / 2u32 % across);
         let below = w.code.set("below", Expr::Lane % 2u32 + Expr::Lane / (2 * across) * 2u32);
         let n = stages.products() * fours * FOUR * PANEL_ROWS;
-        // A zero that compilers do not know, so that none adds the product of a share of one block to the total in one step.
+        // A zero that compilers cannot see, so that none fuses the product of a share of one block with the addition to the total.
         let zero = w.code.set("zero", Expr::Group(2).float());
         let sums = (0..n).map(|_| w.code.var("sum", zero.clone())).collect();
-        // Adding the first share to −0 changes no bit of it.
+        // Totals begin with −0, because adding the first share to it changes no bit.
         let totals = (0..n).map(|_| w.code.var("total", -0.0f32)).collect();
         let count = place.sorted_rows().cloned();
         Lanes { across, fours, width, beside, below, count, sums, totals, zero }
     }
 
-    /// Whether the lane has a row that exists.
+    /// Whether any of the lane's rows exists.
     pub(super) fn exists(&self) -> Expr {
         self.count.as_ref().map_or(Expr::True, |count| count.greater(&self.below * PANEL_ROWS))
     }

@@ -1,4 +1,4 @@
-//! A stage of rows and columns in panels: where it has what, in fours of words, and how the lanes fill it.
+//! A stage of rows and columns in panels: its layout, in fours of words, and the loads that fill it.
 
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
@@ -11,20 +11,21 @@ use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::split::PANEL_COLUMNS as FOUR;
 
-/// Fours of a row's numbers in a block.
+/// Fours of a row's quants in a block.
 const ROW: u32 = QUADS as u32 / FOUR;
 
-/// Where a stage has what.
+/// The layout of a stage.
 pub(super) struct Stage {
     pub(super) rows: u32,
     /// Columns of all products.
     pub(super) columns: u32,
     /// Blocks.
     each: u32,
-    /// Scales and minima of a block of a column.
+    /// Scales and minima per block of a column.
     pub(super) scales: u32,
     pub(super) mins: u32,
-    /// Whether each column's numbers lie as a row's do, as cooperative matrices load them; else by block, quad and column.
+    /// Whether each column's quants have the layout of a row's, which cooperative matrices load; otherwise they are ordered by block, quad
+    /// and column.
     by_column: bool,
 }
 
@@ -38,7 +39,7 @@ impl Stage {
         Stage { rows, columns, each, scales, mins, by_column }
     }
 
-    /// From a row's numbers to the next row's; one more than it has, so that rows are in different banks.
+    /// The stride of rows in fours: one more than a row has, which puts rows into different banks.
     pub(super) fn row(&self) -> u32 {
         self.each * ROW + 1
     }
@@ -48,12 +49,12 @@ impl Stage {
         self.columns / FOUR
     }
 
-    /// Where the weights' numbers begin: after those of rows.
+    /// The offset of the weights' quants, after those of rows.
     pub(super) fn right(&self) -> u32 {
         self.rows * self.row()
     }
 
-    /// Where scales and minima of columns begin, by block.
+    /// The offset of the scales and minima of columns, by block.
     pub(super) fn right_scales(&self) -> u32 {
         let numbers = match self.by_column {
             true => self.columns * self.row(),
@@ -62,8 +63,8 @@ impl Stage {
         self.right() + numbers
     }
 
-    /// Where the words of four columns of a block go, from the place of the first: which columns and quads of them are stored
-    /// together, and how far on.
+    /// The destinations of the words of four columns of a block, relative to the first: the columns and quads that are stored together, and
+    /// their offset.
     fn numbers(&self) -> Vec<([(usize, usize); 4], u32)> {
         if self.by_column {
             let halves = (0..FOUR as usize).flat_map(|u| (0..ROW).map(move |half| (u, half)));
@@ -86,7 +87,7 @@ impl Stage {
         self.right_mins() + self.mins * self.each * self.column_fours()
     }
 
-    /// Scales of rows, which are words beside the panels, by block; and from them to the rows' sums.
+    /// Words of the scales of rows, which are outside the panels, by block; also the distance from a row's scale to its sums.
     pub(super) fn left_scales(&self) -> u32 {
         self.each * self.rows
     }
@@ -100,7 +101,7 @@ impl Stage {
     }
 }
 
-/// What fills stages with the rows and columns of products.
+/// The loads that fill stages with the rows and columns of products.
 pub(super) struct Stages {
     pub(super) stage: Stage,
     /// The first words of panels, and of the rows' scales.
@@ -113,14 +114,14 @@ pub(super) struct Stages {
     columns: Vec<Columns>,
 }
 
-/// Four words of a row's numbers that a lane copies in each stage.
+/// Four words of a row's quants that a lane copies in each stage.
 struct Numbers {
     exists: Expr,
     start: Expr,
     to: Expr,
 }
 
-/// A row's scale in a block, and what minima are multiplied by there.
+/// A row's scale in a block, and the sums that its minima are multiplied by.
 struct Left {
     exists: Expr,
     x: Factors,
@@ -134,19 +135,19 @@ struct Columns {
     product: usize,
     row: TileRow,
     block: Expr,
-    /// Where its numbers and scales go.
+    /// The destinations of its quants and scales.
     to: Expr,
     scales: Expr,
 }
 
-/// What a lane stores once it may, if it has that: its words have been loaded before.
+/// Loaded words that a lane stores after the barrier, if they exist.
 pub(super) struct Loaded {
     exists: Expr,
     stores: Vec<Stmt>,
 }
 
 impl Stages {
-    /// Plans how the lanes fill stages. `begin` is where workgroup memory has each row's first activation.
+    /// Plans the loads of each lane. `begin` is the offset of each row's first activation in workgroup memory.
     pub(super) fn new(
         w: &mut Writer<'_>,
         tasks: &[Task<'_>],
@@ -163,7 +164,7 @@ impl Stages {
             let at = w.code.set("x", Expr::Shared((row + begin).into()));
             Factors::planes(w, param, &at)
         };
-        // Rows that do not exist have the numbers of others: what they are multiplied to is not stored.
+        // Rows that do not exist load those of others. Their products are not stored.
         let (mut numbers, mut lefts, mut columns) = (Vec::new(), Vec::new(), Vec::new());
         let per = each * ROW;
         for (c, exists) in items(w, 0, rows * per) {
@@ -181,13 +182,13 @@ impl Stages {
             let to = w.code.set("to", &block * rows + row + scales);
             lefts.push(Left { exists, x, block, to });
         }
-        // Products begin at different lanes, so that all lanes have work.
+        // Each product begins at another lane, so that all lanes have work.
         let all = stage.column_fours();
         let own = all / tasks.len() as u32;
         for (product, (task, tiles)) in tasks.iter().zip(&tiles).enumerate() {
             let n = own * each;
             for (c, exists) in items(w, product as u32 * n, n) {
-                // Where columns lie as rows do, lanes with blocks side by side store to more banks.
+                // If columns have the layout of rows, lanes with neighbouring blocks store to more banks.
                 let (four, block) = match stage.by_column {
                     true => (&c / each, &c % each),
                     false => (&c % own, &c / own),
@@ -214,7 +215,7 @@ impl Stages {
         self.tiles.len() as u32
     }
 
-    /// A four of panels, by its number.
+    /// The four of panels with this number.
     pub(super) fn four(&self, at: Expr) -> Expr {
         Expr::Four(None, self.word(&at).into())
     }
@@ -241,7 +242,7 @@ impl Stages {
         let factor = self.tiles[0].unpacked_factor();
         for Left { exists, x, block, to } in &self.lefts {
             let block = w.code.set("block", first + block);
-            // The numbers of weights are too large by this power of two.
+            // The quants of weights are too large by this power of two.
             let scale = w.code.set("kept", x.at(&x.scales + &block)).float();
             let scale = if factor == 1.0 { scale } else { scale * factor };
             let mut stores = vec![Stmt::StoreShared(to.clone(), scale.bits())];
@@ -275,7 +276,7 @@ impl Stages {
 }
 
 impl Loaded {
-    /// Stores what was loaded.
+    /// Stores the loaded words.
     pub(super) fn store(self, w: &mut Writer<'_>) -> Result<(), Why> {
         let Loaded { exists, stores } = self;
         w.when(exists, |w| {
@@ -285,7 +286,7 @@ impl Loaded {
     }
 }
 
-/// Which of `n` items are a lane's, if the lane `before` has the first one: each with whether it exists.
+/// The lane's items of `n`, if lane `before` has the first: each with whether it exists.
 fn items(w: &mut Writer<'_>, before: u32, n: u32) -> Vec<(Expr, Expr)> {
     let lanes = w.code.lanes;
     let lane = match before % lanes {

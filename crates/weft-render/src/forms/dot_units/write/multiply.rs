@@ -1,7 +1,7 @@
 //! Products of a tile on matrix units: the loop over stages, and the sums.
 //!
-//! Tiles of weights suit the units: lane `4 · g + t` of a warp needs, of column `g`, the values `4 · t ..` and
-//! `16 + 4 · t ..` of a block, which are one word of a tile of 4 bits.
+//! The layout of tiles of weights suits the units: lane `4 · g + t` of a warp needs, of column `g`, the values `4 · t ..` and `16 + 4 · t
+//! ..` of a block, which are one word of a tile of 4 bits.
 
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::{RAISED, Stmt};
@@ -15,30 +15,30 @@ use crate::refused::Why;
 use crate::split::WARP;
 use crate::split::{MATRIX_COLUMNS, MATRIX_ROWS};
 
-/// Columns that the units multiply at once; a tile is two such halves.
+/// Columns that the units multiply at once, half of a tile.
 const HALF: u32 = 8;
 
-/// Registers of a multiprocessor, and those that a lane needs beside its sums.
+/// Registers per multiprocessor, and registers that a lane needs besides its sums.
 const REGISTERS: u32 = 64 << 10;
 const OTHER_REGISTERS: u32 = 64;
 
-/// Products of the same rows, in the middle of being written.
+/// Products of the same rows, while they are written.
 pub(crate) struct Multiply<'a> {
     shape: &'a Shape,
     stages: Stages<'a>,
     lanes: LanePlace,
-    /// What unpacks weights.
+    /// The mask with which weights are unpacked.
     mask: Expr,
-    /// If rows are sorted, how many there are.
+    /// The number of rows, if they are sorted.
     count: Option<Expr>,
     /// Whether weights may be read before the workgroup waits.
     early: bool,
 }
 
-/// A lane's place among the warps, and in its own: `4 · g + t`.
+/// A lane's warp, and its number `4 · g + t` within the warp.
 #[derive(Clone)]
 struct LanePlace {
-    /// The warp's first row and column, and which of the shares it has.
+    /// The warp's first row and column, and its share of the sums.
     row: Expr,
     column: Expr,
     deep: Expr,
@@ -46,7 +46,7 @@ struct LanePlace {
     t: Expr,
 }
 
-/// The sums of a lane, by product, tile, half, group of rows, and its four places.
+/// A lane's sums, by product, tile, half, group of rows, and the four of a group.
 pub(crate) struct Totals {
     totals: Vec<Expr>,
     groups: u32,
@@ -97,11 +97,11 @@ impl<'a> Multiply<'a> {
         Ok(Multiply { shape, stages, lanes, mask, count: place.sorted_rows().cloned(), early })
     }
 
-    /// Multiplies. Where warps have shares of the same sums, stores those of each product from these words of workgroup
-    /// memory on; else returns the sums.
+    /// Multiplies all stages. If warps share sums, stores the shares of each product from these words of workgroup memory on; otherwise
+    /// returns the sums.
     pub(crate) fn write(&self, w: &mut Writer<'_>, shared: &[u32]) -> Result<Totals, Why> {
         let Multiply { shape, stages, .. } = self;
-        // They hide each other's latencies.
+        // Several workgroups of a multiprocessor hide each other's latencies.
         let groups = shape.rows / shape.down / MATRIX_ROWS;
         let count = shape.stages();
         let n = shape.tiles.len() as u32 * shape.wide * 2 * groups * 4;
@@ -146,8 +146,8 @@ impl<'a> Multiply<'a> {
         Ok(totals)
     }
 
-    /// Begins to copy the first stages, and stores the scales of the first. What does not depend on the launch before this one
-    /// begins before the workgroup waits for that.
+    /// Begins to copy the first stages, and stores the scales of the first. Loads that do not depend on the previous launch begin before
+    /// the workgroup waits for it.
     fn begin(&self, w: &mut Writer<'_>) -> Result<(), Why> {
         let (stages, first) = (&self.stages, Expr::U32(0));
         let early = w.waits && self.early;
@@ -172,8 +172,8 @@ impl<'a> Multiply<'a> {
         scales.into_iter().try_for_each(|loaded| loaded.store(w))
     }
 
-    /// Writes what a warp does with as many halves of its groups of rows as are there: tiles of few rows are common where
-    /// rows are sorted. A stage is written once for all rows and once for few, so that its loads and products can overlap.
+    /// Writes a stage for the halves of row groups that exist: tiles of few rows are common where rows are sorted. The text has one version
+    /// for all rows and one for few, so that its loads and products can overlap.
     fn rows_there(
         &self,
         w: &mut Writer<'_>,
@@ -188,7 +188,7 @@ impl<'a> Multiply<'a> {
         w.when(count.less(least + 1u32).both(&some), |w| write(w, few))
     }
 
-    /// Multiplies a stage by so many halves of groups of rows.
+    /// Multiplies a stage by this many halves of groups of rows.
     fn stage(
         &self,
         w: &mut Writer<'_>,
@@ -217,7 +217,7 @@ impl<'a> Multiply<'a> {
         let Shape { each, round, .. } = **shape;
         let numbers = w.code.set("numbers", stages.numbers_of(stage));
         let scales = w.code.set("scales", stages.scales_of(stage));
-        // The units take four pieces of eight rows, each of four words: lane `8 · m + r` says where row `r` of piece `m` is.
+        // The units take four pieces of eight rows, each of four words. Lane `8 · m + r` gives the address of row `r` of piece `m`.
         let (piece, below) = ((Expr::Lane % WARP) / HALF, Expr::Lane % HALF);
         let below = row + (&piece % 2u32) * HALF + below;
         let first = deep * each + block;
@@ -296,7 +296,7 @@ impl<'a> Multiply<'a> {
     ) {
         let parts = self.shape.layout().scales();
         for (i, Operand { words, scales, least }) in operands.iter().enumerate() {
-            // All 32 values at once, or those of each scale.
+            // One product of all 32 values, or one for each scale.
             let mut dots = Vec::new();
             for part in 0..parts as usize {
                 let into = [0, 1, 2, 3].map(|_| w.code.fresh("dots"));
@@ -322,7 +322,7 @@ impl<'a> Multiply<'a> {
         }
     }
 
-    /// Ends a share of the sums if this is the last of its blocks.
+    /// Ends a share of the sums if this is its last block.
     fn end_share_if_last(
         &self,
         w: &mut Writer<'_>,
@@ -338,7 +338,7 @@ impl<'a> Multiply<'a> {
         })
     }
 
-    /// Ends a share of the sums with this one of the warp's blocks.
+    /// Ends a share of the sums with this block of the warp's.
     fn end_share(
         &self,
         w: &mut Writer<'_>,
@@ -369,13 +369,13 @@ impl<'a> Multiply<'a> {
 
 impl ColumnScale {
     fn new(w: &mut Writer<'_>, scale: Expr, shape: &Shape) -> ColumnScale {
-        // Lanes of the usual tiles have no registers left for two of a block.
+        // Lanes of the usual tiles have too few registers for two scales of a block.
         let fits = shape.layout().scales() == 1 || shape.loads_fours();
         let raised = fits.then(|| w.code.set("raised", scale.times(-RAISED)));
         ColumnScale { scale, raised }
     }
 
-    /// Its product with a sum of the units, rounded once.
+    /// Its product with a sum of matrix units, rounded once.
     fn of_raised(&self, dots: Expr) -> Expr {
         match &self.raised {
             Some(raised) => Expr::call(Fun::Fma, [dots, self.scale.clone(), raised.clone()]),
@@ -385,12 +385,12 @@ impl ColumnScale {
 }
 
 impl Totals {
-    /// Sums of a product.
+    /// Sums per product.
     fn each(&self) -> usize {
         (self.wide * 2 * self.groups * 4) as usize
     }
 
-    /// Where a lane's sums of a product belong in a tile of results.
+    /// The places of a lane's sums of a product in a tile of results.
     fn places<'s>(&'s self, sums: &'s [Expr]) -> impl Iterator<Item = (Expr, &'s Expr)> {
         let LanePlace { row, column, g, t, .. } = &self.lanes;
         let columns = (0..self.wide * 2).map(|half| half * HALF);

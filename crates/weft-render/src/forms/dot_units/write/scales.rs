@@ -1,4 +1,4 @@
-//! Scales in workgroup memory: where they lie in a stage, and how lanes load them.
+//! Scales in workgroup memory: their layout in a stage, and their loads.
 //!
 //! A stage has planes: the scales of rows, their sums for each minimum of a block, the scales of columns, and their minima. In a plane
 //! one block comes after another.
@@ -13,22 +13,23 @@ use crate::split::WARP;
 /// Scales that a lane loads at once.
 pub(crate) const TOGETHER: u32 = 4;
 
-/// Rows and columns that the units multiply by each other are halves of a group and of a tile.
+/// Rows and columns of a product of the units: half of a group, and half of a tile.
 const HALF: u32 = 8;
 
-/// Rows whose scales lanes load together: two groups.
+/// Rows whose scales a lane loads together: two groups.
 const PAIR: u32 = 2 * MATRIX_ROWS;
 
 impl Shape {
-    /// Whether a lane loads the scales of the four rows that it has of 32 neighbours at once, and those of its four columns of a tile. Then
-    /// these lie together. With two scales of a block, lanes of large workgroups have no registers for that unless they have more rows.
+    /// Whether a lane loads the scales of its four rows of 32 neighbours at once, and those of its four columns of a tile. Then these
+    /// scales are neighbours. With two scales of a block, lanes of large workgroups have too few registers for that unless they have more
+    /// rows.
     pub(crate) fn loads_fours(&self) -> bool {
         let rows = self.rows / self.down;
         let lanes = self.across * self.down * self.deep * WARP;
         rows.is_multiple_of(PAIR) && (self.layout().scales() == 1 || lanes < USUAL_LANES || rows > PAIR)
     }
 
-    /// The row whose scale is at this place of a block's.
+    /// The row whose scale is at this place of a block's scales.
     pub(crate) fn left_row_at(&self, place: &Expr) -> Expr {
         match self.loads_fours() {
             true => (place / 32u32) * 32u32 + (place % 4u32) * 8u32 + (place % 32u32) / 4u32,
@@ -36,7 +37,7 @@ impl Shape {
         }
     }
 
-    /// The column whose scale is at this place of a block's.
+    /// The column whose scale is at this place of a block's scales.
     pub(crate) fn column_at(&self, place: &Expr) -> Expr {
         if !self.loads_fours() {
             return place.clone();
@@ -45,13 +46,12 @@ impl Shape {
         (place / VECTOR) * VECTOR + half * 8u32 + pair * 2u32 + place % 2u32
     }
 
-    /// The first word of the sums of rows for the first minimum of a block, and words from one such plane to the next.
+    /// The first word of the sums of rows for the first minimum of a block, and the stride of these planes.
     pub(crate) fn left_sums_at(&self) -> u32 {
         (self.left_scales() * self.deep * self.each).next_multiple_of(TOGETHER)
     }
 
-    /// Words from the scales of all rows in a block to those in the next: such a number that lanes with neighbouring blocks store
-    /// to different banks.
+    /// The stride of a block's scales of all rows, chosen so that lanes with neighbouring blocks store to different banks.
     pub(crate) fn left_scales(&self) -> u32 {
         self.rows + if self.loads_fours() { 8 } else { 1 }
     }
@@ -61,7 +61,7 @@ impl Shape {
         self.left_sums_at() * (1 + self.layout().mins())
     }
 
-    /// From a column's scale to its minimum.
+    /// Words from a column's scale to its minimum.
     pub(crate) fn right_mins_at(&self) -> u32 {
         self.columns() * self.deep * self.each * self.layout().scales()
     }
@@ -78,14 +78,14 @@ impl Shape {
     }
 }
 
-/// The scales of a warp's rows and columns in a stage, from the first of its blocks on.
+/// The scales of a warp's rows and columns in a stage, from its first block on.
 pub(super) struct Scales<'a> {
     shape: &'a Shape,
     rows: Expr,
     columns: Expr,
 }
 
-/// The scales of a lane's columns in a tile, as far as they have been loaded.
+/// The scales of a lane's columns in a tile, and those that have been loaded.
 pub(super) struct OfTile<'a> {
     scales: &'a Scales<'a>,
     scales_at: Expr,
@@ -93,10 +93,10 @@ pub(super) struct OfTile<'a> {
     loaded: [Vec<[Expr; 4]>; 2],
 }
 
-/// The scale of a row, and its sum for each minimum.
+/// A row's scale, and its sum for each minimum.
 pub(super) type OfRow = (Expr, Vec<Expr>);
 
-/// For each scale of a block, those of a lane's two columns of half of a tile; and as many minima.
+/// For each scale of a block, the scales of a lane's two columns of half of a tile; and the same for minima.
 pub(super) type OfHalf = [Vec<[Expr; 2]>; 2];
 
 impl<'a> Scales<'a> {
@@ -118,7 +118,7 @@ impl<'a> Scales<'a> {
         Scales { shape, rows, columns }
     }
 
-    /// Those of a tile of columns in a block, which begins so many columns after the warp's first.
+    /// The scales of a tile of columns in a block. The tile begins `column` columns after the warp's first.
     pub(super) fn of_tile(&self, w: &mut Writer<'_>, block: u32, column: u32) -> OfTile<'_> {
         let (layout, columns) = (self.shape.layout(), self.shape.columns());
         let scales_at = &self.columns + (block * layout.scales() * columns + column);
@@ -131,8 +131,8 @@ impl<'a> Scales<'a> {
         OfTile { scales: self, scales_at, mins_at, loaded }
     }
 
-    /// Those of a lane's two rows of a group, in a block; of the first one twice, if the group's second half is not `whole`. What is
-    /// loaded of both groups of a pair is kept in `loaded`, unless the group is written under a condition of its own.
+    /// The scales of a lane's two rows of a group in a block; those of the first row twice if the group's second half is not `whole`.
+    /// Scales that are loaded for both groups of a pair stay in `loaded`, unless the group is written under its own condition.
     pub(super) fn of_group(
         &self,
         w: &mut Writer<'_>,
@@ -163,7 +163,7 @@ impl<'a> Scales<'a> {
 }
 
 impl OfTile<'_> {
-    /// Those of the lane's columns in the first or the second half of the tile.
+    /// The scales of the lane's columns in the first or the second half of the tile.
     pub(super) fn of_half(&self, w: &mut Writer<'_>, half: u32) -> OfHalf {
         let shape = self.scales.shape;
         let mut own = |stem, n: u32, at: &Expr, loaded: &[[Expr; 4]]| -> Vec<[Expr; 2]> {

@@ -1,7 +1,7 @@
 //! Operands of matrix units in workgroup memory.
 //!
-//! A stage has some blocks of all rows of the tile and of all columns. Numbers are copied some stages ahead, without
-//! registers; scales are unpacked into registers while the stage before is multiplied, since formats differ in them.
+//! A stage has some blocks of all rows of the tile and of all columns. Quants are copied some stages ahead, without registers. Scales are
+//! unpacked into registers while the previous stage is multiplied, because their formats differ.
 
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
@@ -16,7 +16,7 @@ use crate::refused::Why;
 /// Words that are copied at once.
 const TOGETHER: u32 = 4;
 
-/// The copies of products' numbers, and the loads of their scales.
+/// The copies of products' quants, and the loads of their scales.
 pub(crate) struct Stages<'a> {
     shape: &'a Shape,
     /// Word 0 of the ring, and of the two stages of scales.
@@ -33,7 +33,7 @@ struct Copying {
     exists: Expr,
     slot: usize,
     from: Expr,
-    /// Words from a stage to the next in memory.
+    /// The stride of stages in memory, in words.
     step: u32,
     to: Expr,
 }
@@ -42,7 +42,7 @@ struct Copying {
 struct Left {
     exists: Expr,
     x: Factors,
-    /// The block in the first stage.
+    /// Its block in the first stage.
     block: Expr,
     to: Expr,
 }
@@ -53,13 +53,13 @@ struct Right {
     product: usize,
     row: TileRow,
     block: Expr,
-    /// Which of the block's scales.
+    /// Its number among the block's scales.
     half: u32,
     to: Expr,
 }
 
-/// A scale that goes to workgroup memory once the stage before has been multiplied. Its words are loaded before that, and
-/// looked at after it.
+/// A scale that goes to workgroup memory when the previous stage has been multiplied. Its words are loaded before that, and unpacked after
+/// it.
 pub(crate) struct Loaded {
     exists: Expr,
     to: Expr,
@@ -67,7 +67,7 @@ pub(crate) struct Loaded {
 }
 
 impl<'a> Stages<'a> {
-    /// Plans the copies of products of the same rows. `begin` is where workgroup memory has each row's first activation.
+    /// Plans the copies of products of the same rows. `begin` is the offset of each row's first activation in workgroup memory.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         tasks: &[&Task<'_>],
@@ -191,7 +191,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Word 0 of a stage's numbers.
+    /// Word 0 of a stage's quants.
     pub(crate) fn numbers_of(&self, stage: &Expr) -> Expr {
         (stage % self.shape.ring) * self.shape.stage_words() + self.ring
     }
@@ -201,7 +201,7 @@ impl<'a> Stages<'a> {
         (stage % self.shape.ring.min(2)) * self.shape.scale_words() + self.scales
     }
 
-    /// Begins to copy a stage's numbers.
+    /// Begins to copy a stage's quants.
     pub(crate) fn copy(&self, w: &mut Writer<'_>, stage: &Expr) -> Result<(), Why> {
         let into = w.code.set("into", self.numbers_of(stage));
         self.rows.iter().chain(&self.weights).try_for_each(|copying| copying.begin(w, (stage, &into)))
@@ -265,7 +265,7 @@ impl<'a> Stages<'a> {
 }
 
 impl Copying {
-    /// Begins to copy words of a stage, which go to the stage that begins at `into`.
+    /// Begins to copy words of a stage to the buffer at `into`.
     fn begin(&self, w: &mut Writer<'_>, (stage, into): (&Expr, &Expr)) -> Result<(), Why> {
         let Copying { exists, slot, from, step, to } = self;
         let (to, from) = (into + to, from + stage * *step);
@@ -291,7 +291,7 @@ impl Loaded {
     }
 }
 
-/// Which of `n` items are a lane's: each with whether it exists. Lanes beyond the last have the last one.
+/// The lane's items of `n`, each with whether it exists. Lanes beyond the last item have the last one.
 fn items(w: &mut Writer<'_>, n: u32) -> Vec<(Expr, Expr)> {
     let lanes = w.code.lanes;
     (0..n.div_ceil(lanes))
@@ -306,8 +306,8 @@ fn items(w: &mut Writer<'_>, n: u32) -> Vec<(Expr, Expr)> {
         .collect()
 }
 
-/// Where a word of a block of a tile is in a stage: moved so that the words of four vectors that a warp reads together
-/// are in different banks.
+/// The offset of a word of a block of a tile in a stage, permuted so that the words of four vectors that a warp reads together are in
+/// different banks.
 pub(crate) fn swizzled(word: &Expr) -> Expr {
     word ^ ((word >> 2u32) & 8u32)
 }

@@ -1,6 +1,6 @@
 //! A short causal convolution of each column.
 //!
-//! Only a sequence's first rows need its state, so the workgroup of the first row takes these. Each of the others has its own.
+//! Only a sequence's first rows need its state, so the workgroup of the first row computes these. Every other row has its own workgroup.
 
 use weft_kern::{ParamId, Scan, View};
 use weft_shader::expr::Expr;
@@ -37,7 +37,7 @@ impl Convolution<'_> {
         w.load(self.x.param, &at)
     }
 
-    /// An input before the sequence's first row, by its number in the state and the kept rows behind it.
+    /// An input before the sequence's first row, by its number among those of the state and the kept rows behind it.
     fn input_before(
         &self,
         w: &mut Writer<'_>,
@@ -111,12 +111,12 @@ impl Convolution<'_> {
         })
     }
 
-    /// Stores the last certain inputs, and those behind them. A lane has the columns of which it has read the state.
+    /// Stores the last certain inputs, and those behind them. A lane has the same columns as when it read the state.
     pub(super) fn end(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head, place: &Place) -> Result<(), Why> {
         let (before, cols) = (self.taps - 1, place.cols());
         w.when(head.first.clone(), |w| {
             let rows = w.code.set("rows", &head.certain - &head.begin);
-            // Rows move towards the first one, which is written first: so none is lost where the state is updated in place.
+            // Rows move towards the first one, which is written first, so that no row is lost if the state is updated in place.
             w.share(place.width(), |w, own| {
                 let column = w.code.set("column", &place.column + own);
                 for j in 0..before {

@@ -1,4 +1,4 @@
-//! A running sum that forgets.
+//! A running sum with exponential decay.
 
 use weft_kern::{Scan, View};
 use weft_shader::expr::Expr;
@@ -9,7 +9,7 @@ use crate::lower::space::Place;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 
-/// What a lane holds of the state: every so many columns.
+/// A lane's values of the state: one column in each round of lanes.
 pub(super) struct Decay<'a> {
     x: &'a View,
     decay: &'a View,
@@ -64,7 +64,7 @@ impl<'a> Decay<'a> {
         })
     }
 
-    /// Keeps the rows behind the certain ones.
+    /// Stores the rows behind the certain ones.
     pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
         let (own, exists) = (&head.head, Expr::True);
         let x = Kept {

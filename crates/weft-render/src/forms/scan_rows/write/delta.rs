@@ -1,7 +1,7 @@
 //! The gated delta rule.
 //!
 //! `reduce` neighbouring lanes share a row of the state, which belongs to a value channel, and hold it in registers while rows pass. The
-//! operands of a batch of rows are in workgroup memory, so lanes wait for each other once a batch.
+//! operands of a batch of rows are in workgroup memory, so lanes synchronise once a batch.
 
 use weft_kern::{DeltaRule, Scan};
 use weft_shader::expr::Expr;
@@ -15,10 +15,10 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::Split;
 
-/// Partial sums of a lane, which do not wait for each other.
+/// Independent partial sums per lane.
 const PARTIAL: usize = 4;
 
-/// What a lane holds of the state, and where the operands of a batch are.
+/// A lane's values of the state, and the offsets of the operands of a batch.
 pub(super) struct Delta<'a> {
     rule: &'a DeltaRule,
     inner: u32,
@@ -63,7 +63,7 @@ impl<'a> Delta<'a> {
             let exists = if width.is_multiple_of(each) { Expr::True } else { own.less(width) };
             let column = w.code.set("column", &place.column + &own);
             let exists = exists.both(&place.has_column(&column));
-            // Lanes without a channel do what those of the last one do, and store nothing.
+            // Lanes without a channel repeat the last one, and store nothing.
             let own = if exists == Expr::True { own } else { w.code.set("channel", own.min(width - 1)) };
             let state = (0..inner / shares).map(|_| w.code.var("s", 0.0f32)).collect();
             Channel { own, exists, state }
@@ -88,13 +88,13 @@ impl<'a> Delta<'a> {
         })
     }
 
-    /// Where in a row each of a lane's pieces begins.
+    /// The first values of a lane's pieces within a row.
     fn pieces(&self) -> Vec<Expr> {
         let pieces = self.inner / self.together / self.shares;
         (0..pieces).map(|j| (&self.share + j * self.shares) * self.together).collect()
     }
 
-    /// The first value of a channel's row, from that of a head's state on.
+    /// The first value of a channel's row in a head's state, which begins at `from`.
     fn row_of(&self, w: &mut Writer<'_>, from: &Expr, place: &Place, channel: &Channel) -> Expr {
         let column = (&self.column + &channel.own).min(place.cols() - 1);
         w.code.set("row", from + column * self.inner)
@@ -127,7 +127,7 @@ impl<'a> Delta<'a> {
         head.each_kept(w, |w, row| self.pass(w, scan, row))
     }
 
-    /// Takes the state over a kept row, which has no queries. Few steps have such rows, so no lane waits for others to load them.
+    /// Updates the state with a kept row, which has no queries. Few steps have such rows, so lanes load them without sharing.
     fn pass(&self, w: &mut Writer<'_>, scan: &Scan, row: &Expr) -> Result<(), Why> {
         let (v, decay) = (row + self.inner, row + self.inner + self.cols);
         let k = self.own_kept(w, scan, "k", row);
@@ -150,14 +150,14 @@ impl<'a> Delta<'a> {
         w.code.set(name, word)
     }
 
-    /// A lane's values of a kept row, from its first one on.
+    /// A lane's values of a kept row, which begins at `row`.
     fn own_kept(&self, w: &mut Writer<'_>, scan: &Scan, name: &str, row: &Expr) -> Vec<Expr> {
         let pieces = self.pieces().into_iter();
         let all = pieces.flat_map(|at| (0..self.together).map(move |i| &at + i));
         all.map(|at| self.kept_word(w, scan, name, row + at)).collect()
     }
 
-    /// Keeps the rows behind the certain ones: of values, the workgroup's channels.
+    /// Stores the rows behind the certain ones; of values, the workgroup's channels.
     pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
         let DeltaRule { k, v, decay, beta, channels, .. } = self.rule;
         let (inner, cols) = (self.inner, self.cols);
@@ -227,7 +227,7 @@ impl<'a> Delta<'a> {
         pieces.flat_map(|at| w.shared_words(stem, &(row + at), self.together)).map(Expr::float).collect()
     }
 
-    /// Takes the state over a row.
+    /// Updates the state with a row, and computes its result.
     fn step(&self, w: &mut Writer<'_>, r: &Expr, results: u32) -> Result<(), Why> {
         let [at_q, at_k, at_v, at_decay, at_beta] = self.at;
         let k = self.own(w, "k", &(r * self.inner + at_k));
@@ -256,7 +256,7 @@ impl<'a> Delta<'a> {
         Ok(())
     }
 
-    /// Lets the state decay, and adds the keys to each channel's row, whose value is given.
+    /// Decays the state, and adds the keys to each channel's row, times the given value.
     fn update(&self, w: &mut Writer<'_>, k: &[Expr], decay: &[Expr], beta: &Expr, values: Vec<Expr>) {
         let mut sums = Vec::new();
         for channel in &self.channels {
@@ -274,7 +274,7 @@ impl<'a> Delta<'a> {
         }
     }
 
-    /// The lane's share of the product of a channel's row with others.
+    /// The lane's share of the product of a channel's row with another vector.
     fn dot(&self, w: &mut Writer<'_>, channel: &Channel, others: &[Expr]) -> Expr {
         let mut partial: Vec<Expr> = Vec::new();
         for (i, (s, other)) in channel.state.iter().zip(others).enumerate() {

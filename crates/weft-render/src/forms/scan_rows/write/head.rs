@@ -1,4 +1,4 @@
-//! The sequences whose rows a workgroup takes.
+//! The sequences of a workgroup's rows.
 
 use weft_kern::{KEPT, Part, Scan, Sym, View};
 use weft_shader::expr::Expr;
@@ -14,7 +14,7 @@ const NEGATIVE: u32 = 1 << 31;
 
 /// A head of a sequence.
 pub(super) struct Head {
-    /// The workgroup's row, which is the sequence's first one where a workgroup takes all of its rows.
+    /// The workgroup's row: the sequence's first one if a workgroup has all of its rows.
     pub(super) token: Expr,
     pub(super) head: Expr,
     /// The sequence's first row, and the one behind its last.
@@ -22,12 +22,12 @@ pub(super) struct Head {
     pub(super) end: Expr,
     /// Whether the row is its first one.
     pub(super) first: Expr,
-    /// Whether it begins with a state, and the first value of the head's there.
+    /// Whether it begins with a state, and the first value of the head in that state.
     pub(super) resumes: Expr,
     pub(super) from: Expr,
-    /// The first value of the head's state that it writes.
+    /// The first value of the head in the state that it writes.
     pub(super) to: Expr,
-    /// The row behind the last one that is certain, after which the state is written.
+    /// The row behind the last certain one. The state is written before it.
     pub(super) certain: Expr,
     /// The number of kept rows that it begins with; 0 if it begins with no state.
     pub(super) kept: Expr,
@@ -37,7 +37,7 @@ pub(super) struct Head {
     pub(super) kept_len: u32,
 }
 
-/// Rows that are taken at once: so many from row `first` on, at most `most`.
+/// A batch of rows: `count` rows from row `first` on, at most `most`.
 pub(super) struct Rows {
     pub(super) first: Expr,
     pub(super) count: Expr,
@@ -56,13 +56,13 @@ impl Head {
         let [token, head] = axes(w, place)?;
         let lists = w.values(of.1.ends);
         let [begin, number] = ["begin", "number"].map(|name| w.code.var(name, 0u32));
-        // Each sequence has a row at least.
+        // Each sequence has at least one row.
         let until = w.code.var("until", lists.clone().min(&token + 1u32));
         w.count("q", (0u32.into(), until.clone(), 1), |w, q| {
             let end = w.param_word(of.1.ends, q.clone());
             let end = w.code.set("its_end", end);
             let passed = w.code.set("passed", end.less(&token + 1u32));
-            // Lists beyond a step's last sequence are arbitrary, so the first sequence that ends behind the row has it.
+            // Lists beyond a step's last sequence are arbitrary, so the row belongs to the first sequence that ends behind it.
             w.code.assign(&until, Expr::U32(0).unless(&passed, until.clone()));
             w.code.assign(&begin, begin.clone().unless(&passed, end));
             w.code.assign(&number, number.clone().unless(&passed, q + 1u32));
@@ -74,14 +74,14 @@ impl Head {
         Head::of(w, of, (&token, head), (begin, end), &number)
     }
 
-    /// Sequence `q`, of which the workgroup takes all rows.
+    /// Sequence `q`, all of whose rows belong to the workgroup.
     pub(super) fn whole(w: &mut Writer<'_>, of: (&Part, &Scan), head: &Expr, q: &Expr) -> Result<Head, Why> {
         let before = w.param_word(of.1.ends, q.clone().max(1u32) - 1u32);
         let begin = w.code.set("begin", before.unless(&q.equal(0u32), 0u32));
         let end = w.param_word(of.1.ends, q.clone()).min(size(Sym::Tokens));
         let end = w.code.uniform("end_of_rows", end);
         let whole = Head::of(w, of, (&begin.clone(), head.clone()), (begin, end), q)?;
-        // Loops end there.
+        // It is uniform, because loops end there.
         let certain = w.code.uniform("end_of_certain", whole.certain);
         Ok(Head { certain, ..whole })
     }
@@ -145,7 +145,7 @@ impl Head {
         [token.clone(), self.head.clone()]
     }
 
-    /// Writes what is done for each of the kept rows that the sequence begins with, from the first value of each on.
+    /// Writes a loop over the kept rows with which the sequence begins, given the first value of each.
     pub(super) fn each_kept(
         &self,
         w: &mut Writer<'_>,
@@ -157,7 +157,7 @@ impl Head {
         })
     }
 
-    /// Keeps the rows behind the certain ones: these operands of each.
+    /// Stores these operands of the rows behind the certain ones.
     pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, operands: &[Kept<'_>]) -> Result<(), Why> {
         if self.certain == self.end {
             return Ok(());
@@ -196,7 +196,7 @@ pub(super) struct Kept<'a> {
     pub(super) view: &'a View,
     /// Its head.
     pub(super) own: &'a Expr,
-    /// The first of the workgroup's columns, their number, and that of all.
+    /// The first of the workgroup's columns, their number, and the number of all columns.
     pub(super) first: Expr,
     pub(super) count: u32,
     pub(super) all: u32,
@@ -212,12 +212,12 @@ pub(super) fn axes(w: &mut Writer<'_>, place: &Place) -> Result<[Expr; 2], Why> 
     row.axes.try_into().map_err(|_| Why::Form("has a scan whose rows are not tokens × heads".into()))
 }
 
-/// The sequences that begin in a workgroup's `rows` rows from `token` on: the first one, and the one behind the last.
+/// The sequences that begin in a workgroup's `rows` rows from `token` on: the first, and the one behind the last.
 pub(super) fn beginning(w: &mut Writer<'_>, scan: &Scan, token: &Expr, rows: u32) -> [Expr; 2] {
     let behind = w.code.set("behind", (token + rows).min(size(Sym::Tokens)));
     let [begin, first, last] =
         ["begin", "first_sequence", "last_sequence"].map(|name| w.code.var(name, 0u32));
-    // Each sequence has a row at least, and behind the last one's no row is left.
+    // Each sequence has at least one row, and no row is behind those of the last one.
     let lists = w.values(scan.ends);
     let until = w.code.var("until", lists.min(&behind));
     let (name, end) = (w.code.fresh("q"), w.code.fresh("its_end"));
