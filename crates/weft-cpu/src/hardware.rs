@@ -35,7 +35,7 @@ pub(crate) fn hardware(isa: Isa, wanted: Option<usize>) -> Hardware {
         distant: false,
         batch: Hardware::BATCH,
         steps: Hardware::STEPS,
-        near: [None; 2],
+        short_contexts: [None; 2],
     }
 }
 

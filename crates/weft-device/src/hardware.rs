@@ -22,9 +22,9 @@ pub struct Hardware {
     /// The most tokens of short steps that have programs of their own, ascending and the first 1: to decode one sequence,
     /// and a few together. Bits do not depend on them.
     pub steps: &'static [usize],
-    /// The positions up to which steps of one token have programs of their own, ascending, where kernels for longer contexts are other ones
-    /// and slower in short contexts. Bits do not depend on them.
-    pub near: [Option<usize>; 2],
+    /// The lengths of context, ascending, up to which a step of one token has a program of its own: the renderer's kernels for longer
+    /// contexts are slower there. Bits do not depend on them.
+    pub short_contexts: [Option<usize>; 2],
 }
 
 impl Hardware {
@@ -48,7 +48,7 @@ impl Hardware {
             distant: false,
             batch,
             steps,
-            near: [None; 2],
+            short_contexts: [None; 2],
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use weft_device::Hardware;
 use weft_kern::Machine;
-use weft_render::{LEAST_COLUMNS, STEPS_WITH_CUDA, near_positions};
+use weft_render::{LEAST_COLUMNS, STEPS_WITH_CUDA, short_contexts};
 
 /// Returns the hardware of a card with `processors` multiprocessors, and memory of `bandwidth` bytes per second. `key` identifies it with
 /// its driver, and `numbers` identifies all that its bits depend on.
@@ -32,6 +32,6 @@ pub fn cuda_hardware(key: String, numbers: String, processors: u32, bandwidth: u
         distant: true,
         batch: Hardware::BATCH,
         steps: &STEPS_WITH_CUDA,
-        near: near_positions(processors).map(Some),
+        short_contexts: short_contexts(processors).map(Some),
     }
 }

@@ -48,7 +48,7 @@ mod switches;
 pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
 pub use features::Features;
-pub use forms::attend_units::near_positions;
+pub use forms::attend_units::short_contexts;
 pub use forms::{
     AttendCooperative, AttendLanes, AttendUnits, AttendWarpgroups, DotFewRows, DotGathered, DotLanes,
     DotPanels, DotUnits, Form, Plain, ScanRows, SelectBlocks,

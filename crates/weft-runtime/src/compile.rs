@@ -84,8 +84,8 @@ pub(crate) struct Class {
     pub(crate) plans: Vec<Arc<Plan>>,
     /// The programs of body and head, to compile parts of them.
     pub(crate) programs: [Program; 2],
-    /// The bodies for short contexts, where these are other programs: for the shortest first.
-    pub(crate) near: Vec<Near>,
+    /// The variants of the body for short contexts: for the shortest first.
+    pub(crate) variants: Vec<Variant>,
     /// The layer that predicts one token more.
     pub(crate) predictor: Option<Predictor>,
 }
@@ -93,23 +93,23 @@ pub(crate) struct Class {
 impl Class {
     /// The body for a step that reads `pages` pages, and its program.
     pub(crate) fn body(&self, pages: usize) -> (ProgramId, &Program) {
-        match self.near.iter().find(|near| pages <= near.program.max.pages) {
-            Some(near) => (near.id, &near.program),
+        match self.variants.iter().find(|variant| pages <= variant.program.max.pages) {
+            Some(variant) => (variant.id, &variant.program),
             None => (self.body, &self.programs[0]),
         }
     }
 
     /// All programs of body and head.
     pub(crate) fn all_programs(&self) -> impl Iterator<Item = &Program> {
-        self.programs.iter().chain(self.near.iter().map(|near| &near.program))
+        self.programs.iter().chain(self.variants.iter().map(|variant| &variant.program))
     }
 
     /// Compiles its programs again.
     pub(crate) fn compile_again(&mut self, device: &mut dyn Device) -> Result<(), DeviceError> {
         let [body, head] = &self.programs;
         (self.body, self.head) = (device.compile(body)?, device.compile(head)?);
-        for near in &mut self.near {
-            near.id = device.compile(&near.program)?;
+        for variant in &mut self.variants {
+            variant.id = device.compile(&variant.program)?;
         }
         Ok(())
     }
@@ -117,25 +117,25 @@ impl Class {
 
 /// A body for steps of one token that read at most some number of pages. Its launches match the other body's one to one.
 #[derive(Clone, Debug)]
-pub(crate) struct Near {
+pub(crate) struct Variant {
     pub(crate) id: ProgramId,
     pub(crate) program: Program,
 }
 
-impl Near {
+impl Variant {
     /// The bodies of a class that take one token and read more pages, for the fewest pages first.
     fn all(
         device: &mut dyn Device,
         body: &Program,
         pages: [Option<usize>; 2],
-    ) -> Result<Vec<Near>, DeviceError> {
+    ) -> Result<Vec<Variant>, DeviceError> {
         let mut pages: Vec<usize> = pages.into_iter().flatten().collect();
         pages.retain(|pages| body.max.tokens == 1 && (1..body.max.pages).contains(pages));
         pages.sort_unstable();
         pages.dedup();
         let compile = |pages| {
             let program = Program { max: Sizes { pages, ..body.max }, ..body.clone() };
-            Ok(Near { id: device.compile(&program)?, program })
+            Ok(Variant { id: device.compile(&program)?, program })
         };
         pages.into_iter().map(compile).collect()
     }
@@ -168,7 +168,7 @@ pub(crate) struct Planned {
     /// The slots of states of whole sequences, if the model has any.
     pub(crate) states: Option<usize>,
     /// The pages up to which steps of one token have programs of their own.
-    pub(crate) near: [Option<usize>; 2],
+    pub(crate) short_contexts: [Option<usize>; 2],
     /// The most tokens of each class.
     pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
@@ -271,7 +271,7 @@ impl Planned {
     ) -> Result<Planned, Error> {
         let sizes = (room.context, room.beside, (room.window, room.states));
         let planned = Planned::new(model, mtp, options, sizes, room.classes())?;
-        Ok(Planned { near: room.near, ..planned })
+        Ok(Planned { short_contexts: room.short_contexts, ..planned })
     }
 
     /// The plans for classes of steps, given by their most tokens. The first is for one token: it decides what all must
@@ -305,7 +305,7 @@ impl Planned {
             planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, second, window, states, near: [None; 2], steps, fusions })
+        Ok(Planned { segments, sections, second, window, states, short_contexts: [None; 2], steps, fusions })
     }
 }
 
@@ -339,17 +339,18 @@ fn bind(
             columns: segment.columns.iter().cloned().collect(),
         });
         let instances: Vec<Instance> = instances.collect();
-        classes.push(class(device, (tokens, planned.near), &instances, *sections, &shared.inputs)?);
+        classes.push(class(device, (tokens, planned.short_contexts), &instances, *sections, &shared.inputs)?);
     }
     let named = segments.iter().zip(&fusions[0]).take(sections.of_model());
     let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
     Ok(Compiled { classes, segments })
 }
 
-/// Links a model's plans into body and head, and those that predict one token more. `near` pages may be enough for programs of their own.
+/// Links a model's plans into body and head, and those that predict one token more. There are variants for the
+/// `short_contexts`, in pages.
 pub(crate) fn class(
     device: &mut dyn Device,
-    (tokens, near): (usize, [Option<usize>; 2]),
+    (tokens, short_contexts): (usize, [Option<usize>; 2]),
     instances: &[Instance],
     sections: Sections,
     inputs: &BTreeMap<String, Region>,
@@ -372,7 +373,7 @@ pub(crate) fn class(
         heads: sections.head,
         kernels: body.program.launches.len() + head.program.launches.len(),
         plans,
-        near: Near::all(device, &body.program, near)?,
+        variants: Variant::all(device, &body.program, short_contexts)?,
         programs: [body.program, head.program],
         predictor: if mtp.is_empty() { None } else { Some(predictor(device, mtp, sections, inputs)?) },
     })
@@ -451,7 +452,7 @@ mod tests {
         states: None,
         max: Sizes::of(8).rows(2).slots(64).pages(2),
         steps: Hardware::STEPS,
-        near: [None; 2],
+        short_contexts: [None; 2],
         beside: None,
     };
 

@@ -42,7 +42,7 @@ pub struct Room {
     /// The short steps that have programs of their own.
     pub(crate) steps: &'static [usize],
     /// The pages up to which steps of one token have programs of their own.
-    pub(crate) near: [Option<usize>; 2],
+    pub(crate) short_contexts: [Option<usize>; 2],
     /// The layers that a second device computes, if there is one.
     pub(crate) beside: Option<Beside>,
 }
@@ -131,7 +131,7 @@ impl Room {
             states: None,
             max: Sizes::of(tokens).rows(rows).slots(pages * PAGE).pages(listed),
             steps: hardware.steps,
-            near: hardware.near.map(|near| near.map(|positions| positions / PAGE)),
+            short_contexts: hardware.short_contexts.map(|context| context.map(|positions| positions / PAGE)),
             beside: None,
         })
     }

@@ -29,7 +29,7 @@ pub(crate) fn hardware(adapter: &Adapter, threads: usize) -> Hardware {
         batch: if has_time_limit(adapter.kind()) { SHORT_BATCH } else { Hardware::BATCH },
         // Where schedules fill the GPU exactly, those for many tokens are bad for a few.
         steps: if adapter.gpu().processors > 0 { &STEPS_OF_WAVES } else { Hardware::STEPS },
-        near: [None; 2],
+        short_contexts: [None; 2],
     }
 }
 

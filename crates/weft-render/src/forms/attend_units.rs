@@ -33,7 +33,7 @@ const CHUNK: u32 = 64;
 /// combines chunks: 5 % of a token on an H100; two chunks without that launch take as long as with it. The second is the length at which
 /// each chunk can still have two workgroups on this many multiprocessors. In the text for longer contexts, workgroups have all heads of
 /// GLM-4.7-Flash and several chunks; with it a token at 4,096 takes 4 to 6 % longer.
-pub const fn near_positions(processors: u32) -> [usize; 2] {
+pub const fn short_contexts(processors: u32) -> [usize; 2] {
     let chunk = CHUNK as usize;
     [chunk, chunk * (processors as usize / 2)]
 }

@@ -10,7 +10,7 @@ use crate::graphs::{file_tests, fixtures, graph_in, graph_of, plans, root, slots
 use weft_ir::Graph;
 use weft_kern::Plan;
 use weft_nvrtc::{Nvrtc, REPORT, Usage, usage};
-use weft_render::{CUDA_OPTIONS, Gpu, Language, Shader, Target, near_positions, render};
+use weft_render::{CUDA_OPTIONS, Gpu, Language, Shader, Target, render, short_contexts};
 
 /// The compute capabilities of Turing, Ampere and Hopper, each with the multiprocessors of a card.
 const CARDS: [((i32, i32), u32); 3] = [((7, 5), 40), ((8, 0), 108), ((9, 0), 132)];
@@ -217,9 +217,9 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
     for (capability, processors) in CARDS.into_iter().chain(MORE_CARDS) {
         let gpu = Gpu::of_cuda(capability, processors);
         let (major, minor) = capability;
-        let [short, near] = near_positions(processors);
-        for positions in [short, near, 33_024] {
-            let is_long = positions > near;
+        let [one_chunk, short] = short_contexts(processors);
+        for positions in [one_chunk, short, 33_024] {
+            let is_long = positions > short;
             plan.max.pages = positions / 32;
             let all = texts([&plan].into_iter(), &gpu).into_values();
             let attends: Vec<Shader> = all.filter(|shader| shader.name.starts_with("attend")).collect();

@@ -83,7 +83,13 @@ impl Dry {
                 columns: segment.columns.iter().cloned().collect(),
             });
             let instances: Vec<Instance> = instances.collect();
-            classes.push(class(&mut device, (tokens, planned.near), &instances, planned.sections, &inputs)?);
+            classes.push(class(
+                &mut device,
+                (tokens, planned.short_contexts),
+                &instances,
+                planned.sections,
+                &inputs,
+            )?);
         }
         let value_bytes = device.bytes() as u64 - unpacked_bytes - cache_bytes - state_bytes;
         let weight_bytes = weights.values().sum();
