@@ -38,10 +38,16 @@ mod words;
 use std::fmt;
 
 use weft_kern::{Anchor, Part};
+use weft_shader::expr::Expr;
 
 use crate::forms::checks::Of;
 use crate::forms::words::Words;
 use crate::gpu::Gpu;
+use crate::lower::attend;
+use crate::lower::pass::Pass;
+use crate::lower::space::Space;
+use crate::lower::writer::Writer;
+use crate::refused::Why;
 use crate::split::Split;
 
 pub use attend_cooperative::AttendCooperative;
@@ -207,6 +213,47 @@ impl Form {
     /// Whether rows that select their matrices by index are sorted by matrix.
     pub(crate) fn sorts(&self) -> bool {
         matches!(self, Form::DotUnits(_) | Form::DotFewRows(_) | Form::DotPanels(_))
+    }
+
+    /// Writes the work of a workgroup on a part.
+    pub(crate) fn write(
+        &self,
+        w: &mut Writer<'_>,
+        part: &Part,
+        split: &Split,
+        (space, pass): (&Space, Pass),
+        group: &Expr,
+    ) -> Result<(), Why> {
+        let placed = |w: &mut Writer<'_>| space.place(&mut w.code, group);
+        match self {
+            Form::Plain(_) => {
+                let place = placed(w);
+                plain::write::write(w, part, &place)
+            }
+            Form::SelectBlocks(_) => {
+                let place = placed(w);
+                select_blocks::write::write(w, part, &place, split, pass)
+            }
+            Form::ScanRows(_) => {
+                let place = placed(w);
+                scan_rows::write::write(w, part, &place, split, pass)
+            }
+            Form::DotLanes(_) => {
+                let place = placed(w);
+                dot_lanes::write::write(w, part, &place, split)
+            }
+            Form::DotGathered(_) => {
+                let place = placed(w);
+                dot_gathered::write::write(w, part, &place, split, pass)
+            }
+            Form::DotUnits(_) | Form::DotFewRows(_) | Form::DotPanels(_) => {
+                dot_units::write::write(w, part, split, (space, pass), group)
+            }
+            Form::AttendLanes(_)
+            | Form::AttendUnits(_)
+            | Form::AttendWarpgroups(_)
+            | Form::AttendCooperative(_) => attend::write(w, part, split, (space, pass), group),
+        }
     }
 
     /// Reads a form's text.

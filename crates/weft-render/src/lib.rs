@@ -49,10 +49,7 @@ pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
 pub use features::Features;
 pub use forms::attend_units::short_contexts;
-pub use forms::{
-    AttendCooperative, AttendLanes, AttendUnits, AttendWarpgroups, DotFewRows, DotGathered, DotLanes,
-    DotPanels, DotUnits, Form, Plain, ScanRows, SelectBlocks,
-};
+pub use forms::*;
 pub use given::{as_given, given_slots};
 pub use gpu::{Gpu, Language, MOST_CHAINED, Target};
 pub use refused::{Refused, Why};

@@ -34,12 +34,11 @@ use weft_shader::module::Module;
 use weft_shader::stmt::{Stmt, mentions};
 use weft_shader::waits;
 
-use crate::forms::{Form, dot_gathered, dot_lanes, dot_units, plain, scan_rows, select_blocks};
+use crate::forms::Form;
 use crate::gpu::Gpu;
 use crate::lower::attend::many;
 use crate::lower::layout::{Layout, Work};
 use crate::lower::pass::Pass;
-use crate::lower::space::Space;
 use crate::lower::writer::{TOP_BITS, Writer};
 use crate::refused::Why;
 use crate::schedule::heuristic::known::FEW_TOKENS;
@@ -160,15 +159,14 @@ impl Job<'_> {
             let own = w.code.set("own_group", group - &begin);
             // A single part has all workgroups, unless the grid's last row is not full.
             if works.len() == 1 && one_row {
-                written_part(w, part, (form, split), (space, *pass), &own).map_err(fail)?;
+                form.write(w, part, split, (space, *pass), &own).map_err(fail)?;
             } else {
                 let count = match pass {
                     Pass::Sort(_) | Pass::Shared(_) => Expr::U32(groups.times),
                     _ => space.count(&mut w.code),
                 };
                 let is_own = own.less(&count);
-                w.when(is_own, |w| written_part(w, part, (form, split), (space, *pass), &own))
-                    .map_err(fail)?;
+                w.when(is_own, |w| form.write(w, part, split, (space, *pass), &own)).map_err(fail)?;
                 begin = w.code.set("end", begin + count);
             }
             kept = kept.max(w.pool.top);
@@ -261,46 +259,6 @@ const HANDING_TOKENS: usize = 2;
 
 /// The granularity in bytes of an array in Metal's workgroup memory.
 const METAL_ARRAY: u64 = 16;
-
-/// Writes the work of a workgroup on a part, as its form says.
-fn written_part(
-    w: &mut Writer<'_>,
-    part: &Part,
-    (form, split): (&Form, &Split),
-    (space, pass): (&Space, Pass),
-    group: &Expr,
-) -> Result<(), Why> {
-    let placed = |w: &mut Writer<'_>| space.place(&mut w.code, group);
-    match form {
-        Form::Plain(_) => {
-            let place = placed(w);
-            plain::write::write(w, part, &place)
-        }
-        Form::SelectBlocks(_) => {
-            let place = placed(w);
-            select_blocks::write::write(w, part, &place, split, pass)
-        }
-        Form::ScanRows(_) => {
-            let place = placed(w);
-            scan_rows::write::write(w, part, &place, split, pass)
-        }
-        Form::DotLanes(_) => {
-            let place = placed(w);
-            dot_lanes::write::write(w, part, &place, split)
-        }
-        Form::DotGathered(_) => {
-            let place = placed(w);
-            dot_gathered::write::write(w, part, &place, split, pass)
-        }
-        Form::DotUnits(_) | Form::DotFewRows(_) | Form::DotPanels(_) => {
-            dot_units::write::write(w, part, split, (space, pass), group)
-        }
-        Form::AttendLanes(_)
-        | Form::AttendUnits(_)
-        | Form::AttendWarpgroups(_)
-        | Form::AttendCooperative(_) => attend::write(w, part, split, (space, pass), group),
-    }
-}
 
 fn is_attention(part: &Part) -> bool {
     part.attention().is_some()
