@@ -5,7 +5,7 @@ use weft_kern::TextLanguage;
 use crate::features::Features;
 
 /// The most tokens of a step whose launches become [chains](crate::Chain). Through Vulkan on an H100, steps of 2 tokens take as long in
-/// chains as in separate launches, those of 4 tokens 9 % longer, and of 8 tokens 15 %.
+/// chains as in separate launches, those of 4 tokens 9 % longer, and of 8 tokens 15 % (`bench/runs/2026-11-26-vulkan-chains.md`).
 pub const MOST_CHAINED: usize = 1;
 
 /// A language and a GPU.
@@ -173,9 +173,9 @@ impl Gpu {
         self
     }
 
-    /// The same GPU, with the schedules of a large one if it does not report its multiprocessors: those for 128 multiprocessors, with
-    /// loads of 16 bytes, and prompts multiplied from panels. On an NVIDIA H200 through Vulkan, the first two gained together, and
-    /// either alone lost. It stays as it is without [`word_stores`](Gpu::word_stores).
+    /// The same GPU, with the schedules of a large one if it does not report its multiprocessors: those for 128 multiprocessors, with loads
+    /// of 16 bytes, and prompts multiplied from panels. On an NVIDIA H200 through Vulkan, the first two gained together, and either alone
+    /// lost (`bench/runs/2026-11-23-vulkan-large.md`). It stays as it is without [`word_stores`](Gpu::word_stores).
     #[must_use]
     pub const fn as_large(self) -> Gpu {
         if !self.word_stores {

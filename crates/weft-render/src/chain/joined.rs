@@ -8,7 +8,8 @@ use crate::gpu::Gpu;
 use crate::shader::{Shader, Slots, args_words};
 
 /// The most workgroups of a stage for each multiprocessor. The head of 154,880 columns has eight. With that head and the search for
-/// candidates in one chain, a step of 8 layers of GLM-4.7-Flash took 6 % less through Vulkan on an H100. More than eight was not measured.
+/// candidates in one chain, a step of 8 layers of GLM-4.7-Flash took 6 % less through Vulkan on an H100
+/// (`bench/runs/2026-11-26-vulkan-chains.md`). More than eight was not measured.
 const MOST_WAVES: u64 = 16;
 
 /// The most argument words of the kernels of a chain. Together with the chain's own they stay below the smallest limit of a uniform buffer

@@ -30,9 +30,10 @@ pub(crate) const STEP: u32 = 16;
 const CHUNK: u32 = 64;
 
 /// The context lengths at which decode attention changes its schedule, ascending. The first is one chunk, which needs no launch that
-/// combines chunks: 5 % of a token on an H100; two chunks without that launch take as long as with it. The second is the length at which
-/// each chunk can still have two workgroups on this many multiprocessors. In the text for longer contexts, workgroups have all heads of
-/// GLM-4.7-Flash and several chunks; with it a token at 4,096 takes 4 to 6 % longer.
+/// combines chunks: 5 % of a token on an H100; two chunks without that launch take as long as with it
+/// (`bench/runs/2026-11-28-cuda-results.md`). The second is the length at which each chunk can still have two workgroups on this many
+/// multiprocessors. In the text for longer contexts, workgroups have all heads of GLM-4.7-Flash and several chunks; with it a token at
+/// 4,096 takes 4 to 6 % longer (`bench/runs/2026-11-27-cuda-depth.md`).
 pub const fn short_contexts(processors: u32) -> [usize; 2] {
     let chunk = CHUNK as usize;
     [chunk, chunk * (processors as usize / 2)]
@@ -50,7 +51,8 @@ pub(crate) const MOST_SPREAD_WORDS: usize = 64 << 20;
 const ROWS: u32 = 32;
 
 /// The fewest rows of a tile whose chunks have their own workgroups, unless heads share no keys. With one row, 3 to 6 chunks of
-/// GLM-4.7-Flash were 60 to 120 workgroups, and a reply was 10 to 14 % slower; from 2 to 10 rows the time is the same.
+/// GLM-4.7-Flash were 60 to 120 workgroups, and a reply was 10 to 14 % slower; from 2 to 10 rows the time is the same
+/// (`bench/runs/2026-11-27-cuda-room.md`).
 const LEAST_SPREAD: u32 = 2;
 
 /// The fewest tokens of a step whose tiles have rows of several tokens.

@@ -266,7 +266,7 @@ fn workgroup_memory_is_counted_as_metal_counts_it() {
                 let shaders = |gpu: Gpu| {
                     render(kernel, &slots, &plan.max, &Target { gpu, ..apple.clone() }).unwrap_or_default()
                 };
-                // Scans have no text for GPUs yet.
+                // A kernel that this GPU refuses has no shaders.
                 let Some(bytes) = shaders(apple.gpu.clone()).iter().map(metal_bytes).max() else {
                     continue;
                 };

@@ -41,7 +41,7 @@ pub const DYNAMIC_POOL: &str = "extern __shared__ __align__(16) unsigned int poo
 /// The same for memory that warpgroups read.
 pub const BLOCKS_POOL: &str = "extern __shared__ __align__(1024) unsigned int pool[];";
 
-/// A division that takes 42 clocks; a correctly rounded one takes up to 285.
+/// A division that takes 42 clocks on an H200; a correctly rounded one takes up to 285 (`bench/runs/2026-11-22-cuda-decode.md`).
 const QUOTIENT: &str = "static __device__ __forceinline__ float quotient(float a, float b) {
   float inverse;
   asm(\"rcp.approx.f32 %0, %1;\" : \"=f\"(inverse) : \"f\"(b));

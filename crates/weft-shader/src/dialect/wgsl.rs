@@ -99,7 +99,8 @@ impl Dialect for Wgsl {
             );
         }
         if module.shared_words > 0 {
-            // These are words and not vectors: an NVIDIA GPU loads words of workgroup memory faster, even four of them one by one.
+            // These are words and not vectors: an H100 loads words of workgroup memory faster, even four of them one by one
+            // (`bench/runs/2026-11-25-vulkan.md`).
             let _ = writeln!(out, "var<workgroup> pool: array<u32, {}>;", module.shared_words);
         }
         if module.needs_spirv() {

@@ -159,7 +159,7 @@ impl Units<'_> {
 
     /// Whether this is the only workgroup that reads a chunk: for one token in a long context, a tile has all heads that share keys. Then
     /// the L2 cache should keep the results of chunks, which are read at once, and not keys, which only the next token reads. For eight
-    /// tokens this costs 2 % (H100, 4,096 positions each).
+    /// tokens this costs 2 % (H100, 4,096 positions each; `bench/runs/2026-11-27-cuda-depth.md`).
     fn reads_alone(&self) -> bool {
         let group = self.attend.heads / self.attend.kv_heads.max(1);
         self.place.is_long() && self.place.tile() as usize == group

@@ -383,8 +383,8 @@ impl Units<'_> {
     }
 
     /// Whether a warp stores its results of some pairs through workgroup memory, in the place of scores: in a long context, if rows are
-    /// long enough and there is room for eight. At 32,768 positions this saves 2 % of a token (H100); at 4,096, in the other text, it
-    /// gained nothing.
+    /// long enough and there is room for eight. At 32,768 positions this saves 2 % of a token on an H100; at 4,096, in the other text, it
+    /// gained nothing (`bench/runs/2026-11-28-cuda-results.md`).
     fn passes_on(&self, pairs: &[u32]) -> bool {
         let columns = pairs.len() as u32 * PAIR;
         let whole = (self.tile.cols / PAIR).is_multiple_of(self.pairs() * self.warps);

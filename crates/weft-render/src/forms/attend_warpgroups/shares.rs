@@ -24,7 +24,7 @@ use crate::shader::COUNTER_BYTES;
 use crate::split::Split;
 
 /// The work done once for each tile takes about as long as this many chunks. With prompts of 2,048 tokens on an H100, 2 were 7 % slower, 4
-/// were 2 % slower, and 8 as fast.
+/// were 2 % slower, and 8 as fast (`bench/runs/2026-11-25-cuda-warpgroups.md`).
 const BESIDES: u32 = 6;
 
 /// The end of a share that includes the rest of its last tile.

@@ -132,7 +132,8 @@ pub(crate) fn on_matrix(
     }
     let rows = TileRows::new(part, max, gpu, of_group);
     let TileRows { tiles, few, whole, picks, widest, .. } = rows;
-    // Warps cannot divide an odd number of shares, which leaves too few workgroups (12 % of 64 tokens of Gemma 3, with 27 shares).
+    // Warps cannot divide an odd number of shares, which leaves too few workgroups: 64 tokens of Gemma 3, with 27 shares, took 13 % longer
+    // on an H200 (`bench/runs/2026-11-29-cuda-dense.md`).
     if few && picks.is_none() && !whole_shares(products.iter(), split.reduce, 2) && split.reduce > 1 {
         return None;
     }

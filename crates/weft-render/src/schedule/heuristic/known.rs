@@ -46,7 +46,7 @@ const MOST_FLOAT_SHARES: usize = 64;
 /// The most pieces of a sum per lane for which equal shares are preferred to unequal ones.
 const MOST_PIECES: usize = 12;
 
-/// The columns of a tile, the fewest of a product per workgroup, and of a rounded block.
+/// The columns of a tile, which is the smallest width of a product in a workgroup, and those of a rounded block.
 const TILE: usize = 16;
 const BLOCK: usize = 32;
 

@@ -1,10 +1,10 @@
 //! The synchronisation of the workgroups of a [chain](crate::chain). The counters are those of [`CHAIN_WORDS`](crate::CHAIN_WORDS).
 //!
 //! A workgroup that has ended a stage executes `storageBarrier`, which releases its stores, and then counts itself. A waiting workgroup
-//! could execute another to acquire them. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a stage's 3 to 7. Instead,
-//! all lanes read the final count from workgroup memory, and load the others' stores at addresses that depend on it:
-//! [`MET`](crate::stmt::MET) is 0, but neither compiler nor GPU can know that earlier. Stores after a wait are behind the two barriers with
-//! which lanes read the count.
+//! could execute another to acquire them. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a stage's 3 to 7
+//! (`bench/runs/2026-11-26-vulkan-chains.md`). Instead, all lanes read the final count from workgroup memory, and load the others' stores
+//! at addresses that depend on it: [`MET`](crate::stmt::MET) is 0, but neither compiler nor GPU can know that earlier. Stores after a wait
+//! are behind the two barriers with which lanes read the count.
 //!
 //! Vulkan's memory model does not guarantee that this suffices. It does where one cache of the whole GPU serves all loads and stores of
 //! coherent memory, as on NVIDIA's, and workgroups execute dependent instructions in order. Other GPUs have no chains unless tests ask for

@@ -28,7 +28,7 @@ pub(crate) struct Dot<'a> {
     made: PrologueValues,
     /// Each tile row's index along each axis.
     rows: Vec<Vec<Expr>>,
-    /// For each product, the weights that were loaded ahead, if they were.
+    /// The weights of each product that were loaded ahead, if there are any.
     early: Vec<Option<Early>>,
     /// Registers of a lane that are left for loads ahead.
     room: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Dot<'a> {
 /// Rounded activations of the tile's rows in workgroup memory.
 struct Copied {
     view: View,
-    /// Values of a row, from the view's first one on.
+    /// The number of values per row, from the view's first value on.
     n: u32,
     at: Rounded,
 }

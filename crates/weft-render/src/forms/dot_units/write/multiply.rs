@@ -338,7 +338,7 @@ impl<'a> Multiply<'a> {
         })
     }
 
-    /// Ends a share of the sums with this block of the warp's.
+    /// Ends a share of the sums after this block of the warp's row.
     fn end_share(
         &self,
         w: &mut Writer<'_>,

@@ -41,7 +41,7 @@ pub(super) struct Delta<'a> {
 
 /// A value channel of a lane.
 struct Channel {
-    /// Its number within the workgroup's, and whether it exists.
+    /// Its number among the workgroup's channels, and whether it exists.
     own: Expr,
     exists: Expr,
     /// The lane's values of its row of the state.

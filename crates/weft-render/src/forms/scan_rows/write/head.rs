@@ -31,7 +31,7 @@ pub(super) struct Head {
     pub(super) certain: Expr,
     /// The number of kept rows that it begins with; 0 if it begins with no state.
     pub(super) kept: Expr,
-    /// The first value of the head's kept rows in both states, and the number of values of one.
+    /// The first value of the head's kept rows in the state that is read and in the one that is written, and the number of values per row.
     pub(super) kept_from: Expr,
     pub(super) kept_to: Expr,
     pub(super) kept_len: u32,
