@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::fault::{Stage, reach};
-use crate::part;
 use crate::target::{Target, folder};
+use crate::{in_use, part};
 
 /// A file being written. [`commit`](AtomicFile::commit) puts it in place; dropping it discards it.
 ///
@@ -134,7 +134,7 @@ impl AtomicFile {
     pub fn commit_unsynced(self) -> io::Result<()> {
         let Some(Part { path, target, .. }) = &self.part else { return Ok(()) };
         reach(Stage::Rename)?;
-        rename(path, target)
+        in_use::rename(path, target)
     }
 
     /// Syncs the file to the disk and puts it in place, replacing the file that was there.
@@ -153,7 +153,7 @@ impl AtomicFile {
             ));
         }
         reach(Stage::Rename)?;
-        rename(path, target)?;
+        in_use::rename(path, target)?;
         reach(Stage::SyncFolder)?;
         sync_folder(folder(target))
     }
@@ -213,18 +213,6 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.commit()
 }
-
-/// Gives a part file its target's name.
-fn rename(part: &Path, target: &Path) -> io::Result<()> {
-    fs::rename(part, target).map_err(|error| {
-        // Windows keeps files that are mapped, and says only that access is denied.
-        let in_use = cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied && target.is_file();
-        if in_use { io::Error::new(error.kind(), IN_USE) } else { error }
-    })
-}
-
-/// Why a file cannot be replaced.
-const IN_USE: &str = "a program is using the file that would be replaced";
 
 /// Syncs a folder to the disk, so that a rename in it survives a power failure.
 fn sync_folder(folder: &Path) -> io::Result<()> {

@@ -53,12 +53,14 @@
 mod atomic;
 mod fault;
 mod folders;
+mod in_use;
 mod listing;
 mod part;
 mod target;
 
 pub use atomic::{AtomicFile, write};
 pub use folders::{PACKED_FOLDER, PROMPTS_FOLDER, cache_folder, config_folder, create_private, data_folder};
+pub use in_use::remove;
 pub use listing::{entries, is_keyed, remove_files};
 pub use part::{abandoned, sweep};
 pub use target::{Target, canonical};

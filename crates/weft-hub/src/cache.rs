@@ -307,7 +307,7 @@ fn file_name(path: &Path) -> Option<FileName<'_>> {
 
 /// Removes a file that may be gone.
 fn remove(file: &Path) -> Result<(), Error> {
-    match fs::remove_file(file) {
+    match weft_file::remove(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", file)(error)),
         _ => Ok(()),
     }
