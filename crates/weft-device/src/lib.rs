@@ -55,7 +55,7 @@ pub use forward::Forward;
 pub use hardware::Hardware;
 pub use ids::{BufferId, ProgramId};
 pub use info::{DeviceInfo, DeviceKind, Fact, FactValue};
-pub use link::{Instance, LinkError, Linked, LinkedPart, link};
+pub use link::{COLUMN_BYTES, Instance, LinkError, Linked, LinkedPart, link};
 pub use null::NullDevice;
 pub use packing::{Packing, RowsOf16, Tile};
 pub use placement::{Placement, Side};

@@ -25,6 +25,10 @@ pub struct Instance {
     pub columns: BTreeMap<String, usize>,
 }
 
+/// Columns that a plan reads of a wider value begin at a multiple of this many bytes: devices load whole vectors, and the CPU whole cache
+/// lines.
+pub const COLUMN_BYTES: usize = 64;
+
 /// Why plans could not be linked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
@@ -47,6 +51,16 @@ pub enum LinkError {
         expected: String,
         /// The kind that was written.
         found: String,
+    },
+    /// A plan reads columns that it cannot.
+    #[error("plan `{plan}` cannot read columns of `{name}`: {why}")]
+    Columns {
+        /// The plan's name.
+        plan: String,
+        /// The value's name.
+        name: String,
+        /// What was expected, and what was found.
+        why: String,
     },
     /// Plans have different maximum sizes.
     #[error("plan `{plan}` was compiled for {found:?}, the others for {expected:?}")]
@@ -149,6 +163,28 @@ fn kind(buffer: &Buffer) -> String {
     format!("{}{}", buffer.format, buffer.shape)
 }
 
+/// A value without its first `before` columns.
+///
+/// # Errors
+/// If they are not there, or the others do not begin where devices can load them.
+fn after_columns(region: Region, before: usize, format: Format) -> Result<Region, String> {
+    if before == 0 {
+        return Ok(region);
+    }
+    let Format::Ggml(_) = format else {
+        return Err(format!("expected values that are stored one after another, found {format}"));
+    };
+    let (Some(bytes), Some(values)) = (format.bytes(before), region.values.checked_sub(before)) else {
+        return Err(format!("expected {before} columns before its own, found {} values", region.values));
+    };
+    match bytes.is_multiple_of(COLUMN_BYTES) {
+        true => Ok(Region { offset: region.offset + bytes, values, ..region }),
+        false => {
+            Err(format!("expected columns from a multiple of {COLUMN_BYTES} bytes on, found byte {bytes}"))
+        }
+    }
+}
+
 struct Linker<'d> {
     device: &'d mut dyn Device,
     arena: BufferId,
@@ -170,6 +206,13 @@ impl Linker<'_> {
         inputs: &BTreeMap<String, Region>,
     ) -> Result<BTreeMap<String, Region>, LinkError> {
         let plan = &instance.plan;
+        let reads = |name: &str| {
+            plan.buffers.iter().any(|b| matches!(&b.source, Source::Input(input) if input == name))
+        };
+        if let Some(name) = instance.columns.keys().find(|name| !reads(name)) {
+            let why = "it has no input of that name".to_string();
+            return Err(LinkError::Columns { plan: plan.name.clone(), name: name.clone(), why });
+        }
         let mut outputs = Vec::new();
         let mut regions = Vec::with_capacity(plan.buffers.len());
         for buffer in &plan.buffers {
@@ -189,12 +232,11 @@ impl Linker<'_> {
                     }
                     let region = *self.values.get(name).ok_or_else(missing)?;
                     let before = instance.columns.get(name).copied().unwrap_or(0);
-                    let offset = region.offset + Format::F32.bytes(before).ok_or_else(missing)?;
-                    Region {
-                        offset,
-                        values: region.values.checked_sub(before).ok_or_else(missing)?,
-                        ..region
-                    }
+                    after_columns(region, before, buffer.format).map_err(|why| LinkError::Columns {
+                        plan: plan.name.clone(),
+                        name: name.clone(),
+                        why,
+                    })?
                 }
                 Source::Constant(constant) => whole(&self.constant(constant)?),
                 Source::Output(name) => {
@@ -280,5 +322,55 @@ impl Linker<'_> {
     fn free(&mut self, region: Region) {
         let bytes = Format::F32.bytes(region.values).unwrap_or(0);
         self.pool.push((region.buffer, bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::null::NullDevice;
+
+    /// A plan that copies 16 columns of a value.
+    const PLAN: &str = "plan copy T=2 R=1 S=0 P=0 arena=0 {
+b0 = input x : f32[T, 48]
+b1 = output y : f32[T, 16]
+kernel copy {
+  p0 read f32
+  p1 write f32
+  rows [T] cols 16
+  map
+  v0 = load 16 p0[0; 48; 1]
+  v1 = store v0 p1[0; 16; 1]
+}
+call copy b0 b1
+}
+";
+
+    /// Links the plan to a value of 2 × 48 values, and returns where it reads it.
+    fn reads(columns: &[(&str, usize)]) -> Result<(usize, usize), String> {
+        let mut device = NullDevice::default();
+        let buffer = device.alloc(2 * 48 * 4).unwrap();
+        let plan = Arc::new(weft_kern::parse_plan(PLAN).unwrap());
+        let columns = columns.iter().map(|(name, before)| (name.to_string(), *before)).collect();
+        let instance = Instance { plan, weights: BTreeMap::new(), states: BTreeMap::new(), columns };
+        let inputs = BTreeMap::from([("x".to_string(), Region { buffer, offset: 0, values: 96 })]);
+        let linked = link(&mut device, &[instance], &inputs, &["y"]).map_err(|error| error.to_string())?;
+        let Region { offset, values, .. } = linked.program.launches[0].args[0];
+        Ok((offset, values))
+    }
+
+    #[test]
+    fn columns_begin_where_devices_can_load_them() {
+        assert_eq!(reads(&[]), Ok((0, 96)));
+        assert_eq!(reads(&[("x", 0)]), Ok((0, 96)));
+        assert_eq!(reads(&[("x", 32)]), Ok((128, 64)));
+        for (columns, why) in [
+            (("x", 24), "`x`: expected columns from a multiple of 64 bytes on, found byte 96"),
+            (("x", 112), "`x`: expected 112 columns before its own, found 96 values"),
+            (("z", 16), "`z`: it has no input of that name"),
+        ] {
+            let expected = format!("plan `copy` cannot read columns of {why}");
+            assert_eq!(reads(&[columns]), Err(expected), "{columns:?}");
+        }
     }
 }

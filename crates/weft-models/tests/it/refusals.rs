@@ -303,7 +303,6 @@ fn error_messages() {
     refused(gemma4, &|f| f.set("gemma4.attention.head_count_kv", vec![2i32, 3, 2, 1]));
     refused(gemma4, &|f| f.set("gemma4.attention.sliding_window_pattern", vec![true; 3]));
     refused(gemma4, &|f| f.set("gemma4.attention.shared_kv_layers", 1u32));
-    refused(gemma4, &|f| f.set("gemma4.embedding_length_per_layer_input", 24u32));
     refused(support::mistral3, &|f| f.set("mistral3.rope.dimension_count", 8u32));
     refused(support::mistral3, &|f| f.set("mistral3.attention.scale", 0.5f32));
     refused(support::mistral3, &|f| f.set("mistral3.attention.temperature_scale", -0.1f32));

@@ -21,9 +21,6 @@ use crate::segment::SegmentBuilder;
 /// The value with the rows of all layers.
 const VALUE: &str = "per_layer";
 
-/// A layer's columns begin where a line of 16 values does, as devices want it of parts of buffers.
-const LINE: usize = 16;
-
 /// Embeddings for each layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct PerLayer {
@@ -40,9 +37,6 @@ impl PerLayer {
         let width = keys.number(WIDTH, 0..=MAX_WIDTH)?;
         if width == 0 {
             return Ok(None);
-        }
-        if !width.is_multiple_of(LINE) {
-            return Err(keys.unsupported(WIDTH, width, format!("it must be a multiple of {LINE}")));
         }
         let all = width * common.blocks;
         if all > MAX_WIDTH {
