@@ -12,21 +12,21 @@ mod moe;
 mod norm;
 mod rope;
 mod temperature;
-mod windows;
+pub(crate) mod windows;
 
 use weft_ir::NodeId;
 
 pub(crate) use delta::{Decays, GatedDelta};
 pub(crate) use gated::{Activation, Gated, JoinedGated};
-pub(crate) use gqa::{Grouped, Heads, attend_inputs, only_scale};
+pub(crate) use gqa::{Gate, Grouped, Heads, QkNorm, attend_inputs, head_width, only_scale, rotated};
 pub(crate) use hadamard::Hadamard;
 pub(crate) use kda::{Bound, Kda};
 pub(crate) use mla::{Latent, Queries};
 pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};
-pub(crate) use norm::RmsNorm;
+pub(crate) use norm::Norm;
 pub(crate) use rope::{Rope, RopeScaling};
 pub(crate) use temperature::Temperature;
-pub(crate) use windows::Windows;
+pub(crate) use windows::{Pattern, Windows};
 
 use crate::config::BlockInfo;
 use crate::error::Error;

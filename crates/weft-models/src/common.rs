@@ -1,6 +1,6 @@
 //! The keys that all families share.
 
-use crate::blocks::RmsNorm;
+use crate::blocks::Norm;
 use crate::error::Error;
 use crate::keys::{Keys, MAX_CONTEXT, MAX_HEADS, MAX_LAYERS, MAX_WIDTH};
 
@@ -18,16 +18,26 @@ pub(crate) struct Common {
     /// Context length that the model was trained for, in tokens.
     pub(crate) context: usize,
     /// The norm of the hidden state.
-    pub(crate) norm: RmsNorm,
+    pub(crate) norm: Norm,
     /// Query heads per layer.
     pub(crate) heads: usize,
-    /// The tensor of the norm before each feed-forward network.
-    pub(crate) ffn_norm: &'static str,
+    /// The tensor of the norm before attention, if there is one.
+    pub(crate) attn_norm: Option<&'static str>,
+    /// The tensor of the norm before each feed-forward network, if there is one.
+    pub(crate) ffn_norm: Option<&'static str>,
     /// The tensors of the norms of what attention and the feed-forward network return, if a layer has them (Gemma).
     pub(crate) post_norms: Option<[&'static str; 2]>,
+    /// These norms.
+    pub(crate) post_norm: Norm,
+    /// Whether the feed-forward network reads what attention reads, not what it returns.
+    pub(crate) parallel: bool,
     /// Factor applied to embeddings.
     pub(crate) embedding_scale: f32,
-    /// The bound of logits, by a tanh, if they have one.
+    /// Factor applied to what attention and the feed-forward network add.
+    pub(crate) residual_scale: f32,
+    /// Factor applied to logits.
+    pub(crate) logit_scale: f32,
+    /// The bound of scaled logits, by a tanh, if they have one.
     pub(crate) logit_cap: Option<f32>,
 }
 
@@ -41,10 +51,25 @@ impl Common {
 
     /// Reads the keys of a family whose layers may have a sliding window.
     pub(crate) fn read_windowed(keys: &Keys<'_>) -> Result<Common, Error> {
+        refuse_factors(keys, &["logit_scale", "embedding_scale", "residual_scale"])?;
+        Common::read_scaled(keys)
+    }
+
+    /// Reads the keys of a family whose logits are scaled, too.
+    pub(crate) fn read_scaled(keys: &Keys<'_>) -> Result<Common, Error> {
+        let eps = keys.positive("attention.layer_norm_rms_epsilon")?;
+        Common::read_normed(keys, Norm::rms(eps))
+    }
+
+    /// The same with norms after attention and the feed-forward network, and none before them.
+    pub(crate) fn with_norms_after(self) -> Common {
+        let after = ["post_attention_norm.weight", "post_ffw_norm.weight"];
+        Common { attn_norm: None, ffn_norm: None, post_norms: Some(after), ..self }
+    }
+
+    /// Reads the keys of a family that reads those of its norm and its factors.
+    pub(crate) fn read_normed(keys: &Keys<'_>, norm: Norm) -> Result<Common, Error> {
         refuse_two_way_attention(keys)?;
-        for factor in ["logit_scale", "embedding_scale", "residual_scale"] {
-            keys.refuse_factor(factor)?;
-        }
         let context = keys.number("context_length", 1..=MAX_CONTEXT)?;
         Ok(Common {
             name: keys.metadata.str("general.name")?.map(str::to_string),
@@ -52,11 +77,16 @@ impl Common {
             hidden: keys.number("embedding_length", 1..=MAX_WIDTH)?,
             vocab: vocab(keys)?,
             context,
-            norm: RmsNorm { eps: keys.positive("attention.layer_norm_rms_epsilon")? },
+            norm,
             heads: keys.number("attention.head_count", 1..=MAX_HEADS)?,
-            ffn_norm: "ffn_norm.weight",
+            attn_norm: Some("attn_norm.weight"),
+            ffn_norm: Some("ffn_norm.weight"),
             post_norms: None,
+            post_norm: norm,
+            parallel: false,
             embedding_scale: 1.0,
+            residual_scale: 1.0,
+            logit_scale: 1.0,
             logit_cap: None,
         })
     }
@@ -71,8 +101,13 @@ fn refuse_two_way_attention(keys: &Keys<'_>) -> Result<(), Error> {
     }
 }
 
+/// Returns an error if the file has a factor of these that is not built.
+pub(crate) fn refuse_factors(keys: &Keys<'_>, factors: &[&str]) -> Result<(), Error> {
+    factors.iter().try_for_each(|factor| keys.refuse_factor(factor))
+}
+
 /// Most families have no sliding window; one of the whole context changes nothing.
-fn refuse_window(keys: &Keys<'_>, context: usize) -> Result<(), Error> {
+pub(crate) fn refuse_window(keys: &Keys<'_>, context: usize) -> Result<(), Error> {
     const WINDOW: &str = "attention.sliding_window";
     match keys.u32(WINDOW)? {
         Some(window) if window > 0 && (window as usize) < context => Err(keys.unsupported(

@@ -114,6 +114,15 @@ impl Keys<'_> {
         }
     }
 
+    /// Returns an error if the file has positions in several dimensions, as those of vision models do.
+    pub(crate) fn refuse_sections(&self) -> Result<(), Error> {
+        const SECTIONS: &str = "rope.dimension_sections";
+        match self.metadata.get(&self.name(SECTIONS)) {
+            Some(_) => Err(self.unsupported(SECTIONS, "set", "vision models are not")),
+            None => Ok(()),
+        }
+    }
+
     fn above_zero(&self, key: &str, value: f32) -> Result<f32, Error> {
         if value.is_finite() && value > 0.0 {
             return Ok(value);

@@ -153,7 +153,7 @@ impl<'a> ModelBuilder<'a> {
 }
 
 /// Builds a pre-norm layer from block `index` of a file: attention and the feed-forward network, each applied to the normed
-/// hidden state and added to the residual, in some families after another norm.
+/// hidden state and added to the residual. `Common` says what families do otherwise.
 pub(crate) fn layer<'a>(
     file: &ModelFile<'a>,
     common: &Common,
@@ -161,24 +161,46 @@ pub(crate) fn layer<'a>(
     attention: &dyn Block,
     feed_forward: &dyn Block,
 ) -> Result<SegmentBuilder<'a>, Error> {
-    let Common { hidden, norm, ffn_norm, post_norms, .. } = *common;
-    let post_norm = |s: &mut SegmentBuilder<'_>, branch: NodeId, which: usize| match post_norms {
-        Some(tensors) => norm.build(s, branch, tensors[which], 1, hidden),
-        None => Ok(branch),
-    };
+    let Common { hidden, attn_norm, ffn_norm, parallel, .. } = *common;
     let graph = format!("{}_{}_layer", attention.short_name(), feed_forward.short_name());
     let mut s = SegmentBuilder::new(file, &graph, Some(index));
     let x = s.hidden(hidden);
-    let normed = norm.build(&mut s, x, "attn_norm.weight", 1, hidden)?;
-    let attended = attention.build(&mut s, normed)?;
-    let attended = post_norm(&mut s, attended, 0)?;
-    let x = s.g.add(x, attended);
-    let normed = norm.build(&mut s, x, ffn_norm, 1, hidden)?;
-    let fed = feed_forward.build(&mut s, normed)?;
-    let fed = post_norm(&mut s, fed, 1)?;
-    let x = s.g.add(x, fed);
+    let seen = before(&mut s, common, x, attn_norm)?;
+    let attended = attention.build(&mut s, seen)?;
+    let attended = after(&mut s, common, attended, 0)?;
+    let x = if parallel {
+        let fed = feed_forward.build(&mut s, seen)?;
+        let fed = after(&mut s, common, fed, 1)?;
+        let x = s.g.add(x, fed);
+        s.g.add(x, attended)
+    } else {
+        let x = s.g.add(x, attended);
+        let seen = before(&mut s, common, x, ffn_norm)?;
+        let fed = feed_forward.build(&mut s, seen)?;
+        let fed = after(&mut s, common, fed, 1)?;
+        s.g.add(x, fed)
+    };
     s.g.output("x", x);
     Ok(s)
+}
+
+/// What a branch of a layer reads: the hidden state, normed if it has a norm.
+fn before(
+    s: &mut SegmentBuilder<'_>,
+    common: &Common,
+    x: NodeId,
+    norm: Option<&'static str>,
+) -> Result<NodeId, Error> {
+    norm.map_or(Ok(x), |tensor| common.norm.build(s, x, tensor, 1, common.hidden))
+}
+
+/// What a branch of a layer adds: its result, in some families normed or scaled.
+fn after(s: &mut SegmentBuilder<'_>, common: &Common, branch: NodeId, which: usize) -> Result<NodeId, Error> {
+    let branch = match common.post_norms {
+        Some(tensors) => common.post_norm.build(s, branch, tensors[which], 1, common.hidden)?,
+        None => branch,
+    };
+    Ok(s.scaled(branch, common.residual_scale))
 }
 
 /// Shares equal graphs between segments, so that each is compiled once.

@@ -209,6 +209,15 @@ impl<'a> SegmentBuilder<'a> {
         Ok(self.weight(name, tensor, shape))
     }
 
+    /// `x` times a factor.
+    pub(crate) fn scaled(&mut self, x: NodeId, factor: f32) -> NodeId {
+        if factor == 1.0 {
+            return x;
+        }
+        let factor = self.g.scalar(factor);
+        self.g.mul(x, factor)
+    }
+
     /// Adds a bias to `x`, if the file has it.
     pub(crate) fn add_bias(&mut self, x: NodeId, name: &str, len: usize) -> Result<NodeId, Error> {
         if !self.has(name) {

@@ -3,7 +3,7 @@
 
 use weft_ir::{Dim, NodeId, Recurrence};
 
-use super::{Block, RmsNorm, linear};
+use super::{Block, Norm, linear};
 use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_HEADS, MAX_WIDTH};
@@ -28,7 +28,7 @@ pub(crate) struct GatedDelta {
     /// Weights of a channel of the convolution.
     pub(crate) taps: usize,
     /// The norm of each head's result; its ε is also that of the norms of queries and keys.
-    pub(crate) norm: RmsNorm,
+    pub(crate) norm: Norm,
     /// Which heads share a key head, and where the inputs of decays are.
     pub(crate) decays: Decays,
 }
@@ -47,7 +47,7 @@ impl GatedDelta {
     pub(crate) fn read(
         keys: &Keys<'_>,
         hidden: usize,
-        norm: RmsNorm,
+        norm: Norm,
         decays: Decays,
     ) -> Result<GatedDelta, Error> {
         const GROUPS: &str = "ssm.group_count";

@@ -28,11 +28,8 @@ pub(crate) fn embedded<'a>(
     let mut s = SegmentBuilder::new(file, "embed", None);
     let table = s.matrix(EMBEDDING, &[common.vocab, common.hidden])?;
     let tokens = s.per_token("tokens");
-    let mut x = s.g.rows(table, tokens);
-    if common.embedding_scale != 1.0 {
-        let scale = s.g.scalar(common.embedding_scale);
-        x = s.g.mul(x, scale);
-    }
+    let x = s.g.rows(table, tokens);
+    let x = s.scaled(x, common.embedding_scale);
     Ok((s, x))
 }
 
@@ -47,7 +44,8 @@ pub(crate) fn head<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentB
     // With tied embeddings, the embedding is the output matrix too.
     let output = if s.has(OUTPUT) { OUTPUT } else { EMBEDDING };
     let output = s.matrix(output, &[vocab, hidden])?;
-    let mut logits = s.g.dot(x, output);
+    let logits = s.g.dot(x, output);
+    let mut logits = s.scaled(logits, common.logit_scale);
     if let Some(cap) = common.logit_cap {
         logits = capped(&mut s, logits, cap);
     }

@@ -3,8 +3,10 @@
 use weft_ir::NodeId;
 
 use super::{Block, linear};
+use crate::common::Common;
 use crate::config::BlockInfo;
 use crate::error::Error;
+use crate::keys::{Keys, MAX_WIDTH};
 use crate::segment::SegmentBuilder;
 
 /// `down(activation(gate(x)) · up(x))`, with the biases that the file has.
@@ -42,6 +44,20 @@ const CUBE: f32 = 0.044_715;
 const STEEP: f32 = 2.0 * 0.797_884_6;
 
 impl Gated {
+    /// Reads `feed_forward_length`: the network of each block.
+    pub(crate) fn of_blocks(
+        keys: &Keys<'_>,
+        common: &Common,
+        activation: Activation,
+    ) -> Result<Vec<Gated>, Error> {
+        const WIDTH: &str = "feed_forward_length";
+        let widths = keys.per_layer(WIDTH, common.blocks)?.into_iter();
+        let network = |width| {
+            Ok(Gated { hidden: common.hidden, width: keys.within(WIDTH, width, 1..=MAX_WIDTH)?, activation })
+        };
+        widths.map(network).collect()
+    }
+
     /// Builds the network from `ffn_gate{suffix}`, `ffn_up{suffix}` and `ffn_down{suffix}`.
     pub(crate) fn build_as(
         &self,

@@ -1,12 +1,13 @@
 //! Grouped-query attention (Ainslie et al., 2023, <https://arxiv.org/abs/2305.13245>).
 
-use weft_ir::{AttendInputs, Dim, NodeId};
+use weft_ir::{AttendInputs, Dim, NodeId, RopeStyle};
 
 use super::hadamard::Hadamard;
-use super::{Block, RmsNorm, Rope, Temperature, linear};
+use super::{Block, Norm, Rope, RopeScaling, Temperature, linear};
 use crate::common::Common;
 use crate::config::BlockInfo;
 use crate::error::Error;
+use crate::file::ModelFile;
 use crate::keys::{Keys, MAX_HEAD_WIDTH, MAX_HEADS};
 use crate::segment::SegmentBuilder;
 
@@ -19,10 +20,10 @@ pub(crate) struct Grouped {
     pub(crate) heads: Heads,
     /// Whether one tensor, `attn_qkv`, holds the matrices of queries, keys and values, in this order.
     pub(crate) joined: bool,
-    /// QK-norm: the norm of every query head (`attn_q_norm`) and key head (`attn_k_norm`), before rotation.
-    pub(crate) qk_norm: Option<RmsNorm>,
-    /// The rotary embedding.
-    pub(crate) rope: Rope,
+    /// The norm of queries (`attn_q_norm`) and keys (`attn_k_norm`), if they have one.
+    pub(crate) qk_norm: Option<QkNorm>,
+    /// The rotary embedding. `None` if queries and keys do not depend on positions.
+    pub(crate) rope: Option<Rope>,
     /// How rotated queries are scaled by their position, if they are.
     pub(crate) temperature: Option<Temperature>,
     /// Factor applied to scores before the softmax.
@@ -31,8 +32,28 @@ pub(crate) struct Grouped {
     pub(crate) window: Option<usize>,
     /// Whether the softmax of each head has a further score, `attn_sinks`, which has no value.
     pub(crate) sinks: bool,
-    /// Whether each head's result is multiplied by the sigmoid of a gate. `attn_q` has a head's gate after its query.
-    pub(crate) gated: bool,
+    /// The matrix of gates, if the result is multiplied by the sigmoid of one.
+    pub(crate) gate: Option<Gate>,
+}
+
+/// What queries and keys are normed by.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum QkNorm {
+    /// Each head before rotation.
+    Heads(Norm),
+    /// Each head after rotation (Hunyuan).
+    RotatedHeads(Norm),
+    /// All heads together, before rotation (OLMo 2, MiniMax-M2).
+    Whole(Norm),
+}
+
+/// Which matrix makes the gates of heads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gate {
+    /// `attn_q`, which has a head's gate after its query.
+    WithQueries,
+    /// `attn_gate`, which has a gate for each value of a head.
+    Own,
 }
 
 /// The number and width of heads.
@@ -56,16 +77,27 @@ impl Heads {
             let rule = format!("it must divide attention.head_count, {queries}");
             return Err(keys.wrong("attention.head_count_kv", shared, rule));
         }
-        Ok(Heads { queries, keys: shared, width: head_width(keys, common.hidden, queries)? })
+        Ok(Heads { queries, keys: shared, width: usual_width(keys, common.hidden, queries)? })
     }
 
     /// The number of values of a head that are rotated: `rope.dimension_count`, by default all.
     pub(crate) fn rotated(&self, keys: &Keys<'_>) -> Result<usize, Error> {
-        let rotated = keys.number_opt("rope.dimension_count", 2..=self.width)?.unwrap_or(self.width);
-        if !rotated.is_multiple_of(2) {
-            return Err(keys.wrong("rope.dimension_count", rotated, "it must be even"));
+        rotated(keys, "rope.dimension_count", self.width)
+    }
+
+    /// The same for families that rotate whole heads only.
+    ///
+    /// # Errors
+    ///
+    /// If the file asks for less.
+    pub(crate) fn all_rotated(&self, keys: &Keys<'_>) -> Result<usize, Error> {
+        match self.rotated(keys)? {
+            rotated if rotated == self.width => Ok(rotated),
+            rotated => {
+                let supported = format!("it can only be the width of a head, {}", self.width);
+                Err(keys.unsupported("rope.dimension_count", rotated, supported))
+            }
         }
-        Ok(rotated)
     }
 
     /// The usual scale, for families that read no key for it.
@@ -83,6 +115,15 @@ impl Heads {
     }
 }
 
+/// How many values of a head of this width are rotated, by default all.
+pub(crate) fn rotated(keys: &Keys<'_>, key: &str, width: usize) -> Result<usize, Error> {
+    let rotated = keys.number_opt(key, 2..=width)?.unwrap_or(width);
+    if !rotated.is_multiple_of(2) {
+        return Err(keys.wrong(key, rotated, "it must be even"));
+    }
+    Ok(rotated)
+}
+
 /// The scale of a family that reads no key for it, with what it is.
 ///
 /// # Errors
@@ -98,32 +139,87 @@ pub(crate) fn only_scale(keys: &Keys<'_>, scale: f32, what: &str) -> Result<f32,
     }
 }
 
-/// Reads the width of a head.
-fn head_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Error> {
+/// Reads the width of a head, by default the hidden state's over the number of heads.
+fn usual_width(keys: &Keys<'_>, hidden: usize, heads: usize) -> Result<usize, Error> {
     const KEY: &str = "attention.key_length";
-    const VALUE: &str = "attention.value_length";
-    let key = match keys.number_opt(KEY, 2..=MAX_HEAD_WIDTH)? {
-        Some(key) => key,
-        None => {
-            let width = hidden / heads;
-            if !hidden.is_multiple_of(heads) || !(2..=MAX_HEAD_WIDTH).contains(&width) {
-                let rule = format!("without {KEY}, it must divide embedding_length, {hidden}");
-                return Err(keys.wrong("attention.head_count", heads, rule));
-            }
-            width
-        }
-    };
-    match keys.number_opt(VALUE, 1..=MAX_HEAD_WIDTH)? {
-        Some(value) if value != key => {
+    if keys.u32(KEY)?.is_some() {
+        return head_width(keys, "");
+    }
+    let width = hidden / heads;
+    if !hidden.is_multiple_of(heads) || !(2..=MAX_HEAD_WIDTH).contains(&width) {
+        let rule = format!("without {KEY}, it must divide embedding_length, {hidden}");
+        return Err(keys.wrong("attention.head_count", heads, rule));
+    }
+    equal_values(keys, "", width)
+}
+
+/// Reads the width of the heads of some layers, which keys with this suffix give, the same for keys and values.
+pub(crate) fn head_width(keys: &Keys<'_>, suffix: &str) -> Result<usize, Error> {
+    let width = keys.number(&format!("attention.key_length{suffix}"), 2..=MAX_HEAD_WIDTH)?;
+    equal_values(keys, suffix, width)
+}
+
+/// Returns the width of keys, or an error if that of values is another.
+fn equal_values(keys: &Keys<'_>, suffix: &str, width: usize) -> Result<usize, Error> {
+    let key = format!("attention.value_length{suffix}");
+    match keys.number_opt(&key, 1..=MAX_HEAD_WIDTH)? {
+        Some(value) if value != width => {
             let architecture = keys.architecture;
-            let supported = format!("for `{architecture}`, it must equal attention.key_length, {key}");
-            Err(keys.unsupported(VALUE, value, supported))
+            let supported =
+                format!("for `{architecture}`, it must equal attention.key_length{suffix}, {width}");
+            Err(keys.unsupported(&key, value, supported))
         }
-        _ => Ok(key),
+        _ => Ok(width),
     }
 }
 
 impl Grouped {
+    /// Attention with heads that are all rotated alike, and none of the switches.
+    pub(crate) fn new(hidden: usize, heads: Heads, rope: Rope, scale: f32) -> Grouped {
+        Grouped {
+            hidden,
+            heads,
+            joined: false,
+            qk_norm: None,
+            rope: Some(rope),
+            temperature: None,
+            scale,
+            window: None,
+            sinks: false,
+            gate: None,
+        }
+    }
+
+    /// Reads the keys of attention with the usual scale and none of the switches. Heads may be rotated in part.
+    pub(crate) fn read(keys: &Keys<'_>, common: &Common, style: RopeStyle) -> Result<Grouped, Error> {
+        let heads = Heads::read(keys, common)?;
+        let rope = Rope::read(keys, style, heads.rotated(keys)?, common.context)?;
+        Ok(Grouped::new(common.hidden, heads, rope, heads.only_scale(keys)?))
+    }
+
+    /// Like [`read`](Grouped::read), for families that rotate whole heads only.
+    pub(crate) fn read_rotated(keys: &Keys<'_>, common: &Common, style: RopeStyle) -> Result<Grouped, Error> {
+        Heads::read(keys, common)?.all_rotated(keys)?;
+        Grouped::read(keys, common, style)
+    }
+
+    /// The same attention with the frequency factors of the file, if it has them.
+    pub(crate) fn with_factors(self, file: &ModelFile<'_>) -> Result<Grouped, Error> {
+        let rope = self.rope.map(|rope| rope.with_factors(file)).transpose()?;
+        Ok(Grouped { rope, ..self })
+    }
+
+    /// The same attention with a rotary embedding that is not scaled for a longer context.
+    pub(crate) fn unscaled(self) -> Grouped {
+        let unscaled = |rope| Rope { scaling: RopeScaling::Linear { factor: 1.0 }, magnitude: 1.0, ..rope };
+        Grouped { rope: self.rope.map(unscaled), ..self }
+    }
+
+    /// The same attention without positions.
+    pub(crate) fn without_positions(self) -> Grouped {
+        Grouped { rope: None, ..self }
+    }
+
     /// Queries, `[T, heads·width]`, and keys and values, `[T, keys·width]` each. Gated queries are `[T, heads, 2·width]`, with the
     /// gate of each head after its query.
     fn project(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<[NodeId; 3], Error> {
@@ -133,7 +229,7 @@ impl Grouped {
             let all = linear(s, x, "attn_qkv", self.hidden, q + 2 * kv)?;
             return Ok([(0, q), (q, kv), (q + kv, kv)].map(|(start, len)| s.g.slice(all, 1, start, len)));
         }
-        if self.gated {
+        if self.gate == Some(Gate::WithQueries) {
             let both = linear(s, x, "attn_q", self.hidden, 2 * q)?;
             return Ok([
                 s.g.reshape(both, [Dim::T, queries.into(), (2 * width).into()]),
@@ -155,17 +251,25 @@ impl Grouped {
         s: &mut SegmentBuilder<'_>,
         x: NodeId,
         count: usize,
-        norm: &str,
+        weight: &str,
     ) -> Result<NodeId, Error> {
         let width = self.heads.width;
-        let mut heads = match self.gated && count == self.heads.queries {
-            true => x,
-            false => s.g.reshape(x, [Dim::T, count.into(), width.into()]),
+        let gated = self.gate == Some(Gate::WithQueries) && count == self.heads.queries;
+        let x = match self.qk_norm {
+            Some(QkNorm::Whole(norm)) => norm.build(s, x, weight, 1, count * width)?,
+            _ => x,
         };
-        if let Some(qk_norm) = &self.qk_norm {
-            heads = qk_norm.build(s, heads, norm, 2, width)?;
+        let mut heads = if gated { x } else { s.g.reshape(x, [Dim::T, count.into(), width.into()]) };
+        if let Some(QkNorm::Heads(norm)) = self.qk_norm {
+            heads = norm.build(s, heads, weight, 2, width)?;
         }
-        Ok(self.rope.apply(s, heads, 3, width))
+        if let Some(rope) = &self.rope {
+            heads = rope.apply(s, heads, 3, width);
+        }
+        if let Some(QkNorm::RotatedHeads(norm)) = self.qk_norm {
+            heads = norm.build(s, heads, weight, 2, width)?;
+        }
+        Ok(heads)
     }
 }
 
@@ -185,6 +289,9 @@ impl Block for Grouped {
         if self.temperature.is_some() {
             summary += ", queries scaled by position";
         }
+        if self.rope.is_none() {
+            summary += ", without positions";
+        }
         BlockInfo { kind: "grouped", sizes, summary }
     }
 
@@ -194,9 +301,16 @@ impl Block for Grouped {
         let (q_width, kv_width) = (queries * width, keys * width);
         let [mut q, k, v] = self.project(s, x)?;
         let mut gate = None;
-        if self.gated {
-            gate = Some(s.g.slice(q, 2, width, width));
-            q = s.g.slice(q, 2, 0, width);
+        match self.gate {
+            Some(Gate::WithQueries) => {
+                gate = Some(s.g.slice(q, 2, width, width));
+                q = s.g.slice(q, 2, 0, width);
+            }
+            Some(Gate::Own) => {
+                let all = linear(s, x, "attn_gate", self.hidden, q_width)?;
+                gate = Some(s.g.reshape(all, [Dim::T, queries.into(), width.into()]));
+            }
+            None => {}
         }
         let q = self.heads(s, q, queries, "attn_q_norm.weight")?;
         let q = self.temperature.map_or(q, |temperature| temperature.apply(s, q));

@@ -4,7 +4,7 @@
 use weft_ir::{Dim, NodeId, Recurrence};
 
 use super::delta::{MAX_TAPS, unit};
-use super::{Block, RmsNorm, linear};
+use super::{Block, Norm, linear};
 use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::keys::{Keys, MAX_HEAD_WIDTH};
@@ -22,7 +22,7 @@ pub(crate) struct Kda {
     /// Weights of a channel of the convolutions.
     pub(crate) taps: usize,
     /// The norm of each head's result; its ε is also that of the norms of queries and keys.
-    pub(crate) norm: RmsNorm,
+    pub(crate) norm: Norm,
     /// How decays are computed.
     pub(crate) bound: Bound,
 }
@@ -41,7 +41,7 @@ impl Kda {
     pub(crate) fn read(
         keys: &Keys<'_>,
         (hidden, heads): (usize, usize),
-        norm: RmsNorm,
+        norm: Norm,
         bound: Bound,
     ) -> Result<Kda, Error> {
         let width = keys.number("kda.head_dim", 1..=MAX_HEAD_WIDTH)?;

@@ -10,7 +10,7 @@ use weft_ir::{Dim, NodeId};
 
 use super::gqa::attend_inputs;
 use super::hadamard::Hadamard;
-use super::{Block, RmsNorm, Rope, linear};
+use super::{Block, Norm, Rope, linear};
 use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
@@ -33,7 +33,7 @@ pub(crate) struct Latent {
     /// Whether the file has one tensor, `attn_kv_b`, for the matrices of keys and values, as files before 2025 do.
     pub(crate) joined: bool,
     /// The norm of the compressed query and of the latent vector.
-    pub(crate) norm: RmsNorm,
+    pub(crate) norm: Norm,
     /// The rotary embedding of the other part of each query, and of the key part that all heads share.
     pub(crate) rope: Rope,
     /// Whether these parts are rotated. Some models leave them as they are.

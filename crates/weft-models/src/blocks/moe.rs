@@ -5,7 +5,7 @@ use weft_ir::{Dim, NodeId};
 use super::{Activation, Block, Gated};
 use crate::config::BlockInfo;
 use crate::error::Error;
-use crate::keys::{Keys, MAX_EXPERTS};
+use crate::keys::{Keys, MAX_EXPERTS, MAX_SHARED_EXPERTS, MAX_WIDTH};
 use crate::segment::SegmentBuilder;
 
 /// The lower bound of the sum that chosen probabilities are divided by: the smallest normal `f16`, as in llama.cpp's
@@ -150,6 +150,15 @@ impl Groups {
     }
 }
 
+impl Shared {
+    /// Reads `expert_shared_feed_forward_length`, the width of all of them together, and `expert_shared_count`. `None` if there are none.
+    pub(crate) fn read(keys: &Keys<'_>) -> Result<Option<Shared>, Error> {
+        let width = keys.number_opt("expert_shared_feed_forward_length", 0..=MAX_WIDTH)?.unwrap_or(0);
+        let count = keys.number_opt("expert_shared_count", 0..=MAX_SHARED_EXPERTS)?.unwrap_or(0).max(1);
+        Ok((width > 0).then_some(Shared { count, width, activation: Activation::Silu, scored: false }))
+    }
+}
+
 impl Count {
     /// Reads `expert_count` and `expert_used_count`, both required.
     pub(crate) fn read(keys: &Keys<'_>) -> Result<Count, Error> {
@@ -163,15 +172,6 @@ impl Count {
             None | Some(0) => Ok(None),
             Some(_) => Count::read(keys).map(Some),
         }
-    }
-}
-
-/// Returns an error if the router picks groups of experts first.
-fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
-    const GROUPS: &str = "expert_group_count";
-    match keys.u32(GROUPS)? {
-        None | Some(0 | 1) => Ok(()),
-        Some(groups) => Err(keys.unsupported(GROUPS, groups, "it can only be 1")),
     }
 }
 
@@ -282,6 +282,15 @@ impl Block for Experts {
 }
 
 impl Router {
+    /// Returns an error if the router picks groups of experts first.
+    pub(crate) fn refuse_groups(keys: &Keys<'_>) -> Result<(), Error> {
+        const GROUPS: &str = "expert_group_count";
+        match keys.u32(GROUPS)? {
+            None | Some(0 | 1) => Ok(()),
+            Some(groups) => Err(keys.unsupported(GROUPS, groups, "it can only be 1")),
+        }
+    }
+
     /// Softmax, normalised over the chosen experts and not scaled: the only router of families that read no keys for it.
     ///
     /// # Errors
@@ -297,19 +306,29 @@ impl Router {
     ///
     /// If the file asks for another.
     pub(crate) fn only_softmax(keys: &Keys<'_>, normalise: bool) -> Result<Router, Error> {
-        refuse_groups(keys)?;
         const GATING: &str = "expert_gating_func";
         // Zero means "not set", and 3 a softmax over the chosen experts alone, which equals the normalised one.
         let is_softmax = |gating: &u32| *gating <= 1 || normalise && *gating == 3;
         if let Some(gating) = keys.u32(GATING)?.filter(|gating| !is_softmax(gating)) {
             return Err(keys.unsupported(GATING, gating, "it can only be 1 (softmax)"));
         }
+        Router::plain(keys, Gating::Softmax, normalise)
+    }
+
+    /// A router of a family that reads no keys for it but that of the gating: without groups, bias and scale, normalised over the
+    /// chosen experts or not.
+    ///
+    /// # Errors
+    ///
+    /// If the file asks for another.
+    pub(crate) fn plain(keys: &Keys<'_>, gating: Gating, normalise: bool) -> Result<Router, Error> {
+        Router::refuse_groups(keys)?;
         const NORM: &str = "expert_weights_norm";
         if keys.metadata.bool(&keys.name(NORM))? == Some(!normalise) {
             return Err(keys.unsupported(NORM, !normalise, format!("it can only be {normalise}")));
         }
         keys.refuse_factor("expert_weights_scale")?;
-        Ok(Router { gating: Gating::Softmax, groups: None, bias: false, normalise, scale: 1.0 })
+        Ok(Router { gating, groups: None, bias: false, normalise, scale: 1.0 })
     }
 
     /// The chosen experts of each token, `i32[T, used]`, and their weights, `f32[T, used]`.

@@ -1,4 +1,5 @@
-//! RMSNorm (Zhang and Sennrich, 2019, <https://arxiv.org/abs/1910.07467>).
+//! RMSNorm (Zhang and Sennrich, 2019, <https://arxiv.org/abs/1910.07467>), and LayerNorm without a bias (Ba et al., 2016,
+//! <https://arxiv.org/abs/1607.06450>).
 
 use weft_ir::NodeId;
 
@@ -7,12 +8,19 @@ use crate::segment::SegmentBuilder;
 
 /// `x · w / √(mean(x²) + ε)` along one axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct RmsNorm {
+pub(crate) struct Norm {
     /// ε, above zero.
     pub(crate) eps: f32,
+    /// Whether the mean of `x` is subtracted first, which makes it a LayerNorm.
+    pub(crate) centred: bool,
 }
 
-impl RmsNorm {
+impl Norm {
+    /// RMSNorm with this ε.
+    pub(crate) fn rms(eps: f32) -> Norm {
+        Norm { eps, centred: false }
+    }
+
     /// Norms `x` along its last axis, which is `axis` and has `width` values, and multiplies by the tensor `weight`.
     pub(crate) fn build(
         &self,
@@ -30,6 +38,15 @@ impl RmsNorm {
     /// Norms `x` along its last axis, which is `axis` and has `width` values, without weights.
     pub(crate) fn unit(&self, s: &mut SegmentBuilder<'_>, x: NodeId, axis: usize, width: usize) -> NodeId {
         let g = &mut s.g;
+        let x = match self.centred {
+            true => {
+                let sum = g.reduce_sum(x, axis);
+                let count = g.scalar(width as f32);
+                let mean = g.div(sum, count);
+                g.sub(x, mean)
+            }
+            false => x,
+        };
         let squares = g.mul(x, x);
         let sum = g.reduce_sum(squares, axis);
         let count = g.scalar(width as f32);

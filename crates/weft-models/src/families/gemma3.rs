@@ -7,7 +7,9 @@
 use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Activation, Gated, Grouped, Heads, Rope, RopeScaling, Windows, only_scale};
+use crate::blocks::{
+    Activation, Gated, Grouped, Heads, Pattern, QkNorm, Rope, RopeScaling, Windows, only_scale,
+};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -36,9 +38,6 @@ pub(super) const FAMILY: Family = Family {
     mtp: None,
 };
 
-/// The layers that do not have a window are the last ones of so many, if the file does not say.
-const PERIOD: usize = 6;
-
 /// The base of the rotary embedding in layers with a window, if the file does not say. It is not scaled.
 const WINDOWED_BASE: f32 = 10_000.0;
 
@@ -57,7 +56,8 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let heads = Heads::read(keys, &common)?;
     let rotated = heads.rotated(keys)?;
     let rope = Rope::read(keys, RopeStyle::Halves, rotated, common.context)?;
-    let unscaled = Rope { base: WINDOWED_BASE, scaling: RopeScaling::Linear { factor: 1.0 }, ..rope.clone() };
+    let windowed_rope =
+        Rope { base: WINDOWED_BASE, scaling: RopeScaling::Linear { factor: 1.0 }, ..rope.clone() };
     // No key says so: the scale of the 27B model is that of heads as wide as the hidden state over their number.
     let scale = match common.blocks {
         LARGE => {
@@ -67,18 +67,11 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
         _ => heads.only_scale(keys)?,
     };
     let full = Grouped {
-        hidden: common.hidden,
-        heads,
-        joined: false,
-        qk_norm: Some(common.norm),
-        rope,
-        temperature: None,
-        scale,
-        window: None,
-        sinks: false,
-        gated: false,
+        qk_norm: Some(QkNorm::Heads(common.norm)),
+        ..Grouped::new(common.hidden, heads, rope, scale)
     };
-    let windows = Windows::read(keys, full, unscaled, common.context, PERIOD)?;
+    let windowed = Grouped { rope: Some(windowed_rope), ..full.clone() };
+    let windows = Windows::read(keys, &common, full, windowed, Pattern::AllButLastOf(6))?;
     let width = keys.number("feed_forward_length", 1..=MAX_WIDTH)?;
     let network = Gated { hidden: common.hidden, width, activation: Activation::Gelu };
     let blocks = common.blocks;

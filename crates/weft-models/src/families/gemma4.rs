@@ -15,11 +15,14 @@ use self::attention::{Attention, Cache};
 use self::layer::{Layer, Network};
 use self::per_layer::PerLayer;
 use super::family::Family;
-use crate::blocks::{Activation, Count, Experts, Gated, Heads, Rope, RopeScaling, Router, only_scale};
+use crate::blocks::{
+    self, Activation, Count, Experts, Gated, Heads, Rope, RopeScaling, Router, head_width, only_scale,
+    windows,
+};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
-use crate::keys::{Keys, MAX_CONTEXT, MAX_HEAD_WIDTH, MAX_HEADS, MAX_WIDTH};
+use crate::keys::{Keys, MAX_HEADS, MAX_WIDTH};
 use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family {
@@ -63,8 +66,7 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let kinds = Kinds::read(file, &common)?;
     let networks = networks(file, &common)?;
     let per_layer = PerLayer::read(keys, &common)?;
-    let blocks = common.blocks;
-    let layers: Vec<Layer<'_>> = (0..blocks)
+    let layers: Vec<Layer<'_>> = (0..common.blocks)
         .map(|index| Layer {
             attention: kinds.of(index),
             network: networks[index],
@@ -106,23 +108,19 @@ struct Kinds {
 impl Kinds {
     fn read(file: &ModelFile<'_>, common: &Common) -> Result<Kinds, Error> {
         let keys = &file.keys;
-        let windowed = windowed(keys, common.blocks)?;
+        let windowed = windows::listed(keys, common.blocks)?;
         let (full, narrow) = (head_width(keys, "")?, head_width(keys, "_swa")?);
-        let rotated = rotated(keys, "rope.dimension_count", full)?;
+        let rotated = blocks::rotated(keys, "rope.dimension_count", full)?;
         let rope = Rope::read(keys, RopeStyle::Halves, rotated, common.context)?;
-        let base = keys.positive_opt("rope.freq_base_swa")?.unwrap_or(WINDOWED_BASE);
-        if base <= 1.0 {
-            return Err(keys.wrong("rope.freq_base_swa", base, "it must be above 1"));
-        }
         // Layers with a window are not scaled.
         let narrow_rope = Rope {
-            dims: self::rotated(keys, "rope.dimension_count_swa", narrow)?,
-            base,
+            dims: blocks::rotated(keys, "rope.dimension_count_swa", narrow)?,
+            base: windows::base(keys, WINDOWED_BASE)?,
             scaling: RopeScaling::Linear { factor: 1.0 },
             ..rope.clone()
         };
         let rope = if windowed.contains(&false) { rope.with_required_factors(file)? } else { rope };
-        let window = keys.number("attention.sliding_window", 1..=MAX_CONTEXT)?;
+        let window = windows::window(keys, common.context)?;
         only_scale(keys, 1.0, "the scale of normed queries and keys")?;
         let kind = |width, rope, window| Attention {
             hidden: common.hidden,
@@ -132,8 +130,6 @@ impl Kinds {
             window,
             cache: Cache::Own,
         };
-        // A window of the whole context changes nothing.
-        let window = (window < common.context).then_some(window);
         let own = own_layers(keys, &windowed)?;
         let kv_heads = kv_heads(keys, common)?;
         let kinds = [kind(full, rope, None), kind(narrow, narrow_rope, window)];
@@ -163,38 +159,6 @@ impl Kinds {
         let kind = &self.kinds[usize::from(windowed)];
         Attention { heads: Heads { keys: self.kv_heads[layer], ..kind.heads }, cache, ..kind.clone() }
     }
-}
-
-/// Whether each layer has a window.
-fn windowed(keys: &Keys<'_>, layers: usize) -> Result<Vec<bool>, Error> {
-    const PATTERN: &str = "attention.sliding_window_pattern";
-    let pattern = keys.metadata.require_bools(&keys.name(PATTERN))?;
-    if pattern.len() != layers {
-        let rule = format!("it must have a value for each of the {layers} layers");
-        return Err(keys.wrong(PATTERN, format!("an array of {}", pattern.len()), rule));
-    }
-    Ok(pattern.to_vec())
-}
-
-/// The width of the heads of layers with a window (`_swa`) or without, the same for keys and values.
-fn head_width(keys: &Keys<'_>, suffix: &str) -> Result<usize, Error> {
-    let (key, value) = (format!("attention.key_length{suffix}"), format!("attention.value_length{suffix}"));
-    let width = keys.number(&key, 2..=MAX_HEAD_WIDTH)?;
-    match keys.number_opt(&value, 1..=MAX_HEAD_WIDTH)? {
-        Some(other) if other != width => {
-            Err(keys.unsupported(&value, other, format!("it must equal {key}, {width}")))
-        }
-        _ => Ok(width),
-    }
-}
-
-/// How many values of a head are rotated, by default all.
-fn rotated(keys: &Keys<'_>, key: &str, width: usize) -> Result<usize, Error> {
-    let rotated = keys.number_opt(key, 2..=width)?.unwrap_or(width);
-    if !rotated.is_multiple_of(2) {
-        return Err(keys.wrong(key, rotated, "it must be even"));
-    }
-    Ok(rotated)
 }
 
 /// The number of heads of keys and values of each layer.
@@ -232,8 +196,6 @@ fn own_layers(keys: &Keys<'_>, windowed: &[bool]) -> Result<usize, Error> {
 /// The feed-forward network of each layer.
 fn networks(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Network>, Error> {
     let keys = &file.keys;
-    const WIDTH: &str = "feed_forward_length";
-    let gated = |width| Gated { hidden: common.hidden, width, activation: Activation::Gelu };
     // A layer has experts if it has a router, as in llama.cpp.
     let has_experts = |layer: usize| {
         let has = |tensor: &str| file.gguf.tensor(&format!("blk.{layer}.{tensor}.weight")).is_some();
@@ -245,13 +207,11 @@ fn networks(file: &ModelFile<'_>, common: &Common) -> Result<Vec<Network>, Error
             let count = Count::read(keys)?;
             let width = keys.number("expert_feed_forward_length", 1..=MAX_WIDTH)?;
             let router = Router::normalised_softmax(keys)?;
-            Some(Experts { count, expert: gated(width), shared: None, router })
+            let expert = Gated { hidden: common.hidden, width, activation: Activation::Gelu };
+            Some(Experts { count, expert, shared: None, router })
         }
     };
-    let widths = keys.per_layer(WIDTH, common.blocks)?;
-    let network = |(layer, width)| {
-        let dense = gated(keys.within(WIDTH, width, 1..=MAX_WIDTH)?);
-        Ok(Network { dense, experts: experts.filter(|_| has_experts(layer)) })
-    };
-    widths.into_iter().enumerate().map(network).collect()
+    let dense = Gated::of_blocks(keys, common, Activation::Gelu)?;
+    let network = |(layer, dense)| Network { dense, experts: experts.filter(|_| has_experts(layer)) };
+    Ok(dense.into_iter().enumerate().map(network).collect())
 }

@@ -11,7 +11,7 @@ use weft_ir::RopeStyle;
 
 use super::deepseek2::{self, Networks};
 use super::family::Family;
-use crate::blocks::{Block, Gating, Grouped, Heads, Rope};
+use crate::blocks::{Block, Gating, Grouped, QkNorm};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -83,7 +83,7 @@ fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
 
 fn parts(file: &ModelFile<'_>) -> Result<Parts, Error> {
     let ModelFile { gguf, keys, .. } = file;
-    let common = Common { ffn_norm: "post_attention_norm.weight", ..Common::read(keys)? };
+    let common = Common { ffn_norm: Some("post_attention_norm.weight"), ..Common::read(keys)? };
     let layers = mtp::layers(gguf, keys, common.blocks)?;
     let attention = attention(gguf, keys, &common)?;
     let gating = Gating::read(keys, Gating::Sigmoid)?;
@@ -93,24 +93,11 @@ fn parts(file: &ModelFile<'_>) -> Result<Parts, Error> {
 }
 
 fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Grouped, Error> {
-    const SECTIONS: &str = "rope.dimension_sections";
-    if keys.metadata.get(&keys.name(SECTIONS)).is_some() {
-        return Err(keys.unsupported(SECTIONS, "set", "vision models are not"));
-    }
-    let heads = Heads::read(keys, common)?;
-    let rotated = heads.rotated(keys)?;
+    keys.refuse_sections()?;
     let norms = ["blk.0.attn_q_norm.weight", "blk.0.attn_k_norm.weight"];
     let has_norm = norms.iter().any(|name| gguf.tensor(name).is_some());
     Ok(Grouped {
-        hidden: common.hidden,
-        heads,
-        joined: false,
-        qk_norm: has_norm.then_some(common.norm),
-        rope: Rope::read(keys, RopeStyle::Halves, rotated, common.context)?,
-        temperature: None,
-        scale: heads.only_scale(keys)?,
-        window: None,
-        sinks: false,
-        gated: false,
+        qk_norm: has_norm.then_some(QkNorm::Heads(common.norm)),
+        ..Grouped::read(keys, common, RopeStyle::Halves)?
     })
 }

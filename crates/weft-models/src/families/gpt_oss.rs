@@ -7,7 +7,7 @@
 use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Activation, Count, Experts, Gated, Grouped, Heads, Rope, Router, Windows};
+use crate::blocks::{Activation, Count, Experts, Gated, Grouped, Pattern, Router, Windows};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -34,28 +34,11 @@ pub(super) const FAMILY: Family = Family {
     mtp: None,
 };
 
-/// The layers that do not have a window are the last ones of so many, if the file does not say.
-const PERIOD: usize = 2;
-
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let keys = &file.keys;
-    let common = Common { ffn_norm: "post_attention_norm.weight", ..Common::read_windowed(keys)? };
-    let heads = Heads::read(keys, &common)?;
-    let rotated = heads.rotated(keys)?;
-    let full = Grouped {
-        hidden: common.hidden,
-        heads,
-        joined: false,
-        qk_norm: None,
-        rope: Rope::read(keys, RopeStyle::Halves, rotated, common.context)?,
-        temperature: None,
-        scale: heads.only_scale(keys)?,
-        window: None,
-        sinks: true,
-        gated: false,
-    };
-    let rope = full.rope.clone();
-    let windows = Windows::read(keys, full, rope, common.context, PERIOD)?;
+    let common = Common { ffn_norm: Some("post_attention_norm.weight"), ..Common::read_windowed(keys)? };
+    let full = Grouped { sinks: true, ..Grouped::read(keys, &common, RopeStyle::Halves)? };
+    let windows = Windows::read(keys, &common, full.clone(), full, Pattern::AllButLastOf(2))?;
 
     let count = Count::read(keys)?;
     let router = Router::normalised_softmax(keys)?;

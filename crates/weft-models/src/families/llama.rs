@@ -37,20 +37,9 @@ pub(super) const FAMILY: Family = Family {
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
     let heads = Heads::read(&file.keys, &common)?;
-    let rotated = heads.rotated(&file.keys)?;
-    let scale = file.keys.positive_opt("attention.scale")?;
-    let attention = Grouped {
-        hidden: common.hidden,
-        heads,
-        joined: false,
-        qk_norm: None,
-        rope: Rope::read(&file.keys, RopeStyle::Pairs, rotated, common.context)?.with_factors(file)?,
-        temperature: None,
-        scale: scale.unwrap_or(heads.scale()),
-        window: None,
-        sinks: false,
-        gated: false,
-    };
+    let rope = Rope::read(&file.keys, RopeStyle::Pairs, heads.rotated(&file.keys)?, common.context)?;
+    let scale = file.keys.positive_opt("attention.scale")?.unwrap_or(heads.scale());
+    let attention = Grouped::new(common.hidden, heads, rope, scale).with_factors(file)?;
     let feed_forward = feed_forward(file, &common)?;
 
     let mut model = ModelBuilder::new(file, common)?;

@@ -26,25 +26,13 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let keys = &file.keys;
     let common = Common::read(keys)?;
     let heads = Heads::read(keys, &common)?;
-    let rotated = heads.rotated(keys)?;
-    if rotated != heads.width {
-        let supported = format!("it can only be the width of a head, {}", heads.width);
-        return Err(keys.unsupported("rope.dimension_count", rotated, supported));
-    }
+    let rotated = heads.all_rotated(keys)?;
     // YaRN's factor on the tables is divided by that with this multiplier, which is 1 in published models: they have none.
     let over = keys.positive_opt("rope.scaling.yarn_log_multiplier")?.unwrap_or(0.0);
     let rope = Rope::read_over_mscale(keys, RopeStyle::Pairs, rotated, common.context, over)?;
     let attention = Grouped {
-        hidden: common.hidden,
-        heads,
-        joined: false,
-        qk_norm: None,
-        rope: rope.with_factors(file)?,
         temperature: Temperature::read(keys, common.context)?,
-        scale: heads.only_scale(keys)?,
-        window: None,
-        sinks: false,
-        gated: false,
+        ..Grouped::new(common.hidden, heads, rope.with_factors(file)?, heads.only_scale(keys)?)
     };
     let feed_forward = llama::feed_forward(file, &common)?;
 

@@ -16,7 +16,6 @@ use crate::blocks::{Activation, Gated, Grouped, Heads, JoinedGated, Rope};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
-use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family {
@@ -43,27 +42,17 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let heads = Heads::read(keys, &common)?;
     let rotated = heads.rotated(keys)?;
     let rope = Rope::read(keys, RopeStyle::Halves, rotated, common.context)?;
+    let rope = rope.with_long_factors(file, common.context)?;
     let attention = Grouped {
-        hidden: common.hidden,
-        heads,
         // Files converted in early 2024 have them apart.
         joined: file.gguf.tensor("blk.0.attn_q.weight").is_none(),
-        qk_norm: None,
-        rope: rope.with_long_factors(file, common.context)?,
-        temperature: None,
-        scale: heads.only_scale(keys)?,
-        window: None,
-        sinks: false,
-        gated: false,
+        ..Grouped::new(common.hidden, heads, rope, heads.only_scale(keys)?)
     };
-    const WIDTH: &str = "feed_forward_length";
-    let widths = keys.per_layer(WIDTH, common.blocks)?;
-    let hidden = common.hidden;
+    let networks = Gated::of_blocks(keys, &common, Activation::Silu)?;
 
     let mut model = ModelBuilder::new(file, common)?;
-    for width in widths {
-        let width = keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-        model.layer(&attention, &JoinedGated(Gated { hidden, width, activation: Activation::Silu }))?;
+    for network in networks {
+        model.layer(&attention, &JoinedGated(network))?;
     }
     model.finish()
 }

@@ -7,11 +7,10 @@
 use weft_ir::RopeStyle;
 
 use super::family::Family;
-use crate::blocks::{Activation, Gated, Grouped, Heads, Rope};
+use crate::blocks::{Activation, Gated, Grouped};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
-use crate::keys::MAX_WIDTH;
 use crate::model::{ModelBuilder, ModelGraph};
 
 pub(super) const FAMILY: Family = Family {
@@ -35,32 +34,16 @@ pub(super) const FAMILY: Family = Family {
 fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let common = Common::read(&file.keys)?;
     let attention = attention(file, &common)?;
-    const WIDTH: &str = "feed_forward_length";
-    let widths = file.keys.per_layer(WIDTH, common.blocks)?;
-    let hidden = common.hidden;
+    let networks = Gated::of_blocks(&file.keys, &common, Activation::Silu)?;
 
     let mut model = ModelBuilder::new(file, common)?;
-    for width in widths {
-        let width = file.keys.within(WIDTH, width, 1..=MAX_WIDTH)?;
-        model.layer(&attention, &Gated { hidden, width, activation: Activation::Silu })?;
+    for network in networks {
+        model.layer(&attention, &network)?;
     }
     model.finish()
 }
 
 /// The attention of Qwen2 and Qwen2-MoE.
 pub(super) fn attention(file: &ModelFile<'_>, common: &Common) -> Result<Grouped, Error> {
-    let heads = Heads::read(&file.keys, common)?;
-    let rotated = heads.rotated(&file.keys)?;
-    Ok(Grouped {
-        hidden: common.hidden,
-        heads,
-        joined: false,
-        qk_norm: None,
-        rope: Rope::read(&file.keys, RopeStyle::Halves, rotated, common.context)?,
-        temperature: None,
-        scale: heads.only_scale(&file.keys)?,
-        window: None,
-        sinks: false,
-        gated: false,
-    })
+    Grouped::read(&file.keys, common, RopeStyle::Halves)
 }

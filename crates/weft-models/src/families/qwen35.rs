@@ -11,7 +11,7 @@ use weft_ir::RopeStyle;
 
 use super::family::Family;
 use crate::blocks::{
-    Activation, Block, Count, Decays, Experts, Gated, GatedDelta, Grouped, Heads, Rope, Router, Shared,
+    Activation, Block, Count, Decays, Experts, Gate, Gated, GatedDelta, Grouped, QkNorm, Router, Shared,
 };
 use crate::common::Common;
 use crate::error::Error;
@@ -115,7 +115,7 @@ type FeedForward = dyn Fn(&Keys<'_>, &Common, usize) -> Result<Box<dyn Block>, E
 
 fn build(file: &ModelFile<'_>, decays: Decays, feed_forward: &FeedForward) -> Result<ModelGraph, Error> {
     let keys = &file.keys;
-    let common = Common { ffn_norm: "post_attention_norm.weight", ..Common::read(keys)? };
+    let common = Common { ffn_norm: Some("post_attention_norm.weight"), ..Common::read(keys)? };
     let layers = mtp::layers(file.gguf, keys, common.blocks)?;
     let recurrent = recurrent(keys, common.blocks)?;
     let attention = attention(keys, &common)?;
@@ -135,7 +135,7 @@ fn build(file: &ModelFile<'_>, decays: Decays, feed_forward: &FeedForward) -> Re
 /// The layer that predicts one token more is one with attention.
 fn mtp(file: &ModelFile<'_>, feed_forward: &FeedForward) -> Result<Option<Mtp>, Error> {
     let keys = &file.keys;
-    let common = Common { ffn_norm: "post_attention_norm.weight", ..Common::read(keys)? };
+    let common = Common { ffn_norm: Some("post_attention_norm.weight"), ..Common::read(keys)? };
     let layers = mtp::layers(file.gguf, keys, common.blocks)?;
     if !mtp::is_block(file.gguf, layers) {
         return Ok(None);
@@ -161,19 +161,10 @@ fn recurrent(keys: &Keys<'_>, blocks: usize) -> Result<Vec<bool>, Error> {
 }
 
 fn attention(keys: &Keys<'_>, common: &Common) -> Result<Grouped, Error> {
-    let heads = Heads::read(keys, common)?;
-    let rotated = heads.rotated(keys)?;
     Ok(Grouped {
-        hidden: common.hidden,
-        heads,
-        joined: false,
-        qk_norm: Some(common.norm),
-        rope: Rope::read(keys, RopeStyle::Halves, rotated, common.context)?,
-        temperature: None,
-        scale: heads.only_scale(keys)?,
-        window: None,
-        sinks: false,
-        gated: true,
+        qk_norm: Some(QkNorm::Heads(common.norm)),
+        gate: Some(Gate::WithQueries),
+        ..Grouped::read(keys, common, RopeStyle::Halves)?
     })
 }
 

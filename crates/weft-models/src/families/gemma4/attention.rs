@@ -2,7 +2,7 @@
 
 use weft_ir::{AttendInputs, Dim, NodeId};
 
-use crate::blocks::{Block, Hadamard, Heads, RmsNorm, Rope, attend_inputs, linear};
+use crate::blocks::{Block, Hadamard, Heads, Norm, Rope, attend_inputs, linear};
 use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
@@ -15,7 +15,7 @@ pub(super) struct Attention {
     /// The heads.
     pub(super) heads: Heads,
     /// The norm of every head of queries, keys and values. The last has no weights.
-    pub(super) norm: RmsNorm,
+    pub(super) norm: Norm,
     /// The rotary embedding.
     pub(super) rope: Rope,
     /// How many positions a token sees at most, its own included. `None` if it sees all.
