@@ -155,15 +155,17 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Context`] if the prompt is too long. [`Error::Batch`] if it is empty, it or an option has a token outside
-    /// the vocabulary, a sampling parameter or bias is not finite, or `min_tokens` exceeds `max_tokens`.
+    /// the vocabulary, a sampling parameter or bias is not finite, `min_tokens` exceeds `max_tokens`, or the model does not compute
+    /// what the request asks for.
     pub fn push(&mut self, request: Request) -> Result<Generation, Error> {
-        request.check(self.model().graph().config.vocab, self.context())?;
+        let graph = self.model().graph();
+        request.check(graph.config.head, graph.config.vocab, self.context())?;
         let shared = Arc::new(Shared::default());
         let generation = Generation::new(self.pushed, Arc::clone(&shared));
         self.pushed += 1;
         let root = self.key.salted(&request.options.salt);
-        let tokenizer = self.runner.model().tokenizer();
-        self.schedule.push(Running::new(generation.id(), request, root, shared, tokenizer));
+        let model = self.runner.model();
+        self.schedule.push(Running::new(generation.id(), request, root, shared, model));
         Ok(generation)
     }
 
@@ -217,7 +219,7 @@ impl Engine {
     /// Those of [`push`](Engine::push) and [`step`](Engine::step).
     pub fn complete(&mut self, request: Request) -> Result<Reply, Error> {
         let mut generation = self.push(request)?;
-        let (mut text, mut prompt, mut tokens) = (String::new(), Vec::new(), Vec::new());
+        let (mut text, mut prompt, mut tokens, mut output) = (String::new(), Vec::new(), Vec::new(), None);
         loop {
             self.step()?;
             while let Some(event) = generation.poll() {
@@ -226,9 +228,10 @@ impl Engine {
                     Event::PromptToken(token) => prompt.push(token),
                     Event::Token(token) => tokens.push(token),
                     Event::Text(more) => text += &more,
+                    Event::Output(values) => output = Some(values),
                     Event::Finished(finish) => {
                         let (usage, timings) = (generation.usage(), generation.timings());
-                        return Ok(Reply { prompt, text, tokens, finish, usage, timings });
+                        return Ok(Reply { prompt, text, tokens, output, finish, usage, timings });
                     }
                 }
             }

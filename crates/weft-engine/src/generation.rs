@@ -25,6 +25,9 @@ pub enum Event {
     Token(Token),
     /// More text of the reply: whole characters, without stop strings.
     Text(String),
+    /// What the model computed of the prompt in place of a reply, if [requested](crate::Request::pooled): an embedding, not
+    /// [normalised](crate::normalised), or scores.
+    Output(Vec<f32>),
     /// The reply has ended. This is the last event.
     Finished(Finish),
 }
@@ -100,6 +103,8 @@ pub struct Reply {
     pub text: String,
     /// Its tokens.
     pub tokens: Vec<Token>,
+    /// What the model computed of the prompt in place of a reply, if requested.
+    pub output: Option<Vec<f32>>,
     /// Why it ended.
     pub finish: Finish,
     /// Its tokens, counted.

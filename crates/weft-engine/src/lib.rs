@@ -58,6 +58,7 @@ mod failure;
 mod generation;
 mod memory;
 mod options;
+mod pooled;
 mod prompts;
 mod request;
 mod runner;
@@ -71,6 +72,7 @@ pub use failure::{Failure, FailureKind};
 pub use generation::{Event, Finish, Generation, Reply, Timings, Token, Usage};
 pub use memory::CacheEvent;
 pub use options::EngineOptions;
+pub use pooled::normalised;
 pub use prompts::counts::PromptCacheStats;
 pub use prompts::folder::{PromptCache, PromptCacheUsage};
 pub use request::{GenerateOptions, Request};
@@ -85,8 +87,8 @@ pub use weft_ir::Switches;
 pub use weft_kern::{ParseError, Replacement, parse_replacement};
 pub use weft_pack::{ModelError, OnReport, PackCache, Report, is_packed_model, original_sums};
 pub use weft_runtime::{
-    AdapterFile, BACKENDS, DeviceChoice, Error, Model, MtpLayer, RuntimeOptions, check_file, open_adapted,
-    open_file, pack_model, tokenizer, tokenizer_json, unpack_model,
+    AdapterFile, BACKENDS, DeviceChoice, Error, Head, Model, MtpLayer, Pooling, RankedBy, Ranking,
+    RuntimeOptions, check_file, open_adapted, open_file, pack_model, tokenizer, tokenizer_json, unpack_model,
 };
 pub use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, RenderedPrompt, TemplateError, Tokenizer,

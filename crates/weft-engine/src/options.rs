@@ -7,7 +7,7 @@ use weft_ir::Switches;
 use weft_kern::Replacement;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
-use weft_runtime::{AdapterFile, DeviceChoice, MtpLayer, RuntimeOptions};
+use weft_runtime::{AdapterFile, DeviceChoice, MtpLayer, Pooling, RuntimeOptions};
 
 use crate::prompts::folder::PromptCache;
 use crate::speculate::Speculate;
@@ -106,6 +106,12 @@ impl EngineOptions {
     /// Sets the type of the [KV cache](RuntimeOptions::kv).
     pub fn kv(mut self, kv: GgmlType) -> EngineOptions {
         self.runtime.kv = kv;
+        self
+    }
+
+    /// Makes the model compute embeddings, [pooled](RuntimeOptions::pooling) in this way.
+    pub fn pooling(mut self, pooling: impl Into<Option<Pooling>>) -> EngineOptions {
+        self.runtime.pooling = pooling.into();
         self
     }
 

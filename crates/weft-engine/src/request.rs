@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use weft_runtime::Error;
+use weft_runtime::{Error, Head, RankedBy, Ranking};
 
 use crate::sampling::parameters::Sampling;
 use crate::sampling::processor::LogitProcessor;
+
+/// Why a model that writes text refuses a request for an embedding.
+const NO_EMBEDDINGS: &str = "this model writes text and has no embeddings: use an embedding model, such as Qwen3-Embedding, or \
+    open this one with a pooling of its hidden states";
 
 /// Options of a reply.
 #[derive(Clone, PartialEq, Debug)]
@@ -63,9 +67,21 @@ impl Default for GenerateOptions {
     }
 }
 
+/// What a request asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Wanted {
+    /// A reply.
+    Reply,
+    /// What the head of a model computes that writes no text.
+    Pooled,
+    /// The logits of these tokens after the prompt.
+    Logits(Vec<u32>),
+}
+
 /// A prompt and its options, for [`Engine::push`](crate::Engine::push).
 pub struct Request {
     pub(crate) prompt: Vec<u32>,
+    pub(crate) wanted: Wanted,
     pub(crate) options: GenerateOptions,
     pub(crate) processors: Vec<Box<dyn LogitProcessor>>,
 }
@@ -73,22 +89,68 @@ pub struct Request {
 impl Request {
     /// Creates a request to continue these tokens.
     pub fn new(prompt: impl Into<Vec<u32>>) -> Request {
-        Request { prompt: prompt.into(), options: GenerateOptions::default(), processors: Vec::new() }
+        Request {
+            prompt: prompt.into(),
+            wanted: Wanted::Reply,
+            options: GenerateOptions::default(),
+            processors: Vec::new(),
+        }
     }
 
-    /// Checks the request against a model's vocabulary and context, both in tokens.
+    /// Creates a request for the embedding of these tokens, or for the scores of a model that ranks documents. They come as
+    /// [`Event::Output`](crate::Event::Output).
+    pub fn pooled(prompt: impl Into<Vec<u32>>) -> Request {
+        Request { wanted: Wanted::Pooled, ..Request::new(prompt).max_tokens(0) }
+    }
+
+    /// Creates a request for the results that say how relevant the document of a prompt is, by which
+    /// [`Ranking::score`] computes a score. They come as [`Event::Output`](crate::Event::Output).
+    pub fn ranked(ranking: &Ranking, prompt: impl Into<Vec<u32>>) -> Request {
+        match ranking.by() {
+            RankedBy::Label(_) => Request::pooled(prompt),
+            RankedBy::Tokens(tokens) => {
+                Request { wanted: Wanted::Logits(tokens.to_vec()), ..Request::new(prompt).max_tokens(0) }
+            }
+        }
+    }
+
+    /// Checks the request against a model's head, its vocabulary and context, both in tokens.
     ///
     /// # Errors
     /// [`Error::Context`] if the prompt is too long, [`Error::Batch`] for everything else.
-    pub(crate) fn check(&self, vocab: usize, context: usize) -> Result<(), Error> {
-        let Request { prompt, options, .. } = self;
+    pub(crate) fn check(&self, head: Head, vocab: usize, context: usize) -> Result<(), Error> {
+        let Request { prompt, options, wanted, .. } = self;
+        match (wanted, head) {
+            (Wanted::Pooled, Head::Logits) => return Err(Error::Batch(NO_EMBEDDINGS.into())),
+            (Wanted::Reply | Wanted::Logits(_), Head::Embedding(_)) => {
+                return Err(Error::Batch(
+                    "this model computes embeddings and writes no text: use a chat model".into(),
+                ));
+            }
+            (Wanted::Reply | Wanted::Logits(_), Head::Scores { .. }) => {
+                return Err(Error::Batch(
+                    "this model ranks documents and writes no text: use a chat model".into(),
+                ));
+            }
+            _ => {}
+        }
+        if *wanted != Wanted::Reply && options.prompt_logprobs.is_some() {
+            return Err(Error::Batch("prompt_logprobs: only a request for a reply has them".into()));
+        }
         if prompt.is_empty() {
             return Err(Error::Batch("the prompt is empty".into()));
         }
         if prompt.len() > context {
             return Err(Error::Context { len: 0, more: prompt.len(), context });
         }
-        let lists = [("", &prompt), ("stop_tokens: ", &&options.stop_tokens), ("shown: ", &&options.shown)];
+        let none = Vec::new();
+        let logits = if let Wanted::Logits(tokens) = wanted { tokens } else { &none };
+        let lists = [
+            ("", prompt),
+            ("logits: ", logits),
+            ("stop_tokens: ", &options.stop_tokens),
+            ("shown: ", &options.shown),
+        ];
         let listed = lists.into_iter().flat_map(|(name, list)| list.iter().map(move |token| (name, *token)));
         let biased = options.logit_bias.iter().map(|(token, _)| ("logit_bias: ", *token));
         if let Some((name, token)) = listed.chain(biased).find(|(_, token)| *token as usize >= vocab) {
@@ -196,8 +258,12 @@ impl Request {
 
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Request { prompt, options, processors } = self;
+        let Request { prompt, wanted, options, processors } = self;
         let mut f = f.debug_struct("Request");
-        f.field("prompt", prompt).field("options", options).field("processors", &processors.len()).finish()
+        f.field("prompt", prompt)
+            .field("wanted", wanted)
+            .field("options", options)
+            .field("processors", &processors.len())
+            .finish()
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use weft_device::Device;
 use weft_pack::OnReport;
-use weft_runtime::{Error, Model, PAGE, Room, Runtime, StepInputs, StepTimings};
+use weft_runtime::{Error, Head, Model, PAGE, Room, Runtime, StepInputs, StepTimings};
 
 use crate::batch::{Batch, Entry, SeqId};
 use crate::memory::Memory;
@@ -106,9 +106,10 @@ impl Runner {
     /// sequence is cut into batches, or on the number of threads.
     ///
     /// # Errors
-    /// If the batch is too large, has an unknown token or sequence, or exceeds the context, or the device fails. The
-    /// sequences are then unchanged.
+    /// If the model computes no logits, the batch is too large, has an unknown token or sequence, or exceeds the context, or the
+    /// device fails. The sequences are then unchanged.
     pub fn step(&mut self, batch: &Batch) -> Result<&[f32], Error> {
+        self.writes()?;
         self.compute(batch, None)?;
         self.runtime.all_logits().inspect_err(|_| self.memory.undo(batch.entries()))
     }
@@ -137,11 +138,25 @@ impl Runner {
             );
             return Err(Error::Batch(why));
         }
+        self.writes()?;
         timings.begin(logits > 0);
         self.compute(batch, Some(&mut *timings))?;
         self.runtime.read_results().inspect_err(|_| self.memory.undo(batch.entries()))?;
         timings.end();
         self.runtime.all_logits().inspect_err(|_| self.memory.undo(batch.entries()))
+    }
+
+    /// Refuses a model that computes no logits.
+    fn writes(&self) -> Result<(), Error> {
+        match self.model().graph().config.head {
+            Head::Logits => Ok(()),
+            Head::Embedding(_) => {
+                Err(Error::Batch("this model computes embeddings and no logits: use a chat model".into()))
+            }
+            Head::Scores { .. } => {
+                Err(Error::Batch("this model ranks documents and has no logits: use a chat model".into()))
+            }
+        }
     }
 
     /// The memory of all sequences.

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use weft_text::{StopMatcher, StreamDecoder, Tokenizer};
 
-use weft_runtime::{Candidates, Error, Row};
+use weft_runtime::{Candidates, Error, Model, Row};
 
 use crate::batch::SeqId;
 use crate::failure::Failure;
 use crate::generation::{Event, Finish, Shared, Token};
 use crate::memory::key::{Key, Keys};
+use crate::pooled::Pool;
 use crate::request::{GenerateOptions, Request};
 use crate::sampling::choose::Chooser;
 use crate::sampling::dry::Dry;
@@ -45,6 +46,8 @@ pub(crate) struct Running {
     reported: Option<usize>,
     /// The number of them that were reported with their log probabilities.
     scored: usize,
+    /// What is made of the rows of its prompt, if it asks for no reply.
+    pool: Option<Pool>,
     options: GenerateOptions,
     chooser: Chooser,
     decoder: StreamDecoder,
@@ -62,14 +65,9 @@ struct Times {
 
 impl Running {
     /// Creates a generation that waits, with its number.
-    pub(crate) fn new(
-        id: u64,
-        request: Request,
-        root: Key,
-        shared: Arc<Shared>,
-        tokenizer: &Arc<Tokenizer>,
-    ) -> Running {
-        let Request { prompt, options, processors } = request;
+    pub(crate) fn new(id: u64, request: Request, root: Key, shared: Arc<Shared>, model: &Model) -> Running {
+        let Request { prompt, wanted, options, processors } = request;
+        let tokenizer = model.tokenizer();
         let (dry, ends) = (Dry::of(&options, tokenizer), tokenizer.end_of_generation());
         shared.state().usage.prompt_tokens = prompt.len();
         Running {
@@ -80,6 +78,7 @@ impl Running {
             prompt: prompt.len(),
             reported: None,
             scored: 0,
+            pool: Pool::of(wanted, model.graph().config.head),
             tokens: prompt,
             seq: None,
             keys: Keys::new(root),
@@ -101,17 +100,20 @@ impl Running {
     /// The tokens that it can take from the prefix cache, and the one after them, whose logits are wanted.
     pub(crate) fn reusable(&self) -> &[u32] {
         let scores = self.options.prompt_logprobs.is_some() && self.scored < self.prompt;
-        &self.tokens[..if scores { self.scored.max(1) } else { self.tokens.len() }]
+        let reusable = if scores { self.scored.max(1) } else { self.tokens.len() };
+        let pooled = self.pool.as_ref().and_then(Pool::reusable);
+        &self.tokens[..reusable.min(pooled.unwrap_or(reusable))]
     }
 
     /// Returns whether the logits of a token are wanted: it is the last, or the next one is to be scored.
     pub(crate) fn wants_logits(&self, at: usize) -> bool {
-        at + 1 == self.tokens.len() || self.scores(at)
+        let pooled = self.pool.as_ref().is_some_and(|pool| pool.wants(at));
+        at + 1 == self.tokens.len() || self.scores(at) || pooled
     }
 
     /// The number of tokens of the reply that may follow the next one: its limit and the context are known.
     pub(crate) fn foreseeable(&self, context: usize) -> usize {
-        if self.options.prompt_logprobs.is_some() && self.scored < self.prompt {
+        if self.pool.is_some() || self.options.prompt_logprobs.is_some() && self.scored < self.prompt {
             return 0;
         }
         let next = self.tokens.len() - self.prompt + 1;
@@ -186,6 +188,9 @@ impl Running {
         tokenizer: &Tokenizer,
         context: usize,
     ) -> Option<Finish> {
+        if self.pool.is_some() {
+            return self.pool(at, row);
+        }
         match self.options.prompt_logprobs.filter(|_| self.scores(at)) {
             Some(most) => self.score(at + 1, most, row),
             None => self.choose(row, logits, tokenizer, context),
@@ -195,6 +200,7 @@ impl Running {
     /// Returns whether candidates for the next token may be all that is needed of a token's logits.
     pub(crate) fn takes_candidates(&mut self, at: usize) -> bool {
         !self.scores(at)
+            && self.pool.is_none()
             && self.options.max_tokens != Some(0)
             && self.chooser.takes_candidates(&self.tokens, self.prompt)
     }
@@ -221,6 +227,23 @@ impl Running {
         let id = self.tokens[at];
         self.scored(Likeliest::of(row.logits(), most).token(id, row.logit(id)));
         None
+    }
+
+    /// Takes what the model computed of a token. With the last one, reports the result. Returns why the generation ends, if it does.
+    fn pool(&mut self, at: usize, row: Row<'_>) -> Option<Finish> {
+        if Survey::of(row.logits()).has_nan {
+            return Some(Finish::Failed(Failure::from(&Error::NotNumbers)));
+        }
+        let is_last = at + 1 == self.tokens.len();
+        let pool = self.pool.as_mut()?;
+        pool.add(row, is_last);
+        if !is_last {
+            return None;
+        }
+        let output = pool.output();
+        self.time_prompt();
+        self.shared.state().events.push_back(Event::Output(output));
+        Some(Finish::Length)
     }
 
     fn scored(&mut self, token: Token) {

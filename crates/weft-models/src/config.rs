@@ -1,5 +1,7 @@
 //! A model's names and sizes, for callers and for display. Its graphs say what it computes.
 
+use crate::head::Head;
+
 /// A model's names and sizes.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -20,12 +22,23 @@ pub struct Config {
     pub blocks: Vec<LayerInfo>,
     /// The number of blocks of a multi-token prediction head, which follow the layers in the file and are not built.
     pub mtp_blocks: usize,
+    /// What the model computes.
+    pub head: Head,
 }
 
 impl Config {
     /// The number of layers, without the blocks of a multi-token prediction head.
     pub fn layers(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// The number of values that the [head](Self::head) computes of a row.
+    pub fn width(&self) -> usize {
+        match self.head {
+            Head::Logits => self.vocab,
+            Head::Embedding(_) => self.hidden,
+            Head::Scores { labels, .. } => labels,
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use weft_gguf::Gguf;
 use self::family::Family;
 use crate::error::Error;
 use crate::file::ModelFile;
+use crate::head::Head;
 use crate::keys::Keys;
 use crate::model::ModelGraph;
 use crate::mtp::Mtp;
@@ -94,11 +95,14 @@ pub fn build(gguf: &Gguf, options: &BuildOptions) -> Result<ModelGraph, Error> {
 /// Builds the layer of a model that predicts one token more. `model` was built from the same file with the same options, and
 /// shares equal graphs.
 ///
-/// Returns `None` if the file has none, or Weft knows none of its family.
+/// Returns `None` if the file has none, Weft knows none of its family, or the model writes no text.
 ///
 /// # Errors
 /// [`Error`] names the tensor that is missing or has another shape.
 pub fn mtp(model: &ModelGraph, gguf: &Gguf, options: &BuildOptions) -> Result<Option<Mtp>, Error> {
+    if model.config.head != Head::Logits {
+        return Ok(None);
+    }
     let found = model.config.architecture;
     let family = FAMILIES.iter().find(|family| family.architecture == found);
     let Some(Family { architecture, mtp: Some(build), .. }) = family else { return Ok(None) };

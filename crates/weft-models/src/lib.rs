@@ -38,10 +38,11 @@
 //! | `pos` | `i32[T]` | position of each token in its sequence |
 //! | `slots` | `i32[T]` | row of the states that each token is stored in |
 //! | `first`, `pages` | `i32[T]`, `i32[P]` | where each token's sequence is in the states, see [`weft_ir::Op::Attend`] |
-//! | `out_rows` | `i32[R]` | the tokens of the step whose logits are wanted |
+//! | `out_rows` | `i32[R]` | the tokens of the step whose logits, embeddings or scores are wanted |
 //!
 //! The embedding outputs `x` (`f32[T, hidden]`), every layer the next `x`, and the head `logits` (`f32[R, vocab]`). A
-//! segment of [`candidates`], which is the same for all models, can follow.
+//! segment of [`candidates`], which is the same for all models, can follow. The [`Head`] of an embedding model outputs `embeddings`
+//! (`f32[R, hidden]`) instead, and that of a reranker `scores` (`f32[R, labels]`).
 //!
 //! A model may have a layer that predicts one token more, [`Mtp`]. It is built on demand by [`mtp()`], and its steps are programs of
 //! their own.
@@ -55,6 +56,7 @@ mod cost;
 mod error;
 mod families;
 mod file;
+mod head;
 mod keys;
 mod model;
 mod mtp;
@@ -67,6 +69,7 @@ pub use config::{BlockInfo, Config, LayerInfo};
 pub use cost::Cost;
 pub use error::Error;
 pub use families::{architectures, build, mtp};
+pub use head::{Head, Pooling};
 pub use model::ModelGraph;
 pub use mtp::Mtp;
 pub use options::BuildOptions;

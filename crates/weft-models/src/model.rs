@@ -11,6 +11,7 @@ use crate::common::Common;
 use crate::config::{Config, LayerInfo};
 use crate::error::Error;
 use crate::file::ModelFile;
+use crate::head::Head;
 use crate::segment::{Segment, SegmentBuilder};
 
 /// A model as graphs.
@@ -96,8 +97,10 @@ impl<'a> ModelBuilder<'a> {
 
     /// Adds the head and returns the model, or an error if the file has a tensor that no graph uses.
     pub(crate) fn finish(mut self) -> Result<ModelGraph, Error> {
-        let head = ends::head(self.file, &self.common)?;
-        self.push(head, "head".into())?;
+        let head = Head::read(&self.file.keys, self.file.options)?;
+        let segment = ends::head(self.file, &self.common, head)?;
+        self.push(segment, "head".into())?;
+        self.unused.extend(ends::unused(head).iter().map(|tensor| tensor.to_string()));
         self.refuse_unknown_tensors()?;
         share_equal_graphs(&mut self.segments);
         let Common { name, hidden, vocab, context, heads, .. } = self.common;
@@ -110,6 +113,7 @@ impl<'a> ModelBuilder<'a> {
             heads,
             blocks: self.blocks,
             mtp_blocks: self.mtp_blocks,
+            head,
         };
         Ok(ModelGraph { config, segments: self.segments })
     }

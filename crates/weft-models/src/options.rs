@@ -2,6 +2,8 @@
 
 use weft_quant::GgmlType;
 
+use crate::head::Pooling;
+
 /// Options that the file does not decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuildOptions {
@@ -9,11 +11,13 @@ pub struct BuildOptions {
     pub kv: GgmlType,
     /// The number of rows in a page of the KV cache.
     pub page: usize,
+    /// Makes the model compute embeddings, pooled in this way, whatever its file says.
+    pub pooling: Option<Pooling>,
 }
 
 impl Default for BuildOptions {
     fn default() -> BuildOptions {
-        BuildOptions { kv: GgmlType::F16, page: BuildOptions::PAGE }
+        BuildOptions { kv: GgmlType::F16, page: BuildOptions::PAGE, pooling: None }
     }
 }
 

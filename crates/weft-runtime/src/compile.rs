@@ -72,7 +72,7 @@ pub(crate) struct Class {
     pub(crate) body: ProgramId,
     /// From the hidden state to the logits of selected rows, and to their candidates if the device chooses them.
     pub(crate) head: ProgramId,
-    /// The region of the logits.
+    /// The region of the logits, or of what the model's head computes in their place.
     pub(crate) logits: Region,
     /// The region of the candidates.
     pub(crate) candidates: Option<Region>,
@@ -362,13 +362,13 @@ pub(crate) fn class(
     let body = link(device, body, inputs, &["x"])?;
     let mut head_inputs = inputs.clone();
     head_inputs.extend(body.results);
-    let results = &["logits", "candidates"][..sections.head];
+    let results = &[sections.result, "candidates"][..sections.head];
     let head = link(device, head, &head_inputs, results)?;
     Ok(Class {
         tokens,
         body: device.compile(&body.program)?,
         head: device.compile(&head.program)?,
-        logits: head.results["logits"],
+        logits: head.results[sections.result],
         candidates: head.results.get("candidates").copied(),
         heads: sections.head,
         kernels: body.program.launches.len() + head.program.launches.len(),
@@ -387,7 +387,7 @@ fn predictor(
 ) -> Result<Predictor, Error> {
     // If the device chooses candidates for the model, it does so here.
     let chooses = sections.head > 1;
-    let result = if chooses { "candidates" } else { "logits" };
+    let result = if chooses { "candidates" } else { sections.result };
     let linked = link(device, instances, inputs, &[result])?;
     Ok(Predictor {
         id: device.compile(&linked.program)?,

@@ -15,6 +15,7 @@ mod layout;
 mod model;
 mod options;
 mod plans;
+mod ranking;
 mod replacements;
 mod runtime;
 mod sizes;
@@ -38,10 +39,12 @@ pub use model::files::{check_file, open_file};
 pub use model::{Model, tokenizer, tokenizer_json};
 pub use options::{MtpLayer, RuntimeOptions};
 pub use plans::sequence_states::has_states;
+pub use ranking::{RankedBy, Ranking};
 pub use runtime::logits::{Candidates, Logit, Row};
 pub use runtime::{
     PageCopy, PartId, Piece, PlansId, Prediction, ReplayTimings, Runtime, StepShape, StepTimings,
 };
 pub use sizes::Room;
 pub use weft_ir::KEPT;
+pub use weft_models::{Head, Pooling};
 pub use weights::packed_models::{pack_model, unpack_model};

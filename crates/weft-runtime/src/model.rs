@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_gguf::{Gguf, Metadata};
-use weft_models::{BuildOptions, ModelGraph};
+use weft_models::{BuildOptions, ModelGraph, Pooling};
 use weft_quant::GgmlType;
 use weft_text::{
     ChatTemplate, EncodeOptions, Message, RenderOptions, TemplateError, Tokenizer, TokenizerError,
@@ -19,6 +19,7 @@ use crate::layout::PAGE;
 use crate::model::adapters::open_adapted;
 use crate::model::files::open_file;
 use crate::options::RuntimeOptions;
+use crate::ranking::Ranking;
 
 /// An opened model file.
 pub struct Model {
@@ -28,6 +29,7 @@ pub struct Model {
     template: Result<Arc<ChatTemplate>, TemplateError>,
     tool_template: Result<Option<Arc<ChatTemplate>>, TemplateError>,
     kv: GgmlType,
+    ranking: Option<Ranking>,
 }
 
 impl Model {
@@ -44,7 +46,7 @@ impl Model {
     /// # Errors
     /// Those of [`open`](Model::open), and if an adapter is not one for this model.
     pub fn open_with(path: &Path, options: &RuntimeOptions) -> Result<Model, Error> {
-        Model::new(open_adapted(path, &options.adapters)?, options.kv)
+        Model::build(open_adapted(path, &options.adapters)?, options.kv, options.pooling)
     }
 
     /// Builds a model from a file that is already open.
@@ -52,11 +54,16 @@ impl Model {
     /// # Errors
     /// If the model or its tokenizer is not supported.
     pub fn new(gguf: Gguf, kv: GgmlType) -> Result<Model, Error> {
-        let graph = weft_models::build(&gguf, &BuildOptions { kv, page: PAGE })?;
+        Model::build(gguf, kv, None)
+    }
+
+    fn build(gguf: Gguf, kv: GgmlType, pooling: Option<Pooling>) -> Result<Model, Error> {
+        let graph = weft_models::build(&gguf, &BuildOptions { kv, page: PAGE, pooling })?;
         let tokenizer = Arc::new(tokenizer(gguf.metadata())?);
         let template = ChatTemplate::of(&tokenizer).map(Arc::new);
         let tool_template = ChatTemplate::for_tools(&tokenizer).map(|template| template.map(Arc::new));
-        Ok(Model { gguf, graph, tokenizer, template, tool_template, kv })
+        let ranking = Ranking::of(&gguf, &graph, &tokenizer)?;
+        Ok(Model { gguf, graph, tokenizer, template, tool_template, kv, ranking })
     }
 
     /// Changes the graphs, so that checks can have models that no family builds.
@@ -78,6 +85,11 @@ impl Model {
     /// The graphs and the model's sizes.
     pub fn graph(&self) -> &ModelGraph {
         &self.graph
+    }
+
+    /// How the model ranks documents, if it does.
+    pub fn ranking(&self) -> Option<&Ranking> {
+        self.ranking.as_ref()
     }
 
     /// The tokenizer.

@@ -8,6 +8,7 @@ use weft_fuse::REPLACE;
 use weft_gguf::Gguf;
 use weft_ir::Switches;
 use weft_kern::Replacement;
+use weft_models::Pooling;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
 
@@ -40,6 +41,8 @@ pub struct RuntimeOptions {
     pub mtp: MtpLayer,
     /// The type of the KV cache: F16, BF16, F32 or Q8_0.
     pub kv: GgmlType,
+    /// Makes the model compute embeddings, pooled in this way, whatever its file says. It then writes no text.
+    pub pooling: Option<Pooling>,
     /// Whether layers with a sliding window keep only their window in the KV cache, where that takes less memory. Of a prompt
     /// that began like an earlier one, fewer tokens may then be found. They keep all tokens if [pages](Self::pieces) are read.
     pub windows: bool,
@@ -87,6 +90,7 @@ impl Default for RuntimeOptions {
             logits: 1,
             mtp: MtpLayer::Off,
             kv: GgmlType::F16,
+            pooling: None,
             windows: true,
             pieces: false,
             commit: false,

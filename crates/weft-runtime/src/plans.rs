@@ -10,7 +10,7 @@ use std::sync::Arc;
 use weft_fuse::{Fusion, Options, fuse_with};
 use weft_ir::rules::RULES;
 use weft_ir::{Decision, Graph, Mode, STEPS, Switches, hoist};
-use weft_models::{ModelGraph, Mtp, Segment};
+use weft_models::{Head, ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 use crate::layout::{STEP_INPUTS, Window};
@@ -28,6 +28,8 @@ pub(crate) struct Sections {
     pub(crate) body: usize,
     /// The number of segments after them that compute logits and what follows from them.
     pub(crate) head: usize,
+    /// The name of what the first of those computes.
+    pub(crate) result: &'static str,
 }
 
 impl Sections {
@@ -53,7 +55,7 @@ pub(crate) fn segments(
     distant: bool,
     (window, slots): (Option<&Window>, Option<usize>),
 ) -> Result<(Vec<Segment>, Sections), Error> {
-    let chooses = distant && switches.on(&weft_fuse::CANDIDATES);
+    let chooses = distant && model.config.head == Head::Logits && switches.on(&weft_fuse::CANDIDATES);
     let candidates =
         |most| chooses.then(|| weft_models::candidates(model.config.vocab, most)).into_iter().flatten();
     let mut hoisting = Hoisting::new(switches.on(&STEPS));
@@ -70,7 +72,7 @@ pub(crate) fn segments(
     let body = all.len();
     all.extend(head);
     all.extend(candidates(CANDIDATES));
-    let sections = Sections { body, head: all.len() - body };
+    let sections = Sections { body, head: all.len() - body, result: model.config.head.result() };
     if let Some(mtp) = mtp {
         all.extend(hoisting.hoisted(&mtp.segments));
         all.extend(candidates(PREDICTED));

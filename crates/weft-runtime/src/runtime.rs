@@ -130,10 +130,10 @@ impl Runtime {
         if options.commit {
             device.commit(&shared.states.values().map(|state| state.buffer).collect::<Vec<_>>())?;
         }
-        let vocab = model.graph().config.vocab;
+        let width = model.graph().config.width();
         let inputs =
             shared.inputs.values().map(|region| region.offset + 4 * region.values).max().unwrap_or(0);
-        let predicted = if mtp.is_some() { 4 * max.rows * vocab } else { 0 };
+        let predicted = if mtp.is_some() { 4 * max.rows * width } else { 0 };
         Ok(Runtime {
             model,
             mtp,
@@ -143,10 +143,10 @@ impl Runtime {
             room,
             inputs: StepInputs::with_capacity(&max),
             bytes: Vec::with_capacity(inputs),
-            computed: Read::with_capacity(4 * max.rows * vocab),
+            computed: Read::with_capacity(4 * max.rows * width),
             candidates: Read::with_capacity(8 * max.rows * CANDIDATES),
             predicted: Read::with_capacity(predicted),
-            logits: Vec::with_capacity(max.rows * vocab),
+            logits: Vec::with_capacity(max.rows * width),
             window: None,
         })
     }
@@ -256,7 +256,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Reads all logits of the last step: `[rows, vocab]`.
+    /// Reads all logits of the last step: `[rows, vocab]`, or what the model's [head](weft_models::Head) computes in their place.
     ///
     /// # Errors
     /// If the device fails.
@@ -275,7 +275,8 @@ impl Runtime {
         self.inputs.wanted.len().div_ceil(self.room.max.rows)
     }
 
-    /// Calls `show` with a row of the last step's logits, memory for a copy of it, the tokenizer and the context length.
+    /// Calls `show` with a row of the last step's logits, or of what the model's [head](weft_models::Head) computes in their place,
+    /// memory for a copy of it, the tokenizer and the context length.
     ///
     /// # Errors
     /// If the device fails. The step's tokens are then still in their sequences.
@@ -286,7 +287,7 @@ impl Runtime {
     ) -> Result<T, Error> {
         self.compute_window(row / self.room.max.rows, None)?;
         self.read_logits()?;
-        let bytes = 4 * self.model.graph().config.vocab;
+        let bytes = 4 * self.model.graph().config.width();
         let computed = self.computed.bytes.chunks(bytes).nth(row % self.room.max.rows).unwrap_or_default();
         Ok(show(Row::new(computed), &mut self.logits, self.model.tokenizer(), self.room.context))
     }
@@ -367,7 +368,7 @@ impl Runtime {
     /// Reads the logits of the current window, unless it has been done.
     fn read_logits(&mut self) -> Result<(), Error> {
         let region = self.class()?.logits;
-        let bytes = 4 * self.rows_of_window() * self.model.graph().config.vocab;
+        let bytes = 4 * self.rows_of_window() * self.model.graph().config.width();
         self.computed.read(&*self.device, region, bytes)
     }
 
@@ -395,7 +396,7 @@ impl Runtime {
 
 /// The graphs of the layer that predicts one token more, if they are wanted.
 fn mtp(model: &Model, layer: MtpLayer) -> Result<Option<Mtp>, Error> {
-    let options = BuildOptions { kv: model.kv(), page: PAGE };
+    let options = BuildOptions { kv: model.kv(), page: PAGE, pooling: None };
     let built = || -> Result<Option<Mtp>, Error> {
         let built = weft_models::mtp(model.graph(), model.gguf(), &options)?;
         let segments = built.iter().flat_map(|mtp| mtp.segments.iter().chain([&mtp.hidden]));

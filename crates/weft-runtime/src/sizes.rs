@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use weft_device::Hardware;
 use weft_fuse::CostModel;
 use weft_ir::Sizes;
-use weft_models::ModelGraph;
+use weft_models::{Head, ModelGraph};
 
 use crate::error::Error;
 use crate::layout::{HELD_SLOTS, PAGE, Window};
@@ -69,7 +69,7 @@ impl Room {
         Ok(Room::new(options, model.config.context, hardware)?.for_model(options, model))
     }
 
-    /// The same room, with slots for states of whole sequences, and where layers with a sliding window keep no more than
+    /// The same room, with slots for states of whole sequences, rows for what the model computes, and where layers with a sliding window keep no more than
     /// that, if this takes fewer pages.
     pub(crate) fn for_model(self, options: &RuntimeOptions, model: &ModelGraph) -> Room {
         let states = sequence_states::slots(model, options.sequences, self.pages);
@@ -78,7 +78,9 @@ impl Room {
         let window = positions.and_then(|positions| self.window(positions, options.sequences));
         // All sequences that have slots may take part in a step.
         let sequences = states.map_or(0, |slots| (slots / HELD_SLOTS).min(self.max.tokens));
-        Room { window, states, max: self.max.sequences(sequences), ..self }
+        // Rows of other results than logits are short, and all of them are wanted where embeddings are means.
+        let rows = if model.config.head == Head::Logits { self.max.rows } else { self.max.tokens };
+        Room { window, states, max: self.max.sequences(sequences).rows(rows), ..self }
     }
 
     /// The pages of layers that see `positions` positions. `None` if they would not be fewer than those of other layers.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use weft_runtime::{Error, Model, PAGE, has_states};
+use weft_runtime::{Error, Head, Model, PAGE, has_states};
 
 use super::drafter::{Ask, BY_MODEL, Drafter};
 use crate::batch::{Batch, SeqId};
@@ -53,6 +53,10 @@ impl DraftModel {
     pub(crate) fn load(path: &Path, main: &Runner, options: &EngineOptions) -> Result<DraftModel, Error> {
         let model = Model::open(path, options.kv)?;
         same_vocabulary(path, &model, main.model())?;
+        if model.graph().config.head != Head::Logits {
+            let why = "writes no text, so it cannot guess any; choose a chat model of the same family";
+            return Err(Error::Option(format!("the draft model {} {why}", path.display())));
+        }
         if model.graph().segments.iter().any(|segment| has_states(&segment.graph)) {
             return Err(Error::Option(format!(
                 "the draft model {} has states of whole sequences (linear attention), which cannot go back to the tokens that \

@@ -95,7 +95,8 @@ fn with_outputs(graph: &Graph, nodes: &[NodeId]) -> Graph {
 
 fn oracle(path: &Path, tokens: &[u32]) -> BTreeMap<String, InputSums> {
     let gguf = Gguf::open(path).unwrap();
-    let model = weft_models::build(&gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE }).unwrap();
+    let model =
+        weft_models::build(&gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE, pooling: None }).unwrap();
     let (len, pages) = (tokens.len(), tokens.len().div_ceil(PAGE));
     let sizes = Sizes::of(len).slots(pages * PAGE).pages(pages);
     let mut values = Values::new();

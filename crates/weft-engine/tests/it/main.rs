@@ -15,6 +15,7 @@ mod lora;
 mod mtp;
 mod packed_models;
 mod packing;
+mod pooled;
 mod prompts;
 mod replacements;
 mod requests;

@@ -136,7 +136,7 @@ fn predict(runner: &mut Runner, seq: SeqId, tokens: &[u32]) -> Prediction {
 /// these, each from the likeliest one before.
 fn oracle(path: &Path, tokens: &[u32], further: usize) -> Vec<Vec<f32>> {
     let gguf = Gguf::open(path).unwrap();
-    let options = BuildOptions { kv: GgmlType::F32, page: PAGE };
+    let options = BuildOptions { kv: GgmlType::F32, page: PAGE, pooling: None };
     let model = weft_models::build(&gguf, &options).unwrap();
     let mtp = weft_models::mtp(&model, &gguf, &options).unwrap().unwrap();
     let (len, vocab) = (tokens.len() - 1, model.config.vocab);

@@ -191,7 +191,7 @@ fn a_token_of_47_layers_takes_425_kernels() {
 
 /// The oracle's logits for some tokens, and the root mean square of `x` after each segment but the last.
 fn evaluate(gguf: &Gguf, tokens: &[i32]) -> (Vec<f32>, Vec<f32>) {
-    const OPTIONS: BuildOptions = BuildOptions { kv: weft_quant::GgmlType::F32, page: 16 };
+    const OPTIONS: BuildOptions = BuildOptions { kv: weft_quant::GgmlType::F32, page: 16, pooling: None };
     let ModelGraph { config, segments } = build(gguf, &OPTIONS).unwrap();
     let n = tokens.len();
     let all = || (0..n as i32).collect::<Vec<_>>();

@@ -6,12 +6,14 @@ use weft_quant::GgmlType;
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
+use crate::head::Head;
 use crate::segment::SegmentBuilder;
 
 /// The tensors at both ends of a model.
 pub(crate) const EMBEDDING: &str = "token_embd.weight";
 pub(crate) const NORM: &str = "output_norm.weight";
 pub(crate) const OUTPUT: &str = "output.weight";
+const CLASSIFIER: &str = "cls.output.weight";
 
 /// The segment that looks up the embeddings `x` of `tokens`.
 pub(crate) fn embed<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentBuilder<'a>, Error> {
@@ -33,24 +35,50 @@ pub(crate) fn embedded<'a>(
     Ok((s, x))
 }
 
-/// The segment that computes `logits`, `f32[R, vocab]`, from the rows `out_rows` of `x`.
-pub(crate) fn head<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentBuilder<'a>, Error> {
-    let Common { hidden, vocab, norm, .. } = *common;
+/// The tensors of other heads, which a file may have and this head does not use.
+pub(crate) fn unused(head: Head) -> &'static [&'static str] {
+    match head {
+        Head::Logits => &[],
+        Head::Embedding(_) => &[OUTPUT, CLASSIFIER],
+        Head::Scores { .. } => &[OUTPUT],
+    }
+}
+
+/// The segment that computes the result of `head`, such as `logits`, `f32[R, vocab]`, from the rows `out_rows` of `x`.
+pub(crate) fn head<'a>(
+    file: &ModelFile<'a>,
+    common: &Common,
+    head: Head,
+) -> Result<SegmentBuilder<'a>, Error> {
+    let Common { hidden, norm, .. } = *common;
     let mut s = SegmentBuilder::new(file, "head", None);
     let x = s.hidden(hidden);
     let wanted = s.g.input("out_rows", GgmlType::I32, [Dim::R]);
     let x = s.g.rows(x, wanted);
     let x = norm.build(&mut s, x, NORM, 1, hidden)?;
+    let result = match head {
+        Head::Logits => logits(&mut s, common, x)?,
+        Head::Embedding(_) => x,
+        Head::Scores { labels, .. } => {
+            let classifier = s.matrix(CLASSIFIER, &[labels, hidden])?;
+            s.g.dot(x, classifier)
+        }
+    };
+    s.g.output(head.result(), result);
+    Ok(s)
+}
+
+/// The logits of normed hidden states.
+fn logits(s: &mut SegmentBuilder<'_>, common: &Common, x: NodeId) -> Result<NodeId, Error> {
     // With tied embeddings, the embedding is the output matrix too.
     let output = if s.has(OUTPUT) { OUTPUT } else { EMBEDDING };
-    let output = s.matrix(output, &[vocab, hidden])?;
+    let output = s.matrix(output, &[common.vocab, common.hidden])?;
     let logits = s.g.dot(x, output);
-    let mut logits = s.scaled(logits, common.logit_scale);
-    if let Some(cap) = common.logit_cap {
-        logits = capped(&mut s, logits, cap);
-    }
-    s.g.output("logits", logits);
-    Ok(s)
+    let logits = s.scaled(logits, common.logit_scale);
+    Ok(match common.logit_cap {
+        Some(cap) => capped(s, logits, cap),
+        None => logits,
+    })
 }
 
 /// `cap · tanh(x / cap)`, which is `cap · (2 · sigmoid(2x / cap) − 1)`.

@@ -63,7 +63,10 @@ const MODELS: [fn() -> File; 18] = [
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 33] = [
+const MORE_KEYS: [&str; 36] = [
+    "pooling_type",
+    "classifier.output_labels",
+    "classifier.pooling_type",
     "nextn_predict_layers",
     "expert_group_count",
     "expert_group_used_count",

@@ -4,6 +4,7 @@ mod equivalence;
 mod fixtures;
 mod gemma4;
 mod goldens;
+mod heads;
 mod hostile;
 mod kimi;
 mod mtp;

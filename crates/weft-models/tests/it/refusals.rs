@@ -380,8 +380,8 @@ fn keys_that_change_nothing() {
 fn invalid_kv_caches() {
     let gguf = support::llama().open();
     for (kv, page) in [(GgmlType::Q4_0, 32), (GgmlType::F16, 0)] {
-        let error = build(&gguf, &BuildOptions { kv, page }).unwrap_err();
-        assert_eq!(error, Error::Options(BuildOptions { kv, page }));
+        let error = build(&gguf, &BuildOptions { kv, page, pooling: None }).unwrap_err();
+        assert_eq!(error, Error::Options(BuildOptions { kv, page, pooling: None }));
     }
     let error = build(&gguf, &BuildOptions { kv: GgmlType::Q8_0, ..BuildOptions::default() }).unwrap_err();
     assert!(matches!(error, Error::StateBlocks { kv: GgmlType::Q8_0, values: 16, .. }), "{error}");

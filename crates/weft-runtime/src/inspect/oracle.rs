@@ -11,14 +11,15 @@ use crate::error::Error;
 use crate::layout::PAGE;
 use crate::model::files::check_file;
 
-/// Computes the logits of every token of one sequence in plain `f32`: `[tokens, vocab]`, row-major.
+/// Computes the logits of every token of one sequence in plain `f32`: `[tokens, vocab]`, row-major. A model with another
+/// [head](weft_models::Head) has embeddings, `[tokens, hidden]`, or scores, `[tokens, labels]`, in their place.
 ///
 /// # Errors
 /// If the model is not supported, or a token is not in its vocabulary.
 pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
     // Its weights do not go through a device, which would have checked them.
     check_file(gguf, &mut |_, _| ControlFlow::Continue(()))?;
-    let model = weft_models::build(gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE })?;
+    let model = weft_models::build(gguf, &BuildOptions { kv: GgmlType::F32, page: PAGE, pooling: None })?;
     let vocab = model.config.vocab;
     if let Some(token) = tokens.iter().find(|t| **t as usize >= vocab) {
         return Err(Error::Batch(format!("token {token} is not in the vocabulary of {vocab} tokens")));
@@ -50,6 +51,6 @@ pub fn oracle_logits(gguf: &Gguf, tokens: &[u32]) -> Result<Vec<f32>, Error> {
     }
     let sizes = Sizes::of(len).rows(len).slots(pages * PAGE).pages(pages).sequences(1);
     model.eval(gguf, &sizes, &mut values)?;
-    let logits = values.remove("logits").and_then(|t| t.as_f32().map(<[f32]>::to_vec));
+    let logits = values.remove(model.config.head.result()).and_then(|t| t.as_f32().map(<[f32]>::to_vec));
     logits.ok_or_else(|| Error::Option("the model computes no logits".into()))
 }

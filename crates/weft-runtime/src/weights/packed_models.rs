@@ -55,7 +55,7 @@ pub fn unpack_model(
 /// The tensors that plans multiply by, and those that they also read by rows.
 fn needed(gguf: &Gguf) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
     let defaults = RuntimeOptions::default();
-    let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, page: BuildOptions::PAGE })?;
+    let model = weft_models::build(gguf, &BuildOptions { kv: defaults.kv, ..BuildOptions::default() })?;
     let room = Room::of(&defaults, &model, &Hardware::common("any"))?;
     let options = Options { max: room.max, ..Options::default() };
     let planned = Planned::of_all_steps(&model, None, &options, &room)?;
