@@ -5,6 +5,7 @@ mod completions;
 mod constraints;
 mod continued;
 mod dialogue;
+mod embeddings;
 mod fallback;
 #[cfg(test)]
 mod fields;
@@ -17,6 +18,8 @@ mod ollama;
 mod opaque;
 mod openapi;
 mod ops;
+mod pooled;
+mod rerank;
 mod responses;
 #[cfg(test)]
 mod round_trip;

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{Mutex, Notify};
 use tracing::{info, warn};
-use weft_engine::{ChatTemplate, Engine, EngineOptions, GenerateOptions, TemplateError, Tokenizer};
+use weft_engine::{
+    ChatTemplate, Engine, EngineOptions, GenerateOptions, Head, Ranking, TemplateError, Tokenizer,
+};
 use weft_grammar::Grammars;
 use weft_host::available_memory;
 use weft_text::reply::ReplyFormat;
@@ -97,6 +99,12 @@ pub(crate) struct Facts {
     pub(crate) trained: usize,
     /// The size of the vocabulary.
     pub(crate) vocab: usize,
+    /// What the model computes: logits, embeddings or scores.
+    pub(crate) head: Head,
+    /// The number of values of that.
+    pub(crate) width: usize,
+    /// How the model ranks documents, if it does.
+    pub(crate) ranking: Option<Ranking>,
     /// The architecture's name.
     pub(crate) architecture: String,
     /// The device's name.
@@ -123,6 +131,9 @@ impl Facts {
             context: engine.context(),
             trained: config.context,
             vocab: config.vocab,
+            head: config.head,
+            width: config.width(),
+            ranking: model.ranking().cloned(),
             architecture: config.architecture.to_string(),
             device: engine.device().name.clone(),
             on_gpu: engine.device().hardware.distant,

@@ -111,6 +111,9 @@ pub struct Limits {
     pub max_tokens: Option<usize>,
     /// The longest that a request may take, waiting included.
     pub request_time: Duration,
+    /// The most texts of a request for embeddings, or documents of one to rank them. Together they have at most
+    /// [`queue_tokens`](Self::queue_tokens).
+    pub inputs: usize,
     /// The most bytes of a body.
     pub body: usize,
     /// The most connections.
@@ -130,6 +133,7 @@ impl Default for Limits {
             per_key: None,
             max_tokens: None,
             request_time: Duration::from_secs(3600),
+            inputs: 2048,
             body: 8 << 20,
             connections: 1024,
             drain: Duration::from_secs(30),

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::submit::{Conversation, converse, model};
+use super::submit::{Conversation, converse, writer};
 use super::wire::{self, Calls};
 use crate::app::App;
 use crate::error::ApiError;
@@ -31,7 +31,7 @@ pub(crate) async fn create(
     Extension(tenant): Extension<Tenant>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, &body).await?;
+    let model = writer(&app, &body).await?;
     let ignored = Ignored::new(app.strict);
     let request = ChatRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
     let ChatRequest { dialogue, parameters, n, logprobs, streaming, progress, reasoning_shown } = request;

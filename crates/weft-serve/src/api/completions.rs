@@ -15,7 +15,7 @@ use weft_grammar::{GrammarSpec, Reasoning};
 
 use super::dialogue::{OutputFormat, check_length};
 use super::fim::Gap;
-use super::submit::{Ask, constraints, model, submit};
+use super::submit::{Ask, constraints, submit, writer};
 use super::wire;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -35,7 +35,7 @@ pub(crate) async fn create(
     Extension(tenant): Extension<Tenant>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, &body).await?;
+    let model = writer(&app, &body).await?;
     let ignored = Ignored::new(app.strict);
     let request = CompletionRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
     let CompletionRequest { prompts, suffix, parameters, n, echo, logprobs, format, streaming } = request;

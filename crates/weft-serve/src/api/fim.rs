@@ -18,7 +18,7 @@ use super::dialogue::OutputFormat;
 use super::foreign;
 use super::sampling::{self, Parameters};
 use super::streaming::{self, Streaming};
-use super::submit::{Ask, model, submit};
+use super::submit::{Ask, submit, writer};
 use super::wire;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -168,7 +168,7 @@ pub(crate) async fn create(
     Extension(tenant): Extension<Tenant>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, &body).await?;
+    let model = writer(&app, &body).await?;
     let ignored = Ignored::new(app.strict);
     let request = InfillRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
     let InfillRequest { gap, parameters, format, stream } = request;

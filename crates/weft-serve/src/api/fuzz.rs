@@ -7,10 +7,12 @@ use weft_text::reply::{ReplyFormat, ReplyParser, Tool};
 
 use super::chat::ChatRequest;
 use super::completions::CompletionRequest;
+use super::embeddings::EmbeddingRequest;
 use super::fallback;
 use super::fim::InfillRequest;
 use super::messages::MessageRequest;
-use super::ollama::OllamaRequest;
+use super::ollama::{EmbedRequest, OllamaRequest};
+use super::rerank::RerankRequest;
 use super::responses::ResponseRequest;
 use crate::error::{ApiError, Kind};
 use crate::ignored::Ignored;
@@ -18,6 +20,9 @@ use crate::json;
 
 /// The number of tokens of a vocabulary that does not exist.
 const VOCAB: usize = 1000;
+/// The number of values of its embeddings, and the most inputs of a request.
+const WIDTH: usize = 8;
+const INPUTS: usize = 8;
 
 /// Reads a body as a server does. The first byte says of which API.
 ///
@@ -27,7 +32,7 @@ const VOCAB: usize = 1000;
 /// If the body is refused with an error that is not the client's, or that says nothing.
 pub fn request_body(bytes: &[u8]) -> Vec<u64> {
     let [api, body @ ..] = bytes else { return Vec::new() };
-    let api = api % 7;
+    let api = api % 11;
     let defaults = GenerateOptions::default();
     let ignored = Ignored::default();
     let read = json::parse(body).map(json::merged).and_then(|body| {
@@ -41,6 +46,15 @@ pub fn request_body(bytes: &[u8]) -> Vec<u64> {
             }
             6 => {
                 InfillRequest::read(&body, &defaults, VOCAB, &ignored)?;
+                return Ok(body);
+            }
+            7..11 => {
+                match api {
+                    7 => drop(EmbeddingRequest::read(&body, INPUTS, [VOCAB, WIDTH], &ignored)?),
+                    8 => drop(RerankRequest::read(&body, INPUTS, &ignored)?),
+                    9 => drop(EmbedRequest::read(&body, INPUTS, WIDTH, &ignored)?),
+                    _ => drop(EmbedRequest::read_one(&body, &ignored)?),
+                }
                 return Ok(body);
             }
             other => {

@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 
-use super::submit::{Conversation, converse, model};
+use super::submit::{Conversation, converse, writer};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::http::{JsonBody, RequestId, answer, new_id, sse};
@@ -35,7 +35,7 @@ pub(crate) async fn create(
     Extension(RequestId(request_id)): Extension<RequestId>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, &body).await?;
+    let model = writer(&app, &body).await?;
     let ignored = Ignored::new(app.strict);
     let request = MessageRequest::read(&body, &model.defaults, model.facts.vocab, false, &ignored)?;
     let MessageRequest { dialogue, parameters, thinking_shown, stream } = request;
@@ -61,7 +61,7 @@ pub(crate) async fn count_tokens(
     State(app): State<Arc<App>>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, &body).await?;
+    let model = writer(&app, &body).await?;
     let ignored = Ignored::new(app.strict);
     let MessageRequest { dialogue, .. } =
         MessageRequest::read(&body, &model.defaults, model.facts.vocab, true, &ignored)?;

@@ -1,5 +1,6 @@
 //! Ollama's API: `/api/chat`, `/api/generate`, and what its clients ask about models. Replies come as lines of JSON.
 
+mod embed;
 mod events;
 mod keep_alive;
 mod message;
@@ -20,7 +21,7 @@ use weft_grammar::{GrammarSpec, Reasoning};
 
 use super::dialogue::{OutputFormat, check_length};
 use super::fim::Gap;
-use super::submit::{Ask, Conversation, constraints, converse, model_named, submit};
+use super::submit::{Ask, Conversation, constraints, converse, model_named, submit, writes};
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::{JsonBody, answer, sse};
@@ -28,6 +29,7 @@ use crate::ignored::Ignored;
 use crate::models::Loaded;
 use crate::reply::{Reading, Replies};
 use crate::tenant::Tenant;
+pub(crate) use embed::EmbedRequest;
 #[cfg(test)]
 pub(crate) use events::answered;
 use events::{Form, OllamaEvents, Outline};
@@ -47,20 +49,13 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/api/show", post(models::show))
         .route("/api/pull", post(models::pull))
         .route("/api/version", get(models::version))
-        .route("/api/embed", post(no_embeddings))
-        .route("/api/embeddings", post(no_embeddings))
+        .route("/api/embed", post(embed::embed))
+        .route("/api/embeddings", post(embed::embeddings))
         .route("/api/create", any(no_management))
         .route("/api/copy", any(no_management))
         .route("/api/delete", any(no_management))
         .route("/api/push", any(no_management))
         .route("/api/blobs/{*digest}", any(no_management))
-}
-
-async fn no_embeddings() -> ApiError {
-    ApiError::new(
-        Kind::NotFound,
-        "this server has no embeddings: the models it serves are made to write text",
-    )
 }
 
 async fn no_management() -> ApiError {
@@ -116,6 +111,9 @@ async fn reply(app: &App, tenant: &Tenant, body: &Value, form: Form) -> Result<R
     let OllamaRequest { asked, parameters, keep, reasoning_shown, logprobs, stream } = request;
     if let Some(most) = keep {
         app.models.keep(slot, most);
+    }
+    if !matches!(asked, Asked::Nothing) {
+        writes(&model)?;
     }
     outline.logprobs = logprobs.then(|| Arc::clone(&model.facts.tokenizer));
     let mut replies = match asked {

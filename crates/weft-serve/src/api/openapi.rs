@@ -20,9 +20,11 @@ mod tests {
     use super::FILE;
     use crate::api::chat::ChatRequest;
     use crate::api::completions::CompletionRequest;
+    use crate::api::embeddings::EmbeddingRequest;
     use crate::api::fim::InfillRequest;
     use crate::api::messages::MessageRequest;
-    use crate::api::ollama::{self, OllamaRequest};
+    use crate::api::ollama::{self, EmbedRequest, OllamaRequest};
+    use crate::api::rerank::RerankRequest;
     use crate::api::responses::ResponseRequest;
     use crate::ignored::Ignored;
     use crate::json::recorded;
@@ -174,6 +176,16 @@ mod tests {
     }
 
     #[test]
+    fn the_fields_of_embeddings_and_ranks_are_those_of_the_file() {
+        check("EmbeddingRequest", &[json!({ "input": "Hi" })], |body| {
+            EmbeddingRequest::read(body, 1, [100, 8], &Ignored::default())
+        });
+        check("RerankRequest", &[json!({ "query": "Hi", "documents": ["a", { "text": "b" }] })], |body| {
+            RerankRequest::read(body, 2, &Ignored::default())
+        });
+    }
+
+    #[test]
     fn the_fields_of_ollama_are_those_of_the_file() {
         let function = json!({ "name": "f", "parameters": {} });
         let bodies = [
@@ -196,6 +208,12 @@ mod tests {
         check("OllamaGenerateRequest", &bodies, |body| {
             OllamaRequest::read_generate(body, &defaults(), 100, &Ignored::default())
         });
+        check("OllamaEmbedRequest", &[json!({ "input": "Hi", "options": {} })], |body| {
+            EmbedRequest::read(body, 1, 8, &Ignored::default())
+        });
+        check("OllamaEmbedOneRequest", &[json!({ "prompt": "Hi", "options": {} })], |body| {
+            EmbedRequest::read_one(body, &Ignored::default())
+        });
         check("OllamaShowRequest", &[json!({})], |body| ollama::read_show(body, &Ignored::default()));
         check("OllamaPullRequest", &[json!({})], |body| ollama::read_pull(body, &Ignored::default()));
     }
@@ -212,8 +230,8 @@ mod tests {
         let routes = [include_str!("route.rs"), include_str!("ollama.rs")].concat();
         for route in routes.split(".route(\"").skip(1).filter_map(|text| text.split('"').next()) {
             let path = route.replace("{*name}", "{name}");
-            let never = ["embed", "embeddings", "create", "copy", "delete", "push", "blobs/{*digest}"];
-            let answers_never = ["/v1/embeddings", "/v1/responses/{*id}"].contains(&route)
+            let never = ["create", "copy", "delete", "push", "blobs/{*digest}"];
+            let answers_never = route == "/v1/responses/{*id}"
                 || route.strip_prefix("/api/").is_some_and(|route| never.contains(&route));
             assert!(answers_never || file["paths"][&path].is_object(), "openapi.json does not have {path}");
         }

@@ -15,7 +15,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::submit::{Conversation, converse, model};
+use super::submit::{Conversation, converse, writer};
 use super::wire;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -37,7 +37,7 @@ pub(crate) async fn create(
     Extension(tenant): Extension<Tenant>,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let model = model(&app, &body).await?;
+    let model = writer(&app, &body).await?;
     let ignored = Ignored::new(app.strict);
     let request = ResponseRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
     let ResponseRequest { dialogue, callables, parameters, reasoning, logprobs, stream, mut echo } = request;

@@ -6,7 +6,9 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 
-use super::{chat, completions, fim, messages, models, ollama, openapi, ops, responses, tokens};
+use super::{
+    chat, completions, embeddings, fim, messages, models, ollama, openapi, ops, rerank, responses, tokens,
+};
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::guard;
@@ -23,7 +25,10 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/v1/messages/count_tokens", post(messages::count_tokens))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*name}", get(models::show))
-        .route("/v1/embeddings", post(no_embeddings))
+        .route("/v1/embeddings", post(embeddings::create))
+        .route("/v1/rerank", post(rerank::create))
+        .route("/v2/rerank", post(rerank::create))
+        .route("/rerank", post(rerank::create))
         .route("/infill", post(fim::create))
         .route("/tokenize", post(tokens::tokenize))
         .route("/detokenize", post(tokens::detokenize))
@@ -47,11 +52,4 @@ async fn not_found() -> ApiError {
 
 async fn wrong_method() -> ApiError {
     ApiError::new(Kind::Method, "this path has another method: GET to read, POST to create")
-}
-
-async fn no_embeddings() -> ApiError {
-    ApiError::new(
-        Kind::NotFound,
-        "this server has no embeddings: the models it serves are made to write text",
-    )
 }

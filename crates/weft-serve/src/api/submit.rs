@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
-use weft_engine::{EncodeOptions, GenerateOptions, LogitProcessor, Request};
+use tokio::sync::mpsc::UnboundedReceiver;
+use weft_engine::{EncodeOptions, GenerateOptions, Head, LogitProcessor, Request};
 use weft_grammar::{GrammarError, GrammarSpec, ReasoningBudget};
 
 use super::dialogue::Dialogue;
@@ -16,7 +17,7 @@ use crate::http::{new_seed, request_id};
 use crate::models::Loaded;
 use crate::reply::{Reading, Replies};
 use crate::tenant::Tenant;
-use crate::worker::{Job, Listed, Worker};
+use crate::worker::{Job, Listed, Signal, Worker};
 
 /// What a model is asked.
 pub(crate) struct Ask {
@@ -43,6 +44,34 @@ pub(crate) struct Ask {
 pub(crate) async fn model(app: &App, body: &Value) -> Result<Arc<Loaded>, ApiError> {
     // What is not a text is refused with the other fields.
     model_named(app, body.get("model").and_then(Value::as_str)).await
+}
+
+/// The model that the body of a request names, if it writes text.
+///
+/// # Errors
+/// Those of [`model`], and if it writes none.
+pub(crate) async fn writer(app: &App, body: &Value) -> Result<Arc<Loaded>, ApiError> {
+    let model = model(app, body).await?;
+    writes(&model)?;
+    Ok(model)
+}
+
+/// Refuses a model that writes no text.
+///
+/// # Errors
+/// If it writes none.
+pub(crate) fn writes(model: &Loaded) -> Result<(), ApiError> {
+    let (does, route) = match model.facts.head {
+        Head::Logits => return Ok(()),
+        Head::Embedding(_) => ("computes embeddings", "/v1/embeddings"),
+        Head::Scores { .. } => ("ranks documents", "/v1/rerank"),
+    };
+    let message = format!(
+        "`{}` {does} and writes no text: use it at {route}, and name a chat model here, which the server must have been started \
+         with (--model NAME=MODEL)",
+        model.name
+    );
+    Err(ApiError::invalid("model", message).code("model_not_supported"))
 }
 
 /// The model of this name, the first without one.
@@ -127,7 +156,6 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
         options.sampling.seed = new_seed();
     }
     let seed = options.sampling.seed;
-    let now = Instant::now();
     let count = prompts.len() * n;
     let prompt_tokens = prompts.iter().map(|prompt| prompt.len() * n).sum();
     let longest = prompts.iter().map(Vec::len).max().unwrap_or(0);
@@ -148,10 +176,26 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
             None => request,
         }
     });
+    let receive = queue(app, tenant, model, requests.collect(), [prompt_tokens, reply_tokens])?;
+    Ok(Replies::new(receive, count, &reading))
+}
+
+/// Queues requests as one job, with the tokens of all prompts and the most of all replies.
+///
+/// # Errors
+/// If the server is busy.
+pub(super) fn queue(
+    app: &App,
+    tenant: &Tenant,
+    model: &Loaded,
+    requests: Vec<Request>,
+    [prompt_tokens, reply_tokens]: [usize; 2],
+) -> Result<UnboundedReceiver<Signal>, ApiError> {
+    let now = Instant::now();
     let (signals, receive) = Worker::channel();
     let job = Job {
         tenant: tenant.clone(),
-        requests: requests.collect(),
+        requests,
         prompt_tokens,
         reply_tokens,
         paid: 0,
@@ -161,7 +205,7 @@ pub(crate) fn submit(app: &App, tenant: &Tenant, model: &Loaded, ask: Ask) -> Re
         signals,
     };
     model.worker.submit(job)?;
-    Ok(Replies::new(receive, count, &reading))
+    Ok(receive)
 }
 
 /// Compiles a grammar for each of `n` replies, which have begun with a text; none if it allows everything.

@@ -32,7 +32,8 @@ impl Active {
 
     /// The tokens of prompts and replies that were computed.
     pub(super) fn used(&self) -> [u64; 2] {
-        self.replies.iter().flatten().fold(self.used, |used, reply| add(used, &reply.generation.usage()))
+        let replies = self.replies.iter().flatten();
+        replies.fold(self.used, |used, reply| add(used, &reply.generation.usage(), false))
     }
 
     /// The number of replies that have not ended.
@@ -60,7 +61,7 @@ impl Active {
                         ended = true;
                         let (usage, timings) = (reply.generation.usage(), reply.generation.timings());
                         metrics.ended(&finish, &usage, timings.queued, now - job.since);
-                        *used = add(*used, &usage);
+                        *used = add(*used, &usage, matches!(finish, Finish::Length));
                         Signal::Ended { choice, finish, usage, timings }
                     }
                     event => Signal::Event { choice, event },
@@ -87,8 +88,10 @@ impl Active {
     }
 }
 
-/// Adds what was computed for a reply. A prompt counts without what came from the cache, and not before it has begun.
-fn add([prompts, replies]: [u64; 2], usage: &Usage) -> [u64; 2] {
-    let computed = if usage.tokens > 0 { usage.prompt_tokens.saturating_sub(usage.cached_tokens) } else { 0 };
+/// Adds what was computed for a reply. A prompt counts without what came from the cache, and not before the reply has begun, or
+/// `ended` without a token.
+fn add([prompts, replies]: [u64; 2], usage: &Usage, ended: bool) -> [u64; 2] {
+    let computed =
+        if ended || usage.tokens > 0 { usage.prompt_tokens.saturating_sub(usage.cached_tokens) } else { 0 };
     [prompts + computed as u64, replies + usage.tokens as u64]
 }

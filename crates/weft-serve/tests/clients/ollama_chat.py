@@ -45,6 +45,16 @@ def a_prompt_is_answered_and_a_raw_one_continued():
 
 
 @case
+def texts_have_embeddings():
+    both = client.embed(model="embed", input=["one text", "another"])
+    same(len(both.embeddings), 2)
+    same(client.embed(model="embed:latest", input="another").embeddings[0], both.embeddings[1])
+    same(len(client.embed(model="embed", input="a", dimensions=16).embeddings[0]), 16)
+    same(len(client.embeddings(model="embed", prompt="one text").embedding), len(both.embeddings[0]))
+    refused(ollama.ResponseError, lambda: client.embed(model=MODEL, input="a"), status_code=400)
+
+
+@case
 def forms_are_enforced():
     schema = SCHEMAS["get_weather"]
     answer = chat(format=schema, think=False, options=OPTIONS | {"num_predict": 400})

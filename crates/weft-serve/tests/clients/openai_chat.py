@@ -269,6 +269,20 @@ def completions():
 
 
 @case
+def embeddings():
+    embed = lambda **more: client.embeddings.create(model="embed", **more)
+    # The SDK asks for base64 and decodes it.
+    found = embed(input=["one text", "another"])
+    same([one.index for one in found.data], [0, 1])
+    for one in found.data:
+        assert abs(sum(value * value for value in one.embedding) - 1) < 1e-5
+    same(found.usage.prompt_tokens, found.usage.total_tokens)
+    plain = embed(input="one text", encoding_format="float").data[0].embedding
+    assert max(abs(a - b) for a, b in zip(plain, found.data[0].embedding, strict=True)) < 1e-6
+    same(len(embed(input="one text", dimensions=16).data[0].embedding), 16)
+
+
+@case
 def errors():
     error = refused(openai.BadRequestError, lambda: chat(n=100), param="n", type="invalid_request_error")
     assert error.request_id and "n: expected an integer from 1 to 8, found 100" in str(error), error
@@ -277,7 +291,8 @@ def errors():
     long = [{"role": "user", "content": "a b c d " * 20_000}]
     refused(openai.BadRequestError, lambda: chat(long), code="context_length_exceeded")
     refused(openai.BadRequestError, lambda: chat(extra_body={"grammar": "x"}), code="invalid_grammar")
-    refused(openai.NotFoundError, lambda: client.embeddings.create(model=MODEL, input="a"))
+    refused(openai.BadRequestError, lambda: client.embeddings.create(model=MODEL, input="a"), code="model_not_supported")
+    refused(openai.BadRequestError, lambda: client.chat.completions.create(model="embed", messages=HELLO), code="model_not_supported")
     bad = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "nothing"}}}
     refused(openai.BadRequestError, lambda: chat(response_format=bad))
 

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::support::{Running, options};
+use weft_serve::ModelSource;
+
+use super::support::{Running, fixture, options};
 
 #[test]
 fn requests_of_clients_are_answered() {
@@ -13,6 +15,13 @@ fn requests_of_clients_are_answered() {
     options.engine = options.engine.context(8192);
     // They ask for thousands of tokens.
     options.limits.max_tokens = Some(4);
+    for (name, file) in [("embed", "embedding"), ("rank", "reranker")] {
+        options.models.push(ModelSource::new(name, fixture(&format!("pooled/qwen3-{file}.gguf"))));
+    }
+    // That of these two models is shorter.
+    for model in &mut options.models[1..] {
+        model.engine = Some(options.engine.clone().context(1024));
+    }
     let server = Running::start(options).ready();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients/requests");
     let mut files: Vec<PathBuf> =

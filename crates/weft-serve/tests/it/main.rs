@@ -3,6 +3,7 @@
 mod chat;
 mod clients;
 mod control;
+mod embeddings;
 mod fuzz;
 mod harmony;
 mod liberal;

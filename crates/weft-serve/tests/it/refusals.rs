@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::net::Shutdown;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::support::{Answer, Running, one_token, options};
 
@@ -67,9 +67,15 @@ fn refused_requests_get_their_sentence_and_the_next_one_works() {
 
 /// The servers that the table names.
 fn start(name: &str) -> Running {
-    let mut options = options("glm-tiny-q4_0.gguf");
-    options.engine = options.engine.context(4096);
+    let pooled = ["embedding", "reranker"].contains(&name);
+    let file = if pooled { format!("pooled/qwen3-{name}.gguf") } else { "glm-tiny-q4_0.gguf".into() };
+    let mut options = options(&file);
+    options.engine = options.engine.context(if pooled { 256 } else { 4096 });
     match name {
+        "embedding" | "reranker" => {
+            options.limits.inputs = 9;
+            options.limits.queue_tokens = 1000;
+        }
         "open" => {}
         "keys" => options.keys = vec!["correct horse".into(), "battery staple".into()],
         "strict" => options.strict = true,
@@ -89,9 +95,14 @@ fn good_answer(server: &Running, name: &str) -> Value {
     if name == "keys" {
         headers.push(("Authorization", "Bearer correct horse"));
     }
-    let answer = server.request("POST", "/v1/completions", &headers, &one_token().to_string());
+    let (path, body, field) = match name {
+        "embedding" => ("/v1/embeddings", json!({ "input": "Hi" }), "data"),
+        "reranker" => ("/v1/rerank", json!({ "query": "Hi", "documents": ["a", "b"] }), "results"),
+        _ => ("/v1/completions", one_token(), "choices"),
+    };
+    let answer = server.request("POST", path, &headers, &body.to_string());
     assert_eq!(answer.status, 200, "{answer:?}");
-    answer.json()["choices"].clone()
+    answer.json()[field].clone()
 }
 
 /// Splits the table. `* title` begins a case, `@server NAME` says which server the next ones are sent to.

@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use weft_engine::Head;
 use weft_text::reply::ReplyFormat;
 
 use super::names::{LATEST, name_of, slot_of};
@@ -155,16 +156,20 @@ pub(crate) async fn show(
         let text = |key: &str| keys.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
         let template = text("tokenizer.chat_template");
         let license = text("general.license");
-        let mut capabilities = vec!["completion"];
-        if !template.is_empty() {
+        let architecture = text("general.architecture");
+        let pooling = keys.get(&format!("{architecture}.pooling_type")).and_then(Value::as_u64).unwrap_or(0);
+        let embeds = pooling > 0 || slot.loaded().is_some_and(|model| model.facts.head != Head::Logits);
+        // Clients know no word for rerankers.
+        let mut capabilities = vec![if embeds { "embedding" } else { "completion" }];
+        if !embeds && !template.is_empty() {
             // A model whose template has no tools is told of them in the system message.
             capabilities.push("tools");
         }
         let format = ReplyFormat::of(&template);
-        if format.reasoning.is_some() || format.harmony {
+        if !embeds && (format.reasoning.is_some() || format.harmony) {
             capabilities.push("thinking");
         }
-        if slot.loaded().is_some_and(|model| fim::fills(&model.facts.tokenizer)) {
+        if !embeds && slot.loaded().is_some_and(|model| fim::fills(&model.facts.tokenizer)) {
             capabilities.push("insert");
         }
         Ok(json!({
