@@ -49,6 +49,9 @@
 //! same. The result is `y / l`; with a further score s of the head (a sink), it is `y·α / (l·α + β)` with α and β from m and s as above,
 //! without fusing. So the bits depend on the sequence alone.
 //!
+//! With a list, positions are counted in the list: its first 128 are a block. A list of all positions in order gives the bits of attention
+//! without one.
+//!
 //! Q makes both sums fit into 32 bits for all numbers (`round`). It leaves about 12 bits relative to a row's largest value, while
 //! half-precision numbers have 11 bits each; and two products take the time of one float product.
 //!
@@ -71,6 +74,7 @@ mod ahead;
 mod block;
 mod cached;
 mod exchange;
+mod indexer;
 mod nodes;
 mod plan;
 mod prepared;
@@ -96,10 +100,11 @@ use block::Stretch;
 use cached::Rows;
 use exchange::{Exchange, Gather, Place};
 use nodes::Finish;
-use plan::{BLOCK, CUT_ROWS, LEAST_TILED, Layout, Unit, most_rows, tokens_of};
+use plan::{BLOCK, CUT_ROWS, LEAST_TILED, Layout, Sight, Unit, most_rows, tokens_of};
 use room::{RoomSize, block_lines};
 use round::Limits;
 
+pub(crate) use indexer::Indexer;
 pub(crate) use prepared::Attend;
 
 /// The cost of a token beyond its positions, in positions.
@@ -128,7 +133,7 @@ impl Attend {
             ));
         }
         // Positions are `i32`, and all have a page.
-        let positions = values[a.pages].saturating_mul(a.page).clamp(1, 1 << 31);
+        let positions = a.most_positions(values[a.pages]).clamp(1, 1 << 31);
         let levels = positions.div_ceil(BLOCK).next_power_of_two().trailing_zeros() as usize;
         let group = a.heads / a.kv_heads;
         let mut attend = Attend {
@@ -146,7 +151,8 @@ impl Attend {
             pages: a.pages,
             scale: a.scale.0,
             sinks: a.sinks,
-            window: a.window.unwrap_or(usize::MAX),
+            list: a.list,
+            sight: Sight { window: a.window.unwrap_or(usize::MAX), listed: a.list.map(|list| list.most) },
             heads: a.heads,
             group,
             page: a.page,
@@ -206,6 +212,7 @@ impl Attend {
                 rows,
                 nodes: nodes.saturating_mul(self.v_lines),
                 sums: nodes,
+                ..RoomSize::default()
             },
             ..Needs::default()
         }
@@ -214,9 +221,10 @@ impl Attend {
     /// The cost of all heads of all tokens, see [`cost`].
     pub(crate) fn cost(&self, args: &[Arg], space: &Space) -> Result<u64, Fault> {
         let values = (self.k.len + self.v.len) as u64;
+        let most = self.sight.listed.unwrap_or(self.sight.window) as u64;
         let mut positions = 0;
         for pos in self.pos(args, space)? {
-            positions += u64::try_from(*pos).map_err(|_| Fault)?.min(self.window as u64) + TOKEN;
+            positions += u64::try_from(*pos).map_err(|_| Fault)?.min(most) + TOKEN;
         }
         Ok(positions.saturating_mul(self.heads as u64).saturating_mul(values * cost::ATTEND))
     }
@@ -229,7 +237,7 @@ impl Attend {
         // Checked by `run`, which then does nothing.
         let sound = pos.iter().chain(first).all(|i| *i >= 0);
         Ok(sound
-            && !Layout::new((pos, first), (self.heads, self.group), (self.window, self.tiled), threads).cut)
+            && !Layout::new((pos, first), (self.heads, self.group), (self.sight, self.tiled), threads).cut)
     }
 
     /// Each token's position.
@@ -249,7 +257,7 @@ impl Attend {
         if pos.iter().chain(first).any(|i| *i < 0) {
             return Err(Fault);
         }
-        let limits = (self.window, self.tiled);
+        let limits = (self.sight, self.tiled);
         let layout = Layout::new((pos, first), (self.heads, self.group), limits, cx.threads);
         let share = cx.share(layout.units().map(|unit| unit.cost()).sum());
         let (mut before, mut place) = (0, Place { thread: cx.index, piece: 0, node: 0 });

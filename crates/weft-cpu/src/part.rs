@@ -2,7 +2,7 @@
 
 use weft_kern::{Anchor, Dim, Kernel, Part, Sizes};
 
-use crate::attend::Attend;
+use crate::attend::{Attend, Indexer};
 use crate::dot::Dot;
 use crate::isa::Arch;
 use crate::memory::Arg;
@@ -32,6 +32,7 @@ enum PreparedAnchor {
     Rows,
     Dot(Dot),
     Attend(Attend),
+    Indexer(Indexer),
     Scan(Scan),
 }
 
@@ -71,6 +72,11 @@ impl Prepared {
                 let needs = attend.needs(&space);
                 (PreparedAnchor::Attend(attend), needs)
             }
+            Anchor::Indexer(indexer) => {
+                let indexer = Indexer::new(params, part.cols, indexer, &space, values, (arch, threads))?;
+                let needs = indexer.needs(&space);
+                (PreparedAnchor::Indexer(indexer), needs)
+            }
             Anchor::Scan(scan) => {
                 let scan = Scan::new(scan, part.cols);
                 let needs = scan.needs(max.sequences);
@@ -98,6 +104,7 @@ impl Prepared {
             PreparedAnchor::Rows => self.program.cost.saturating_mul(space.count() as u64),
             PreparedAnchor::Dot(dot) => dot.cost(space, self.cols),
             PreparedAnchor::Attend(attend) => attend.cost(args, space)?,
+            PreparedAnchor::Indexer(indexer) => indexer.cost(args, space)?,
             PreparedAnchor::Scan(scan) => scan.cost(space),
         };
         // Bounded, so that the costs of all parts can be added up.
@@ -108,6 +115,7 @@ impl Prepared {
     pub(crate) fn is_fine(&self, args: &[Arg], space: &Space, threads: usize) -> Result<bool, Fault> {
         match &self.anchor {
             PreparedAnchor::Attend(attend) if space.count() > 0 => attend.is_fine(args, space, threads),
+            PreparedAnchor::Indexer(indexer) if space.count() > 0 => indexer.is_fine(args, space, threads),
             _ => Ok(true),
         }
     }
@@ -119,14 +127,16 @@ impl Prepared {
             PreparedAnchor::Rows => self.program.cost / (self.cols as u64).div_ceil(self.program.unit as u64),
             PreparedAnchor::Dot(dot) => dot.least_cost(),
             // Some heads at a long context, or a head of a whole prompt.
-            PreparedAnchor::Attend(_) | PreparedAnchor::Scan(_) => u64::MAX,
+            PreparedAnchor::Attend(_) | PreparedAnchor::Indexer(_) | PreparedAnchor::Scan(_) => u64::MAX,
         }
     }
 
     /// Clears what an unfinished step left behind.
     pub(crate) fn sweep(&self) {
-        if let PreparedAnchor::Attend(attend) = &self.anchor {
-            attend.sweep();
+        match &self.anchor {
+            PreparedAnchor::Attend(attend) => attend.sweep(),
+            PreparedAnchor::Indexer(indexer) => indexer.sweep(),
+            PreparedAnchor::Rows | PreparedAnchor::Dot(_) | PreparedAnchor::Scan(_) => {}
         }
     }
 
@@ -145,6 +155,7 @@ impl Prepared {
             PreparedAnchor::Rows => rows(cx, scratch),
             PreparedAnchor::Dot(dot) => dot.run(cx, scratch),
             PreparedAnchor::Attend(attend) => attend.run(cx, scratch),
+            PreparedAnchor::Indexer(indexer) => indexer.run(cx, scratch),
             PreparedAnchor::Scan(scan) => scan.run(cx, scratch),
         }
     }

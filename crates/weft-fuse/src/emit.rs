@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use weft_ir::{Binary, Dim, Graph, NodeId, Op, Reduce, Shape};
 use weft_kern::{
-    Access, Anchor, Attend, BufferId, Cached, DeltaRule, Factor, Indexed, Instr, Matrices, Param, ParamId,
-    Part, Pick, Product, Prologue, Recurrence, Scan, ScanRule, Sum, ValueId, View,
+    Access, Anchor, Attend, BufferId, Cached, DeltaRule, Factor, Indexed, Indexer, Instr, List, Matrices,
+    Param, ParamId, Part, Pick, Product, Prologue, Recurrence, Scan, ScanRule, Sum, ValueId, View,
 };
+use weft_quant::GgmlType;
 
 use crate::error::FuseError;
 use crate::group::{Group, Groups, is_last, is_product, through_identity};
@@ -331,6 +332,7 @@ impl<'a> Writer<'a> {
     fn alone(&mut self, id: NodeId) -> Result<Anchor, FuseError> {
         match self.graph.node(id).op {
             Op::Attend { .. } => Ok(Anchor::Attend(Box::new(self.attend(id)?))),
+            Op::Indexer { page, .. } => Ok(Anchor::Indexer(Box::new(self.indexer(id, page)?))),
             Op::Scan { rule } => Ok(Anchor::Scan(Box::new(self.scan(id, rule)))),
             _ => Err(FuseError::new(self.graph, id, "it is not an anchor")),
         }
@@ -401,12 +403,11 @@ impl<'a> Writer<'a> {
                 "the number of tokens is fixed at one, with several heads",
             ));
         }
-        for cached in [node.inputs[1], node.inputs[2]] {
-            let (_, at) = self.placed.dense(self.graph, cached);
-            if self.shape(cached).last() != Some(1) && at.strides.last() != Some(&1) {
-                return Err(FuseError::new(self.graph, id, "the cached values are not contiguous"));
-            }
-        }
+        [node.inputs[1], node.inputs[2]].into_iter().try_for_each(|cached| self.contiguous(id, cached))?;
+        // Scores are floats; positions are not.
+        let is_list = |more: &&NodeId| self.graph.node(**more).ty.dtype == GgmlType::I32;
+        let (list, sinks) =
+            (node.inputs[6..].iter().find(is_list), node.inputs[6..].iter().find(|m| !is_list(m)));
         Ok(Attend {
             q: self.operand_rows(id, node.inputs[0], &node.ty.shape),
             k: self.cached(node.inputs[1], k_len),
@@ -420,9 +421,52 @@ impl<'a> Writer<'a> {
             k_len,
             page,
             window,
-            sinks: node.inputs.get(6).map(|sinks| self.vector(*sinks)),
+            sinks: sinks.map(|sinks| self.vector(*sinks)),
+            list: list
+                .map(|list| List { param: self.vector(*list), most: self.shape(*list).last().unwrap_or(1) }),
             most_pages: None,
         })
+    }
+
+    fn indexer(&mut self, id: NodeId, page: usize) -> Result<Indexer, FuseError> {
+        let node = self.graph.node(id);
+        let [q, w, keys, pos, first, pages] = [0, 1, 2, 3, 4, 5].map(|i| node.inputs[i]);
+        let [tokens, heads, k_len] = [0, 1, 2].map(|axis| self.shape(q).dims()[axis]);
+        if tokens == Dim::Const(1) {
+            return Err(FuseError::new(self.graph, id, "the number of tokens is fixed at one"));
+        }
+        self.contiguous(id, q)?;
+        self.contiguous(id, keys)?;
+        let row = |w: &mut Self, operand: NodeId| {
+            let (buffer, at) = w.placed.dense(w.graph, operand);
+            let step = at.strides.last().copied().unwrap_or(1);
+            let strides = w.rows(vec![at.strides[0]]);
+            (View { param: w.param(buffer, Access::Read), offset: at.offset, strides, step }, at.strides[1])
+        };
+        let k_len = k_len.known().unwrap_or(1);
+        let (q, q_stride) = row(self, q);
+        Ok(Indexer {
+            // Queries of one value are contiguous, whatever stride their shape gives them.
+            q: View { step: 1, ..q },
+            q_stride,
+            w: row(self, w).0,
+            k: self.cached(keys, k_len),
+            pos: self.vector(pos),
+            first: self.vector(first),
+            pages: self.vector(pages),
+            heads: heads.known().unwrap_or(1),
+            k_len,
+            page,
+        })
+    }
+
+    /// Refuses an operand whose columns have other values between them.
+    fn contiguous(&self, anchor: NodeId, operand: NodeId) -> Result<(), FuseError> {
+        let (_, at) = self.placed.dense(self.graph, operand);
+        if self.shape(operand).last() != Some(1) && at.strides.last() != Some(&1) {
+            return Err(FuseError::new(self.graph, anchor, "the columns of an operand are not contiguous"));
+        }
+        Ok(())
     }
 
     /// An anchor's first operand: it has the leading axes of the result, and its own last axis. It may lack the second axis, have

@@ -41,7 +41,7 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
         Op::Reshape if view(graph, id).base != id => Class::View,
         // These bring scattered values together: the kernels that compute them write them to their places.
         Op::Reshape | Op::Concat { .. } | Op::Store => Class::Place,
-        Op::Attend { .. } | Op::Scan { .. } => Class::Anchor,
+        Op::Attend { .. } | Op::Indexer { .. } | Op::Scan { .. } => Class::Anchor,
         op if is_product(op) => Class::Anchor,
         _ => Class::Row,
     }
@@ -55,7 +55,7 @@ pub(crate) fn is_product(op: &Op) -> bool {
 /// Nodes that become one part of a kernel.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// The anchors: products, one attention or one scan; none if the part is only a row program.
+    /// The anchors: products, one attention, one indexer or one scan; none if the part is only a row program.
     pub(crate) anchors: Vec<NodeId>,
     /// The part's rows and columns.
     pub(crate) space: Space,

@@ -128,11 +128,11 @@ pub(crate) fn parameter_name(graph: &Graph, id: NodeId) -> String {
 }
 
 /// Returns whether an operand must be contiguous and alone in its buffer, because indices count from its start: tables, states of
-/// whole sequences, and the lists of attention and scans.
+/// whole sequences, and the lists of attention, indexers and scans.
 fn whole(graph: &Graph, reader: NodeId, operand: usize) -> bool {
     match graph.node(reader).op {
         Op::Rows => operand == 0,
-        Op::Attend { .. } => operand >= 3,
+        Op::Attend { .. } | Op::Indexer { .. } => operand >= 3,
         // The weights of a convolution count, too.
         Op::Scan { rule } => operand >= rule.operands() || (rule == Recurrence::Convolution && operand == 1),
         _ => false,

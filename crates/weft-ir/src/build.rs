@@ -282,10 +282,23 @@ impl Builder {
 
     /// Causal attention in a paged cache; see [`Op::Attend`].
     pub fn attend(&mut self, inputs: AttendInputs, scale: f32, kv_heads: usize, page: usize) -> NodeId {
-        let AttendInputs { q, k, v, pos, first, pages, window, sinks } = inputs;
+        let AttendInputs { q, k, v, pos, first, pages, window, sinks, list } = inputs;
         let mut operands = vec![q, k, v, pos, first, pages];
         operands.extend(sinks);
+        operands.extend(list);
         self.push(Op::Attend { scale: F32(scale), kv_heads, page, window }, operands, None)
+    }
+
+    /// The `k` positions of highest score for each token, by queries `[T, H, D]` with weights `[T, H]`; see [`Op::Indexer`].
+    pub fn indexer(
+        &mut self,
+        (q, weights): (NodeId, NodeId),
+        keys: NodeId,
+        [pos, first, pages]: [NodeId; 3],
+        k: usize,
+        page: usize,
+    ) -> NodeId {
+        self.push(Op::Indexer { k, page }, vec![q, weights, keys, pos, first, pages], None)
     }
 }
 
@@ -357,4 +370,6 @@ pub struct AttendInputs {
     pub window: Option<usize>,
     /// A further score of each head's softmax, `[H]`.
     pub sinks: Option<NodeId>,
+    /// The positions that each token sees, `i32[T, K]`; all, or those of the window, if there is no list.
+    pub list: Option<NodeId>,
 }

@@ -3,6 +3,7 @@
 //! Values are `f32`; sums are accumulated in `f64` and rounded once. Weights are read row by row, so that even a large model
 //! is never decoded as a whole.
 
+mod attend;
 mod ops;
 mod scan;
 mod tensor;
@@ -14,6 +15,7 @@ use crate::op::Op;
 use crate::shape::Sizes;
 use crate::weights::WeightRows;
 
+pub use attend::highest;
 pub use tensor::Tensor;
 
 /// Inputs, states and results by name.

@@ -198,6 +198,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
             }
         }
         Op::Attend { kv_heads, page, window, .. } => attend(inputs, *kv_heads, *page, *window),
+        Op::Indexer { k, page } => indexer(inputs, *k, *page),
         Op::Scan { rule } => scan(*rule, inputs),
     }
 }
@@ -324,11 +325,15 @@ fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {
 }
 
 fn attend(inputs: &[&Type], kv_heads: usize, page: usize, window: Option<usize>) -> Result<Type, String> {
-    let (inputs, sinks) = match inputs {
-        [six @ .., sinks] if six.len() == 6 => (six, Some(*sinks)),
-        _ => (inputs, None),
-    };
+    let (inputs, more) = inputs.split_at(inputs.len().min(6));
     let [q, k, v, pos, first, pages] = take(inputs)?;
+    let (sinks, list) = match more {
+        [] => (None, None),
+        [list] if list.dtype == GgmlType::I32 => (None, Some(*list)),
+        [sinks] => (Some(*sinks), None),
+        [sinks, list] => (Some(*sinks), Some(*list)),
+        _ => return Err(format!("attend takes at most 8 inputs, found {}", 6 + more.len())),
+    };
     expect_dtype(q, GgmlType::F32)?;
     for t in [pos, first, pages] {
         expect_dtype(t, GgmlType::I32)?;
@@ -347,6 +352,12 @@ fn attend(inputs: &[&Type], kv_heads: usize, page: usize, window: Option<usize>)
             return Err(format!("attend with {h} heads does not take sinks {sinks}"));
         }
     }
+    if let Some(list) = list {
+        expect_dtype(list, GgmlType::I32)?;
+        if !matches!(list.shape.dims(), [own, Dim::Const(_)] if *own == t) || window.is_some() {
+            return Err(format!("attend to {q} without a window takes a list i32[T, K], not {list}"));
+        }
+    }
     let fits = page > 0
         && window != Some(0)
         && kv_heads > 0
@@ -362,6 +373,27 @@ fn attend(inputs: &[&Type], kv_heads: usize, page: usize, window: Option<usize>)
         Ok(Type::new(GgmlType::F32, [t, Dim::Const(h), Dim::Const(vw / kv_heads)]))
     } else {
         Err(wrong())
+    }
+}
+
+fn indexer(inputs: &[&Type], k: usize, page: usize) -> Result<Type, String> {
+    let [q, w, keys, pos, first, pages] = take(inputs)?;
+    [q, w].into_iter().try_for_each(|ty| expect_dtype(ty, GgmlType::F32))?;
+    [pos, first, pages].into_iter().try_for_each(|ty| expect_dtype(ty, GgmlType::I32))?;
+    let fits = match (q.shape.dims(), keys.shape.dims()) {
+        (&[t, h, d], &[_, width]) => {
+            d == width
+                && w.shape.dims() == [t, h]
+                && pos.shape.dims() == [t]
+                && first.shape.dims() == [t]
+                && pages.shape.rank() == 1
+        }
+        _ => false,
+    };
+    if fits && k > 0 && page > 0 {
+        Ok(Type::new(GgmlType::I32, [q.shape.dims()[0], Dim::Const(k)]))
+    } else {
+        Err(format!("an indexer of {k} positions does not take {q}, {w}, {keys}, {pos}, {first} and {pages}"))
     }
 }
 

@@ -49,7 +49,7 @@ mod weights;
 
 pub use build::{AttendInputs, BuildError, Builder, SCAN_LISTS, ScanRows};
 pub use decision::{Decision, Mode, Switches};
-pub use eval::{EvalError, Tensor, Values, eval};
+pub use eval::{EvalError, Tensor, Values, eval, highest};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
 pub use op::{Binary, F32, KEPT, Op, Recurrence, Reduce, RopeStyle, ScanState, StateKind, Unary, hadamard};

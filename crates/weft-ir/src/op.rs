@@ -217,7 +217,7 @@ impl std::hash::Hash for F32 {
 
 /// The operation of a node. Shapes are written outermost axis first.
 ///
-/// The last six, from [`Op::Dot`] on, are what kernels are built around. The others are sources, elementwise operations,
+/// The last seven, from [`Op::Dot`] on, are what kernels are built around. The others are sources, elementwise operations,
 /// reductions, selections and movement. [`crate::eval`] defines each of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
@@ -315,6 +315,10 @@ pub enum Op {
     ///
     /// With a seventh operand, `sinks f32[H]`, the softmax of head `h` also has the score `sinks[h]`, which has no value: it
     /// takes a share of the weights, and the others add up to less than 1.
+    ///
+    /// With a last operand `list i32[T, K]`, such as [`Op::Indexer`] makes, token `t` sees the positions that the first
+    /// `min(K, pos[t] + 1)` entries of its row name, each at most `pos[t]`, in that order, and there is no window. A list of all positions
+    /// in ascending order gives the bits of attention without a list.
     Attend {
         /// The factor of q·k before the softmax.
         scale: F32,
@@ -324,6 +328,19 @@ pub enum Op {
         page: usize,
         /// How many positions a token sees at most, its own included. `None` if it sees all.
         window: Option<usize>,
+    },
+    /// Chooses the positions that each token attends to: DeepSeek's lightning indexer (DeepSeek-V3.2, 2025,
+    /// <https://arxiv.org/abs/2512.02556>, section 2.1).
+    ///
+    /// `(q [T, H, D], w [T, H], keys [S, D], pos i32[T], first i32[T], pages i32[P]) → i32[T, K]`. Position `p` of `0..=pos[t]`, whose row
+    /// of `keys` is found as in [`Op::Attend`], has the score `Σ_h w[t, h] · max(q[t, h] · keys[p], 0)`, added in the order of `h`. A row of
+    /// the result begins with the positions of the `min(K, pos[t] + 1)` highest scores in ascending order, and the rest of it is −1. Among
+    /// equal scores the lower position is chosen first; NaN is above all numbers, and −0 equals 0.
+    Indexer {
+        /// The most positions chosen, K.
+        k: usize,
+        /// The rows of a page.
+        page: usize,
     },
     /// Walks the rows of each sequence in order, and carries a state from row to row.
     ///
@@ -368,6 +385,7 @@ impl Op {
             Op::SelectDot => "select_dot",
             Op::SelectSum => "select_sum",
             Op::Attend { .. } => "attend",
+            Op::Indexer { .. } => "indexer",
             Op::Scan { .. } => "scan",
         }
     }

@@ -54,6 +54,7 @@ fn attributes(op: &Op) -> String {
             let window = window.map_or(String::new(), |window| format!(" window={window}"));
             format!(" scale={:?} kv_heads={kv_heads} page={page}{window}", scale.0)
         }
+        Op::Indexer { k, page } => format!(" k={k} page={page}"),
         Op::Scan { rule } => format!(" rule={}", rule.name()),
         Op::Hadamard | Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
         Op::Rows | Op::Take | Op::Store | Op::Dot | Op::SelectDot | Op::SelectSum => String::new(),
@@ -144,6 +145,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "input" | "weight" | "rope" | "topk" | "head_dot" | "concat" => 1,
         "state" => 1 + usize::from(attr("kind").is_ok()),
         "slice" => 3,
+        "indexer" => 2,
         "scan" => 1,
         "attend" => 3 + usize::from(attr("window").is_ok()),
         "const" => rest.len(),
@@ -187,6 +189,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
             let known = Recurrence::from_name(rule);
             Op::Scan { rule: known.ok_or_else(|| format!("unknown recurrence `{rule}`"))? }
         }
+        "indexer" => Op::Indexer { k: num("k")?, page: num("page")? },
         "attend" => Op::Attend {
             scale: float(attr("scale")?)?,
             kv_heads: num("kv_heads")?,

@@ -6,14 +6,16 @@
 
 mod attend;
 mod dot;
+mod indexer;
 mod room;
 mod rows;
 mod scan;
 
 use std::fmt;
 
-pub use attend::{Attend, Attention, Cached};
+pub use attend::{Attend, Attention, Cached, List};
 pub use dot::{Factor, Matrices, Pick, Product, Sum};
+pub use indexer::{Indexer, Indexing};
 pub use scan::{DeltaRule, Scan, ScanRule};
 
 pub(crate) use attend::bars;
@@ -37,6 +39,8 @@ pub enum Anchor {
     Dot(Vec<Product>),
     /// Attention as [`weft_ir::Op::Attend`] defines it; rows are tokens × heads, columns the values of a head.
     Attend(Box<Attend>),
+    /// The choice of positions to attend to, as [`weft_ir::Op::Indexer`] defines it; rows are tokens, columns the positions.
+    Indexer(Box<Indexer>),
     /// A walk over the rows of each sequence, as [`weft_ir::Op::Scan`] defines it; rows are tokens × heads.
     Scan(Box<Scan>),
 }
@@ -48,6 +52,7 @@ impl Anchor {
             Anchor::Reduce => &rows::REDUCE,
             Anchor::Dot(products) => products,
             Anchor::Attend(attend) => &**attend,
+            Anchor::Indexer(indexer) => &**indexer,
             Anchor::Scan(scan) => &**scan,
         }
     }
@@ -58,17 +63,19 @@ impl Anchor {
             Anchor::Map | Anchor::Reduce => None,
             Anchor::Dot(products) => Some(products),
             Anchor::Attend(attend) => Some(&mut **attend),
+            Anchor::Indexer(indexer) => Some(&mut **indexer),
             Anchor::Scan(scan) => Some(&mut **scan),
         }
     }
 
-    /// Its kind, as the text form calls it: `map`, `reduce`, `dot`, `attend` or `scan`.
+    /// Its kind, as the text form calls it: `map`, `reduce`, `dot`, `attend`, `indexer` or `scan`.
     pub fn name(&self) -> &'static str {
         match self {
             Anchor::Map => rows::MAP.name,
             Anchor::Reduce => rows::REDUCE.name,
             Anchor::Dot(_) => dot::NAME,
             Anchor::Attend(_) => attend::NAME,
+            Anchor::Indexer(_) => indexer::NAME,
             Anchor::Scan(_) => scan::NAME,
         }
     }
@@ -101,6 +108,11 @@ impl Anchor {
     /// Returns whether a row depends on the rows before it in its sequence. Rows of other anchors are independent.
     pub fn walks_sequences(&self) -> bool {
         self.room().walks_sequences()
+    }
+
+    /// Returns whether it makes or reads a list of the positions to attend to.
+    pub fn uses_lists(&self) -> bool {
+        self.room().uses_lists()
     }
 
     /// Returns whether workers can divide a row whose columns depend on each other.
@@ -158,6 +170,10 @@ impl Anchor {
                 let attention = Attention::new(args, row, attend)?;
                 Ok(vec![N::attended(&attention.result(cols), &attention)])
             }
+            Anchor::Indexer(indexer) => {
+                let indexing = Indexing::new(args, row, indexer)?;
+                Ok(vec![N::listed(&indexing.list(cols), &indexing)])
+            }
             Anchor::Scan(scan) => Ok(vec![scan::compute(scan, cols, args, row)?]),
         }
     }
@@ -175,7 +191,9 @@ impl Anchor {
         result: &mut dyn FnMut([usize; 2], Vec<N>),
     ) -> Result<Vec<Stored<N>>, String> {
         match self {
-            Anchor::Map | Anchor::Reduce | Anchor::Dot(_) | Anchor::Attend(_) => Ok(Vec::new()),
+            Anchor::Map | Anchor::Reduce | Anchor::Dot(_) | Anchor::Attend(_) | Anchor::Indexer(_) => {
+                Ok(Vec::new())
+            }
             Anchor::Scan(scan) => scan::walk(scan, cols, args, counts, result),
         }
     }
@@ -189,6 +207,7 @@ impl Anchor {
             name if name == rows::MAP.name => Ok(Anchor::Map),
             name if name == rows::REDUCE.name => Ok(Anchor::Reduce),
             name if dot::WORDS.contains(&name) => Ok(Anchor::Dot(vec![dot::parse(line)?])),
+            indexer::NAME => Ok(Anchor::Indexer(Box::new(indexer::parse(line)?))),
             attend::NAME => Ok(Anchor::Attend(Box::new(attend::parse(line)?))),
             scan::NAME => Ok(Anchor::Scan(Box::new(scan::parse(line)?))),
             other => Err(format!("unknown anchor `{other}`")),

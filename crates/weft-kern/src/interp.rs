@@ -14,7 +14,7 @@ mod views;
 
 use weft_ir::Sizes;
 
-pub use crate::anchor::Attention;
+pub use crate::anchor::{Attention, Indexing};
 pub use buffer::{Buffer, BufferError};
 pub use number::Number;
 pub use program::Stored;

@@ -59,7 +59,9 @@ mod traffic;
 mod verify;
 
 pub use amounts::{Amounts, Counted};
-pub use anchor::{Anchor, Attend, Cached, DeltaRule, Factor, Matrices, Pick, Product, Scan, ScanRule, Sum};
+pub use anchor::{
+    Anchor, Attend, Cached, DeltaRule, Factor, Indexer, List, Matrices, Pick, Product, Scan, ScanRule, Sum,
+};
 pub use bar::Bar;
 pub use given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};
 pub use kernel::{Kernel, Part};

@@ -53,3 +53,29 @@ kernel scan {
 call scan b0 b1 b2 b3 b4 b5 b6 b7 b8
 }
 ";
+
+/// An indexer with two heads of two values, which chooses three positions.
+pub(crate) const INDEXER: &str = "plan uses T=2 R=1 S=8 P=2 arena=0 {
+b0 = input q : f32[T, 2, 2]
+b1 = input w : f32[T, 2]
+b2 = state index : f32[S, 2]
+b3 = input pos : i32[T]
+b4 = input first : i32[T]
+b5 = input pages : i32[P]
+b6 = output list : i32[T, 3]
+kernel indexer {
+  p0 read f32
+  p1 read f32
+  p2 read f32
+  p3 read i32
+  p4 read i32
+  p5 read i32
+  p6 write i32
+  rows [T] cols 3
+  indexer q=p0[0; 4; 1] q_stride=2 w=p1[0; 2; 1] k=p2[0; 2, 2; 1] pos=p3 first=p4 pages=p5 heads=2 k_len=2 page=4
+  v0 = acc 0
+  v1 = store v0 p6[0; 3; 1]
+}
+call indexer b0 b1 b2 b3 b4 b5 b6
+}
+";

@@ -81,6 +81,11 @@ impl<'a> SegmentBuilder<'a> {
         self.g.input(name, GgmlType::I32, [Dim::T])
     }
 
+    /// The pages of all sequences of the step.
+    pub(crate) fn pages(&mut self) -> NodeId {
+        self.g.input("pages", GgmlType::I32, [Dim::P])
+    }
+
     /// The hidden state, `f32[T, width]`, from the previous segment.
     pub(crate) fn hidden(&mut self, width: usize) -> NodeId {
         self.g.input("x", GgmlType::F32, [Dim::T, width.into()])

@@ -119,7 +119,8 @@ impl Form {
         match &part.anchor {
             Anchor::Scan(_) => Form::ScanRows(ScanRows::new(split)),
             Anchor::Map | Anchor::Reduce if split.spread => Form::SelectBlocks(SelectBlocks::new(split)),
-            Anchor::Map | Anchor::Reduce => Form::Plain(Plain::new(split)),
+            // (An indexer is refused before it has a form.)
+            Anchor::Map | Anchor::Reduce | Anchor::Indexer(_) => Form::Plain(Plain::new(split)),
             Anchor::Dot(_) if split.picked > 0 => Form::DotFewRows(DotFewRows::new(split)),
             Anchor::Dot(_) if split.matrix => Form::DotUnits(DotUnits::new(split)),
             Anchor::Dot(_) if split.panels => Form::DotPanels(DotPanels::new(split)),

@@ -78,6 +78,7 @@ pub fn case_of(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Ran
         page: PAGE,
         window: None,
         sinks: None,
+        list: None,
         most_pages: None,
     };
     let strides = [heads * v_len, v_len];

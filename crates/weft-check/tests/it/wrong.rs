@@ -68,6 +68,7 @@ fn attention() -> Case {
         page,
         window: None,
         sinks: None,
+        list: None,
         most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(5, &[heads * len, len], 0)];

@@ -63,7 +63,7 @@ impl Stretch<'_> {
 
     /// Rounds and lays out the queries of all rows; missing rows are zeros.
     #[inline(always)]
-    fn queries<S: Simd, P: Products>(&mut self, simd: S, products: &P) -> Result<(), Fault> {
+    pub(super) fn queries<S: Simd, P: Products>(&mut self, simd: S, products: &P) -> Result<(), Fault> {
         let Stretch { attend, unit, ref mut room, .. } = *self;
         let (q, k_len, heads) = (&attend.q, attend.k.len, unit.heads.len());
         products.clear(attend, unit.rows(), room);
@@ -90,7 +90,12 @@ impl Stretch<'_> {
 
     /// Rounds the keys and values of the block that begins at `start`.
     #[inline(always)]
-    fn cached<S: Simd, P: Products>(&mut self, simd: S, products: &P, start: usize) -> Result<(), Fault> {
+    pub(super) fn cached<S: Simd, P: Products>(
+        &mut self,
+        simd: S,
+        products: &P,
+        start: usize,
+    ) -> Result<(), Fault> {
         let Stretch { attend, args, unit, ref mut room, .. } = *self;
         let (k, v, limits) = (&attend.k, &attend.v, attend.limits);
         let last = unit.most_seen(start);

@@ -35,6 +35,16 @@ pub(super) fn tokens_of(group: usize, limit: usize) -> usize {
     (limit / group).max(1)
 }
 
+/// The positions that a token sees, besides its own position and those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// The most last positions that it sees.
+    pub(super) window: usize,
+    /// The most positions of its list, if it has one. Blocks are then counted from the beginning of the list, and no two tokens share
+    /// one.
+    pub(super) listed: Option<usize>,
+}
+
 /// How the work of a step is divided.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout<'a> {
@@ -42,7 +52,7 @@ pub(super) struct Layout<'a> {
     first: &'a [i32],
     heads: usize,
     group: usize,
-    window: usize,
+    sight: Sight,
     /// The most tokens of a unit.
     tokens: usize,
     /// Units for each key head.
@@ -61,33 +71,38 @@ pub(super) struct Unit<'a> {
     pub(super) first: usize,
     /// The tokens' positions.
     pub(super) pos: &'a [i32],
-    /// The most positions that a token sees.
-    window: usize,
+    sight: Sight,
     /// Blocks that any token sees.
     pub(super) blocks: Range<usize>,
 }
 
 impl<'a> Layout<'a> {
     /// Divides the work for tokens at these positions (not negative) of sequences that begin at these pages. `group` of all `heads`
-    /// share a key head, and each sees the last `window` positions. `tiled` says whether there is a tile unit.
+    /// share a key head. `tiled` says whether there is a tile unit.
     pub(super) fn new(
         (pos, first): (&'a [i32], &'a [i32]),
         (heads, group): (usize, usize),
-        (window, tiled): (usize, bool),
+        (sight, tiled): (Sight, bool),
         threads: usize,
     ) -> Layout<'a> {
-        let tokens = tokens_of(group, ROWS);
-        let whole = Layout { pos, first, heads, group, window, tokens, parts: 1, cut: false };
+        let tokens_of = |limit| if sight.listed.is_some() { 1 } else { tokens_of(group, limit) };
+        let tokens = tokens_of(ROWS);
+        let whole = Layout { pos, first, heads, group, sight, tokens, parts: 1, cut: false };
         for most in most_rows(tiled) {
-            let whole = Layout { tokens: tokens_of(group, *most), ..whole };
+            let whole = Layout { tokens: tokens_of(*most), ..whole };
             if threads == 1 || whole.units().nth(MANY_UNITS * threads - 1).is_some() {
                 return whole;
             }
         }
-        let cut = Layout { tokens: tokens_of(group, CUT_ROWS), cut: true, ..whole };
+        let cut = Layout { tokens: tokens_of(CUT_ROWS), cut: true, ..whole };
         let blocks: usize = cut.units().map(|unit| unit.blocks.len()).sum();
         let parts = (MANY_BLOCKS * threads).div_ceil(blocks.max(1));
         Layout { parts: parts.min(threads).min(Layout::most_parts(group)), ..cut }
+    }
+
+    /// The same, but a unit that is divided has all heads of one token.
+    pub(super) fn with_whole_tokens(self) -> Layout<'a> {
+        if self.cut { Layout { tokens: 1, parts: 1, ..self } } else { self }
     }
 
     /// The most units for each key head.
@@ -97,7 +112,7 @@ impl<'a> Layout<'a> {
 
     /// All units, in order.
     pub(super) fn units(self) -> impl Iterator<Item = Unit<'a>> {
-        let Layout { pos, first, heads, group, window, tokens, parts, .. } = self;
+        let Layout { pos, first, heads, group, sight, tokens, parts, .. } = self;
         let runs = runs(pos.len(), |token| first[token]);
         let some = runs.flat_map(move |run| {
             run.clone().step_by(tokens).map(move |start| start..run.end.min(start + tokens))
@@ -106,7 +121,8 @@ impl<'a> Layout<'a> {
             let (pos, first) = (&pos[tokens.clone()], first[tokens.start] as usize);
             let last = pos.iter().copied().max().unwrap_or(0) as usize;
             let least = pos.iter().copied().min().unwrap_or(0) as usize;
-            let blocks = begin(least, window) / BLOCK..last / BLOCK + 1;
+            let last = last.min(sight.listed.map_or(usize::MAX, |most| most - 1));
+            let blocks = begin(least, sight.window) / BLOCK..last / BLOCK + 1;
             (0..heads / group * parts).map(move |i| {
                 let (kv_head, part) = (i / parts, i % parts);
                 let head = |part: usize| kv_head * group + group * part / parts;
@@ -116,7 +132,7 @@ impl<'a> Layout<'a> {
                     kv_head,
                     first,
                     pos,
-                    window,
+                    sight,
                     blocks: blocks.clone(),
                 }
             })
@@ -153,13 +169,14 @@ impl Unit<'_> {
     /// The position of the block that begins at `start` up to which a token sees, counted from `start`.
     #[inline(always)]
     pub(super) fn seen(&self, token: usize, start: usize) -> usize {
-        (self.pos[token] as usize + 1).saturating_sub(start).min(BLOCK)
+        let all = (self.pos[token] as usize + 1).min(self.sight.listed.unwrap_or(usize::MAX));
+        all.saturating_sub(start).min(BLOCK)
     }
 
     /// The number of positions at the beginning of that block that a token does not see, because they are before its window.
     #[inline(always)]
     pub(super) fn unseen(&self, token: usize, start: usize) -> usize {
-        begin(self.pos[token] as usize, self.window).saturating_sub(start).min(BLOCK)
+        begin(self.pos[token] as usize, self.sight.window).saturating_sub(start).min(BLOCK)
     }
 
     /// The number of those that no token sees.
@@ -204,7 +221,8 @@ mod tests {
     fn units_are_as_large_as_the_number_of_threads_allows() {
         let (pos, first): (Vec<i32>, _) = ((0..512).collect(), [0; 512]);
         let of = |tiled, threads| {
-            let layout = Layout::new((&pos, &first), (20, 20), (usize::MAX, tiled), threads);
+            let sight = Sight { window: usize::MAX, listed: None };
+            let layout = Layout::new((&pos, &first), (20, 20), (sight, tiled), threads);
             (layout.tokens, layout.cut)
         };
         assert_eq!(

@@ -1,8 +1,10 @@
 //! Prepared attention, and where the rows of a block of positions are.
 
+use weft_kern::List;
+
 use super::cached::Rows;
 use super::exchange::Exchange;
-use super::plan::Unit;
+use super::plan::{Sight, Unit};
 use super::round::Limits;
 use crate::memory::Arg;
 use crate::rows::{Fault, RowView};
@@ -28,8 +30,9 @@ pub(crate) struct Attend {
     pub(super) scale: f32,
     /// A further score of each head's softmax.
     pub(super) sinks: Option<usize>,
-    /// The most positions that a token sees.
-    pub(super) window: usize,
+    /// The positions that each token sees, instead of all.
+    pub(super) list: Option<List>,
+    pub(super) sight: Sight,
     pub(super) heads: usize,
     /// Query heads on a key head.
     pub(super) group: usize,
@@ -75,7 +78,7 @@ pub(super) struct Stretches<'a> {
     seen: usize,
 }
 
-impl Stretches<'_> {
+impl<'a> Stretches<'a> {
     /// The next stretch: its first position, counted from the block's beginning, the row of that position, and the number of positions.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Result<Option<(usize, usize, usize)>, Fault> {
@@ -83,14 +86,43 @@ impl Stretches<'_> {
         if i >= seen {
             return Ok(None);
         }
-        let (page, skip) = ((start + i) / attend.page, (start + i) % attend.page);
+        let listed = match attend.list {
+            Some(list) => self.listed(list, i)?,
+            None => &[],
+        };
+        let position = match listed {
+            [position, ..] => *position as usize,
+            [] => start + i,
+        };
+        let (page, skip) = (position / attend.page, position % attend.page);
         let entry = unit.first.checked_add(page).ok_or(Fault)?;
         let page = args[attend.pages].i32s(entry, 1).ok_or(Fault)?[0];
         let row =
             usize::try_from(page).ok().and_then(|page| page.checked_mul(attend.page)?.checked_add(skip));
         let row = row.filter(|row| *row < bound).ok_or(Fault)?;
-        let n = (attend.page - skip).min(bound - row).min(seen - i);
+        let mut n = (attend.page - skip).min(bound - row).min(seen - i);
+        if !listed.is_empty() {
+            let mut run = 1;
+            while run < n && listed[run] as usize == position + run {
+                run += 1;
+            }
+            n = run;
+        }
         self.at += n;
         Ok(Some((i, row, n)))
+    }
+
+    /// The positions of the unit's list from entry `i` of the block on, at least one, of which the first is one that its token sees.
+    #[inline(always)]
+    fn listed(&self, list: List, i: usize) -> Result<&'a [i32], Fault> {
+        // Tokens with lists are units of their own.
+        let (token, pos) = (self.unit.tokens.start, self.unit.pos[0]);
+        let at = token * list.most + self.start + i;
+        let listed = self.args[list.param].i32s(at, self.seen - i).ok_or(Fault)?;
+        if listed.first().is_some_and(|position| (0..=pos).contains(position)) {
+            Ok(listed)
+        } else {
+            Err(Fault)
+        }
     }
 }

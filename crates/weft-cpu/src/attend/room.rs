@@ -1,5 +1,6 @@
 //! A thread's memory for attention.
 
+use super::indexer::Choice;
 use super::nodes::{Node, Stack};
 use super::plan::{BLOCK, Unit};
 use super::weights::{Scales, Scores, Weights};
@@ -29,6 +30,9 @@ pub(crate) struct Room {
     /// For every row.
     pub(super) scores: Vec<Scores>,
     pub(super) weights: Vec<Weights>,
+    /// The choices of an indexer: one for each token of a unit, and their candidates.
+    pub(super) choices: Vec<Choice>,
+    pub(super) candidates: Vec<u64>,
     /// Partial results, see [`Stack`].
     ids: Vec<Node>,
     nodes: Vec<Line>,
@@ -63,6 +67,9 @@ pub(crate) struct RoomSize {
     pub(super) rows: usize,
     pub(super) nodes: usize,
     pub(super) sums: usize,
+    /// Tokens of an indexer's unit, and their candidates together.
+    pub(super) choices: usize,
+    pub(super) candidates: usize,
 }
 
 /// Most nodes on a stack.
@@ -85,6 +92,8 @@ impl RoomSize {
             rows: self.rows.max(other.rows),
             nodes: self.nodes.max(other.nodes),
             sums: self.sums.max(other.sums),
+            choices: self.choices.max(other.choices),
+            candidates: self.candidates.max(other.candidates),
         }
     }
 
@@ -97,7 +106,8 @@ impl RoomSize {
             .saturating_mul(size_of::<Line>())
             .saturating_add(self.rows.saturating_mul(size_of::<Scores>() + size_of::<Weights>() + 4))
             .saturating_add(self.squares.saturating_mul(size_of::<[[Sums; 2]; 2]>()))
-            .saturating_add(self.sums.saturating_mul(8))
+            .saturating_add(self.sums.saturating_add(self.candidates).saturating_mul(8))
+            .saturating_add(self.choices.saturating_mul(size_of::<Choice>()))
             .saturating_add(size_of::<Scales>())
     }
 }
@@ -124,6 +134,8 @@ impl Room {
         grow(&mut self.weights, size.rows)?;
         grow(&mut self.nodes, size.nodes)?;
         grow(&mut self.sums, size.sums)?;
+        grow(&mut self.choices, size.choices)?;
+        grow(&mut self.candidates, size.candidates)?;
         self.ids.try_reserve_exact(MOST_NODES).ok()
     }
 

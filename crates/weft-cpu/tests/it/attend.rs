@@ -13,28 +13,28 @@ use weft_quant::GgmlType;
 
 /// How heads share keys and values.
 #[derive(Clone, Copy)]
-struct Heads {
-    heads: usize,
-    kv_heads: usize,
-    k_len: usize,
-    v_len: usize,
+pub(crate) struct Heads {
+    pub(crate) heads: usize,
+    pub(crate) kv_heads: usize,
+    pub(crate) k_len: usize,
+    pub(crate) v_len: usize,
     /// Values are part of the keys, from there on.
-    latent: Option<usize>,
+    pub(crate) latent: Option<usize>,
 }
 
-const LATENT: Heads = Heads { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, latent: Some(2) };
-const GROUPED: Heads = Heads { heads: 6, kv_heads: 2, k_len: 24, v_len: 17, latent: None };
+pub(crate) const LATENT: Heads = Heads { heads: 5, kv_heads: 1, k_len: 72, v_len: 64, latent: Some(2) };
+pub(crate) const GROUPED: Heads = Heads { heads: 6, kv_heads: 2, k_len: 24, v_len: 17, latent: None };
 /// Keys with more lines than are multiplied at once, values that begin at one of these lines, and more heads than fill a tile.
 const WIDE: Heads = Heads { heads: 23, kv_heads: 1, k_len: 211, v_len: 170, latent: Some(16) };
 /// Whole blocks of 32.
-const BLOCKS: Heads = Heads { heads: 5, kv_heads: 1, k_len: 96, v_len: 64, latent: Some(32) };
+pub(crate) const BLOCKS: Heads = Heads { heads: 5, kv_heads: 1, k_len: 96, v_len: 64, latent: Some(32) };
 const GROUPED_BLOCKS: Heads = Heads { heads: 6, kv_heads: 2, k_len: 32, v_len: 64, latent: None };
 /// The most heads that are computed in one tile, each with its own keys.
 const SINGLE: Heads = Heads { heads: 10, kv_heads: 10, k_len: 7, v_len: 33, latent: None };
 
 /// Tokens of some sequences at these positions, in this order. Pages are scattered over the state, and values that no token may
 /// see are NaN.
-fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&[i32]]) -> Case {
+pub(crate) fn case(random: &mut Random, ty: GgmlType, h: Heads, page: usize, sequences: &[&[i32]]) -> Case {
     windowed(random, ty, h, (page, None), sequences)
 }
 
@@ -109,6 +109,7 @@ fn windowed(
         page,
         window,
         sinks: window.map(|_| 7),
+        list: None,
         most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(6, &[heads * v_len, v_len], 0)];

@@ -273,6 +273,7 @@ fn windowed(
         page: seen,
         window: window.map(|(window, _)| window),
         sinks: window.map(|_| 6),
+        list: None,
         most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(7, &[0, 0], 0)];

@@ -335,6 +335,7 @@ fn bad_positions_and_pages() {
         page: 4,
         window: None,
         sinks: None,
+        list: None,
         most_pages: None,
     };
     let anchor = Anchor::Attend(Box::new(attend));

@@ -4,6 +4,8 @@ mod attend;
 mod definition;
 mod device;
 mod dot;
+mod indexer;
+mod lists;
 mod parts;
 mod products;
 mod prologue;

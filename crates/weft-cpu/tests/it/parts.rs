@@ -126,6 +126,7 @@ impl Parts {
             pages,
             window: None,
             sinks: None,
+            list: None,
             most_pages: None,
             scale: F32(0.3),
             heads,

@@ -97,7 +97,7 @@ fn latent_attention_writes_its_cache_in_place() {
         let q = g.concat(&[q_c, q_pe], 2);
         let v = g.slice(state, 1, 0, latent);
         let y = g.attend(
-            AttendInputs { q, k: state, v, pos, first, pages, window: None, sinks: None },
+            AttendInputs { q, k: state, v, pos, first, pages, window: None, sinks: None, list: None },
             0.3,
             1,
             8,
@@ -169,8 +169,12 @@ fn one_head_reads_a_state_and_leaves_it() {
     let v = g.slice(state, 1, 4, 8);
     let [pos, first] = ["pos", "first"].map(|n| g.input(n, GgmlType::I32, [Dim::T]));
     let pages = g.input("pages", GgmlType::I32, [Dim::P]);
-    let y =
-        g.attend(AttendInputs { q, k: state, v, pos, first, pages, window: None, sinks: None }, 0.5, 1, 8);
+    let y = g.attend(
+        AttendInputs { q, k: state, v, pos, first, pages, window: None, sinks: None, list: None },
+        0.5,
+        1,
+        8,
+    );
     let y = g.silu(y);
     g.output("y", y);
     check(&g.finish().unwrap(), 7, EXACT, &Switches::default());

@@ -1,7 +1,7 @@
 //! The definition of every operation.
 
-use super::scan;
 use super::tensor::{Tensor, floats, index, ints};
+use super::{attend, scan};
 use crate::build::SCAN_LISTS;
 use crate::graph::{Graph, NodeId, Type};
 use crate::op::{Binary, Op, Reduce, RopeStyle, hadamard};
@@ -99,7 +99,11 @@ pub(super) fn apply(
         }
         Op::Attend { scale, kv_heads, page, window } => {
             let args = (0..node.inputs.len()).map(arg).collect::<Result<Vec<_>, _>>()?;
-            attend(&args, scale.0, *kv_heads, (*page, *window), shape)
+            attend::attend(&args, scale.0, *kv_heads, (*page, *window), shape)
+        }
+        Op::Indexer { page, .. } => {
+            let args = (0..node.inputs.len()).map(arg).collect::<Result<Vec<_>, _>>()?;
+            attend::indexer(&args, *page, shape)
         }
         Op::Scan { rule } => {
             let count = rule.operands();
@@ -254,7 +258,7 @@ fn topk(x: &Tensor, k: usize, shape: Vec<usize>) -> Result<Tensor, String> {
     Ok(Tensor::i32(shape, out))
 }
 
-fn multiply(x: &[f32], w: &[f32]) -> f32 {
+pub(super) fn multiply(x: &[f32], w: &[f32]) -> f32 {
     x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>() as f32
 }
 
@@ -334,60 +338,6 @@ fn select_dot(
         for j in 0..n {
             cx.row(w, results, expert, j, &mut row)?;
             out[c * n + j] = multiply(x, &row);
-        }
-    }
-    Ok(Tensor::f32(shape, out))
-}
-
-fn attend(
-    args: &[Tensor],
-    scale: f32,
-    groups: usize,
-    (page, window): (usize, Option<usize>),
-    shape: Vec<usize>,
-) -> Result<Tensor, String> {
-    let [q, k, v, pos, first, pages, sinks @ ..] = args else {
-        return Err("attend takes six operands, or seven".into());
-    };
-    let sinks = sinks.first().map(floats).transpose()?;
-    let (tokens, heads, dv, dk) = (shape[0], shape[1], shape[2], q.shape()[2]);
-    let (q, kv, vv, slots) = (floats(q)?, floats(k)?, floats(v)?, k.shape()[0]);
-    let (pos, first, pages) = (ints(pos)?, ints(first)?, ints(pages)?);
-    let mut out = vec![0.0; tokens * heads * dv];
-    for t in 0..tokens {
-        let seen = usize::try_from(pos[t]).map_err(|_| format!("position {} is negative", pos[t]))? + 1;
-        let begin = window.map_or(0, |window| seen.saturating_sub(window));
-        let mut rows = Vec::with_capacity(seen - begin);
-        for p in begin..seen {
-            let at = usize::try_from(first[t]).ok().and_then(|f| f.checked_add(p / page));
-            let page_id =
-                at.and_then(|at| pages.get(at)).ok_or_else(|| format!("position {p} has no page"))?;
-            let row = i64::from(*page_id) * page as i64 + (p % page) as i64;
-            rows.push(
-                usize::try_from(row)
-                    .ok()
-                    .filter(|r| *r < slots)
-                    .ok_or_else(|| format!("row {row} is out of range: there are {slots}"))?,
-            );
-        }
-        for h in 0..heads {
-            let g = h / (heads / groups);
-            let query = &q[(t * heads + h) * dk..][..dk];
-            let scores: Vec<f32> =
-                rows.iter().map(|r| multiply(query, &kv[(r * groups + g) * dk..][..dk]) * scale).collect();
-            let sink = sinks.map(|sinks| sinks[h]);
-            let top = scores.iter().copied().chain(sink).fold(f32::NEG_INFINITY, f32::max);
-            let weight = |s: f32| f64::from(s - top).exp();
-            let weights: Vec<f64> = scores.iter().map(|s| weight(*s)).collect();
-            let total = weights.iter().sum::<f64>() + sink.map_or(0.0, weight);
-            for (i, y) in out[(t * heads + h) * dv..][..dv].iter_mut().enumerate() {
-                let sum: f64 = rows
-                    .iter()
-                    .zip(&weights)
-                    .map(|(r, w)| w * f64::from(vv[(r * groups + g) * dv + i]))
-                    .sum();
-                *y = (sum / total) as f32;
-            }
         }
     }
     Ok(Tensor::f32(shape, out))

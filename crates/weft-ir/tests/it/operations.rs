@@ -186,3 +186,107 @@ fn a_hadamard_matrix_is_its_own_inverse() {
         assert!(parse(&wrong).is_err(), "{text}");
     }
 }
+
+/// An indexer of one head that chooses two positions, and attention to them; pages of two rows, whose order is turned around.
+const CHOSEN: &str = "graph chosen {
+  %0 = input q : f32[T, 1, 2]
+  %1 = input w : f32[T, 1]
+  %2 = state index : f32[S, 2]
+  %3 = input pos : i32[T]
+  %4 = input first : i32[T]
+  %5 = input pages : i32[P]
+  %6 = indexer %0 %1 %2 %3 %4 %5 k=2 page=2 : i32[T, 2]
+  %7 = state kv : f32[S, 2]
+  %8 = attend %0 %7 %7 %3 %4 %5 %6 scale=0.5 kv_heads=1 page=2 : f32[T, 1, 2]
+  output list = %6
+  output y = %8
+}
+";
+
+/// The list and the result for one token at this position, with these index keys (of which the second value is 0), and cached rows.
+fn chosen(text: &str, index: [f32; 4], pos: i32) -> Result<(Vec<i32>, Vec<f32>), String> {
+    let graph = parse(text).unwrap();
+    let mut values = Values::new();
+    let mut insert = |name: &str, tensor: Tensor| drop(values.insert(name.into(), tensor));
+    insert("q", Tensor::f32(vec![1, 1, 2], vec![1.0, 0.5]));
+    insert("w", Tensor::f32(vec![1, 1], vec![2.0]));
+    let keys = [index[2], 0.0, index[3], 0.0, index[0], 0.0, index[1], 0.0];
+    insert("index", Tensor::f32(vec![4, 2], keys.to_vec()));
+    insert("kv", Tensor::f32(vec![4, 2], vec![5.0, 6.0, 7.0, 8.0, 1.0, 2.0, 3.0, 4.0]));
+    insert("pos", Tensor::i32(vec![1], vec![pos]));
+    insert("first", Tensor::i32(vec![1], vec![0]));
+    insert("pages", Tensor::i32(vec![2], vec![1, 0]));
+    eval(&graph, &Sizes::of(1).slots(4).pages(2), &Weights, &mut values).map_err(|e| e.to_string())?;
+    let list = values.get("list").map_or(Vec::new(), |list| list.as_i32().unwrap().to_vec());
+    Ok((list, values["y"].as_f32().unwrap().to_vec()))
+}
+
+#[test]
+fn attention_sees_the_positions_of_the_highest_scores() {
+    assert_eq!(parse(CHOSEN).unwrap().to_string(), CHOSEN);
+    let (list, y) = chosen(CHOSEN, [3.0, -1.0, 1.0, 2.0], 3).unwrap();
+    assert_eq!(list, [0, 3]);
+    // Rows 1, 2 and 7, 8: scores 1 and 5.5.
+    let weight = 1.0 / (1.0 + (-4.5f32).exp());
+    assert!((y[0] - (1.0 + 6.0 * weight)).abs() < 1e-5 && (y[1] - (2.0 + 6.0 * weight)).abs() < 1e-5);
+    // Up to as many positions as are chosen it is attention to all.
+    let plain = CHOSEN
+        .replace("  %6 = indexer %0 %1 %2 %3 %4 %5 k=2 page=2 : i32[T, 2]\n", "")
+        .replace("%7 = ", "%6 = ")
+        .replace("%8 = attend %0 %7 %7 %3 %4 %5 %6", "%7 = attend %0 %6 %6 %3 %4 %5")
+        .replace("  output list = %6\n", "")
+        .replace("y = %8", "y = %7");
+    for pos in [0, 1] {
+        let (list, y) = chosen(CHOSEN, [3.0, -1.0, 1.0, 2.0], pos).unwrap();
+        assert_eq!(list, [0, if pos == 0 { -1 } else { 1 }]);
+        assert_eq!(y, chosen(&plain, [3.0, -1.0, 1.0, 2.0], pos).unwrap().1);
+    }
+}
+
+#[test]
+fn among_equal_scores_the_lower_position_is_chosen() {
+    let list = |index| chosen(CHOSEN, index, 3).unwrap().0;
+    assert_eq!(list([1.0; 4]), [0, 1]);
+    assert_eq!(list([-1.0, -2.0, 0.0, -3.0]), [0, 1], "scores below zero count as zero");
+    assert_eq!(list([-1.0, -2.0, -0.5, 0.1]), [0, 3]);
+    assert_eq!(list([0.0, 2.0, 1.0, 2.0]), [1, 3]);
+}
+
+#[test]
+fn lists_that_do_not_fit_are_refused() {
+    for (from, to, why) in [
+        ("k=2 page=2 : i32[T, 2]", "k=0 page=2 : i32[T, 0]", "an indexer of 0 positions does not take"),
+        ("k=2 page=2", "k=2", "`indexer` takes 2 words"),
+        ("w : f32[T, 1]", "w : f32[T, 2]", "does not take"),
+        ("index : f32[S, 2]", "index : f32[S, 3]", "does not take"),
+        ("kv_heads=1 page=2", "kv_heads=1 page=2 window=2", "without a window takes a list"),
+        ("%3 %4 %5 %6 scale", "%3 %4 %5 %3 scale", "takes a list i32[T, K]"),
+        ("%3 %4 %5 %6 scale", "%3 %4 %5 %6 %6 scale", "expected f32"),
+    ] {
+        let text = CHOSEN.replace(from, to);
+        assert_ne!(text, CHOSEN, "{from}");
+        let error = parse(&text).unwrap_err().to_string();
+        assert!(error.contains(why), "{to}: {error}");
+    }
+    let given = CHOSEN
+        .replace("%6 = indexer %0 %1 %2 %3 %4 %5 k=2 page=2", "%6 = input given")
+        .replace("  output list = %6\n", "");
+    let graph = parse(&given).unwrap();
+    let mut values = Values::new();
+    for (name, shape, ints) in
+        [("pos", vec![1], vec![1]), ("first", vec![1], vec![0]), ("pages", vec![2], vec![1, 0])]
+    {
+        values.insert(name.into(), Tensor::i32(shape, ints));
+    }
+    for (name, shape) in [("q", vec![1, 1, 2]), ("w", vec![1, 1]), ("index", vec![4, 2]), ("kv", vec![4, 2])]
+    {
+        let count = shape.iter().product();
+        values.insert(name.into(), Tensor::f32(shape, vec![1.0; count]));
+    }
+    for hostile in [[2, 0], [0, -1], [i32::MAX, 0]] {
+        let mut values = values.clone();
+        values.insert("given".into(), Tensor::i32(vec![1, 2], hostile.to_vec()));
+        let error = eval(&graph, &Sizes::of(1).slots(4).pages(2), &Weights, &mut values).unwrap_err();
+        assert!(error.to_string().contains("of a list is out of range"), "{error}");
+    }
+}

@@ -70,7 +70,12 @@ fn attention(g: &mut Builder, x: NodeId, file: File) -> NodeId {
     };
     let q = g.concat(&[q_nope, q_rope], 2);
     let v = g.slice(k, 1, 0, RANK);
-    let summed = g.attend(AttendInputs { q, k, v, pos, first, pages, window: None, sinks: None }, 0.2, 1, 2);
+    let summed = g.attend(
+        AttendInputs { q, k, v, pos, first, pages, window: None, sinks: None, list: None },
+        0.2,
+        1,
+        2,
+    );
     let heads = g.head_dot(summed, v_b);
     let joined = g.reshape(heads, [Dim::T, (HEADS * VALUE).into()]);
     let w = matrix(g, "attn_output", file.ty, &[HIDDEN, HEADS * VALUE]);

@@ -10,6 +10,7 @@ use weft_quant::GgmlType;
 
 pub(crate) use bar::bars;
 pub use interp::Attention;
+pub(super) use interp::Pages;
 
 use super::room::Room;
 use crate::program::{Access, Format, Param, ParamId, View};
@@ -50,6 +51,8 @@ pub struct Attend {
     pub window: Option<usize>,
     /// A further score of each head's softmax, which has no value: `f32[H]`.
     pub sinks: Option<ParamId>,
+    /// The positions that each token sees, instead of all: see [`weft_ir::Op::Attend`].
+    pub list: Option<List>,
     /// The most pages of a sequence, if it is known: no token has a position beyond them.
     pub most_pages: Option<usize>,
 }
@@ -58,8 +61,23 @@ impl Attend {
     /// The most positions that a token attends to in a step whose sequences have `pages` pages together; saturates.
     pub fn most_positions(&self, pages: usize) -> usize {
         let all = pages.min(self.most_pages.unwrap_or(usize::MAX)).saturating_mul(self.page);
-        all.min(self.window.unwrap_or(usize::MAX))
+        all.min(self.most_seen().unwrap_or(usize::MAX))
     }
+
+    /// The most positions that any token sees, if there is a window or a list.
+    pub fn most_seen(&self) -> Option<usize> {
+        self.list.map(|list| list.most).or(self.window)
+    }
+}
+
+/// The positions that each token sees, in the order in which they are attended to: `i32[T, most]`. Of a row, the first
+/// `min(most, pos + 1)` entries count.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct List {
+    /// The lists.
+    pub param: ParamId,
+    /// The length of a row.
+    pub most: usize,
 }
 
 /// The layout of keys or values in the rows of a state.
@@ -81,17 +99,23 @@ impl Room for Attend {
     }
 
     fn params(&self) -> Vec<ParamId> {
-        let Attend { q, k, v, pos, first, pages, sinks, .. } = self;
-        [q.param, k.param, v.param, *pos, *first, *pages].into_iter().chain(*sinks).collect()
+        let Attend { q, k, v, pos, first, pages, sinks, list, .. } = self;
+        let more = sinks.iter().copied().chain(list.map(|list| list.param));
+        [q.param, k.param, v.param, *pos, *first, *pages].into_iter().chain(more).collect()
     }
 
     fn params_mut(&mut self) -> Vec<&mut ParamId> {
-        let Attend { q, k, v, pos, first, pages, sinks, .. } = self;
-        [&mut q.param, &mut k.param, &mut v.param, pos, first, pages].into_iter().chain(sinks).collect()
+        let Attend { q, k, v, pos, first, pages, sinks, list, .. } = self;
+        let more = sinks.iter_mut().chain(list.iter_mut().map(|list| &mut list.param));
+        [&mut q.param, &mut k.param, &mut v.param, pos, first, pages].into_iter().chain(more).collect()
     }
 
     fn states(&self) -> Vec<ParamId> {
         vec![self.k.param, self.v.param]
+    }
+
+    fn uses_lists(&self) -> bool {
+        self.list.is_some()
     }
 
     /// The positions of the context are also divided.
@@ -130,6 +154,7 @@ fn verify(cx: &Context<'_>, a: &Attend) -> Result<(), String> {
         || a.k_len == 0
         || a.window == Some(0)
         || a.most_pages == Some(0)
+        || a.list.is_some_and(|list| list.most == 0)
     {
         return Err(format!(
             "cannot attend with {} heads, {} key heads, keys of {} values and pages of {} rows",
@@ -145,6 +170,15 @@ fn verify(cx: &Context<'_>, a: &Attend) -> Result<(), String> {
             return Err(format!("p{param} must be at least {n} indices"));
         }
     }
+    if let Some(List { param, most }) = a.list {
+        let needed = cx.rows[0].checked_mul(most);
+        if cx.format(param, Access::Read)? != Format::I32 || needed.is_none_or(|n| cx.values[param] < n) {
+            return Err(format!("p{param} must be {most} positions for each token"));
+        }
+        if a.window.is_some() {
+            return Err("attention to listed positions has no window".into());
+        }
+    }
     if let Some(param) = a.sinks
         && (cx.format(param, Access::Read)? != Format::F32 || cx.values[param] < a.heads)
     {
@@ -153,7 +187,8 @@ fn verify(cx: &Context<'_>, a: &Attend) -> Result<(), String> {
     Ok(())
 }
 
-fn verify_cached(cx: &Context<'_>, c: &Cached, len: usize, heads: usize) -> Result<(), String> {
+/// Checks that the heads of a state's rows are within them.
+pub(super) fn verify_cached(cx: &Context<'_>, c: &Cached, len: usize, heads: usize) -> Result<(), String> {
     let format = cx.format(c.param, Access::Read)?;
     let block = match format {
         Format::Ggml(ty @ (GgmlType::F32 | GgmlType::F16 | GgmlType::BF16 | GgmlType::Q8_0)) => {
@@ -176,10 +211,11 @@ fn verify_cached(cx: &Context<'_>, c: &Cached, len: usize, heads: usize) -> Resu
 }
 
 fn operation(counter: &Counter<'_>, cols: usize, attend: &Attend, seen: &Seen) -> Operation {
-    let Attend { q, k, v, pos, first, pages, heads, kv_heads, k_len, window, sinks, .. } = attend;
+    let Attend { q, k, v, pos, first, pages, heads, kv_heads, k_len, sinks, list, .. } = attend;
     let mut touches = vec![counter.touch(q, None, *k_len, Access::Read)];
     let tokens = counter.sizes.tokens as u64;
-    let seen = window.map_or(*seen, |window| seen.within(window, tokens));
+    let seen = attend.most_seen().map_or(*seen, |most| seen.within(most, tokens));
+    touches.extend(list.map(|list| counter.values(list.param, Access::Read, seen.pairs)));
     for (param, count) in [(*pos, tokens), (*first, tokens), (*pages, counter.sizes.pages as u64)] {
         touches.push(counter.values(param, Access::Read, count));
     }
@@ -226,6 +262,7 @@ impl fmt::Display for Attend {
         write!(f, " scale={:?} heads={heads} kv_heads={kv_heads} k_len={k_len} page={page}", scale.0)?;
         self.window.iter().try_for_each(|n| write!(f, " window={n}"))?;
         self.sinks.iter().try_for_each(|p| write!(f, " sinks=p{p}"))?;
+        self.list.iter().try_for_each(|List { param, most }| write!(f, " list=p{param} listed={most}"))?;
         self.most_pages.iter().try_for_each(|n| write!(f, " most_pages={n}"))
     }
 }
@@ -246,11 +283,17 @@ pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<Attend> {
         page: attrs.num("page")?,
         window: attrs.get("window").ok().map(|n| number(n, "")).transpose()?,
         sinks: attrs.get("sinks").ok().map(|p| number(p, "p")).transpose()?,
+        list: attrs.get("list").ok().map(|p| list(p, attrs)).transpose()?,
         most_pages: attrs.get("most_pages").ok().map(|n| number(n, "")).transpose()?,
     })
 }
 
-fn cached(text: &str) -> Parsed<Cached> {
+fn list(param: &str, attrs: &Attrs<'_>) -> Parsed<List> {
+    Ok(List { param: number(param, "p")?, most: attrs.num("listed")? })
+}
+
+/// Reads the layout of cached rows.
+pub(super) fn cached(text: &str) -> Parsed<Cached> {
     let View { param, offset, strides, .. } = view(text)?;
     let [row_stride, head_stride] = strides[..] else {
         return Err("rows of a state must have two strides".into());

@@ -38,6 +38,11 @@ pub(super) trait Room {
         false
     }
 
+    /// Returns whether it makes or reads a list of the positions to attend to.
+    fn uses_lists(&self) -> bool {
+        false
+    }
+
     /// Returns whether workers can divide a row whose columns depend on each other.
     fn divides_rows(&self) -> bool {
         false

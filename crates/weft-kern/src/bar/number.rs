@@ -5,7 +5,7 @@ use weft_quant::GgmlType;
 
 use super::{Bar, TINY, U, ULP, largest, sum_error};
 use crate::anchor;
-use crate::interp::{Attention, Number};
+use crate::interp::{Attention, Indexing, Number};
 use crate::program::Format;
 use crate::q8;
 
@@ -130,6 +130,12 @@ impl Number for Bar {
 
     fn attended(values: &[f32], attention: &Attention<'_>) -> Vec<Bar> {
         anchor::bars(values, attention)
+    }
+
+    /// Unknown if other positions may be chosen within the errors.
+    fn listed(list: &[f32], indexing: &Indexing) -> Vec<Bar> {
+        let certain = indexing.is_certain(list.len());
+        list.iter().map(|p| if certain { Bar::exact(*p) } else { Bar::unknown(*p) }).collect()
     }
 }
 

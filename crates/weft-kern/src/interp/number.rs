@@ -2,7 +2,7 @@
 
 use weft_ir::{Binary, Unary};
 
-use crate::anchor::Attention;
+use crate::anchor::{Attention, Indexing};
 use crate::q8;
 
 /// A value of the interpreter, and what it carries: nothing (`f32`), or, say, a bound on the error of a device's value.
@@ -78,6 +78,12 @@ pub trait Number: Copy {
     fn attended(values: &[f32], attention: &Attention<'_>) -> Vec<Self> {
         let _ = attention;
         values.iter().map(|value| Self::exact(*value)).collect()
+    }
+
+    /// The list that an indexer makes for a token.
+    fn listed(list: &[f32], indexing: &Indexing) -> Vec<Self> {
+        let _ = indexing;
+        list.iter().map(|position| Self::exact(*position)).collect()
     }
 }
 

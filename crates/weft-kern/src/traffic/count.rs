@@ -33,7 +33,7 @@ impl Seen {
 pub struct Operation {
     /// The index of its part in the kernel.
     pub part: usize,
-    /// `dot`, `head_dot`, `select_dot`, `select_sum`, `attend`, `reduce` or `map`.
+    /// `dot`, `head_dot`, `select_dot`, `select_sum`, `attend`, `indexer`, `scan`, `reduce` or `map`.
     pub anchor: &'static str,
     /// The weight that it multiplies by, which comes first in `touches`.
     pub weight: Option<ParamId>,

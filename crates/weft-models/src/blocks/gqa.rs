@@ -343,6 +343,6 @@ impl Block for Grouped {
 /// The inputs of attention: queries, states, and where each token's sequence is in the states.
 pub(crate) fn attend_inputs(s: &mut SegmentBuilder<'_>, q: NodeId, k: NodeId, v: NodeId) -> AttendInputs {
     let (pos, first) = (s.per_token("pos"), s.per_token("first"));
-    let pages = s.g.input("pages", weft_quant::GgmlType::I32, [Dim::P]);
-    AttendInputs { q, k, v, pos, first, pages, window: None, sinks: None }
+    let pages = s.pages();
+    AttendInputs { q, k, v, pos, first, pages, window: None, sinks: None, list: None }
 }

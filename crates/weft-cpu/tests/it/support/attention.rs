@@ -105,7 +105,7 @@ pub(crate) fn round(case: &mut Case) {
 }
 
 /// A state in which the values of each head are rounded, in every row.
-fn round_state(arg: &Arg, at: Cached, heads: usize, len: usize, law: Law) -> Arg {
+pub(crate) fn round_state(arg: &Arg, at: Cached, heads: usize, len: usize, law: Law) -> Arg {
     let Format::Ggml(ty) = arg.format else { panic!("a state") };
     let bytes = |values: usize| values / ty.block_len() * ty.block_bytes();
     let mut values = arg.floats(&arg.bytes);

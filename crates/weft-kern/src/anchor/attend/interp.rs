@@ -1,8 +1,9 @@
 //! The definition of attention for one token and one head: `softmax(q·k · scale)·v` over the positions that the token
 //! sees.
 
-use super::{Attend, Cached};
+use super::{Attend, Cached, List};
 use crate::interp::{Buffer, base};
+use crate::program::ParamId;
 
 /// Attention of one token and one head, with all operands and intermediate values.
 pub struct Attention<'a> {
@@ -68,7 +69,7 @@ impl<'a> Attention<'a> {
         self.rows.len()
     }
 
-    /// The first position that is attended to; `key(0, ..)` is its key.
+    /// The first position that is attended to, 0 with a list; `key(0, ..)` is its key.
     pub fn begin(&self) -> usize {
         self.begin
     }
@@ -115,22 +116,50 @@ impl<'a> Attention<'a> {
     }
 }
 
-/// The first position that a token sees, and the cache rows of all from that to its own.
+/// The first position that a token sees, and the cache rows of all that it sees. Those of a list count as positions from 0 on.
 fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<(usize, Vec<usize>), String> {
-    let pos = args[a.pos].int(token);
-    let seen = usize::try_from(pos).map_err(|_| format!("position {pos} is negative"))? + 1;
-    let first = args[a.first].int(token);
-    let rows = |c: &Cached| args[c.param].len() / c.row_stride;
-    let bound = rows(&a.k).min(rows(&a.v));
-    let row = |p: usize| {
-        let at = usize::try_from(first).ok().and_then(|first| first.checked_add(p / a.page));
-        let at =
-            at.filter(|at| *at < args[a.pages].len()).ok_or_else(|| format!("position {p} has no page"))?;
-        let row = i64::from(args[a.pages].int(at)) * a.page as i64 + (p % a.page) as i64;
-        let found = usize::try_from(row).ok().filter(|row| *row < bound);
-        found.ok_or_else(|| format!("state row {row} is out of range: there are {bound}"))
+    let count = |c: &Cached| args[c.param].len() / c.row_stride;
+    let pages = Pages { token, pos: a.pos, first: a.first, pages: a.pages, page: a.page };
+    let rows = pages.rows(args, count(&a.k).min(count(&a.v)))?;
+    let Some(List { param, most }) = a.list else {
+        let begin = a.window.map_or(0, |window| rows.len().saturating_sub(window));
+        return Ok((begin, rows[begin..].to_vec()));
     };
-    let begin = a.window.map_or(0, |window| seen.saturating_sub(window));
-    let rows = (begin..seen).map(row).collect::<Result<_, _>>()?;
-    Ok((begin, rows))
+    let listed = |i: usize| {
+        let position = args[param].int(token * most + i);
+        let row = usize::try_from(position).ok().and_then(|position| rows.get(position));
+        row.copied().ok_or_else(|| {
+            format!("position {position} of a list is out of range: the token sees {}", rows.len())
+        })
+    };
+    Ok((0, (0..most.min(rows.len())).map(listed).collect::<Result<_, _>>()?))
+}
+
+/// Where the rows of a token's sequence are.
+pub(in crate::anchor) struct Pages {
+    pub(in crate::anchor) token: usize,
+    pub(in crate::anchor) pos: ParamId,
+    pub(in crate::anchor) first: ParamId,
+    pub(in crate::anchor) pages: ParamId,
+    /// The rows of a page.
+    pub(in crate::anchor) page: usize,
+}
+
+impl Pages {
+    /// The row of each position up to the token's own, in a state of `bound` rows.
+    pub(in crate::anchor) fn rows(&self, args: &[Buffer<'_>], bound: usize) -> Result<Vec<usize>, String> {
+        let pos = args[self.pos].int(self.token);
+        let seen = usize::try_from(pos).map_err(|_| format!("position {pos} is negative"))? + 1;
+        let first = args[self.first].int(self.token);
+        let row = |p: usize| {
+            let at = usize::try_from(first).ok().and_then(|first| first.checked_add(p / self.page));
+            let at = at
+                .filter(|at| *at < args[self.pages].len())
+                .ok_or_else(|| format!("position {p} has no page"))?;
+            let row = i64::from(args[self.pages].int(at)) * self.page as i64 + (p % self.page) as i64;
+            let found = usize::try_from(row).ok().filter(|row| *row < bound);
+            found.ok_or_else(|| format!("state row {row} is out of range: there are {bound}"))
+        };
+        (0..seen).map(row).collect()
+    }
 }

@@ -123,7 +123,7 @@ pub(crate) fn choose(
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Map | Anchor::Reduce | Anchor::Indexer(_) => elementwise(part, &rows, lanes),
             Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, gpu, lanes),
             Anchor::Dot(products) => {
                 let reduce = reduce(part).unwrap_or(1).min(lanes);

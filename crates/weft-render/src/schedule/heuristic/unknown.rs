@@ -61,7 +61,7 @@ pub(crate) fn choose(
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Map | Anchor::Reduce | Anchor::Indexer(_) => elementwise(part, &rows, lanes),
             Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, gpu, lanes),
             Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes, reduce(part)),
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),
