@@ -20,6 +20,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     replies::run::COMMAND,
     replies::chat::COMMAND,
     replies::serve::COMMAND,
+    replies::embed::COMMAND,
     models::ps::COMMAND,
     models::pull::COMMAND,
     models::list::COMMAND,

@@ -23,12 +23,14 @@ pub(crate) const MODEL: &str = "model";
 /// The prefix of the name of a model's section.
 pub(crate) const MODELS: &str = "model.";
 
-/// The options that a model's section can set. They are about its replies, and `run`, `chat` and `serve` use them.
+/// The options that a model's section can set. They are about its replies, which `run`, `chat` and `serve` use, and about what it
+/// computes.
 const OF_MODELS: &[&str] = &[
     "system",
     "think",
     "reasoning-budget",
     "context",
+    "pooling",
     "temperature",
     "top-k",
     "top-p",

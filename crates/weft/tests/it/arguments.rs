@@ -106,6 +106,7 @@ fn models_may_have_any_name() {
         "inspect * --json",
         "explain * --json",
         "tokenize * Hello",
+        "embed * Hello --pooling mean",
         "run * Hello -n 2 --json",
         "run * Hello -n 2 --speculate *",
         "cache clear *",

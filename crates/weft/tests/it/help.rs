@@ -23,6 +23,7 @@ fn every_command() {
     check(&["run", "--help"], expect_file!["help/run.txt"]);
     check(&["chat", "--help"], expect_file!["help/chat.txt"]);
     check(&["serve", "--help"], expect_file!["help/serve.txt"]);
+    check(&["embed", "--help"], expect_file!["help/embed.txt"]);
     check(&["ps", "--help"], expect_file!["help/ps.txt"]);
     check(&["pull", "--help"], expect_file!["help/pull.txt"]);
     check(&["list", "--help"], expect_file!["help/list.txt"]);

@@ -8,6 +8,7 @@ mod compute;
 mod convert;
 mod damaged;
 mod devices;
+mod embed;
 mod explain;
 mod help;
 #[path = "../../../weft-hub/tests/it/server.rs"]

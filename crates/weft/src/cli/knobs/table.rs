@@ -24,7 +24,7 @@ const REMOTE: &[&str] = &["chat", "bench-serve"];
 /// Commands that sample tokens.
 const SAMPLE: &[&str] = all_of![GENERATE, &["serve"]];
 /// Commands that compute prompts.
-const BATCH: &[&str] = all_of![SAMPLE, RECORD, &["imatrix"]];
+const BATCH: &[&str] = all_of![SAMPLE, RECORD, &["imatrix", "embed"]];
 /// Commands that run a model.
 const LOAD: &[&str] = all_of![BATCH, &["logits"]];
 /// Commands that compile a model, to run it or to show how.
@@ -33,6 +33,7 @@ const COMPILE: &[&str] = all_of![LOAD, &["explain"]];
 const TUNED: &[&str] = all_of![
     SAMPLE,
     &[
+        "embed",
         "bench",
         "ablate",
         "optimize",
@@ -63,6 +64,7 @@ const JSON: &[&str] = all_of![
     MAKE,
     &[
         "run",
+        "embed",
         "ps",
         "list",
         "cache",
@@ -156,11 +158,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Device to run on; see `weft devices`"),
     knob(MODEL, "device", Kind::Device, &["inspect"]).unset("no device")
         .help("Device whose memory to compare with what the model needs"),
-    knob(MODEL, "gpu-layers", Kind::Count(0, 65536), all_of![SAMPLE, &["bench", "perplexity", "kl", "logits"]]).env("WEFT_GPU_LAYERS").unset("as many as it has memory for")
+    knob(MODEL, "gpu-layers", Kind::Count(0, 65536), all_of![SAMPLE, &["embed", "bench", "perplexity", "kl", "logits"]]).env("WEFT_GPU_LAYERS").unset("as many as it has memory for")
         .help("Number of layers that run on the GPU, with the head; the others run on the CPU"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores; on Apple silicon, performance cores")
         .help("Number of CPU threads"),
-    knob(MODEL, "context", Kind::Context(1 << 31), all_of![SAMPLE, &["tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
+    knob(MODEL, "context", Kind::Context(1 << 31), all_of![SAMPLE, &["embed", "tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")
         .help("Context size: maximum number of tokens of prompt and reply together; `max` is the model's limit"),
     knob(MODEL, "context", Kind::Count(1, 1 << 31), &["bench", "profile", "bench-block", "ablate", "optimize"]).short('c').unset("as many as needed, with prompts at least a batch")
         .help("Context size in tokens"),
@@ -172,6 +174,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Maximum number of tokens computed in one step"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
+    knob(MODEL, "pooling", Kind::Choice(&["last", "mean", "cls"]), &["embed", "serve"]).env("WEFT_POOLING").value_name("HOW").unset("as the file says")
+        .help("Make the model compute embeddings from these rows of its hidden states: that of the last token, the mean of all, or that of the first"),
     knob(MODEL, "speculate", Kind::Name("MODE"), all_of![SAMPLE, &["bench"]]).env("WEFT_SPECULATE").default("off")
         .help("How to guess the next tokens of replies, so that one step can compute several: off; lookup, from earlier text; mtp, with the layer that some models have for it, and mtp:2 to mtp:4 for as many tokens at once; auto, with either where it pays; or a smaller model of the same vocabulary, a file or a name. Changes no reply"),
     knob(MODEL, "set", Kind::Decisions, COMPILE).env("WEFT_SET")
@@ -238,10 +242,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Room in the KV cache, in tokens, for the requests in work and the prefix cache"),
     knob(SERVE, "chunk", Kind::Count(1, 65536), &["serve"]).env("WEFT_CHUNK").default("64")
         .help("Maximum number of prompt tokens computed in a step while replies run; fewer make replies smoother and prompts slower"),
+    knob(SERVE, "max-inputs", Kind::Count(1, 1 << 20), &["serve"]).default("2048")
+        .help("Maximum number of texts in a request for embeddings, or of documents in one to rank them"),
     knob(SERVE, "queue", Kind::Count(1, 1 << 20), &["serve"]).default("256")
         .help("Maximum number of waiting requests; more are refused with status 429"),
     knob(SERVE, "queue-tokens", Kind::Count(1, 1 << 31), &["serve"]).default("1048576")
-        .help("Maximum number of prompt tokens of all waiting requests"),
+        .help("Maximum number of prompt tokens of all waiting requests, and of the texts of one request for embeddings or ranks"),
     knob(SERVE, "per-key", Kind::Count(1, 1 << 20), &["serve"]).unset("no limit")
         .help("Maximum number of requests of one API key, in work and waiting"),
     knob(SERVE, "timeout", Kind::Count(1, 1_000_000), &["serve"]).default("3600")
@@ -275,9 +281,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     knob(SAMPLING, "seed", Kind::Seed, GENERATE).env("WEFT_SEED").unset("random")
         .help("Random seed; the same seed gives the same reply"),
 
-    // Inputs of `tokenize`, `logits` and `verify`.
+    // Inputs of `tokenize`, `embed`, `logits` and `verify`.
     knob(INPUT, "special", Kind::Switch("no-special", "Treat names of control tokens as plain text, and do not add BOS"), &["tokenize"]).unset("on")
         .help("Recognise control tokens by name, and add BOS if the model expects it"),
+    knob(INPUT, "dimensions", Kind::Count(1, 1 << 24), &["embed"]).unset("all")
+        .help("Number of values to keep of each embedding, from the first on; what is kept is scaled to length 1 again"),
     knob(INPUT, "tokens", Kind::Ids, &["logits", "verify"])
         .help("Token ids to compute, comma-separated"),
     knob(INPUT, "text", Kind::Text("TEXT"), &["logits", "verify"])

@@ -18,6 +18,7 @@ use crate::cli::args::Args;
 use crate::cli::os_text::split_once;
 use crate::cli::text_file::{self, NotUtf8};
 use crate::cli::values::on_or_off;
+use crate::commands::replies::embed::{named_pooling, pooling};
 use crate::commands::{Command, Outcome, Positional};
 use crate::model::model_ref;
 use crate::model::processes;
@@ -30,8 +31,8 @@ pub(in crate::commands) const COMMAND: Command = Command {
     name: "serve",
     about: "Serve models over HTTP",
     notes: "\
-The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/models), Anthropic \
-(/v1/messages) and Ollama (/api/chat, /api/generate), and a page to chat at /. /openapi.json describes every route. \
+The server has the APIs of OpenAI (/v1/chat/completions, /v1/completions, /v1/responses, /v1/embeddings, /v1/models), Anthropic \
+(/v1/messages) and Ollama (/api/chat, /api/generate, /api/embed), ranks documents (/v1/rerank), and has a page to chat at /. /openapi.json describes every route. \
 Fields that have no effect here are left out of a request and named in the header x-weft-ignored of its answer. \
 MODEL defaults to WEFT_MODEL, or the `model` of `weft config`, or else to smollm2, or to glm-small, which is in the program, where smollm2 cannot be downloaded. Ctrl-C or SIGTERM waits for replies to end; a second Ctrl-C does not.
 
@@ -41,6 +42,7 @@ Examples:
   weft serve
   weft serve glm-4.7-flash --context 32768
   weft serve --model small=smollm2 --model big=model.gguf
+  weft serve chat.gguf --model embed=embedding.gguf --model rank=reranker.gguf
   weft serve --ollama-port 11434
   export WEFT_API_KEY=$(openssl rand -hex 16); echo \"$WEFT_API_KEY\"; weft serve --host 0.0.0.0",
     positionals: &[MODEL],
@@ -133,12 +135,13 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
         args.count("ollama-port").map(u16::try_from).transpose().context("the port is too large")?;
     options.keys = keys(args.path("api-key-file"), key_of_environment()?)?;
     options.hosts = args.texts("allow-host");
-    options.engine = serving(args, engine)?;
+    options.engine = serving(args, engine)?.pooling(pooling(args)?);
     options.strict = args.flag("strict");
     let mut limits = Limits::default();
     limits.parallel = args.count("parallel").unwrap_or(limits.parallel);
     limits.queue_requests = args.count("queue").unwrap_or(limits.queue_requests);
     limits.queue_tokens = args.count("queue-tokens").unwrap_or(limits.queue_tokens);
+    limits.inputs = args.count("max-inputs").unwrap_or(limits.inputs);
     limits.per_key = args.count("per-key");
     limits.max_tokens = args.limit("max-tokens");
     let seconds = |name| args.count(name).map(|seconds| Duration::from_secs(seconds as u64));
@@ -209,8 +212,15 @@ fn source(
     source.system = configured.of_model("system").map(str::to_string);
     source.think = configured.of_model("think").and_then(|value| on_or_off(value).ok());
     source.reasoning_budget = configured.count("reasoning-budget");
-    if configured.of_model("context").is_some() {
-        source.engine = Some(serving(args, engine.clone().context(configured.count("context")))?);
+    let own_pooling = configured.of_model("pooling").map(named_pooling).transpose()?;
+    if configured.of_model("context").is_some() || own_pooling.is_some() {
+        let context = if configured.of_model("context").is_some() {
+            configured.count("context")
+        } else {
+            engine.context
+        };
+        let pooling = own_pooling.or(pooling(args)?);
+        source.engine = Some(serving(args, engine.clone().context(context))?.pooling(pooling));
     }
     Ok(source)
 }

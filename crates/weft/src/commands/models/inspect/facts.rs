@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 use weft_gguf::{Array, Gguf, TensorInfo, Value};
-use weft_models::{BlockInfo, BuildOptions, Config, Cost};
+use weft_models::{BlockInfo, BuildOptions, Config, Cost, Head};
 
 use super::roles::role;
 
@@ -133,6 +133,11 @@ fn json_config(config: &Config) -> Json {
         "attention": attention,
         "feed_forward": config.blocks.iter().map(|layer| block(&layer.feed_forward)).collect::<Json>(),
         "prediction_blocks": config.mtp_blocks,
+        "computes": config.head.result(),
+        "pooling": match config.head {
+            Head::Embedding(pooling) => Some(pooling.name()),
+            Head::Logits | Head::Scores { .. } => None,
+        },
     })
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use weft_gguf::Value;
-use weft_models::{BlockInfo, Config, Cost};
+use weft_models::{BlockInfo, Config, Cost, Head};
 
 use super::facts::{Facts, Share, elements, json_value};
 use crate::terminal::units::{bytes, count};
@@ -54,6 +54,19 @@ fn model(config: &Config, out: &mut impl Write) -> io::Result<()> {
         line(out, "attention", format!("{}: {}{place}", attention.kind, attention.summary))?;
     }
     line(out, "vocabulary", format!("{} tokens", config.vocab))?;
+    match config.head {
+        Head::Logits => {}
+        Head::Embedding(pooling) => {
+            line(
+                out,
+                "computes",
+                format!("embeddings of {} values, pooling {}", config.hidden, pooling.name()),
+            )?;
+        }
+        Head::Scores { labels, .. } => {
+            line(out, "computes", format!("scores of {labels} labels, to rank documents"))?
+        }
+    }
     line(out, "context", format!("{} tokens", config.context))
 }
 
