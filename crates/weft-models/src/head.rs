@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::keys::Keys;
-use crate::options::BuildOptions;
 
 /// The key of the pooling. Its values are llama.cpp's.
 const POOLING: &str = "pooling_type";
@@ -60,9 +59,10 @@ impl Pooling {
 }
 
 impl Head {
-    /// The head of a file: as the options say, otherwise as its keys do. As in llama.cpp, a file without the key writes text.
-    pub(crate) fn read(keys: &Keys<'_>, options: &BuildOptions) -> Result<Head, Error> {
-        if let Some(pooling) = options.pooling {
+    /// The head of a file: with the pooling that was asked for, otherwise as its keys say. As in llama.cpp, a file without the key
+    /// writes text.
+    pub(crate) fn read(keys: &Keys<'_>, asked: Option<Pooling>) -> Result<Head, Error> {
+        if let Some(pooling) = asked {
             return Ok(Head::Embedding(pooling));
         }
         match keys.u32(POOLING)? {

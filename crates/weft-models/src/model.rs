@@ -97,7 +97,7 @@ impl<'a> ModelBuilder<'a> {
 
     /// Adds the head and returns the model, or an error if the file has a tensor that no graph uses.
     pub(crate) fn finish(mut self) -> Result<ModelGraph, Error> {
-        let head = Head::read(&self.file.keys, self.file.options)?;
+        let head = Head::read(&self.file.keys, self.file.options.pooling)?;
         let segment = ends::head(self.file, &self.common, head)?;
         self.push(segment, "head".into())?;
         self.unused.extend(ends::unused(head).iter().map(|tensor| tensor.to_string()));

@@ -27,9 +27,9 @@ pub(in crate::commands) const COMMAND: Command = Command {
     name: "embed",
     about: "Print the embeddings of texts",
     notes: "\
-Prints a line for each text: the values of its embedding, a vector of length 1; with --json, an object with the number of its tokens too. Many texts are computed at once, and no embedding \
-depends on the others. Names of control tokens in a text are text. The file of an embedding model says how its hidden states are pooled; \
-one that does not needs --pooling.
+Prints a line for each text: the values of its embedding, a vector of length 1; with --json, an object with the number of its tokens \
+too. Many texts are computed at once, and no embedding depends on the others. Names of control tokens in a text are text. The file of an \
+embedding model says how its hidden states are pooled; one that does not needs --pooling.
 
 Examples:
   weft embed embedding.gguf \"What is the capital of France?\"
