@@ -6,6 +6,7 @@ use weft_text::Tokenizer;
 use crate::calls::{self, Calls, Opening};
 use crate::error::{GrammarError, Place};
 use crate::gbnf;
+use crate::given;
 use crate::harmony;
 use crate::lark::{Lark, mark, quoted};
 use crate::limits;
@@ -119,7 +120,11 @@ fn in_lark(text: &str) -> Result<String, GrammarError> {
         let message = format!("expected a grammar of at most {most} bytes, found {found}");
         return Err(GrammarError::new(Place::Request, "", message));
     }
-    if gbnf::is_gbnf(text) { gbnf::to_lark(text) } else { Ok(text.to_string()) }
+    if gbnf::is_gbnf(text) {
+        return gbnf::to_lark(text);
+    }
+    given::check(text)?;
+    Ok(text.to_string())
 }
 
 /// The rule for one of a few texts.

@@ -16,9 +16,11 @@ const REPEAT: u32 = 10_000;
 /// How deep groups may nest.
 const DEPTH: usize = 64;
 
-/// Whether a text is a grammar in this form, and not in Lark.
+/// Whether a text is a grammar in this form, and not in Lark: it begins with a rule.
 pub(super) fn is_gbnf(text: &str) -> bool {
-    text.contains("::=")
+    let mut reader = Reader::new(text);
+    reader.space();
+    reader.begins_rule()
 }
 
 /// The grammar in Lark; it begins with the rule `start`.
@@ -26,7 +28,7 @@ pub(super) fn is_gbnf(text: &str) -> bool {
 /// # Errors
 /// Says what is wrong and in which line.
 pub(super) fn to_lark(text: &str) -> Result<String, GrammarError> {
-    let mut reader = Reader { text, at: 0, names: BTreeMap::new(), out: String::new() };
+    let mut reader = Reader::new(text);
     reader.grammar().map_err(|why| {
         let line = 1 + text[..reader.at.min(text.len())].matches('\n').count();
         GrammarError::new(Place::Request, "", format!("line {line} of the grammar: {why}"))
@@ -38,10 +40,16 @@ struct Reader<'a> {
     at: usize,
     /// The number of each rule, and whether it is defined.
     names: BTreeMap<&'a str, (usize, bool)>,
+    /// The number of rules of the result: one for each of the grammar, and one for each group.
+    rules: usize,
     out: String,
 }
 
 impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Reader<'a> {
+        Reader { text, at: 0, names: BTreeMap::new(), rules: 0, out: String::new() }
+    }
+
     fn grammar(&mut self) -> Result<String, String> {
         loop {
             self.space();
@@ -55,10 +63,7 @@ impl<'a> Reader<'a> {
             }
             let number = self.number_of(name, true)?;
             let body = self.alternatives(0)?;
-            if self.out.len() + body.len() > limits::GRAMMAR_BYTES {
-                return Err(format!("the grammar has more than {} bytes", limits::GRAMMAR_BYTES));
-            }
-            let _ = writeln!(self.out, "g{number}: {body}");
+            self.rule(number, &body)?;
         }
         if let Some((name, _)) = self.names.iter().find(|(_, (_, defined))| !defined) {
             return Err(format!("the rule `{name}` is not defined"));
@@ -67,6 +72,15 @@ impl<'a> Reader<'a> {
             Some((number, _)) => Ok(format!("start: g{number}\n{}", self.out)),
             None => Err("the rule `root` is not defined".into()),
         }
+    }
+
+    /// Writes a rule.
+    fn rule(&mut self, number: usize, body: &str) -> Result<(), String> {
+        if self.out.len() + body.len() > limits::GRAMMAR_BYTES {
+            return Err(format!("the grammar has more than {} bytes", limits::GRAMMAR_BYTES));
+        }
+        let _ = writeln!(self.out, "g{number}: {body}");
+        Ok(())
     }
 
     fn rest(&self) -> &'a str {
@@ -100,8 +114,11 @@ impl<'a> Reader<'a> {
     }
 
     fn number_of(&mut self, name: &'a str, defines: bool) -> Result<usize, String> {
-        let next = self.names.len();
-        let (number, defined) = self.names.entry(name).or_insert((next, false));
+        let next = &mut self.rules;
+        let (number, defined) = self.names.entry(name).or_insert_with(|| {
+            *next += 1;
+            (*next - 1, false)
+        });
         if defines && std::mem::replace(defined, true) {
             return Err(format!("the rule `{name}` is defined twice"));
         }
@@ -149,7 +166,11 @@ impl<'a> Reader<'a> {
                     if !self.take(")") {
                         return Err("expected `)`".into());
                     }
-                    format!("({inner})")
+                    // A rule of its own, because Lark nests fewer groups.
+                    let number = self.rules;
+                    self.rules += 1;
+                    self.rule(number, &inner)?;
+                    format!("g{number}")
                 }
                 Some('<' | '!') => {
                     return Err("tokens in grammars are not supported: write their text".into());
@@ -279,10 +300,25 @@ mod tests {
         let text = "# A list.\nroot ::= \"[\" (item (\",\" item)*)? \"]\" end-mark{0,2}\n\nitem ::= [a-z]+ |\n  \"\\n\\u00e9\" | .\n\
                     end-mark ::= [^\\]\\x41-]{3} | \"\"{2,}\n";
         let expected = "start: g0\n\
-            g0: (\"[\") ((g1 (((\",\") g1))*))? (\"]\") (g2){0,2}\n\
+            g2: (\",\") g1\n\
+            g3: g1 (g2)*\n\
+            g0: (\"[\") (g3)? (\"]\") (g4){0,2}\n\
             g1: (/[a-z]/)+ | (\"\\n\" \"é\") | /(?s:.)/\n\
-            g2: (/[^\\]A\\-]/){3,3} | (\"\"){2,}\n";
+            g4: (/[^\\]A\\-]/){3,3} | (\"\"){2,}\n";
         assert_eq!(to_lark(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_grammar_is_known_by_its_first_rule() {
+        for gbnf in ["root ::= \"a\"", "\n# A comment: x\nroot::=[\"]", "an-item ::= \"a\"\nroot ::= an-item"]
+        {
+            assert!(is_gbnf(gbnf), "{gbnf}");
+        }
+        for lark in
+            ["start: \"a ::= b\"", "// root ::= x\nstart: /::=/", "# ::=\nstart: \"a\"", "", "::= \"a\""]
+        {
+            assert!(!is_gbnf(lark), "{lark}");
+        }
     }
 
     #[test]

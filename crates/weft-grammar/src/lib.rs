@@ -56,6 +56,7 @@ mod compose;
 mod error;
 mod form;
 mod gbnf;
+mod given;
 mod harmony;
 mod lark;
 mod limits;

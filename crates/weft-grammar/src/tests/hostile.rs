@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 
-use super::support::{GLM, QWEN, calls, model, schema};
-use crate::{CallForm, GrammarSpec, ToolChoice};
+use super::support::{Fed, GLM, QWEN, calls, model, schema};
+use crate::{CallForm, GrammarSpec, Reasoning, TextSpec, ToolChoice};
 
 /// Schemas with what they try.
 fn hostile() -> Vec<(&'static str, Value)> {
@@ -156,6 +156,53 @@ fn hostile_arguments_of_glm_are_refused_or_quick() {
         (0..500).map(|i| (format!("p{i}"), json!({"$ref": "#/$defs/d0"}))).collect();
     let parameters = json!({"type": "object", "properties": properties, "$defs": definitions});
     tried(&model, "definitions", &calls(CallForm::Glm, &[("f", parameters)], ToolChoice::Required));
+}
+
+/// Grammars of both forms with what they try.
+#[test]
+fn hostile_grammars_are_refused_or_quick() {
+    let model = model(QWEN);
+    model.compile(&schema(json!({"type": "object"}))).unwrap();
+    let nested =
+        |open: &str, close: &str, depth: usize| format!("{}\"a\"{}", open.repeat(depth), close.repeat(depth));
+    for (name, text) in [
+        ("repetition", "start: /(a{1000}){1000}/".to_string()),
+        ("repetition of repetition", "start: /((a{1000}){1000}){1000}b/".to_string()),
+        ("repetition of a terminal", "start: T\nT: (/a{1000}/){1000}".to_string()),
+        ("large repetition", "start: /a{100000}/".to_string()),
+        ("large repetition of a terminal", "start: T\nT: \"a\"{100000}".to_string()),
+        ("large repetition of a rule", "start: a{100000}\na: \"a\" | \"b\"".to_string()),
+        ("exponential automaton", "start: /(a|b)*a(a|b){20}/".to_string()),
+        ("larger exponential automaton", "start: /(.*[ab]){5}.*a(a|b|c){500}/".to_string()),
+        (
+            "intersection",
+            "start: T\nT: /(.*a.{1}){3}/ & /(.*a.{2}){3}/ & /(.*a.{3}){3}/ & /(.*a.{4}){3}/".to_string(),
+        ),
+        ("difference", "start: T\nT: /(.*a.{20}){3}/ & ~/(.*b.{20}){3}/".to_string()),
+        ("unicode", r"start: /\p{L}{500}\p{N}{500}/".to_string()),
+        ("groups", format!("start: {}", nested("(", ")", 28))),
+        ("too many groups", format!("start: {}", nested("(", ")", 10_000))),
+        ("many patterns", format!("start: {}", "/a.*b/ ".repeat(200))),
+        ("too many patterns", format!("start: {}", "/a.*b/ ".repeat(201))),
+        ("left recursion", "start: start \"a\" | start start |".to_string()),
+        ("GBNF groups", format!("root ::= {}", nested("(", ")*", 64))),
+        ("too many GBNF groups", format!("root ::= {}", nested("(", ")", 10_000))),
+        ("GBNF repetition", "root ::= ((([a-z]{10000}){10000}){10000})".to_string()),
+        ("ambiguous GBNF", "root ::= (\"a\"* \"a\"*)* root root |".to_string()),
+    ] {
+        let text = TextSpec::Grammar(text);
+        tried(&model, name, &GrammarSpec { reasoning: Reasoning::None, text, calls: None });
+    }
+}
+
+/// Groups of GBNF may nest deeper than those of Lark.
+#[test]
+fn deep_groups_of_gbnf_are_followed() {
+    let text = format!("root ::= {}\"a\"{}", "(".repeat(60), ")".repeat(60));
+    let spec = GrammarSpec { reasoning: Reasoning::None, text: TextSpec::Grammar(text), calls: None };
+    let model = model(QWEN);
+    assert_eq!(model.feed(&spec, "a"), Fed::Complete);
+    assert_ne!(model.feed(&spec, "b"), Fed::Complete);
 }
 
 /// The parameters of a tool whose argument has this schema.
