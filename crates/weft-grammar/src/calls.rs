@@ -1,5 +1,6 @@
 //! The grammar of calls of tools, in each form that models write them.
 
+mod arguments;
 mod gemma;
 mod harmony;
 mod json;

@@ -4,11 +4,12 @@
 //! all of a schema. Of other tools, they come in the order of the schema's `properties`; required ones must come, strings and
 //! numbers are such, and listed values are those. Where the schema lists no properties, any key may come.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::arguments::{Argument, Arguments};
 use super::parts::{Calls, Opening, Tool, plain_name, repeated};
 use super::value::resolve;
-use crate::error::GrammarError;
+use crate::error::{GrammarError, Place};
 use crate::lark::{Lark, mark, quoted};
 use crate::schema::{Mode, Schemas};
 use crate::vocabulary::Mark;
@@ -44,7 +45,7 @@ pub(super) fn rules(
         plain_name(tool)?;
         let arguments = match tool.mode {
             Mode::Exact => lark.json(|| schemas.document(&tool.arguments)),
-            Mode::Relaxed => arguments(lark, schemas, tool, &values),
+            Mode::Relaxed => arguments(lark, schemas, tool, &values)?,
         };
         options.push(lark.rule(&format!("{} {arguments}", quoted(&format!("call:{}", tool.name)))));
     }
@@ -123,33 +124,37 @@ impl Values {
 }
 
 /// The rule of a tool's arguments.
-fn arguments(lark: &mut Lark, schemas: &Schemas<'_>, tool: &Tool<'_>, values: &Values) -> String {
-    let none = Map::new();
-    let schema = resolve(schemas, &tool.arguments).as_object().unwrap_or(&none);
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let required = |key: &str| match schema.get("required") {
-        Some(Value::Array(names)) => names.iter().any(|name| name == key),
-        _ => false,
-    };
-    let spelled = |key: &&String| {
-        !key.is_empty() && key.trim() == key.as_str() && !key.contains(|c| NO_KEY.contains(c))
-    };
-    let keys: Vec<&String> = properties.keys().filter(spelled).collect();
-    let more = schema.get("additionalProperties") != Some(&Value::Bool(false));
-    if keys.is_empty() && more {
+///
+/// # Errors
+/// If one that must come cannot be written.
+fn arguments(
+    lark: &mut Lark,
+    schemas: &Schemas<'_>,
+    tool: &Tool<'_>,
+    values: &Values,
+) -> Result<String, GrammarError> {
+    let Arguments { named, more } = Arguments::of(schemas, tool)?;
+    let spelled = |key: &str| !key.is_empty() && key.trim() == key && !key.contains(|c| NO_KEY.contains(c));
+    if let Some(Argument { key, .. }) = named.iter().find(|one| one.required && !spelled(one.key)) {
+        let message = "expected a name that this model can write before a colon: not empty, without whitespace around it and \
+                       without any of :{}[],\"<>| and line breaks";
+        return Err(GrammarError::new(Place::Tool(tool.index), format!("properties.{key}"), message));
+    }
+    let named: Vec<Argument<'_>> = named.into_iter().filter(|one| spelled(one.key)).collect();
+    if named.is_empty() && more.is_some() {
         let pair = format!("{} {}", values.key, values.any);
-        return lark.rule(&format!("\"{{\" ({pair} (\",\" {pair})*)? \"}}\""));
+        return Ok(lark.rule(&format!("\"{{\" ({pair} (\",\" {pair})*)? \"}}\"")));
     }
     // From the last one: what may come after others, and what may come first.
     let (mut after, mut first) = (String::from("\"\""), String::from("\"\""));
-    for key in keys.into_iter().rev() {
-        let value = values.of(lark, schemas, &properties[key]);
+    for Argument { key, schema, required } in named.into_iter().rev() {
+        let value = values.of(lark, schemas, schema);
         let pair = lark.rule(&format!("{} {value} {after}", quoted(&format!("{key}:"))));
         let with_comma = lark.rule(&format!("\",\" {pair}"));
-        (after, first) = match required(key) {
+        (after, first) = match required {
             true => (with_comma, pair),
             false => (lark.rule(&format!("{with_comma} | {after}")), lark.rule(&format!("{pair} | {first}"))),
         };
     }
-    lark.rule(&format!("\"{{\" {first} \"}}\""))
+    Ok(lark.rule(&format!("\"{{\" {first} \"}}\"")))
 }

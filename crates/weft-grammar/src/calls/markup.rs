@@ -3,8 +3,9 @@
 //! Arguments come in the order of the schema's `properties`; required ones must come. Where the schema lists none, any key
 //! may come.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::arguments::{Argument, Arguments};
 use super::parts::{Calls, Opening, Tool, plain_name, repeated};
 use super::value::{resolve, value};
 use crate::error::{GrammarError, Place};
@@ -77,49 +78,23 @@ fn arguments(
     tags: &Tags,
 ) -> Result<String, GrammarError> {
     const KNOWN: &[&str] = &["type", "properties", "required", "additionalProperties"];
-    let relaxed = tool.mode == Mode::Relaxed;
-    let refuse = |path: &str, message: &str| Err(GrammarError::new(Place::Tool(tool.index), path, message));
-    let none = Map::new();
-    let schema = match resolve(schemas, &tool.arguments) {
-        Value::Object(schema) => schema,
-        Value::Bool(false) => return refuse("", "the schema accepts no arguments at all"),
-        _ => &none,
-    };
-    if !relaxed && let Some(key) = schema.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        return refuse(
-            key,
-            "this keyword is not supported for all arguments together: this model writes them one by one",
-        );
-    }
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let required: Vec<&str> = match schema.get("required") {
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let more = schema.get("additionalProperties");
-    let unlisted = required.iter().filter(|name| !properties.contains_key(**name));
-    if more == Some(&Value::Bool(false))
-        && let Some(name) = unlisted.clone().next()
+    if tool.mode == Mode::Exact
+        && let Value::Object(schema) = resolve(schemas, &tool.arguments)
+        && let Some(key) = schema.keys().find(|key| !KNOWN.contains(&key.as_str()))
     {
-        return refuse("required", &format!("{name:?} is required, but not among `properties`"));
+        let message =
+            "this keyword is not supported for all arguments together: this model writes them one by one";
+        return Err(GrammarError::new(Place::Tool(tool.index), key, message));
     }
-    let any = Value::Bool(true);
-    let listed = properties.iter().map(|(key, value)| (key.as_str(), value));
+    let Arguments { named, more } = Arguments::of(schemas, tool)?;
     let mut rule = Vec::new();
-    for (key, value) in listed.chain(unlisted.map(|name| (*name, more.unwrap_or(&any)))) {
-        let is_required = required.contains(&key);
-        if *resolve(schemas, value) == Value::Bool(false) {
-            if is_required {
-                return refuse(&format!("properties.{key}"), "a required property accepts no value");
-            }
-            continue;
-        }
-        let argument = argument(lark, schemas, tool, key, value, tags)?;
-        rule.push(format!("(WS? {argument}){}", if is_required { "" } else { "?" }));
+    for Argument { key, schema, required } in named {
+        let argument = argument(lark, schemas, tool, key, schema, tags)?;
+        rule.push(format!("(WS? {argument}){}", if required { "" } else { "?" }));
     }
-    if rule.is_empty() && more != Some(&Value::Bool(false)) {
+    if let Some(more) = more.filter(|_| rule.is_empty()) {
         let key = lark.ended("/[^<>\\n]+/", false, &tags.key.1, &[]);
-        let value = value(lark, schemas, tool, "", more.unwrap_or(&any), &tags.value.1)?;
+        let value = value(lark, schemas, tool, "", more, &tags.value.1)?;
         rule.push(format!("(WS? {} {key}{} {value})*", mark(&tags.key.0), tags.before_value()));
     }
     Ok(if rule.is_empty() { "\"\"".to_owned() } else { lark.rule(&rule.join(" ")) })

@@ -400,3 +400,45 @@ fn tools_that_are_not_strict_lose_what_cannot_be_enforced() {
         assert!(model.grammars.compile(&spec).unwrap().is_none(), "nothing is strict");
     }
 }
+
+/// Of a tool that is not strict, required arguments come also if `properties` does not list them, in every form that writes arguments
+/// one by one.
+#[test]
+fn required_arguments_need_not_be_listed() {
+    let model = model(QWEN);
+    let spec = |form, parameters: Value| {
+        let mut spec = calls(form, &[("f", parameters)], ToolChoice::Required);
+        spec.calls.as_mut().unwrap().tools[0].strict = false;
+        spec
+    };
+    let parameters = json!({
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["b", "a", "b"],
+        "additionalProperties": {"type": "integer"}
+    });
+    let gemma = [
+        "<|tool_call>call:f{a:1,b:2}<tool_call|>",
+        "!<|tool_call>call:f{a:1}<tool_call|>",
+        "!<|tool_call>call:f{a:1,b:<|\"|>x<|\"|>}<tool_call|>",
+        "!<|tool_call>call:f{a:1,b:2,b:2}<tool_call|>",
+    ];
+    all(&model, &spec(CallForm::Gemma4, parameters.clone()), &gemma);
+    let argument = |key: &str, value: &str| format!("<arg_key>{key}</arg_key><arg_value>{value}</arg_value>");
+    let call = |arguments: &[String]| format!("<tool_call>f{}</tool_call>", arguments.concat());
+    let (a, b) = (argument("a", "1"), argument("b", "2"));
+    let both = call(&[a.clone(), b]);
+    all(&model, &spec(CallForm::Glm, parameters), &[&both, &format!("!{}", call(&[a]))]);
+    for form in [CallForm::Gemma4, CallForm::Glm] {
+        for (parameters, path) in [
+            (
+                json!({"type": "object", "properties": {"a": {}}, "required": ["b"], "additionalProperties": false}),
+                "required",
+            ),
+            (json!({"type": "object", "properties": {"a{<": {}}, "required": ["a{<"]}), "properties.a{<"),
+        ] {
+            let Err(why) = model.compile(&spec(form, parameters)) else { panic!("{form:?}: it compiles") };
+            assert_eq!((why.place, why.path.as_str()), (Place::Tool(0), path), "{form:?}: {why}");
+        }
+    }
+}
