@@ -18,6 +18,7 @@ mod ollama;
 mod opaque;
 mod openapi;
 mod ops;
+mod plain;
 mod pooled;
 mod rerank;
 mod responses;

@@ -11,18 +11,17 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 use weft_engine::Tokenizer;
-use weft_grammar::{GrammarSpec, Reasoning};
 
-use super::dialogue::{OutputFormat, check_length};
 use super::fim::Gap;
-use super::submit::{Ask, constraints, submit, writer};
+use super::plain::{Continuation, Plain, continued};
+use super::submit::writer;
 use super::wire;
 use crate::app::App;
-use crate::error::{ApiError, Kind};
+use crate::error::ApiError;
 use crate::http::{JsonBody, answer, new_id, sse};
 use crate::ignored::Ignored;
 use crate::models::Loaded;
-use crate::reply::{Collected, Reading, collect};
+use crate::reply::{Collected, collect};
 use crate::tenant::Tenant;
 use events::TextEvents;
 use lists::{Offset, Usage, token_lists};
@@ -39,16 +38,23 @@ pub(crate) async fn create(
     let ignored = Ignored::new(app.strict);
     let request = CompletionRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
     let CompletionRequest { prompts, suffix, parameters, n, echo, logprobs, format, streaming } = request;
-    let (prompts, echoes) = tokens(&model, prompts, suffix, echo).await?;
     let count = prompts.len() * n;
-    let options = parameters.options;
-    let seeded = parameters.seeded;
-    let grammar =
-        GrammarSpec { reasoning: Reasoning::None, text: OutputFormat::spec(format.as_ref()), calls: None };
-    let constraints = constraints(&model, grammar, count, String::new()).await?;
-    let ask = Ask { prompts, n, options, seeded, constraints, budgets: Vec::new(), reading: Reading::Plain };
-    let replies =
-        submit(&app, &tenant, &model, ask).map_err(|error| error.moved(&[("messages", "prompt")]))?;
+    let echo = |prompt: &PromptText| match prompt {
+        _ if !echo => String::new(),
+        PromptText::Text(text) => text.clone(),
+        PromptText::Tokens(tokens) => decode(&model.facts.tokenizer, tokens),
+    };
+    let echoes: Vec<String> = prompts.iter().map(echo).collect();
+    let plain = |prompt: PromptText| match (prompt, &suffix) {
+        (PromptText::Tokens(tokens), _) => Plain::Tokens(tokens),
+        (PromptText::Text(text), None) => Plain::Text(text),
+        (PromptText::Text(prefix), Some(suffix)) => {
+            Plain::Gap(Gap { prefix, suffix: suffix.clone(), ..Gap::default() }, "suffix")
+        }
+    };
+    let texts = prompts.into_iter().map(plain).collect();
+    let what = Continuation { texts, n, format, parameters, fields: ["prompt", "response_format"] };
+    let replies = continued(&app, &tenant, &model, what).await?;
     // Every reply to a prompt repeats it.
     let echoes: Vec<String> = echoes.into_iter().flat_map(|echo| std::iter::repeat_n(echo, n)).collect();
     if streaming.stream {
@@ -58,44 +64,6 @@ pub(crate) async fn create(
     let collected = collect(replies).await?;
     debug_assert_eq!(collected.len(), count);
     Ok(ignored.mark(answer(&completion(&model, &collected, &echoes, n, logprobs))))
-}
-
-/// The tokens of the prompts, and what is repeated of each.
-async fn tokens(
-    model: &Arc<Loaded>,
-    prompts: Vec<PromptText>,
-    suffix: Option<String>,
-    echo: bool,
-) -> Result<(Vec<Vec<u32>>, Vec<String>), ApiError> {
-    let model = Arc::clone(model);
-    let encoded = tokio::task::spawn_blocking(move || {
-        let tokenizer = &model.facts.tokenizer;
-        let options = weft_engine::EncodeOptions { parse_special: true, add_special: true };
-        prompts
-            .into_iter()
-            .map(|prompt| match prompt {
-                PromptText::Text(text) => {
-                    check_length(tokenizer, &text, model.facts.context)
-                        .map_err(|error| error.moved(&[("messages", "prompt")]))?;
-                    if let Some(suffix) = &suffix {
-                        let gap = Gap { prefix: text, suffix: suffix.clone(), ..Gap::default() };
-                        return Ok((gap.tokens(tokenizer, "suffix")?, String::new()));
-                    }
-                    Ok((tokenizer.encode(&text, options), if echo { text } else { String::new() }))
-                }
-                PromptText::Tokens(tokens) => {
-                    let text = if echo { decode(tokenizer, &tokens) } else { String::new() };
-                    Ok((tokens, text))
-                }
-            })
-            .collect::<Result<Vec<_>, ApiError>>()
-    });
-    let encoded = encoded.await.map_err(|_| ApiError::new(Kind::Internal, "the tokenizer panicked"))??;
-    let (prompts, echoes): (Vec<Vec<u32>>, Vec<String>) = encoded.into_iter().unzip();
-    if prompts.iter().any(Vec::is_empty) {
-        return Err(ApiError::invalid("prompt", "prompt: expected at least one token, found none"));
-    }
-    Ok((prompts, echoes))
 }
 
 /// The text of tokens.

@@ -10,7 +10,6 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::{Value, json};
 use weft_engine::{EncodeOptions, Finish, GenerateOptions, Tokenizer};
-use weft_grammar::{GrammarSpec, Reasoning};
 use weft_text::reply::ReplyPiece;
 
 use super::constraints;
@@ -18,16 +17,17 @@ use super::dialogue::OutputFormat;
 use super::foreign;
 use super::sampling::{self, Parameters};
 use super::streaming::{self, Streaming};
-use super::submit::{Ask, submit, writer};
+use super::plain::{Continuation, Plain, continued};
+use super::submit::writer;
 use super::wire;
 use crate::app::App;
-use crate::error::{ApiError, Kind};
+use crate::error::ApiError;
 use crate::http::sse::{Events, Frames};
 use crate::http::{JsonBody, answer, sse};
 use crate::ignored::Ignored;
 use crate::json::Fields;
 use crate::models::Loaded;
-use crate::reply::{Collected, Outcome, Reading, Update, collect};
+use crate::reply::{Collected, Outcome, Update, collect};
 use crate::tenant::Tenant;
 
 /// The marks of prefix, suffix and middle, as models call them: Qwen, StarCoder, DeepSeek, GLM, Code Llama, Codestral.
@@ -69,6 +69,20 @@ fn marks(tokenizer: &Tokenizer) -> Option<[u32; 3]> {
 }
 
 impl Gap {
+    /// Refuses texts that have more than `most` tokens together for certain, in less time than it takes to tokenise them.
+    ///
+    /// # Errors
+    /// If they have.
+    pub(super) fn check_length(&self, tokenizer: &Tokenizer, most: usize) -> Result<(), ApiError> {
+        let files = self.files.iter().flat_map(|(name, text)| [name, text]);
+        let texts = || files.clone().chain([&self.prefix, &self.suffix]);
+        if texts().map(String::len).sum::<usize>() <= most {
+            return Ok(());
+        }
+        let fewest = texts().map(|text| tokenizer.fewest_tokens(text)).sum();
+        if fewest > most { Err(ApiError::context(fewest, most)) } else { Ok(()) }
+    }
+
     /// The tokens of the prompt.
     ///
     /// # Errors
@@ -172,17 +186,9 @@ pub(crate) async fn create(
     let ignored = Ignored::new(app.strict);
     let request = InfillRequest::read(&body, &model.defaults, model.facts.vocab, &ignored)?;
     let InfillRequest { gap, parameters, format, stream } = request;
-    let theirs = Arc::clone(&model);
-    let tokens = tokio::task::spawn_blocking(move || gap.tokens(&theirs.facts.tokenizer, "input_prefix"));
-    let tokens = tokens.await.map_err(|_| ApiError::new(Kind::Internal, "the tokenizer panicked"))??;
-    let text = OutputFormat::spec(format.as_ref());
-    let grammar = GrammarSpec { reasoning: Reasoning::None, text, calls: None };
-    let constraints = super::submit::constraints(&model, grammar, 1, String::new()).await?;
-    let Parameters { options, seeded } = parameters;
-    let (prompts, budgets) = (vec![tokens], Vec::new());
-    let ask = Ask { prompts, n: 1, options, seeded, constraints, budgets, reading: Reading::Plain };
-    let replies =
-        submit(&app, &tenant, &model, ask).map_err(|error| error.moved(&[("messages", "input_prefix")]))?;
+    let texts = vec![Plain::Gap(gap, "input_prefix")];
+    let what = Continuation { texts, n: 1, format, parameters, fields: ["input_prefix", "response_format"] };
+    let replies = continued(&app, &tenant, &model, what).await?;
     let events = InfillEvents { model };
     if stream {
         return Ok(ignored.mark(sse::stream(replies, events)));

@@ -16,18 +16,14 @@ use axum::response::Response;
 use axum::routing::{any, get, post};
 use axum::{Extension, Router};
 use serde_json::Value;
-use weft_engine::EncodeOptions;
-use weft_grammar::{GrammarSpec, Reasoning};
 
-use super::dialogue::{OutputFormat, check_length};
 use super::fim::Gap;
-use super::submit::{Ask, Conversation, constraints, converse, model_named, submit, writes};
+use super::plain::{Continuation, Plain, continued};
+use super::submit::{Conversation, converse, model_named, writes};
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::{JsonBody, answer, sse};
 use crate::ignored::Ignored;
-use crate::models::Loaded;
-use crate::reply::{Reading, Replies};
 use crate::tenant::Tenant;
 pub(crate) use embed::EmbedRequest;
 #[cfg(test)]
@@ -136,7 +132,12 @@ async fn reply(app: &App, tenant: &Tenant, body: &Value, form: Form) -> Result<R
             replies
         }
         Asked::Text(prompt, suffix, format) => {
-            continued(app, tenant, &model, [prompt, suffix.unwrap_or_default()], format, parameters).await?
+            let text = match suffix {
+                None => Plain::Text(prompt),
+                Some(suffix) => Plain::Gap(Gap { prefix: prompt, suffix, ..Gap::default() }, "suffix"),
+            };
+            let what = Continuation { texts: vec![text], n: 1, format, parameters, fields: ["prompt", "format"] };
+            continued(app, tenant, &model, what).await?
         }
     };
     if !reasoning_shown {
@@ -148,41 +149,4 @@ async fn reply(app: &App, tenant: &Tenant, body: &Value, form: Form) -> Result<R
     }
     sse::fold(replies, &mut events).await?;
     Ok(ignored.mark(answer(&events.whole())))
-}
-
-/// Continues a text as it is, up to another text unless that is empty.
-async fn continued(
-    app: &App,
-    tenant: &Tenant,
-    model: &Arc<Loaded>,
-    [prompt, suffix]: [String; 2],
-    format: Option<OutputFormat>,
-    parameters: super::sampling::Parameters,
-) -> Result<Replies, ApiError> {
-    let moved = |error: ApiError| error.moved(&[("messages", "prompt"), ("response_format", "format")]);
-    let theirs = Arc::clone(model);
-    let encoded = tokio::task::spawn_blocking(move || {
-        check_length(&theirs.facts.tokenizer, &prompt, theirs.facts.context)?;
-        if !suffix.is_empty() {
-            let gap = Gap { prefix: prompt, suffix, ..Gap::default() };
-            return gap.tokens(&theirs.facts.tokenizer, "suffix");
-        }
-        Ok(theirs.facts.tokenizer.encode(&prompt, EncodeOptions { parse_special: true, add_special: true }))
-    });
-    let tokens =
-        encoded.await.map_err(|_| ApiError::new(Kind::Internal, "the tokenizer panicked"))?.map_err(moved)?;
-    let text = OutputFormat::spec(format.as_ref());
-    let grammar = GrammarSpec { reasoning: Reasoning::None, text, calls: None };
-    let constraints = constraints(model, grammar, 1, String::new()).await.map_err(moved)?;
-    let (options, seeded) = (parameters.options, parameters.seeded);
-    let ask = Ask {
-        prompts: vec![tokens],
-        n: 1,
-        options,
-        seeded,
-        constraints,
-        budgets: Vec::new(),
-        reading: Reading::Plain,
-    };
-    submit(app, tenant, model, ask).map_err(moved)
 }
