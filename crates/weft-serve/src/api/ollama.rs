@@ -143,10 +143,10 @@ async fn reply(app: &App, tenant: &Tenant, body: &Value, form: Form) -> Result<R
     if !reasoning_shown {
         replies.hide_reasoning();
     }
-    let mut events = OllamaEvents::new(outline);
     if stream {
-        return Ok(ignored.mark(sse::stream(replies, events)));
+        return Ok(ignored.mark(sse::stream(replies, OllamaEvents::streamed(outline))));
     }
+    let mut events = OllamaEvents::collected(outline);
     sse::fold(replies, &mut events).await?;
     Ok(ignored.mark(answer(&events.whole())))
 }

@@ -10,6 +10,7 @@ use weft_text::reply::ReplyPiece;
 use crate::api::models::timestamp;
 use crate::api::wire;
 use crate::error::ApiError;
+use crate::http::new_id;
 use crate::http::sse::{Events, Frames};
 use crate::json::object_prefix;
 use crate::reply::{Outcome, Update};
@@ -85,32 +86,36 @@ pub(super) struct Said {
 /// From updates to lines, and to the answer.
 pub(super) struct OllamaEvents {
     outline: Outline,
-    /// All that was said.
-    said: Said,
+    /// All that was said, and all log probabilities, if the reply is not streamed.
+    whole: Option<(Said, Vec<Value>)>,
     /// The name and the arguments of the call that more comes of.
     call: Option<(usize, String, String)>,
     calls: wire::Calls,
     /// Tokens whose log probabilities were not sent.
     tokens: Vec<Token>,
-    /// All log probabilities.
-    listed: Vec<Value>,
     /// Those that no line had before the last.
     rest: Vec<Value>,
     outcome: Option<Outcome>,
 }
 
 impl OllamaEvents {
-    pub(super) fn new(outline: Outline) -> OllamaEvents {
-        let calls = wire::Calls::default();
-        let (said, tokens, listed) = (Said::default(), Vec::new(), Vec::new());
-        OllamaEvents { outline, said, call: None, calls, tokens, listed, rest: Vec::new(), outcome: None }
+    /// The lines of a reply that is streamed.
+    pub(super) fn streamed(outline: Outline) -> OllamaEvents {
+        let (calls, tokens) = (wire::Calls::default(), Vec::new());
+        OllamaEvents { outline, whole: None, call: None, calls, tokens, rest: Vec::new(), outcome: None }
+    }
+
+    /// The answer of a reply that is not streamed.
+    pub(super) fn collected(outline: Outline) -> OllamaEvents {
+        OllamaEvents { whole: Some(Default::default()), ..OllamaEvents::streamed(outline) }
     }
 
     /// The whole answer.
-    pub(super) fn whole(&self) -> Value {
-        let mut value = self.last(&self.said);
+    pub(super) fn whole(&mut self) -> Value {
+        let (said, listed) = self.whole.take().unwrap_or_default();
+        let mut value = self.last(&said);
         if self.outline.logprobs.is_some() {
-            value["logprobs"] = self.listed.clone().into();
+            value["logprobs"] = listed.into();
         }
         value
     }
@@ -145,10 +150,7 @@ impl OllamaEvents {
     /// The log probabilities of the tokens that have come.
     fn list(&mut self) -> Option<Vec<Value>> {
         let tokenizer = self.outline.logprobs.as_ref().filter(|_| !self.tokens.is_empty())?;
-        let listed: Vec<Value> =
-            self.tokens.drain(..).map(|token| wire::token_logprob(&token, tokenizer)).collect();
-        self.listed.extend(listed.iter().cloned());
-        Some(listed)
+        Some(self.tokens.drain(..).map(|token| wire::token_logprob(&token, tokenizer)).collect())
     }
 }
 
@@ -186,20 +188,30 @@ impl Events for OllamaEvents {
                 let Some((index, name, arguments)) = self.call.take() else { return };
                 let arguments = object_prefix(&arguments);
                 let function = json!({ "index": index, "name": name, "arguments": arguments });
-                said.calls.push(json!({ "id": format!("call_{index}"), "function": function }));
+                // Of every reply another one: clients send calls of several replies back.
+                said.calls.push(json!({ "id": new_id("call_"), "function": function }));
             }
             Update::Piece(_) => return,
             Update::Finished(outcome) => {
                 // Those of tokens without text, as the last one often is, come with the last line.
                 self.rest = self.list().unwrap_or_default();
+                if let Some((_, listed)) = &mut self.whole {
+                    listed.append(&mut self.rest);
+                }
                 self.outcome = Some(outcome);
                 return;
             }
         }
-        self.said.text += &said.text;
-        self.said.thinking += &said.thinking;
-        self.said.calls.extend(said.calls.iter().cloned());
-        self.line(&said, out);
+        if self.whole.is_none() {
+            return self.line(&said, out);
+        }
+        let more = self.list().unwrap_or_default();
+        if let Some((all, listed)) = &mut self.whole {
+            all.text += &said.text;
+            all.thinking += &said.thinking;
+            all.calls.append(&mut said.calls);
+            listed.extend(more);
+        }
     }
 
     fn end(&mut self, out: &mut Frames) {
@@ -230,7 +242,7 @@ pub(super) fn now() -> String {
 /// The answer that updates add up to.
 #[cfg(test)]
 pub(crate) fn answered(updates: &[Update]) -> Value {
-    let mut events = OllamaEvents::new(tests::outline(Form::Chat));
+    let mut events = OllamaEvents::collected(tests::outline(Form::Chat));
     crate::api::scripted::fold(&mut events, updates);
     events.whole()
 }
@@ -248,12 +260,12 @@ mod tests {
 
     /// The lines of a streamed reply, without times.
     fn lines(form: Form, updates: &[Update]) -> Vec<Value> {
-        let (mut events, mut frames) = (OllamaEvents::new(outline(form)), Frames::default());
+        let (mut events, mut frames) = (OllamaEvents::streamed(outline(form)), Frames::default());
         events.begin(&mut frames);
         updates.iter().for_each(|update| events.update(0, update.clone(), &mut frames));
         events.end(&mut frames);
         let lines = frames.text().lines().map(|line| serde_json::from_str(line).unwrap());
-        lines.map(without_times).collect()
+        lines.map(without_times).map(without_ids).collect()
     }
 
     fn without_times(mut value: Value) -> Value {
@@ -267,6 +279,15 @@ mod tests {
             "eval_duration",
         ] {
             map.shift_remove(name);
+        }
+        value
+    }
+
+    /// With the index of each call in the place of its id, which differs from reply to reply.
+    fn without_ids(mut value: Value) -> Value {
+        for call in value["message"]["tool_calls"].as_array_mut().into_iter().flatten() {
+            assert!(call["id"].as_str().unwrap().len() > 20, "{call}");
+            call["id"] = call["function"]["index"].clone();
         }
         value
     }
@@ -287,7 +308,7 @@ mod tests {
             r#"{"message":{"role":"assistant","content":"","thinking":"Hm"},"done":false}"#,
             r#"{"message":{"role":"assistant","content":"Let me "},"done":false}"#,
             r#"{"message":{"role":"assistant","content":"look."},"done":false}"#,
-            r#"{"message":{"role":"assistant","content":"","tool_calls":[{"id":"call_0","function":{"index":0,"name":"look","arguments":{"city":"Rome"}}}]},"done":false}"#,
+            r#"{"message":{"role":"assistant","content":"","tool_calls":[{"id":0,"function":{"index":0,"name":"look","arguments":{"city":"Rome"}}}]},"done":false}"#,
             r#"{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":30,"eval_count":7}"#,
         ];
         let found: Vec<String> = lines(Form::Chat, &updates).iter().map(Value::to_string).collect();
@@ -318,7 +339,7 @@ mod tests {
             };
             let calls: Vec<Value> =
                 before.iter().filter_map(|line| line["message"]["tool_calls"].as_array()).flatten().cloned().collect();
-            let whole = without_times(answered(&updates));
+            let whole = without_ids(without_times(answered(&updates)));
             let message = &whole["message"];
             prop_assert_eq!(&message["content"], &json!(text("content")));
             prop_assert_eq!(message["thinking"].as_str().unwrap_or_default(), text("thinking"));
