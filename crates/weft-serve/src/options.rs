@@ -57,7 +57,7 @@ pub struct ServeOptions {
     pub address: SocketAddr,
     /// Whether it has Ollama's API, beside those of OpenAI and Anthropic.
     pub ollama: bool,
-    /// Another port of the same address to listen on: Ollama's clients look for it on [`OLLAMA_PORT`].
+    /// Another port of the same address to listen on, if it has Ollama's API: its clients look for it on [`OLLAMA_PORT`].
     pub also: Option<u16>,
     /// The models. The first is loaded at once, others on first use.
     pub models: Vec<ModelSource>,
