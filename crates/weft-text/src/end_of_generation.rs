@@ -20,6 +20,13 @@ pub(crate) fn is_known(name: &[u8]) -> bool {
         "<eos>",                 // Gemma
         "<turn|>",               // Gemma 4
         "<|tool_response>",      // Gemma 4, before a tool's result
+        "<seed:eos>",            // Seed-OSS
+        "[e~[",                  // MiniMax
+        "<|eos|>",               // Hunyuan
+        "<|eot|>",               // Muse Glimmer, Llama 4
+        "[|endofturn|]",         // EXAONE
+        "<|END_OF_TURN_TOKEN|>", // Command R
+        "<|end_of_sentence|>",   // ERNIE
         "<｜end▁of▁sentence｜>", // DeepSeek
         "<|EOT|>",               // DeepSeek Coder
         "[EOT]",                 // Kimi
@@ -54,6 +61,7 @@ pub(crate) fn begins_turn(name: &[u8], template: &str) -> bool {
         "<|header_start|>",    // Llama 4
         "<|start_of_role|>",   // Granite
         "<start_of_turn>",     // Gemma
+        "<|turn>",             // Gemma 4
         "<｜User｜>",          // DeepSeek
         "[INST]",              // Mistral
     ];

@@ -11,8 +11,9 @@
 //! One difference remains: the tokenizers of Qwen and a few others first normalise text to Unicode NFC. Neither this
 //! crate nor llama.cpp does; text typed on a keyboard is in NFC already.
 //!
-//! All patterns run in linear time, because `regex` does not backtrack. It has no look-ahead either. The only one in
-//! use, in `\s+(?!\S)|\s+`, leaves the last of several spaces to the next word; [`Stage`] implements it by hand.
+//! All patterns run in linear time, because `regex` does not backtrack. It has no look-ahead either. Two are in use: that of
+//! `\s+(?!\S)|\s+` leaves the last of several spaces to the next word, and that of [`THOUSANDS`] groups digits from the end of a
+//! number. [`Stage`] implements both by hand.
 
 use regex::{Regex, RegexBuilder};
 
@@ -66,6 +67,12 @@ const GPT4O: &str = concat!(
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 );
+
+/// Seed-OSS's: Qwen 2's, but newlines are no part of the punctuation before them.
+const SEED: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// The digits of a number that ends where a word does, in groups of three from its end.
+const THOUSANDS: &str = r"\d{1,3}(?=(?:\d{3})*\b)";
 
 /// Mistral's: o200k's without contractions, and with single digits.
 const TEKKEN: &str = concat!(
@@ -186,7 +193,9 @@ pub(crate) static FAMILIES: &[Family] = &[
         merge_by_token_id: true,
         ..DEFAULTS
     },
-    Family { names: &["gpt-4o", "llama4", "kanana2"], patterns: &[GPT4O], ..DEFAULTS },
+    Family { names: &["gpt-4o", "llama4", "kanana2", "minimax-m2"], patterns: &[GPT4O], ..DEFAULTS },
+    Family { names: &["cohere2moe", "tiny_aya"], patterns: &[THOUSANDS, GPT4O], ..DEFAULTS },
+    Family { names: &["seed-coder"], patterns: &[SEED], ..DEFAULTS },
     Family { names: &["tekken"], patterns: &[TEKKEN], ignore_merges: true, add_bos: true, ..DEFAULTS },
     Family { names: &["qwen35"], patterns: &[QWEN35], ..DEFAULTS },
     Family {
@@ -230,6 +239,9 @@ struct Stage {
     lends_space: bool,
     /// Whether an earlier alternative of the pattern matches runs that end in a newline, which then stay whole.
     keeps_newline: bool,
+    /// For [`THOUSANDS`], what may not follow a number of which the first group is a piece: the rest of a word, which for Oniguruma
+    /// includes all numbers.
+    rest_of_word: Option<Regex>,
 }
 
 const LOOKAHEAD: &str = r"\s+(?!\S)|\s+";
@@ -251,14 +263,18 @@ impl PreTokenizer {
 
 fn split<'t>(stages: &[Stage], text: &'t str, emit: &mut dyn FnMut(&'t str)) {
     let Some((stage, rest)) = stages.split_first() else { return emit(text) };
-    let mut start = 0;
-    while let Some(found) = stage.regex.find_at(text, start) {
+    let (mut start, mut from) = (0, 0);
+    while let Some(found) = stage.regex.find_at(text, from) {
+        if !stage.takes(&text[found.end()..]) {
+            from = found.end();
+            continue;
+        }
         let end = found.start() + stage.length(found.as_str(), &text[found.end()..]);
         if start < found.start() {
             split(rest, &text[start..found.start()], emit);
         }
         split(rest, &text[found.start()..end], emit);
-        start = end;
+        (start, from) = (end, end);
     }
     if start < text.len() {
         split(rest, &text[start..], emit);
@@ -267,6 +283,10 @@ fn split<'t>(stages: &[Stage], text: &'t str, emit: &mut dyn FnMut(&'t str)) {
 
 impl Stage {
     fn new(pattern: &str) -> Stage {
+        let groups_digits = pattern == THOUSANDS;
+        let pattern = if groups_digits { r"\d+" } else { pattern };
+        let rest_of_word =
+            || Regex::new(r"^[\p{Alphabetic}\p{M}\p{N}\p{Pc}]").expect("this pattern compiles");
         let shortened = pattern.strip_suffix(LOOKAHEAD).map(|head| format!(r"{head}\s+"));
         let regex = RegexBuilder::new(shortened.as_deref().unwrap_or(pattern))
             .dfa_size_limit(AUTOMATON_BYTES)
@@ -275,7 +295,13 @@ impl Stage {
             regex: regex.expect("the patterns of the table compile, as a test proves"),
             lends_space: shortened.is_some(),
             keeps_newline: pattern.contains(r"|\s*[\r\n]+|"),
+            rest_of_word: groups_digits.then(rest_of_word),
         }
+    }
+
+    /// Whether a match is one, with this text after it.
+    fn takes(&self, after: &str) -> bool {
+        !self.rest_of_word.as_ref().is_some_and(|rest| rest.is_match(after))
     }
 
     /// Returns how many bytes of the match `found` belong to the piece. `after` is the text that follows the match.
@@ -284,6 +310,10 @@ impl Stage {
     /// unless that is its only one. A match of spaces alone comes from this alternative: all others contain a letter,
     /// digit or sign, or end in a newline.
     fn length(&self, found: &str, after: &str) -> usize {
+        if self.rest_of_word.is_some() {
+            let first = (found.chars().count() - 1) % 3 + 1;
+            return found.char_indices().nth(first).map_or(found.len(), |(end, _)| end);
+        }
         if !self.lends_space || after.is_empty() || !found.chars().all(char::is_whitespace) {
             return found.len();
         }
@@ -368,6 +398,11 @@ mod tests {
             ["HTMLPage", " It's", " ", "123", "45", " a", "//\n", "b"]
         );
         assert_eq!(words("tekken", "fooBar It's 12"), ["foo", "Bar", " It", "'s", " ", "1", "2"]);
+        assert_eq!(words("seed-coder", "a 12!\n\nb"), ["a", " ", "1", "2", "!", "\n\n", "b"]);
+        assert_eq!(
+            words("cohere2moe", "1234567 1234a 12"),
+            ["1", "234", "567", " ", "123", "4", "a", " ", "12"]
+        );
         assert_eq!(words("qwen35", "नमस्ते 12"), ["नमस्ते", " ", "1", "2"]);
         assert_eq!(words("falcon", "a`b 1234"), ["a", "`", "b", " ", "123", "4"]);
         assert_eq!(words("default", "a+b 12345"), ["a", "+", "b", " ", "123", "45"]);

@@ -41,6 +41,10 @@ TEKKEN = CASED.replace("{0}", "") + r"|\p{N}" + REST
 QWEN35 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
+SEED = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+"
+THOUSANDS = r"\d{1,3}(?=(?:\d{3})*\b)"
+
+
 def splits(*patterns, digits=False, last=ByteLevel(add_prefix_space=False, use_regex=False)):
     """Splits by pattern, then perhaps digits one by one, then bytes."""
     stages = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns]
@@ -70,6 +74,9 @@ PIPELINES = {
     "gpt-4o": splits(GPT4O),
     "tekken": splits(TEKKEN),
     "qwen35": splits(QWEN35),
+    # From the comments in llama.cpp.
+    "seed-coder": splits(SEED),
+    "cohere2moe": splits(THOUSANDS, GPT4O),
     # From llama.cpp.
     "falcon": splits(r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]"),
 }
