@@ -1,15 +1,24 @@
 //! The table of model families, each of which is a file.
 
+mod cohere;
 mod deepseek2;
+mod ernie4_5;
+mod exaone4;
 mod family;
 mod gemma3;
 mod gemma4;
+mod glm4;
 mod glm4moe;
 mod gpt_oss;
+mod granite;
+mod hunyuan;
 mod kimi_linear;
 mod llama;
+mod minimax_m2;
 mod mistral3;
+mod muse_glimmer;
 mod nearest;
+mod olmo2;
 mod other;
 mod phi3;
 mod qwen2;
@@ -17,6 +26,8 @@ mod qwen2moe;
 mod qwen3;
 mod qwen35;
 mod qwen3moe;
+mod seed_oss;
+mod smollm3;
 
 use std::sync::Arc;
 
@@ -51,6 +62,22 @@ static FAMILIES: &[Family] = &[
     gpt_oss::FAMILY,
     gemma3::FAMILY,
     gemma4::FAMILY,
+    seed_oss::FAMILY,
+    ernie4_5::DENSE,
+    ernie4_5::EXPERTS,
+    minimax_m2::FAMILY,
+    hunyuan::DENSE,
+    hunyuan::EXPERTS,
+    smollm3::FAMILY,
+    olmo2::FAMILY,
+    exaone4::FAMILY,
+    granite::DENSE,
+    granite::EXPERTS,
+    glm4::FAMILY,
+    muse_glimmer::FAMILY,
+    cohere::COMMAND_R,
+    cohere::COHERE2,
+    cohere::EXPERTS,
 ];
 
 /// The supported architectures: values of `general.architecture`.

@@ -41,7 +41,10 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     if let Attention::Gemma4(gemma) = preset.attention {
         gemma4(preset, types.layers, &gemma, &mut set);
     }
-    set("attention.layer_norm_rms_epsilon", preset.rms_eps.into());
+    let norm =
+        if preset.is_cohere() { "attention.layer_norm_epsilon" } else { "attention.layer_norm_rms_epsilon" };
+    set(norm, preset.rms_eps.into());
+    plain(preset, types.layers, &mut set);
     set("rope.freq_base", preset.rope_base.into());
     if let Attention::Hybrid { rotated, delta, .. } = preset.attention {
         if preset.architecture != "qwen3next" {
@@ -94,6 +97,37 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     }
     preset.family.describe(preset.vocabulary, &mut metadata);
     metadata
+}
+
+/// Adds the keys of the families in `preset/plain.rs`.
+fn plain(preset: &Preset, layers: u32, set: &mut impl FnMut(&str, Value)) {
+    let windows: Option<Vec<bool>> = (0..layers).map(|layer| preset.has_window(layer, layers)).collect();
+    if let Some(windows) = windows {
+        set("attention.sliding_window_pattern", windows.into());
+    }
+    let is = |names: &[&str]| names.contains(&preset.architecture);
+    if let Some(Experts { shared, width, .. }) = preset.experts {
+        if is(&["ernie4_5-moe", "hunyuan-moe", "granitemoe", "cohere2moe"]) && shared > 0 {
+            set("expert_shared_feed_forward_length", (shared * width).into());
+        }
+        if is(&["ernie4_5-moe"]) {
+            set("interleave_moe_layer_step", 1u32.into());
+        }
+    }
+    let Some(factors) = preset.factors() else { return };
+    // Granite's files have the divisor.
+    let granite = is(&["granite", "granitemoe"]);
+    set("logit_scale", if granite { 1.0 / factors.logits } else { factors.logits }.into());
+    if granite {
+        set("embedding_scale", factors.embeddings.into());
+        set("residual_scale", factors.branches.into());
+    }
+    if let Some(scale) = factors.scores {
+        set("attention.scale", scale.into());
+    }
+    if let Some(cap) = factors.cap {
+        set("final_logit_softcapping", cap.into());
+    }
 }
 
 /// Adds the keys of Gemma 4.

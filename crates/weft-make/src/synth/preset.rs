@@ -4,6 +4,7 @@ mod gemma4;
 mod hybrid;
 mod kimi;
 mod odd;
+mod plain;
 mod real;
 mod shape;
 mod tiny;
@@ -13,6 +14,7 @@ use gemma4::{GEMMA4_ODD, GEMMA4_REAL, GEMMA4_TINY};
 use hybrid::{HYBRID_ODD, HYBRID_REAL, HYBRID_TINY};
 use kimi::{KIMI_ODD, KIMI_REAL, KIMI_TINY};
 use odd::ODD;
+use plain::{PLAIN_ODD, PLAIN_REAL, PLAIN_TINY};
 use real::REAL;
 pub use shape::Preset;
 pub(crate) use shape::{Attention, Delta, Experts, Gating, Gemma4, Latent, Ling};
@@ -44,19 +46,22 @@ pub const PRESET_NAMES: &[&str] = &{
 
 /// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    const PARTS: [&[Preset]; 12] = [
+    const PARTS: [&[Preset]; 15] = [
         REAL,
         HYBRID_REAL,
         KIMI_REAL,
         GEMMA4_REAL,
+        PLAIN_REAL,
         TINY,
         HYBRID_TINY,
         KIMI_TINY,
         GEMMA4_TINY,
+        PLAIN_TINY,
         ODD,
         HYBRID_ODD,
         KIMI_ODD,
         GEMMA4_ODD,
+        PLAIN_ODD,
     ];
     const COUNT: usize = {
         let (mut count, mut part) = (0, 0);

@@ -15,8 +15,8 @@
 //! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Biases of
 //! queries, keys and values have half the deviation of a key: enough to matter, while scores still depend on the tokens. Other
 //! biases have half the deviation of what they are added to. Norms are 1 ± 0.05. Where branches end in a norm, this damps them.
-//! Where embeddings are scaled, they are small beside what layers add, since a tied matrix would have each token foretell itself,
-//! and the last norm gives logits their deviation.
+//! Where embeddings or logits are scaled, tied embeddings are small beside what layers add, since their matrix would have each token
+//! foretell itself, and the last norm gives logits their deviation.
 //!
 //! Where heads have a state, it decays as in models before training: time steps are from 0.001 to 0.1 and rates from 1 to 16, so
 //! that heads forget within 1 to 1000 tokens. What a token adds to the time step has a small gain, to keep it in that range.
@@ -65,9 +65,18 @@ impl Tensors<'_> {
         let mut tensors = Tensors { preset, types, list: Vec::new() };
         let (hidden, tokens) = (preset.hidden, preset.vocabulary);
         // Rows of the embedding are hidden states. A tied one is scaled like an output matrix, and norms rescale its rows.
-        let scaled = preset.is_gemma();
-        let last = if scaled { LOGITS / EMBEDDED } else { 1.0 };
-        let (fan_in, gain) = if preset.tied { (hidden, LOGITS / last) } else { (1, 1.0) };
+        let root = (hidden as f32).sqrt();
+        let factors = match (preset.factors(), preset.is_gemma()) {
+            (Some(of), _) => Some((of.embeddings, of.logits)),
+            (None, gemma) => gemma.then_some((root, 1.0)),
+        };
+        let (embeddings, logits) = factors.unwrap_or((1.0, 1.0));
+        let (fan_in, gain) = match (preset.tied, factors) {
+            (true, None) => (hidden, LOGITS),
+            (true, Some(_)) => (hidden, EMBEDDED * root / embeddings),
+            (false, _) => (1, 1.0 / embeddings),
+        };
+        let last = if preset.tied { LOGITS / gain / logits } else { 1.0 };
         tensors.matrix("token_embd.weight", &[hidden, tokens], fan_in, gain);
         if let Attention::Gemma4(gemma) = preset.attention {
             tensors.gemma4_factors(&gemma);
@@ -92,14 +101,16 @@ impl Tensors<'_> {
         }
         tensors.norm("output_norm.weight", hidden, last);
         if !preset.tied {
-            tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS);
+            tensors.matrix("output.weight", &[hidden, tokens], hidden, LOGITS / logits);
         }
         tensors.list
     }
 
     fn attention(&mut self, layer: u32, is_recurrent: bool) {
         let hidden = self.preset.hidden;
-        self.norm(&format!("blk.{layer}.attn_norm.weight"), hidden, 1.0);
+        if self.preset.begins_with_norms() {
+            self.norm(&format!("blk.{layer}.attn_norm.weight"), hidden, 1.0);
+        }
         match self.preset.attention {
             Attention::Grouped { kv_heads, width, bias, qk_norm, .. } => {
                 self.grouped(layer, kv_heads, width, bias, qk_norm);
@@ -125,7 +136,7 @@ impl Tensors<'_> {
     fn grouped(&mut self, layer: u32, kv_heads: u32, width: u32, bias: bool, qk_norm: bool) {
         let &Preset { hidden, heads, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
-        let gain = if qk_norm { 1.0 } else { ATTENTION };
+        let gain = if qk_norm { 1.0 } else { ATTENTION * self.score_gain(width) };
         if self.joins() {
             // One gain for all: the square root makes scores as large.
             self.matrix(&name("attn_qkv"), &[hidden, (heads + 2 * kv_heads) * width], hidden, gain.sqrt());
@@ -141,11 +152,16 @@ impl Tensors<'_> {
             }
         }
         if qk_norm {
-            self.norm(&name("attn_q_norm"), width, ATTENTION);
-            self.norm(&name("attn_k_norm"), width, 1.0);
+            let all = self.preset.norms_whole();
+            let width = |heads: u32| if all { heads * width } else { width };
+            self.norm(&name("attn_q_norm"), width(heads), ATTENTION);
+            self.norm(&name("attn_k_norm"), width(kv_heads), 1.0);
+        }
+        if self.preset.architecture == "muse-glimmer" {
+            self.matrix(&name("attn_gate"), &[hidden, heads * width], hidden, 1.0);
         }
         self.matrix(&name("attn_output"), &[heads * width, hidden], heads * width, self.damping());
-        if self.preset.is_gemma() {
+        if self.preset.ends_in_norms() {
             self.norm(&name("post_attention_norm"), hidden, self.damping());
         }
         if self.preset.is_gpt_oss() {
@@ -243,20 +259,27 @@ impl Tensors<'_> {
         }
         let &Preset { hidden, dense, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
-        let named_otherwise = ["glm4moe", "gpt-oss"].contains(&self.preset.architecture)
+        let named_otherwise = ["glm4moe", "gpt-oss", "seed_oss"].contains(&self.preset.architecture)
             || matches!(self.preset.attention, Attention::Hybrid { .. });
-        self.norm(&name(if named_otherwise { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
+        if self.preset.begins_with_norms() && !self.preset.is_cohere() {
+            self.norm(&name(if named_otherwise { "post_attention_norm" } else { "ffn_norm" }), hidden, 1.0);
+        }
         let Some(&Experts { count, shared, shared_width, width, gating, .. }) = self.preset.experts_of(like)
         else {
             self.gated(layer, "", dense, &[]);
-            if self.preset.is_gemma() {
+            if self.preset.ends_in_norms() {
                 self.norm(&name("post_ffw_norm"), hidden, self.damping());
             }
             return;
         };
         let router_gain = if gating == Gating::Sigmoid { 1.0 } else { 2.0 };
         self.matrix(&name("ffn_gate_inp"), &[hidden, count], hidden, router_gain);
-        if gating == Gating::Sigmoid {
+        let has_bias = match self.preset.architecture {
+            "ernie4_5-moe" => true,
+            "cohere2moe" => false,
+            _ => gating == Gating::Sigmoid,
+        };
+        if has_bias {
             let bias = Distribution::Normal { mean: 0.0, deviation: 0.02 };
             self.add(&format!("blk.{layer}.exp_probs_b.bias"), &[count], bias);
         }
@@ -282,7 +305,7 @@ impl Tensors<'_> {
         let hidden = self.preset.hidden;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}{suffix}.weight");
         let damping = self.damping();
-        if self.joins() {
+        if self.joins() || self.preset.architecture == "glm4" {
             self.matrix(&name("ffn_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
         } else if ["mistral4", "gemma4"].contains(&self.preset.architecture) && !stacked.is_empty() {
             self.matrix(&name("ffn_gate_up"), &[&[hidden, 2 * width], stacked].concat(), hidden, 1.0);
@@ -304,7 +327,14 @@ impl Tensors<'_> {
     }
 
     fn damping(&self) -> f32 {
-        1.0 / (2.0 * self.types.layers as f32).sqrt()
+        let factor = self.preset.factors().map_or(1.0, |factors| factors.branches);
+        1.0 / (2.0 * self.types.layers as f32).sqrt() / factor
+    }
+
+    /// What makes scores as large as with the usual factor of heads of this width.
+    fn score_gain(&self, width: u32) -> f32 {
+        let own = self.preset.factors().and_then(|factors| factors.scores);
+        own.map_or(1.0, |own| 1.0 / (width as f32).sqrt() / own)
     }
 
     /// A matrix whose products with vectors of `fan_in` values of variance 1 have deviation `gain`.

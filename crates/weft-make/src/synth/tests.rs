@@ -158,6 +158,20 @@ fn presets_have_the_size_of_the_real_models() {
         ("kimi-linear-48b-a3b", 49.12e9, 27.8),
         ("mistral-small-4", 118.98e9, 67.1),
         ("ling-3.0-tiny", 7.893e9, 4.5),
+        ("seed-oss-36b", 36.15e9, 20.5),
+        ("ernie-4.5-0.3b", 0.361e9, 0.23),
+        ("ernie-4.5-21b-a3b", 21.83e9, 12.4),
+        ("minimax-m2", 228.7e9, 129.0),
+        ("hunyuan-7b", 7.50e9, 4.36),
+        ("hunyuan-a13b", 80.4e9, 45.4),
+        ("smollm3-3b", 3.075e9, 1.8),
+        ("olmo-3-7b", 7.30e9, 4.2),
+        ("exaone-4.0-1.2b", 1.28e9, 0.77),
+        ("granite-3.3-8b", 8.17e9, 4.65),
+        ("granite-3.1-3b-a800m", 3.30e9, 1.88),
+        ("glm-4-9b-0414", 9.40e9, 5.45),
+        ("command-r-35b", 34.98e9, 20.2),
+        ("command-r7b", 8.028e9, 4.8),
     ] {
         let whole = SynthOptions { layers: None, ..options(name, 1, "q4_0") };
         let tensors = Model::new(&whole).unwrap().tensors;

@@ -2,11 +2,15 @@
 //! family's special tokens at their real ids.
 
 mod families;
+mod plain;
 
 use weft_gguf::{Metadata, Strings};
 
 pub(crate) use families::{
     DEEPSEEK, GEMMA, GEMMA4, GLM, GPT_OSS, KIMI, LING, LLAMA3, MISTRAL, PHI4, QWEN, QWEN35, TEKKEN,
+};
+pub(crate) use plain::{
+    COHERE2MOE, COMMAND_R, ERNIE, EXAONE, GRANITE, HUNYUAN, MINIMAX, MUSE, OLMO, SEED, SMOLLM3,
 };
 
 /// Types of tokens (`llama_token_type` in `llama.h`).

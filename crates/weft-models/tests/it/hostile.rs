@@ -6,7 +6,12 @@ use weft_models::{BuildOptions, build};
 
 use crate::gemma4;
 use crate::kimi;
+use crate::plain;
 use crate::support::{self, File};
+
+fn models() -> Vec<fn() -> File> {
+    [MODELS.as_slice(), plain::MODELS.as_slice()].concat()
+}
 
 fn value() -> impl Strategy<Value = Value> {
     let u32s = prop_oneof![
@@ -63,7 +68,7 @@ const MODELS: [fn() -> File; 18] = [
 ];
 
 /// Optional keys that the tiny models do not have.
-const MORE_KEYS: [&str; 36] = [
+const MORE_KEYS: [&str; 40] = [
     "pooling_type",
     "classifier.output_labels",
     "classifier.pooling_type",
@@ -100,6 +105,10 @@ const MORE_KEYS: [&str; 36] = [
     "residual_scale",
     "swiglu_clamp_exp",
     "expert_shared_feed_forward_length",
+    "rope.scaling.alpha",
+    "rope.scaling.finetuned",
+    "interleave_moe_layer_step",
+    "leading_dense_block_count",
 ];
 
 proptest! {
@@ -107,7 +116,7 @@ proptest! {
 
     #[test]
     fn random_metadata_never_panics(
-        model in prop::sample::select(&MODELS),
+        model in prop::sample::select(models()),
         changes in prop::collection::vec((any::<prop::sample::Index>(), prop::option::weighted(0.9, value())), 1..4),
     ) {
         let mut file = model();
@@ -138,7 +147,7 @@ proptest! {
 
     #[test]
     fn random_shapes_never_panic(
-        model in prop::sample::select(&MODELS),
+        model in prop::sample::select(models()),
         at in any::<prop::sample::Index>(),
         shape in prop::collection::vec(prop_oneof![Just(1u64), Just(2), Just(32), Just(64), 1..200u64], 1..5),
     ) {

@@ -8,6 +8,7 @@ mod heads;
 mod hostile;
 mod kimi;
 mod mtp;
+mod plain;
 mod reference;
 mod refusals;
 mod support;

@@ -31,7 +31,7 @@ pub struct Preset {
     pub(crate) yarn: Option<Yarn>,
     /// The original context, in tokens, if the model has factors for the rotary embedding in longer ones (LongRoPE).
     pub(crate) long_rope: Option<u32>,
-    /// The most positions that a token sees in layers with a window: all layers but every second (gpt-oss) or sixth (Gemma 3). `None`
+    /// The most positions that a token sees in layers with a window: all layers but every second (gpt-oss), fourth or sixth (Gemma 3). `None`
     /// if no layer has a window.
     pub(crate) window: Option<u32>,
     /// The size of the vocabulary in tokens.
@@ -222,6 +222,21 @@ pub(crate) enum Gating {
     Sigmoid,
 }
 
+/// Factors of a model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Factors {
+    /// Of embeddings.
+    pub(crate) embeddings: f32,
+    /// Of what a branch adds.
+    pub(crate) branches: f32,
+    /// Of logits.
+    pub(crate) logits: f32,
+    /// Of attention scores, if it is not the usual one.
+    pub(crate) scores: Option<f32>,
+    /// The bound of logits.
+    pub(crate) cap: Option<f32>,
+}
+
 /// YaRN scaling of the rotary embedding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Yarn {
@@ -249,6 +264,56 @@ impl Preset {
     /// Whether networks use GELU, branches end in a norm, and embeddings are scaled.
     pub(crate) fn is_gemma(&self) -> bool {
         ["gemma3", "gemma4"].contains(&self.architecture)
+    }
+
+    /// Whether branches end in a norm.
+    pub(crate) fn ends_in_norms(&self) -> bool {
+        self.is_gemma() || ["glm4", "muse-glimmer"].contains(&self.architecture) || !self.begins_with_norms()
+    }
+
+    /// Whether branches begin with a norm.
+    pub(crate) fn begins_with_norms(&self) -> bool {
+        !["olmo2", "exaone4"].contains(&self.architecture)
+    }
+
+    /// Whether queries and keys have one norm for all their heads.
+    pub(crate) fn norms_whole(&self) -> bool {
+        ["olmo2", "minimax-m2"].contains(&self.architecture)
+    }
+
+    /// Whether attention and the feed-forward network read the same, and norms are LayerNorms.
+    pub(crate) fn is_cohere(&self) -> bool {
+        ["command-r", "cohere2", "cohere2moe"].contains(&self.architecture)
+    }
+
+    /// The factors of models that have some.
+    pub(crate) fn factors(&self) -> Option<Factors> {
+        let plain = Factors { embeddings: 1.0, branches: 1.0, logits: 1.0, scores: None, cap: None };
+        let Attention::Grouped { width, .. } = self.attention else { return None };
+        Some(match self.architecture {
+            "granite" | "granitemoe" => Factors {
+                embeddings: 12.0,
+                branches: 0.22,
+                logits: 1.0 / if self.hidden >= 4096 { 16.0 } else { 6.0 },
+                scores: Some(1.0 / width as f32),
+                ..plain
+            },
+            "command-r" => Factors { logits: 0.0625, ..plain },
+            "cohere2" | "cohere2moe" => Factors { logits: 0.25, ..plain },
+            "muse-glimmer" => Factors { logits: 0.25, cap: Some(8.0), ..plain },
+            _ => return None,
+        })
+    }
+
+    /// Whether a layer of so many has a window, in models whose files list them. In short ones every second layer sees all positions, so
+    /// that they have both kinds.
+    pub(crate) fn has_window(&self, layer: u32, layers: u32) -> Option<bool> {
+        let period = if layers < 4 { 2 } else { 4 };
+        match self.architecture {
+            "olmo2" | "muse-glimmer" => self.window.map(|_| !(layer + 1).is_multiple_of(period)),
+            "cohere2moe" => self.window.map(|_| !layer.is_multiple_of(period)),
+            _ => None,
+        }
     }
 
     /// The number of layers for each one with attention, in a model with `layers` layers: shorter models have one too.

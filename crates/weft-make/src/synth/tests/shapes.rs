@@ -193,6 +193,63 @@ fn presets_are_models_of_the_right_shape() {
             dense of 21504
             grouped: 32 heads of 512, 4 of keys and values
             dense of 21504
+        seed-oss-36b: seed_oss, 155136 tokens, scale 0.088388346
+            grouped: 80 heads of 128, 8 of keys and values
+            dense of 27648
+            dense of 27648
+        ernie-4.5-0.3b: ernie4_5, 103424 tokens, scale 0.088388346
+            grouped: 16 heads of 128, 2 of keys and values
+            dense of 3072
+            dense of 3072
+        ernie-4.5-21b-a3b: ernie4_5-moe, 103424 tokens, scale 0.088388346
+            grouped: 20 heads of 128, 4 of keys and values
+            dense of 12288
+            with 6 of 64 experts and 2 shared of 1536, softmax, normalised
+        minimax-m2: minimax-m2, 200064 tokens, scale 0.088388346
+            grouped: 48 heads of 128, 8 of keys and values
+            with 8 of 256 experts of 1536, sigmoid, normalised
+            with 8 of 256 experts of 1536, sigmoid, normalised
+        hunyuan-7b: hunyuan-dense, 128167 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 8 of keys and values
+            dense of 14336
+            dense of 14336
+        hunyuan-a13b: hunyuan-moe, 128167 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 8 of keys and values
+            with 8 of 64 experts and 1 shared of 3072, softmax, normalised
+            with 8 of 64 experts and 1 shared of 3072, softmax, normalised
+        smollm3-3b: smollm3, 128256 tokens, scale 0.088388346
+            grouped: 16 heads of 128, 4 of keys and values
+            dense of 11008
+            dense of 11008
+        olmo-3-7b: olmo2, 100278 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 32 of keys and values, over the last 4096 positions
+            dense of 11008
+            grouped: 32 heads of 128, 32 of keys and values
+            dense of 11008
+        exaone-4.0-1.2b: exaone4, 102400 tokens, scale 0.125
+            grouped: 32 heads of 64, 8 of keys and values
+            dense of 4096
+            dense of 4096
+        granite-3.3-8b: granite, 49159 tokens, scale 0.0078125
+            grouped: 32 heads of 128, 8 of keys and values
+            dense of 12800
+            dense of 12800
+        granite-3.1-3b-a800m: granitemoe, 49155 tokens, scale 0.015625
+            grouped: 24 heads of 64, 8 of keys and values
+            with 8 of 40 experts of 512, softmax, normalised
+            with 8 of 40 experts of 512, softmax, normalised
+        glm-4-9b-0414: glm4, 151552 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 2 of keys and values
+            dense of 13696
+            dense of 13696
+        command-r7b: cohere2, 256000 tokens, scale 0.088388346
+            grouped: 32 heads of 128, 8 of keys and values, over the last 4096 positions
+            dense of 14336
+            dense of 14336
+        command-r-35b: command-r, 256000 tokens, scale 0.088388346
+            grouped: 64 heads of 128, 64 of keys and values
+            dense of 22528
+            dense of 22528
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -280,6 +337,56 @@ fn presets_are_models_of_the_right_shape() {
             dense of 64 and with 2 of 6 experts of 32, sigmoid, softmax, normalised
             grouped: 2 heads of 512, 1 of keys and values
             dense of 64 and with 2 of 6 experts of 32, sigmoid, softmax, normalised
+        seed-oss-tiny: seed_oss, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            dense of 96
+            dense of 96
+        ernie4_5-moe-tiny: ernie4_5-moe, 384 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            dense of 96
+            with 2 of 6 experts and 2 shared of 32, softmax, normalised
+        minimax-m2-tiny: minimax-m2, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            with 2 of 6 experts of 64, sigmoid, normalised
+            with 2 of 6 experts of 64, sigmoid, normalised
+        hunyuan-moe-tiny: hunyuan-moe, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            with 2 of 6 experts and 1 shared of 64, softmax, normalised
+            with 2 of 6 experts and 1 shared of 64, softmax, normalised
+        smollm3-tiny: smollm3, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            dense of 96
+            dense of 96
+        olmo2-tiny: olmo2, 320 tokens, scale 0.17677669
+            grouped: 2 heads of 32, 2 of keys and values
+            dense of 96
+            dense of 96
+        exaone4-tiny: exaone4, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            dense of 160
+            dense of 160
+        granitemoe-tiny: granitemoe, 320 tokens, scale 0.03125
+            grouped: 4 heads of 32, 2 of keys and values
+            with 2 of 6 experts and 1 shared of 64, softmax, normalised
+            with 2 of 6 experts and 1 shared of 64, softmax, normalised
+        glm4-tiny: glm4, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            dense of 96
+            dense of 96
+        muse-glimmer-tiny: muse-glimmer, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values, over the last 12 positions
+            dense of 96
+            grouped: 4 heads of 32, 2 of keys and values, without positions
+            dense of 96
+        cohere2-tiny: cohere2, 320 tokens, scale 0.17677669
+            grouped: 2 heads of 32, 1 of keys and values, over the last 12 positions
+            dense of 96
+            dense of 96
+        cohere2moe-tiny: cohere2moe, 320 tokens, scale 0.17677669
+            grouped: 4 heads of 32, 2 of keys and values
+            dense of 96
+            grouped: 4 heads of 32, 2 of keys and values, over the last 12 positions
+            with 2 of 6 experts and 1 shared of 32, sigmoid, normalised
         qwen2-odd: qwen2, 576 tokens, scale 0.17677669
             grouped: 3 heads of 32, 1 of keys and values
             dense of 160
@@ -350,6 +457,57 @@ fn presets_are_models_of_the_right_shape() {
             dense of 64
             grouped: 3 heads of 64, 3 of keys and values
             dense of 64
+        seed-oss-odd: seed_oss, 307 tokens, scale 0.125
+            grouped: 3 heads of 64, 1 of keys and values
+            dense of 160
+            dense of 160
+        ernie4_5-odd: ernie4_5, 389 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 160
+            dense of 160
+        minimax-m2-odd: minimax-m2, 307 tokens, scale 0.125
+            grouped: 3 heads of 64, 1 of keys and values
+            with 3 of 5 experts of 32, sigmoid, normalised
+            with 3 of 5 experts of 32, sigmoid, normalised
+        hunyuan-dense-odd: hunyuan-dense, 307 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 160
+            dense of 160
+        smollm3-odd: smollm3, 307 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 96
+            dense of 96
+        olmo2-odd: olmo2, 307 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values, over the last 7 positions
+            dense of 160
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 160
+        exaone4-odd: exaone4, 307 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 160
+            dense of 160
+        granite-odd: granite, 307 tokens, scale 0.03125
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 160
+            dense of 160
+        glm4-odd: glm4, 307 tokens, scale 0.125
+            grouped: 3 heads of 64, 1 of keys and values
+            dense of 160
+            dense of 160
+        muse-glimmer-odd: muse-glimmer, 307 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values, over the last 7 positions
+            dense of 96
+            grouped: 3 heads of 32, 1 of keys and values, without positions
+            dense of 96
+        command-r-odd: command-r, 307 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 3 of keys and values
+            dense of 160
+            dense of 160
+        cohere2moe-odd: cohere2moe, 307 tokens, scale 0.17677669
+            grouped: 3 heads of 32, 1 of keys and values
+            dense of 96
+            grouped: 3 heads of 32, 1 of keys and values, over the last 7 positions
+            dense of 96
     "#]]
     .assert_eq(&text);
 }

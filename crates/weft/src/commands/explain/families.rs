@@ -19,8 +19,8 @@ use crate::test_folder::TestFolder;
 const PREFACE: &str = "\
 # What is fused, by family
 
-For each model family the kernels of its layers, at the sizes of a published model and with weights in Q4_0: what each kernel computes,
-and why what reads its results is not computed in it, too. Decisions that depend on cost are those for a CPU with two threads whose
+For each model family the kernels of its layers, at the sizes of a published model (of a tiny one for `cohere2moe` and `muse-glimmer`)
+and with weights in Q4_0: what each kernel computes, and why what reads its results is not computed in it, too. Decisions that depend on cost are those for a CPU with two threads whose
 speeds have not been measured. `weft explain MODEL --why` shows the same for a model of yours, on your device; [explain.md](explain.md)
 says how to read it.
 
@@ -34,7 +34,7 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 21] = [
+const SHOWN: [&str; 37] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
@@ -56,6 +56,23 @@ const SHOWN: [&str; 21] = [
     "gemma-3-1b",
     "gemma-4-26b-a4b",
     "kimi-k2",
+    "seed-oss-36b",
+    "ernie-4.5-0.3b",
+    "ernie-4.5-21b-a3b",
+    "minimax-m2",
+    "hunyuan-7b",
+    "hunyuan-a13b",
+    "smollm3-3b",
+    "olmo-3-7b",
+    "exaone-4.0-1.2b",
+    "granite-3.3-8b",
+    "granite-3.1-3b-a800m",
+    "glm-4-9b-0414",
+    "command-r-35b",
+    "command-r7b",
+    // The sizes of the published models are not known here.
+    "cohere2moe-tiny",
+    "muse-glimmer-tiny",
 ];
 
 #[test]
