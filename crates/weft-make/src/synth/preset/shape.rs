@@ -31,8 +31,8 @@ pub struct Preset {
     pub(crate) yarn: Option<Yarn>,
     /// The original context, in tokens, if the model has factors for the rotary embedding in longer ones (LongRoPE).
     pub(crate) long_rope: Option<u32>,
-    /// The most positions that a token sees in layers with a window: all layers but every second (gpt-oss), fourth or sixth (Gemma 3). `None`
-    /// if no layer has a window.
+    /// The most positions that a token sees in layers with a window: all layers but every second (gpt-oss), fourth or sixth (Gemma 3).
+    /// `None` if no layer has a window.
     pub(crate) window: Option<u32>,
     /// The size of the vocabulary in tokens.
     pub vocabulary: u32,

@@ -19,10 +19,10 @@ use crate::test_folder::TestFolder;
 const PREFACE: &str = "\
 # What is fused, by family
 
-For each model family the kernels of its layers, at the sizes of a published model (of a tiny one for `cohere2moe` and `muse-glimmer`)
-and with weights in Q4_0: what each kernel computes, and why what reads its results is not computed in it, too. Decisions that depend on cost are those for a CPU with two threads whose
-speeds have not been measured. `weft explain MODEL --why` shows the same for a model of yours, on your device; [explain.md](explain.md)
-says how to read it.
+For each model family the kernels of its layers, at the sizes of a published model (of a tiny one for `cohere2moe` and `muse-glimmer`) and
+with weights in Q4_0: what each kernel computes, and why what reads its results is not computed in it, too. Decisions that depend on cost
+are those for a CPU with two threads whose speeds have not been measured. `weft explain MODEL --why` shows the same for a model of yours,
+on your device; [explain.md](explain.md) says how to read it.
 
 This page is generated: `UPDATE_EXPECT=1 cargo test -p weft families`.
 ";
