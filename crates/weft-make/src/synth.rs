@@ -160,7 +160,7 @@ impl Model {
                 Attention::Gemma4(gemma) => preset.heads.checked_div(gemma.kv_heads[0]).unwrap_or(1),
                 // As llama.cpp takes it from the first layer, which has a state.
                 Attention::Kimi { .. } => 0,
-                Attention::Latent { .. } => preset.heads,
+                Attention::Latent { .. } | Attention::Sparse { .. } => preset.heads,
             },
             tied: preset.tied,
             output: None,

@@ -4,6 +4,7 @@ mod cohere;
 mod deepseek2;
 mod ernie4_5;
 mod exaone4;
+mod deepseek32;
 mod family;
 mod gemma3;
 mod gemma4;
@@ -48,6 +49,8 @@ static FAMILIES: &[Family] = &[
     mistral3::FAMILY,
     deepseek2::DEEPSEEK,
     deepseek2::MISTRAL,
+    deepseek32::DEEPSEEK,
+    deepseek32::GLM,
     qwen2::FAMILY,
     qwen2moe::FAMILY,
     qwen3::FAMILY,

@@ -86,6 +86,11 @@ impl<'a> SegmentBuilder<'a> {
         self.g.input("pages", GgmlType::I32, [Dim::P])
     }
 
+    /// The value `name`, `i32[T, most]`, of an earlier segment.
+    pub(crate) fn lists(&mut self, name: &str, most: usize) -> NodeId {
+        self.g.input(name, GgmlType::I32, [Dim::T, most.into()])
+    }
+
     /// The hidden state, `f32[T, width]`, from the previous segment.
     pub(crate) fn hidden(&mut self, width: usize) -> NodeId {
         self.g.input("x", GgmlType::F32, [Dim::T, width.into()])

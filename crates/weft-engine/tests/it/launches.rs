@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use weft_engine::inspect::{Amounts, Batch, Role, Runner, StepShape, StepTimings};
 use weft_engine::{EngineOptions, Error, Switches};
-use weft_ir::{Op, StateKind};
+use weft_ir::{NodeId, Op, StateKind};
+use weft_quant::GgmlType;
 
 use crate::support::{Fixture, fixtures};
 
@@ -90,8 +91,14 @@ fn a_token_reads_the_bytes_that_inspect_shows() {
         // The first token sees only itself: its row is written once, and read once by each layer that attends to it.
         let (mut stored, mut first, mut third) = (BTreeSet::new(), 0, 0);
         for segment in &runner.model().graph().segments {
-            let window = segment.graph.nodes().iter().find_map(|node| match node.op {
-                Op::Attend { window, .. } => window,
+            // A list of positions limits that, too.
+            let graph = &segment.graph;
+            let list = |id: &NodeId| {
+                let ty = &graph.node(*id).ty;
+                ty.shape.last().filter(|_| ty.dtype == GgmlType::I32)
+            };
+            let window = graph.nodes().iter().find_map(|node| match node.op {
+                Op::Attend { window, .. } => window.or(node.inputs[6..].iter().find_map(list)),
                 _ => None,
             });
             // Each token adds a row to the cache, and each row is read once, however many tokens see it. A window limits how many
@@ -107,7 +114,8 @@ fn a_token_reads_the_bytes_that_inspect_shows() {
                 let state = segment.states.iter().find(|(own, _)| own == name).map(|(_, state)| state);
                 let writes = u64::from(stored.insert(state));
                 first += (writes + 1) * row;
-                third += (3 * writes + read) * row;
+                // An indexer scores all keys.
+                third += (3 * writes + if name == "index" { 23 } else { read }) * row;
             }
         }
         assert_eq!(all.state_bytes, first + states, "{fixture}");

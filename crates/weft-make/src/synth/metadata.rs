@@ -68,8 +68,19 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
             set("expert_weights_norm", normalise.into());
         }
     }
-    if let Attention::Latent { q_rank: Some(rank), .. } = preset.attention {
+    if let Attention::Latent { q_rank: Some(rank), .. }
+    | Attention::Sparse { latent: Latent { q_rank: Some(rank), .. }, .. } = preset.attention
+    {
         set("attention.q_lora_rank", rank.into());
+    }
+    if let Attention::Sparse { indexer, .. } = preset.attention {
+        set("attention.indexer.head_count", indexer.heads.into());
+        set("attention.indexer.key_length", indexer.width.into());
+        set("attention.indexer.top_k", indexer.most.into());
+        if indexer.layers > 1 {
+            let types: Vec<bool> = (0..types.layers).map(|layer| indexer.is_in(layer)).collect();
+            set("attention.indexer.types", types.into());
+        }
     }
     if let Some(width) = preset.experts.and_then(|experts| experts.shared_width) {
         set("expert_shared_feed_forward_length", width.into());
@@ -229,7 +240,8 @@ fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
             ("ssm.conv_kernel", Delta::CONVOLUTION),
             ("kda.head_dim", width),
         ],
-        Attention::Latent { kv_rank, nope, rope, value, .. } => vec![
+        Attention::Latent { kv_rank, nope, rope, value, .. }
+        | Attention::Sparse { latent: Latent { kv_rank, nope, rope, value, .. }, .. } => vec![
             // One row of the cache serves all heads; the `_mla` keys have a head's own sizes.
             ("attention.head_count_kv", 1),
             ("attention.key_length", kv_rank + rope),

@@ -7,6 +7,7 @@ mod odd;
 mod plain;
 mod real;
 mod shape;
+mod sparse;
 mod tiny;
 
 use crate::error::{Error, Result};
@@ -17,7 +18,8 @@ use odd::ODD;
 use plain::{PLAIN_ODD, PLAIN_REAL, PLAIN_TINY};
 use real::REAL;
 pub use shape::Preset;
-pub(crate) use shape::{Attention, Delta, Experts, Gating, Gemma4, Latent, Ling};
+pub(crate) use shape::{Attention, Delta, Experts, Gating, Gemma4, Indexer, Latent, Ling};
+use sparse::{SPARSE_ODD, SPARSE_REAL, SPARSE_TINY};
 use tiny::TINY;
 
 impl Preset {
@@ -46,22 +48,25 @@ pub const PRESET_NAMES: &[&str] = &{
 
 /// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    const PARTS: [&[Preset]; 15] = [
+    const PARTS: [&[Preset]; 18] = [
         REAL,
         HYBRID_REAL,
         KIMI_REAL,
         GEMMA4_REAL,
         PLAIN_REAL,
+        SPARSE_REAL,
         TINY,
         HYBRID_TINY,
         KIMI_TINY,
         GEMMA4_TINY,
         PLAIN_TINY,
+        SPARSE_TINY,
         ODD,
         HYBRID_ODD,
         KIMI_ODD,
         GEMMA4_ODD,
         PLAIN_ODD,
+        SPARSE_ODD,
     ];
     const COUNT: usize = {
         let (mut count, mut part) = (0, 0);

@@ -22,6 +22,7 @@
 //! that heads forget within 1 to 1000 tokens. What a token adds to the time step has a small gain, to keep it in that range.
 
 mod gemma4;
+mod indexer;
 mod kimi;
 
 use weft_quant::GgmlType;
@@ -129,6 +130,12 @@ impl Tensors<'_> {
             Attention::Kimi { latent, ling, .. } => self.latent(layer, latent, ling.is_some()),
             Attention::Latent { q_rank, kv_rank, nope, rope, value } => {
                 self.latent(layer, Latent { q_rank, kv_rank, nope, rope, value }, false);
+            }
+            Attention::Sparse { latent, indexer } => {
+                self.latent(layer, latent, false);
+                if indexer.is_in(layer) {
+                    self.indexer(layer, latent, indexer);
+                }
             }
         }
     }

@@ -6,11 +6,11 @@
 //! latent vector too, so attention sums latent vectors, the first part of the same rows, and the matrix is applied to
 //! the sum.
 
-use weft_ir::{Dim, NodeId};
+use weft_ir::{AttendInputs, Dim, NodeId};
 
 use super::gqa::attend_inputs;
 use super::hadamard::Hadamard;
-use super::{Block, Norm, Rope, linear};
+use super::{Block, Norm, Positions, Rope, linear};
 use crate::config::BlockInfo;
 use crate::error::Error;
 use crate::segment::SegmentBuilder;
@@ -42,6 +42,8 @@ pub(crate) struct Latent {
     pub(crate) gated: bool,
     /// Factor applied to scores before the softmax.
     pub(crate) scale: f32,
+    /// The positions that are attended to.
+    pub(crate) positions: Positions,
 }
 
 /// Where queries come from.
@@ -58,29 +60,37 @@ impl Latent {
         if self.rotated { self.rope.apply(s, x, rank, self.rope.dims) } else { x }
     }
 
-    /// The two parts of each head's query: `[T, H, nope]`, and the rotated `[T, H, rope]`.
-    fn queries(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<(NodeId, NodeId), Error> {
+    /// The two parts of each head's query: `[T, H, nope]`, and the rotated `[T, H, rope]`; and the compressed query, if there is one.
+    fn queries(
+        &self,
+        s: &mut SegmentBuilder<'_>,
+        x: NodeId,
+    ) -> Result<(NodeId, NodeId, Option<NodeId>), Error> {
         let Latent { hidden, nope, .. } = *self;
         let rope = self.rope.dims;
         let width = self.heads * (nope + rope);
-        let q = match self.queries {
-            Queries::Direct => linear(s, x, "attn_q", hidden, width)?,
+        let (q, compressed) = match self.queries {
+            Queries::Direct => (linear(s, x, "attn_q", hidden, width)?, None),
             Queries::Compressed(rank) => {
                 let q = linear(s, x, "attn_q_a", hidden, rank)?;
                 let q = self.norm.build(s, q, "attn_q_a_norm.weight", 1, rank)?;
-                linear(s, q, "attn_q_b", rank, width)?
+                (linear(s, q, "attn_q_b", rank, width)?, Some(q))
             }
         };
         let q = s.g.reshape(q, [Dim::T, self.heads.into(), (nope + rope).into()]);
         let q_rope = s.g.slice(q, 2, nope, rope);
         let q_rope = self.rotate(s, q_rope, 3);
-        Ok((s.g.slice(q, 2, 0, nope), q_rope))
+        Ok((s.g.slice(q, 2, 0, nope), q_rope, compressed))
     }
 }
 
 impl Block for Latent {
     fn short_name(&self) -> &'static str {
-        "mla"
+        match self.positions {
+            Positions::All => "mla",
+            Positions::Chosen { .. } => "mla_indexer",
+            Positions::Borrowed(_) => "mla_list",
+        }
     }
 
     fn info(&self) -> BlockInfo {
@@ -92,6 +102,7 @@ impl Block for Latent {
             sizes.push(("q_rank", rank));
             summary += &format!(", queries of rank {rank}");
         }
+        summary.extend(self.positions.summary().map(|positions| format!(", {positions}")));
         BlockInfo { kind: "latent", sizes, summary }
     }
 
@@ -100,7 +111,8 @@ impl Block for Latent {
         let Latent { hidden, heads, kv_rank, value, .. } = *self;
         let rope = self.rope.dims;
         let row_width = kv_rank + rope;
-        let (q_nope, q_rope) = self.queries(s, x)?;
+        let (q_nope, q_rope, compressed) = self.queries(s, x)?;
+        let list = self.positions.list(s, x, compressed)?;
         let kv = linear(s, x, "attn_kv_a_mqa", hidden, row_width)?;
         let c = s.g.slice(kv, 1, 0, kv_rank);
         let c = self.norm.build(s, c, "attn_kv_a_norm.weight", 1, kv_rank)?;
@@ -119,7 +131,7 @@ impl Block for Latent {
         let q = s.g.concat(&[q, q_rope], 2);
         let q = hadamard.apply(s, q, &[heads, row_width]);
         let values = s.g.slice(rows, 1, 0, kv_rank);
-        let inputs = attend_inputs(s, q, rows, values);
+        let inputs = AttendInputs { list, ..attend_inputs(s, q, rows, values) };
         let summed = s.g.attend(inputs, self.scale, 1, s.options.page);
         let summed = hadamard.apply(s, summed, &[heads, kv_rank]);
         let mut of_heads = s.g.head_dot(summed, matrices.value);

@@ -9,7 +9,8 @@ use weft_ir::RopeStyle;
 
 use super::family::Family;
 use crate::blocks::{
-    Activation, Block, Count, Experts, Gated, Gating, Groups, Latent, Queries, Rope, Router, Shared,
+    Activation, Block, Count, Experts, Gated, Gating, Groups, Latent, Positions, Queries, Rope, Router,
+    Shared,
 };
 use crate::common::Common;
 use crate::error::Error;
@@ -88,7 +89,7 @@ fn mtp(file: &ModelFile<'_>) -> Result<Option<Mtp>, Error> {
     mtp::build(file, &common, layers, &attention, last.as_ref()).map(Some)
 }
 
-fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
+pub(super) fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
     const TEMPERATURE: &str = "attention.temperature_scale";
     match keys.f32(TEMPERATURE)? {
         None | Some(0.0) => Ok(()),
@@ -96,7 +97,8 @@ fn refuse_temperature(keys: &Keys<'_>) -> Result<(), Error> {
     }
 }
 
-fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
+/// Latent attention to all positions.
+pub(super) fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
     // Without the `_mla` keys, the plain keys hold the sizes of a head; with them, those of the cached latent row.
     let joined = keys.metadata.get(&keys.name("attention.key_length_mla")).is_none();
     let (key, value) = match joined {
@@ -133,6 +135,7 @@ fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result<Latent, Er
         rope,
         rotated: true,
         gated: false,
+        positions: Positions::All,
     })
 }
 

@@ -11,7 +11,7 @@ use weft_ir::RopeStyle;
 
 use super::deepseek2::{self, Networks};
 use super::family::Family;
-use crate::blocks::{Block, Bound, Gating, Kda, Latent, Queries, Rope};
+use crate::blocks::{Block, Bound, Gating, Kda, Latent, Positions, Queries, Rope};
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -169,6 +169,7 @@ fn latent(keys: &Keys<'_>, common: &Common, ling: bool) -> Result<Latent, Error>
         rope,
         rotated: ling,
         gated: ling,
+        positions: Positions::All,
         scale: (1.0 / (width as f64).sqrt()) as f32,
     })
 }

@@ -7,6 +7,7 @@ use weft_models::Segment;
 
 use crate::gemma4;
 use crate::kimi;
+use crate::sparse;
 use crate::support::{self, File, HIDDEN, Stored};
 
 /// Compares the bindings and graphs of the segments that `filter` selects with a golden text.
@@ -54,6 +55,13 @@ fn glm_moe_layer() {
 #[test]
 fn kimi_linear_delta_layer() {
     segments_are(&kimi::kimi_linear(), layer(0), expect_file!["goldens/kimi_linear.graph"]);
+}
+
+/// With an indexer, and with the list of the layer before.
+#[test]
+fn layers_with_lists() {
+    let filter = |s: &Segment| matches!(s.layer, Some(1 | 2));
+    segments_are(&sparse::glm_dsa(), filter, expect_file!["goldens/glm_dsa.graph"]);
 }
 
 /// With a bound of decays, and with attention.

@@ -7,6 +7,7 @@ use weft_models::{BuildOptions, build};
 use crate::gemma4;
 use crate::kimi;
 use crate::plain;
+use crate::sparse;
 use crate::support::{self, File};
 
 fn models() -> Vec<fn() -> File> {
@@ -46,7 +47,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 18] = [
+const MODELS: [fn() -> File; 20] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -65,6 +66,8 @@ const MODELS: [fn() -> File; 18] = [
     kimi::kimi_linear,
     kimi::ling,
     gemma4::gemma4,
+    sparse::deepseek32,
+    sparse::glm_dsa,
 ];
 
 /// Optional keys that the tiny models do not have.

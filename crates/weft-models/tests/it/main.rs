@@ -11,4 +11,5 @@ mod mtp;
 mod plain;
 mod reference;
 mod refusals;
+mod sparse;
 mod support;

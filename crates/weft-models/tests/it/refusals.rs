@@ -8,6 +8,7 @@ use weft_quant::GgmlType;
 use crate::gemma4;
 use crate::kimi;
 use crate::plain;
+use crate::sparse;
 use crate::support::{self, File};
 
 fn models() -> Vec<File> {
@@ -31,6 +32,8 @@ fn models() -> Vec<File> {
         support::mistral3(),
         kimi::kimi_linear(),
         kimi::ling(),
+        sparse::deepseek32(),
+        sparse::glm_dsa(),
     ];
     models.extend(plain::MODELS.map(|model| model()));
     models
@@ -174,7 +177,7 @@ const DEFAULTED: [&str; 34] = [
 ];
 
 /// Keys whose default contradicts the tensors of the files.
-const CONTRADICTED_BY_TENSORS: [&str; 8] = [
+const CONTRADICTED_BY_TENSORS: [&str; 9] = [
     "leading_dense_block_count",
     "attention.head_count_kv",
     "attention.key_length_mla",
@@ -183,6 +186,7 @@ const CONTRADICTED_BY_TENSORS: [&str; 8] = [
     "expert_shared_feed_forward_length",
     "attention.shared_kv_layers",
     "expert_shared_count",
+    "attention.indexer.types",
 ];
 
 #[test]

@@ -97,6 +97,13 @@ pub(crate) enum Attention {
         /// The width of a head's values.
         value: u32,
     },
+    /// The same, to positions that indexers choose.
+    Sparse {
+        /// What a token has.
+        latent: Latent,
+        /// What chooses.
+        indexer: Indexer,
+    },
 }
 
 /// Latent attention without YaRN.
@@ -112,6 +119,26 @@ pub(crate) struct Latent {
     pub(crate) rope: u32,
     /// The width of a head's values.
     pub(crate) value: u32,
+}
+
+/// What chooses the positions that tokens attend to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Indexer {
+    /// The number of heads.
+    pub(crate) heads: u32,
+    /// The width of a head.
+    pub(crate) width: u32,
+    /// The most positions chosen.
+    pub(crate) most: u32,
+    /// How many layers attend to the positions of one indexer, beginning with the third layer: those before have their own. 1 if all have.
+    pub(crate) layers: u32,
+}
+
+impl Indexer {
+    /// Whether a layer has an indexer of its own.
+    pub(crate) fn is_in(&self, layer: u32) -> bool {
+        layer < 2 || (layer - 2).is_multiple_of(self.layers)
+    }
 }
 
 /// The parts of Ling that Kimi-Linear does not have, besides gates and rotated heads.
@@ -320,7 +347,10 @@ impl Preset {
     pub(crate) fn interval(&self, layers: u32) -> u32 {
         match self.attention {
             Attention::Hybrid { interval, .. } | Attention::Kimi { interval, .. } => interval.min(layers),
-            Attention::Grouped { .. } | Attention::Gemma4(_) | Attention::Latent { .. } => 1,
+            Attention::Grouped { .. }
+            | Attention::Gemma4(_)
+            | Attention::Latent { .. }
+            | Attention::Sparse { .. } => 1,
         }
     }
 
