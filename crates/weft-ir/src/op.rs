@@ -332,10 +332,10 @@ pub enum Op {
     /// Chooses the positions that each token attends to: DeepSeek's lightning indexer (DeepSeek-V3.2, 2025,
     /// <https://arxiv.org/abs/2512.02556>, section 2.1).
     ///
-    /// `(q [T, H, D], w [T, H], keys [S, D], pos i32[T], first i32[T], pages i32[P]) → i32[T, K]`. Position `p` of `0..=pos[t]`, whose row
-    /// of `keys` is found as in [`Op::Attend`], has the score `Σ_h w[t, h] · max(q[t, h] · keys[p], 0)`, added in the order of `h`. A row of
-    /// the result begins with the positions of the `min(K, pos[t] + 1)` highest scores in ascending order, and the rest of it is −1. Among
-    /// equal scores the lower position is chosen first; NaN is above all numbers, and −0 equals 0.
+    /// `(q [T, H, D], w [T, H], keys [S, D], pos i32[T], first i32[T], pages i32[P]) → i32[T, K]`. Position `p` of `0..=pos[t]`, whose
+    /// row of `keys` is found as in [`Op::Attend`], has the score `Σ_h w[t, h] · max(q[t, h] · keys[p], 0)`, added in the order of `h`. A
+    /// row of the result begins with the positions of the `min(K, pos[t] + 1)` highest scores in ascending order, and the rest of it is
+    /// −1. Among equal scores the lower position is chosen first; NaN is above all numbers, and −0 equals 0.
     Indexer {
         /// The most positions chosen, K.
         k: usize,

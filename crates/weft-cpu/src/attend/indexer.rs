@@ -3,15 +3,15 @@
 //! # Definition
 //!
 //! Queries and keys are rounded as in attention (see [`super`]), with the limit of their own length, and so is a head's score s computed,
-//! with the scale 1. A position's score is `Σ_h w_h · max(s_h, 0)`: from 0 on, each product rounded and then added, in the order of heads. The
-//! order of positions is that of [`weft_ir::Op::Indexer`]. So the choice depends on the sequence alone.
+//! with the scale 1. A position's score is `Σ_h w_h · max(s_h, 0)`: from 0 on, each product rounded and then added, in the order of heads.
+//! The order of positions is that of [`weft_ir::Op::Indexer`]. So the choice depends on the sequence alone.
 //!
 //! # How it is computed
 //!
-//! A unit of work is all heads of some tokens of one sequence, as in attention. A thread offers the scores of its blocks to the choice of each
-//! token ([`choice`]), which keeps a few more candidates than are chosen and forgets the others, so memory does not grow with the context. If
-//! there are too few units, they are divided between blocks, and the last thread to finish a unit chooses among the candidates of all
-//! ([`exchange`]). A token that sees no more positions than are chosen needs no scores.
+//! A unit of work is all heads of some tokens of one sequence, as in attention. A thread offers the scores of its blocks to the choice of
+//! each token ([`choice`]), which keeps a few more candidates than are chosen and forgets the others, so memory does not grow with the
+//! context. If there are too few units, they are divided between blocks, and the last thread to finish a unit chooses among the
+//! candidates of all ([`exchange`]). A token that sees no more positions than are chosen needs no scores.
 
 mod choice;
 mod exchange;
@@ -52,8 +52,8 @@ pub(crate) struct Indexer {
 }
 
 impl Indexer {
-    /// Prepares the anchor of a verified part with `cols` columns, for rows up to `space`, arguments of up to `values` values, and this many
-    /// threads.
+    /// Prepares the anchor of a verified part with `cols` columns, for rows up to `space`, arguments of up to `values` values, and this
+    /// many threads.
     ///
     /// # Errors
     /// A sentence, if this device does not read the type of the state, or there is not enough memory.

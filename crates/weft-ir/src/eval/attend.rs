@@ -1,7 +1,6 @@
 //! The definitions of attention and of the indexer, which read cached rows of a token's sequence.
 
-use super::ops::multiply;
-use super::tensor::{Tensor, floats, ints};
+use super::tensor::{Tensor, floats, ints, multiply};
 
 /// Where the rows of sequences are.
 struct Pages<'a> {

@@ -1,6 +1,6 @@
 //! The definition of every operation.
 
-use super::tensor::{Tensor, floats, index, ints};
+use super::tensor::{Tensor, floats, index, ints, multiply};
 use super::{attend, scan};
 use crate::build::SCAN_LISTS;
 use crate::graph::{Graph, NodeId, Type};
@@ -256,10 +256,6 @@ fn topk(x: &Tensor, k: usize, shape: Vec<usize>) -> Result<Tensor, String> {
         out.extend(order[..k].iter().map(|i| *i as i32));
     }
     Ok(Tensor::i32(shape, out))
-}
-
-pub(super) fn multiply(x: &[f32], w: &[f32]) -> f32 {
-    x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>() as f32
 }
 
 fn dot(

@@ -109,3 +109,8 @@ pub(super) fn index(i: i32, len: usize, what: &str) -> Result<usize, String> {
         .filter(|i| *i < len)
         .ok_or_else(|| format!("{what} {i} is out of range: there are {len}"))
 }
+
+/// The product of two rows, added in `f64` and rounded once.
+pub(super) fn multiply(x: &[f32], w: &[f32]) -> f32 {
+    x.iter().zip(w).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>() as f32
+}

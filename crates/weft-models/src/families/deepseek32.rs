@@ -1,8 +1,8 @@
-//! The `deepseek32` and `glm-dsa` families (DeepSeek-V3.2; GLM-5, 5.1, 5.2 and 5.3): the layers of `deepseek2`, with an indexer that chooses the
-//! positions that a token attends to.
+//! The `deepseek32` and `glm-dsa` families (DeepSeek-V3.2; GLM-5, 5.1, 5.2 and 5.3): the layers of `deepseek2`, with an indexer that
+//! chooses the positions that a token attends to.
 //!
-//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/deepseek32.cpp`, `glm-dsa.cpp`). Blocks for multi-token prediction are
-//! left out. Up to `attention.indexer.top_k` positions both compute the same as `deepseek2`.
+//! Keys, defaults and tensors are the same as in llama.cpp (`src/models/deepseek32.cpp`, `glm-dsa.cpp`). Blocks for multi-token prediction
+//! are left out. Up to `attention.indexer.top_k` positions both compute the same as `deepseek2`.
 
 use weft_gguf::{Array, Value};
 use weft_ir::RopeStyle;

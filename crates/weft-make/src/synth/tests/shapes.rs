@@ -250,6 +250,18 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 64 heads of 128, 64 of keys and values
             dense of 22528
             dense of 22528
+        deepseek-v3.2: deepseek32, 129280 tokens, scale 0.13523377
+            latent: 128 heads of 128 + 64, keys and values of rank 512, queries of rank 1536, 2048 positions chosen by 64 heads of 128
+            dense of 18432
+            dense of 18432
+        glm-5: glm-dsa, 154880 tokens, scale 0.0625
+            latent: 64 heads of 192 + 64, keys and values of rank 512, queries of rank 2048, 2048 positions chosen by 32 heads of 128
+            dense of 12288
+            dense of 12288
+        glm-5.2: glm-dsa, 154880 tokens, scale 0.0625
+            latent: 64 heads of 192 + 64, keys and values of rank 512, queries of rank 2048, 2048 positions chosen by 32 heads of 128
+            dense of 12288
+            dense of 12288
         tiny: deepseek2, 2048 tokens, scale 0.10206208
             latent: 4 heads of 64 + 32, keys and values of rank 256, queries of rank 256
             dense of 1024
@@ -386,6 +398,13 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 4 heads of 32, 2 of keys and values
             dense of 96
             grouped: 4 heads of 32, 2 of keys and values, over the last 12 positions
+        deepseek32-tiny: deepseek32, 320 tokens, scale 0.23423177
+            latent: 4 heads of 32 + 32, keys and values of rank 64, queries of rank 64, 16 positions chosen by 13 heads of 64
+            dense of 160
+            with 2 of 8 experts and 1 shared of 32, sigmoid, normalised
+        glm-dsa-tiny: glm-dsa, 320 tokens, scale 0.125
+            latent: 3 heads of 32 + 32, keys and values of rank 64, queries of rank 64, 12 positions chosen by 13 heads of 64
+            dense of 96
             with 2 of 6 experts and 1 shared of 32, sigmoid, normalised
         qwen2-odd: qwen2, 576 tokens, scale 0.17677669
             grouped: 3 heads of 32, 1 of keys and values
@@ -508,6 +527,14 @@ fn presets_are_models_of_the_right_shape() {
             dense of 96
             grouped: 3 heads of 32, 1 of keys and values, over the last 7 positions
             dense of 96
+        deepseek32-odd: deepseek32, 307 tokens, scale 0.13363062
+            latent: 3 heads of 24 + 32, keys and values of rank 32, queries of rank 64, 9 positions chosen by 11 heads of 128
+            dense of 96
+            with 2 of 5 experts and 1 shared of 32, sigmoid, normalised
+        glm-dsa-odd: glm-dsa, 305 tokens, scale 0.13867505
+            latent: 5 heads of 20 + 32, keys and values of rank 64, queries of rank 32, 5 positions chosen by 7 heads of 64
+            dense of 96
+            with 3 of 6 experts and 2 shared of 32, sigmoid, normalised
     "#]]
     .assert_eq(&text);
 }
