@@ -87,7 +87,10 @@ impl Server {
             return Err(ServeError::Open(address));
         }
         let mut listeners = Vec::new();
-        for address in [address].into_iter().chain(also.filter(|_| ollama).map(|port| SocketAddr::new(address.ip(), port))) {
+        for address in [address]
+            .into_iter()
+            .chain(also.filter(|_| ollama).map(|port| SocketAddr::new(address.ip(), port)))
+        {
             let listener = TcpListener::bind(address).await;
             listeners.push(listener.map_err(|source| ServeError::Listen { address, source })?);
         }

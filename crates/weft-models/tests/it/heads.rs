@@ -87,7 +87,8 @@ fn the_last_segment_computes_what_the_head_says() {
 #[test]
 fn the_message_says_what_is_wrong() {
     let other = message(&with("pooling_type", 5u32));
-    let expected = "key `qwen3.pooling_type` is 5; it must be 0 (none), 1 (mean), 2 (cls), 3 (last) or 4 (rank)";
+    let expected =
+        "key `qwen3.pooling_type` is 5; it must be 0 (none), 1 (mean), 2 (cls), 3 (last) or 4 (rank)";
     assert!(other.ends_with(expected), "{other}");
     let mut mean = reranker(&["yes", "no"]);
     mean.set("qwen3.classifier.pooling_type", 1u32);

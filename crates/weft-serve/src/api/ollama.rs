@@ -136,7 +136,8 @@ async fn reply(app: &App, tenant: &Tenant, body: &Value, form: Form) -> Result<R
                 None => Plain::Text(prompt),
                 Some(suffix) => Plain::Gap(Gap { prefix: prompt, suffix, ..Gap::default() }, "suffix"),
             };
-            let what = Continuation { texts: vec![text], n: 1, format, parameters, fields: ["prompt", "format"] };
+            let what =
+                Continuation { texts: vec![text], n: 1, format, parameters, fields: ["prompt", "format"] };
             continued(app, tenant, &model, what).await?
         }
     };

@@ -285,7 +285,8 @@ mod tests {
 
     /// With the index of each call in the place of its id, which differs from reply to reply.
     fn without_ids(mut value: Value) -> Value {
-        for call in value["message"]["tool_calls"].as_array_mut().into_iter().flatten() {
+        let calls = value.pointer_mut("/message/tool_calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten() {
             assert!(call["id"].as_str().unwrap().len() > 20, "{call}");
             call["id"] = call["function"]["index"].clone();
         }
