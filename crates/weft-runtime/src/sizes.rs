@@ -69,8 +69,8 @@ impl Room {
         Ok(Room::new(options, model.config.context, hardware)?.for_model(options, model))
     }
 
-    /// The same room, with slots for states of whole sequences, rows for what the model computes, and where layers with a sliding window keep no more than
-    /// that, if this takes fewer pages.
+    /// The same room, with slots for states of whole sequences, rows for what the model computes, and where layers with a sliding window
+    /// keep no more than that, if this takes fewer pages.
     pub(crate) fn for_model(self, options: &RuntimeOptions, model: &ModelGraph) -> Room {
         let states = sequence_states::slots(model, options.sequences, self.pages);
         let windows = options.windows && !options.pieces;
