@@ -14,7 +14,7 @@ use crate::limits;
 /// The largest number of a counted repetition.
 const REPEAT: u32 = 10_000;
 /// How deep groups may nest.
-const DEPTH: usize = 64;
+const DEPTH: usize = 32;
 
 /// Whether a text is a grammar in this form, and not in Lark: it begins with a rule.
 pub(super) fn is_gbnf(text: &str) -> bool {

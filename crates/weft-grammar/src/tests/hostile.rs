@@ -185,7 +185,7 @@ fn hostile_grammars_are_refused_or_quick() {
         ("many patterns", format!("start: {}", "/a.*b/ ".repeat(200))),
         ("too many patterns", format!("start: {}", "/a.*b/ ".repeat(201))),
         ("left recursion", "start: start \"a\" | start start |".to_string()),
-        ("GBNF groups", format!("root ::= {}", nested("(", ")*", 64))),
+        ("GBNF groups", format!("root ::= {}", nested("(", ")*", 32))),
         ("too many GBNF groups", format!("root ::= {}", nested("(", ")", 10_000))),
         ("GBNF repetition", "root ::= ((([a-z]{10000}){10000}){10000})".to_string()),
         ("ambiguous GBNF", "root ::= (\"a\"* \"a\"*)* root root |".to_string()),
@@ -198,7 +198,7 @@ fn hostile_grammars_are_refused_or_quick() {
 /// Groups of GBNF may nest deeper than those of Lark.
 #[test]
 fn deep_groups_of_gbnf_are_followed() {
-    let text = format!("root ::= {}\"a\"{}", "(".repeat(60), ")".repeat(60));
+    let text = format!("root ::= {}\"a\"{}", "(".repeat(32), ")".repeat(32));
     let spec = GrammarSpec { reasoning: Reasoning::None, text: TextSpec::Grammar(text), calls: None };
     let model = model(QWEN);
     assert_eq!(model.feed(&spec, "a"), Fed::Complete);
