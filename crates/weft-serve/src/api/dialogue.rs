@@ -8,7 +8,8 @@ use weft_grammar::{CallForm, CallSpec, Callable, GrammarSpec, Reasoning, TextSpe
 use weft_text::reply::{ReplyFormat, Tool, ToolSyntax};
 
 use super::continued::Said;
-use super::{fallback, thinking};
+use super::fallback;
+use super::thinking::{self, Thinking};
 use crate::error::{ApiError, Kind};
 use crate::models::{Facts, Loaded};
 use crate::reply::Reading;
@@ -71,8 +72,8 @@ pub(crate) struct Dialogue {
     pub(crate) format: Option<OutputFormat>,
     /// Whether the last message, which is the assistant's, is to be continued.
     pub(crate) continues: bool,
-    /// Variables of the chat template, of those that a request may set.
-    pub(crate) variables: Map<String, Value>,
+    /// What is asked of the model's reasoning.
+    pub(crate) thinking: Thinking,
 }
 
 /// A conversation as a prompt.
@@ -121,14 +122,14 @@ impl Dialogue {
         // What is continued has ended its reasoning, or had none.
         let answers = self.continues && self.messages.last().is_some_and(|last| last.content != "");
         let think = if answers { Some(false) } else { think };
-        // The request's own budget comes before the server's. A budget of 0 turns reasoning off.
-        let budget = budget.filter(|_| !self.variables.contains_key(thinking::BUDGET));
-        let think = think.filter(|_| budget != Some(0)).or((budget == Some(0)).then_some(false));
-        if let Some(think) = think.filter(|_| !self.variables.keys().any(says)) {
-            thinking::set(&mut self.variables, think);
+        if budget == Some(0) {
+            // Whoever runs the server allows no reasoning, whatever a request asks for.
+            thinking::set_budget(&mut self.thinking, 0);
         }
-        if let Some(most) = budget {
-            self.variables.insert(thinking::BUDGET.into(), most.into());
+        // Otherwise the request's own budget comes before the server's.
+        self.thinking.budget = self.thinking.budget.or(budget);
+        if let Some(think) = think.filter(|_| !self.thinking.variables.keys().any(says)) {
+            thinking::set(&mut self.thinking, think);
         }
     }
 
@@ -183,7 +184,7 @@ impl Dialogue {
         let features = template.features();
         let now = i64::try_from(super::wire::now()).ok();
         let mut options = RenderOptions { now, ..RenderOptions::default() };
-        for (name, value) in self.variables.iter().filter(|(name, _)| *name != thinking::BUDGET) {
+        for (name, value) in &self.thinking.variables {
             if name == thinking::EFFORT {
                 if format.harmony {
                     let effort = thinking::nearest(value.as_str().unwrap_or_default());
@@ -311,12 +312,13 @@ mod tests {
         let with = |messages: &[(&str, &str)], variables: &[(&str, Value)]| {
             let mut dialogue = Dialogue {
                 messages: messages.iter().map(|(role, text)| Message::new(*role, *text)).collect(),
-                variables: variables.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
                 ..Dialogue::default()
             };
+            let variables = variables.iter().map(|(name, value)| (name.to_string(), value.clone()));
+            dialogue.thinking.variables = variables.collect();
             dialogue.complete(Some("Be brief."), Some(false), None);
             let roles: Vec<String> = dialogue.messages.iter().map(|message| message.role.clone()).collect();
-            (roles.join(" "), Value::Object(dialogue.variables).to_string())
+            (roles.join(" "), Value::Object(dialogue.thinking.variables).to_string())
         };
         let off = r#"{"enable_thinking":false}"#.to_string();
         assert_eq!(with(&[("user", "Hi")], &[]), ("system user".into(), off.clone()));
@@ -325,12 +327,18 @@ mod tests {
         assert_eq!(asked, ("system user".into(), r#"{"reasoning_effort":"low"}"#.into()));
         let budgets = |own: Option<usize>, most: usize| {
             let mut dialogue = Dialogue::default();
-            own.into_iter().for_each(|own| thinking::set_budget(&mut dialogue.variables, own));
-            dialogue.complete(None, None, Some(most));
-            Value::Object(dialogue.variables).to_string()
+            own.into_iter().for_each(|own| thinking::set_budget(&mut dialogue.thinking, own));
+            dialogue.complete(None, Some(true), Some(most));
+            let Thinking { variables, budget } = dialogue.thinking;
+            (Value::Object(variables).to_string(), budget)
         };
-        assert_eq!(budgets(None, 50), r#"{"reasoning_budget":50}"#);
-        assert_eq!(budgets(None, 0), r#"{"enable_thinking":false,"reasoning_budget":0}"#);
-        assert_eq!(budgets(Some(7), 50), r#"{"reasoning_budget":7}"#);
+        let [on, off] = [true, false].map(|on| format!("{{\"enable_thinking\":{on}}}"));
+        assert_eq!(budgets(None, 50), (on.clone(), Some(50)));
+        assert_eq!(budgets(Some(7), 50), (on.clone(), Some(7)));
+        assert_eq!(budgets(Some(700), 50), (on, Some(700)));
+        assert_eq!(budgets(Some(0), 50), (off.clone(), Some(0)));
+        // A server without reasoning has none for any request.
+        assert_eq!(budgets(None, 0), (off.clone(), Some(0)));
+        assert_eq!(budgets(Some(700), 0), (off, Some(0)));
     }
 }

@@ -10,7 +10,6 @@ use weft_grammar::{GrammarError, GrammarSpec, ReasoningBudget};
 
 use super::dialogue::Dialogue;
 use super::sampling::Parameters;
-use super::thinking;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
 use crate::http::{new_seed, request_id};
@@ -116,8 +115,7 @@ pub(crate) async fn converse(
             ReasoningBudget::new(format, tools, prompt, &model.facts.tokenizer, most)
         }
     };
-    let budgets =
-        thinking::budget(&dialogue.variables).into_iter().flat_map(|most| std::iter::repeat_n(most, n));
+    let budgets = dialogue.thinking.budget.into_iter().flat_map(|most| std::iter::repeat_n(most, n));
     let budgets = budgets.filter_map(budget).collect();
     let Parameters { mut options, seeded } = parameters;
     options.shown = prompt.shown;

@@ -8,55 +8,52 @@ use crate::json::{Fields, expected_at};
 /// The variable of gpt-oss's chat template that says how much the model reasons.
 pub(crate) const EFFORT: &str = "reasoning_effort";
 
-/// The variable of a conversation that is no template's: the most tokens of reasoning.
-pub(crate) const BUDGET: &str = "reasoning_budget";
-
 /// The efforts that clients may ask for. Most models reason with their own effort or not at all; to them, all but `none` mean the
 /// same.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
+/// What is asked of a model's reasoning.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Thinking {
+    /// Variables of the chat template, of those that a request may set.
+    pub(crate) variables: Map<String, Value>,
+    /// The most tokens of reasoning. `None` is no limit.
+    pub(crate) budget: Option<usize>,
+}
+
 /// Asks the chat template for reasoning, or for none.
-pub(crate) fn set(variables: &mut Map<String, Value>, on: bool) {
-    variables.insert("enable_thinking".into(), on.into());
+pub(crate) fn set(asked: &mut Thinking, on: bool) {
+    asked.variables.insert("enable_thinking".into(), on.into());
 }
 
 /// Closes the reasoning after so many tokens; without any, asks the chat template for none.
-pub(crate) fn set_budget(variables: &mut Map<String, Value>, most: usize) {
+pub(crate) fn set_budget(asked: &mut Thinking, most: usize) {
     if most == 0 {
-        set(variables, false);
+        set(asked, false);
     }
-    variables.insert(BUDGET.into(), most.into());
-}
-
-/// The most tokens of reasoning, if there is a limit.
-pub(crate) fn budget(variables: &Map<String, Value>) -> Option<usize> {
-    variables.get(BUDGET).and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok())
+    asked.budget = Some(most);
 }
 
 /// Reads a budget of this name; -1 is no limit.
 ///
 /// # Errors
 /// If it is no number of tokens.
-fn read_budget(
-    fields: &mut Fields<'_>,
-    name: &'static str,
-    variables: &mut Map<String, Value>,
-) -> Result<(), ApiError> {
+fn read_budget(fields: &mut Fields<'_>, name: &'static str, asked: &mut Thinking) -> Result<(), ApiError> {
     match fields.integer(name, -1..=i64::MAX)?.map(usize::try_from) {
         None => {}
-        Some(Ok(most)) => set_budget(variables, most),
-        Some(Err(_)) => drop(variables.shift_remove(BUDGET)),
+        Some(Ok(most)) => set_budget(asked, most),
+        Some(Err(_)) => asked.budget = None,
     }
     Ok(())
 }
 
 /// Asks for this much reasoning.
-pub(crate) fn set_effort(variables: &mut Map<String, Value>, effort: Option<&str>) {
+pub(crate) fn set_effort(asked: &mut Thinking, effort: Option<&str>) {
     let Some(effort) = effort else { return };
     if effort == "none" {
-        set(variables, false);
+        set(asked, false);
     }
-    variables.insert(EFFORT.into(), effort.into());
+    asked.variables.insert(EFFORT.into(), effort.into());
 }
 
 /// The nearest of the three efforts that gpt-oss knows. It cannot reason not at all.
@@ -73,17 +70,17 @@ pub(crate) fn nearest(effort: &str) -> &'static str {
 /// # Errors
 /// If a value is wrong, or a variable of the template may not be set: it could change what the template does with the
 /// messages.
-pub(crate) fn read(fields: &mut Fields<'_>, variables: &mut Map<String, Value>) -> Result<(), ApiError> {
+pub(crate) fn read(fields: &mut Fields<'_>, asked: &mut Thinking) -> Result<(), ApiError> {
     const NAMES: [&str; 3] = ["enable_thinking", "clear_thinking", "thinking"];
     if let Some(mut given) = fields.object("chat_template_kwargs")? {
         // Qwen's hosts have it there too.
-        read_budget(&mut given, "thinking_budget", variables)?;
+        read_budget(&mut given, "thinking_budget", asked)?;
         for name in NAMES {
             if let Some(flag) = given.flag(name)? {
-                variables.insert(name.into(), flag.into());
+                asked.variables.insert(name.into(), flag.into());
             }
         }
-        set_effort(variables, given.choice(EFFORT, EFFORTS)?);
+        set_effort(asked, given.choice(EFFORT, EFFORTS)?);
         if let Some(other) = given.rest().find(|_| !fields.ignored().is_strict()) {
             let path = given.at(&crate::error::beginning(other));
             let names = NAMES.map(|name| format!("`{name}`")).join(", ");
@@ -92,7 +89,7 @@ pub(crate) fn read(fields: &mut Fields<'_>, variables: &mut Map<String, Value>) 
         }
         given.end()?;
     }
-    set_effort(variables, fields.choice(EFFORT, EFFORTS)?);
+    set_effort(asked, fields.choice(EFFORT, EFFORTS)?);
     Ok(())
 }
 
@@ -100,18 +97,15 @@ pub(crate) fn read(fields: &mut Fields<'_>, variables: &mut Map<String, Value>) 
 ///
 /// # Errors
 /// If it is neither.
-pub(crate) fn read_think(
-    fields: &mut Fields<'_>,
-    variables: &mut Map<String, Value>,
-) -> Result<(), ApiError> {
+pub(crate) fn read_think(fields: &mut Fields<'_>, asked: &mut Thinking) -> Result<(), ApiError> {
     match fields.value("think") {
         None => {}
-        Some(Value::Bool(on)) => set(variables, *on),
+        Some(Value::Bool(on)) => set(asked, *on),
         Some(value) => {
             let effort = EFFORTS.iter().find(|effort| value.as_str() == Some(**effort));
             let effort = effort
                 .ok_or_else(|| expected_at("think", "true, false, `low`, `medium` or `high`", value))?;
-            set_effort(variables, Some(effort));
+            set_effort(asked, Some(effort));
         }
     }
     Ok(())
@@ -122,50 +116,47 @@ pub(crate) fn read_think(
 ///
 /// # Errors
 /// If a value is wrong.
-pub(crate) fn read_foreign(
-    fields: &mut Fields<'_>,
-    variables: &mut Map<String, Value>,
-) -> Result<bool, ApiError> {
+pub(crate) fn read_foreign(fields: &mut Fields<'_>, asked: &mut Thinking) -> Result<bool, ApiError> {
     if fields.ignored().is_strict() {
         return Ok(true);
     }
     if !fields.knows(EFFORT) {
-        read(fields, variables)?;
+        read(fields, asked)?;
     }
     // Qwen's hosts.
     if let Some(on) = fields.flag("enable_thinking")? {
-        set(variables, on);
+        set(asked, on);
     }
     // llama.cpp's, in the command and in requests; vLLM's; Qwen's hosts'.
     for name in [
-        BUDGET,
+        "reasoning_budget",
         "reasoning_budget_tokens",
         "thinking_budget_tokens",
         "thinking_token_budget",
         "thinking_budget",
     ] {
-        read_budget(fields, name, variables)?;
+        read_budget(fields, name, asked)?;
     }
     if !fields.knows("think") {
-        read_think(fields, variables)?;
+        read_think(fields, asked)?;
     }
     // Z.ai's and DeepSeek's, after Anthropic's.
     if !fields.knows("thinking") {
         match fields.value("thinking") {
             None => {}
-            Some(Value::Bool(on)) => set(variables, *on),
+            Some(Value::Bool(on)) => set(asked, *on),
             Some(value) => {
                 let mut thinking = Fields::of(value, "thinking", fields.ignored())?;
                 let kinds = ["enabled", "disabled", "adaptive", "auto"];
                 match thinking.choice("type", &kinds)? {
-                    Some("enabled") => set(variables, true),
-                    Some("disabled") => set(variables, false),
+                    Some("enabled") => set(asked, true),
+                    Some("disabled") => set(asked, false),
                     _ => {}
                 }
                 if let Some(clear) = thinking.flag("clear_thinking")? {
-                    variables.insert("clear_thinking".into(), clear.into());
+                    asked.variables.insert("clear_thinking".into(), clear.into());
                 }
-                read_budget(&mut thinking, "budget_tokens", variables)?;
+                read_budget(&mut thinking, "budget_tokens", asked)?;
                 thinking.end()?;
             }
         }
@@ -175,14 +166,14 @@ pub(crate) fn read_foreign(
     if !fields.knows("reasoning") {
         match fields.value("reasoning") {
             None => {}
-            Some(Value::Bool(on)) => set(variables, *on),
+            Some(Value::Bool(on)) => set(asked, *on),
             Some(value) => {
                 let mut reasoning = Fields::of(value, "reasoning", fields.ignored())?;
                 if let Some(on) = reasoning.flag("enabled")? {
-                    set(variables, on);
+                    set(asked, on);
                 }
-                set_effort(variables, reasoning.choice("effort", EFFORTS)?);
-                read_budget(&mut reasoning, "max_tokens", variables)?;
+                set_effort(asked, reasoning.choice("effort", EFFORTS)?);
+                read_budget(&mut reasoning, "max_tokens", asked)?;
                 shown &= !reasoning.flag("exclude")?.unwrap_or(false);
                 reasoning.end()?;
             }

@@ -97,8 +97,8 @@ impl ChatRequest {
         dialogue.format = output_format(&mut fields)?;
         constraints::read(&mut fields, &mut dialogue.format)?;
         fields.refuse("chat_template", &["".into()], "templates come with the model only")?;
-        thinking::read(&mut fields, &mut dialogue.variables)?;
-        let reasoning_shown = thinking::read_foreign(&mut fields, &mut dialogue.variables)?;
+        thinking::read(&mut fields, &mut dialogue.thinking)?;
+        let reasoning_shown = thinking::read_foreign(&mut fields, &mut dialogue.thinking)?;
         let n = fields.count("n", 1..=MOST_REPLIES)?.unwrap_or(1);
         let streaming = Streaming::read(&mut fields)?;
         streaming::read_cache(&mut fields, &mut parameters.options)?;

@@ -81,7 +81,7 @@ impl MessageRequest {
         let mut thinking_shown = thinking(&mut fields, &mut dialogue, ignored)?;
         if let Some(mut output) = fields.object("output_config")? {
             let effort = output.choice("effort", &thinking::EFFORTS[1..])?;
-            thinking::set_effort(&mut dialogue.variables, effort);
+            thinking::set_effort(&mut dialogue.thinking, effort);
             if let Some(format) = output.object("format")? {
                 dialogue.format = Some(output_format(format)?);
             }
@@ -106,7 +106,7 @@ impl MessageRequest {
         )?;
         fields.refuse("thread", &[], "this server stores no messages; send the whole conversation")?;
         fields.ignore(IGNORED);
-        thinking_shown &= thinking::read_foreign(&mut fields, &mut dialogue.variables)?;
+        thinking_shown &= thinking::read_foreign(&mut fields, &mut dialogue.thinking)?;
         foreign::read(&mut fields)?;
         fields.end()?;
         Ok(MessageRequest { dialogue, parameters, thinking_shown, stream })
@@ -117,7 +117,7 @@ impl MessageRequest {
 fn thinking(fields: &mut Fields<'_>, dialogue: &mut Dialogue, ignored: &Ignored) -> Result<bool, ApiError> {
     // Some hosts have a flag of this name.
     if let Some(Value::Bool(on)) = fields.value("thinking").filter(|_| !ignored.is_strict()) {
-        thinking::set(&mut dialogue.variables, *on);
+        thinking::set(&mut dialogue.thinking, *on);
         return Ok(true);
     }
     let Some(mut thinking) = fields.object("thinking")? else { return Ok(true) };
@@ -126,10 +126,10 @@ fn thinking(fields: &mut Fields<'_>, dialogue: &mut Dialogue, ignored: &Ignored)
         let message = "thinking.type is missing: expected one of `enabled`, `adaptive`, `disabled`";
         return Err(ApiError::invalid("thinking.type", message));
     };
-    thinking::set(&mut dialogue.variables, kind != "disabled");
+    thinking::set(&mut dialogue.thinking, kind != "disabled");
     let display = thinking.choice("display", &["summarized", "omitted"])?;
     if let Some(most) = thinking.count("budget_tokens", 0..=usize::MAX)?.filter(|_| kind != "disabled") {
-        thinking::set_budget(&mut dialogue.variables, most);
+        thinking::set_budget(&mut dialogue.thinking, most);
     }
     ignored.fields("thinking", thinking.rest());
     Ok(display != Some("omitted"))

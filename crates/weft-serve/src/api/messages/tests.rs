@@ -267,7 +267,7 @@ fn the_parameters_of_an_agent_are_read() {
     assert_eq!(parameters.options.max_tokens, Some(32000));
     assert_eq!(parameters.options.stop, ["END"]);
     assert_eq!(parameters.options.sampling.top_k, 5);
-    assert_eq!(dialogue.variables["enable_thinking"], true);
+    assert_eq!(dialogue.thinking.variables["enable_thinking"], true);
     assert_eq!(dialogue.format, Some(OutputFormat::JsonSchema(json!({ "type": "object" }))));
     assert_eq!(dialogue.choice, ToolChoice::Named("mcp__a.b-c".into()));
     assert!(dialogue.tools.len() == 1 && dialogue.tools[0].strict);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use weft_engine::GenerateOptions;
 
 use super::keep_alive;
@@ -12,7 +12,7 @@ use crate::api::constraints;
 use crate::api::dialogue::{Dialogue, OutputFormat};
 use crate::api::foreign;
 use crate::api::sampling::{self, Parameters};
-use crate::api::thinking;
+use crate::api::thinking::{self, Thinking};
 use crate::error::ApiError;
 use crate::ignored::Ignored;
 use crate::json::Fields;
@@ -66,7 +66,7 @@ impl OllamaRequest {
             dialogue.continue_last(&format!("messages[{last}]"))?;
         }
         tools::read(&mut fields, &mut dialogue)?;
-        let (mut request, format) = rest(fields, defaults, vocab, &mut dialogue.variables)?;
+        let (mut request, format) = rest(fields, defaults, vocab, &mut dialogue.thinking)?;
         dialogue.format = format;
         if !dialogue.messages.is_empty() {
             request.asked = Asked::Dialogue(dialogue);
@@ -100,7 +100,7 @@ impl OllamaRequest {
                 "system: a raw prompt has no system message; write it in `prompt`",
             ));
         }
-        let (mut request, format) = rest(fields, defaults, vocab, &mut dialogue.variables)?;
+        let (mut request, format) = rest(fields, defaults, vocab, &mut dialogue.thinking)?;
         if raw && suffix.is_some() {
             return Err(ApiError::invalid(
                 "suffix",
@@ -135,7 +135,7 @@ fn rest(
     mut fields: Fields<'_>,
     defaults: &GenerateOptions,
     vocab: usize,
-    variables: &mut Map<String, Value>,
+    asked: &mut Thinking,
 ) -> Result<(OllamaRequest, Option<OutputFormat>), ApiError> {
     fields.text("model")?;
     let mut format = match fields.value("format") {
@@ -158,7 +158,7 @@ fn rest(
         parameters.options.max_tokens = most.unwrap_or(parameters.options.max_tokens);
         options.refuse("penalize_newline", &[true.into()], "penalties count all tokens alike")?;
         constraints::read(&mut options, &mut format)?;
-        reasoning_shown &= thinking::read_foreign(&mut options, variables)?;
+        reasoning_shown &= thinking::read_foreign(&mut options, asked)?;
         foreign::read(&mut options)?;
         options.end()?;
     }
@@ -170,8 +170,8 @@ fn rest(
     parameters.options.logprobs = logprobs.then_some(top.unwrap_or(0));
     let stream = fields.flag("stream")?.unwrap_or(true);
     let keep = keep_alive::read(&mut fields)?;
-    thinking::read_think(&mut fields, variables)?;
-    reasoning_shown &= thinking::read_foreign(&mut fields, variables)?;
+    thinking::read_think(&mut fields, asked)?;
+    reasoning_shown &= thinking::read_foreign(&mut fields, asked)?;
     foreign::read(&mut fields)?;
     fields.end()?;
     let request =

@@ -97,7 +97,7 @@ impl ResponseRequest {
         let mut summary = None;
         if let Some(mut reasoning) = fields.object("reasoning")? {
             let effort = reasoning.choice("effort", thinking::EFFORTS)?;
-            thinking::set_effort(&mut dialogue.variables, effort);
+            thinking::set_effort(&mut dialogue.thinking, effort);
             let summaries = ["auto", "concise", "detailed", "none"];
             // `generate_summary` is its older name.
             let older = reasoning.choice("generate_summary", &summaries)?;
@@ -146,7 +146,7 @@ impl ResponseRequest {
             echo.extend(rest);
         }
         // The form of this API always has the reasoning.
-        if !thinking::read_foreign(&mut fields, &mut dialogue.variables)? {
+        if !thinking::read_foreign(&mut fields, &mut dialogue.thinking)? {
             ignored.add("include_reasoning");
         }
         foreign::read(&mut fields)?;
