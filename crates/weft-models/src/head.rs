@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::keys::Keys;
+use crate::pooling::Pooling;
 
 /// The key of the pooling. Its values are llama.cpp's.
 const POOLING: &str = "pooling_type";
@@ -31,31 +32,6 @@ pub enum Head {
         /// The label that says that a document is relevant.
         relevant: usize,
     },
-}
-
-/// Which rows of hidden states an embedding is made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pooling {
-    /// That of the last token.
-    Last,
-    /// The mean of all.
-    Mean,
-    /// That of the first token.
-    Cls,
-}
-
-impl Pooling {
-    /// All of them.
-    pub const ALL: [Pooling; 3] = [Pooling::Last, Pooling::Mean, Pooling::Cls];
-
-    /// Its name, as llama.cpp's option has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pooling::Last => "last",
-            Pooling::Mean => "mean",
-            Pooling::Cls => "cls",
-        }
-    }
 }
 
 impl Head {

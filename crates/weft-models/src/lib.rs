@@ -62,6 +62,7 @@ mod model;
 mod mtp;
 mod options;
 mod oracle;
+mod pooling;
 mod segment;
 
 pub use candidates::candidates;
@@ -69,8 +70,9 @@ pub use config::{BlockInfo, Config, LayerInfo};
 pub use cost::Cost;
 pub use error::Error;
 pub use families::{architectures, build, mtp};
-pub use head::{Head, Pooling};
+pub use head::Head;
 pub use model::ModelGraph;
 pub use mtp::Mtp;
 pub use options::BuildOptions;
+pub use pooling::Pooling;
 pub use segment::Segment;

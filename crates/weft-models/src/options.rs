@@ -2,7 +2,7 @@
 
 use weft_quant::GgmlType;
 
-use crate::head::Pooling;
+use crate::pooling::Pooling;
 
 /// Options that the file does not decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,6 +12,7 @@ mod fields;
 mod fim;
 mod foreign;
 mod fuzz;
+mod gap;
 mod messages;
 mod models;
 mod ollama;

@@ -12,7 +12,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use weft_engine::Tokenizer;
 
-use super::fim::Gap;
+use super::gap::Gap;
 use super::plain::{Continuation, Plain, continued};
 use super::submit::writer;
 use super::wire;

@@ -17,7 +17,7 @@ use axum::routing::{any, get, post};
 use axum::{Extension, Router};
 use serde_json::Value;
 
-use super::fim::Gap;
+use super::gap::Gap;
 use super::plain::{Continuation, Plain, continued};
 use super::submit::{Conversation, converse, model_named, writes};
 use crate::app::App;

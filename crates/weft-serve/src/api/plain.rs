@@ -6,7 +6,7 @@ use weft_engine::EncodeOptions;
 use weft_grammar::{GrammarSpec, Reasoning};
 
 use super::dialogue::{OutputFormat, check_length};
-use super::fim::Gap;
+use super::gap::Gap;
 use super::sampling::Parameters;
 use super::submit::{Ask, constraints, submit};
 use crate::app::App;

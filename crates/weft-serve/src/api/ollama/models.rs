@@ -12,7 +12,7 @@ use weft_engine::Head;
 use weft_text::reply::ReplyFormat;
 
 use super::names::{LATEST, name_of, slot_of};
-use crate::api::fim;
+use crate::api::gap;
 use crate::api::models::{parameters, timestamp};
 use crate::api::wire;
 use crate::app::App;
@@ -169,7 +169,7 @@ pub(crate) async fn show(
         if !embeds && (format.reasoning.is_some() || format.harmony) {
             capabilities.push("thinking");
         }
-        if !embeds && slot.loaded().is_some_and(|model| fim::fills(&model.facts.tokenizer)) {
+        if !embeds && slot.loaded().is_some_and(|model| gap::fills(&model.facts.tokenizer)) {
             capabilities.push("insert");
         }
         Ok(json!({
