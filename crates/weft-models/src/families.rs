@@ -2,9 +2,9 @@
 
 mod cohere;
 mod deepseek2;
+mod deepseek32;
 mod ernie4_5;
 mod exaone4;
-mod deepseek32;
 mod family;
 mod gemma3;
 mod gemma4;
