@@ -132,8 +132,9 @@ impl Attend {
                 k.len
             ));
         }
-        // Positions are `i32`, and all have a page.
-        let positions = a.most_positions(values[a.pages]).clamp(1, 1 << 31);
+        // Positions are `i32`, and all have a page. Blocks are counted from the beginning of the sequence, also in a window, or of the list.
+        let all = values[a.pages].saturating_mul(a.page).clamp(1, 1 << 31);
+        let positions = a.list.map_or(all, |list| list.most.clamp(1, all));
         let levels = positions.div_ceil(BLOCK).next_power_of_two().trailing_zeros() as usize;
         let group = a.heads / a.kv_heads;
         let mut attend = Attend {

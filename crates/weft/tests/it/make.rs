@@ -100,7 +100,7 @@ fn models_that_cannot_be_made_are_refused() {
     );
     let refused = weft(["quantize", &fixture, &out, "--quant", "q3_k"]).run().failed(2);
     assert!(refused.contains("q4_k_m"), "{refused}");
-    let refused = weft(["synth", "--preset", "glm-5", &out]).run().failed(2);
+    let refused = weft(["synth", "--preset", "glm-9", &out]).run().failed(2);
     assert!(refused.contains("glm-4.7-flash"), "{refused}");
     let refused = weft(["synth", &folder.join("no").join("out.gguf").display().to_string()]).run().failed(1);
     assert!(refused.contains("cannot create"), "{refused}");

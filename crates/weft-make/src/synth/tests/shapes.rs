@@ -398,6 +398,7 @@ fn presets_are_models_of_the_right_shape() {
             grouped: 4 heads of 32, 2 of keys and values
             dense of 96
             grouped: 4 heads of 32, 2 of keys and values, over the last 12 positions
+            with 2 of 6 experts and 1 shared of 32, sigmoid, normalised
         deepseek32-tiny: deepseek32, 320 tokens, scale 0.23423177
             latent: 4 heads of 32 + 32, keys and values of rank 64, queries of rank 64, 16 positions chosen by 13 heads of 64
             dense of 160

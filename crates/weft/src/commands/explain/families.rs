@@ -34,7 +34,7 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 37] = [
+const SHOWN: [&str; 39] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
@@ -56,6 +56,8 @@ const SHOWN: [&str; 37] = [
     "gemma-3-1b",
     "gemma-4-26b-a4b",
     "kimi-k2",
+    "deepseek-v3.2",
+    "glm-5",
     "seed-oss-36b",
     "ernie-4.5-0.3b",
     "ernie-4.5-21b-a3b",
