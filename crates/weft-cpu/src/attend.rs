@@ -132,7 +132,8 @@ impl Attend {
                 k.len
             ));
         }
-        // Positions are `i32`, and all have a page. Blocks are counted from the beginning of the sequence, also in a window, or of the list.
+        // Positions are `i32`, and all have a page. Blocks are counted from the beginning of the list, or else of the sequence, also in a
+        // window.
         let all = values[a.pages].saturating_mul(a.page).clamp(1, 1 << 31);
         let positions = a.list.map_or(all, |list| list.most.clamp(1, all));
         let levels = positions.div_ceil(BLOCK).next_power_of_two().trailing_zeros() as usize;

@@ -12,8 +12,14 @@ use weft_kern::{Access, Bar, Format, Instr, Kernel, Sizes, interp, q8};
 use super::findings::{Checked, Difference, FaultKind, Place};
 use super::sample::{Origin, sampled};
 
-/// A byte of poison: four of them are a NaN that no operation gives, two of them one in half precision, and as an index they are −1.
-const POISON: u8 = 0xff;
+/// A byte of poison for values of a format. Of floats, four of them are a NaN that no operation gives, and two of them one in half precision.
+/// Four of an index's are a negative number other than −1, with which a list of positions ends.
+fn poison(format: Format) -> u8 {
+    match format {
+        Format::I32 => 0x80,
+        _ => 0xff,
+    }
+}
 
 /// Float weights of more values are decoded row by row.
 const MOST_DECODED: usize = 1 << 20;
@@ -40,13 +46,13 @@ impl Launch<'_> {
     ) -> Result<(Checked, Option<DeviceError>), DeviceError> {
         let before = self.read(device)?;
         // A state that is updated in place is also read.
-        for (region, bytes) in self.only_written(&before) {
-            device.write(region.buffer, region.offset, &vec![POISON; bytes.len()])?;
+        for (region, poison) in self.only_written(&before) {
+            device.write(region.buffer, region.offset, &poison)?;
         }
         let given: Vec<Vec<u8>> = (before.iter().zip(&self.kernel.params))
             .map(|(bytes, param)| match param.access {
                 Access::Read | Access::ReadWrite => bytes.clone(),
-                Access::Write => vec![POISON; bytes.len()],
+                Access::Write => vec![poison(param.format); bytes.len()],
             })
             .collect();
         let (kernel, origins) = sampled(self.kernel, self.most);
@@ -91,9 +97,10 @@ impl Launch<'_> {
         each.collect()
     }
 
-    fn only_written<'b>(&'b self, bytes: &'b [Vec<u8>]) -> impl Iterator<Item = (&'b Region, &'b Vec<u8>)> {
+    fn only_written<'b>(&'b self, bytes: &'b [Vec<u8>]) -> impl Iterator<Item = (&'b Region, Vec<u8>)> {
         let all = self.args.iter().zip(bytes).zip(&self.kernel.params);
-        all.filter(|(_, param)| param.access == Access::Write).map(|(arg, _)| arg)
+        let written = all.filter(|(_, param)| param.access == Access::Write);
+        written.map(|((region, bytes), param)| (region, vec![poison(param.format); bytes.len()]))
     }
 
     /// The bytes of an argument that is a weight.
@@ -204,7 +211,8 @@ fn ranges(format: Format, values: usize, index: usize) -> [Range<usize>; 3] {
 
 /// Whether a unit is still poison.
 fn is_poison(format: Format, values: usize, bytes: &[u8], index: usize) -> bool {
-    ranges(format, values, index).into_iter().all(|range| bytes[range].iter().all(|byte| *byte == POISON))
+    let poison = poison(format);
+    ranges(format, values, index).into_iter().all(|range| bytes[range].iter().all(|byte| *byte == poison))
 }
 
 /// The device's results, and the expected ones.

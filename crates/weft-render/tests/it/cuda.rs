@@ -223,7 +223,7 @@ fn contexts_of_three_lengths_have_texts_of_their_own() {
             plan.max.pages = positions / 32;
             let all = texts([&plan].into_iter(), &gpu).into_values();
             let attends: Vec<Shader> = all.filter(|shader| shader.name.starts_with("attend")).collect();
-            let joins = usize::from(positions > short);
+            let joins = usize::from(positions > one_chunk);
             assert_eq!(attends.len(), 1 + joins, "sm_{major}{minor}, {positions} positions");
             let says = |what: &str| attends.iter().any(|shader| shader.source.contains(what));
             // These cards have room for all heads on matrix units, and for two shaders that combine chunks and begin early.
