@@ -12,8 +12,8 @@ use weft_kern::{Access, Bar, Format, Instr, Kernel, Sizes, interp, q8};
 use super::findings::{Checked, Difference, FaultKind, Place};
 use super::sample::{Origin, sampled};
 
-/// A byte of poison for values of a format. Of floats, four of them are a NaN that no operation gives, and two of them one in half precision.
-/// Four of an index's are a negative number other than −1, with which a list of positions ends.
+/// A byte of poison for values of a format. Of floats, four of them are a NaN that no operation gives, and two of them one in half
+/// precision. Four of an index's are a negative number other than −1, with which a list of positions ends.
 fn poison(format: Format) -> u8 {
     match format {
         Format::I32 => 0x80,
