@@ -11,7 +11,7 @@
 use weft_ir::{Dim, NodeId};
 
 use super::hadamard::Hadamard;
-use super::{Rope, linear};
+use super::{Norm, Rope, linear};
 use crate::error::Error;
 use crate::keys::{Keys, MAX_CONTEXT, MAX_HEAD_WIDTH, MAX_HEADS};
 use crate::segment::SegmentBuilder;
@@ -93,22 +93,10 @@ impl Indexer {
 
     /// LayerNorm of a key: `(k − mean) / √(variance + ε) · weight + bias`.
     fn norm(&self, s: &mut SegmentBuilder<'_>, k: NodeId) -> Result<NodeId, Error> {
-        let weight = s.vector("indexer.k_norm.weight", self.width)?;
+        let norm = Norm { eps: EPS, centred: true };
+        let scaled = norm.build(s, k, "indexer.k_norm.weight", 1, self.width)?;
         let bias = s.vector("indexer.k_norm.bias", self.width)?;
-        let g = &mut s.g;
-        let count = g.scalar(self.width as f32);
-        let sum = g.reduce_sum(k, 1);
-        let mean = g.div(sum, count);
-        let centred = g.sub(k, mean);
-        let squares = g.mul(centred, centred);
-        let sum = g.reduce_sum(squares, 1);
-        let variance = g.div(sum, count);
-        let eps = g.scalar(EPS);
-        let above_zero = g.add(variance, eps);
-        let scale = g.rsqrt(above_zero);
-        let unit = g.mul(centred, scale);
-        let scaled = g.mul(unit, weight);
-        Ok(g.add(scaled, bias))
+        Ok(s.g.add(scaled, bias))
     }
 }
 
