@@ -236,7 +236,7 @@ pub fn part(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>) -> Part
 
 /// A stack of equal matrices in a parameter, one after another.
 pub fn matrices(param: usize, pick: Pick, count: usize, n: usize, k: usize) -> Matrices {
-    Matrices { param, pick, count, n, k, first: 0, stride: n }
+    Matrices { param, pick, from: None, count, n, k, first: 0, stride: n }
 }
 
 /// A product of rows with matrices.

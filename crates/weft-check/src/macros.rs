@@ -34,6 +34,7 @@ macro_rules! device_tests {
                 rows_have_the_bits_that_they_have_alone,
                 every_layout,
                 $($of_first)* gate_and_up_of_picked_matrices,
+                $($of_first)* parts_of_a_stack_leave_other_rows_zero,
                 $($of_first)* sums_over_experts_beside_a_product_and_a_residual,
                 $($of_second)* a_router_beside_a_rotated_projection_over_a_norm,
                 parts_of_weights_and_rows,

@@ -94,7 +94,7 @@ impl Dot {
             None
         };
         let (first, others) = products.split_first().ok_or("a dot of nothing")?;
-        let alike = |p: &Multiplied| p.pick == first.pick && p.matrices == first.matrices;
+        let alike = |p: &Multiplied| p.selects_as(first);
         let common = match first.pick {
             Picked::Sum(_) => None,
             pick => others.iter().all(alike).then_some(pick),
@@ -160,8 +160,12 @@ impl Dot {
             let multiply = (entries as u64).saturating_mul(cost::multiply(p.w.ty));
             (p.len() as u64).saturating_mul(unpack.saturating_add(multiply))
         };
-        let finish = (rows as u64).saturating_mul(self.finish).saturating_add(1);
-        self.products.iter().map(each).fold(finish, u64::saturating_add)
+        self.products.iter().map(each).fold(self.finish(rows), u64::saturating_add)
+    }
+
+    /// The cost of a column of some rows beyond their products.
+    fn finish(&self, rows: usize) -> u64 {
+        (rows as u64).saturating_mul(self.finish).saturating_add(1)
     }
 }
 
@@ -179,7 +183,16 @@ mod tests {
         let cols = 20 * BLOCK;
         // If columns cannot be computed separately, it is all of them.
         for (apart, expected) in [(true, BLOCK), (false, cols)] {
-            let w = Matrices { param: 1, pick: Pick::Only, count: 1, n: 6, k: cols, first: 0, stride: 6 };
+            let w = Matrices {
+                param: 1,
+                pick: Pick::Only,
+                from: None,
+                count: 1,
+                n: 6,
+                k: cols,
+                first: 0,
+                stride: 6,
+            };
             let products = vec![Product { x: Factor::View(view(0, 6)), w, transposed: true }];
             let body = vec![Instr::Acc(0), Instr::Store { value: 0, view: view(2, cols), indexed: None }];
             let anchor = Anchor::Dot(products.clone());

@@ -95,6 +95,13 @@ impl RowView {
         self.strides.iter().zip(coords).fold(self.offset, |at, (stride, coord)| at + stride * coord)
     }
 
+    /// The index that a row has in this view; `None` if it is negative.
+    #[inline(always)]
+    pub(crate) fn number(&self, args: &[Arg], coords: &Coords) -> Result<Option<usize>, Fault> {
+        let index = args[self.param].i32s(self.at(coords), 1).ok_or(Fault)?[0];
+        Ok(usize::try_from(index).ok())
+    }
+
     /// The index that a row has in this view, of `count` possible ones.
     #[inline(always)]
     pub(crate) fn index(&self, args: &[Arg], coords: &Coords, count: usize) -> Result<usize, Fault> {

@@ -1,6 +1,7 @@
 //! The device's buffers, and how bytes get into and out of them.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use weft_device::{DeviceError, Weight};
@@ -56,11 +57,26 @@ impl Staging {
 
     /// Copies bytes out of a memory, after all work before.
     pub(crate) fn read(&self, from: &DeviceMemory, offset: usize, out: &mut [u8]) -> Result<(), Failure> {
+        let range = offset..offset + out.len();
+        self.read_several(std::iter::once((from, range)), out)
+    }
+
+    /// The same for several ranges, one after another, with one wait for all.
+    pub(crate) fn read_several<'m>(
+        &self,
+        from: impl Iterator<Item = (&'m DeviceMemory, Range<usize>)>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
         let mut back = self.back.borrow_mut();
         if back.bytes() < out.len() {
             *back = PinnedMemory::zeroed(&self.context, out.len().next_power_of_two())?;
         }
-        from.read(offset, &mut back, out.len())?;
+        let mut at = 0;
+        for (memory, Range { start, end }) in from {
+            memory.read(start, &mut back, at, end - start)?;
+            at += end - start;
+        }
+        self.context.wait()?;
         out.copy_from_slice(&back.as_slice()[..out.len()]);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! A card as a [`Device`].
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -121,6 +122,20 @@ impl Device for CudaDevice {
         let from = self.buffers.for_host(buffer, offset, out.len())?;
         let read = self.staging.read(&from.memory, offset, out);
         read.map_err(|failure| self.failed("to read a buffer", out.len(), &failure))
+    }
+
+    fn read_several(&self, from: &[(BufferId, Range<usize>)], out: &mut [u8]) -> Result<(), DeviceError> {
+        let bytes = out.len();
+        for (buffer, range) in from {
+            self.buffers.for_host(*buffer, range.start, range.len())?;
+        }
+        let ranges = from.iter().filter_map(|(buffer, range)| {
+            let from = self.buffers.for_host(*buffer, range.start, range.len()).ok()?;
+            Some((&from.memory, range.clone()))
+        });
+        self.staging
+            .read_several(ranges, out)
+            .map_err(|failure| self.failed("to read buffers", bytes, &failure))
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {

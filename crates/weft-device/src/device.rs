@@ -1,5 +1,7 @@
 //! The [`Device`] trait: what every device can do, and access to optional abilities.
 
+use std::ops::Range;
+
 use weft_kern::Sizes;
 
 use crate::checkpoints::Checkpoints;
@@ -71,6 +73,24 @@ pub trait Device: Send {
     /// # Errors
     /// [`DeviceError::Usage`] if the buffer has no such range; any error of a replay that was still running.
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Copies the bytes of several ranges, each from an offset of a buffer that is not a weight on, one after another into `out`.
+    ///
+    /// Waits once, where single reads would wait for each other.
+    ///
+    /// # Errors
+    /// Those of [`read`](Device::read).
+    fn read_several(&self, from: &[(BufferId, Range<usize>)], out: &mut [u8]) -> Result<(), DeviceError> {
+        let mut rest = out;
+        for (buffer, bytes) in from {
+            let (own, after) = rest
+                .split_at_mut_checked(bytes.len())
+                .ok_or_else(|| DeviceError::Usage("there is too little room for what is read".into()))?;
+            self.read(*buffer, bytes.start, own)?;
+            rest = after;
+        }
+        Ok(())
+    }
 
     /// Takes a weight in, in whatever layout suits the device. Only kernels can read it.
     ///

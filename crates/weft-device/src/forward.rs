@@ -4,6 +4,8 @@
 //! one in one or two methods. Such a device implements [`Forward`] and overrides these methods; the rest goes to the device
 //! behind it.
 
+use std::ops::Range;
+
 use weft_kern::Sizes;
 
 use crate::checkpoints::Checkpoints;
@@ -97,6 +99,14 @@ pub trait Forward: Send {
         self.inner().read(buffer, offset, out)
     }
 
+    /// [`Device::read_several`]
+    ///
+    /// # Errors
+    /// Those of the inner device.
+    fn read_several(&self, from: &[(BufferId, Range<usize>)], out: &mut [u8]) -> Result<(), DeviceError> {
+        self.inner().read_several(from, out)
+    }
+
     /// [`Device::pack`]
     ///
     /// # Errors
@@ -187,6 +197,10 @@ impl<F: Forward> Device for F {
 
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
         Forward::read(self, buffer, offset, out)
+    }
+
+    fn read_several(&self, from: &[(BufferId, Range<usize>)], out: &mut [u8]) -> Result<(), DeviceError> {
+        Forward::read_several(self, from, out)
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {

@@ -1,12 +1,15 @@
 //! Two devices as one, for models that one of them has no room for.
 //!
-//! Weights and states are [placed](Placement) on one side. A launch runs where its weights and states are, or else where the
-//! launch before it ran. All other buffers exist on both sides, and a program copies what one side has written to the
-//! other before it is read there.
+//! Weights and states are [placed](Placement) on one side. A launch runs where its weights and states are. One without them runs on the
+//! first side if it reads what that has written, else on the second if it reads what that has written, else where the launch before it
+//! ran. All other buffers exist on both sides, and a program copies what one side has written to the other before it is read there.
+//!
+//! Launches that the next ones of the other side do not wait for run beside them: those are copied what they read first, and a device
+//! that runs asynchronously is busy while the other one computes.
 
 use std::ops::Range;
 
-use weft_kern::Sizes;
+use weft_kern::{Access, Sizes};
 
 use crate::checkpoints::{Checkpoints, Mark};
 use crate::device::{Caps, Device};
@@ -26,8 +29,10 @@ pub struct SplitDevice {
     place: Option<Side>,
     buffers: Vec<Held>,
     programs: Vec<Staged>,
-    /// The bytes that are being copied from one device to the other, in the host's memory.
+    /// The bytes that are being copied from one device to the other, in the host's memory: where they come from and go to.
     crossing: Vec<u8>,
+    from: Vec<(BufferId, Range<usize>)>,
+    places: Vec<BufferId>,
 }
 
 /// A buffer of both sides, or of one.
@@ -50,23 +55,23 @@ impl Held {
     }
 }
 
-/// A program, in stages that run one after another.
+/// A program, in steps that begin one after another.
 #[derive(Debug)]
 struct Staged {
-    stages: Vec<Stage>,
+    steps: Vec<Step>,
     /// The buffers that it leaves changed, and on which sides they are then current.
     changed: Vec<(BufferId, [bool; 2])>,
 }
 
-/// Launches on one side.
+/// A step of a program.
 #[derive(Debug)]
-struct Stage {
-    side: Side,
-    /// The parts that the other side has written by then.
-    copied: Vec<Part>,
-    /// The parts that were there before the program, on either side.
-    found: Vec<Part>,
-    program: ProgramId,
+enum Step {
+    /// Copies to this side parts that the other has written by then, at least one.
+    Copy(Vec<Part>, Side),
+    /// Copies to this side what was there before the program, if only the other has it.
+    Find(Part, Side),
+    /// Runs launches on this side.
+    Run(Side, ProgramId),
 }
 
 /// Some bytes of a buffer.
@@ -118,6 +123,8 @@ impl SplitDevice {
             buffers: Vec::new(),
             programs: Vec::new(),
             crossing: Vec::new(),
+            from: Vec::new(),
+            places: Vec::new(),
         }
     }
 
@@ -142,88 +149,133 @@ impl SplitDevice {
         Ok(BufferId(id))
     }
 
-    /// Where each launch of a program runs.
-    fn places(&self, program: &Program) -> Result<Vec<Side>, DeviceError> {
-        let mut places = Vec::with_capacity(program.launches.len());
-        for (i, KernelLaunch { kernel, args }) in program.launches.iter().enumerate() {
-            let mut place = None;
-            for Region { buffer, .. } in args {
-                let side = self.held(*buffer)?.side();
-                if place.is_some() && side.is_some() && place != side {
-                    return Err(DeviceError::Program {
-                        launch: i,
-                        kernel: program.kernels.get(*kernel).map_or_else(String::new, |k| k.name.clone()),
-                        why: "has weights and states on two devices".into(),
-                    });
-                }
-                place = place.or(side);
+    /// Where a launch must run: where its weights and states are. `None` if it has none.
+    fn bound(&self, program: &Program, i: usize) -> Result<Option<Side>, DeviceError> {
+        let KernelLaunch { kernel, args } = &program.launches[i];
+        let mut bound = None;
+        for Region { buffer, .. } in args {
+            let side = self.held(*buffer)?.side();
+            if bound.is_some() && side.is_some() && bound != side {
+                return Err(DeviceError::Program {
+                    launch: i,
+                    kernel: program.kernels.get(*kernel).map_or_else(String::new, |k| k.name.clone()),
+                    why: "has weights and states on two devices".into(),
+                });
             }
-            places.push(place);
+            bound = bound.or(side);
         }
-        let mut last = places.iter().flatten().next().copied().unwrap_or(Side::First);
-        let followed = places.into_iter().map(|place| {
-            last = place.unwrap_or(last);
-            last
-        });
-        Ok(followed.collect())
+        Ok(bound)
+    }
+
+    /// The parts of buffers that exist on both sides which a launch reads or writes.
+    fn mirrored(&self, program: &Program, i: usize) -> Result<Vec<(Part, Access)>, DeviceError> {
+        let KernelLaunch { kernel, args } = &program.launches[i];
+        let mut mirrored = Vec::new();
+        for (region, param) in args.iter().zip(program.kernels.get(*kernel).iter().flat_map(|k| &k.params)) {
+            let held = self.held(region.buffer)?;
+            let bytes = param.format.bytes(region.values).unwrap_or(usize::MAX);
+            let bytes = region.offset..region.offset.saturating_add(bytes);
+            if held.side().is_none() && !held.weight {
+                mirrored.push((Part { buffer: region.buffer, bytes }, param.access));
+            }
+        }
+        Ok(mirrored)
     }
 
     /// Cuts a program where it goes from one side to the other.
-    fn stages(&self, program: &Program) -> Result<(Vec<Cut>, Vec<Written>), DeviceError> {
-        let places = self.places(program)?;
-        let (mut stages, mut written): (Vec<Cut>, Vec<Written>) = (Vec::new(), Vec::new());
-        for (i, (launch, side)) in program.launches.iter().zip(places).enumerate() {
-            if stages.last().is_none_or(|stage| stage.side != side) {
-                stages.push(Cut { side, copied: Vec::new(), found: Vec::new(), launches: i..i });
+    fn cuts(&self, program: &Program) -> Result<(Vec<Cut>, Vec<Written>), DeviceError> {
+        let (mut cuts, mut written): (Vec<Cut>, Vec<Written>) = (Vec::new(), Vec::new());
+        let all = 0..program.launches.len();
+        let bound = all.map(|i| self.bound(program, i)).collect::<Result<Vec<_>, _>>()?;
+        let mut last = bound.iter().flatten().next().copied().unwrap_or(Side::First);
+        for (i, bound) in bound.into_iter().enumerate() {
+            let mirrored = self.mirrored(program, i)?;
+            let reads = || mirrored.iter().filter(|(_, access)| access.reads()).map(|(part, _)| part);
+            let from = |side: Side| {
+                let own = |known: &&Written| known.by == side;
+                written.iter().filter(own).any(|known| reads().any(|part| known.part.overlap(part).is_some()))
+            };
+            let side =
+                bound.unwrap_or_else(|| Side::ALL.into_iter().find(|side| from(*side)).unwrap_or(last));
+            last = side;
+            if cuts.last().is_none_or(|cut| cut.side != side) {
+                cuts.push(Cut { side, copied: Vec::new(), found: Vec::new(), launches: i..i });
             }
-            let Some(stage) = stages.last_mut() else { continue };
-            stage.launches.end = i + 1;
-            let Some(kernel) = program.kernels.get(launch.kernel) else { continue };
-            let mut mirrored = Vec::new();
-            for (region, param) in launch.args.iter().zip(&kernel.params) {
-                let held = self.held(region.buffer)?;
-                let bytes = param.format.bytes(region.values).unwrap_or(usize::MAX);
-                let bytes = region.offset..region.offset.saturating_add(bytes);
-                if held.side().is_none() && !held.weight {
-                    mirrored.push((Part { buffer: region.buffer, bytes }, param.access));
-                }
-            }
-            for (part, _) in mirrored.iter().filter(|(_, access)| access.reads()) {
-                stage.read(part, &mut written);
-            }
+            let Some(cut) = cuts.last_mut() else { continue };
+            cut.launches.end = i + 1;
+            reads().for_each(|part| cut.read(part, &mut written));
             for (part, _) in mirrored.iter().filter(|(_, access)| access.writes()) {
-                stage.write(part, &mut written);
+                cut.write(part, i, &mut written);
             }
         }
-        Ok((stages, written))
+        Ok((cuts, written))
+    }
+
+    /// Compiles some launches of a program for a side.
+    fn run(
+        &mut self,
+        program: &Program,
+        launches: Range<usize>,
+        side: Side,
+    ) -> Result<Option<Step>, DeviceError> {
+        if launches.is_empty() {
+            return Ok(None);
+        }
+        let (max, kernels) = (program.max, program.kernels.clone());
+        let mut part = Program { max, kernels, launches: program.launches[launches].to_vec() };
+        for region in part.launches.iter_mut().flat_map(|launch| &mut launch.args) {
+            let id = self.held(region.buffer)?.ids[side as usize];
+            region.buffer = id.ok_or_else(|| DeviceError::Usage("a launch is on the wrong side".into()))?;
+        }
+        Ok(Some(Step::Run(side, self.sides[side as usize].compile(&part)?)))
     }
 
     /// Copies what one side has to the other.
-    fn cross(&mut self, part: &Part, to: Side) -> Result<(), DeviceError> {
-        let Part { buffer, bytes } = part;
-        let ids = self.held(*buffer)?.ids;
-        let [Some(from_id), Some(to_id)] = [to.other(), to].map(|side| ids[side as usize]) else {
-            return Ok(());
-        };
-        self.crossing.resize(bytes.len(), 0);
-        self.sides[to.other() as usize].read(from_id, bytes.start, &mut self.crossing)?;
-        self.sides[to as usize].write(to_id, bytes.start, &self.crossing)
+    fn cross(&mut self, parts: &[Part], to: Side) -> Result<(), DeviceError> {
+        let (mut from, mut places) = (std::mem::take(&mut self.from), std::mem::take(&mut self.places));
+        from.clear();
+        places.clear();
+        let mut all = 0;
+        for Part { buffer, bytes } in parts {
+            let ids = self.held(*buffer)?.ids;
+            if let [Some(from_id), Some(to_id)] = [to.other(), to].map(|side| ids[side as usize]) {
+                from.push((from_id, bytes.clone()));
+                places.push(to_id);
+                all += bytes.len();
+            }
+        }
+        self.crossing.resize(all, 0);
+        let read = self.sides[to.other() as usize].read_several(&from, &mut self.crossing);
+        let mut rest = &self.crossing[..];
+        let written = read.and_then(|()| {
+            from.iter().zip(&places).try_for_each(|((_, bytes), id)| {
+                let (own, after) = rest.split_at(bytes.len());
+                rest = after;
+                self.sides[to as usize].write(*id, bytes.start, own)
+            })
+        });
+        (self.from, self.places) = (from, places);
+        written
     }
 }
 
-/// A stage before it is compiled.
+/// Launches on one side that follow each other.
 #[derive(Debug)]
 struct Cut {
     side: Side,
-    copied: Vec<Part>,
+    /// The parts that the other side has written by then, each with the launch that wrote it.
+    copied: Vec<(Part, usize)>,
+    /// The parts that were there before the program, on either side.
     found: Vec<Part>,
     launches: Range<usize>,
 }
 
-/// Bytes that a program has written, and the sides that have them.
+/// Bytes that a program has written, by which launch, and the sides that have them.
 #[derive(Clone, Debug)]
 struct Written {
     part: Part,
+    by: Side,
+    launch: usize,
     on: [bool; 2],
     read: bool,
 }
@@ -236,7 +288,7 @@ impl Cut {
             let Some(overlap) = known.part.overlap(part) else { continue };
             known.read = true;
             if !known.on[self.side as usize] {
-                self.copied.push(known.part.clone());
+                self.copied.push((known.part.clone(), known.launch));
                 known.on[self.side as usize] = true;
             }
             before = before.iter().flat_map(|rest| rest.without(&overlap).collect::<Vec<_>>()).collect();
@@ -249,18 +301,31 @@ impl Cut {
     }
 
     /// Notes what a launch writes. What the other side has written and nothing has read may be the rest of it.
-    fn write(&mut self, part: &Part, written: &mut Vec<Written>) {
+    fn write(&mut self, part: &Part, launch: usize, written: &mut Vec<Written>) {
         let mut kept = Vec::with_capacity(written.len() + 2);
         for known in written.drain(..) {
             if known.part.overlap(part).is_some() && !known.read && !known.on[self.side as usize] {
-                self.copied.push(known.part.clone());
+                self.copied.push((known.part.clone(), known.launch));
             }
             kept.extend(known.part.without(part).map(|part| Written { part, ..known.clone() }));
         }
         *written = kept;
         let mut on = [false; 2];
         on[self.side as usize] = true;
-        written.push(Written { part: part.clone(), on, read: false });
+        written.push(Written { part: part.clone(), by: self.side, launch, on, read: false });
+    }
+
+    /// Copies what it reads to its side.
+    fn copies(&self) -> impl Iterator<Item = Step> {
+        let copied: Vec<Part> = self.copied.iter().map(|(part, _)| part.clone()).collect();
+        let copied = (!copied.is_empty()).then_some(Step::Copy(copied, self.side));
+        copied.into_iter().chain(self.found.iter().map(|part| Step::Find(part.clone(), self.side)))
+    }
+
+    /// The number of the launch from which on those of the cut before are of no use to it.
+    fn waits_for(&self, before: &Range<usize>) -> usize {
+        let of_it = self.copied.iter().map(|(_, launch)| launch + 1).filter(|after| *after <= before.end);
+        of_it.max().unwrap_or(before.start).max(before.start)
     }
 }
 
@@ -304,24 +369,28 @@ impl Device for SplitDevice {
     }
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
-        let (cuts, written) = self.stages(program)?;
-        let mut stages = Vec::with_capacity(cuts.len());
-        for Cut { side, copied, found, launches } in cuts {
-            let mut part = Program {
-                max: program.max,
-                kernels: program.kernels.clone(),
-                launches: program.launches[launches].to_vec(),
-            };
-            for region in part.launches.iter_mut().flat_map(|launch| &mut launch.args) {
-                let id = self.held(region.buffer)?.ids[side as usize];
-                region.buffer =
-                    id.ok_or_else(|| DeviceError::Usage("a launch is on the wrong side".into()))?;
-            }
-            let longest = copied.iter().chain(&found).map(|part| part.bytes.len()).max().unwrap_or(0);
-            self.crossing.reserve(longest.saturating_sub(self.crossing.len()));
-            let program = self.sides[side as usize].compile(&part)?;
-            stages.push(Stage { side, copied, found, program });
+        let (cuts, written) = self.cuts(program)?;
+        let mut steps = Vec::new();
+        steps.extend(cuts.iter().take(1).flat_map(Cut::copies));
+        for (i, cut) in cuts.iter().enumerate() {
+            let (Range { start, end }, side) = (cut.launches.clone(), cut.side);
+            let next = cuts.get(i + 1);
+            let middle = next.map_or(end, |next| next.waits_for(&cut.launches));
+            steps.extend(self.run(program, start..middle, side)?);
+            steps.extend(next.into_iter().flat_map(Cut::copies));
+            steps.extend(self.run(program, middle..end, side)?);
         }
+        let parts = steps.iter().filter_map(|step| match step {
+            Step::Copy(parts, _) => Some(parts.iter().map(|part| part.bytes.len()).sum()),
+            Step::Find(part, _) => Some(part.bytes.len()),
+            Step::Run(..) => None,
+        });
+        let longest = parts.max().unwrap_or(0);
+        self.crossing.reserve(longest.saturating_sub(self.crossing.len()));
+        let most = steps.iter().map(|step| if let Step::Copy(parts, _) = step { parts.len() } else { 1 });
+        let most = most.max().unwrap_or(0);
+        self.from.reserve(most);
+        self.places.reserve(most);
         let mut changed: Vec<(BufferId, [bool; 2])> = Vec::new();
         for Written { part, on, .. } in written {
             match changed.iter_mut().find(|(buffer, _)| *buffer == part.buffer) {
@@ -331,7 +400,7 @@ impl Device for SplitDevice {
         }
         let id = u32::try_from(self.programs.len());
         let id = id.map_err(|_| DeviceError::Usage("too many programs".into()))?;
-        self.programs.push(Staged { stages, changed });
+        self.programs.push(Staged { steps, changed });
         Ok(ProgramId(id))
     }
 
@@ -340,25 +409,25 @@ impl Device for SplitDevice {
         let found = self.programs.get_mut(index);
         let found = found.ok_or_else(|| DeviceError::Usage(format!("{program:?} does not exist")))?;
         // Taken out and put back, so that nothing is allocated.
-        let staged = std::mem::take(&mut found.stages);
+        let steps = std::mem::take(&mut found.steps);
         let mut run = || {
-            for Stage { side, copied, found, program } in &staged {
-                for part in copied {
-                    self.cross(part, *side)?;
-                }
-                for part in found {
-                    let Held { current, .. } = *self.held(part.buffer)?;
-                    if !current[*side as usize] && current[side.other() as usize] {
-                        self.cross(part, *side)?;
+            for step in &steps {
+                match step {
+                    Step::Copy(parts, side) => self.cross(parts, *side)?,
+                    Step::Find(part, side) => {
+                        let Held { current, .. } = *self.held(part.buffer)?;
+                        if !current[*side as usize] && current[side.other() as usize] {
+                            self.cross(std::slice::from_ref(part), *side)?;
+                        }
                     }
+                    Step::Run(side, program) => self.sides[*side as usize].replay(*program, sizes)?,
                 }
-                self.sides[*side as usize].replay(*program, sizes)?;
             }
             Ok(())
         };
         let done = run();
-        let Staged { stages, changed } = &mut self.programs[index];
-        *stages = staged;
+        let Staged { steps: taken, changed } = &mut self.programs[index];
+        *taken = steps;
         for (buffer, on) in changed {
             self.buffers[buffer.0 as usize].current = *on;
         }
@@ -394,10 +463,10 @@ impl Checkpoints for SplitDevice {
         self.buffers.truncate(mark.buffers);
         self.programs.truncate(mark.programs);
         for side in Side::ALL {
-            let stages = self.programs.iter().flat_map(|program| &program.stages);
+            let steps = self.programs.iter().flat_map(|program| &program.steps);
             let mark = Mark {
                 buffers: self.buffers.iter().filter(|held| held.ids[side as usize].is_some()).count(),
-                programs: stages.filter(|stage| stage.side == side).count(),
+                programs: steps.filter(|step| matches!(step, Step::Run(own, _) if *own == side)).count(),
             };
             if let Some(checkpoints) = self.sides[side as usize].checkpoints() {
                 checkpoints.rewind(mark);

@@ -74,6 +74,18 @@ impl EngineOptions {
         self
     }
 
+    /// Sets the number of experts of each layer that [run on the device](RuntimeOptions::gpu_experts).
+    pub fn gpu_experts(mut self, experts: impl Into<Option<usize>>) -> EngineOptions {
+        self.runtime.gpu_experts = experts.into();
+        self
+    }
+
+    /// Sets the [memory of the device](RuntimeOptions::gpu_memory) that the model may take, in bytes.
+    pub fn gpu_memory(mut self, bytes: impl Into<Option<u64>>) -> EngineOptions {
+        self.runtime.gpu_memory = bytes.into();
+        self
+    }
+
     /// Sets the number of [threads](RuntimeOptions::threads).
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> EngineOptions {
         self.runtime.threads = threads.into();

@@ -513,7 +513,7 @@ impl<'a> Writer<'a> {
                 let dims = out.dims();
                 Pick::Axis(usize::from(dims[0] != Dim::Const(1)))
             }
-            Op::SelectDot => {
+            Op::SelectDot | Op::SelectRange { .. } => {
                 let ids = node.inputs[2];
                 let (buffer, at) = self.placed.dense(self.graph, ids);
                 let strides = [at.strides[0], at.strides[1], 0];
@@ -522,8 +522,9 @@ impl<'a> Writer<'a> {
             Op::SelectSum => Pick::Sum(Box::new(self.sum(id))),
             _ => Pick::Only,
         };
+        let from = if let Op::SelectRange { from } = node.op { Some(from) } else { None };
         let param = self.param(buffer, Access::Read);
-        Ok(Matrices { param, pick, count, n, k, first: at.offset / k, stride: apart / k })
+        Ok(Matrices { param, pick, from, count, n, k, first: at.offset / k, stride: apart / k })
     }
 
     /// The terms of a `select_sum`, along the second axis of ids, weights and rows.

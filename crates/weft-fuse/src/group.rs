@@ -49,7 +49,7 @@ pub(crate) fn class(graph: &Graph, id: NodeId) -> Class {
 
 /// Returns whether an operation multiplies by a weight.
 pub(crate) fn is_product(op: &Op) -> bool {
-    matches!(op, Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectSum)
+    matches!(op, Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectRange { .. } | Op::SelectSum)
 }
 
 /// Nodes that become one part of a kernel.

@@ -270,6 +270,11 @@ impl Builder {
         self.push(Op::SelectDot, vec![x, w, ids], None)
     }
 
+    /// The same by those matrices that ids from `from` on select; other rows are 0. See [`Op::SelectRange`].
+    pub fn select_range(&mut self, x: NodeId, w: NodeId, ids: NodeId, from: usize) -> NodeId {
+        self.push(Op::SelectRange { from }, vec![x, w, ids], None)
+    }
+
     /// The weighted sum over choices: `[T, U, K]`, `[E, N, K]`, ids `[T, U]` and weights `[T, U]` give `[T, N]`.
     pub fn select_sum(&mut self, x: NodeId, w: NodeId, ids: NodeId, weights: NodeId) -> NodeId {
         self.push(Op::SelectSum, vec![x, w, ids, weights], None)

@@ -160,7 +160,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 _ => Err(format!("head_dot does not take {x} and {w}")),
             }
         }
-        Op::SelectDot => {
+        Op::SelectDot | Op::SelectRange { .. } => {
             let [x, w, ids] = take(inputs)?;
             expect_dtype(x, GgmlType::F32)?;
             expect_dtype(ids, GgmlType::I32)?;
@@ -170,7 +170,7 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 ([t, xu, k], [_, n, wk], [it, u]) if k == wk && t == it && xu == u => {
                     Ok(f32_of([*t, *u, *n].into()))
                 }
-                _ => Err(format!("select_dot does not take {x}, {w} and {ids}")),
+                _ => Err(format!("{} does not take {x}, {w} and {ids}", op.name())),
             }
         }
         Op::SelectSum => {

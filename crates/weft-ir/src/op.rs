@@ -301,6 +301,12 @@ pub enum Op {
     },
     /// `(x [T, K] or [T, U, K], w [E, N, K], ids i32[T, U]) → [T, U, N]`: each row times the matrices that its ids select.
     SelectDot,
+    /// The same where `w` has only some of the matrices that ids select: a row whose id is not in `from..E` is 0. Two products by parts of
+    /// a stack add up to the product by all of it.
+    SelectRange {
+        /// The first id that selects a matrix, which is matrix `from` of `w`.
+        from: usize,
+    },
     /// The weighted sum of [`Op::SelectDot`] over a token's choices.
     ///
     /// `(x [T, U, K], w [E, N, K], ids i32[T, U], weights f32[T, U]) → [T, N]`: `Σ_u weights[t, u] · (w[ids[t, u]] · x[t, u])`.
@@ -383,6 +389,7 @@ impl Op {
             Op::Dot => "dot",
             Op::HeadDot { .. } => "head_dot",
             Op::SelectDot => "select_dot",
+            Op::SelectRange { .. } => "select_range",
             Op::SelectSum => "select_sum",
             Op::Attend { .. } => "attend",
             Op::Indexer { .. } => "indexer",

@@ -54,6 +54,7 @@ fn attributes(op: &Op) -> String {
             let window = window.map_or(String::new(), |window| format!(" window={window}"));
             format!(" scale={:?} kv_heads={kv_heads} page={page}{window}", scale.0)
         }
+        Op::SelectRange { from } => format!(" from={from}"),
         Op::Indexer { k, page } => format!(" k={k} page={page}"),
         Op::Scan { rule } => format!(" rule={}", rule.name()),
         Op::Hadamard | Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
@@ -142,7 +143,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
     let num = |key: &str| attr(key)?.parse::<usize>().map_err(|_| format!("`{key}` must be a number"));
     let flag = |key: &str| attr(key)?.parse::<bool>().map_err(|_| format!("`{key}` must be true or false"));
     let attributes = match name {
-        "input" | "weight" | "rope" | "topk" | "head_dot" | "concat" => 1,
+        "input" | "weight" | "rope" | "topk" | "head_dot" | "select_range" | "concat" => 1,
         "state" => 1 + usize::from(attr("kind").is_ok()),
         "slice" => 3,
         "indexer" => 2,
@@ -182,6 +183,7 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "dot" => Op::Dot,
         "head_dot" => Op::HeadDot { transposed: flag("transposed")? },
         "select_dot" => Op::SelectDot,
+        "select_range" => Op::SelectRange { from: num("from")? },
         "select_sum" => Op::SelectSum,
         "store" => Op::Store,
         "scan" => {

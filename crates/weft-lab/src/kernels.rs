@@ -57,7 +57,7 @@ pub(crate) fn norm(rows: usize, values: usize) -> Kernel {
 ///
 /// Parameters: x, `q8[rows, k]` or `f32[rows, k]`; w, `ty[n, k]`; y, `f32[rows, n]`.
 pub(crate) fn product(ty: GgmlType, rows: usize, n: usize, k: usize) -> Kernel {
-    let w = Matrices { param: 1, pick: Pick::Only, count: 1, n, k, first: 0, stride: n };
+    let w = Matrices { param: 1, pick: Pick::Only, from: None, count: 1, n, k, first: 0, stride: n };
     let x = if ty.is_quantised() { Format::Q8 } else { Format::F32 };
     let products = vec![Product { x: Factor::View(view(0, Some(k), 1)), w, transposed: false }];
     let params = [Param { access: Access::Read, format: x }, weight(ty), WRITE];
@@ -70,7 +70,7 @@ pub(crate) fn product(ty: GgmlType, rows: usize, n: usize, k: usize) -> Kernel {
 /// Parameters: x, `q8[k]`; w, `ty[count · n, k]`; the number, `i32[1]`; y, `f32[n]`.
 pub(crate) fn picked_product(ty: GgmlType, count: usize, n: usize, k: usize) -> Kernel {
     let pick = Pick::Ids(view(2, Some(1), 0));
-    let w = Matrices { param: 1, pick, count, n, k, first: 0, stride: n };
+    let w = Matrices { param: 1, pick, from: None, count, n, k, first: 0, stride: n };
     let products = vec![Product { x: Factor::View(view(0, Some(k), 1)), w, transposed: false }];
     let [x, ids] =
         [Format::Q8, Format::Ggml(GgmlType::I32)].map(|format| Param { access: Access::Read, format });

@@ -109,7 +109,9 @@ fn values_read(graph: &Graph, weight: NodeId, user: NodeId) -> u64 {
             let ids = graph.node(node.inputs[1]).ty.shape.dims();
             of_first_axis(ids.iter().skip(1).filter_map(|n| n.known()).product())
         }
-        Op::SelectDot => of_first_axis(graph.node(node.inputs[2]).ty.shape.last().unwrap_or(1)),
+        Op::SelectDot | Op::SelectRange { .. } => {
+            of_first_axis(graph.node(node.inputs[2]).ty.shape.last().unwrap_or(1))
+        }
         _ => all,
     }
 }

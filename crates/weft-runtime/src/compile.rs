@@ -5,7 +5,7 @@ pub(crate) mod launches;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_device::{BufferId, Device, DeviceError, Instance, Program, ProgramId, Region, link};
+use weft_device::{BufferId, Device, DeviceError, Instance, Program, ProgramId, Region, Side, link};
 use weft_fuse::{CostModel, Fusion, Options};
 use weft_gguf::Gguf;
 use weft_ir::{Dim, Op, SCAN_LISTS, Sizes, StateKind};
@@ -18,8 +18,8 @@ use crate::error::Error;
 use crate::layout::{PAGE, STEP_INPUTS, Window};
 use crate::plans::Sections;
 use crate::replacements::{Checked, Plans};
-use crate::sizes::{Beside, Room};
-use crate::weights::{products, sides};
+use crate::sizes::{Beside, Room, SecondPart};
+use crate::weights::{Tensors, products, sides};
 use crate::{plans, replacements, weights};
 
 /// The buffers that all compilations of a model share on a device: inputs, weights and states.
@@ -27,8 +27,8 @@ use crate::{plans, replacements, weights};
 pub(crate) struct Shared {
     /// The index inputs of a step, all in one buffer.
     pub(crate) inputs: BTreeMap<String, Region>,
-    /// Tensors, by their names in the file.
-    tensors: BTreeMap<String, BufferId>,
+    /// The model's tensors.
+    tensors: Tensors,
     /// States, by their names in the model.
     pub(crate) states: BTreeMap<String, State>,
     /// The kernels of users that were found to be right.
@@ -161,8 +161,8 @@ pub(crate) struct Planned {
     pub(crate) segments: Vec<Segment>,
     /// The division of the segments into body, head and the rest.
     pub(crate) sections: Sections,
-    /// The number of first segments that are on a second device.
-    pub(crate) second: usize,
+    /// The side of each segment, if there are two devices: otherwise the first.
+    pub(crate) sides: Vec<Side>,
     /// The pages of layers with a sliding window, if they have pages of their own.
     pub(crate) window: Option<Window>,
     /// The slots of states of whole sequences, if the model has any.
@@ -231,8 +231,8 @@ pub(crate) fn compile(
     replacements::check(device, planned.plans(), &mut checked)?;
     replacements::tell(device, planned.plans(), options, &checked, report)?;
     let inputs = inputs(device, &options.max, planned.window.as_ref(), planned.predicts())?;
-    let Planned { segments, sections, second, fusions, .. } = planned;
-    let tensors = weights::load(device, gguf, (segments, *sections, *second), fusions, cache, report)?;
+    let Planned { segments, sections, sides, fusions, .. } = planned;
+    let tensors = weights::load(device, gguf, (segments, *sections, sides), fusions, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
     let compiled = bind(device, options, planned, &mut shared)?;
     Ok((shared, compiled))
@@ -258,8 +258,8 @@ impl Planned {
     }
 
     fn plans(&self) -> Plans<'_> {
-        let Planned { segments, second, steps, fusions, .. } = self;
-        Plans { segments, second: *second, steps, fusions }
+        let Planned { segments, sides, steps, fusions, .. } = self;
+        Plans { segments, sides, steps, fusions }
     }
 
     /// The plans for steps of all sizes.
@@ -284,9 +284,13 @@ impl Planned {
         steps: Vec<usize>,
     ) -> Result<Planned, Error> {
         let distant = options.costs.distant;
+        let near = beside.and_then(|beside| match beside.part {
+            SecondPart::ExpertsFrom(near) => Some(near),
+            SecondPart::Layers(_) => None,
+        });
         let (segments, sections) =
-            plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states))?;
-        let second = beside.map_or(0, |beside| sections.before_layer(&segments, beside.layers));
+            plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states, near))?;
+        let sides = sides::of_segments(beside.map(|beside| beside.part), &segments, sections);
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {
             // Each token may be of another sequence.
@@ -294,18 +298,17 @@ impl Planned {
             let pages = tokens.saturating_mul(one).min(options.max.pages);
             let (rows, sequences) = (options.max.rows.min(tokens), options.max.sequences.min(tokens));
             let max = Sizes { tokens, rows, pages, sequences, ..options.max };
-            let like = fusions.first().map(|first| first.split_at(second));
-            let plan = |segments: &[Segment], costs: CostModel, like: Option<&[Arc<Fusion>]>| {
+            let with = |costs: CostModel| {
                 // Kernels of the CPU are the same for any context.
                 let most_pages = costs.distant.then_some(one);
-                plans::plan(segments, &Options { max, most_pages, costs, ..options.clone() }, like)
+                Options { max, most_pages, costs, ..options.clone() }
             };
-            let costs = beside.map_or(options.costs, |beside| beside.costs);
-            let mut planned = plan(&segments[..second], costs, like.map(|(like, _)| like))?;
-            planned.extend(plan(&segments[second..], options.costs, like.map(|(_, like)| like))?);
+            let both = [options.costs, beside.map_or(options.costs, |beside| beside.costs)].map(with);
+            let of = |segment: usize| &both[sides[segment] as usize];
+            let planned = plans::plan(&segments, of, fusions.first().map(Vec::as_slice))?;
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, second, window, states, short_contexts: [None; 2], steps, fusions })
+        Ok(Planned { segments, sections, sides, window, states, short_contexts: [None; 2], steps, fusions })
     }
 }
 
@@ -316,13 +319,12 @@ fn bind(
     planned: &Planned,
     shared: &mut Shared,
 ) -> Result<Compiled, Error> {
-    let Planned { segments, sections, second, steps, fusions, .. } = planned;
+    let Planned { segments, sections, sides, steps, fusions, .. } = planned;
     let mut bound = Vec::with_capacity(segments.len());
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
-        let named = segment.weights.iter().map(|(own, tensor)| (own.clone(), shared.tensors[tensor]));
-        let mut bytes: BTreeMap<String, BufferId> = named.collect();
+        let mut bytes = shared.tensors.of(segment);
         let multiplied = weights::multiplied(fusions, i);
-        sides::place(device, Some(sides::of_segment(*second, i)));
+        sides::place(device, Some(sides[i]));
         let products = products::pack(device, fusion, &multiplied);
         let states = bind_states(device, segment, &options.max, &mut shared.states);
         sides::place(device, None);
@@ -462,8 +464,9 @@ mod tests {
         let gguf = Gguf::open(&fixture).unwrap();
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let options = Options { max: ROOM.max, ..Options::default() };
-        let (segments, _) = plans::segments(&model, None, &options.switches, false, (None, None)).unwrap();
-        let mut fusions = plans::plan(&segments, &options, None).unwrap();
+        let (segments, _) =
+            plans::segments(&model, None, &options.switches, false, (None, None, None)).unwrap();
+        let mut fusions = plans::plan(&segments, |_| &options, None).unwrap();
         // Embedding, rotary tables, one dense layer, 26 layers with experts, head.
         assert_eq!(fusions.len(), 30);
         fusions.dedup_by(|a, b| Arc::ptr_eq(a, b));

@@ -1,12 +1,16 @@
 //! Computes the memory that a model needs on a device, before it is loaded.
 
 pub(crate) mod dry;
+pub(crate) mod experts;
 pub(crate) mod layers;
 pub(crate) mod need;
+pub(crate) mod open;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
-use weft_device::{BufferId, Device};
+use weft_device::{BufferId, Device, Side};
 use weft_fuse::Options;
 use weft_ir::Sizes;
 use weft_models::ModelGraph;
@@ -61,6 +65,34 @@ fn of_all(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<(Memory
     Ok((need, dry))
 }
 
+/// The memory that the segments on one of two sides need.
+pub(crate) fn of_sides(
+    planned: &Planned,
+    max: &Sizes,
+    device: &dyn Device,
+    side: Side,
+) -> Result<MemoryNeed, Error> {
+    let (all, dry) = of_all(planned, max, device)?;
+    let own = dry.segments.iter().zip(&planned.sides).filter(|(_, of)| **of == side).map(|(own, _)| own);
+    Ok(of_segments(own, &dry, &all))
+}
+
+/// The memory that some segments need, of a model that needs `all`.
+fn of_segments<'a>(
+    segments: impl Iterator<Item = &'a (Vec<BufferId>, [u64; 2])>,
+    dry: &Dry,
+    all: &MemoryNeed,
+) -> MemoryNeed {
+    let (mut ids, [mut cache, mut states]) = (BTreeSet::new(), [0, 0]);
+    for (own, [rows, slots]) in segments {
+        ids.extend(own.iter().copied());
+        cache += rows;
+        states += slots;
+    }
+    let weights = ids.iter().filter_map(|id| dry.weights.get(id)).sum();
+    MemoryNeed { weights, cache, states, ..all.clone() }
+}
+
 /// The memory that the last layers of a model need with the head, for each number of them from all down to none.
 pub(crate) fn of_last_layers(
     planned: &Planned,
@@ -71,15 +103,7 @@ pub(crate) fn of_last_layers(
     let (all, dry) = of_all(planned, max, device)?;
     let part = |first_layer: usize| {
         let first = planned.sections.before_layer(&planned.segments, first_layer);
-        let segments = &dry.segments[first..];
-        let ids: BTreeSet<BufferId> = segments.iter().flat_map(|(ids, _)| ids.iter().copied()).collect();
-        let weights = ids.iter().filter_map(|id| dry.weights.get(id)).sum();
-        let [mut cache, mut states] = [0, 0];
-        for (_, [rows, slots]) in segments {
-            cache += rows;
-            states += slots;
-        }
-        MemoryNeed { weights, cache, states, ..all.clone() }
+        of_segments(dry.segments[first..].iter(), &dry, &all)
     };
     // All layers include the embedding, which has the second device if there is one.
     Ok(std::iter::once(all.clone()).chain((1..=layers).map(part)).collect())

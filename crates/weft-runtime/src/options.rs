@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use weft_device::{Device, Hardware, OpenOptions};
+use weft_device::{Device, Forward, Hardware, OpenOptions};
 use weft_fuse::REPLACE;
 use weft_gguf::Gguf;
 use weft_ir::Switches;
@@ -25,6 +25,11 @@ pub struct RuntimeOptions {
     /// The layers that run on the device, if it is not the CPU: the last ones, with the head. The others run on the CPU, with
     /// the embedding. `None` means all, or as many as the device has memory for.
     pub gpu_layers: Option<usize>,
+    /// The experts of each layer that run on the device, if it is not the CPU: the first ones. The CPU computes the others at the same
+    /// time. `None` means all, or as many as the device has memory for.
+    pub gpu_experts: Option<usize>,
+    /// The memory of the device that the model may take, in bytes; `None` means all that is free.
+    pub gpu_memory: Option<u64>,
     /// The number of CPU threads, which also pack weights for other devices. `None` uses all.
     pub threads: Option<usize>,
     /// The most tokens of a sequence. `None` means 4096, or the length that the model was trained for if that is less;
@@ -83,6 +88,8 @@ impl Default for RuntimeOptions {
         RuntimeOptions {
             device: DeviceChoice::default(),
             gpu_layers: None,
+            gpu_experts: None,
+            gpu_memory: None,
             threads: None,
             context: None,
             sequences: 1,
@@ -103,6 +110,26 @@ impl Default for RuntimeOptions {
     }
 }
 
+/// A device that says it has no more memory than this.
+struct Limited {
+    device: Box<dyn Device>,
+    bytes: u64,
+}
+
+impl Forward for Limited {
+    fn inner(&self) -> &dyn Device {
+        &*self.device
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut *self.device
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        Some(self.device.free_memory().map_or(self.bytes, |free| free.min(self.bytes)))
+    }
+}
+
 impl RuntimeOptions {
     /// As a context: the length that the model was trained for.
     pub const WHOLE: usize = usize::MAX;
@@ -113,7 +140,12 @@ impl RuntimeOptions {
     /// [`Error::Open`] if there is no such device or it cannot be opened.
     pub fn open_device(&self) -> Result<Box<dyn Device>, Error> {
         let folder = self.device_folder().map(Path::to_path_buf);
-        self.device.open_with(&OpenOptions { threads: self.threads, folder, ignore_tuned: !self.tuned })
+        let options = OpenOptions { threads: self.threads, folder, ignore_tuned: !self.tuned };
+        let device = self.device.open_with(&options)?;
+        Ok(match self.gpu_memory {
+            Some(bytes) => Box::new(Limited { device, bytes }),
+            None => device,
+        })
     }
 
     /// The decisions to compile a model with on a device: those set by hand, and those kept for both.

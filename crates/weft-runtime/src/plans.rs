@@ -1,5 +1,6 @@
 //! The plans of a model: each distinct graph is compiled once for every class of steps.
 
+pub(crate) mod outside;
 pub(crate) mod rebuilt;
 pub(crate) mod sequence_states;
 pub(crate) mod windowed;
@@ -48,12 +49,13 @@ impl Sections {
 /// A model's segments: computation that all layers share is hoisted into a segment before them, and a distant device chooses candidates
 /// in a segment after the head. If there is an MTP layer, its hidden states are stored at the end of the body, and its segments come
 /// last. With `window`, layers with a sliding window keep no more than that. With `slots`, states of whole sequences have that many rows.
+/// With `near`, all but so many experts of a layer are segments of their own.
 pub(crate) fn segments(
     model: &ModelGraph,
     mtp: Option<&Mtp>,
     switches: &Switches,
     distant: bool,
-    (window, slots): (Option<&Window>, Option<usize>),
+    (window, slots, near): (Option<&Window>, Option<usize>, Option<usize>),
 ) -> Result<(Vec<Segment>, Sections), Error> {
     let chooses = distant && model.config.head == Head::Logits && switches.on(&weft_fuse::CANDIDATES);
     let candidates =
@@ -66,6 +68,9 @@ pub(crate) fn segments(
     if let Some(window) = window {
         segments = Cow::Owned(windowed::segments(&segments, window)?);
     }
+    if let Some(near) = near {
+        segments = Cow::Owned(outside::segments(&segments, near));
+    }
     let mut all = hoisting.hoisted(&segments);
     let head = all.split_off(all.len().saturating_sub(1));
     all.extend(mtp.map(|mtp| mtp.hidden.clone()));
@@ -74,7 +79,8 @@ pub(crate) fn segments(
     all.extend(candidates(CANDIDATES));
     let sections = Sections { body, head: all.len() - body, result: model.config.head.result() };
     if let Some(mtp) = mtp {
-        all.extend(hoisting.hoisted(&mtp.segments));
+        let own = near.map_or_else(|| mtp.segments.clone(), |near| outside::segments(&mtp.segments, near));
+        all.extend(hoisting.hoisted(&own));
         all.extend(candidates(PREDICTED));
     }
     Ok((all, sections))
@@ -144,26 +150,30 @@ fn tables(prelude: &Arc<Graph>) -> Segment {
 
 /// Compiles each segment. Equal layers share one graph, and so one plan.
 ///
-/// With `like`, the plans of another class, rules are applied as they were there: results must not depend on the size
-/// of the step.
-pub(crate) fn plan(
+/// `options` are those of the device that computes a segment. With `like`, the plans of another class, rules are applied as they were
+/// there: results must not depend on the size of the step.
+pub(crate) fn plan<'o>(
     segments: &[Segment],
-    options: &Options,
+    options: impl Fn(usize) -> &'o Options,
     like: Option<&[Arc<Fusion>]>,
 ) -> Result<Vec<Arc<Fusion>>, Error> {
-    let mut done: Vec<(&Arc<Graph>, Arc<Fusion>)> = Vec::new();
+    let mut done: Vec<(&Arc<Graph>, &Options, Arc<Fusion>)> = Vec::new();
     let mut fusions = Vec::with_capacity(segments.len());
     for (i, Segment { graph, .. }) in segments.iter().enumerate() {
-        let known = done.iter().find(|(g, _)| Arc::ptr_eq(g, graph)).map(|(_, fusion)| Arc::clone(fusion));
-        let fusion = match known {
-            Some(fusion) => fusion,
+        let options = options(i);
+        let same = |(known, with, _): &&(&Arc<Graph>, &Options, Arc<Fusion>)| {
+            Arc::ptr_eq(known, graph) && std::ptr::eq(*with, options)
+        };
+        let fusion = match done.iter().find(same) {
+            Some((.., fusion)) => Arc::clone(fusion),
             None => {
+                let own = options;
                 let mut options = options.clone();
                 if let Some(like) = like {
                     follow(&mut options.switches, &like[i]);
                 }
                 let fusion = Arc::new(fuse_with(graph, &options)?);
-                done.push((graph, Arc::clone(&fusion)));
+                done.push((graph, own, Arc::clone(&fusion)));
                 fusion
             }
         };

@@ -27,8 +27,8 @@ use trial::{Found, Trial};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plans<'a> {
     pub(crate) segments: &'a [Segment],
-    /// The number of first segments that are on a second device.
-    pub(crate) second: usize,
+    /// The side of each segment.
+    pub(crate) sides: &'a [Side],
     /// The most tokens of each class of steps.
     pub(crate) steps: &'a [usize],
     /// For each class, a fusion for each segment.
@@ -59,7 +59,7 @@ pub(crate) fn check(
 ) -> Result<(), Error> {
     for fusions in plans.fusions {
         for (i, fusion) in fusions.iter().enumerate() {
-            let side = sides::of_segment(plans.second, i);
+            let side = plans.sides[i];
             for replaced in &fusion.replaced {
                 let tokens = fusion.plan.max.tokens;
                 if found(known, replaced, tokens, side).is_none() {

@@ -24,7 +24,8 @@ use crate::compile::{Class, Planned, Shared, compile};
 use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::fit;
-use crate::fit::layers::{self, Opened};
+use crate::fit::layers::Opened;
+use crate::fit::open;
 use crate::inputs::StepInputs;
 use crate::layout::PAGE;
 use crate::model::Model;
@@ -76,7 +77,7 @@ impl Runtime {
     pub fn load(path: &Path, options: &RuntimeOptions, report: OnReport<'_>) -> Result<Runtime, Error> {
         let model = Model::open_with(path, options)?;
         let mtp = mtp(&model, options.mtp)?;
-        let opened = layers::open(&model, mtp.as_ref(), options, report)?;
+        let opened = open::open(&model, mtp.as_ref(), options, report)?;
         Runtime::with(model, opened, options, report)
     }
 

@@ -43,17 +43,26 @@ pub struct Room {
     pub(crate) steps: &'static [usize],
     /// The pages up to which steps of one token have programs of their own.
     pub(crate) short_contexts: [Option<usize>; 2],
-    /// The layers that a second device computes, if there is one.
+    /// What a second device computes, if there is one.
     pub(crate) beside: Option<Beside>,
 }
 
-/// The part of a model that a second device computes: the embedding and the first layers.
+/// The part of a model that a second device computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Beside {
-    /// The number of layers.
-    pub(crate) layers: usize,
+    /// The part.
+    pub(crate) part: SecondPart,
     /// The cost model of the second device.
     pub(crate) costs: CostModel,
+}
+
+/// The part of a model that a second device computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SecondPart {
+    /// The embedding and so many first layers.
+    Layers(usize),
+    /// All experts of a layer but so many first ones, at the same time as the first device computes those.
+    ExpertsFrom(usize),
 }
 
 impl Room {

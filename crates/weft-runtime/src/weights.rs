@@ -8,20 +8,100 @@ pub(crate) mod sides;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use weft_device::{BufferId, Caps, Device, DeviceError, Side, Weight, WeightBytes};
+use weft_device::{BufferId, Caps, Device, DeviceError, Side, Tile, Weight, WeightBytes};
 use weft_fuse::Fusion;
 use weft_gguf::{Gguf, TensorInfo};
 use weft_models::Segment;
 use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
 use crate::error::Error;
-use crate::plans::Sections;
+use crate::plans::{Sections, outside};
 
 /// For every class of steps, the fusions of all segments.
 pub(crate) type Classes = [Vec<Arc<Fusion>>];
 
-/// The side of each tensor, by its name in the file.
-type TensorSides<'a> = BTreeMap<&'a str, Option<Side>>;
+/// The tensors of a model on a device, by their names in the file.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Tensors {
+    whole: BTreeMap<String, BufferId>,
+    /// The first matrices of stacks of which the other device has all.
+    first: BTreeMap<String, BufferId>,
+}
+
+impl Tensors {
+    /// The weights of a segment, by their names in its graph.
+    pub(crate) fn of(&self, segment: &Segment) -> BTreeMap<String, BufferId> {
+        let first: BTreeMap<&str, usize> = outside::first_matrices(&segment.graph).collect();
+        let of = |own: &str| if first.contains_key(own) { &self.first } else { &self.whole };
+        segment.weights.iter().map(|(own, tensor)| (own.clone(), of(own)[tensor])).collect()
+    }
+}
+
+/// The places of tensors on two devices.
+struct Places<'a> {
+    /// The side of each tensor, by its name in the file; `None` for both.
+    sides: BTreeMap<&'a str, Option<Side>>,
+    /// The number of first matrices that the first side has of a tensor, if the second has all.
+    first: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Places<'a> {
+    fn new(segments: &'a [Segment], sides: &[Side]) -> Places<'a> {
+        let mut first = BTreeMap::new();
+        for segment in segments {
+            for (name, count) in outside::first_matrices(&segment.graph) {
+                let tensor = segment.weights.iter().find(|(own, _)| own == name);
+                first.extend(tensor.map(|(_, tensor)| (tensor.as_str(), count)));
+            }
+        }
+        Places { sides: sides::of_tensors(sides, segments), first }
+    }
+
+    /// Loads a weight of so many matrices to its place.
+    fn load(
+        &self,
+        device: &mut dyn Device,
+        name: &str,
+        matrices: usize,
+        weight: Weight,
+        taken: &mut Tensors,
+    ) -> Result<(), Error> {
+        if let Some(count) = self.first.get(name) {
+            sides::place(device, Some(Side::First));
+            let packing = device.caps().packing.and_then(|packing| packing.tile(weight.ty, weight.row_len));
+            let part = first_rows(&weight, weight.rows / matrices.max(1) * count, packing);
+            taken.first.insert(name.into(), device.pack(part).map_err(of_weight(name))?);
+        }
+        sides::place(device, self.sides.get(name).copied().flatten());
+        taken.whole.insert(name.into(), device.pack(weight).map_err(of_weight(name))?);
+        Ok(())
+    }
+}
+
+/// Some first bytes of others.
+struct FirstBytes(WeightBytes, usize);
+
+impl AsRef<[u8]> for FirstBytes {
+    fn as_ref(&self) -> &[u8] {
+        let all = (*self.0).as_ref();
+        &all[..self.1.min(all.len())]
+    }
+}
+
+/// The first rows of a weight: with tiles if its tiles are these, and rows end with one of them.
+fn first_rows(weight: &Weight, rows: usize, tile: Option<Tile>) -> Weight {
+    let bytes = weight.ty.row_bytes(weight.row_len as u64).unwrap_or(0) as usize * rows;
+    let first =
+        |all: &WeightBytes, bytes: usize| -> WeightBytes { Arc::new(FirstBytes(Arc::clone(all), bytes)) };
+    let tile = tile.filter(|tile| rows.is_multiple_of(tile.rows));
+    let tiles = weight.tiles.as_ref().zip(tile);
+    Weight {
+        rows,
+        bytes: first(&weight.bytes, bytes),
+        tiles: tiles.map(|(tiles, tile)| first(tiles, rows / tile.rows * tile.bytes)),
+        ..*weight
+    }
+}
 
 /// The names of the weights that a segment multiplies by in a step of any size.
 pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
@@ -29,35 +109,34 @@ pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
 }
 
 /// Loads every tensor that a segment uses into the device, once. Adapters, and what only the layer that predicts one token more
-/// uses, are packed in memory: the packed form of a model is the same with and without them. `second` is the number of segments that are on
-/// a second device.
+/// uses, are packed in memory: the packed form of a model is the same with and without them. `sides` are those of the segments.
 pub(crate) fn load(
     device: &mut dyn Device,
     gguf: &Gguf,
-    (segments, sections, second): (&[Segment], Sections, usize),
+    (segments, sections, sides): (&[Segment], Sections, &[Side]),
     classes: &Classes,
     cache: Option<&PackCache>,
     report: OnReport<'_>,
-) -> Result<BTreeMap<String, BufferId>, Error> {
+) -> Result<Tensors, Error> {
     weft_pack::check(gguf, device.caps().threads, &mut |done, total| {
         report(Report::Checking { done, total })
     })?;
     let of_model = sections.of_model();
-    let sides = sides::of_tensors(second, segments);
-    let mut taken = BTreeMap::new();
+    let places = Places::new(segments, sides);
+    let mut taken = Tensors::default();
     for (range, cache) in [(0..of_model, cache), (0..segments.len(), None)] {
         let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
         for i in range {
             let packed = multiplied(classes, i);
             let own = &segments[i].weights;
-            for (own, name) in own.iter().filter(|(_, name)| !taken.contains_key(name.as_str())) {
+            for (own, name) in own.iter().filter(|(_, name)| !taken.whole.contains_key(name.as_str())) {
                 let wanted = |tensor: &&TensorInfo| cache.is_none() || gguf.adapter_of(tensor).is_none();
                 if let Some(tensor) = gguf.tensor(name).filter(wanted) {
                     tensors.entry(name).or_insert((tensor, false)).1 |= packed.contains(own.as_str());
                 }
             }
         }
-        let loaded = load_tensors(device, gguf, (tensors, &sides), cache, report, &mut taken);
+        let loaded = load_tensors(device, gguf, (tensors, &places), cache, report, &mut taken);
         sides::place(device, None);
         loaded?;
     }
@@ -68,11 +147,14 @@ pub(crate) fn load(
 fn load_tensors(
     device: &mut dyn Device,
     gguf: &Gguf,
-    (tensors, sides): (BTreeMap<&str, (&TensorInfo, bool)>, &TensorSides<'_>),
+    (tensors, places): (BTreeMap<&str, (&TensorInfo, bool)>, &Places<'_>),
     cache: Option<&PackCache>,
     report: OnReport<'_>,
-    taken: &mut BTreeMap<String, BufferId>,
+    taken: &mut Tensors,
 ) -> Result<(), Error> {
+    let matrices = |tensor: &TensorInfo| tensor.shape.get(2).map_or(1, |n| usize::try_from(*n).unwrap_or(1));
+    let counts: BTreeMap<&str, usize> =
+        tensors.iter().map(|(name, (tensor, _))| (*name, matrices(tensor))).collect();
     let mut sources = Vec::new();
     let mut plain = Vec::new();
     for (name, (tensor, multiplied)) in tensors {
@@ -91,17 +173,15 @@ fn load_tensors(
     }
     for SourceWeight { name, weight, mapped } in plain {
         let held = Arc::clone(&weight.bytes);
-        sides::place(device, sides.get(name.as_str()).copied().flatten());
-        let buffer = device.pack(weight).map_err(of_weight(&name))?;
+        places.load(device, &name, counts[name.as_str()], weight, taken)?;
         // A device with its own memory has copied the weight, so its pages can be released.
         if let (1, Some(bytes)) = (Arc::strong_count(&held), mapped) {
             bytes.release(0..bytes.len());
         }
-        taken.insert(name, buffer);
     }
-    let buffers = load_packed(device, &sources, Some((gguf, cache, sides)), report)?;
-    taken.extend(sources.into_iter().map(|source| source.name).zip(buffers));
-    Ok(())
+    load_packed(device, &sources, Some((gguf, cache)), report, |device, name, weight| {
+        places.load(device, name, counts[name], weight, taken)
+    })
 }
 
 /// Returns whether the device has its own layout for a weight that products multiply by.
@@ -127,39 +207,33 @@ fn of_weight(name: &str) -> impl Fn(DeviceError) -> Error {
     move |source| Error::Weight { name: name.into(), source }
 }
 
-/// Packs weights that [have tiles](has_tiles), of a model or computed, and loads them into the device. The tiles of each are dropped
+/// Packs weights that [have tiles](has_tiles), of a model or computed, and has each loaded into the device. The tiles of each are dropped
 /// once it is loaded.
 pub(crate) fn load_packed(
     device: &mut dyn Device,
     sources: &[SourceWeight],
-    model: Option<(&Gguf, Option<&PackCache>, &TensorSides<'_>)>,
+    model: Option<(&Gguf, Option<&PackCache>)>,
     report: OnReport<'_>,
-) -> Result<Vec<BufferId>, Error> {
+    mut load: impl FnMut(&mut dyn Device, &str, Weight) -> Result<(), Error>,
+) -> Result<(), Error> {
     let tiles: Vec<WeightBytes> = match device.caps().packing {
-        Some(packing) => {
-            let model = model.map(|(gguf, cache, _)| (gguf, cache));
-            pack(packing, sources, device.caps().threads, model, report)?
-        }
+        Some(packing) => pack(packing, sources, device.caps().threads, model, report)?,
         None => Vec::new(),
     };
     let total = tiles.iter().map(|tiles| (**tiles).as_ref().len() as u64).sum();
     let mut done = 0;
-    let mut buffers = Vec::with_capacity(sources.len());
     for (SourceWeight { name, weight, .. }, tiles) in sources.iter().zip(tiles) {
         if report(Report::Loading { done, total }).is_break() {
             return Err(Error::Interrupted);
         }
         done += (*tiles).as_ref().len() as u64;
-        if let Some((.., sides)) = model {
-            sides::place(device, sides.get(name.as_str()).copied().flatten());
-        }
-        buffers.push(device.pack(Weight { tiles: Some(tiles), ..weight.clone() }).map_err(of_weight(name))?);
+        load(device, name, Weight { tiles: Some(tiles), ..weight.clone() })?;
     }
     // The steps that follow take time too, and are not loading.
     if done > 0 && report(Report::Loading { done, total }).is_break() {
         return Err(Error::Interrupted);
     }
-    Ok(buffers)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -183,14 +257,15 @@ mod tests {
         let max = Sizes::of(1).rows(1).slots(64).pages(2);
         let options = Options { max, ..Options::default() };
         let (segments, sections) =
-            plans::segments(&model, None, &options.switches, false, (None, None)).unwrap();
-        let classes = [plans::plan(&segments, &options, None).unwrap()];
+            plans::segments(&model, None, &options.switches, false, (None, None, None)).unwrap();
+        let classes = [plans::plan(&segments, |_| &options, None).unwrap()];
+        let sides = vec![Side::First; segments.len()];
         let largest = gguf.tensors().iter().max_by_key(|tensor| gguf.tensor_bytes(tensor).len()).unwrap();
         let bytes = gguf.tensor_bytes(largest).len();
         for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
             let mut device = NullDevice::with_largest_buffer(limit);
             let go_on = &mut |_| ControlFlow::Continue(());
-            let loaded = load(&mut device, &gguf, (&segments, sections, 0), &classes, None, go_on);
+            let loaded = load(&mut device, &gguf, (&segments, sections, &sides), &classes, None, go_on);
             assert_eq!(device.bytes() > 0, fits);
             match loaded {
                 Ok(_) => assert!(fits),

@@ -2,8 +2,8 @@
 
 use weft_device::Device;
 use weft_kern::{
-    Anchor, Binary, Dim, Factor, Format, Instr, Part, Pick, Product, Prologue, Reduce, RopeStyle, Sum, Unary,
-    View,
+    Anchor, Binary, Dim, Factor, Format, Instr, Matrices, Part, Pick, Product, Prologue, Reduce, RopeStyle,
+    Sum, Unary, View,
 };
 use weft_quant::GgmlType;
 
@@ -135,6 +135,30 @@ pub fn gate_and_up_of_picked_matrices(device: &mut dyn Device) {
                 let parts = vec![part(&axes, n, anchor, gated(&[chosen * n, n], 4))];
                 Case::new(parts, args, tokens, 8 * roundings(ty, k)).check(device);
             }
+        }
+    }
+}
+
+/// Products by parts of a stack: the rows of other parts are 0, whatever their index is.
+pub fn parts_of_a_stack_leave_other_rows_zero(device: &mut dyn Device) {
+    let mut random = Random::new(41);
+    let (count, chosen) = (6, 3);
+    for ty in [GgmlType::Q4_0, GgmlType::Q6_K, GgmlType::MXFP4, GgmlType::F16] {
+        let (n, k) = (70, ty.block_len().max(32) * 2);
+        for (from, tokens) in [0, 2, 5].into_iter().flat_map(|from| TOKENS.map(|tokens| (from, tokens))) {
+            let rows = tokens * chosen;
+            let mut id = || random.below(count + 5) as i32 - 2;
+            let ids: Vec<i32> = (0..rows).map(|_| id()).collect();
+            let mut weight = || Arg::weight(ty, count * n, k, random.weight(ty, count * n * k));
+            let (a, b) = (weight(), weight());
+            let x = Arg::activations(ty, &random.floats(tokens * k));
+            let args = vec![a, b, x, Arg::i32(&ids), Arg::out(Format::F32, rows * n)];
+            let pick = || Pick::Ids(view(3, &[chosen, 1], 0));
+            let w = |p| Matrices { from: Some(from), ..matrices(p, pick(), count, n, k) };
+            let of = |p| product(view(2, &[k, 0], 1), w(p), false);
+            let anchor = Anchor::Dot(vec![of(0), of(1)]);
+            let parts = vec![part(&[Dim::T, Dim::Const(chosen)], n, anchor, gated(&[chosen * n, n], 4))];
+            Case::new(parts, args, tokens, 8 * roundings(ty, k)).check(device);
         }
     }
 }

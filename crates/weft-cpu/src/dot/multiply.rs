@@ -59,6 +59,11 @@ impl Dot {
                 let mut base: usize = self.laid_out(rows.len()).take(source).sum();
                 let mut runs = own.chunk_by(|a, b| a.matrix == b.matrix).peekable();
                 while let Some(own) = runs.next() {
+                    if product.w.lacks(own[0].matrix) {
+                        own.iter().for_each(|entry| result[entry.slot * stride..][..stride].fill(0.0));
+                        base += own.len() * groups;
+                        continue;
+                    }
                     let mut chunk = Chunk {
                         x,
                         entries: own,
@@ -67,7 +72,7 @@ impl Dot {
                         n: product.w.n,
                         k: product.w.k,
                         row: product.w.row(own[0].matrix),
-                        next_row: runs.peek().map(|next| product.w.row(next[0].matrix)),
+                        next_row: next_row(product, runs.peek()),
                         cols: cols.clone(),
                         acc: if to.is_empty() { &mut *result } else { &mut *to },
                         stride,
@@ -134,6 +139,12 @@ impl Dot {
         }
         Ok(())
     }
+}
+
+/// The weight's row at which the matrix of the next run begins, if it has one.
+fn next_row(product: &Multiplied, next: Option<&&[Entry]>) -> Option<usize> {
+    let matrix = next?.first()?.matrix;
+    (!product.w.lacks(matrix)).then(|| product.w.row(matrix))
 }
 
 impl Multiplied {

@@ -15,6 +15,8 @@ pub(super) struct Multiplied {
     pub(super) x: Option<RowView>,
     pub(super) w: Weights,
     pub(super) pick: Picked,
+    /// The first index that selects a matrix, where others belong to another part of the stack.
+    from: Option<usize>,
     /// The number of matrices that a step can use.
     pub(super) matrices: usize,
     pub(super) transposed: bool,
@@ -72,7 +74,7 @@ impl Multiplied {
     /// # Errors
     /// A sentence, if the device has no code for the weight's type.
     pub(super) fn new(params: &[Param], product: &Product) -> Result<Multiplied, String> {
-        let &Matrices { param, count, n, k, first, stride, ref pick } = &product.w;
+        let &Matrices { param, from, count, n, k, first, stride, ref pick } = &product.w;
         let ty = match params[param].format {
             Format::Ggml(ty) if ty.can_decode() => ty,
             format => return Err(format!("this device cannot multiply by {format:?}")),
@@ -96,7 +98,8 @@ impl Multiplied {
             x,
             w: Weights { param, ty, count, stride, first, n, k },
             pick,
-            matrices: if pick == Picked::Only { 1 } else { count },
+            from,
+            matrices: if pick == Picked::Only { 1 } else { count + usize::from(from.is_some()) },
             transposed: product.transposed,
             blocks: if product.rounds(params) { BlockSource::Own } else { BlockSource::None },
         })
@@ -107,9 +110,14 @@ impl Multiplied {
         let layout = |p: &Multiplied| Layout::of(p.w.ty).map(|l| (l.group, l.offset, l.has_min()));
         self.blocks == BlockSource::Own
             && other.blocks == BlockSource::Own
-            && (self.x, self.pick, self.matrices, self.len())
-                == (other.x, other.pick, other.matrices, other.len())
+            && self.selects_as(other)
+            && (self.x, self.len()) == (other.x, other.len())
             && layout(self) == layout(other)
+    }
+
+    /// Whether it selects the same matrix for each row as another product.
+    pub(super) fn selects_as(&self, other: &Multiplied) -> bool {
+        (self.pick, self.from, self.matrices) == (other.pick, other.from, other.matrices)
     }
 
     /// Values per row of x.
@@ -144,12 +152,17 @@ impl Multiplied {
         }
     }
 
-    /// The matrix of a row's term.
+    /// The matrix of a row's term; the [number of all](Weights::count) if none is the row's.
     pub(super) fn matrix(&self, args: &[Arg], coords: &Coords, term: usize) -> Result<usize, Fault> {
         match &self.pick {
             Picked::Only => Ok(0),
             Picked::Axis(axis) => Ok(coords[*axis]),
-            Picked::Ids(ids) => ids.index(args, coords, self.w.count),
+            Picked::Ids(ids) => match (ids.number(args, coords)?, self.from) {
+                (number, None) => number.filter(|number| *number < self.w.count).ok_or(Fault),
+                (number, Some(from)) => {
+                    Ok(number.filter(|number| (from..self.w.count).contains(number)).unwrap_or(self.w.count))
+                }
+            },
             Picked::Sum(sum) => sum.ids.index_of(args, coords, term, self.w.count),
         }
     }
@@ -163,6 +176,11 @@ impl Multiplied {
 }
 
 impl Weights {
+    /// Whether there is no such matrix, because it is in another part of the stack.
+    pub(super) fn lacks(&self, matrix: usize) -> bool {
+        matrix >= self.count
+    }
+
     /// The weight's row at which a matrix begins.
     pub(super) fn row(&self, matrix: usize) -> usize {
         self.first + matrix * self.stride

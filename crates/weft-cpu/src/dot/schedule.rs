@@ -25,15 +25,18 @@ impl Dot {
             // Then only rows can be divided.
             most = most.min(cx.space.count().div_ceil(cx.threads)).max(1);
         }
-        let cost = |rows: usize| self.column(rows, true);
-        let costs =
-            (0..groups).flat_map(|g| chunks(g, &scratch.starts, most)).map(|c| cost(c.len()) * tiles as u64);
+        let cost = |group: usize, rows: usize| match self.is_multiplied(group) {
+            true => self.column(rows, true),
+            false => self.finish(rows),
+        };
+        let all = (0..groups).flat_map(|g| chunks(g, &scratch.starts, most).map(move |c| (g, c.len())));
+        let costs = all.map(|(group, rows)| cost(group, rows) * tiles as u64);
         let share = cx.share(costs.sum());
         let mut before = 0;
         for group in 0..groups {
             let matrix = self.common.map(|_| group);
             for rows in chunks(group, &scratch.starts, most) {
-                let cost = cost(rows.len());
+                let cost = cost(group, rows.len());
                 let own = share.of(before, cost, tiles);
                 before += cost * tiles as u64;
                 if !own.is_empty() {
@@ -48,6 +51,11 @@ impl Dot {
     /// Groups that rows are sorted into.
     pub(super) fn groups(&self) -> usize {
         self.common.map_or(1, |_| self.products[0].matrices)
+    }
+
+    /// Whether the rows of a group are multiplied by a matrix.
+    fn is_multiplied(&self, group: usize) -> bool {
+        self.common.is_none() || !self.products[0].w.lacks(group)
     }
 
     /// Sorts the rows by matrix, if they have one: those of matrix `g` are then `scratch.rows[starts[g]..starts[g + 1]]`,

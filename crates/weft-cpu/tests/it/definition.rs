@@ -22,7 +22,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 /// One row of x times a matrix `[n, k]`.
 fn matrix(x: Arg, w: Arg, n: usize, k: usize, transposed: bool) -> Case {
     let cols = if transposed { k } else { n };
-    let w_of = Matrices { param: 1, pick: Pick::Only, count: 1, n, k, first: 0, stride: n };
+    let w_of = Matrices { param: 1, pick: Pick::Only, from: None, count: 1, n, k, first: 0, stride: n };
     let anchor = crate::support::dot(view(0, &[0], 1), w_of, transposed);
     let kernel = kernel(&[Dim::Const(1)], cols, anchor, vec![Instr::Acc(0), store_to(2, &[0], 0)]);
     Case::new(kernel, vec![x, w, Arg::out(Format::F32, cols)], 1, 0)
@@ -133,7 +133,7 @@ fn weighted_sums_of_products() {
             .collect();
         let sum = Sum { terms, ids: view(2, &[0], 1), weights: view(3, &[0], 1), apart: k };
         let pick = Pick::Sum(Box::new(sum));
-        let w_of = Matrices { param: 1, pick, count, n, k, first: 0, stride: n };
+        let w_of = Matrices { param: 1, pick, from: None, count, n, k, first: 0, stride: n };
         let body = vec![Instr::Acc(0), store_to(4, &[0], 0)];
         let kernel = kernel(&[Dim::Const(1)], n, crate::support::dot(view(0, &[0], 1), w_of, false), body);
         let args =

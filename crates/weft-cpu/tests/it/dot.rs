@@ -118,7 +118,12 @@ fn transposed_matrices_for_each_head() {
 }
 
 /// Rows tokens × choices, each choice a matrix.
-fn experts(random: &mut Random, ty: GgmlType, tokens: usize, chosen: usize, per_choice: bool) -> Case {
+fn experts(
+    random: &mut Random,
+    ty: GgmlType,
+    (tokens, chosen, per_choice): (usize, usize, bool),
+    from: Option<usize>,
+) -> Case {
     let (count, n, k) = (9, 37, 2 * ty.block_len().max(32));
     let x = match per_choice {
         true => random_x(random, ty, tokens * chosen, k).per_token(chosen * k),
@@ -127,9 +132,12 @@ fn experts(random: &mut Random, ty: GgmlType, tokens: usize, chosen: usize, per_
     let strides = if per_choice { [chosen * k, k] } else { [k, 0] };
     let w = Arg::weight(ty, count * n, k, random.weight(ty, count * n * k));
     let y = Arg::out(Format::F32, tokens * chosen * n).per_token(chosen * n);
-    let ids: Vec<i32> = (0..tokens).flat_map(|_| random.distinct(chosen, count)).collect();
+    let all = if from.is_some() { count + 4 } else { count };
+    let mut ids: Vec<i32> = (0..tokens).flat_map(|_| random.distinct(chosen, all)).collect();
+    // Those that a part of the stack lacks may be any.
+    ids.iter_mut().filter(|id| **id as usize > count).for_each(|id| *id = -*id);
     let ids = Arg::i32(&ids).per_token(chosen);
-    let w_of = Matrices { pick: Pick::Ids(view(3, &[chosen, 1], 0)), count, ..only(n, k) };
+    let w_of = Matrices { pick: Pick::Ids(view(3, &[chosen, 1], 0)), from, count, ..only(n, k) };
     let anchor = dot(view(0, &strides, 1), w_of, false);
     let body = vec![Instr::Acc(0), store_to(2, &[chosen * n, n], 0)];
     let kernel = kernel(&[Dim::T, Dim::Const(chosen)], n, anchor, body);
@@ -141,7 +149,17 @@ fn a_matrix_for_each_expert() {
     let (mut devices, mut random) = (Devices::all(), Random::new(6));
     for ty in weight_types() {
         for (tokens, chosen, per_choice) in [(1, 4, false), (3, 4, true), (17, 2, false)] {
-            devices.check(&experts(&mut random, ty, tokens, chosen, per_choice));
+            devices.check(&experts(&mut random, ty, (tokens, chosen, per_choice), None));
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_stack_leaves_the_rows_of_others_zero() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(16));
+    for ty in weight_types() {
+        for (rows, from) in [((1, 4, false), 0), ((3, 4, true), 5), ((17, 2, false), 3), ((40, 2, true), 8)] {
+            devices.check(&experts(&mut random, ty, rows, Some(from)));
         }
     }
 }

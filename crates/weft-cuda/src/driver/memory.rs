@@ -57,18 +57,26 @@ impl DeviceMemory {
         })
     }
 
-    /// Copies bytes out, after all work before, and waits for them.
+    /// Copies bytes out to place `at`, after all work before. They are there when the stream has passed the copy.
     ///
     /// # Panics
     /// If there is no such range.
-    pub(crate) fn read(&self, offset: usize, to: &mut PinnedMemory, len: usize) -> Result<(), Failure> {
+    pub(crate) fn read(
+        &self,
+        offset: usize,
+        to: &mut PinnedMemory,
+        at: usize,
+        len: usize,
+    ) -> Result<(), Failure> {
         assert!(offset.checked_add(len).is_some_and(|end| end <= self.bytes), "{len} bytes at {offset}");
-        assert!(len <= to.bytes, "{len} bytes");
+        assert!(at.checked_add(len).is_some_and(|end| end <= to.bytes), "{len} bytes at {at}");
         self.context.enter()?;
-        let (to, from) = (to.start.as_ptr(), self.address + offset as u64);
-        // SAFETY: both ranges exist, and the copy has ended when this function returns.
-        check(unsafe { sys::cuMemcpyDtoHAsync_v2(to, from, len, self.context.stream) })?;
-        self.context.wait()
+        let from = self.address + offset as u64;
+        // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for the stream.
+        check(unsafe {
+            let to = to.start.as_ptr().cast::<u8>().add(at);
+            sys::cuMemcpyDtoHAsync_v2(to.cast(), from, len, self.context.stream)
+        })
     }
 }
 
@@ -114,7 +122,7 @@ impl PinnedMemory {
 
     /// Its contents. The caller has waited for the copies that write them.
     pub(crate) fn as_slice(&self) -> &[u8] {
-        // SAFETY: the memory is initialised, and no copy writes to it: `read` waits for its own.
+        // SAFETY: the memory is initialised, and no copy writes to it: whoever reads waits for its copies.
         unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.bytes) }
     }
 

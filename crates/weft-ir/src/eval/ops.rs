@@ -72,12 +72,16 @@ pub(super) fn apply(
         Op::TopK { k } => topk(&arg(0)?, *k, shape),
         Op::Dot => dot(&cx, node.inputs[1], results, &arg(0)?, shape),
         Op::HeadDot { transposed } => head_dot(&cx, *transposed, node.inputs[1], results, &arg(0)?, shape),
-        Op::SelectDot => select_dot(&cx, node.inputs[1], results, &arg(0)?, &arg(2)?, shape),
+        Op::SelectDot => select_dot(&cx, node.inputs[1], results, (&arg(0)?, &arg(2)?, None), shape),
+        Op::SelectRange { from } => {
+            select_dot(&cx, node.inputs[1], results, (&arg(0)?, &arg(2)?, Some(*from)), shape)
+        }
         Op::SelectSum => {
             let (tokens, n) = (shape[0], shape[1]);
             let (ids, shares) = (arg(2)?, arg(3)?);
             let choices = shares.shape()[1];
-            let each = select_dot(&cx, node.inputs[1], results, &arg(0)?, &ids, vec![tokens, choices, n])?;
+            let each =
+                select_dot(&cx, node.inputs[1], results, (&arg(0)?, &ids, None), vec![tokens, choices, n])?;
             let shares = shares.reshaped(vec![tokens, choices, 1]);
             let shared = binary(Binary::Mul, &each, &shares, vec![tokens, choices, n])?;
             Ok(reduce(Reduce::Sum, &shared, 1, vec![tokens, 1, n])?.reshaped(shape))
@@ -314,12 +318,12 @@ fn head_dot(
     Ok(Tensor::f32(shape, out))
 }
 
+/// With `from`, rows whose ids are not in `from..E` are 0.
 fn select_dot(
     cx: &Context<'_>,
     w: NodeId,
     results: &[Option<Tensor>],
-    x: &Tensor,
-    ids: &Tensor,
+    (x, ids, from): (&Tensor, &Tensor, Option<usize>),
     shape: Vec<usize>,
 ) -> Result<Tensor, String> {
     let experts = cx.graph.node(w).ty.shape.eval(cx.sizes)[0];
@@ -328,6 +332,11 @@ fn select_dot(
     let mut row = vec![0.0; k];
     let mut out = vec![0.0; shape.iter().product()];
     for (c, id) in ints(ids)?.iter().enumerate() {
+        let others =
+            from.is_some_and(|from| !(from..experts).contains(&usize::try_from(*id).unwrap_or(usize::MAX)));
+        if others {
+            continue;
+        }
         let expert = index(*id, experts, "expert")?;
         let from = if per_choice { c } else { c / u };
         let x = &floats(x)?[from * k..(from + 1) * k];

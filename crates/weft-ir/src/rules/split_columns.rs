@@ -29,7 +29,7 @@ fn apply(r: &mut Rewriter<'_>, id: NodeId) -> Option<Built> {
     // The axis of the weight that becomes the columns.
     let rows = match product.op {
         Op::Dot => 0,
-        Op::HeadDot { transposed: false } | Op::SelectDot => 1,
+        Op::HeadDot { transposed: false } | Op::SelectDot | Op::SelectRange { .. } => 1,
         _ => return None,
     };
     if !r.graph().is_parameter(product.inputs[1]) {

@@ -4,6 +4,7 @@ mod claims;
 mod grower;
 mod hoisting;
 mod operations;
+mod outside;
 mod patterns;
 mod refusals;
 mod support;

@@ -58,6 +58,9 @@ pub struct Matrices {
     pub param: ParamId,
     /// Which matrix multiplies a row.
     pub pick: Pick,
+    /// If the stack is part of one: the first index that selects a matrix of it. The results of a row whose index is not in `from..count`
+    /// are 0. Only for [`Pick::Ids`].
+    pub from: Option<usize>,
     /// The number of matrices.
     pub count: usize,
     /// The rows of a matrix that are used, N.
@@ -237,10 +240,16 @@ fn verify(cx: &Context<'_>, product: &Product) -> Result<(), String> {
     if last.is_none_or(|last| last > rows) || (w.count > 1 && w.stride == 0) {
         return Err(format!("the matrices reach beyond the parameter's {rows} rows"));
     }
+    if w.from.is_some() && !matches!(w.pick, Pick::Ids(_)) {
+        return Err("only a matrix selected by index can be one of part of a stack".into());
+    }
     match &w.pick {
         Pick::Only => Ok(()),
         Pick::Axis(a) if cx.rows.get(*a).is_some_and(|n| *n <= w.count) => Ok(()),
         Pick::Axis(a) => Err(format!("axis {a} cannot pick one of {} matrices", w.count)),
+        Pick::Ids(_) if w.from.is_some_and(|from| from >= w.count) => {
+            Err(format!("no index from {} on selects one of {} matrices", w.from.unwrap_or(0), w.count))
+        }
         Pick::Ids(view) if view.step == 0 => cx.indices(view, 1),
         Pick::Ids(_) => Err("ids must have step 0".into()),
         Pick::Sum(sum) if sum.terms == 0 || sum.terms > w.count.max(rows) => {
@@ -307,7 +316,10 @@ fn operation(counter: &Counter<'_>, product: &Product) -> Operation {
 
 impl fmt::Display for Matrices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Matrices { param, pick, count, n, k, first, stride } = self;
+        let Matrices { param, pick, from, count, n, k, first, stride } = self;
+        if let Some(from) = from {
+            write!(f, "from={from} ")?;
+        }
         write!(f, "w=p{param} count={count} n={n} k={k} first={first} stride={stride} pick=")?;
         match pick {
             Pick::Only => f.write_str(ONLY),
@@ -349,6 +361,7 @@ pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<Product> {
     let w = Matrices {
         param: number(attrs.get("w")?, "p")?,
         pick,
+        from: attrs.get("from").ok().map(|from| number(from, "")).transpose()?,
         count: attrs.num("count")?,
         n: attrs.num("n")?,
         k: attrs.num("k")?,

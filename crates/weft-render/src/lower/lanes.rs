@@ -65,7 +65,7 @@ impl<'p> Lanes<'p> {
         let at = place.column_to_read(&mut w.code, &own, true);
         Some(Lanes {
             part,
-            program: RowProgram::new(&part.body, part.lens(), Vec::new(), width),
+            program: RowProgram::of(part, Vec::new(), width),
             stores: stores.into_iter().map(|store| (store, None)).collect(),
             spot: RowState::new(row.axes, r),
             column: Column { at, own },
@@ -124,14 +124,17 @@ impl<'p> Lanes<'p> {
         w.when(self.takes_part(w.code.lanes), |w| {
             for (v, instr) in self.part.body.iter().enumerate() {
                 let value = match instr {
-                    Instr::Acc(result) => match results {
-                        Results::Lanes(sums) => sums[*result].clone(),
-                        Results::Shared(at) => {
-                            let own = &self.spot.row * self.program.stride() + &self.column.own;
-                            let value = w.load_shared(own + at[*result]);
-                            w.code.set("v", value)
-                        }
-                    },
+                    Instr::Acc(result) => {
+                        let value = match results {
+                            Results::Lanes(sums) => sums[*result].clone(),
+                            Results::Shared(at) => {
+                                let own = &self.spot.row * self.program.stride() + &self.column.own;
+                                let value = w.load_shared(own + at[*result]);
+                                w.code.set("v", value)
+                            }
+                        };
+                        self.program.result(w, *result, &self.spot.axes, value)?
+                    }
                     Instr::Rope { x, cos, sin, .. } => self.rotated(w, *x, (*cos, *sin))?,
                     _ => continue,
                 };

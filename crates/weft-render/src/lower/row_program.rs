@@ -1,7 +1,7 @@
 //! Row programs. A value is an expression of the column, written where it is needed. The whole workgroup computes operations across columns
 //! (reductions, selections, pairs), from values in workgroup memory where that pays.
 
-use weft_kern::{Binary, Format, Instr, Reduce, RopeStyle, Unary, ValueId};
+use weft_kern::{Binary, Format, Instr, Part, Product, Reduce, RopeStyle, Unary, ValueId};
 use weft_shader::expr::{Expr, Fun};
 
 use crate::forms::select_blocks::tops::{self as top, Tops};
@@ -15,6 +15,8 @@ use crate::refused::{Why, word};
 /// A row program, and its known values so far.
 pub(crate) struct RowProgram<'p> {
     pub(crate) body: &'p [Instr],
+    /// The products whose results it reads, if the anchor is products.
+    products: &'p [Product],
     pub(crate) lens: Vec<usize>,
     /// Offsets of the anchor's results in workgroup memory. The result of tile row `i` and own column `c` is at `i · stride + c`.
     pub(crate) results: Vec<u32>,
@@ -78,7 +80,23 @@ impl Column {
 
 impl<'p> RowProgram<'p> {
     pub(crate) fn new(body: &'p [Instr], lens: Vec<usize>, results: Vec<u32>, stride: u32) -> RowProgram<'p> {
-        RowProgram { known: vec![None; lens.len()], body, lens, results, stride, tops: None }
+        RowProgram { known: vec![None; lens.len()], body, products: &[], lens, results, stride, tops: None }
+    }
+
+    /// The program that follows the anchor of a part.
+    pub(crate) fn of(part: &'p Part, results: Vec<u32>, stride: u32) -> RowProgram<'p> {
+        RowProgram { products: part.products(), ..RowProgram::new(&part.body, part.lens(), results, stride) }
+    }
+
+    /// The result of the anchor's product number `result` for a row, which is 0 where a part of a stack lacks the row's matrix.
+    pub(crate) fn result(
+        &self,
+        w: &mut Writer<'_>,
+        result: usize,
+        axes: &[Expr],
+        value: Expr,
+    ) -> Result<Expr, Why> {
+        self.products.get(result).map_or(Ok(value.clone()), |product| w.or_zero(product, axes, value))
     }
 
     /// The same program, which selects from a long row whose blocks have these largest keys.
@@ -321,7 +339,8 @@ impl<'p> RowProgram<'p> {
             Instr::Const(value) => return Err(Why::Form(format!("has the constant {} (v{v})", value.0))),
             Instr::Acc(result) => {
                 // A scalar has column 0, which belongs to the workgroup.
-                w.load_shared(&spot.row * self.stride + &column.own + self.results[*result])
+                let value = w.load_shared(&spot.row * self.stride + &column.own + self.results[*result]);
+                self.result(w, *result, &spot.axes, value)?
             }
             Instr::Load { view, indexed, len } => {
                 if let Some(tiles) = w.tiles(view.param, *len)? {

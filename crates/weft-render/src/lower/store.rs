@@ -44,7 +44,7 @@ pub(crate) fn program_of(
     place: &Place,
     (results, stride): (Vec<u32>, u32),
 ) -> Result<(), Why> {
-    let mut program = RowProgram::new(&part.body, part.lens(), results, stride);
+    let mut program = RowProgram::of(part, results, stride);
     if part.columns_independent() || place.width() < place.cols() && part.columns_together().is_some() {
         let field = Field { place, only: None, width: place.width() };
         return field.stores(w, &program, &stores(&part.body));
@@ -75,7 +75,7 @@ pub(crate) fn row(
     (axes, row): (Vec<Expr>, Expr),
     results: u32,
 ) -> Result<(), Why> {
-    let mut program = RowProgram::new(&part.body, part.lens(), vec![results], place.width());
+    let mut program = RowProgram::of(part, vec![results], place.width());
     whole_row(w, &mut program, place, RowState::new(axes, row))
 }
 

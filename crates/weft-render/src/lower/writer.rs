@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weft_kern::{Format, Indexed, Kernel, ParamId, View};
+use weft_kern::{Format, Indexed, Kernel, ParamId, Pick, Product, View};
 use weft_quant::GgmlType;
 use weft_shader::builder::Builder;
 use weft_shader::cooperative::Arrays;
@@ -288,6 +288,15 @@ impl<'k> Writer<'k> {
     ) -> Result<Expr, Why> {
         let number = self.number(view, row, column)?;
         Ok(self.code.set("index", number.min(bound.saturating_sub(1))))
+    }
+
+    /// A product's result for a row: 0 if another part of its stack has the row's matrix.
+    pub(crate) fn or_zero(&mut self, product: &Product, row: &[Expr], value: Expr) -> Result<Expr, Why> {
+        let (Some(from), Pick::Ids(ids)) = (product.w.from, &product.w.pick) else { return Ok(value) };
+        let (from, count) = (word(from)?, word(product.w.count)?);
+        let number = self.number(ids, row, &Expr::U32(0))?;
+        let own = self.code.set("own_number", number - from);
+        Ok(Expr::F32(0.0).unless(&own.less(count - from), value))
     }
 
     /// For a row that an index selects: the index, the number of rows, and the stride.

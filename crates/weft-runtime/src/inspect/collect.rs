@@ -367,14 +367,13 @@ fn parts(
     options: &RuntimeOptions,
     report: OnReport<'_>,
 ) -> Result<Vec<Part>, Error> {
-    let Planned { segments, sections, fusions, .. } = planned;
+    let Planned { segments, sections, sides, fusions, .. } = planned;
     let tensors =
-        weights::load(device, gguf, (segments, *sections, 0), fusions, options.cache.as_ref(), report)?;
+        weights::load(device, gguf, (segments, *sections, sides), fusions, options.cache.as_ref(), report)?;
     let mut states = BTreeMap::new();
     let mut instances = Vec::with_capacity(sections.body);
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate().take(sections.body) {
-        let mut weights: BTreeMap<_, _> =
-            segment.weights.iter().map(|(own, tensor)| (own.clone(), tensors[tensor])).collect();
+        let mut weights = tensors.of(segment);
         weights.extend(products::pack(device, fusion, &weights::multiplied(fusions, i))?);
         let states = bind_states(device, segment, max, &mut states)?;
         let columns = segment.columns.iter().cloned().collect();

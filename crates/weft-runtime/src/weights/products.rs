@@ -31,7 +31,15 @@ pub(crate) fn pack(
             taken.push((name.clone(), device.pack(weight)?));
         }
     }
-    let packed = weights::load_packed(device, &sources, None, &mut |_| ControlFlow::Continue(()))?;
-    taken.extend(sources.into_iter().map(|source| source.name).zip(packed));
+    weights::load_packed(
+        device,
+        &sources,
+        None,
+        &mut |_| ControlFlow::Continue(()),
+        |device, name, weight| {
+            taken.push((name.into(), device.pack(weight)?));
+            Ok(())
+        },
+    )?;
     Ok(taken)
 }

@@ -1,9 +1,12 @@
-//! Which of two devices holds each part of a model: the first segments are on the second device, all others on the first.
+//! Which of two devices holds each part of a model.
 
 use std::collections::BTreeMap;
 
 use weft_device::{Device, Side};
 use weft_models::Segment;
+
+use crate::plans::{Sections, outside};
+use crate::sizes::SecondPart;
 
 /// Makes buffers on one side of a device from now on, or on both. Does nothing on a device that is one.
 pub(crate) fn place(device: &mut dyn Device, side: Option<Side>) {
@@ -12,22 +15,31 @@ pub(crate) fn place(device: &mut dyn Device, side: Option<Side>) {
     }
 }
 
-/// The side of a segment, if the first `second` segments are on the second device.
-pub(crate) fn of_segment(second: usize, segment: usize) -> Side {
-    if segment < second { Side::Second } else { Side::First }
+/// The side of each segment, if `second` is on the second device.
+pub(crate) fn of_segments(second: Option<SecondPart>, segments: &[Segment], sections: Sections) -> Vec<Side> {
+    let first = |_: usize| Side::First;
+    match second {
+        None => (0..segments.len()).map(first).collect(),
+        Some(SecondPart::ExpertsFrom(_)) => segments.iter().map(outside::side).collect(),
+        Some(SecondPart::Layers(layers)) => {
+            let before = sections.before_layer(segments, layers);
+            (0..segments.len()).map(|i| if i < before { Side::Second } else { first(i) }).collect()
+        }
+    }
 }
 
-/// The side of each tensor, by its name in the file; `None` for one that both sides use.
-pub(crate) fn of_tensors(second: usize, segments: &[Segment]) -> BTreeMap<&str, Option<Side>> {
-    let mut sides = BTreeMap::new();
-    for (i, segment) in segments.iter().enumerate() {
-        let side = Some(of_segment(second, i));
-        for (_, tensor) in &segment.weights {
-            let known = sides.entry(tensor.as_str()).or_insert(side);
-            if *known != side {
+/// The side of each tensor, by its name in the file; `None` for one that both sides use. Tensors of which a segment has only the first
+/// matrices are on the side of the other segments that have them.
+pub(crate) fn of_tensors<'s>(sides: &[Side], segments: &'s [Segment]) -> BTreeMap<&'s str, Option<Side>> {
+    let mut all = BTreeMap::new();
+    for (segment, side) in segments.iter().zip(sides) {
+        let first: BTreeMap<&str, usize> = outside::first_matrices(&segment.graph).collect();
+        for (_, tensor) in segment.weights.iter().filter(|(own, _)| !first.contains_key(own.as_str())) {
+            let known = all.entry(tensor.as_str()).or_insert(Some(*side));
+            if *known != Some(*side) {
                 *known = None;
             }
         }
     }
-    sides
+    all
 }

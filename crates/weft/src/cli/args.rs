@@ -126,6 +126,18 @@ impl<'a> Args<'a> {
         layers.map(|&layers| usize::try_from(layers).unwrap_or(usize::MAX))
     }
 
+    /// The experts of a layer that run on the GPU, if their number was chosen.
+    fn gpu_experts(self) -> Option<usize> {
+        let experts = self.0.try_get_one::<u64>("experts").ok().flatten().copied();
+        let chosen = experts.filter(|experts| *experts != NO_LIMIT)?;
+        Some(usize::try_from(chosen).unwrap_or(usize::MAX))
+    }
+
+    /// The memory of the GPU that the model may take.
+    fn gpu_memory(self) -> Option<u64> {
+        self.0.try_get_one::<u64>("gpu-memory").ok().flatten().copied()
+    }
+
     /// A list of integers, each capped at `usize::MAX`.
     pub(crate) fn counts(self, name: &str) -> Option<Vec<usize>> {
         let counts = self.0.get_one::<Counts>(name)?;
@@ -246,6 +258,8 @@ impl<'a> Args<'a> {
         EngineOptions::default()
             .device(self.device())
             .gpu_layers(self.gpu_layers())
+            .gpu_experts(self.gpu_experts())
+            .gpu_memory(self.gpu_memory())
             .threads(self.count("threads"))
             .kv(self.kv())
             .switches(self.switches())

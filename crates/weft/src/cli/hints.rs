@@ -14,6 +14,11 @@ const HINTS: &[(&[&str], &str)] = &[
     (&["--n-predict", "--predict", "--num-predict"], "--max-tokens"),
     (&["--ctx-size", "--num-ctx", "--ctx_size"], "--context"),
     (&["-ngl", "--n-gpu-layers", "--gpu-layers"], "--device gpu, which computes all layers there"),
+    (&["--cpu-moe", "-cmoe"], "--experts cpu"),
+    (
+        &["--n-cpu-moe", "-ncmoe", "-ot", "--override-tensor"],
+        "--experts N, with N experts of each layer on the GPU; by default as many as it has memory for",
+    ),
     (&["-sys", "--system-prompt"], "--system"),
     (&["--top_k"], "--top-k"),
     (&["--top_p"], "--top-p"),

@@ -55,6 +55,8 @@ pub(crate) enum Kind {
     Count(u64, u64),
     /// A length of the context, up to this; `max` or 0 is the model's limit.
     Context(u64),
+    /// A number of experts of a layer, up to this; `cpu` is none and `auto` as many as there is memory for.
+    Experts(u64),
     /// An integer in this inclusive range; -1 is no limit.
     Limit(u64, u64),
     /// A seed; -1 is a random one.
@@ -90,6 +92,7 @@ impl Knob {
             | Kind::Name(name)
             | Kind::Names(name) => Some(name),
             Kind::Count(..) | Kind::Real(..) | Kind::Context(_) | Kind::Limit(..) | Kind::Seed => Some("N"),
+            Kind::Experts(_) => Some("cpu|auto|N"),
             Kind::Size => Some("SIZE"),
             Kind::Choice(_) => Some("CHOICE"),
             Kind::Ids => Some("IDS"),

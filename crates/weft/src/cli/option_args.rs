@@ -12,7 +12,7 @@ use crate::cli::choices::Choices;
 use crate::cli::kernel_file::kernel_file;
 use crate::cli::knobs::{KNOBS, Kind, Knob};
 use crate::cli::os_text::{Utf8, rsplit_once};
-use crate::cli::values::{context, counts, ids, integer, limit, on_or_off, real, seed, setting};
+use crate::cli::values::{context, counts, experts, ids, integer, limit, on_or_off, real, seed, setting};
 use crate::terminal::units;
 
 /// The arguments of a knob: two for a switch, one otherwise. `configured` is the default that the configuration file sets.
@@ -50,6 +50,9 @@ pub(crate) fn arguments(knob: &'static Knob, configured: Option<&'static str>) -
         }
         Kind::Context(to) => {
             arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| context(text, to)))
+        }
+        Kind::Experts(to) => {
+            arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| experts(text, to)))
         }
         Kind::Limit(from, to) => {
             arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| limit(text, from, to)))

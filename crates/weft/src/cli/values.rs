@@ -64,6 +64,15 @@ pub(crate) fn context(text: &str, to: u64) -> Result<u64, String> {
     integer(text, 1, to).map_err(|expected| format!("{expected}, or max for the model's limit"))
 }
 
+/// Parses a number of experts on a GPU: `cpu` is 0, and `auto`, as many as it has memory for, is [`NO_LIMIT`].
+pub(crate) fn experts(text: &str, to: u64) -> Result<u64, String> {
+    match text {
+        "cpu" => Ok(0),
+        "auto" => Ok(NO_LIMIT),
+        _ => integer(text, 0, to).map_err(|expected| format!("{expected}, or cpu, or auto")),
+    }
+}
+
 /// Parses a seed; -1, as llama.cpp has it, is a random one.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     if text == "-1" {

@@ -213,7 +213,7 @@ pub(crate) fn kernel(rows: &[Dim], cols: usize, anchor: Anchor, body: Vec<Instr>
 
 /// A stack of equal matrices in a parameter, one after another.
 pub(crate) fn matrices(param: usize, pick: Pick, count: usize, n: usize, k: usize) -> Matrices {
-    Matrices { param, pick, count, n, k, first: 0, stride: n }
+    Matrices { param, pick, from: None, count, n, k, first: 0, stride: n }
 }
 
 /// The number of roundings of an output of a dot. Each addition is of a product that was itself rounded a few times.

@@ -25,7 +25,11 @@ pub(in crate::anchor) fn compute<N: Number>(
     let matrix = match &w.pick {
         Pick::Only => 0,
         Pick::Axis(axis) => row[*axis],
-        Pick::Ids(view) => index(args, view, row, 0, w.count)?,
+        Pick::Ids(view) => match (index(args, view, row, 0, w.count), w.from) {
+            (Ok(matrix), Some(from)) if matrix < from => return Ok(vec![N::exact(0.0); product.cols()]),
+            (Err(_), Some(_)) => return Ok(vec![N::exact(0.0); product.cols()]),
+            (matrix, _) => matrix?,
+        },
         Pick::Sum(sum) => {
             let mut total: Vec<N> = Vec::new();
             for term in 0..sum.terms {

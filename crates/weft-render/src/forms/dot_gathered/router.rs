@@ -40,7 +40,9 @@ impl<'p> Router<'p> {
     /// The program of a part, if it selects so and the workgroup has a single row.
     pub(crate) fn new(w: &mut Writer<'_>, part: &'p Part, place: &Place) -> Option<Router<'p>> {
         let lens = part.lens();
-        if place.tile() != 1 || place.cols() > w.code.lanes || !w.quads || !selects(w, part, &lens) {
+        let partial = part.products().iter().any(|product| product.w.from.is_some());
+        if partial || place.tile() != 1 || place.cols() > w.code.lanes || !w.quads || !selects(w, part, &lens)
+        {
             return None;
         }
         let row = place.row(&mut w.code, &Expr::U32(0));

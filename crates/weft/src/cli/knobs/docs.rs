@@ -78,6 +78,7 @@ fn values(kind: Kind) -> String {
         Kind::Text(_) | Kind::Texts(_) => "text".into(),
         Kind::Name(_) | Kind::Names(_) => "text or path".into(),
         Kind::Path(_) | Kind::Kernels => "path".into(),
+        Kind::Experts(to) => format!("`cpu`, `auto`, or 0 to {to}"),
         Kind::Context(to) => format!("1 to {to}, or `max`"),
         Kind::Limit(from, to) => format!("{from} to {to}, or -1 for no limit"),
         Kind::Seed => "0 to 2^64 - 1, or -1 for a random one".into(),

@@ -50,6 +50,8 @@ const TUNED: &[&str] = all_of![
 const DEVICES: &[&str] = all_of![COMPILE, &["roofline"]];
 /// Commands that may download a model.
 const FETCH: &[&str] = all_of![COMPILE, &["pull", "inspect", "tokenize", "quantize"]];
+/// Commands that run a model on a GPU and the CPU together, if the GPU is too small.
+const PLACED: &[&str] = all_of![SAMPLE, &["embed", "bench", "perplexity", "kl", "logits"]];
 /// Commands that use the cache.
 const CACHE: &[&str] = all_of![FETCH, &["list", "rm", "cache", "config", "roofline"]];
 /// Commands that write a model, by default quantised.
@@ -158,8 +160,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Device to run on; see `weft devices`"),
     knob(MODEL, "device", Kind::Device, &["inspect"]).unset("no device")
         .help("Device whose memory to compare with what the model needs"),
-    knob(MODEL, "gpu-layers", Kind::Count(0, 65536), all_of![SAMPLE, &["embed", "bench", "perplexity", "kl", "logits"]]).env("WEFT_GPU_LAYERS").unset("as many as it has memory for")
+    knob(MODEL, "gpu-layers", Kind::Count(0, 65536), PLACED).env("WEFT_GPU_LAYERS").unset("as many as it has memory for")
         .help("Number of layers that run on the GPU, with the head; the others run on the CPU"),
+    knob(MODEL, "experts", Kind::Experts(65536), PLACED).env("WEFT_EXPERTS").default("auto")
+        .help("Experts of each layer that run on the GPU; the CPU computes the others at the same time"),
+    knob(MODEL, "gpu-memory", Kind::Size, PLACED).env("WEFT_GPU_MEMORY").unset("all that is free")
+        .help("Memory of the GPU that the model may take, such as 8G"),
     knob(MODEL, "threads", Kind::Count(1, 1024), THREADS).env("WEFT_THREADS").short('t').unset("all cores; on Apple silicon, performance cores")
         .help("Number of CPU threads"),
     knob(MODEL, "context", Kind::Context(1 << 31), all_of![SAMPLE, &["embed", "tune", "inspect"]]).env("WEFT_CONTEXT").short('c').unset("4096, or the model's limit if lower")

@@ -79,7 +79,7 @@ fn operand(graph: &Graph, id: NodeId) -> Option<String> {
     let node = graph.node(id);
     let at = |i: usize| source(graph, *node.inputs.get(i)?);
     match node.op {
-        Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectSum | Op::Attend { .. } => at(1),
+        _ if is_anchor(&node.op) => at(1),
         Op::Rows | Op::Store => at(0),
         Op::Binary(_) => at(0).or_else(|| at(1)),
         _ => None,
@@ -127,7 +127,15 @@ fn before_anchors(graph: &Graph, nodes: &[NodeId]) -> BTreeSet<NodeId> {
 
 /// Whether an operation is an anchor.
 pub(super) fn is_anchor(op: &Op) -> bool {
-    matches!(op, Op::Dot | Op::HeadDot { .. } | Op::SelectDot | Op::SelectSum | Op::Attend { .. })
+    matches!(
+        op,
+        Op::Dot
+            | Op::HeadDot { .. }
+            | Op::SelectDot
+            | Op::SelectRange { .. }
+            | Op::SelectSum
+            | Op::Attend { .. }
+    )
 }
 
 fn words(graph: &Graph, nodes: &[NodeId]) -> Vec<String> {

@@ -52,6 +52,9 @@ Examples:
 /// Options of a model in this process, which a server has in its own hands.
 const LOCAL: &[&str] = &[
     "device",
+    "gpu-layers",
+    "experts",
+    "gpu-memory",
     "threads",
     "context",
     "batch",

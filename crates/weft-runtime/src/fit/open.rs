@@ -1,0 +1,46 @@
+//! Opens what runs a model: the device that was asked for, and the CPU beside it if the device does not run all of the model.
+
+use weft_models::Mtp;
+use weft_pack::OnReport;
+
+use crate::error::Error;
+use crate::fit::experts;
+use crate::fit::layers::{Opened, beside_cpu, fitting};
+use crate::model::Model;
+use crate::options::RuntimeOptions;
+
+/// Opens the device of `options`, and the CPU beside it if the device does not run all of the model.
+///
+/// # Errors
+/// If a device cannot be opened, the CPU was asked to be both, or not even the head fits.
+pub(crate) fn open(
+    model: &Model,
+    mtp: Option<&Mtp>,
+    options: &RuntimeOptions,
+    report: OnReport<'_>,
+) -> Result<Opened, Error> {
+    let asked = [
+        ("layers on a GPU", "the number of layers", options.gpu_layers.is_some()),
+        ("experts on a GPU", "the number of experts", options.gpu_experts.is_some()),
+        ("the memory of a GPU", "the limit", options.gpu_memory.is_some()),
+    ];
+    if let Some((what, option, _)) = asked.iter().find(|(.., asked)| *asked && options.device.is_cpu()) {
+        let why = format!(
+            "{what}: expected a device such as `gpu` or `cuda`, found `{}`; choose another device, or leave {option} out",
+            options.device
+        );
+        return Err(Error::Option(why));
+    }
+    if options.gpu_layers.is_some() && options.gpu_experts.is_some() {
+        let why = "numbers of layers and of experts on a GPU: expected one of them; all layers have experts there, or some layers all";
+        return Err(Error::Option(why.into()));
+    }
+    let device = options.open_device()?;
+    if let Some(beside) = experts::beside(model, mtp, &*device, options, report)? {
+        return Ok(experts::joined(device, beside));
+    }
+    let (layers, planned) = fitting(model, mtp, &*device, options, report)?;
+    let (device, beside) = beside_cpu(model, device, layers, options)?;
+    let planned = planned.filter(|_| beside.is_none());
+    Ok(Opened { device, beside, planned })
+}

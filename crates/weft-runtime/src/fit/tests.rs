@@ -1,0 +1,205 @@
+//! Models on two devices, and what fits there.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use weft_device::{Device, Forward};
+use weft_pack::Report;
+use weft_quant::GgmlType;
+
+use super::experts::{self, BesideCpu};
+use super::layers::{Opened, beside_cpu, fitting};
+use super::open::open;
+use crate::devices::choice::DeviceChoice;
+use crate::devices::machines::cost_model;
+use crate::error::Error;
+use crate::layout::PAGE;
+use crate::model::Model;
+use crate::options::RuntimeOptions;
+use crate::plans::outside::Experts;
+use crate::runtime::Runtime;
+use crate::sizes::{Beside, Room, SecondPart};
+
+/// A device with so much free memory.
+struct Small(Box<dyn Device>, u64);
+
+impl Forward for Small {
+    fn inner(&self) -> &dyn Device {
+        &*self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut *self.0
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        Some(self.1)
+    }
+}
+
+fn cpu() -> Box<dyn Device> {
+    DeviceChoice::default().open(Some(1), None).unwrap()
+}
+
+fn model(name: &str) -> Model {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name);
+    Model::open(&path, GgmlType::F16).unwrap()
+}
+
+fn options() -> RuntimeOptions {
+    RuntimeOptions {
+        context: Some(64),
+        batch: Some(20),
+        sequences: 2,
+        threads: Some(1),
+        windows: false,
+        ..RuntimeOptions::default()
+    }
+}
+
+/// Computes tokens of one of several sequences, which has `len` tokens so far. Returns the bits of their logits. Each sequence has a
+/// context of pages for itself, and two slots of states.
+fn step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Vec<u32> {
+    let Room { context, states, window: None, .. } = *runtime.room() else { panic!("it has windows") };
+    let (end, pages) = (len + tokens.len(), context.div_ceil(PAGE));
+    let inputs = runtime.next_step();
+    inputs.clear();
+    for (pos, token) in (len..end).zip(tokens) {
+        inputs.tokens.push(*token as i32);
+        inputs.pos.push(pos as i32);
+        inputs.slots.push((seq * pages * PAGE + pos) as i32);
+        inputs.first.push(0);
+    }
+    inputs.pages.extend((seq * pages..).take(end.div_ceil(PAGE)).map(|page| page as i32));
+    if states.is_some() {
+        let slot = |step: usize| (2 * seq + step % 2) as i32;
+        inputs.ends.push(tokens.len() as i32);
+        inputs.from.push(if len == 0 { -1 } else { slot(len) });
+        inputs.to.push(slot(len + 1));
+        inputs.certain.push(tokens.len() as i32);
+        inputs.kept.push(0);
+    }
+    inputs.wanted.extend(0..tokens.len() as i32);
+    runtime.compute(None).unwrap();
+    runtime.all_logits().unwrap().iter().map(|logit| logit.to_bits()).collect()
+}
+
+/// The logits of two sequences, computed in steps of `chunk` tokens.
+fn logits(name: &str, opened: Opened, chunk: usize) -> Vec<u32> {
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
+    let mut all = Vec::new();
+    let mut len = 0;
+    for tokens in (1..40u32).map(|token| token * 3).collect::<Vec<_>>().chunks(chunk) {
+        (0..2).for_each(|seq| all.extend(step(&mut runtime, seq, len, tokens)));
+        len += tokens.len();
+    }
+    all
+}
+
+/// Two devices of one kind that share the experts of each layer compute what one does, bit for bit.
+#[test]
+fn experts_on_two_devices_compute_what_they_do_on_one() {
+    let names = [
+        "glm-tiny-q4_0.gguf",
+        "qwen3moe-tiny-q4_k_m.gguf",
+        "gpt-oss-tiny-mxfp4.gguf",
+        "qwen35moe-odd-q4_k_m.gguf",
+        "gemma4-tiny-q4_0.gguf",
+    ];
+    for name in names {
+        let Experts { count, step } =
+            Experts::of(&model(name).graph().segments, cpu().caps().packing).unwrap();
+        for chunk in [1, 13] {
+            let whole = Opened { device: cpu(), beside: None, planned: None };
+            let expected = logits(name, whole, chunk);
+            for near in (0..count).step_by(step) {
+                let costs = cost_model(&cpu().caps().hardware, None);
+                let beside = Beside { part: SecondPart::ExpertsFrom(near), costs };
+                let opened = experts::joined(cpu(), BesideCpu { cpu: cpu(), near, count, beside });
+                assert!(
+                    logits(name, opened, chunk) == expected,
+                    "{name}: {near} of {count} experts, {chunk} tokens"
+                );
+            }
+        }
+    }
+}
+
+/// Two devices of one kind compute what one does, bit for bit.
+#[test]
+fn two_devices_compute_what_one_does() {
+    for name in ["glm-tiny-q4_0.gguf", "qwen3-tiny-q4_0.gguf", "qwen35-tiny-q4_k_m.gguf"] {
+        let layers = model(name).graph().config.layers();
+        let logits = |on_device: usize, chunk: usize| {
+            let go_on = &mut |_| ControlFlow::Continue(());
+            let (device, beside) = beside_cpu(&model(name), cpu(), on_device, &options()).unwrap();
+            assert_eq!(beside.is_some(), on_device < layers);
+            let opened = Opened { device, beside, planned: None };
+            let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
+            assert_eq!(runtime.has_sequence_states(), name.starts_with("qwen35"));
+            let mut all = Vec::new();
+            let mut len = 0;
+            for tokens in (1..40u32).map(|token| token * 3).collect::<Vec<_>>().chunks(chunk) {
+                (0..2).for_each(|seq| all.extend(step(&mut runtime, seq, len, tokens)));
+                len += tokens.len();
+            }
+            all
+        };
+        for chunk in [1, 13] {
+            let expected = logits(layers, chunk);
+            for on_device in 0..layers {
+                assert!(logits(on_device, chunk) == expected, "{name}: {on_device} layers, {chunk} tokens");
+            }
+        }
+    }
+}
+
+#[test]
+fn as_many_layers_run_on_a_device_as_fit() {
+    let model = model("glm-tiny-q4_0.gguf");
+    let layers = model.graph().config.layers();
+    let fit = |free: u64, asked: Option<usize>| {
+        let mut notes = Vec::new();
+        let note = &mut |report| {
+            if let Report::Note(note) = report {
+                notes.push(note);
+            }
+            ControlFlow::Continue(())
+        };
+        let device = Small(cpu(), free);
+        let fit = fitting(&model, None, &device, &RuntimeOptions { gpu_layers: asked, ..options() }, note);
+        (fit.map(|(layers, _)| layers), notes)
+    };
+    assert_eq!(fit(u64::MAX, None).0.unwrap(), layers);
+    assert_eq!(fit(u64::MAX, Some(1)).0.unwrap(), 1);
+    assert_eq!(fit(u64::MAX, Some(1000)).0.unwrap(), layers);
+    let Err(Error::Memory(all)) = fit(0, None).0 else { panic!("it fits in nothing") };
+    // With a byte less than all of it needs, one layer fewer; and so on, down to none.
+    let mut free = all.total();
+    for expected in (0..layers).rev() {
+        assert_eq!(fit(free, None).0.unwrap(), expected + 1);
+        let (found, notes) = fit(free - 1, None);
+        assert_eq!(found.unwrap(), expected);
+        assert!(notes.len() == 1 && notes[0].contains("is missing; "), "{notes:?}");
+        assert!(notes[0].ends_with(&format!("{} on the CPU", layers - expected)), "{notes:?}");
+        // Layers that were asked for are not left out.
+        assert!(matches!(fit(free - 1, Some(expected + 1)).0, Err(Error::Memory(_))));
+        let Err(Error::Memory(need)) = fit(0, Some(expected)).0 else { panic!("it fits in nothing") };
+        assert!(need.total() < free);
+        free = need.total();
+    }
+    assert!(fit(free, None).0.is_ok_and(|fit| fit == 0));
+    assert!(matches!(fit(free - 1, None).0, Err(Error::Memory(_))));
+}
+
+#[test]
+fn the_cpu_is_not_beside_itself() {
+    let model = model("glm-tiny-q4_0.gguf");
+    for device in ["cpu", "cpu:portable"] {
+        let options = RuntimeOptions { gpu_layers: Some(1), device: device.parse().unwrap(), ..options() };
+        let opened = open(&model, None, &options, &mut |_| ControlFlow::Continue(()));
+        let Err(Error::Option(why)) = opened.map(|_| ()) else { panic!("it opens") };
+        assert!(why.contains(&format!("such as `gpu` or `cuda`, found `{device}`;")), "{why}");
+    }
+}
