@@ -172,6 +172,32 @@ fn out_of_reach(buffers: &[Buffer], id: BufferId, offset: usize, len: usize) -> 
     })
 }
 
+/// Fewer bytes are copied by one thread.
+const WIDE: usize = 1 << 20;
+
+/// The most threads that copy: enough for the bandwidth of most machines.
+const COPIERS: usize = 8;
+
+/// Copies bytes, many of them on several threads. Both are as long.
+fn copy(team: &mut Team, from: &[u8], to: &mut [u8]) {
+    let threads = team.threads().min(COPIERS);
+    if from.len() < WIDE || threads < 2 {
+        to.copy_from_slice(from);
+        return;
+    }
+    let each = from.len().div_ceil(threads).next_multiple_of(64);
+    let mut pieces: [(&[u8], &mut [u8]); COPIERS] = std::array::from_fn(|_| Default::default());
+    let mut count = 0;
+    for (piece, (from, to)) in pieces.iter_mut().zip(from.chunks(each).zip(to.chunks_mut(each))) {
+        *piece = (from, to);
+        count += 1;
+    }
+    team.run_on(&mut pieces[..count], &|_, (from, to)| {
+        to.copy_from_slice(from);
+        Ok(())
+    });
+}
+
 impl Device for CpuDevice {
     fn caps(&self) -> &Caps {
         &self.caps
@@ -202,8 +228,17 @@ impl Device for CpuDevice {
         let memory = self.buffers.get_mut(buffer.0 as usize).and_then(Buffer::memory_mut);
         let range = memory.and_then(|m| m.bytes_mut().get_mut(offset..)?.get_mut(..bytes.len()));
         match range {
-            Some(range) => range.copy_from_slice(bytes),
+            Some(range) => copy(&mut self.team, bytes, range),
             None => return Err(out_of_reach(&self.buffers, buffer, offset, bytes.len())),
+        }
+        Ok(())
+    }
+
+    fn read_wide(&mut self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        let memory = self.buffers.get(buffer.0 as usize).and_then(Buffer::memory);
+        match memory.and_then(|m| m.bytes().get(offset..)?.get(..out.len())) {
+            Some(range) => copy(&mut self.team, range, out),
+            None => return Err(out_of_reach(&self.buffers, buffer, offset, out.len())),
         }
         Ok(())
     }

@@ -12,6 +12,9 @@ use crate::driver::{Context, DeviceMemory, Failure, PinnedMemory};
 /// Bytes of host memory through which all bytes go to the card: several pieces of a weight.
 const RING: usize = 64 << 20;
 
+/// The most bytes of one copy.
+const PIECE: usize = RING / 4;
+
 /// A buffer of the device.
 pub(crate) type Buffer = weft_gpu::Buffer<DeviceMemory>;
 
@@ -42,16 +45,28 @@ impl Staging {
     /// Copies bytes into a memory, after all work before.
     pub(crate) fn write(&mut self, to: &DeviceMemory, offset: usize, bytes: &[u8]) -> Result<(), Failure> {
         let mut offset = offset;
-        for piece in bytes.chunks(RING / 4) {
-            if self.at + piece.len() > RING {
-                self.context.wait()?;
-                self.at = 0;
-            }
-            self.ring.fill(self.at, piece);
-            to.write(offset, &self.ring, self.at, piece.len())?;
-            self.at += piece.len();
+        for piece in bytes.chunks(PIECE) {
+            self.room(piece.len())?.copy_from_slice(piece);
+            self.send(to, offset, piece.len())?;
             offset += piece.len();
         }
+        Ok(())
+    }
+
+    /// Room for at most so many bytes that are [sent](Staging::send) next.
+    pub(crate) fn room(&mut self, bytes: usize) -> Result<&mut [u8], Failure> {
+        let bytes = bytes.min(PIECE);
+        if self.at + bytes > RING {
+            self.context.wait()?;
+            self.at = 0;
+        }
+        Ok(self.ring.part_mut(self.at, bytes))
+    }
+
+    /// Copies the bytes that the room has into a memory, after all work before.
+    pub(crate) fn send(&mut self, to: &DeviceMemory, offset: usize, bytes: usize) -> Result<(), Failure> {
+        to.write(offset, &self.ring, self.at, bytes)?;
+        self.at += bytes;
         Ok(())
     }
 

@@ -138,6 +138,18 @@ impl Device for CudaDevice {
             .map_err(|failure| self.failed("to read buffers", bytes, &failure))
     }
 
+    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
+        let name = &self.caps.name;
+        let staged = self.staging.room(bytes).map_err(|failure| error(name, "to wait", 0, &failure))?;
+        Ok(Some(staged))
+    }
+
+    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
+        let to = self.buffers.for_host(buffer, offset, bytes)?;
+        let written = self.staging.send(&to.memory, offset, bytes);
+        written.map_err(|failure| self.failed("bytes for a buffer", bytes, &failure))
+    }
+
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
         weight.check()?;
         self.check_size(weft_gpu::WeightLayout::of(&weight).bytes(&weight)?)?;

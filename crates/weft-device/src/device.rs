@@ -92,6 +92,33 @@ pub trait Device: Send {
         Ok(())
     }
 
+    /// Copies bytes out of a buffer that is not a weight, on all threads of a device that has any where that is faster.
+    ///
+    /// # Errors
+    /// Those of [`read`](Device::read).
+    fn read_wide(&mut self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.read(buffer, offset, out)
+    }
+
+    /// Memory of the host, of at most `bytes` bytes and one at least, that the device copies from directly. Whoever fills it calls
+    /// [`write_staged`](Device::write_staged) next. `None` if the device has none.
+    ///
+    /// # Errors
+    /// Those of the work that still reads it.
+    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
+        let _ = bytes;
+        Ok(None)
+    }
+
+    /// Copies the first bytes of what [`staged`](Device::staged) returned last into a buffer that is not a weight.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`] if the buffer has no such range, or nothing was staged.
+    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
+        let _ = (buffer, offset, bytes);
+        Err(DeviceError::Usage("nothing was staged".into()))
+    }
+
     /// Takes a weight in, in whatever layout suits the device. Only kernels can read it.
     ///
     /// # Errors

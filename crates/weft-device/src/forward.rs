@@ -107,6 +107,30 @@ pub trait Forward: Send {
         self.inner().read_several(from, out)
     }
 
+    /// [`Device::read_wide`]
+    ///
+    /// # Errors
+    /// Those of the inner device.
+    fn read_wide(&mut self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        self.inner_mut().read_wide(buffer, offset, out)
+    }
+
+    /// [`Device::staged`]
+    ///
+    /// # Errors
+    /// Those of the inner device.
+    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
+        self.inner_mut().staged(bytes)
+    }
+
+    /// [`Device::write_staged`]
+    ///
+    /// # Errors
+    /// Those of the inner device.
+    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
+        self.inner_mut().write_staged(buffer, offset, bytes)
+    }
+
     /// [`Device::pack`]
     ///
     /// # Errors
@@ -201,6 +225,18 @@ impl<F: Forward> Device for F {
 
     fn read_several(&self, from: &[(BufferId, Range<usize>)], out: &mut [u8]) -> Result<(), DeviceError> {
         Forward::read_several(self, from, out)
+    }
+
+    fn read_wide(&mut self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
+        Forward::read_wide(self, buffer, offset, out)
+    }
+
+    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
+        Forward::staged(self, bytes)
+    }
+
+    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
+        Forward::write_staged(self, buffer, offset, bytes)
     }
 
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {

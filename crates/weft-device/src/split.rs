@@ -235,27 +235,67 @@ impl SplitDevice {
         let (mut from, mut places) = (std::mem::take(&mut self.from), std::mem::take(&mut self.places));
         from.clear();
         places.clear();
-        let mut all = 0;
         for Part { buffer, bytes } in parts {
             let ids = self.held(*buffer)?.ids;
             if let [Some(from_id), Some(to_id)] = [to.other(), to].map(|side| ids[side as usize]) {
                 from.push((from_id, bytes.clone()));
                 places.push(to_id);
-                all += bytes.len();
             }
         }
-        self.crossing.resize(all, 0);
-        let read = self.sides[to.other() as usize].read_several(&from, &mut self.crossing);
-        let mut rest = &self.crossing[..];
-        let written = read.and_then(|()| {
-            from.iter().zip(&places).try_for_each(|((_, bytes), id)| {
-                let (own, after) = rest.split_at(bytes.len());
-                rest = after;
-                self.sides[to as usize].write(*id, bytes.start, own)
-            })
-        });
+        let copied = match self.sides[to as usize].staged(1) {
+            Ok(Some(_)) => self.cross_staged(&from, &places, to),
+            Ok(None) => self.cross_through(&from, &places, to),
+            Err(error) => Err(error),
+        };
         (self.from, self.places) = (from, places);
-        written
+        copied
+    }
+
+    /// Copies ranges of one side to these buffers of a side that copies from staged memory.
+    fn cross_staged(
+        &mut self,
+        from: &[(BufferId, Range<usize>)],
+        places: &[BufferId],
+        to: Side,
+    ) -> Result<(), DeviceError> {
+        let [first, second] = &mut self.sides;
+        let (source, target) = match to {
+            Side::First => (second, first),
+            Side::Second => (first, second),
+        };
+        for ((from_id, Range { start, end }), to_id) in from.iter().zip(places) {
+            let mut at = *start;
+            while at < *end {
+                let Some(staged) = target.staged(end - at)? else { break };
+                let count = staged.len();
+                source.read_wide(*from_id, at, staged)?;
+                target.write_staged(*to_id, at, count)?;
+                at += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for a side without staged memory.
+    fn cross_through(
+        &mut self,
+        from: &[(BufferId, Range<usize>)],
+        places: &[BufferId],
+        to: Side,
+    ) -> Result<(), DeviceError> {
+        let all = from.iter().map(|(_, bytes)| bytes.len()).sum();
+        if self.crossing.len() < all {
+            self.crossing.resize(all, 0);
+        }
+        let crossing = &mut self.crossing[..all];
+        self.sides[to.other() as usize].read_several(from, crossing)?;
+        let mut rest = &crossing[..];
+        for ((_, bytes), id) in from.iter().zip(places) {
+            let (own, after) = rest.split_at(bytes.len());
+            rest = after;
+            self.sides[to as usize].write(*id, bytes.start, own)?;
+        }
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use weft_models::{Head, ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 use crate::layout::{STEP_INPUTS, Window};
+use crate::sizes::OutsideExperts;
 
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;
@@ -49,13 +50,13 @@ impl Sections {
 /// A model's segments: computation that all layers share is hoisted into a segment before them, and a distant device chooses candidates
 /// in a segment after the head. If there is an MTP layer, its hidden states are stored at the end of the body, and its segments come
 /// last. With `window`, layers with a sliding window keep no more than that. With `slots`, states of whole sequences have that many rows.
-/// With `near`, all but so many experts of a layer are segments of their own.
+/// Experts that are `outside` are segments of their own.
 pub(crate) fn segments(
     model: &ModelGraph,
     mtp: Option<&Mtp>,
     switches: &Switches,
     distant: bool,
-    (window, slots, near): (Option<&Window>, Option<usize>, Option<usize>),
+    (window, slots, outside): (Option<&Window>, Option<usize>, Option<OutsideExperts>),
 ) -> Result<(Vec<Segment>, Sections), Error> {
     let chooses = distant && model.config.head == Head::Logits && switches.on(&weft_fuse::CANDIDATES);
     let candidates =
@@ -68,8 +69,8 @@ pub(crate) fn segments(
     if let Some(window) = window {
         segments = Cow::Owned(windowed::segments(&segments, window)?);
     }
-    if let Some(near) = near {
-        segments = Cow::Owned(outside::segments(&segments, near));
+    if let Some(outside) = outside {
+        segments = Cow::Owned(outside::segments(&segments, outside));
     }
     let mut all = hoisting.hoisted(&segments);
     let head = all.split_off(all.len().saturating_sub(1));
@@ -79,8 +80,7 @@ pub(crate) fn segments(
     all.extend(candidates(CANDIDATES));
     let sections = Sections { body, head: all.len() - body, result: model.config.head.result() };
     if let Some(mtp) = mtp {
-        let own = near.map_or_else(|| mtp.segments.clone(), |near| outside::segments(&mtp.segments, near));
-        all.extend(hoisting.hoisted(&own));
+        all.extend(hoisting.hoisted(&mtp.segments));
         all.extend(candidates(PREDICTED));
     }
     Ok((all, sections))

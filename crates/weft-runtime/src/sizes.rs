@@ -56,13 +56,22 @@ pub(crate) struct Beside {
     pub(crate) costs: CostModel,
 }
 
+/// The experts that a second device computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OutsideExperts {
+    /// The layers that have any: the first ones with experts.
+    pub(crate) layers: usize,
+    /// The experts of such a layer that the first device computes: the first ones.
+    pub(crate) near: usize,
+}
+
 /// The part of a model that a second device computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SecondPart {
     /// The embedding and so many first layers.
     Layers(usize),
-    /// All experts of a layer but so many first ones, at the same time as the first device computes those.
-    ExpertsFrom(usize),
+    /// Experts, at the same time as the first device computes others.
+    Experts(OutsideExperts),
 }
 
 impl Room {

@@ -126,18 +126,16 @@ impl PinnedMemory {
         unsafe { slice::from_raw_parts(self.start.as_ptr().cast(), self.bytes) }
     }
 
-    /// Overwrites bytes. The caller has waited for the copies that read this range: otherwise the card may see old or new bytes.
+    /// Some of it, to be overwritten. The caller has waited for the copies that read this range: otherwise the card may see old or new
+    /// bytes.
     ///
     /// # Panics
     /// If there is no such range.
-    pub(crate) fn fill(&mut self, at: usize, bytes: &[u8]) {
-        assert!(at.checked_add(bytes.len()).is_some_and(|end| end <= self.bytes), "{} at {at}", bytes.len());
-        // SAFETY: the range exists and belongs to this value alone. The card may read it at the same time, which is no
+    pub(crate) fn part_mut(&mut self, at: usize, len: usize) -> &mut [u8] {
+        assert!(at.checked_add(len).is_some_and(|end| end <= self.bytes), "{len} bytes at {at}");
+        // SAFETY: the range exists, is initialised and belongs to this value alone. The card may read it at the same time, which is no
         // access of this program.
-        unsafe {
-            let to = self.start.as_ptr().cast::<u8>().add(at);
-            ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
-        }
+        unsafe { slice::from_raw_parts_mut(self.start.as_ptr().cast::<u8>().add(at), len) }
     }
 }
 

@@ -218,6 +218,24 @@ fn rows_from_two_places_are_stored_by_their_own_numbers() {
 }
 
 #[test]
+fn products_by_parts_of_a_stack_are_zero_elsewhere() {
+    for ty in [GgmlType::F32, GgmlType::Q8_0] {
+        let mut g = Builder::new("parts");
+        let x = f32_input(&mut g, "x", &[64]);
+        let ids = g.input("ids", GgmlType::I32, [Dim::T, 2.into()]);
+        let near = g.weight("near", ty, [Dim::Const(2), Dim::Const(32), Dim::Const(64)]);
+        let far = g.weight("far", ty, [Dim::Const(3), Dim::Const(32), Dim::Const(64)]);
+        let (near, far) = (g.select_range(x, near, ids, 0), g.select_range(x, far, ids, 2));
+        let near = g.silu(near);
+        let sum = g.add(near, far);
+        g.output("y", sum);
+        let graph = g.finish().unwrap();
+        assert!(fuse(&graph, &MAX).unwrap().to_string().contains("select_dot x="));
+        check(&graph, 12, if ty == GgmlType::F32 { EXACT } else { ROUNDED }, &Switches::default());
+    }
+}
+
+#[test]
 fn indices_are_not_copied_through_floats() {
     let mut g = Builder::new("ids");
     let ids = g.input("ids", GgmlType::I32, [Dim::T]);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use weft_device::{Device, Side, SplitDevice};
-use weft_fuse::Options;
+use weft_fuse::{CostModel, Options};
 use weft_models::Mtp;
 use weft_pack::{OnReport, Report};
 
@@ -17,19 +17,21 @@ use crate::fit::of_sides;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
 use crate::plans::outside::Experts;
-use crate::sizes::{Beside, Room, SecondPart};
+use crate::sizes::{Beside, OutsideExperts, Room, SecondPart};
 
 /// The CPU, and what it computes beside another device.
 pub(crate) struct BesideCpu {
     pub(super) cpu: Box<dyn Device>,
-    /// The experts of each layer that the other device computes, and all of them.
-    pub(super) near: usize,
-    pub(super) count: usize,
-    pub(super) beside: Beside,
+    pub(super) experts: Experts,
+    pub(super) outside: OutsideExperts,
+    pub(super) costs: CostModel,
 }
 
 /// Decides whether the CPU computes experts beside a device: if so many were asked for there, or the model does not fit and the device
 /// has memory for all the rest. `None` if the device computes all, or whole layers are on the CPU.
+///
+/// As few layers as possible have experts outside, since each of them crosses over to the CPU and back. Memory that is left has experts of
+/// these layers.
 ///
 /// # Errors
 /// If experts were asked for and the model has none, or the device has not enough memory for these.
@@ -44,7 +46,7 @@ pub(crate) fn beside(
         return Ok(None);
     }
     let found = Experts::of(&model.graph().segments, device.caps().packing);
-    let Some(Experts { count, step }) = found else {
+    let Some(experts) = found else {
         return match options.gpu_experts {
             None => Ok(None),
             Some(_) => Err(Error::Option(
@@ -52,6 +54,7 @@ pub(crate) fn beside(
             )),
         };
     };
+    let Experts { layers, count, step } = experts;
     let search = Search::new(model, mtp, device, options)?;
     let asked = options.gpu_experts.map(|near| if near >= count { count } else { near / step * step });
     let all = search.need(None)?;
@@ -60,35 +63,49 @@ pub(crate) fn beside(
     }
     let cpu = DeviceChoice::default().open(options.threads, options.device_folder())?;
     let costs = cost_model(&cpu.caps().hardware, options.device_folder());
-    let of = |near: usize| Beside { part: SecondPart::ExpertsFrom(near), costs };
-    let near = match asked {
+    let search = Search { costs, ..search };
+    let outside = match asked {
         Some(near) => {
-            let need = search.need(Some(of(near)))?;
+            let outside = OutsideExperts { layers, near };
+            let need = search.need(Some(outside))?;
             if need.missing() > 0 {
                 return Err(Error::Memory(Box::new(need)));
             }
-            near
+            outside
         }
         None => {
-            let Some(near) = search.most(count, step, of)? else { return Ok(None) };
-            let note = format!(
-                "{all}; {near} of {count} experts of each layer run there, and the others on the CPU"
-            );
+            let Some(outside) = search.most(&all, experts)? else { return Ok(None) };
+            let note = format!("{all}; {} run there, and the others on the CPU", said(experts, outside));
             if report(Report::Note(note)) == ControlFlow::Break(()) {
                 return Err(Error::Interrupted);
             }
-            near
+            outside
         }
     };
-    Ok(Some(BesideCpu { cpu, near, count, beside: of(near) }))
+    Ok(Some(BesideCpu { cpu, experts, outside, costs }))
+}
+
+/// Says which experts run on the first device.
+fn said(
+    Experts { layers, count, .. }: Experts,
+    OutsideExperts { layers: outside, near }: OutsideExperts,
+) -> String {
+    match layers - outside {
+        0 => format!("{near} of {count} experts of each layer"),
+        inside if near == 0 => format!("the experts of {inside} of {layers} layers"),
+        inside => {
+            format!("the experts of {inside} of {layers} layers and {near} of {count} of each other one")
+        }
+    }
 }
 
 /// Joins a device with the CPU that computes experts beside it.
 pub(crate) fn joined(device: Box<dyn Device>, with: BesideCpu) -> Opened {
-    let BesideCpu { cpu, near, count, beside } = with;
-    let (own, other) = (&device.caps().name, &cpu.caps().name);
-    let name = format!("{own} with {near} of {count} experts of each layer, {other} with the others");
-    let both = SplitDevice::new(device, cpu, name, &format!("{near} of {count} experts"));
+    let BesideCpu { cpu, experts, outside, costs } = with;
+    let inside = said(experts, outside);
+    let name = format!("{} with {inside}, {} with the others", device.caps().name, cpu.caps().name);
+    let both = SplitDevice::new(device, cpu, name, &inside);
+    let beside = Beside { part: SecondPart::Experts(outside), costs };
     Opened { device: Box::new(both), beside: Some(beside), planned: None }
 }
 
@@ -99,6 +116,8 @@ struct Search<'a> {
     device: &'a dyn Device,
     compile: Options,
     room: Room,
+    /// The costs of the CPU, once it is open.
+    costs: CostModel,
 }
 
 impl<'a> Search<'a> {
@@ -114,35 +133,42 @@ impl<'a> Search<'a> {
         let switches = options.decisions(hardware, model.gguf());
         let replacements = options.kernels.clone();
         let compile = Options { max: room.max, switches, costs, replacements, ..Options::default() };
-        Ok(Search { model, mtp, device, compile, room })
+        Ok(Search { model, mtp, device, compile, room, costs })
     }
 
     /// The memory that the device needs for its part.
-    fn need(&self, beside: Option<Beside>) -> Result<MemoryNeed, Error> {
+    fn need(&self, outside: Option<OutsideExperts>) -> Result<MemoryNeed, Error> {
+        let beside = outside.map(|outside| Beside { part: SecondPart::Experts(outside), costs: self.costs });
         let room = Room { beside, ..self.room };
         let planned = Planned::of_all_steps(self.model.graph(), self.mtp, &self.compile, &room)?;
         of_sides(&planned, &room.max, self.device, Side::First)
     }
 
-    /// The most experts of each layer that the device has memory for. `None` if it has too little without any.
-    fn most(&self, count: usize, step: usize, of: impl Fn(usize) -> Beside) -> Result<Option<usize>, Error> {
-        let steps = (count - 1) / step;
-        let none = self.need(Some(of(0)))?;
+    /// The experts outside if the device, which has no room for `all`, has as many as it has memory for. `None` if it has too little
+    /// without any.
+    fn most(&self, all: &MemoryNeed, experts: Experts) -> Result<Option<OutsideExperts>, Error> {
+        let Experts { layers, count, step } = experts;
+        let none = self.need(Some(OutsideExperts { layers, near: 0 }))?;
         if none.missing() > 0 {
             return Ok(None);
         }
-        if steps == 0 {
-            return Ok(Some(0));
+        // Layers mostly have the same size, and one that is smaller shows below.
+        let each = (all.total().saturating_sub(none.total()) / layers as u64).max(1);
+        let mut outside = (all.missing().div_ceil(each) as usize).clamp(1, layers);
+        let fits = |layers, near| -> Result<bool, Error> {
+            Ok(self.need(Some(OutsideExperts { layers, near }))?.missing() == 0)
+        };
+        while outside < layers && !fits(outside, 0)? {
+            outside += 1;
         }
-        // All experts but those of one step take as much each.
-        let (one, most) = (self.need(Some(of(step)))?, self.need(Some(of(steps * step)))?);
-        let each = (most.total() - one.total()).checked_div(steps as u64 - 1).unwrap_or(0).max(1);
-        let spare = one.free.unwrap_or(u64::MAX).checked_sub(one.total());
-        let Some(spare) = spare else { return Ok(Some(0)) };
-        let mut fit = (1 + spare / each).min(steps as u64) as usize;
-        while fit > 1 && self.need(Some(of(fit * step)))?.missing() > 0 {
-            fit -= 1;
+        // What is left has experts of these layers.
+        let need = self.need(Some(OutsideExperts { layers: outside, near: 0 }))?;
+        let left = need.free.unwrap_or(0).saturating_sub(need.total());
+        let of_step = (each * outside as u64 * step as u64 / count as u64).max(1);
+        let mut steps = ((left / of_step) as usize).min((count - 1) / step);
+        while steps > 0 && !fits(outside, steps * step)? {
+            steps -= 1;
         }
-        Ok(Some(fit * step))
+        Ok(Some(OutsideExperts { layers: outside, near: steps * step }))
     }
 }

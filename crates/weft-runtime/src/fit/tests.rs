@@ -18,7 +18,7 @@ use crate::model::Model;
 use crate::options::RuntimeOptions;
 use crate::plans::outside::Experts;
 use crate::runtime::Runtime;
-use crate::sizes::{Beside, Room, SecondPart};
+use crate::sizes::{OutsideExperts, Room};
 
 /// A device with so much free memory.
 struct Small(Box<dyn Device>, u64);
@@ -108,22 +108,57 @@ fn experts_on_two_devices_compute_what_they_do_on_one() {
         "gemma4-tiny-q4_0.gguf",
     ];
     for name in names {
-        let Experts { count, step } =
-            Experts::of(&model(name).graph().segments, cpu().caps().packing).unwrap();
+        let experts = Experts::of(&model(name).graph().segments, cpu().caps().packing).unwrap();
+        let Experts { layers: all, count, step } = experts;
         for chunk in [1, 13] {
             let whole = Opened { device: cpu(), beside: None, planned: None };
             let expected = logits(name, whole, chunk);
-            for near in (0..count).step_by(step) {
+            let every = (0..count).step_by(step).map(|near| OutsideExperts { layers: all, near });
+            let first = OutsideExperts { layers: 1, near: 0 };
+            for outside in every.chain([first]) {
                 let costs = cost_model(&cpu().caps().hardware, None);
-                let beside = Beside { part: SecondPart::ExpertsFrom(near), costs };
-                let opened = experts::joined(cpu(), BesideCpu { cpu: cpu(), near, count, beside });
-                assert!(
-                    logits(name, opened, chunk) == expected,
-                    "{name}: {near} of {count} experts, {chunk} tokens"
-                );
+                let opened = experts::joined(cpu(), BesideCpu { cpu: cpu(), experts, outside, costs });
+                assert!(logits(name, opened, chunk) == expected, "{name}: {outside:?}, {chunk} tokens");
             }
         }
     }
+}
+
+/// With a byte less than a model needs, the experts of one layer are outside; and so on, until the experts of all layers are.
+#[test]
+fn as_many_experts_are_on_a_device_as_fit() {
+    let model = model("glm-tiny-q4_0.gguf");
+    let Experts { layers, count, .. } = Experts::of(&model.graph().segments, cpu().caps().packing).unwrap();
+    let fit = |free: u64, asked: Option<usize>| {
+        let mut notes = Vec::new();
+        let note = &mut |report| {
+            if let Report::Note(note) = report {
+                notes.push(note);
+            }
+            ControlFlow::Continue(())
+        };
+        let device = Small(cpu(), free);
+        let options = RuntimeOptions { gpu_experts: asked, ..options() };
+        (
+            experts::beside(&model, None, &device, &options, note).map(|with| with.map(|with| with.outside)),
+            notes,
+        )
+    };
+    assert_eq!(fit(u64::MAX, None).0.unwrap(), None);
+    assert_eq!(fit(u64::MAX, Some(count)).0.unwrap(), None);
+    assert_eq!(fit(u64::MAX, Some(2)).0.unwrap(), Some(OutsideExperts { layers, near: 2 }));
+    let Err(Error::Memory(none)) = fit(0, Some(0)).0 else { panic!("it fits in nothing") };
+    assert_eq!(fit(none.total() - 1, None).0.unwrap(), None, "then layers are on the CPU");
+    assert_eq!(fit(none.total(), None).0.unwrap(), Some(OutsideExperts { layers, near: 0 }));
+    // More memory never has fewer experts, and a note says how many.
+    let on_device = |OutsideExperts { layers: outside, near }| (layers - outside) * count + outside * near;
+    let (mut free, mut before) = (none.total(), 0);
+    while let (Ok(Some(outside)), notes) = fit(free, None) {
+        assert!(notes.len() == 1 && notes[0].ends_with("and the others on the CPU"), "{notes:?}");
+        assert!(on_device(outside) >= before, "{outside:?} after {before}");
+        (before, free) = (on_device(outside), free + 20_000);
+    }
+    assert!(before > 0 && before < layers * count);
 }
 
 /// Two devices of one kind compute what one does, bit for bit.

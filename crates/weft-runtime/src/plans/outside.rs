@@ -7,14 +7,25 @@ use weft_device::{Packing, Side};
 use weft_ir::{FAR, Graph, Op, Outside, Type, outside};
 use weft_models::Segment;
 
+use crate::sizes::OutsideExperts;
+
 /// The three graphs of a layer.
 type Cut = [Arc<Graph>; 3];
 
-/// The segments of a model, of which those with experts are cut in three: with the first `near` experts, with the others, and the rest.
-pub(crate) fn segments(segments: &[Segment], near: usize) -> Vec<Segment> {
+/// The segments of a model, of which the first ones with experts are cut in three: with the first experts, with those outside, and the
+/// rest.
+pub(crate) fn segments(
+    segments: &[Segment],
+    OutsideExperts { layers, near }: OutsideExperts,
+) -> Vec<Segment> {
     let mut known: Vec<(&Arc<Graph>, Option<Cut>)> = Vec::new();
-    let mut all = Vec::with_capacity(segments.len());
+    let mut all = Vec::with_capacity(segments.len() + 2 * layers);
+    let mut left = layers;
     for segment in segments {
+        if left == 0 {
+            all.push(segment.clone());
+            continue;
+        }
         let found = known.iter().find(|(graph, _)| Arc::ptr_eq(graph, &segment.graph));
         let cut = match found {
             Some((_, cut)) => cut.clone(),
@@ -28,6 +39,7 @@ pub(crate) fn segments(segments: &[Segment], near: usize) -> Vec<Segment> {
         match cut {
             None => all.push(segment.clone()),
             Some([before, far, after]) => {
+                left -= 1;
                 let far_name = format!("{} outside", segment.name);
                 let after_name = format!("{} joined", segment.name);
                 all.push(part(segment, before, segment.name.clone()));
@@ -42,6 +54,8 @@ pub(crate) fn segments(segments: &[Segment], near: usize) -> Vec<Segment> {
 /// The experts of a model that can be on two devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Experts {
+    /// The layers that have experts.
+    pub(crate) layers: usize,
     /// The most experts of a layer.
     pub(crate) count: usize,
     /// The first experts can be so many, or a multiple of it: then their rows end where a tile of packed rows does.
@@ -51,26 +65,31 @@ pub(crate) struct Experts {
 impl Experts {
     /// Those of a model's segments. `None` if no layer has experts that can be cut off.
     pub(crate) fn of(segments: &[Segment], packing: Option<&dyn Packing>) -> Option<Experts> {
-        let mut seen: Vec<&Arc<Graph>> = Vec::new();
+        let mut seen: Vec<(&Arc<Graph>, bool)> = Vec::new();
         let mut all: Option<Experts> = None;
         for Segment { graph, .. } in segments {
-            if seen.iter().any(|known| Arc::ptr_eq(known, graph)) {
-                continue;
+            let known = seen.iter().find(|(known, _)| Arc::ptr_eq(known, graph)).map(|(_, can)| *can);
+            let can = known.unwrap_or_else(|| outside(graph, 0).is_some());
+            if can {
+                let Experts { layers, count, step } = all.unwrap_or(Experts { layers: 0, count: 0, step: 1 });
+                all = Some(Experts { layers: layers + 1, count, step });
             }
-            seen.push(graph);
-            if outside(graph, 0).is_none() {
+            if known.is_none() {
+                seen.push((graph, can));
+            }
+            if known.is_some() || !can {
                 continue;
             }
             for node in graph.nodes().iter().filter(|node| node.op == Op::SelectDot) {
                 let Type { dtype, shape } = &graph.node(node.inputs[1]).ty;
                 let axis = |i: usize| shape.dims().get(i).and_then(|dim| dim.known()).unwrap_or(1);
                 let (count, rows) = (axis(0), axis(1));
-                let Experts { count: most, step } = all.unwrap_or(Experts { count: 0, step: 1 });
+                let Some(Experts { layers, count: most, step }) = all else { continue };
                 let tile =
                     packing.and_then(|packing| packing.tile(*dtype, axis(2))).map_or(1, |tile| tile.rows);
                 // Tiles have a power of two of rows, so the larger step is a multiple of the smaller one.
                 let own = (1..=tile).find(|step| (rows * step).is_multiple_of(tile)).unwrap_or(1);
-                all = Some(Experts { count: most.max(count), step: step.max(own) });
+                all = Some(Experts { layers, count: most.max(count), step: step.max(own) });
             }
         }
         all

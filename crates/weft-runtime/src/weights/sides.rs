@@ -20,7 +20,7 @@ pub(crate) fn of_segments(second: Option<SecondPart>, segments: &[Segment], sect
     let first = |_: usize| Side::First;
     match second {
         None => (0..segments.len()).map(first).collect(),
-        Some(SecondPart::ExpertsFrom(_)) => segments.iter().map(outside::side).collect(),
+        Some(SecondPart::Experts(_)) => segments.iter().map(outside::side).collect(),
         Some(SecondPart::Layers(layers)) => {
             let before = sections.before_layer(segments, layers);
             (0..segments.len()).map(|i| if i < before { Side::Second } else { first(i) }).collect()
