@@ -457,6 +457,7 @@ impl<'a> Writer<'a> {
             heads: heads.known().unwrap_or(1),
             k_len,
             page,
+            most_pages: None,
         })
     }
 

@@ -132,8 +132,10 @@ impl Anchor {
 
     /// States the most pages of a sequence, where that bounds the work.
     pub fn limit_pages(&mut self, most: Option<usize>) {
-        if let Anchor::Attend(attend) = self {
-            attend.most_pages = most;
+        match self {
+            Anchor::Attend(attend) => attend.most_pages = most,
+            Anchor::Indexer(indexer) => indexer.most_pages = most,
+            Anchor::Map | Anchor::Reduce | Anchor::Dot(_) | Anchor::Scan(_) => {}
         }
     }
 

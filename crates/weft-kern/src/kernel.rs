@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weft_ir::{Dim, RopeStyle};
 
-use crate::anchor::{Anchor, Attend, Product, Scan};
+use crate::anchor::{Anchor, Attend, Indexer, Product, Scan};
 use crate::given::GivenText;
 use crate::program::{Instr, Param, ParamId, Prologue, ValueId, View, lens};
 
@@ -81,6 +81,14 @@ impl Part {
     pub fn attention(&self) -> Option<&Attend> {
         match &self.anchor {
             Anchor::Attend(attend) => Some(attend),
+            _ => None,
+        }
+    }
+
+    /// The indexer, if it is the anchor.
+    pub fn indexer(&self) -> Option<&Indexer> {
+        match &self.anchor {
+            Anchor::Indexer(indexer) => Some(indexer),
             _ => None,
         }
     }

@@ -19,7 +19,7 @@ mod scores;
 
 use std::ops::Range;
 
-use weft_kern::{Attend as Attention, Dim, F32, Indexer as Operands, Param, Sizes, View};
+use weft_kern::{Dim, Indexer as Operands, Param, Sizes};
 
 use super::block::Stretch;
 use super::plan::{LEAST_TILED, Layout, Unit, most_rows, tokens_of};
@@ -65,28 +65,9 @@ impl Indexer {
         values: &[usize],
         (arch, threads): (Arch, usize),
     ) -> Result<Indexer, String> {
-        let tokens = a.q.strides.first().copied().unwrap_or(0);
-        let attention = Attention {
-            q: View { strides: vec![tokens, a.q_stride], ..a.q.clone() },
-            k: a.k,
-            // No values are summed; a part of the keys takes no memory.
-            v: a.k,
-            pos: a.pos,
-            first: a.first,
-            pages: a.pages,
-            scale: F32(1.0),
-            heads: a.heads,
-            kv_heads: 1,
-            k_len: a.k_len,
-            page: a.page,
-            window: None,
-            sinks: None,
-            list: None,
-            most_pages: None,
-        };
         let rows = of_heads(a.heads, space);
         // Scores of heads are not exchanged.
-        let heads = Attend::new(params, a.k_len.min(32), &attention, &rows, values, (arch, 1))?;
+        let heads = Attend::new(params, a.k_len.min(32), &a.attention(), &rows, values, (arch, 1))?;
         let positions = values[a.pages].saturating_mul(a.page).max(1);
         let mut indexer = Indexer {
             heads,

@@ -72,6 +72,7 @@ fn of_values(
         heads,
         k_len,
         page,
+        most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(6, &[most], 0)];
     Case::new(kernel(&[Dim::T], most, Anchor::Indexer(Box::new(indexer)), body), args, tokens, 0)

@@ -6,7 +6,9 @@ use std::fmt;
 
 pub use interp::Indexing;
 
-use super::attend::{Cached, cached, verify_cached};
+use weft_ir::F32;
+
+use super::attend::{Attend, Cached, cached, verify_cached};
 use super::room::Room;
 use crate::program::{Access, Format, Param, ParamId, View};
 use crate::text::{Attrs, Parsed, number, view};
@@ -42,6 +44,37 @@ pub struct Indexer {
     pub k_len: usize,
     /// The rows of a page.
     pub page: usize,
+    /// The most pages of a sequence, if it is known: no token has a position beyond them.
+    pub most_pages: Option<usize>,
+}
+
+impl Indexer {
+    /// The attention whose scores are those of the heads. Its values are the keys, and nothing reads them.
+    pub fn attention(&self) -> Attend {
+        let token = self.q.strides.first().copied().unwrap_or(0);
+        Attend {
+            q: View { strides: vec![token, self.q_stride], ..self.q.clone() },
+            k: self.k,
+            v: self.k,
+            pos: self.pos,
+            first: self.first,
+            pages: self.pages,
+            scale: F32(1.0),
+            heads: self.heads,
+            kv_heads: 1,
+            k_len: self.k_len,
+            page: self.page,
+            window: None,
+            sinks: None,
+            list: None,
+            most_pages: self.most_pages,
+        }
+    }
+
+    /// The most positions that a token sees in a step whose sequences have `pages` pages together; saturates.
+    pub fn most_positions(&self, pages: usize) -> usize {
+        pages.min(self.most_pages.unwrap_or(usize::MAX)).saturating_mul(self.page)
+    }
 }
 
 impl Room for Indexer {
@@ -68,7 +101,7 @@ impl Room for Indexer {
     }
 
     fn most_positions(&self, pages: usize) -> usize {
-        pages.saturating_mul(self.page)
+        Indexer::most_positions(self, pages)
     }
 
     fn verify(&self, cx: &Context<'_>) -> Result<(), String> {
@@ -76,7 +109,7 @@ impl Room for Indexer {
         if cx.rows.len() != 1 {
             return Err("rows must be tokens".into());
         }
-        if *heads == 0 || *k_len == 0 || *page == 0 || q.step != 1 {
+        if *heads == 0 || *k_len == 0 || *page == 0 || q.step != 1 || self.most_pages == Some(0) {
             return Err(format!(
                 "cannot choose with {heads} heads, keys of {k_len} values and pages of {page} rows"
             ));
@@ -116,9 +149,11 @@ impl Room for Indexer {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Indexer { q, q_stride, w, k, pos, first, pages, heads, k_len, page } = self;
+        let Indexer { q, q_stride, w, k, pos, first, pages, heads, k_len, page, most_pages } = self;
         write!(f, "  {NAME} q={q} q_stride={q_stride} w={w} k={k} pos=p{pos} first=p{first} pages=p{pages}")?;
-        writeln!(f, " heads={heads} k_len={k_len} page={page}")
+        write!(f, " heads={heads} k_len={k_len} page={page}")?;
+        most_pages.iter().try_for_each(|n| write!(f, " most_pages={n}"))?;
+        writeln!(f)
     }
 }
 
@@ -135,6 +170,7 @@ pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<Indexer> {
         heads: attrs.num("heads")?,
         k_len: attrs.num("k_len")?,
         page: attrs.num("page")?,
+        most_pages: attrs.get("most_pages").ok().map(|n| number(n, "")).transpose()?,
     })
 }
 
@@ -191,6 +227,8 @@ mod tests {
     fn its_text_is_read_back_and_its_traffic_counted() {
         let plan = parse_plan(INDEXER).unwrap();
         assert_eq!(plan.to_string(), INDEXER);
+        let bounded = INDEXER.replace("page=4", "page=4 most_pages=1");
+        assert_eq!(parse_plan(&bounded).unwrap().to_string(), bounded);
         let seen = Seen { rows: 6, pairs: 11 };
         let [operation] = &plan.kernels[0].traffic(&Sizes::of(2).pages(2), &seen)[..] else {
             panic!("one operation");
@@ -205,6 +243,7 @@ mod tests {
             ("heads=2", "heads=3"),
             ("k_len=2", "k_len=3"),
             ("page=4", "page=0"),
+            ("page=4", "page=4 most_pages=0"),
             ("k=p2[0; 2, 2; 1]", "k=p2[1; 2, 2; 1]"),
             ("rows [T] cols 3", "rows [T, 2] cols 3"),
         ] {
