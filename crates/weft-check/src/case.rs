@@ -52,7 +52,11 @@ impl Case {
     /// The same for a step of `tokens` tokens.
     fn sizes_of(&self, tokens: usize) -> Sizes {
         let parts = || self.kernel.parts.iter();
-        let pages = parts().filter_map(Part::attention).map(|attend| self.args[attend.pages].values);
+        let lists = |part: &Part| {
+            let of_indexer = part.indexer().map(|indexer| indexer.pages);
+            part.attention().map(|attend| attend.pages).or(of_indexer)
+        };
+        let pages = parts().filter_map(lists).map(|pages| self.args[pages].values);
         let sequences = parts().filter_map(Part::scan).map(|scan| self.args[scan.ends].values);
         let (pages, sequences) = (pages.max().unwrap_or(0), sequences.max().unwrap_or(0));
         Sizes::of(tokens).pages(pages).sequences(sequences)

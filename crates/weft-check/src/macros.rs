@@ -26,6 +26,8 @@ macro_rules! device_tests {
                 $($of_first)* every_layout,
                 $($of_second)* many_heads_together,
                 $($of_second)* windows_and_sinks,
+                lists,
+                a_list_of_all_positions_has_the_bits_of_no_list,
                 wild_positions,
             }
             dot {
@@ -39,6 +41,13 @@ macro_rules! device_tests {
                 $($of_second)* a_router_beside_a_rotated_projection_over_a_norm,
                 parts_of_weights_and_rows,
                 wild_numbers,
+            }
+            indexer {
+                exact_scores,
+                any_scores,
+                prompts_and_replies,
+                every_layout,
+                wild_positions,
             }
             many {
                 $($of_first)* of_one_matrix_or_one_per_head,
@@ -78,6 +87,8 @@ macro_rules! device_tests {
                 routers,
                 rows,
                 attention,
+                lists_of_positions,
+                indexers,
                 candidates,
                 #[ignore = "slow"] many_of_each,
             }

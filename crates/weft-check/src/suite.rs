@@ -2,6 +2,7 @@
 
 pub mod attend;
 pub mod dot;
+pub mod indexer;
 pub mod many;
 pub mod promises;
 pub mod random;

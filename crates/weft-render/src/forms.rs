@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`plain`](Plain) | rows and columns without a product | every GPU |
 //! | [`select.blocks`](SelectBlocks) | the largest values of long rows | every GPU |
+//! | [`indexer.lanes`](IndexerLanes) | the choice of positions to attend to | every GPU |
 //! | [`scan`](ScanRows) | recurrences over the rows of sequences | every GPU |
 //! | [`dot.lanes`](DotLanes) | products, a column for each group of lanes | every GPU; all products of short steps |
 //! | [`dot.gathered`](DotGathered) | products whose row program needs whole rows, by several workgroups | where workgroups see each other's stores |
@@ -15,7 +16,7 @@
 //! | [`attend.warpgroups`](AttendWarpgroups) | the same for prompts | Hopper |
 //! | [`attend.cooperative`](AttendCooperative) | latent attention over halves | cooperative matrices (Vulkan) |
 //!
-//! `plain`, `dot.lanes`, `attend.lanes` and `scan` take any sizes, so every part has a form.
+//! `plain`, `dot.lanes`, `attend.lanes`, `indexer.lanes` and `scan` take any sizes, so every part has a form.
 //!
 //! Every form answers the same questions in its own file. [`Form`] dispatches to them.
 
@@ -29,6 +30,7 @@ pub(crate) mod dot_gathered;
 pub(crate) mod dot_lanes;
 pub(crate) mod dot_panels;
 pub(crate) mod dot_units;
+pub(crate) mod indexer_lanes;
 pub(crate) mod plain;
 pub(crate) mod scan_rows;
 pub(crate) mod select_blocks;
@@ -59,6 +61,7 @@ pub use dot_gathered::DotGathered;
 pub use dot_lanes::DotLanes;
 pub use dot_panels::DotPanels;
 pub use dot_units::DotUnits;
+pub use indexer_lanes::IndexerLanes;
 pub use plain::Plain;
 pub use scan_rows::ScanRows;
 pub use select_blocks::SelectBlocks;
@@ -71,6 +74,8 @@ pub enum Form {
     Plain(Plain),
     /// The largest values of long rows.
     SelectBlocks(SelectBlocks),
+    /// The choice of positions to attend to, by lanes.
+    IndexerLanes(IndexerLanes),
     /// A recurrence over the rows of sequences.
     ScanRows(ScanRows),
     /// Products by lanes.
@@ -99,6 +104,7 @@ macro_rules! each {
         match $self {
             Form::Plain($form) => $body,
             Form::SelectBlocks($form) => $body,
+            Form::IndexerLanes($form) => $body,
             Form::ScanRows($form) => $body,
             Form::DotLanes($form) => $body,
             Form::DotGathered($form) => $body,
@@ -119,8 +125,8 @@ impl Form {
         match &part.anchor {
             Anchor::Scan(_) => Form::ScanRows(ScanRows::new(split)),
             Anchor::Map | Anchor::Reduce if split.spread => Form::SelectBlocks(SelectBlocks::new(split)),
-            // (An indexer is refused before it has a form.)
-            Anchor::Map | Anchor::Reduce | Anchor::Indexer(_) => Form::Plain(Plain::new(split)),
+            Anchor::Map | Anchor::Reduce => Form::Plain(Plain::new(split)),
+            Anchor::Indexer(_) => Form::IndexerLanes(IndexerLanes::new(split)),
             Anchor::Dot(_) if split.picked > 0 => Form::DotFewRows(DotFewRows::new(split)),
             Anchor::Dot(_) if split.matrix => Form::DotUnits(DotUnits::new(split)),
             Anchor::Dot(_) if split.panels => Form::DotPanels(DotPanels::new(split)),
@@ -150,6 +156,7 @@ impl Form {
         let suits = match self {
             Form::Plain(_) => matches!(of.part.anchor, Anchor::Map | Anchor::Reduce),
             Form::SelectBlocks(_) => of.part.anchor == Anchor::Reduce,
+            Form::IndexerLanes(_) => of.part.indexer().is_some(),
             Form::ScanRows(_) => of.part.scan().is_some(),
             Form::DotLanes(_)
             | Form::DotGathered(_)
@@ -183,7 +190,7 @@ impl Form {
             Form::Plain(_) | Form::ScanRows(_) => {
                 [steps::of_rows(part, rows, &from), steps::of_width(part, &from)].concat()
             }
-            Form::SelectBlocks(_) => Vec::new(),
+            Form::SelectBlocks(_) | Form::IndexerLanes(_) => Vec::new(),
             Form::DotLanes(_) | Form::DotGathered(_) | Form::DotUnits(_) | Form::DotPanels(_) => {
                 steps::of_product(part, rows, &from)
             }
@@ -235,6 +242,7 @@ impl Form {
                 let place = placed(w);
                 select_blocks::write::write(w, part, &place, split, pass)
             }
+            Form::IndexerLanes(_) => indexer_lanes::write::write(w, part, split, (space, pass), group),
             Form::ScanRows(_) => {
                 let place = placed(w);
                 scan_rows::write::write(w, part, &place, split, pass)
@@ -264,6 +272,7 @@ impl Form {
         Some(match *name {
             Plain::NAME => Form::Plain(Plain::read(rest)?),
             SelectBlocks::NAME => Form::SelectBlocks(SelectBlocks::read(rest)?),
+            IndexerLanes::NAME => Form::IndexerLanes(IndexerLanes::read(rest)?),
             ScanRows::NAME => Form::ScanRows(ScanRows::read(rest)?),
             DotLanes::NAME => Form::DotLanes(DotLanes::read(rest)?),
             DotGathered::NAME => Form::DotGathered(DotGathered::read(rest)?),

@@ -162,7 +162,7 @@ impl Job<'_> {
                 form.write(w, part, split, (space, *pass), &own).map_err(fail)?;
             } else {
                 let count = match pass {
-                    Pass::Sort(_) | Pass::Shared(_) => Expr::U32(groups.times),
+                    Pass::Sort(_) | Pass::Shared(_) | Pass::InTurn { .. } => Expr::U32(groups.times),
                     _ => space.count(&mut w.code),
                 };
                 let is_own = own.less(&count);

@@ -72,13 +72,6 @@ pub enum Why {
     Form(String),
 }
 
-impl Why {
-    /// The kernel chooses positions or attends to a list of them.
-    pub(crate) fn listed() -> Why {
-        Why::Form("chooses the positions to attend to, or attends to a list of them: run the model with --device cpu".into())
-    }
-}
-
 /// A number of the kernel as a 32-bit word.
 pub(crate) fn word(n: usize) -> Result<u32, Why> {
     u32::try_from(n).map_err(|_| Why::Form(format!("counts to {n}, which exceeds 32 bits")))

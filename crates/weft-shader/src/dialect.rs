@@ -39,6 +39,11 @@ pub trait Dialect {
     /// [`Stmt::Barrier`](crate::stmt::Stmt::Barrier).
     fn barrier(&self) -> &'static str;
 
+    /// [`Stmt::StorageBarrier`](crate::stmt::Stmt::StorageBarrier).
+    fn storage_barrier(&self) -> &'static str {
+        self.barrier()
+    }
+
     /// [`Stmt::LaunchNext`](crate::stmt::Stmt::LaunchNext); nothing in languages without it.
     fn launch_next(&self) -> Option<&'static str> {
         None

@@ -39,6 +39,8 @@ pub enum Stmt {
     If { condition: Expr, then: Vec<Stmt> },
     /// Waits for all lanes of the workgroup, and makes their stores to workgroup memory visible.
     Barrier,
+    /// The same, and makes the lanes' stores to slots visible to the others of the workgroup.
+    StorageBarrier,
     /// Begins to copy four words of a slot ([`Expr::Four`]) to workgroup memory, from a multiple of four
     /// words to a multiple of four.
     Copy { to: Expr, from: Expr },
@@ -145,6 +147,7 @@ pub fn visit(stmts: &[Stmt], stmt: &mut impl FnMut(&Stmt), expr: &mut impl FnMut
             Stmt::Copy { to, from } => [to, from].into_iter().for_each(|e| e.visit(expr)),
             Stmt::Note(_)
             | Stmt::Barrier
+            | Stmt::StorageBarrier
             | Stmt::LaunchNext
             | Stmt::Wait
             | Stmt::HoldLoads

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use weft_device::Device;
-use weft_kern::{Access, Anchor, Attend, Cached, Dim, F32, Format, Instr, Param};
+use weft_kern::{Access, Anchor, Attend, Cached, Dim, F32, Format, Instr, List, Param};
 use weft_quant::GgmlType;
 
 use crate::arg::Arg;
@@ -106,10 +106,31 @@ pub fn windowed(random: &mut Random, mut case: Case, window: usize) -> Case {
     case
 }
 
+/// The same case, in which each token sees at most `most` listed positions and no window: some of those up to its own, in ascending order,
+/// or all if they are no more.
+pub fn listed(random: &mut Random, mut case: Case, most: usize) -> Case {
+    let param = case.args.len();
+    let Anchor::Attend(attend) = &mut case.kernel.parts[0].anchor else { panic!("expected attention") };
+    (attend.window, attend.list) = (None, Some(List { param, most }));
+    let positions = case.args[attend.pos].floats(&case.args[attend.pos].bytes);
+    let list = |position: &f32| {
+        let seen = *position as usize + 1;
+        let mut list = random.distinct(most.min(seen), seen);
+        list.sort_unstable();
+        list.resize(most, -1);
+        list
+    };
+    let lists: Vec<i32> = positions.iter().flat_map(list).collect();
+    case.args.push(Arg::i32(&lists).per_token(most));
+    case.kernel.params.push(Param { access: Access::Read, format: Format::I32 });
+    case
+}
+
 /// A token of a case by itself.
 pub fn alone(case: &Case, token: usize) -> Case {
     let mut alone = Case { tokens: 1, ..case.clone() };
-    for param in [0, 3, 4, 6, 7] {
+    let list = case.kernel.parts[0].attention().and_then(|attend| attend.list);
+    for param in [0, 3, 4, 6, 7].into_iter().chain(list.map(|list| list.param)) {
         let arg = &mut alone.args[param];
         let bytes = arg.bytes.len() / case.tokens;
         arg.bytes = arg.bytes[token * bytes..][..bytes].to_vec();
@@ -298,6 +319,76 @@ pub fn windows_and_sinks(device: &mut dyn Device) {
                 whole[6] == spread[6],
                 "window {window}, chunks of {chunk}: other bits when they are spread"
             );
+        }
+    }
+}
+
+/// Lists of any length, with positions of any page, in prompts and replies. The bits are those of each token alone, and of any way to visit
+/// chunks; and wild lists harm no other token.
+pub fn lists(device: &mut dyn Device) {
+    let mut random = Random::new(9);
+    for (ty, heads, kv_heads, latent, most) in [
+        (GgmlType::F16, 5, 1, true, 100),
+        (GgmlType::F32, 4, 2, false, 1),
+        (GgmlType::BF16, 4, 2, false, 64),
+        (GgmlType::Q8_0, 8, 1, false, 130),
+    ] {
+        let shape = Shape { heads, kv_heads, k_len: 64, v_len: 32, latent };
+        let sequences = [60..66, 0..1, 130..133, 3..40, 300..301, 639..641];
+        let case = case_of(&mut random, ty, shape, &sequences);
+        let mut case = listed(&mut random, case, most);
+        let found = case.check(device);
+        let row = heads * 32 * 4;
+        for token in [0, 6, 7, 9, 40, case.tokens - 3, case.tokens - 1] {
+            let one = alone(&case, token).check(device);
+            assert!(
+                found[6][token * row..][..row] == one[6],
+                "lists of {most}: token {token} has other bits alone"
+            );
+        }
+        for chunk in [5, 32, 1000] {
+            let order = format!("lanes 64; attend.lanes rows 1 reduce 4 upcast 2 chunk {chunk}");
+            let whole = case.check_with(device, &order);
+            let spread = case.check_with(device, &format!("{order} spread"));
+            assert!(
+                whole[6] == spread[6],
+                "lists of {most}, chunks of {chunk}: other bits when they are spread"
+            );
+        }
+        let wild = [i32::MAX, i32::MIN, -1, 1 << 29, 5000];
+        let lists = case.args.last_mut().unwrap();
+        for (i, entry) in lists.bytes[most * 4..].chunks_exact_mut(4).enumerate() {
+            entry.copy_from_slice(&wild[i % wild.len()].to_le_bytes());
+        }
+        let wild = case.run(device, case.tokens).unwrap();
+        assert!(
+            wild[6][..row] == found[6][..row],
+            "lists of {most}: wild ones changed another token's result"
+        );
+    }
+}
+
+/// A list of all positions, for any schedule and in steps of any size.
+pub fn a_list_of_all_positions_has_the_bits_of_no_list(device: &mut dyn Device) {
+    let mut random = Random::new(10);
+    for (heads, kv_heads, v_len) in [(8, 1, 64), (12, 2, 128), (3, 3, 40)] {
+        let shape = Shape { heads, kv_heads, k_len: v_len + 64, v_len, latent: kv_heads == 1 };
+        let case = case_of(&mut random, GgmlType::F16, shape, &[60..66, 0..1, 127..129, 299..300]);
+        let all = listed(&mut random, case.clone(), 300);
+        let rows = heads / kv_heads;
+        let mut schedules = vec![
+            format!("lanes 64; attend.lanes rows {rows} reduce 4 upcast 2 chunk 32"),
+            "lanes 128; attend.lanes rows 1 reduce 8 upcast 4 chunk 64 spread".into(),
+        ];
+        if rows.is_multiple_of(2) {
+            // Many heads together, where a GPU has that.
+            let (lanes, upcast) = (v_len / 2, 1024 / v_len);
+            schedules
+                .push(format!("lanes {lanes}; attend.lanes rows {rows} reduce 8 upcast {upcast} chunk 64"));
+        }
+        for schedule in schedules {
+            let [none, all] = [&case, &all].map(|case| case.check_with(device, &schedule));
+            assert!(none[6] == all[6], "{shape:?}, {schedule}: a list of all positions has other bits");
         }
     }
 }

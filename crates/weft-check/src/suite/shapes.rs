@@ -15,19 +15,22 @@ use weft_quant::GgmlType;
 use crate::arg::Arg;
 use crate::case::{Case, constant, load_of, matrices, part, product, roundings, store_to, view};
 use crate::data::Random;
-use crate::suite::attend::{Shape, case_of, windowed};
+use crate::suite::attend::{Shape, case_of, listed, windowed};
+use crate::suite::indexer;
 
 /// Makes a case of an anchor from a seed.
 pub type Draw = fn(u64) -> Case;
 
 /// The functions that draw the cases of each anchor.
-pub const DRAWS: [(&str, Draw); 7] = [
+pub const DRAWS: [(&str, Draw); 9] = [
     ("products", product_case),
     ("picked products", picked_case),
     ("sums over experts", sum_case),
     ("routers", router_case),
     ("rows", row_case),
     ("attention", attention_case),
+    ("lists of positions", listed_case),
+    ("indexers", indexer_case),
     ("selections", selection_case),
 ];
 
@@ -368,6 +371,36 @@ pub fn attention_case(seed: u64) -> Case {
     case
 }
 
+/// Attention to listed positions: fewer than a token sees, or all of them.
+pub fn listed_case(seed: u64) -> Case {
+    let case = attention_case(seed);
+    let mut random = Random::new(seed);
+    let most = one(&mut random, &[1, 7, 33, 64, 100, 400]);
+    listed(&mut random, case, most)
+}
+
+/// The choice of positions by scores that are exact, of which many are equal.
+pub fn indexer_case(seed: u64) -> Case {
+    let mut random = Random::new(seed);
+    let random = &mut random;
+    let ty = one(random, &[GgmlType::F16, GgmlType::F16, GgmlType::BF16, GgmlType::F32]);
+    let shape = indexer::Shape {
+        heads: one(random, &[1, 2, 3, 7, 11, 13, 24, 32]),
+        k_len: one(random, &[1, 2, 12, 24, 32, 40, 64, 128]),
+        most: one(random, &[1, 5, 16, 64, 100, 257]),
+    };
+    let tokens = tokens(random, shape.heads * shape.k_len * 64);
+    let mut sequences: Vec<Range<usize>> = Vec::new();
+    let mut left = tokens;
+    while left > 0 {
+        let count = if random.below(2) == 0 { left } else { 1 + random.below(left) };
+        let begin = one(random, &[0, 1, 15, 63, 64, 127, 256, 310]);
+        sequences.push(begin..begin + count);
+        left -= count;
+    }
+    indexer::exact(random, ty, shape, &sequences)
+}
+
 /// The largest values of rows: as many of a vocabulary as the engine asks for as candidates, or other numbers.
 pub fn selection_case(seed: u64) -> Case {
     let mut random = Random::new(seed);
@@ -440,6 +473,16 @@ pub fn rows(device: &mut dyn Device) {
 /// Attention of any shape.
 pub fn attention(device: &mut dyn Device) {
     check(device, attention_case, SEEDS);
+}
+
+/// Attention to lists of any length.
+pub fn lists_of_positions(device: &mut dyn Device) {
+    check(device, listed_case, SEEDS);
+}
+
+/// Indexers of any shape.
+pub fn indexers(device: &mut dyn Device) {
+    check(device, indexer_case, SEEDS);
 }
 
 /// Vocabularies of every size that is drawn, each with as many candidates as the engine asks for.

@@ -7,7 +7,7 @@ use weft_kern::{Kernel, Sizes, parse_plan};
 use weft_render::{Gpu, Language, Scheduler, Slots, Target, TunedSchedules};
 
 /// The forms that drawn kernels have. Scans are drawn elsewhere, and have one form.
-const FORMS: [&str; 11] = [
+const FORMS: [&str; 12] = [
     "attend.cooperative",
     "attend.lanes",
     "attend.units",
@@ -17,6 +17,7 @@ const FORMS: [&str; 11] = [
     "dot.lanes",
     "dot.panels",
     "dot.units",
+    "indexer.lanes",
     "plain",
     "select.blocks",
 ];

@@ -41,6 +41,16 @@ fn latent_attention_and_experts() {
 }
 
 #[test]
+fn attention_to_chosen_positions() {
+    check("deepseek32-tiny-q4_0", GgmlType::F16);
+}
+
+#[test]
+fn attention_to_positions_that_another_layer_chose() {
+    check("glm-dsa-tiny-q4_0", GgmlType::BF16);
+}
+
+#[test]
 fn grouped_attention_and_experts() {
     check("qwen3moe-tiny-q4_k_m", GgmlType::BF16);
 }

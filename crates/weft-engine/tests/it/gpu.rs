@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::packed_models::{Folder, packed};
-use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl, runs_on_gpus};
+use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use crate::ties::{MOST_TURNED, either_side, mean_kl_of_nearest};
 use weft_device::Scheduled;
 use weft_engine::inspect::{ExplainOptions, Runner, StepShape, cost_model, explain};
@@ -38,9 +38,11 @@ fn runner(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
 }
 
 /// Fixtures that between them have each kind of attention and of experts, and quantised weights of most forms.
-const SOME: [&str; 7] = [
+const SOME: [&str; 9] = [
+    "deepseek32-tiny-q4_0",
     "ds2-tiny-q4_0",
     "gemma3-tiny-q4_0",
+    "glm-dsa-tiny-q4_0",
     "glm-tiny-q4_k_m",
     "gpt-oss-tiny-mxfp4",
     "llama-tiny-few-bits",
@@ -57,7 +59,7 @@ fn a_gpu_is_as_accurate_as_the_cpu() {
 #[ignore = "slow"]
 fn a_gpu_is_as_accurate_as_the_cpu_with_all_fixtures() {
     let all = fixtures();
-    let others = |name: &&str| !SOME.contains(name) && runs_on_gpus(name);
+    let others = |name: &&str| !SOME.contains(name);
     accurate(all.iter().map(|(name, _)| name.as_str()).filter(others));
 }
 
@@ -133,7 +135,7 @@ fn decisions_by_cost_change_no_bit() {
 
 #[test]
 fn steps_of_any_size_give_the_same_bits() {
-    for name in ["glm-tiny-q4_k_m", "qwen35-odd-q8_0"] {
+    for name in ["glm-tiny-q4_k_m", "glm-dsa-tiny-q4_0", "qwen35-odd-q8_0"] {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().context(128).batch(32);
         let Some(mut runner) = runner(&fixture, options) else { return };

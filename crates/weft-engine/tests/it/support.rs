@@ -22,11 +22,6 @@ pub(crate) fn fixtures() -> Vec<(String, f64)> {
     all
 }
 
-/// Whether a GPU runs a fixture. It does not choose positions to attend to.
-pub(crate) fn runs_on_gpus(name: &str) -> bool {
-    !["deepseek32-", "glm-dsa-"].iter().any(|family| name.starts_with(family))
-}
-
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
 }

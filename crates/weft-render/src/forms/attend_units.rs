@@ -195,6 +195,7 @@ pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, gpu: &Gpu) ->
     });
     let fours = |n: &usize| n.is_multiple_of(UNIT_WORDS as usize);
     gpu.features.matrix_halves
+        && attend.list.is_none()
         && gpu.features.quads
         && gpu.subgroup == Some(WARP)
         && halves(k.param)

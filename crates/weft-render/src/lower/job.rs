@@ -50,9 +50,6 @@ impl<'a> Job<'a> {
         max: &'a Sizes,
         gpu: &'a Gpu,
     ) -> Result<Job<'a>, Failure> {
-        if let Some(part) = kernel.parts.iter().position(|part| part.anchor.uses_lists()) {
-            return Err((Some(part), Why::listed()));
-        }
         check(kernel, schedule, gpu).map_err(|(part, why)| (part, Why::Schedule(why)))?;
         let splits = kernel.parts.iter().zip(&schedule.parts).map(|(part, form)| form.split(part)).collect();
         Ok(Job { kernel, slots, schedule, splits, max, gpu, link: None })

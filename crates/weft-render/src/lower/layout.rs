@@ -9,7 +9,7 @@ use weft_shader::module::{Content, Slot};
 use crate::forms::attend_warpgroups::shares::{self, Shares};
 use crate::forms::dot_panels::choose::beside_sums;
 use crate::forms::dot_units::choose::without_sums;
-use crate::forms::{Form, attend_cooperative, dot_few_rows};
+use crate::forms::{Form, attend_cooperative, dot_few_rows, indexer_lanes};
 use crate::gpu::Gpu;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::job::{Failure, Job, held_slots};
@@ -78,6 +78,7 @@ impl Layout {
             let own = match (form, sorted) {
                 (_, Some(picks)) => scratch.sorted(job, step, &of, form, &picks),
                 (Form::AttendCooperative(_), None) => scratch.cooperative(step, &of),
+                (Form::IndexerLanes(_), None) => scratch.indexer(step, &of),
                 (_, None) => scratch.usual(step, &of, form),
             };
             works.extend(own.map_err(|why| (Some(i), why))?.map(|work| Work { part: i, ..work }));
@@ -94,7 +95,8 @@ impl Layout {
 fn passes_on(part: &Part, form: &Form, split: &Split, max: &Sizes, gpu: &Gpu) -> bool {
     let sorted = form.sorts() && Picks::of(part).is_some();
     let cooperates = matches!(form, Form::AttendCooperative(_));
-    split.spread || sorted || cooperates || shares::tiles(part, split, max, gpu).is_some()
+    let scores = part.indexer().is_some_and(|indexer| indexer_lanes::choose::scores(part, indexer, max));
+    split.spread || sorted || cooperates || scores || shares::tiles(part, split, max, gpu).is_some()
 }
 
 /// A part with its numbers.
@@ -188,6 +190,33 @@ impl Scratch<'_> {
             let groups = space.groups();
             Work { part: 0, split, space, pass, groups }
         }))
+    }
+
+    /// An indexer. The main shader scores all positions and a second one chooses, or workgroups do both for one token after another.
+    fn indexer(&mut self, step: Step, of: &Lowered<'_>) -> Result<Option<Work>, Why> {
+        let Lowered { part, split, .. } = *of;
+        let space = Space::new(part, split, split.spread && step == Step::Main, self.max)?;
+        let words = space.most_chunks(self.max).saturating_mul(u64::from(split.chunk));
+        let (slot, rows) = (self.slot, space.rows(self.max));
+        if split.spread {
+            let at = self.room(rows.saturating_mul(words))?;
+            let pass = match step {
+                Step::Main => Pass::Chunks { slot, at },
+                Step::Join => Pass::Join { slot, at, rows: split.rows },
+                Step::Sort | Step::Terms | Step::Queries => return Ok(None),
+            };
+            return Ok(Some(Work { part: 0, split: *split, groups: space.groups(), space, pass }));
+        }
+        let (mut pass, mut groups) = (Pass::Whole, space.groups());
+        if let Some(indexer) = part.indexer()
+            && indexer_lanes::choose::scores(part, indexer, self.max)
+        {
+            let in_turn = indexer_lanes::choose::in_turn(rows, words);
+            let at = self.room(words.saturating_mul(u64::from(in_turn)))?;
+            pass = Pass::InTurn { slot, at, groups: in_turn };
+            groups = Groups::plain(in_turn as usize);
+        }
+        Ok((step == Step::Main).then_some(Work { part: 0, split: *split, space, pass, groups }))
     }
 
     /// All other parts. The main shader computes them, alone or with workgroups that wait for each other, and a second one combines chunks.

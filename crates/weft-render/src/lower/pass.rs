@@ -43,6 +43,8 @@ pub(crate) enum Pass {
     Finish { slot: usize, at: u32 },
     /// The whole part, with tiles shared evenly between workgroups.
     Shared(Shares),
+    /// The whole part, whose rows some workgroups take in turn. Each has scratch memory of its own, from word `at` of a slot on.
+    InTurn { slot: usize, at: u32, groups: u32 },
     /// Some columns of a product, stored in a scratch slot from word `at` on. The last workgroup of a tile, by a counter of that slot, runs
     /// the row program.
     Gather { slot: usize, at: u32, counter: u32 },
@@ -65,6 +67,7 @@ impl Pass {
             Pass::Queries(_) => "; queries",
             Pass::Joined { .. } => "; chunks joined",
             Pass::Shared(_) => "; shared evenly",
+            Pass::InTurn { .. } => "; rows in turn",
             Pass::Join { .. } => "; together",
             Pass::Finish { .. } => "; finished",
             Pass::Gather { .. } => "; gathered",

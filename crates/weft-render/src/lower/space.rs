@@ -71,16 +71,7 @@ impl Space {
             along_first: split.along_first,
             cols: word(part.cols)?,
             width: split.width.min(word(part.cols)?),
-            chunks: match part.attention() {
-                Some(attend) => Some(Chunks {
-                    most_pages: attend.most_pages.map(word).transpose()?,
-                    page: word(attend.page)?,
-                    positions: split.chunk,
-                    seen: attend.window.map(|window| most_chunks(window, split.chunk)).transpose()?,
-                    shared_by: None,
-                }),
-                None => None,
-            },
+            chunks: chunks(part, split)?,
             spread,
             is_long: false,
             matrices: None,
@@ -170,6 +161,11 @@ impl Space {
         tiles.saturating_mul(u64::from(self.tile)).saturating_mul(chunks)
     }
 
+    /// The words of all chunks of a row in this step, if each position has one.
+    pub(crate) fn words_of_chunks(&self, chunk: u32) -> Expr {
+        self.chunks.map_or(Expr::U32(0), |chunks| chunks.now() * chunk)
+    }
+
     /// The number of blocks of columns.
     fn blocks(&self) -> u32 {
         self.cols.div_ceil(self.width)
@@ -224,6 +220,27 @@ impl Space {
         };
         Place { space: self.clone(), tile, first_axis, column, chunk, sorted: None }
     }
+}
+
+/// The chunks of positions that a part visits, if it visits any.
+fn chunks(part: &Part, split: &Split) -> Result<Option<Chunks>, Why> {
+    let (page, most_pages, seen) = match (part.attention(), part.indexer()) {
+        (Some(attend), _) => {
+            let window = attend.window.map(|window| most_chunks(window, split.chunk));
+            // A list begins with a chunk.
+            let list = attend.list.map(|list| Ok(word(list.most)?.div_ceil(split.chunk.max(1))));
+            (attend.page, attend.most_pages, window.or(list).transpose()?)
+        }
+        (None, Some(indexer)) => (indexer.page, indexer.most_pages, None),
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(Chunks {
+        most_pages: most_pages.map(word).transpose()?,
+        page: word(page)?,
+        positions: split.chunk,
+        seen,
+        shared_by: None,
+    }))
 }
 
 /// The most chunks of `positions` positions that overlap a window, wherever it begins.

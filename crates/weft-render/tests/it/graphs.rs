@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::include::included;
 use weft_fuse::{CostModel, Mode, Options, decisions, fuse_with};
 use weft_gguf::Gguf;
-use weft_ir::{Graph, NodeId, Op, Sizes, Switches};
+use weft_ir::{Graph, Op, Sizes, Switches};
 use weft_kern::{Format, Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
@@ -34,8 +34,7 @@ pub(super) fn file_tests() -> Vec<Arc<Graph>> {
     let mut graphs = Vec::new();
     for folder in ["kernels", "fuse"] {
         let entries = std::fs::read_dir(root("filetests").join(folder)).unwrap();
-        let all = entries.map(|entry| Arc::new(graph_of(&entry.unwrap().path())));
-        graphs.extend(all.filter(|graph| !uses_lists(graph)));
+        graphs.extend(entries.map(|entry| Arc::new(graph_of(&entry.unwrap().path()))));
     }
     assert!(graphs.len() > 10, "{} graphs", graphs.len());
     graphs
@@ -72,29 +71,13 @@ fn graphs_of(is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<Graph>> {
         for segment in model.segments {
             // Scans are tested by `weft-check`, on the emulator.
             let scans = segment.graph.nodes().iter().any(|node| matches!(node.op, Op::Scan { .. }));
-            if !scans
-                && !uses_lists(&segment.graph)
-                && !graphs.iter().any(|graph| Arc::ptr_eq(graph, &segment.graph))
-            {
+            if !scans && !graphs.iter().any(|graph| Arc::ptr_eq(graph, &segment.graph)) {
                 graphs.push(segment.graph);
             }
         }
     }
     graphs.extend(weft_models::candidates(154_880, 64).map(|segment| segment.graph));
     graphs
-}
-
-/// Whether a graph chooses the positions to attend to, or attends to a list of them, which only the CPU does.
-fn uses_lists(graph: &Graph) -> bool {
-    let is_list = |id: &NodeId| {
-        let ty = &graph.node(*id).ty;
-        ty.dtype == GgmlType::I32 && ty.shape.rank() == 2
-    };
-    graph.nodes().iter().any(|node| match node.op {
-        Op::Indexer { .. } => true,
-        Op::Attend { .. } => node.inputs.iter().any(is_list),
-        _ => false,
-    })
 }
 
 /// A graph's plans for steps of one token, a few and many.

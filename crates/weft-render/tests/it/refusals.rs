@@ -46,28 +46,6 @@ fn halves_that_are_not_pairs() {
     }
 }
 
-/// The choice of positions, and attention to them, in every language: the sentence names the device that can.
-#[test]
-fn lists_of_positions() {
-    let text = std::fs::read_to_string(crate::graphs::root("filetests/fuse/indexer.t")).unwrap();
-    let plan = text.split("\n---\n").nth(1).unwrap();
-    let plan = parse_plan(plan).unwrap();
-    let (mut refused, max) = (0, Sizes::of(8).rows(1).slots(64).pages(4));
-    for kernel in &plan.kernels {
-        let uses_lists = kernel.parts.iter().any(|part| part.anchor.uses_lists());
-        for adapter in adapters() {
-            let slots = Slots::without_weights(0..kernel.params.len());
-            let rendered = render(kernel, &slots, &max, &adapter);
-            assert_eq!(rendered.is_err(), uses_lists, "{}", kernel.name);
-            if let Err(error) = rendered {
-                assert!(error.to_string().ends_with("run the model with --device cpu"), "{error}");
-                refused += 1;
-            }
-        }
-    }
-    assert_eq!(refused, 2 * adapters().len());
-}
-
 #[test]
 fn constants_that_are_not_finite() {
     let lines = [

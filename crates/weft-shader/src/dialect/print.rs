@@ -100,6 +100,7 @@ impl Printer<'_> {
                 self.line("}");
             }
             Stmt::Barrier => self.line(self.dialect.barrier()),
+            Stmt::StorageBarrier => self.line(self.dialect.storage_barrier()),
             Stmt::Copy { to, from: Expr::Four(slot, at) } => {
                 self.line(&self.dialect.copy(&self.place(None, to), &self.place(*slot, at)))
             }

@@ -294,6 +294,10 @@ impl Dialect for Wgsl {
         "workgroupBarrier();"
     }
 
+    fn storage_barrier(&self) -> &'static str {
+        "workgroupBarrier(); storageBarrier();"
+    }
+
     fn cooperative(&self, of: &Cooperative, operands: &[String]) -> Vec<String> {
         let place = |array: &str| format!("&{array}[{}]", operands.first().map_or("", String::as_str));
         match of {

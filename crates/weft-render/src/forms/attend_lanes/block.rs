@@ -22,7 +22,7 @@ pub(crate) fn find_rows(
     w.share(block, |w, b| {
         // Positions beyond the end are read as the last one, and get no weight.
         let p = w.code.set("p", (start + &b).min(end - 1u32));
-        let row = context.bounds.row(w, attend, &context.pages_at, &p);
+        let row = context.row(w, attend, &p);
         w.code.store_shared(b + rows, row);
         Ok(())
     })

@@ -257,7 +257,7 @@ impl Counter {
 }
 
 /// The number of keys that earlier lanes have chosen. All lanes must get here.
-fn before(w: &mut Writer<'_>, own: Expr) -> Result<Expr, Why> {
+pub(crate) fn before(w: &mut Writer<'_>, own: Expr) -> Result<Expr, Why> {
     let groups = w.code.lanes / w.subgroup;
     let at = w.pool.room(groups);
     let (mut sum, mut before) = (own, Expr::F32(0.0));

@@ -33,6 +33,8 @@ pub(crate) struct Bounds {
     last_row: Expr,
     /// The most positions that a token sees, if there is a window.
     window: Option<u32>,
+    /// The most positions of a list, if there are lists.
+    listed: Option<u32>,
 }
 
 impl Bounds {
@@ -54,12 +56,17 @@ impl Bounds {
         let both = rows.remove(0).min(rows.remove(0));
         let last_row = w.code.set("last_row", both.max(1u32) - 1u32);
         let window = attend.window.map(word).transpose()?;
-        Ok(Bounds { page, last_page, last_position, last_row, window })
+        let listed = attend.list.map(|list| word(list.most)).transpose()?;
+        Ok(Bounds { page, last_page, last_position, last_row, window, listed })
     }
 
-    /// The end, exclusive, of the positions that a token at this position sees.
+    /// The end, exclusive, of the positions that a token at this position sees. Those of a list count from 0 on.
     pub(crate) fn seen(&self, position: Expr) -> Expr {
-        position.min(&self.last_position) + 1u32
+        let seen = position.min(&self.last_position) + 1u32;
+        match self.listed {
+            Some(most) => seen.min(most),
+            None => seen,
+        }
     }
 
     /// The first position that a token sees, if there is a window; `seen` is the end of its positions.
@@ -124,6 +131,8 @@ pub(crate) struct Context {
     pub(crate) chunk: u32,
     /// The beginning of its pages.
     pub(crate) pages_at: Expr,
+    /// The beginning of its list, if there are lists.
+    list_at: Option<Expr>,
     pub(crate) bounds: Bounds,
 }
 
@@ -137,7 +146,18 @@ impl Context {
         let begin = bounds.begin(w, &seen);
         let from = w.param_word(attend.first, token.clone());
         let pages_at = w.code.set("pages_at", from);
-        Ok(Context { seen, begin, chunk, pages_at, bounds })
+        let list_at = bounds.listed.map(|most| w.code.set("list_at", token * most));
+        Ok(Context { seen, begin, chunk, pages_at, list_at, bounds })
+    }
+
+    /// The row of the state that holds its position number `p`: that position itself, or the one that its list has there.
+    pub(crate) fn row(&self, w: &mut Writer<'_>, attend: &Attend, p: &Expr) -> Expr {
+        let (Some(at), Some(list)) = (&self.list_at, attend.list) else {
+            return self.bounds.row(w, attend, &self.pages_at, p);
+        };
+        let listed = w.param_word(list.param, at + p);
+        let listed = w.code.set("listed", listed);
+        self.bounds.row(w, attend, &self.pages_at, &listed)
     }
 
     /// The number of chunks in which it sees a position.

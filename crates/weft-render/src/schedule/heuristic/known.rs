@@ -13,7 +13,7 @@ use crate::forms::attend_lanes::heads::tiled;
 use crate::forms::checks::rounds;
 use crate::forms::dot_panels::choose::with_panels;
 use crate::forms::dot_units::choose::{large_tiles, narrow, on_matrix};
-use crate::forms::{attend_cooperative, attend_units, dot_few_rows, scan_rows};
+use crate::forms::{attend_cooperative, attend_units, dot_few_rows, indexer_lanes, scan_rows};
 use crate::gpu::{Gpu, MOST_CHAINED};
 use crate::schedule::draft::Draft;
 use crate::schedule::heuristic::unknown::{
@@ -123,7 +123,10 @@ pub(crate) fn choose(
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            Anchor::Map | Anchor::Reduce | Anchor::Indexer(_) => elementwise(part, &rows, lanes),
+            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Indexer(indexer) => {
+                indexer_lanes::choose::split((kernel, part), indexer, max, gpu, lanes)
+            }
             Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, gpu, lanes),
             Anchor::Dot(products) => {
                 let reduce = reduce(part).unwrap_or(1).min(lanes);

@@ -6,7 +6,7 @@ use weft_kern::{Anchor, Attend, Kernel, Part, Pick, Product, Sizes};
 
 use crate::forms::attend_lanes::heads::BUSY_GROUPS;
 use crate::forms::checks::rounds;
-use crate::forms::{scan_rows, select_blocks};
+use crate::forms::{indexer_lanes, scan_rows, select_blocks};
 use crate::gpu::Gpu;
 use crate::schedule::draft::Draft;
 use crate::schedule::order::{LANES, lanes_matter};
@@ -61,7 +61,10 @@ pub(crate) fn choose(
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {
-            Anchor::Map | Anchor::Reduce | Anchor::Indexer(_) => elementwise(part, &rows, lanes),
+            Anchor::Map | Anchor::Reduce => elementwise(part, &rows, lanes),
+            Anchor::Indexer(indexer) => {
+                indexer_lanes::choose::split((kernel, part), indexer, max, gpu, lanes)
+            }
             Anchor::Scan(scan) => scan_rows::choose::split(part, scan, max, gpu, lanes),
             Anchor::Dot(products) => dot(kernel, part, products, &rows, lanes, reduce(part)),
             Anchor::Attend(attend) => attention(part, attend, &rows, max, lanes),

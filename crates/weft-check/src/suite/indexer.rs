@@ -1,0 +1,231 @@
+//! The choice of positions by scores of a few small heads.
+//!
+//! Where all sums are exact, lists are compared with the interpreter's with `==`: many scores are then equal. Otherwise a list must have
+//! the highest scores within the errors of sums in `f32`. Keys that no token may see are NaN.
+
+use std::ops::Range;
+
+use weft_device::Device;
+use weft_kern::{Anchor, Cached, Dim, Format, Indexer, Instr};
+use weft_quant::GgmlType;
+
+use crate::arg::Arg;
+use crate::case::{Case, part, store_to, view};
+use crate::data::Random;
+
+/// Heads, the values of a key, and the number of chosen positions.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Heads.
+    pub heads: usize,
+    /// Values of a query and of a key.
+    pub k_len: usize,
+    /// Chosen positions.
+    pub most: usize,
+}
+
+const PAGE: usize = 16;
+
+/// The parameters with positions, the beginnings of pages, pages, and lists.
+const POS: usize = 3;
+const FIRST: usize = 4;
+const PAGES: usize = 5;
+const LISTS: usize = 6;
+
+/// A step of sequences, each with tokens at these positions. `value` draws queries, weights and keys.
+fn of_values(
+    random: &mut Random,
+    (ty, shape): (GgmlType, Shape),
+    sequences: &[Range<usize>],
+    value: &mut dyn FnMut(&mut Random) -> f32,
+) -> Case {
+    let Shape { heads, k_len, most } = shape;
+    let (mut first, mut positions) = (Vec::new(), Vec::new());
+    let needed: usize = sequences.iter().map(|own| own.end.div_ceil(PAGE)).sum();
+    let pages = random.distinct(needed, needed + 3);
+    let mut seen = vec![false; (needed + 3) * PAGE];
+    let mut from = 0;
+    for own in sequences {
+        first.extend(own.clone().map(|_| from as i32));
+        positions.extend(own.clone().map(|p| p as i32));
+        (0..own.end).for_each(|p| seen[pages[from + p / PAGE] as usize * PAGE + p % PAGE] = true);
+        from += own.end.div_ceil(PAGE);
+    }
+    // Keys begin within a row, and after whole blocks.
+    let before = if ty.block_len() > 1 { ty.block_len() } else { 8 };
+    let row = before + k_len;
+    let keys: Vec<f32> = (0..seen.len() * row).map(|_| value(random)).collect();
+    let mut keys = Arg::floats_of(ty, &keys);
+    let bytes = keys.bytes.len() / seen.len();
+    let rows = keys.bytes.chunks_exact_mut(bytes).zip(&seen);
+    rows.filter(|(_, seen)| !**seen).for_each(|(row, _)| row.fill(0xff));
+    let tokens = positions.len();
+    let mut floats = |n: usize| (0..n).map(|_| value(random)).collect::<Vec<_>>();
+    let args = vec![
+        Arg::f32(&floats(tokens * heads * k_len)).per_token(heads * k_len),
+        Arg::f32(&floats(tokens * heads)).per_token(heads),
+        keys,
+        Arg::i32(&positions).per_token(1),
+        Arg::i32(&first).per_token(1),
+        Arg::i32(&pages),
+        Arg::out(Format::I32, tokens * most).per_token(most),
+    ];
+    let indexer = Indexer {
+        q: view(0, &[heads * k_len], 1),
+        q_stride: k_len,
+        w: view(1, &[heads], 1),
+        k: Cached { param: 2, offset: before, row_stride: row, head_stride: k_len },
+        pos: POS,
+        first: FIRST,
+        pages: PAGES,
+        heads,
+        k_len,
+        page: PAGE,
+        most_pages: None,
+    };
+    let body = vec![Instr::Acc(0), store_to(LISTS, &[most], 0)];
+    Case::new(vec![part(&[Dim::T], most, Anchor::Indexer(Box::new(indexer)), body)], args, tokens, 0)
+}
+
+/// A step of sequences, with small whole numbers: all sums are exact.
+pub fn exact(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Range<usize>]) -> Case {
+    of_values(random, (ty, shape), sequences, &mut |random| random.below(5) as f32 - 2.0)
+}
+
+/// The same with floats.
+fn floats(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Range<usize>]) -> Case {
+    of_values(random, (ty, shape), sequences, &mut Random::float)
+}
+
+/// Runs it, and checks that each list has the highest scores, as exact as sums in `f32` are.
+fn check(device: &mut dyn Device, case: &Case) -> Vec<Vec<u8>> {
+    let found = case.run(device, case.tokens).unwrap();
+    let indexer = case.kernel.parts[0].indexer().unwrap();
+    let most = case.kernel.parts[0].cols;
+    let [q, w, k] = [0, 1, 2].map(|p| case.args[p].floats(&case.args[p].bytes));
+    let ints = |p: usize| case.args[p].floats(&case.args[p].bytes).into_iter().map(|n| n as usize);
+    let [positions, first, pages] = [POS, FIRST, PAGES].map(|p| ints(p).collect::<Vec<_>>());
+    let lists = case.args[LISTS].floats(&found[LISTS]);
+    let (heads, k_len) = (indexer.heads, indexer.k_len);
+    for token in 0..case.tokens {
+        let seen = positions[token] + 1;
+        // The score of each position, and its largest error.
+        let score = |p: usize| {
+            let row = pages[first[token] + p / PAGE] * PAGE + p % PAGE;
+            let key = &k[row * indexer.k.row_stride + indexer.k.offset..][..k_len];
+            let (mut score, mut error) = (0.0f64, 0.0f64);
+            for h in 0..heads {
+                let query = &q[(token * heads + h) * k_len..][..k_len];
+                let products = query.iter().zip(key).map(|(q, k)| f64::from(*q) * f64::from(*k));
+                let (sum, size) = products.fold((0.0, 0.0), |(sum, size), p| (sum + p, size + p.abs()));
+                let weight = f64::from(w[token * heads + h]);
+                score += weight * f64::max(sum, 0.0);
+                error += weight.abs() * size * (k_len + heads + 1) as f64 * f64::from(f32::EPSILON);
+            }
+            (score, error)
+        };
+        let scores: Vec<(f64, f64)> = (0..seen).map(score).collect();
+        let list = &lists[token * most..][..most];
+        let (chosen, rest) = list.split_at(most.min(seen));
+        let mut is_chosen = vec![false; seen];
+        chosen.iter().for_each(|p| is_chosen[*p as usize] = true);
+        let place = format!("token {token} of {:?}: {list:?}", case.kernel);
+        assert!(chosen.is_sorted_by(|a, b| a < b) && rest.iter().all(|p| *p == -1.0), "{place}");
+        let of = |wanted: bool| scores.iter().zip(&is_chosen).filter(move |(_, is)| **is == wanted);
+        let least = of(true).map(|((score, error), _)| score + error).fold(f64::INFINITY, f64::min);
+        let top = of(false).map(|((score, error), _)| score - error).fold(f64::NEG_INFINITY, f64::max);
+        assert!(least >= top, "{place}: {least} was chosen, and {top} was not");
+    }
+    found
+}
+
+/// Every type of keys but blocks, lengths around the number of chosen positions and around chunks. Many scores are equal, and the lower
+/// positions are chosen. A token's list is the same alone.
+pub fn exact_scores(device: &mut dyn Device) {
+    let mut random = Random::new(1);
+    for (ty, heads, k_len) in [(GgmlType::F16, 4, 64), (GgmlType::BF16, 3, 12), (GgmlType::F32, 13, 7)] {
+        for most in [1, 64, 200] {
+            let shape = Shape { heads, k_len, most };
+            let at = |p: usize| p..p + 1;
+            let sequences = [at(0), at(most - 1), at(most), at(most + 1), at(127), at(128), at(700)];
+            exact(&mut random, ty, shape, &sequences).check_with_tokens_alone(device);
+        }
+    }
+    // Scores that are all 0, because no head likes a key.
+    let shape = Shape { heads: 2, k_len: 32, most: 50 };
+    let mut case = of_values(&mut random, (GgmlType::F16, shape), &[500..501, 60..61], &mut |_| -1.0);
+    case.args[0] = Arg::f32(&vec![1.0; 2 * 2 * 32]).per_token(2 * 32);
+    let found = case.check(device);
+    let first: Vec<f32> = (0..50).map(|position| position as f32).collect();
+    assert_eq!(case.args[LISTS].floats(&found[LISTS]), first.repeat(2));
+}
+
+/// Floats, in states of every type.
+pub fn any_scores(device: &mut dyn Device) {
+    let mut random = Random::new(2);
+    let sequences = [20..21, 300..301, 1999..2000];
+    for ty in [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0] {
+        for (heads, k_len, most) in [(8, 64, 20), (5, 96, 129)] {
+            check(device, &floats(&mut random, ty, Shape { heads, k_len, most }, &sequences));
+        }
+    }
+    // The sizes of GLM-5 and DeepSeek-V3.2.
+    for heads in [32, 64] {
+        let shape = Shape { heads, k_len: 128, most: 2048 };
+        check(device, &floats(&mut random, GgmlType::F16, shape, &[2500..2502, 900..901]));
+    }
+}
+
+/// Prompts, replies and both in one step: lists are those of each token alone, whether the chunks of a step have workgroups or not.
+pub fn prompts_and_replies(device: &mut dyn Device) {
+    let mut random = Random::new(3);
+    let shape = Shape { heads: 6, k_len: 40, most: 33 };
+    let sequences = [90..150, 600..601, 3..4, 30..36, 130..132];
+    let case = floats(&mut random, GgmlType::F16, shape, &sequences);
+    let all = check(device, &case);
+    for token in [0, 30, 59, 60, 61, 62, 65, 67, case.tokens - 1] {
+        let alone = case.of_tokens(token..token + 1).run(device, 1).unwrap();
+        let own = case.args[LISTS].of_tokens(&all[LISTS], token..token + 1);
+        assert!(own.as_ref() == Some(&alone[LISTS]), "token {token} has another list alone");
+    }
+    // The same, with as many workgroups as tokens and in one step of several.
+    let few = case.of_tokens(58..64);
+    assert!(
+        case.args[LISTS].of_tokens(&all[LISTS], 58..64) == Some(few.run(device, 6).unwrap()[LISTS].clone())
+    );
+}
+
+/// Schedules that the heuristic does not choose.
+pub fn every_layout(device: &mut dyn Device) {
+    let mut random = Random::new(4);
+    let shape = Shape { heads: 6, k_len: 48, most: 37 };
+    let case = exact(&mut random, GgmlType::F16, shape, &[300..303, 20..21, 36..38]);
+    for (lanes, upcast) in [(256, 1), (64, 3), (128, 8), (32, 8)] {
+        let chunk = lanes * upcast;
+        let layout = format!("lanes {lanes}; indexer.lanes reduce 1 upcast {upcast} chunk {chunk}");
+        let [in_turn, spread] =
+            ["", " spread"].map(|spread| case.check_with(device, &format!("{layout}{spread}")));
+        assert!(in_turn[LISTS] == spread[LISTS], "{layout}: other lists when chunks have workgroups");
+    }
+}
+
+/// Positions and pages in the data are not trusted: nothing outside of the state is read, and other tokens are not affected.
+pub fn wild_positions(device: &mut dyn Device) {
+    let mut random = Random::new(5);
+    let shape = Shape { heads: 3, k_len: 32, most: 10 };
+    let mut case = exact(&mut random, GgmlType::F16, shape, &[20..21, 60..61, 40..41, 50..51]);
+    let right = case.check(device);
+    let own = |found: &[Vec<u8>]| found[LISTS][3 * 10 * 4..].to_vec();
+    let first = case.args[FIRST].floats(&case.args[FIRST].bytes)[3] as i32;
+    for (param, last) in [(POS, 50), (FIRST, first)] {
+        let wild = Arg::i32(&[-1, i32::MAX, i32::MIN, last]).per_token(1);
+        let sound = std::mem::replace(&mut case.args[param], wild);
+        let found = case.run(device, 4).unwrap();
+        assert!(own(&found) == own(&right), "wild positions changed another token's list");
+        case.args[param] = sound;
+    }
+    let pages: Vec<i32> =
+        (0..case.args[PAGES].values).map(|p| [-7, i32::MAX, i32::MIN, 1 << 29][p % 4]).collect();
+    case.args[PAGES] = Arg::i32(&pages);
+    case.run(device, 4).unwrap();
+}

@@ -1,0 +1,69 @@
+//! `indexer.lanes`: the choice of the positions that a token attends to, by the scores of a few small heads. It takes any sizes.
+//!
+//! Lanes share scores of positions ([`scores`]), which go to scratch memory. One workgroup for a token then finds its highest scores
+//! without sorting ([`choice`]). With `spread`, which short steps have, each chunk of positions has a workgroup, and a second shader
+//! chooses. Otherwise a workgroup does both for one token after another, so that scratch memory does not grow with the step. A token that
+//! sees no more positions than are chosen gets all of them, and nothing is scored. There is no other form for indexers, and it has not been
+//! timed on a GPU.
+
+pub(crate) mod choice;
+pub(crate) mod choose;
+pub(crate) mod scores;
+pub(crate) mod write;
+
+use weft_kern::Part;
+
+use crate::forms::checks::{self, Of};
+use crate::forms::words::form;
+use crate::split::{PLAIN, Split, number};
+
+form! {
+    /// The choice of positions to attend to, by lanes.
+    IndexerLanes "indexer.lanes"
+    numbers {
+        /// Lanes that compute a score together; a power of two.
+        reduce,
+        /// Positions that a lane scores at a time.
+        upcast,
+        /// Positions of a chunk, which all lanes score at once.
+        chunk,
+    }
+    flags {
+        /// Whether each chunk has its own workgroup, and a second shader chooses.
+        spread,
+    }
+}
+
+impl IndexerLanes {
+    pub(crate) fn new(split: &Split) -> IndexerLanes {
+        let Split { reduce, upcast, chunk, spread, .. } = *split;
+        IndexerLanes { reduce, upcast, chunk, spread }
+    }
+
+    pub(crate) fn split(&self, part: &Part) -> Split {
+        let IndexerLanes { reduce, upcast, chunk, spread } = *self;
+        Split { width: number(part.cols), reduce, upcast, chunk, spread, ..PLAIN }
+    }
+
+    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+        let IndexerLanes { reduce, upcast, chunk, .. } = *self;
+        checks::variables(1, upcast)?;
+        let most = choose::together(of.gpu, of.lanes);
+        if reduce > most {
+            return Err(format!("at most {most} lanes can exchange their shares of a score"));
+        }
+        let all = of.lanes / reduce * upcast;
+        if chunk != all || !chunk.is_multiple_of(choice::AHEAD) {
+            return Err(format!(
+                "lanes score {all} positions at once: a chunk must have as many, and a multiple of {}",
+                choice::AHEAD
+            ));
+        }
+        Ok(())
+    }
+
+    /// There is no smaller variant: its memory depends on the number of chosen positions, and on lanes.
+    pub(crate) fn smaller(&self, _part: &Part) -> Option<Split> {
+        None
+    }
+}

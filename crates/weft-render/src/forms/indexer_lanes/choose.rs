@@ -1,0 +1,68 @@
+//! Chooses the numbers of an indexer, and the scratch memory of workgroups that take tokens in turn.
+//!
+//! The lanes that share a score decide the order of its sum. Their number depends on the part and the GPU alone.
+
+use weft_kern::{Format, Indexer, Kernel, Part, Sizes};
+use weft_quant::GgmlType;
+
+use crate::gpu::Gpu;
+use crate::split::{PLAIN, Split, below, number};
+
+/// The most lanes that share a score.
+const MOST_SHARES: usize = 8;
+
+/// The most tokens of a step in which each chunk of positions has a workgroup. With more, tokens alone keep a GPU busy.
+const FEW_TOKENS: usize = 64;
+
+/// The most words of scratch memory for the scores of a step.
+const MOST_WORDS: u64 = 16 << 20;
+
+/// The most workgroups that take tokens in turn: enough for every GPU.
+const MOST_GROUPS: u64 = 512;
+
+/// Positions that a lane scores at a time: few where chunks have workgroups, because a short context has few chunks.
+const FEW_POSITIONS: usize = 2;
+const MANY_POSITIONS: usize = 4;
+
+/// The numbers of an indexer in steps of sizes up to `max`.
+pub(crate) fn split(
+    (kernel, part): (&Kernel, &Part),
+    indexer: &Indexer,
+    max: &Sizes,
+    gpu: &Gpu,
+    lanes: usize,
+) -> Split {
+    let pieces = match kernel.params[indexer.k.param].format {
+        Format::Ggml(GgmlType::F16 | GgmlType::BF16) => indexer.k_len / 2,
+        Format::Ggml(GgmlType::Q8_0) => indexer.k_len / 4,
+        _ => indexer.k_len,
+    };
+    let reduce = MOST_SHARES.min(below(pieces)).min(together(gpu, number(lanes)) as usize);
+    let words = (max.tokens as u64).saturating_mul(indexer.most_positions(max.pages) as u64);
+    let spread = scores(part, indexer, max) && max.tokens <= FEW_TOKENS && words <= MOST_WORDS;
+    let upcast = if spread { FEW_POSITIONS } else { MANY_POSITIONS };
+    let chunk = lanes / reduce * upcast;
+    Split {
+        width: number(part.cols),
+        reduce: number(reduce),
+        upcast: number(upcast),
+        chunk: number(chunk),
+        spread,
+        ..PLAIN
+    }
+}
+
+/// Lanes that can exchange their shares of a score: a power of two.
+pub(crate) fn together(gpu: &Gpu, lanes: u32) -> u32 {
+    gpu.subgroup.filter(|n| n.is_power_of_two()).map_or(1, |n| n.min(lanes))
+}
+
+/// Whether any token of a step of sizes up to `max` may see more positions than are chosen.
+pub(crate) fn scores(part: &Part, indexer: &Indexer, max: &Sizes) -> bool {
+    indexer.most_positions(max.pages) > part.cols
+}
+
+/// The number of workgroups that take tokens in turn, if each needs this many words of scratch memory.
+pub(crate) fn in_turn(tokens: u64, words: u64) -> u32 {
+    tokens.min(MOST_GROUPS).min(MOST_WORDS / words.max(1)).max(1) as u32
+}

@@ -1,0 +1,149 @@
+//! The text of an indexer: the scores of a chunk, the choice of a token, or both for one token after another.
+
+use weft_kern::{Attend, Indexer, Part};
+use weft_shader::expr::{Expr, Fun};
+use weft_shader::stmt::Stmt;
+
+use crate::forms::indexer_lanes::choice::Choice;
+use crate::forms::indexer_lanes::scores::Scores;
+use crate::lower::attend::context::Context;
+use crate::lower::begin::Begun;
+use crate::lower::pass::Pass;
+use crate::lower::space::{Place, Space};
+use crate::lower::store;
+use crate::lower::writer::Writer;
+use crate::refused::Why;
+use crate::split::Split;
+
+/// A token of an indexer.
+pub(super) struct Token<'a> {
+    pub(super) indexer: &'a Indexer,
+    /// The attention whose scores are those of the heads.
+    pub(super) attend: &'a Attend,
+    /// The positions that the token sees.
+    pub(super) context: Context,
+    pub(super) split: &'a Split,
+    /// The token's number.
+    pub(super) row: Expr,
+    /// The number of chosen positions.
+    most: u32,
+}
+
+/// Writes the work of a workgroup on an indexer.
+pub(crate) fn write(
+    w: &mut Writer<'_>,
+    part: &Part,
+    split: &Split,
+    (space, pass): (&Space, Pass),
+    group: &Expr,
+) -> Result<(), Why> {
+    let Some(indexer) = part.indexer() else { return Err(Why::Form("has no indexer".into())) };
+    let attend = indexer.attention();
+    let of = (indexer, &attend, split);
+    if let Pass::InTurn { slot, at, groups } = pass {
+        w.wait();
+        // A token's keys are those of whole chunks.
+        let own = w.code.set("own_keys", space.words_of_chunks(split.chunk) * group + at);
+        return w.count("turn", (group.clone(), space.rows_now(), groups), |w, tile| {
+            let place = space.place(&mut w.code, &tile);
+            let token = Token::new(w, of, &place)?;
+            token.in_turn(w, part, &place, (slot, &own))
+        });
+    }
+    let place = space.place(&mut w.code, group);
+    let begun = Begun::new(w, part, &place)?;
+    w.wait();
+    begun.prologue(w, part, &place)?;
+    let token = Token::new(w, of, &place)?;
+    match (pass, &place.chunk) {
+        (Pass::Chunks { slot, at }, Some(chunk)) => {
+            let to = w.code.set("keys_at", place.chunk_row(chunk, &0u32.into(), 1) * split.chunk + at);
+            let start = w.code.set("chunk_start", token.context.start_of(chunk));
+            let scored = token.is_scored().both(&start.less(&token.context.seen));
+            w.when(scored, |w| {
+                let scores = Scores::new(w, &token)?;
+                scores.begin(w, &token)?;
+                scores.chunk(w, &token, &start, (slot, &to))
+            })
+        }
+        (Pass::Join { slot, at, .. }, _) => {
+            let keys = place.chunk_row(&0u32.into(), &0u32.into(), 1) * split.chunk + at;
+            let keys = w.code.set("keys_at", keys);
+            let list = w.pool.room(place.cols());
+            w.when(token.is_scored(), |w| Choice::new(w, (slot, &keys), &token).write(w, list))?;
+            token.all(w, list)?;
+            store::program(w, part, &place, vec![list])
+        }
+        (Pass::Whole, _) => {
+            let list = w.pool.room(place.cols());
+            token.all(w, list)?;
+            store::program(w, part, &place, vec![list])
+        }
+        _ => Err(Why::Form("has no such pass of an indexer".into())),
+    }
+}
+
+impl<'a> Token<'a> {
+    fn new(
+        w: &mut Writer<'_>,
+        (indexer, attend, split): (&'a Indexer, &'a Attend, &'a Split),
+        place: &Place,
+    ) -> Result<Token<'a>, Why> {
+        let axes = place.row_to_read(&mut w.code, &0u32.into()).axes;
+        let [row] = &axes[..] else { return Err(Why::Form("chooses for rows that are not tokens".into())) };
+        let context = Context::new(w, attend, row, split.chunk)?;
+        Ok(Token { indexer, attend, context, split, row: row.clone(), most: place.cols() })
+    }
+
+    /// Whether it sees more positions than are chosen.
+    fn is_scored(&self) -> Expr {
+        self.context.seen.greater(self.most)
+    }
+
+    pub(super) fn most(&self) -> u32 {
+        self.most
+    }
+
+    /// Scores the positions of all chunks, chooses, and runs the row program. `keys` is the workgroup's scratch memory.
+    fn in_turn(
+        &self,
+        w: &mut Writer<'_>,
+        part: &Part,
+        place: &Place,
+        (slot, keys): (usize, &Expr),
+    ) -> Result<(), Why> {
+        let list = w.pool.room(place.cols());
+        w.when(self.is_scored(), |w| {
+            let scores = Scores::new(w, self)?;
+            scores.begin(w, self)?;
+            let all = (0u32.into(), self.context.seen.clone(), self.split.chunk);
+            w.count("chunk_start", all, |w, start| {
+                let to = w.code.set("to_keys", keys + &start);
+                scores.chunk(w, self, &start, (slot, &to))
+            })?;
+            // The choice overwrites the queries.
+            w.code.push(Stmt::StorageBarrier);
+            scores.free(w);
+            Choice::new(w, (slot, keys), self).write(w, list)
+        })?;
+        self.all(w, list)?;
+        store::program(w, part, place, vec![list])?;
+        // The next token overwrites this memory.
+        w.code.barrier();
+        Ok(())
+    }
+
+    /// Lists all positions if they are no more than are chosen. Ends with a barrier.
+    fn all(&self, w: &mut Writer<'_>, list: u32) -> Result<(), Why> {
+        w.when(self.context.seen.less(self.most + 1), |w| {
+            w.share(self.most, |w, c| {
+                let exists = c.less(&self.context.seen);
+                let position = Expr::F32(-1.0).unless(&exists, Expr::call(Fun::FloatOfU32, [c.clone()]));
+                w.code.store_shared(c + list, position.bits());
+                Ok(())
+            })
+        })?;
+        w.code.barrier();
+        Ok(())
+    }
+}
