@@ -10,7 +10,7 @@ use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use crate::ties::{MOST_TURNED, either_side, mean_kl_of_nearest};
 use weft_device::Scheduled;
 use weft_engine::inspect::{ExplainOptions, Runner, StepShape, cost_model, explain};
-use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, PackCache, Switches};
+use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, Model, PackCache, Switches};
 use weft_quant::GgmlType;
 
 /// The best GPU, or with `:NAME` the one of that name. `WEFT_TEST_GPU` says which backend's: `gpu`, unless it is set.
@@ -42,7 +42,7 @@ const SOME: [&str; 9] = [
     "deepseek32-tiny-q4_0",
     "ds2-tiny-q4_0",
     "gemma3-tiny-q4_0",
-    "glm-dsa-tiny-q4_0",
+    "glm-dsa-odd-q5_0",
     "glm-tiny-q4_k_m",
     "gpt-oss-tiny-mxfp4",
     "llama-tiny-few-bits",
@@ -63,17 +63,34 @@ fn a_gpu_is_as_accurate_as_the_cpu_with_all_fixtures() {
     accurate(all.iter().map(|(name, _)| name.as_str()).filter(others));
 }
 
-/// Compares a GPU's logits with the golden ones; where that fails, with those of ties decided either way.
+/// Fixtures with near ties among the scores of positions, which rounding activations to 8 bits decides: of `glm-dsa-odd-q5_0`, five tokens
+/// attend to others than in the golden logits. The interpreter of kernels rounds the same activations and chooses the same positions, with a
+/// mean KL of 1.44e-2 from the golden logits, as a GPU.
+const TIED_POSITIONS: [&str; 1] = ["glm-dsa-odd-q5_0"];
+
+/// The logits of the interpreter of kernels.
+fn interpreted(fixture: &Fixture, options: &EngineOptions) -> Vec<f32> {
+    let model = Model::open(&fixture.path, GgmlType::F16).unwrap();
+    let device = Box::new(weft_device::ReferenceDevice::default());
+    let mut runner = Runner::new(model, device, options, &mut |_| ControlFlow::Continue(())).unwrap();
+    all_logits(&mut runner, &fixture.tokens, 128)
+}
+
+/// Compares a GPU's logits with the golden ones; where that fails, with those of ties decided either way, or with the interpreter's.
 fn accurate<'a>(names: impl Iterator<Item = &'a str>) {
     for name in names {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().context(128).batch(128);
-        let Some(mut runner) = runner(&fixture, options) else { return };
+        let Some(mut runner) = runner(&fixture, options.clone()) else { return };
         let logits = all_logits(&mut runner, &fixture.tokens, 128);
         let (bound, vocab) = (1.2 * fixture.int8_mean_kl, fixture.vocab);
         let kl = mean_kl(&logits, &fixture.golden, vocab);
         println!("{name} on {}: mean KL {kl:.2e}, at most {bound:.2e}", runner.device().name);
-        if kl > bound {
+        if kl > bound && TIED_POSITIONS.contains(&name) {
+            let kl = mean_kl(&logits, &interpreted(&fixture, &options), vocab);
+            println!("{name}: mean KL {kl:.2e} from the interpreter's logits");
+            assert!(kl <= 0.1 * bound, "{name}: {kl} from the interpreter's logits");
+        } else if kl > bound {
             let (kl, turned) = mean_kl_of_nearest(&logits, &either_side(&fixture), vocab);
             println!("{name}: mean KL {kl:.2e} with ties decided either way, for {turned} tokens");
             assert!(kl <= bound && turned <= MOST_TURNED, "{name}: {kl}, {turned} tokens");
