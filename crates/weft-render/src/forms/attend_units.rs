@@ -1,9 +1,9 @@
 //! `attend.units`: attention over halves on matrix units (CUDA's `mma.m16n8k16`), and the layout of its tile in workgroup memory.
 //!
-//! A workgroup has some heads of a token that share their keys, or rows of many tokens. It stages a chunk of keys in workgroup memory;
-//! warps score all rows with it, lanes turn scores into weights, and warps multiply these by the values. It needs compute capability 7.5.
-//! With it and `dot.units`, prompts of 512 tokens at a depth of 4,096 went from 1,041 to 6,303 tokens/s on an H200
-//! (`bench/runs/2026-11-22-cuda-prompts.md`).
+//! A workgroup has some heads of a token that share their keys, or rows of many tokens if these have no lists of positions. It stages a
+//! chunk of keys in workgroup memory; warps score all rows with it, lanes turn scores into weights, and warps multiply these by the values.
+//! It needs compute capability 7.5. With it and `dot.units`, prompts of 512 tokens at a depth of 4,096 went from 1,041 to 6,303 tokens/s on
+//! an H200 (`bench/runs/2026-11-22-cuda-prompts.md`).
 //!
 //! The use of matrix units, the length of chunks and the number of warps that share a score depend on the state and the GPU alone, so that
 //! steps of all sizes add up in the same order.
@@ -195,7 +195,6 @@ pub(crate) fn suits(kernel: &Kernel, part: &Part, attend: &Attend, gpu: &Gpu) ->
     });
     let fours = |n: &usize| n.is_multiple_of(UNIT_WORDS as usize);
     gpu.features.matrix_halves
-        && attend.list.is_none()
         && gpu.features.quads
         && gpu.subgroup == Some(WARP)
         && halves(k.param)
@@ -246,10 +245,12 @@ pub(crate) fn on_matrix(
     // Heads of a token that share keys, or rows of several tokens in long steps; fewer where there are few workgroups.
     let group = u32::try_from(attend.heads / attend.kv_heads.max(1)).ok()?.max(1);
     let tokens = part.rows.first().map_or(1, |rows| rows.eval(max));
-    let several = attend.kv_heads == 1 && tokens >= MANY_TOKENS && !least.spread;
+    // Each token has a list of its own.
+    let rows_of_tokens = tokens >= MANY_TOKENS && !least.spread && attend.list.is_none();
+    let several = attend.kv_heads == 1 && rows_of_tokens;
     let times = if least.spread { chunks } else { 1 };
     // The rows of a tile are then the tokens of one head.
-    let apart = attend.kv_heads > 1 && tokens >= MANY_TOKENS && !least.spread;
+    let apart = attend.kv_heads > 1 && rows_of_tokens;
     let keeps_busy = |rows: u32| {
         let tiles = tokens.saturating_mul(attend.heads).div_ceil(rows as usize);
         tiles.saturating_mul(times) >= gpu.processors as usize
@@ -283,6 +284,7 @@ fn suits_warpgroups(part: &Part, attend: &Attend, split: &Split, (lanes, gpu): (
         && !split.spread
         && (attend.kv_heads == 1 || split.along_first)
         && attend.window.is_none()
+        && attend.list.is_none()
         && attend.k_len.is_multiple_of(warpgroup::COLUMNS as usize)
         && split.chunk == warpgroup::COLUMNS
         && split.reduce <= MOST_SHARES
@@ -378,7 +380,10 @@ pub(crate) fn check(of: &Of<'_>, split: &Split) -> Result<(), String> {
     }
     let group = attend.heads / attend.kv_heads.max(1);
     let within = group.is_multiple_of(split.rows as usize);
-    if !within && (split.spread || attend.kv_heads > 1 && !split.along_first) {
+    if attend.list.is_some() && split.along_first {
+        return Err("the rows of a tile must be of one token, which has a list of its own".into());
+    }
+    if !within && (attend.list.is_some() || split.spread || attend.kv_heads > 1 && !split.along_first) {
         return Err(format!("rows {} must divide the {group} heads that share keys", split.rows));
     }
     Ok(())

@@ -21,8 +21,8 @@
 //! that ends within a tile passes its sums to the next.
 //!
 //! On an H100, prompts of 512 tokens of GLM-4.7-Flash at a depth of 4,096 lose 18.8 % without it (`attention.warpgroups=off` in
-//! `bench/runs/2026-11-25-cuda-warpgroups.md`). It takes halves, keys of whole blocks of 64 values, and no window; `attend.units` takes the
-//! others.
+//! `bench/runs/2026-11-25-cuda-warpgroups.md`). It takes halves, keys of whole blocks of 64 values, and no window or lists; `attend.units`
+//! takes the others.
 
 pub(crate) mod shares;
 pub(crate) mod write;

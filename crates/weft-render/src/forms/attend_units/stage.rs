@@ -110,7 +110,12 @@ impl Units<'_> {
         let b = w.code.set("b", Expr::Lane % self.tile.chunk);
         let p = start + b;
         let p = begin.map_or_else(|| p.clone(), |begin| p.clone().max(begin));
-        let p = w.code.set("p", p.min(end - 1u32));
+        let mut p = w.code.set("p", p.min(end - 1u32));
+        if let Some(list) = self.attend.list {
+            // The rows of a tile are of one token.
+            let token = members::token(w, self.place, &Expr::U32(0));
+            p = self.bounds.listed(w, list, &token, &p);
+        }
         let row = self.bounds.row(w, self.attend, pages_at, &p);
         w.code.set("position_at", row)
     }

@@ -104,9 +104,10 @@ pub(crate) fn write(
     }
 }
 
-/// Whether the state may be read before the previous launch has ended.
+/// Whether the state, and lists of its positions, may be read before the previous launch has ended.
 fn settled(w: &Writer<'_>, attend: &Attend) -> bool {
-    knows_positions(w, attend) && [&attend.k, &attend.v].iter().all(|cached| w.is_settled(cached.param))
+    let mut read = [attend.k.param, attend.v.param].into_iter().chain(attend.list.map(|list| list.param));
+    knows_positions(w, attend) && read.all(|param| w.is_settled(param))
 }
 
 /// A lane's share of a chunk, loaded ahead if its registers have room for all of it.

@@ -33,6 +33,7 @@ pub(crate) fn split(
     lanes: usize,
 ) -> Split {
     let pieces = match kernel.params[indexer.k.param].format {
+        Format::Ggml(GgmlType::F16 | GgmlType::BF16) if gpu.features.quads => indexer.k_len / 8,
         Format::Ggml(GgmlType::F16 | GgmlType::BF16) => indexer.k_len / 2,
         Format::Ggml(GgmlType::Q8_0) => indexer.k_len / 4,
         _ => indexer.k_len,

@@ -1,6 +1,6 @@
 //! The positions that a token attends to, and their places in memory.
 
-use weft_kern::{Attend, Sym};
+use weft_kern::{Attend, List, Sym};
 use weft_shader::expr::Expr;
 use weft_shader::grid::size;
 
@@ -75,6 +75,12 @@ impl Bounds {
         Some(w.code.set("begin", seen.clone().max(window) - window))
     }
 
+    /// Entry `p` of a token's list.
+    pub(crate) fn listed(&self, w: &mut Writer<'_>, list: List, token: &Expr, p: &Expr) -> Expr {
+        let position = w.param_word(list.param, token * self.listed.unwrap_or(0) + p);
+        w.code.set("listed", position)
+    }
+
     /// The row of the state that holds position `p` of a sequence whose pages begin at `pages_at`.
     pub(crate) fn row(&self, w: &mut Writer<'_>, attend: &Attend, pages_at: &Expr, p: &Expr) -> Expr {
         let at = (pages_at + p / self.page).min(&self.last_page);
@@ -131,8 +137,7 @@ pub(crate) struct Context {
     pub(crate) chunk: u32,
     /// The beginning of its pages.
     pub(crate) pages_at: Expr,
-    /// The beginning of its list, if there are lists.
-    list_at: Option<Expr>,
+    token: Expr,
     pub(crate) bounds: Bounds,
 }
 
@@ -146,18 +151,16 @@ impl Context {
         let begin = bounds.begin(w, &seen);
         let from = w.param_word(attend.first, token.clone());
         let pages_at = w.code.set("pages_at", from);
-        let list_at = bounds.listed.map(|most| w.code.set("list_at", token * most));
-        Ok(Context { seen, begin, chunk, pages_at, list_at, bounds })
+        Ok(Context { seen, begin, chunk, pages_at, token: token.clone(), bounds })
     }
 
     /// The row of the state that holds its position number `p`: that position itself, or the one that its list has there.
     pub(crate) fn row(&self, w: &mut Writer<'_>, attend: &Attend, p: &Expr) -> Expr {
-        let (Some(at), Some(list)) = (&self.list_at, attend.list) else {
-            return self.bounds.row(w, attend, &self.pages_at, p);
+        let p = match attend.list {
+            None => p.clone(),
+            Some(list) => self.bounds.listed(w, list, &self.token, p),
         };
-        let listed = w.param_word(list.param, at + p);
-        let listed = w.code.set("listed", listed);
-        self.bounds.row(w, attend, &self.pages_at, &listed)
+        self.bounds.row(w, attend, &self.pages_at, &p)
     }
 
     /// The number of chunks in which it sees a position.
