@@ -158,8 +158,8 @@ impl Tile {
     }
 }
 
-/// Whether cooperative matrices can compute this attention: all heads share keys, as in latent attention, without a window or lists, and the
-/// state is halves.
+/// Whether cooperative matrices can compute this attention: all heads share keys, as in latent attention, without a window or lists, and
+/// the state is halves.
 fn suits(kernel: &Kernel, part: &Part, attend: &Attend, (lanes, gpu): (u32, &Gpu)) -> bool {
     let Attend { q, k, v, .. } = attend;
     let format = |param: usize| kernel.params[param].format;

@@ -9,6 +9,7 @@
 pub(crate) mod choice;
 pub(crate) mod choose;
 pub(crate) mod scores;
+pub(crate) mod token;
 pub(crate) mod write;
 
 use weft_kern::Part;

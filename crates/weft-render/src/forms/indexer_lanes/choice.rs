@@ -6,7 +6,7 @@
 
 use weft_shader::expr::{Expr, Fun};
 
-use crate::forms::indexer_lanes::write::Token;
+use crate::forms::indexer_lanes::token::Token;
 use crate::forms::select_blocks::tops::before;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -57,7 +57,7 @@ impl<'a> Choice<'a> {
         let room = w.pool.left(u32::MAX);
         let bits = (1..=BITS).rev().find(|bits| (lanes + ADDERS + 1) << bits <= room).unwrap_or(1);
         let [counts, partial, totals] = [lanes, ADDERS, 1].map(|n| w.pool.room(n << bits));
-        Choice { slot, keys, seen, most: token.most(), bits, each, first, counts, partial, totals }
+        Choice { slot, keys, seen, most: token.most, bits, each, first, counts, partial, totals }
     }
 
     /// Lists the chosen positions in ascending order, as floats, from word `list` of workgroup memory on. Lanes see them after the next

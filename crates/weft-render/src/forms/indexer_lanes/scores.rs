@@ -1,14 +1,14 @@
 //! Scores the positions of a chunk, all heads one after another.
 //!
 //! Some neighbouring lanes share the values of a position's key, and have several positions at a time. For a group of heads they add up
-//! their shares of the products, and exchange these. A position's score is `Σ_h w_h · max(q_h · k, 0)`, each product rounded and then added,
-//! in the order of heads. So it depends on the token and the position alone.
+//! their shares of the products, and exchange these. A position's score is `Σ_h w_h · max(q_h · k, 0)`, each product rounded and then
+//! added, in the order of heads. So it depends on the token and the position alone.
 
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
 use crate::forms::attend_lanes::state::State;
-use crate::forms::indexer_lanes::write::Token;
+use crate::forms::indexer_lanes::token::Token;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;
 use crate::lower::writer::Writer;

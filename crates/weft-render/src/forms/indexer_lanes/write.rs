@@ -1,12 +1,12 @@
 //! The text of an indexer: the scores of a chunk, the choice of a token, or both for one token after another.
 
-use weft_kern::{Attend, Indexer, Part};
+use weft_kern::Part;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
 use crate::forms::indexer_lanes::choice::Choice;
 use crate::forms::indexer_lanes::scores::Scores;
-use crate::lower::attend::context::Context;
+use crate::forms::indexer_lanes::token::Token;
 use crate::lower::begin::Begun;
 use crate::lower::pass::Pass;
 use crate::lower::space::{Place, Space};
@@ -14,20 +14,6 @@ use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::split::Split;
-
-/// A token of an indexer.
-pub(super) struct Token<'a> {
-    pub(super) indexer: &'a Indexer,
-    /// The attention whose scores are those of the heads.
-    pub(super) attend: &'a Attend,
-    /// The positions that the token sees.
-    pub(super) context: Context,
-    pub(super) split: &'a Split,
-    /// The token's number.
-    pub(super) row: Expr,
-    /// The number of chosen positions.
-    most: u32,
-}
 
 /// Writes the work of a workgroup on an indexer.
 pub(crate) fn write(
@@ -83,27 +69,7 @@ pub(crate) fn write(
     }
 }
 
-impl<'a> Token<'a> {
-    fn new(
-        w: &mut Writer<'_>,
-        (indexer, attend, split): (&'a Indexer, &'a Attend, &'a Split),
-        place: &Place,
-    ) -> Result<Token<'a>, Why> {
-        let axes = place.row_to_read(&mut w.code, &0u32.into()).axes;
-        let [row] = &axes[..] else { return Err(Why::Form("chooses for rows that are not tokens".into())) };
-        let context = Context::new(w, attend, row, split.chunk)?;
-        Ok(Token { indexer, attend, context, split, row: row.clone(), most: place.cols() })
-    }
-
-    /// Whether it sees more positions than are chosen.
-    fn is_scored(&self) -> Expr {
-        self.context.seen.greater(self.most)
-    }
-
-    pub(super) fn most(&self) -> u32 {
-        self.most
-    }
-
+impl Token<'_> {
     /// Scores the positions of all chunks, chooses, and runs the row program. `keys` is the workgroup's scratch memory.
     fn in_turn(
         &self,
