@@ -65,6 +65,11 @@ impl Builder {
         }
     }
 
+    /// Continues a graph. Nodes that are added are not looked for among its own.
+    pub(crate) fn of(graph: Graph) -> Builder {
+        Builder { graph, interned: FxHashMap::default(), error: None }
+    }
+
     /// The type of a node; `None` after a mistake.
     pub fn ty(&self, id: NodeId) -> Option<&Type> {
         self.graph.nodes.get(id.index()).map(|n| &n.ty)

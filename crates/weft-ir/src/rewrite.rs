@@ -4,11 +4,14 @@
 //! as it was before the pass; its replacements go into a new graph, built node by node in the same order. So a replacement can
 //! only use what comes before the node that it replaces, no pass can loop, and matches that overlap do not disturb each other,
 //! since each gives the value of the node it replaces.
+//!
+//! Most rules match nothing in most graphs, so a rule is first tried on a graph that is already built, and a pass is made only for one
+//! that matches: whether a rule matches depends on the graph before the pass and on types, which no replacement changes.
 
 use std::fmt;
 
 use crate::decision::Switches;
-use crate::graph::{Graph, Node, NodeId};
+use crate::graph::{Graph, NodeId};
 use crate::rule::{Built, Rewriter, Rule};
 use crate::rules::RULES;
 use crate::verify::verify;
@@ -81,21 +84,20 @@ pub fn rewrite(graph: &Graph, switches: &Switches) -> Rewritten {
     // Merge equal nodes and drop dead ones first: rules ask who else uses a value.
     let mut current = pass(&all, |_, _| None);
     for _ in 0..ROUNDS {
-        let before = fired.len();
-        for rule in &on {
+        let mut rest = &on[..];
+        while let Some(at) = first_match(&current.graph, rest) {
+            let rule = rest[at];
             let known = fired.len();
-            let next = pass(&current, |rewriter, id| {
-                let replacement = (rule.apply)(rewriter, id)?;
-                let replacement = rewriter.accept(id, replacement)?;
+            current = pass(&current, |rewriter, id| {
+                let replacement = replacement(rewriter, rule, id)?;
                 let op = rewriter.node(id).op.name();
                 fired.push(Fired { rule, node: current.origin[id.index()], op });
                 Some(replacement)
             });
-            if fired.len() > known {
-                current = next;
-            }
+            debug_assert!(fired.len() > known, "`{}` matched, and replaced nothing", rule.decision.name);
+            rest = &rest[at + 1..];
         }
-        if fired.len() == before {
+        if rest.len() == on.len() {
             break;
         }
     }
@@ -105,6 +107,19 @@ pub fn rewrite(graph: &Graph, switches: &Switches) -> Rewritten {
     };
     let missed = RULES.into_iter().filter_map(|rule| Some(Missed { rule, why: why(rule)? })).collect();
     Rewritten { graph: current.graph, fired, missed }
+}
+
+/// The replacement of a node by a rule, if the rule matches there and its replacement fits.
+fn replacement(rewriter: &mut Rewriter<'_>, rule: &Rule, id: NodeId) -> Option<Built> {
+    let replacement = (rule.apply)(rewriter, id)?;
+    rewriter.accept(id, replacement)
+}
+
+/// The first of some rules that replaces a node of a graph.
+fn first_match(graph: &Graph, rules: &[&'static Rule]) -> Option<usize> {
+    let mut rewriter = Rewriter::of_whole(graph);
+    let mut matches = |rule| graph.iter().any(|(id, _)| replacement(&mut rewriter, rule, id).is_some());
+    rules.iter().position(|rule| matches(rule))
 }
 
 /// A graph, and for each of its nodes the node of the original graph that it came from.
@@ -140,11 +155,12 @@ fn sweep(from: Traced) -> Traced {
         }
     }
     let mut place = vec![NodeId::FIRST; live.len()];
-    let mut swept = Traced { graph: Graph { nodes: Vec::new(), ..from.graph.clone() }, origin: Vec::new() };
-    for (i, node) in from.graph.nodes.into_iter().enumerate().filter(|(i, _)| live[*i]) {
+    let Graph { name, nodes, outputs } = from.graph;
+    let mut swept = Traced { graph: Graph { name, nodes: Vec::new(), outputs }, origin: Vec::new() };
+    for (i, mut node) in nodes.into_iter().enumerate().filter(|(i, _)| live[*i]) {
         place[i] = NodeId(swept.graph.nodes.len() as u32);
-        let inputs = node.inputs.iter().map(|i| place[i.index()]).collect();
-        swept.graph.nodes.push(Node { inputs, ..node });
+        node.inputs.iter_mut().for_each(|input| *input = place[input.index()]);
+        swept.graph.nodes.push(node);
         swept.origin.push(from.origin[i]);
     }
     swept.graph.outputs.iter_mut().for_each(|(_, id)| *id = place[id.index()]);

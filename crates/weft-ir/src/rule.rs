@@ -52,6 +52,13 @@ impl<'a> Rewriter<'a> {
         Rewriter { graph, users: graph.users(), built: Builder::new(graph.name()), map: Vec::new() }
     }
 
+    /// The same with every node in its place already: a rule matches here where it matches in a pass, and nothing is built for the nodes
+    /// that no rule replaces.
+    pub(crate) fn of_whole(graph: &'a Graph) -> Rewriter<'a> {
+        let map = graph.iter().map(|(id, _)| Built(id)).collect();
+        Rewriter { graph, users: graph.users(), built: Builder::of(graph.clone()), map }
+    }
+
     /// The matched graph.
     pub(crate) fn graph(&self) -> &'a Graph {
         self.graph
