@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::{Fixture, THREADS, all_logits, fixtures, mean_kl, relative_l2};
+use crate::support::{Fixture, THREADS, all_logits, fixtures, mean_kl, relative_l2, usual};
 use weft_engine::inspect::{Runner, oracle_logits};
 use weft_engine::{Decision, EngineOptions, Mode, Model, Switches, decisions};
 use weft_gguf::Gguf;
@@ -23,8 +23,7 @@ fn the_oracle_gives_the_golden_logits() {
 fn the_cpu_is_as_accurate_as_llama_cpp_with_8_bit_activations() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        let logits = all_logits(&mut fixture.runner(EngineOptions::default()), &fixture.tokens, 512);
-        let kl = mean_kl(&logits, &fixture.golden, fixture.vocab);
+        let kl = mean_kl(&usual(&fixture), &fixture.golden, fixture.vocab);
         println!("{name}: mean KL {kl:.2e}, llama.cpp's int8 path {:.2e}", fixture.int8_mean_kl);
         assert!(kl <= 1.2 * fixture.int8_mean_kl, "{name}: {kl}");
     }
@@ -36,18 +35,17 @@ fn the_cpu_is_as_accurate_as_llama_cpp_with_8_bit_activations() {
 fn an_8_bit_cache_at_most_doubles_the_loss() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        let losses = |kv: GgmlType| {
-            let logits =
-                all_logits(&mut fixture.runner(EngineOptions::default().kv(kv)), &fixture.tokens, 512);
+        let losses = |logits: &[f32]| {
             let rows = logits.chunks(fixture.vocab).zip(fixture.golden.chunks(fixture.vocab));
             let mut losses: Vec<f64> =
                 rows.map(|(own, golden)| mean_kl(own, golden, fixture.vocab)).collect();
             losses.sort_by(f64::total_cmp);
             losses
         };
-        let (usual, mut rounded) = (losses(GgmlType::F16), losses(GgmlType::Q8_0));
+        let options = EngineOptions::default().kv(GgmlType::Q8_0);
+        let mut rounded = losses(&all_logits(&mut fixture.runner(options), &fixture.tokens, 512));
         let median = |losses: &[f64]| losses[losses.len() / 2];
-        let (usual, median) = (median(&usual), median(&rounded));
+        let (usual, median) = (median(&losses(&usual(&fixture))), median(&rounded));
         let file = Gguf::open(&fixture.path).unwrap();
         if file.tensors().iter().any(|tensor| tensor.name.contains("ffn_gate_inp")) {
             rounded.pop();

@@ -1,7 +1,9 @@
 //! The fixtures: small models with golden logits, described in `fixtures/README.md`.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use weft_engine::EngineOptions;
 use weft_engine::inspect::{Batch, Runner};
@@ -55,6 +57,16 @@ impl Fixture {
     pub(crate) fn runner(&self, options: EngineOptions) -> Runner {
         Runner::load(&self.path, &options, &mut |_| ControlFlow::Continue(())).unwrap()
     }
+}
+
+/// The logits of a fixture's tokens by the CPU, in one step and with the options that users have. They are computed once, since many tests
+/// compare with them: no options that keep bits change them.
+pub(crate) fn usual(fixture: &Fixture) -> Arc<Vec<f32>> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, Arc<OnceLock<Arc<Vec<f32>>>>>> = Mutex::new(BTreeMap::new());
+    let known = Arc::clone(KNOWN.lock().unwrap().entry(fixture.path.clone()).or_default());
+    let compute =
+        || Arc::new(all_logits(&mut fixture.runner(EngineOptions::default()), &fixture.tokens, 512));
+    Arc::clone(known.get_or_init(compute))
 }
 
 /// All logits of one sequence, computed `chunk` tokens at a time.
