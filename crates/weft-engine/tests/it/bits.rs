@@ -18,7 +18,7 @@ fn options(threads: usize, sequences: usize) -> EngineOptions {
 fn threads_and_chunks_change_nothing() {
     for (name, _) in &fixtures() {
         let fixture = Fixture::load(name);
-        // Fixtures that have nothing of their own are computed in one of these ways.
+        // Other fixtures than the varied ones are computed in one of these ways.
         let (all, chunks) = if is_varied(name) { (1..=3, &[1, 7, 512][..]) } else { (3..=3, &[7][..]) };
         for threads in all {
             let mut runner = fixture.runner(options(threads, 1));
@@ -74,8 +74,7 @@ fn rows_computed_together_change_nothing() {
 }
 
 /// Fusion does not change the order of sums: switching any decision that is on or by cost changes no bit, nor does
-/// switching all of them. Each is switched by itself where a fixture is one of those that have every mechanism. Plans that are equal need not
-/// run.
+/// switching all of them. Each is switched by itself where a fixture is one of those that have every mechanism. Equal plans need not run.
 #[test]
 fn fusion_changes_no_bit() {
     let taken: Vec<_> = decisions().filter(|d| d.default != Mode::Off).collect();

@@ -166,7 +166,7 @@ fn replies_do_not_depend_on_the_batch() {
         let mut single = open(options(96));
         let alone: Vec<Vec<u32>> =
             requests.iter().map(|one| ids(&single.complete(request(one, false)).unwrap())).collect();
-        // With room for one sequence of full length, generations preempt each other. Fixtures that have nothing of their own have that room.
+        // With room for one sequence of full length, generations preempt each other. So it is for fixtures that are not varied.
         let rooms = if is_varied(name) { &[(1, 7), (1, 64), (12, 16)][..] } else { &[(1, 7)] };
         for &(sequences, batch) in rooms {
             let mut engine = open(options(96).sequences(sequences).batch(batch));

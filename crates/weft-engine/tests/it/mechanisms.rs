@@ -1,8 +1,8 @@
 //! A few fixtures that between them have every mechanism of all of them, for tests that combine much.
 //!
-//! A mechanism is what a device computes in a way of its own: an operation with what makes it another one (a window, sinks, a decay for each
-//! channel), a product with weights of a type, a kind of state, and an operation on the result of another one, because such pairs become one
-//! kernel. Sizes are none: the suites of devices vary them.
+//! A mechanism is what a device computes in a way of its own: an operation with what makes it another one (a window, sinks, a decay for
+//! each channel), a product with weights of a type, a kind of state, and an operation on the result of another one, because such pairs
+//! become one kernel. Sizes are none: the suites of devices vary them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
