@@ -35,6 +35,7 @@ use std::sync::Arc;
 use weft_gguf::Gguf;
 
 use self::family::Family;
+pub use self::qwen3::{Reranker, reranker};
 use crate::error::Error;
 use crate::file::ModelFile;
 use crate::head::Head;

@@ -69,7 +69,7 @@ pub use candidates::candidates;
 pub use config::{BlockInfo, Config, LayerInfo};
 pub use cost::Cost;
 pub use error::Error;
-pub use families::{architectures, build, mtp};
+pub use families::{Reranker, architectures, build, mtp, reranker};
 pub use head::Head;
 pub use model::ModelGraph;
 pub use mtp::Mtp;

@@ -1,7 +1,7 @@
 //! How a model ranks documents: the prompt with a query and a document, and the score that its results mean.
 
 use weft_gguf::Gguf;
-use weft_models::{Head, ModelGraph};
+use weft_models::{Head, ModelGraph, reranker};
 use weft_text::{EncodeOptions, RenderedPrompt, Tokenizer};
 
 use crate::error::Error;
@@ -10,12 +10,6 @@ use crate::error::Error;
 const TEMPLATE: &str = "tokenizer.chat_template.rerank";
 const QUERY: &str = "{query}";
 const DOCUMENT: &str = "{document}";
-
-/// The prompt that Qwen3-Reranker was trained with, for its files without the key.
-const QWEN3: &str = "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct \
-    provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n<Instruct>: Given a web search query, \
-    retrieve relevant passages that answer the query\n<Query>: {query}\n<Document>: {document}<|im_end|>\n<|im_start|>assistant\n\
-    <think>\n\n</think>\n\n";
 
 /// How a model ranks documents.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,7 +23,7 @@ pub struct Ranking {
 pub enum RankedBy {
     /// The scores of a classifier, of which this one is that of relevant documents.
     Label(usize),
-    /// The logits of two tokens, the next of the prompt: that of "yes" and that of "no".
+    /// The logits of two tokens, the next of the prompt: that of relevant documents, and that of others.
     Tokens([u32; 2]),
 }
 
@@ -51,23 +45,22 @@ impl Ranking {
         graph: &ModelGraph,
         tokenizer: &Tokenizer,
     ) -> Result<Option<Ranking>, Error> {
+        let mut default = None;
         let by = match graph.config.head {
             Head::Embedding(_) => return Ok(None),
             Head::Scores { relevant, .. } => RankedBy::Label(relevant),
             Head::Logits => {
-                // As in llama.cpp's converter, only the name says so.
-                let names = ["general.name", "general.basename"].map(|key| gguf.metadata().str(key));
-                let is_reranker =
-                    |name: &str| name.to_lowercase().replace(['-', '_', ' '], "").contains("qwen3reranker");
-                let named = names.into_iter().flatten().flatten().any(is_reranker);
-                match [one_token(tokenizer, "yes"), one_token(tokenizer, "no")] {
-                    [Some(yes), Some(no)] if named => RankedBy::Tokens([yes, no]),
+                let Some(reranker) = reranker(gguf) else { return Ok(None) };
+                match reranker.tokens.map(|text| one_token(tokenizer, text)) {
+                    [Some(yes), Some(no)] => {
+                        default = Some(reranker.template);
+                        RankedBy::Tokens([yes, no])
+                    }
                     _ => return Ok(None),
                 }
             }
         };
         let own = gguf.metadata().str(TEMPLATE)?;
-        let default = matches!(by, RankedBy::Tokens(_)).then_some(QWEN3);
         let template = own.or(default).map(Template::parse).transpose();
         let file = gguf.metadata().file();
         let template = template.map_err(|why| Error::Option(format!("{file}: `{TEMPLATE}` {why}")))?;
@@ -175,6 +168,5 @@ mod tests {
         {
             assert!(Template::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Template::parse(QWEN3).unwrap().query_first);
     }
 }
