@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_device::{Caps, Device};
 use weft_pack::{OnReport, PackCache, fingerprint};
-use weft_runtime::{Error, Model, PAGE};
+use weft_runtime::{Error, Model, PAGE, memory_of};
 
 use crate::batch::SeqId;
 use crate::generation::{Event, Generation, Reply, Shared};
@@ -302,5 +302,16 @@ impl EngineOptions {
     /// Those of [`open`](EngineOptions::open), and [`Error::Interrupted`] if `report` interrupts it.
     pub fn open_with(&self, path: impl AsRef<Path>, report: OnReport<'_>) -> Result<Engine, Error> {
         Engine::load(path.as_ref(), self, report)
+    }
+
+    /// The bytes of memory that a model needs with these options, on all devices together, before it is opened. A draft model counts.
+    ///
+    /// # Errors
+    /// If a file cannot be read, the model is not supported, or there is no such device.
+    pub fn memory(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
+        let own = memory_of(path.as_ref(), self)?.total();
+        let Speculate::Model(draft) = self.guesser() else { return Ok(own) };
+        let options = self.clone().speculate(Speculate::Off).kernels(Vec::new());
+        Ok(own.saturating_add(memory_of(draft, &options)?.total()))
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod open;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use weft_device::{BufferId, Device, Side};
 use weft_fuse::Options;
@@ -20,7 +21,9 @@ use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::fit::dry::Dry;
 use crate::fit::need::MemoryNeed;
+use crate::model::Model;
 use crate::options::RuntimeOptions;
+use crate::runtime::mtp;
 use crate::sizes::Room;
 
 /// Computes the memory that a model needs on a device, with these options. The device and threads of `options` are ignored.
@@ -37,6 +40,26 @@ pub fn memory_need(
     let switches = options.switches.clone();
     let compile = Options { max: room.max, switches, costs, ..Options::default() };
     of(&Planned::of_all_steps(model, None, &compile, &room)?, &room.max, device)
+}
+
+/// Computes the memory that a model's file needs on the device of these options, before it is loaded. The layer that predicts one
+/// token more counts if the options have it compiled. A context longer than the model's counts as the model's.
+///
+/// # Errors
+/// If the file cannot be read, the model is not supported or cannot be compiled, an option is not valid for it, or there is no such
+/// device.
+pub fn memory_of(path: &Path, options: &RuntimeOptions) -> Result<MemoryNeed, Error> {
+    let model = Model::open_with(path, options)?;
+    let mtp = mtp(&model, options.mtp)?;
+    let device = options.open_device()?;
+    let hardware = &device.caps().hardware;
+    let context = options.context.map(|context| context.min(model.graph().config.context));
+    let room = Room::of(&RuntimeOptions { context, ..options.clone() }, model.graph(), hardware)?;
+    let costs = cost_model(hardware, options.device_folder());
+    let switches = options.decisions(hardware, model.gguf());
+    let replacements = options.kernels.clone();
+    let compile = Options { max: room.max, switches, costs, replacements, ..Options::default() };
+    of(&Planned::of_all_steps(model.graph(), mtp.as_ref(), &compile, &room)?, &room.max, &*device)
 }
 
 /// The memory that plans for steps of up to `max` need.

@@ -396,7 +396,7 @@ impl Runtime {
 }
 
 /// The graphs of the layer that predicts one token more, if they are wanted.
-fn mtp(model: &Model, layer: MtpLayer) -> Result<Option<Mtp>, Error> {
+pub(crate) fn mtp(model: &Model, layer: MtpLayer) -> Result<Option<Mtp>, Error> {
     let options = BuildOptions { kv: model.kv(), page: PAGE, pooling: None };
     let built = || -> Result<Option<Mtp>, Error> {
         let built = weft_models::mtp(model.graph(), model.gguf(), &options)?;

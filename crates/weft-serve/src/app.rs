@@ -24,6 +24,7 @@ pub(crate) struct App {
     pub(crate) strict: bool,
     /// Whether it has Ollama's API.
     pub(crate) ollama: bool,
+    started: AtomicBool,
     draining: AtomicBool,
 }
 
@@ -55,7 +56,18 @@ impl App {
         switches: Switches,
     ) -> App {
         let Switches { strict, ollama } = switches;
-        App { models, keys, hosts, limits, metrics, strict, ollama, draining: AtomicBool::new(false) }
+        let [started, draining] = [AtomicBool::new(false), AtomicBool::new(false)];
+        App { models, keys, hosts, limits, metrics, strict, ollama, started, draining }
+    }
+
+    /// Returns whether the models were loaded that are to be loaded at the start.
+    pub(crate) fn has_started(&self) -> bool {
+        self.started.load(Ordering::SeqCst)
+    }
+
+    /// Records that they were.
+    pub(crate) fn start(&self) {
+        self.started.store(true, Ordering::SeqCst);
     }
 
     /// Returns whether the server is shutting down.

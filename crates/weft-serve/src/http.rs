@@ -4,6 +4,7 @@ mod connection;
 mod guard;
 mod ids;
 mod json;
+mod patience;
 mod unwind;
 
 pub(crate) mod sse;
@@ -12,3 +13,4 @@ pub(crate) use connection::Connections;
 pub(crate) use guard::guard;
 pub(crate) use ids::{RequestId, new_id, new_seed, request_id};
 pub(crate) use json::{JsonBody, answer};
+pub(crate) use patience::waiting;

@@ -36,6 +36,7 @@ mod server;
 mod tenant;
 mod worker;
 
+pub use api::keep_alive;
 #[doc(hidden)]
 pub use api::request_body as fuzz_request_body;
 pub use log::{LogFormat, log_panic, log_to_stderr};

@@ -1,16 +1,19 @@
 //! Log lines about a model that is being loaded: its notes, and every few seconds how far it has come.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tracing::{info, warn};
 use weft_engine::Report;
 
+use crate::models::{Progress, Step};
+
 /// The time between two lines.
 const LINES: Duration = Duration::from_secs(2);
 
-/// A callback that logs what is reported about the model `name`.
-pub(crate) fn logged(name: String) -> impl FnMut(Report) -> ControlFlow<()> + Send {
+/// A callback that logs what is reported about the model `name`, and keeps it for those who wait.
+pub(crate) fn logged(name: String, progress: Arc<Progress>) -> impl FnMut(Report) -> ControlFlow<()> + Send {
     let mut last = Instant::now();
     move |report| {
         let (task, done, total) = match report {
@@ -23,6 +26,7 @@ pub(crate) fn logged(name: String) -> impl FnMut(Report) -> ControlFlow<()> + Se
             Report::Unpacking { done, total } => ("restoring files", done, total),
             Report::Loading { done, total } => ("loading weights onto the device", done, total),
         };
+        progress.set(Some(Step::Loading { task, done, total }));
         if last.elapsed() >= LINES {
             last = Instant::now();
             info!(model = %name, gigabytes = %tenths(done), of = %tenths(total), "{task}");

@@ -10,8 +10,10 @@ use weft_engine::{EngineOptions, GenerateOptions};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ModelSource {
-    /// Its name in requests.
+    /// Its name in requests, and in answers.
     pub name: String,
+    /// Further names in requests.
+    pub aliases: Vec<String>,
     /// Its (first) file.
     pub path: PathBuf,
     /// What requests leave out: sampling parameters.
@@ -24,6 +26,12 @@ pub struct ModelSource {
     pub reasoning_budget: Option<usize>,
     /// How it is run, if not as the [others](ServeOptions::engine) are.
     pub engine: Option<EngineOptions>,
+    /// Whether it is loaded when the server starts, which is not ready before. Others are loaded when they are first asked for.
+    pub at_start: bool,
+    /// Whether it stays loaded until a client unloads it: neither for another model's sake nor because nobody asks for it.
+    pub pinned: bool,
+    /// How long it stays loaded after its last request. `None` is until another model needs the memory.
+    pub keep_alive: Option<Duration>,
 }
 
 impl ModelSource {
@@ -37,6 +45,10 @@ impl ModelSource {
             think: None,
             reasoning_budget: None,
             engine: None,
+            aliases: Vec::new(),
+            at_start: false,
+            pinned: false,
+            keep_alive: None,
         }
     }
 
@@ -59,7 +71,7 @@ pub struct ServeOptions {
     pub ollama: bool,
     /// Another port of the same address to listen on, if it has Ollama's API: its clients look for it on [`OLLAMA_PORT`].
     pub also: Option<u16>,
-    /// The models. The first is loaded at once, others on first use.
+    /// The models. Those that [say so](ModelSource::at_start) are loaded at once, others on first use.
     pub models: Vec<ModelSource>,
     /// How models are run.
     pub engine: EngineOptions,
@@ -78,13 +90,17 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// A server of these models on 127.0.0.1:8090, for everyone on this machine.
+    /// A server of these models on 127.0.0.1:8090, for everyone on this machine. The first is loaded at the start.
     pub fn new(models: impl Into<Vec<ModelSource>>) -> ServeOptions {
+        let mut models = models.into();
+        if let Some(first) = models.first_mut() {
+            first.at_start = true;
+        }
         ServeOptions {
             address: SocketAddr::from(([127, 0, 0, 1], 8090)),
             ollama: true,
             also: None,
-            models: models.into(),
+            models,
             engine: EngineOptions::default().sequences(4).commit(true),
             keys: Vec::new(),
             hosts: Vec::new(),
@@ -109,6 +125,8 @@ pub struct Limits {
     pub per_key: Option<usize>,
     /// The most tokens of a reply. `None` is the context's.
     pub max_tokens: Option<usize>,
+    /// The most bytes of memory of all models that are loaded at once, whichever devices they are on. `None` is what there is.
+    pub memory: Option<u64>,
     /// The longest that a request may take, waiting included.
     pub request_time: Duration,
     /// The most texts of a request for embeddings, or documents of one to rank them. Together they have at most
@@ -132,6 +150,7 @@ impl Default for Limits {
             queue_tokens: 1 << 20,
             per_key: None,
             max_tokens: None,
+            memory: None,
             request_time: Duration::from_secs(3600),
             inputs: 2048,
             body: 8 << 20,

@@ -55,6 +55,7 @@ const FILES: &[File] = files! {
     "/page/message.js": "message.js",
     "/page/meter.js": "meter.js",
     "/page/metrics.js": "metrics.js",
+    "/page/models.js": "models.js",
     "/page/prose.css": "prose.css",
     "/page/run.js": "run.js",
     "/page/scroll.js": "scroll.js",

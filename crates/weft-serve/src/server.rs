@@ -1,5 +1,6 @@
 //! A server's life: listening, serving, draining.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,7 +34,9 @@ pub enum ServeError {
     #[error("there is no model to serve")]
     NoModel,
     /// Two models have the same name.
-    #[error("two models are named `{0}`; give one of them another name with --model NAME=PATH")]
+    #[error(
+        "two models are named `{0}`; give one of them another name with --model NAME=PATH, or another alias"
+    )]
     SameName(String),
     /// Others could use the server without a key.
     #[error(
@@ -43,7 +46,7 @@ pub enum ServeError {
     /// A key is empty.
     #[error("an API key is empty")]
     EmptyKey,
-    /// The first model cannot be loaded.
+    /// A model cannot be loaded that is to be at the start.
     #[error("{0}")]
     Load(String),
     /// The address cannot be used.
@@ -75,9 +78,10 @@ impl Server {
         if models.is_empty() {
             return Err(ServeError::NoModel);
         }
-        for (i, model) in models.iter().enumerate() {
-            if models[..i].iter().any(|other| other.name == model.name) {
-                return Err(ServeError::SameName(model.name.clone()));
+        let mut names = BTreeSet::new();
+        for name in models.iter().flat_map(|model| std::iter::once(&model.name).chain(&model.aliases)) {
+            if !names.insert(name) {
+                return Err(ServeError::SameName(name.clone()));
             }
         }
         if keys.iter().any(|key| key.trim().is_empty()) {
@@ -122,25 +126,20 @@ impl Server {
     /// Serves until `end` is ready; then answers what has begun, for as long as the limits allow.
     ///
     /// # Errors
-    /// [`ServeError::Load`] if the first model cannot be loaded.
+    /// [`ServeError::Load`] if a model cannot be loaded that is to be at the start.
     pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), ServeError> {
         let Server { listeners, app } = self;
         let most = app.limits.connections;
         let connections = Connections::new(listeners, router(&app), most);
-        let models = Arc::clone(&app.models);
         let (send, failed) = oneshot::channel();
-        let first = tokio::spawn(async move {
-            if let Err(error) = models.get(None).await {
-                let _ = send.send(error.message);
-            }
-        });
+        let first = tokio::spawn(started(Arc::clone(&app), send));
         let idle = tokio::spawn(Arc::clone(&app.models).unload_idle());
         let mut outcome = Ok(());
         connections
             .accept_until(async {
                 tokio::select! {
                     () = end => {}
-                    // If the model loads, this branch never comes.
+                    // If the models load, this branch never comes.
                     Ok(why) = failed => outcome = Err(ServeError::Load(why)),
                 }
             })
@@ -165,6 +164,17 @@ impl Server {
         info!("stopped");
         outcome
     }
+}
+
+/// Loads the models that are to be loaded at the start, one after another. Says why one cannot be.
+async fn started(app: Arc<App>, failed: oneshot::Sender<String>) {
+    for slot in app.models.all().iter().filter(|slot| slot.source.at_start) {
+        if let Err(error) = app.models.get(Some(&slot.source.name)).await {
+            let _ = failed.send(error.message);
+            return;
+        }
+    }
+    app.start();
 }
 
 /// Waits until no model has work.

@@ -9,5 +9,6 @@ pub(crate) mod knobs;
 pub(crate) mod option_args;
 pub(crate) mod os_text;
 pub(crate) mod parser;
+pub(crate) mod presets;
 pub(crate) mod text_file;
 pub(crate) mod values;

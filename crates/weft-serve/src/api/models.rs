@@ -1,4 +1,5 @@
-//! `/v1/models`, in the forms of OpenAI and of Anthropic at once: their fields have different names.
+//! `/v1/models`, in the forms of OpenAI and of Anthropic at once: their fields have different names. And the routes that load, unload and
+//! pin models, which are llama-server's.
 
 use std::sync::Arc;
 
@@ -10,8 +11,10 @@ use weft_engine::GenerateOptions;
 
 use crate::app::App;
 use crate::error::{ApiError, Kind};
-use crate::http::answer;
-use crate::models::Slot;
+use crate::http::{JsonBody, answer};
+use crate::ignored::Ignored;
+use crate::json::Fields;
+use crate::models::{Slot, Stage};
 
 /// Lists the models.
 pub(crate) async fn list(State(app): State<Arc<App>>) -> Response {
@@ -32,8 +35,7 @@ pub(crate) async fn show(
     // A name that is not UTF-8 is no model's.
     name: Result<Path<String>, PathRejection>,
 ) -> Result<Response, ApiError> {
-    let named = |slot: &&Slot| name.as_ref().is_ok_and(|Path(name)| slot.source.name == *name);
-    let found = app.models.all().iter().find(named);
+    let found = name.as_ref().ok().and_then(|Path(name)| app.models.named(name));
     let missing = || ApiError::new(Kind::NotFound, "there is no such model").code("model_not_found");
     found.map(|slot| answer(&describe(slot, &app))).ok_or_else(missing)
 }
@@ -50,11 +52,117 @@ fn describe(slot: &Slot, app: &App) -> Value {
         "created_at": timestamp(slot.created),
         "owned_by": "weft",
         "max_model_len": slot.context(),
+        "aliases": slot.source.aliases,
         "loaded": loaded.is_some(),
+        "status": status(slot),
+        "pinned": slot.is_pinned(),
+        "unloads_in_seconds": slot.time_left().filter(|_| loaded.is_some()).map(|left| left.as_secs()),
+        "memory_bytes": slot.need(),
         "architecture": facts.map(|facts| &facts.architecture),
         "device": facts.map(|facts| &facts.device),
         "default_parameters": parameters(&slot.source.defaults, app.limits.max_tokens),
     })
+}
+
+/// What happens to a model, and why it could not be loaded if that was the last that happened.
+fn status(slot: &Slot) -> Value {
+    let mut status = slot.stage().json();
+    if let Some(why) = slot.failure().filter(|_| slot.stage() == Stage::Unloaded) {
+        status["failed"] = true.into();
+        status["message"] = why.into();
+    }
+    status
+}
+
+/// What a request about a model asks for.
+#[derive(PartialEq, Debug)]
+pub(crate) struct ModelRequest {
+    name: String,
+    /// Whether the answer comes when the model is loaded.
+    wait: bool,
+    /// Whether to pin the model.
+    pinned: Option<bool>,
+}
+
+impl ModelRequest {
+    /// Reads a body. `what` is what it is about.
+    ///
+    /// # Errors
+    /// If it names no model, or a field is wrong.
+    pub(crate) fn read(body: &Value, what: Asked, ignored: &Ignored) -> Result<ModelRequest, ApiError> {
+        let mut fields = Fields::of(body, "", ignored)?;
+        let name = fields.text("model")?.filter(|name| !name.is_empty());
+        let name =
+            name.ok_or_else(|| ApiError::invalid("model", "model is missing: expected the name of a model"))?;
+        let wait = if what == Asked::Load { fields.flag("wait")? } else { None };
+        let pinned = if what == Asked::Unload { None } else { fields.flag("pinned")? };
+        fields.end()?;
+        Ok(ModelRequest { name: name.to_string(), wait: wait.unwrap_or(true), pinned })
+    }
+}
+
+/// What is asked of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asked {
+    /// To be loaded.
+    Load,
+    /// To be unloaded.
+    Unload,
+    /// To be pinned.
+    Pin,
+}
+
+/// Loads a model, and pins it if that is asked for too.
+pub(crate) async fn load(
+    State(app): State<Arc<App>>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let (request, slot, ignored) = asked(&app, &body, Asked::Load)?;
+    if let Some(pinned) = request.pinned {
+        app.models.pin(slot, pinned);
+    }
+    if app.is_draining() {
+        return Err(ApiError::new(Kind::Unavailable, "the server is shutting down"));
+    }
+    let (models, name) = (Arc::clone(&app.models), request.name);
+    if request.wait {
+        models.get(Some(&name)).await?;
+    } else {
+        tokio::spawn(async move { models.get(Some(&name)).await.map(drop) });
+    }
+    Ok(ignored.mark(done(slot)))
+}
+
+/// Unloads a model as soon as nobody uses it. The next request loads it again.
+pub(crate) async fn unload(
+    State(app): State<Arc<App>>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, ApiError> {
+    let (_, slot, ignored) = asked(&app, &body, Asked::Unload)?;
+    app.models.let_go(slot).await;
+    Ok(ignored.mark(done(slot)))
+}
+
+/// Pins a model, or with `"pinned": false` no longer.
+pub(crate) async fn pin(State(app): State<Arc<App>>, JsonBody(body): JsonBody) -> Result<Response, ApiError> {
+    let (request, slot, ignored) = asked(&app, &body, Asked::Pin)?;
+    app.models.pin(slot, request.pinned.unwrap_or(true));
+    Ok(ignored.mark(done(slot)))
+}
+
+/// Reads a request about a model.
+fn asked<'a>(app: &'a App, body: &Value, what: Asked) -> Result<(ModelRequest, &'a Slot, Ignored), ApiError> {
+    let ignored = Ignored::new(app.strict);
+    let request = ModelRequest::read(body, what, &ignored)?;
+    let slot = app.models.named(&request.name).ok_or_else(|| app.models.no_such())?;
+    Ok((request, slot, ignored))
+}
+
+/// The answer about a model.
+fn done(slot: &Slot) -> Response {
+    answer(
+        &json!({ "success": true, "model": slot.source.name, "status": status(slot), "pinned": slot.is_pinned() }),
+    )
 }
 
 /// What a request that leaves them out gets, by the names of requests. Without `max_tokens`, a reply ends
@@ -76,7 +184,7 @@ pub(super) fn parameters(defaults: &GenerateOptions, limit: Option<usize>) -> Va
 }
 
 /// A time in seconds since 1970 as RFC 3339 writes it, in UTC.
-pub(super) fn timestamp(seconds: u64) -> String {
+pub(crate) fn timestamp(seconds: u64) -> String {
     let (days, time) = (seconds / 86400, seconds % 86400);
     // Years begin in March, so that a leap day is their last; 400 of them have 146,097 days.
     let days = days + 719_468;

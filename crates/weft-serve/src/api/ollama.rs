@@ -29,6 +29,7 @@ pub(crate) use embed::EmbedRequest;
 #[cfg(test)]
 pub(crate) use events::answered;
 use events::{Form, OllamaEvents, Outline};
+pub use keep_alive::keep_alive;
 #[cfg(test)]
 pub(crate) use models::{read_pull, read_show};
 use names::{name_of, slot_of};

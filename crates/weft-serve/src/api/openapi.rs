@@ -23,6 +23,7 @@ mod tests {
     use crate::api::embeddings::EmbeddingRequest;
     use crate::api::fim::InfillRequest;
     use crate::api::messages::MessageRequest;
+    use crate::api::models::{Asked, ModelRequest};
     use crate::api::ollama::{self, EmbedRequest, OllamaRequest};
     use crate::api::rerank::RerankRequest;
     use crate::api::responses::ResponseRequest;
@@ -216,6 +217,19 @@ mod tests {
         });
         check("OllamaShowRequest", &[json!({})], |body| ollama::read_show(body, &Ignored::default()));
         check("OllamaPullRequest", &[json!({})], |body| ollama::read_pull(body, &Ignored::default()));
+    }
+
+    #[test]
+    fn the_fields_of_requests_about_models_are_those_of_the_file() {
+        for (schema, what) in [
+            ("LoadModelRequest", Asked::Load),
+            ("UnloadModelRequest", Asked::Unload),
+            ("PinModelRequest", Asked::Pin),
+        ] {
+            check(schema, &[json!({ "model": "a" })], |body| {
+                ModelRequest::read(body, what, &Ignored::default())
+            });
+        }
     }
 
     #[test]

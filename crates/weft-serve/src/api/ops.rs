@@ -11,7 +11,6 @@ use super::models::parameters;
 use super::wire;
 use crate::app::App;
 use crate::http::answer;
-use crate::models::Slot;
 
 /// Whether the engines make progress. A supervisor restarts a server that is not healthy.
 pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
@@ -27,12 +26,11 @@ pub(crate) async fn health(State(app): State<Arc<App>>) -> Response {
     }
 }
 
-/// Whether the server takes requests: the first model is loaded, or was until its `keep_alive` was over, and the server is not
-/// shutting down.
+/// Whether the server takes requests: the models that are to be loaded at the start have been, and the server is not shutting down.
 pub(crate) async fn ready(State(app): State<Arc<App>>) -> Response {
     let status = if app.is_draining() {
         "draining"
-    } else if app.models.loaded().next().is_none() && !app.models.all().iter().any(Slot::is_asleep) {
+    } else if !app.has_started() {
         "loading"
     } else {
         return answer(&json!({ "status": "ready" }));
@@ -79,6 +77,7 @@ pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
             "max_tokens": limits.max_tokens,
             "request_seconds": limits.request_time.as_secs(),
             "body_bytes": limits.body,
+            "memory_bytes": limits.memory,
         },
         "requests": requests,
         "threads": app.models.threads(),

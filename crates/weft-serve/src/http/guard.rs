@@ -1,5 +1,6 @@
 //! What every request passes: a request id, the checks of host, origin and key, and the log.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +11,7 @@ use axum::response::Response;
 use tracing::{debug, info};
 
 use super::ids::{CURRENT, RequestId, new_id};
+use super::patience::{self, Patience};
 use super::unwind::CatchUnwind;
 use crate::app::App;
 use crate::error::{ApiError, Dialect, Kind, beginning};
@@ -36,14 +38,10 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
         Err(error) => Dialect::of(&path).respond(&error, &id),
         Ok(tenant) => {
             request.extensions_mut().insert(tenant);
-            let answered = CURRENT.scope(id.clone(), CatchUnwind::new(next.run(request))).await;
-            answered.unwrap_or_else(|| {
-                let error = ApiError::new(
-                    Kind::Internal,
-                    "the server has a bug; its log says more under this request's id",
-                );
-                Dialect::of(&path).respond(&error, &id)
-            })
+            let patience = Arc::new(Patience::default());
+            let answer = CURRENT.scope(id.clone(), CatchUnwind::new(next.run(request)));
+            let answer = Box::pin(patience.scope(answer));
+            answered(answer, patience, &path, &id).await
         }
     };
     if let Some(error) = response.extensions().get::<ApiError>().cloned()
@@ -69,6 +67,28 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, mut request: Request, nex
         info!(request = %id, %method, %route, status, milliseconds, ignored, "answered");
     }
     response
+}
+
+/// The answer of a handler. If it is a stream whose model takes long to load, the stream begins without it.
+async fn answered(
+    mut answer: Pin<Box<dyn Future<Output = Option<Response>> + Send>>,
+    patience: Arc<Patience>,
+    path: &str,
+    id: &str,
+) -> Response {
+    let answered = tokio::select! {
+        biased;
+        answered = &mut answer => answered,
+        form = patience.is_over() => return patience::stream(answer, patience, form, id),
+    };
+    let mut response = answered.unwrap_or_else(|| Dialect::of(path).respond(&bug(), id));
+    patience.mark(&mut response);
+    response
+}
+
+/// The error of a handler that panicked.
+pub(super) fn bug() -> ApiError {
+    ApiError::new(Kind::Internal, "the server has a bug; its log says more under this request's id")
 }
 
 /// The id that a client gives its request, if it is a plain word, or else a new one.

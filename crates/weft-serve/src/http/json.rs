@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tokio_stream::StreamExt as _;
 
+use super::patience::{Form, streams};
 use crate::app::App;
 use crate::error::{ApiError, Kind, beginning};
 use crate::json::{merged, parse};
@@ -46,6 +47,7 @@ impl FromRequest<Arc<App>> for JsonBody {
             let message = format!("the header Content-Encoding is {:?}: expected none", beginning(found));
             return Err(ApiError::new(Kind::MediaType, message));
         }
+        let path = request.uri().path().to_string();
         let most = app.limits.body;
         let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         if length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > most as u64) {
@@ -55,7 +57,11 @@ impl FromRequest<Arc<App>> for JsonBody {
         let body =
             body.map_err(|_| ApiError::new(Kind::Timeout, "the body did not arrive within 60 s"))??;
         let body = parse(&body)?;
-        Ok(JsonBody(if app.strict { body } else { merged(body) }))
+        let body = if app.strict { body } else { merged(body) };
+        if let Some(form) = Form::of(&path, &body) {
+            streams(form);
+        }
+        Ok(JsonBody(body))
     }
 }
 

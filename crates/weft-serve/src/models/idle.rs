@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often idle models are looked at while one of them is to be unloaded.
-pub(super) const TICK: Duration = Duration::from_millis(100);
+/// How often idle models are looked at at most, and at least, while one of them is to be unloaded.
+const TICKS: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
-/// How long a model stays loaded after its last request. Unless a client sets a time, it stays until another needs the memory.
+/// How long a model stays loaded after its last request. Without a limit, it stays until another needs the memory.
 #[derive(Debug, Default)]
 pub(super) struct Keep(Mutex<Kept>);
 
@@ -29,14 +29,19 @@ impl Keep {
         self.with(|kept| (kept.most, kept.idle) = (most, None));
     }
 
-    /// Records that the model was loaded.
-    pub(super) fn loaded(&self) {
-        self.with(|kept| *kept = Kept::default());
+    /// Records that the model was loaded, with the limit that it has unless a client sets another.
+    pub(super) fn loaded(&self, most: Option<Duration>) {
+        self.with(|kept| *kept = Kept { most, ..Kept::default() });
     }
 
-    /// Records that it was unloaded because its time was over.
-    pub(super) fn sleep(&self) {
-        self.with(|kept| *kept = Kept { asleep: true, ..Kept::default() });
+    /// Records that it was unloaded, because its time was over or because a client wanted it.
+    pub(super) fn sleep(&self, idle: bool) {
+        self.with(|kept| *kept = Kept { asleep: idle, ..Kept::default() });
+    }
+
+    /// How long to wait until it is looked at again, if it has a limit.
+    pub(super) fn tick(&self) -> Option<Duration> {
+        self.with(|kept| kept.most.map(|most| (most / 20).clamp(TICKS[0], TICKS[1])))
     }
 
     /// Whether it was unloaded because its time was over: the next request loads it.
@@ -80,7 +85,10 @@ mod tests {
         assert!(!keep.is_over(false) && keep.left() > Some(Duration::ZERO));
         std::thread::sleep(Duration::from_millis(25));
         assert!(keep.is_over(false) && keep.left() == Some(Duration::ZERO));
-        keep.loaded();
+        keep.sleep(true);
+        assert!(keep.is_asleep() && keep.left().is_none());
+        keep.loaded(Some(Duration::from_secs(60)));
         assert!(!keep.is_over(false) && !keep.is_asleep());
+        assert_eq!(keep.tick(), Some(TICKS[1]));
     }
 }

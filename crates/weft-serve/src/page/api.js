@@ -76,8 +76,9 @@ async function refused(response) {
 }
 
 /**
- * The models that the server offers: `{id, context, loaded, device, architecture, defaults}`. What is unknown
- * is null; `defaults` are the parameters of requests that leave them out.
+ * The models that the server offers: `{id, context, loaded, status, task, pinned, leaves, memory, device, architecture, defaults}`. What is
+ * unknown is null. `task` is what is done to load it, `leaves` in how many seconds it is unloaded unless it is used, `memory` the bytes that
+ * it needs; `defaults` are the parameters of requests that leave them out.
  */
 export async function models() {
   const list = await (await request("/v1/models")).json();
@@ -85,6 +86,11 @@ export async function models() {
     id: model.id,
     context: Number.isFinite(model.max_model_len) && model.max_model_len > 0 ? model.max_model_len : null,
     loaded: model.loaded ?? null,
+    status: model.status?.value ?? null,
+    task: model.status?.message ?? model.status?.progress?.task ?? null,
+    pinned: model.pinned ?? false,
+    leaves: model.unloads_in_seconds ?? null,
+    memory: model.memory_bytes ?? null,
     device: model.device ?? null,
     architecture: model.architecture ?? null,
     defaults: model.default_parameters ?? {},

@@ -97,8 +97,9 @@ export class Run extends EventTarget {
     if (!(error instanceof ApiError)) console.error(error);
   }
 
-  #apply({ prompt, reasoning, text, call, finish, usage, timings }) {
+  #apply({ loading, prompt, reasoning, text, call, finish, usage, timings }) {
     const { message } = this;
+    if (loading) this.status = `Loading ${loading}`;
     if (prompt) {
       this.promptTokens = prompt.total;
       this.status = `Reading the prompt: ${prompt.done.toLocaleString("en")} of ${prompt.total.toLocaleString("en")} tokens`;

@@ -4,6 +4,7 @@ import { models, onMissingKey, request } from "./api.js";
 import { askForKey } from "./ask.js";
 import { Chart, SPAN } from "./charts.js";
 import { byId, count, el, seconds } from "./dom.js";
+import { ModelList, changes } from "./models.js";
 import { labelValues, parse, quantile, rate, reading } from "./metrics.js";
 
 /** How often the server is read, in milliseconds. */
@@ -69,7 +70,8 @@ function tail(window, name) {
 const charts = CHARTS.map(({ name, most }) => new Chart(name, { most }));
 const list = el("tbody");
 const none = el("p", { class: "more" }, "None at the moment.");
-byId("charts").append(...charts.map((chart) => chart.element), requestList());
+const modelList = new ModelList(readProperties);
+byId("charts").append(...charts.map((chart) => chart.element), modelList.element, requestList());
 byId("table-head").append(el("th", { scope: "col" }, "Time"), ...CHARTS.map(({ name }) => el("th", { scope: "col" }, name)));
 
 let readings = [];
@@ -201,10 +203,9 @@ async function read() {
     const samples = parse(await (await request("/metrics")).text());
     const now = reading(samples, Date.now());
     const named = labelValues(samples, "vllm:num_requests_running", "model_name");
-    const busy = now.running || now.waiting || properties.requests?.length;
+    const busy = now.running || now.waiting || properties.requests?.length || offered.some(changes);
     if (busy || now.at - properties.at >= PROPERTIES_EVERY || named.some((name) => !offered.some(({ id }) => id === name))) {
-      [offered, properties] = [await models(), { ...(await (await request("/props")).json()), at: now.at }];
-      drawRequests(properties.requests ?? []);
+      await readProperties();
     }
     add(now);
     draw(now);
@@ -213,6 +214,13 @@ async function read() {
     say("bad", error.status === 401 ? "This server asks for an API key." : error.message);
     if (error.status === 401) await clicked(byId("enter-key"));
   }
+}
+
+/** Reads what the server is, and takes. */
+async function readProperties() {
+  [offered, properties] = [await models(), { ...(await (await request("/props")).json()), at: Date.now() }];
+  drawRequests(properties.requests ?? []);
+  modelList.show(offered);
 }
 
 /** Shows a button until it is clicked. */

@@ -6,6 +6,12 @@ import { ApiError, request } from "./api.js";
 export class EventParser {
   #rest = "";
   #data = [];
+  #comment;
+
+  /** `comment` is called with each comment. */
+  constructor(comment = () => {}) {
+    this.#comment = comment;
+  }
 
   /** Returns the data of the events that `text` completes. */
   push(text) {
@@ -20,6 +26,8 @@ export class EventParser {
         this.#data = [];
       } else if (line.startsWith("data:")) {
         this.#data.push(line.slice(line[5] === " " ? 6 : 5));
+      } else if (line.startsWith(":")) {
+        this.#comment(line.slice(1).trim());
       }
     }
     return events;
@@ -28,19 +36,24 @@ export class EventParser {
 
 /**
  * Posts a chat completion and yields its updates, in order:
- * `{prompt: {done, total}}`, `{reasoning}`, `{text}`, `{call: {index, id, name, json}}`, `{finish}`, `{usage}`, `{timings}`.
+ * `{loading}` (what is done to load the model), `{prompt: {done, total}}`, `{reasoning}`, `{text}`, `{call: {index, id, name, json}}`, `{finish}`, `{usage}`, `{timings}`.
  * Throws an `ApiError` if the server refuses or fails, or if the stream ends early.
  */
 export async function* complete(body, signal) {
   const response = await request("/v1/chat/completions", { json: body, signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  const parser = new EventParser();
+  const loading = [];
+  const parser = new EventParser((comment) => {
+    if (comment.startsWith("loading ")) loading.push({ loading: comment.slice("loading ".length) });
+  });
   let finished = false;
   try {
     for (;;) {
       const { done, value } = await read(reader, signal);
       if (done) break;
-      for (const data of parser.push(value)) {
+      const events = parser.push(value);
+      yield* loading.splice(0);
+      for (const data of events) {
         if (data === "[DONE]") return;
         const updates = [...readChunk(data)];
         finished ||= updates.some((update) => update.finish);

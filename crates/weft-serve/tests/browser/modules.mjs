@@ -89,10 +89,11 @@ export async function modules(t) {
       const expected = ['{"a":1}', "b\nc", "d\n", "[DONE]"];
       const wrong = [];
       for (let size = 1; size <= text.length; size += 1) {
-        const parser = new EventParser();
+        const comments = [];
+        const parser = new EventParser((comment) => comments.push(comment));
         const events = [];
         for (let at = 0; at < text.length; at += size) events.push(...parser.push(text.slice(at, at + size)));
-        if (JSON.stringify(events) !== JSON.stringify(expected)) wrong.push({ size, events });
+        if (JSON.stringify([events, comments]) !== JSON.stringify([expected, ["ping"]])) wrong.push({ size, events, comments });
       }
       return wrong;
     });

@@ -117,6 +117,16 @@ export async function screens(t) {
     await until(page, (before) => Number(document.querySelector("[aria-label='Requests running'] .more").textContent.replace(/\D/g, "")) > before, before);
     await until(page, () => [...document.querySelectorAll(".line")].some((line) => (line.getAttribute("d").match(/L/g) ?? []).length >= 2));
     await t.accessible(page, "status");
+    // Models are unloaded, loaded and pinned here.
+    const list = page.getByRole("region", { name: "Models" });
+    await list.getByRole("button", { name: /^Pin / }).click();
+    await list.getByRole("button", { name: /^Unpin / }).waitFor();
+    assert.match(await list.innerText(), /loaded · pinned/);
+    await list.getByRole("button", { name: /^Unload / }).click();
+    await list.getByRole("button", { name: /^Load / }).click();
+    await list.getByRole("button", { name: /^Unload / }).waitFor();
+    await list.getByRole("button", { name: /^Unpin / }).click();
+    await list.getByRole("button", { name: /^Pin / }).waitFor();
     // A reload keeps what the charts had.
     const since = await page.locator("#since").innerText();
     assert.match(since, /^The charts begin at \d/);

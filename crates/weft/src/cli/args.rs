@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ArgMatches;
@@ -16,11 +17,11 @@ use weft_engine::{
 use weft_hub::{Cache, Settings};
 use weft_quant::GgmlType;
 
-use crate::cli::config;
+use crate::cli::config::{self, Section};
 use crate::cli::knobs::{KNOBS, Knob};
 use crate::cli::values::{Counts, Ids, NO_LIMIT, fresh_seed, limit, on_or_off, real};
 
-/// The arguments of a command, its name, and the section of the configuration with settings of the model, if there is one.
+/// The arguments of a command, its name, and the settings of the model, if it has any.
 ///
 /// Getters take the name of a knob and must match its kind in the table. A name that the command does not have is a bug
 /// and panics.
@@ -28,7 +29,7 @@ use crate::cli::values::{Counts, Ids, NO_LIMIT, fresh_seed, limit, on_or_off, re
 pub(crate) struct Args<'a>(
     pub(crate) &'a ArgMatches,
     pub(crate) &'static str,
-    pub(crate) Option<&'static str>,
+    pub(crate) Option<&'a Section>,
 );
 
 impl<'a> Args<'a> {
@@ -79,12 +80,12 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// The value that the configuration has for the model, if neither an argument nor the environment says otherwise.
-    pub(crate) fn of_model(self, name: &str) -> Option<&'static str> {
+    /// The value that the settings of the model have, if neither an argument nor the environment says otherwise.
+    pub(crate) fn of_model(self, name: &str) -> Option<&'a str> {
         let known = self.0.try_contains_id(name).is_ok();
         let source = if known { self.0.value_source(name) } else { None };
         let said = matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable));
-        self.2.filter(|_| !said).and_then(|section| config::config().of_model(section, name))
+        self.2.filter(|_| !said).and_then(|own| own.get(name)).map(String::as_str)
     }
 
     /// The value of a text, a choice, or a positional that is text.
@@ -118,6 +119,16 @@ impl<'a> Args<'a> {
     pub(crate) fn limit(self, name: &str) -> Option<usize> {
         let none = usize::try_from(NO_LIMIT).unwrap_or(usize::MAX);
         self.count(name).filter(|&count| count != none)
+    }
+
+    /// A number of bytes.
+    pub(crate) fn size(self, name: &str) -> Option<u64> {
+        self.0.get_one::<u64>(name).copied()
+    }
+
+    /// A time; `None` where there is none, or no end.
+    pub(crate) fn duration(self, name: &str) -> Option<Duration> {
+        self.0.get_one::<Option<Duration>>(name).copied().flatten()
     }
 
     /// The layers that run on the GPU; not all commands that run a model let users choose them.

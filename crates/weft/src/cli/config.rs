@@ -25,7 +25,7 @@ pub(crate) const MODELS: &str = "model.";
 
 /// The options that a model's section can set. They are about its replies, which `run`, `chat` and `serve` use, and about what it
 /// computes.
-const OF_MODELS: &[&str] = &[
+pub(super) const OF_MODELS: &[&str] = &[
     "system",
     "think",
     "reasoning-budget",
@@ -41,9 +41,12 @@ const OF_MODELS: &[&str] = &[
     "frequency-penalty",
 ];
 
+/// Settings by name.
+pub(crate) type Section = BTreeMap<String, String>;
+
 /// The settings of the file: by section (empty for all commands) and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Config(BTreeMap<(String, String), String>);
+pub(crate) struct Config(BTreeMap<String, Section>);
 
 static CONFIG: OnceLock<Config> = OnceLock::new();
 
@@ -98,36 +101,25 @@ pub(crate) fn path() -> Option<PathBuf> {
 impl Config {
     /// The value of an option for a command; its own section comes before what applies to all commands.
     pub(crate) fn get(&self, command: &str, name: &str) -> Option<&str> {
-        let find = |section: &str| self.0.get(&(section.to_string(), name.to_string()));
+        let find = |section: &str| self.0.get(section)?.get(name);
         find(command).or_else(|| find("")).map(String::as_str)
     }
 
-    /// The settings of each command that has its own, as names and values.
-    pub(crate) fn sections(&self) -> BTreeMap<&str, Vec<(&str, &str)>> {
-        let mut sections: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
-        for (section, name, value) in self.all().filter(|(section, ..)| !section.is_empty()) {
-            sections.entry(section).or_default().push((name, value));
-        }
-        sections
-    }
-
-    /// The value of an option in a model's section.
-    pub(crate) fn of_model(&self, section: &str, name: &str) -> Option<&str> {
-        self.0.get(&(section.to_string(), name.to_string())).map(String::as_str)
+    /// The settings of each command or model that has its own.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (&str, &Section)> {
+        self.0.iter().filter(|(name, _)| !name.is_empty()).map(|(name, section)| (name.as_str(), section))
     }
 
     /// The section of a model that is known by these names. The first that has one counts.
-    pub(crate) fn section_of<'a>(&'a self, names: &[&str]) -> Option<&'a str> {
-        let of = |name: &&str| {
-            let mut sections = self.0.keys().map(|(section, _)| section.as_str());
-            sections.find(|section| section.strip_prefix(MODELS) == Some(*name))
-        };
-        names.iter().find_map(of)
+    pub(crate) fn section_of(&self, names: &[&str]) -> Option<&Section> {
+        names.iter().find_map(|name| self.0.get(&format!("{MODELS}{name}")))
     }
 
     /// All settings: section, name and value.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        self.0.iter().map(|((section, name), value)| (section.as_str(), name.as_str(), value.as_str()))
+        self.0.iter().flat_map(|(section, settings)| {
+            settings.iter().map(move |(name, value)| (section.as_str(), name.as_str(), value.as_str()))
+        })
     }
 }
 
@@ -160,7 +152,7 @@ pub(crate) fn parse(text: &str) -> Result<Config, String> {
         if current.starts_with(MODELS) {
             check_setting("", &name, &value).map_err(|error| wrong(error.to_string()))?;
         }
-        config.0.insert((current.clone(), name), value);
+        config.0.entry(current.clone()).or_default().insert(name, value);
     }
     Ok(config)
 }
@@ -189,7 +181,7 @@ pub(crate) fn is_section(name: &str) -> bool {
 }
 
 /// The text of a value: quoted, or up to a comment.
-fn unquoted(value: &str) -> Result<String, String> {
+pub(super) fn unquoted(value: &str) -> Result<String, String> {
     let Some(rest) = value.strip_prefix('"') else {
         return match value.split('#').next().unwrap_or_default().trim() {
             "" => Err("expected a value after `=`".to_string()),
@@ -291,7 +283,7 @@ mod tests {
     fn a_model_has_settings_of_its_own() {
         let text = "temperature = 1\n[model.small]\ntemperature = 0.2\n[model.\"hf:a/b.c:Q4_0\"]\nsystem = \"Be brief.\"\n";
         let config = parse(text).unwrap();
-        let value = |names: &[&str], name| config.of_model(config.section_of(names)?, name);
+        let value = |names: &[&str], name: &str| config.section_of(names)?.get(name).map(String::as_str);
         assert_eq!(value(&["small"], "temperature"), Some("0.2"));
         assert_eq!(value(&["other", "hf:a/b.c:Q4_0", "small"], "system"), Some("Be brief."));
         assert_eq!(value(&["small"], "system"), None);

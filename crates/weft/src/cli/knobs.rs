@@ -63,6 +63,8 @@ pub(crate) enum Kind {
     Seed,
     /// A number of bytes, such as `500M` or `4G`; 0 is none.
     Size,
+    /// A time, such as `10m` or `1h30m`, or a number of seconds; -1 is without end.
+    Duration,
     /// A number in this inclusive range.
     Real(f64, f64),
     /// One of these.
@@ -94,6 +96,7 @@ impl Knob {
             Kind::Count(..) | Kind::Real(..) | Kind::Context(_) | Kind::Limit(..) | Kind::Seed => Some("N"),
             Kind::Experts(_) => Some("cpu|auto|N"),
             Kind::Size => Some("SIZE"),
+            Kind::Duration => Some("TIME"),
             Kind::Choice(_) => Some("CHOICE"),
             Kind::Ids => Some("IDS"),
             Kind::Counts(..) => Some("N,N"),

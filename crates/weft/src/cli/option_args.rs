@@ -12,7 +12,9 @@ use crate::cli::choices::Choices;
 use crate::cli::kernel_file::kernel_file;
 use crate::cli::knobs::{KNOBS, Kind, Knob};
 use crate::cli::os_text::{Utf8, rsplit_once};
-use crate::cli::values::{context, counts, experts, ids, integer, limit, on_or_off, real, seed, setting};
+use crate::cli::values::{
+    context, counts, duration, experts, ids, integer, limit, on_or_off, real, seed, setting,
+};
 use crate::terminal::units;
 
 /// The arguments of a knob: two for a switch, one otherwise. `configured` is the default that the configuration file sets.
@@ -59,6 +61,7 @@ pub(crate) fn arguments(knob: &'static Knob, configured: Option<&'static str>) -
         }
         Kind::Seed => arg.allow_negative_numbers(true).value_parser(Utf8(seed)),
         Kind::Size => arg.value_parser(Utf8(units::parse_bytes)),
+        Kind::Duration => arg.allow_negative_numbers(true).value_parser(Utf8(duration)),
         Kind::Real(from, to) => {
             arg.allow_negative_numbers(true).value_parser(Utf8(move |text: &str| real(text, from, to)))
         }

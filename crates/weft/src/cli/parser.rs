@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
 use weft_engine::BACKENDS;
 
-use crate::cli::config::{self, config};
+use crate::cli::config::{self, Section, config};
 use crate::cli::hints;
 use crate::cli::knobs::{KNOBS, Knob};
 use crate::cli::option_args::arguments;
@@ -42,6 +42,16 @@ pub(crate) fn parser_of_call() -> clap::Command {
     parser_with(if short { Help::Short } else { Help::Long })
 }
 
+/// The arguments of this call, where these settings of a model take the place of those of the configuration.
+///
+/// # Errors
+/// If a setting has a value that its option does not take.
+pub(crate) fn again(own: &'static Section) -> Result<ArgMatches, clap::Error> {
+    let matches = parser_of(Help::Long, Some(own)).try_get_matches()?;
+    // The call was accepted before, so it has a command.
+    Ok(matches.subcommand().map(|(_, matches)| matches.clone()).unwrap_or_default())
+}
+
 /// How much the help shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Help {
@@ -52,6 +62,10 @@ enum Help {
 }
 
 fn parser_with(help: Help) -> clap::Command {
+    parser_of(help, None)
+}
+
+fn parser_of(help: Help, own: Option<&'static Section>) -> clap::Command {
     clap::Command::new("weft")
         .about(ABOUT)
         .version(version())
@@ -59,7 +73,7 @@ fn parser_with(help: Help) -> clap::Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(WIDEST)
-        .subcommands(COMMANDS.iter().map(|command| subcommand(command, help)))
+        .subcommands(COMMANDS.iter().map(|command| subcommand(command, help, own)))
 }
 
 /// The command that was called, and its arguments.
@@ -124,7 +138,7 @@ pub(crate) fn manual(folder: &std::path::Path) -> std::io::Result<usize> {
     Ok(pages.len())
 }
 
-fn subcommand(command: &Command, help: Help) -> clap::Command {
+fn subcommand(command: &Command, help: Help, own: Option<&'static Section>) -> clap::Command {
     let knobs = KNOBS.iter().filter(|knob| knob.commands.contains(&command.name));
     let hidden = knobs.clone().filter(|knob| knob.is_for_few()).count();
     let notes = match (help, hidden) {
@@ -135,6 +149,10 @@ fn subcommand(command: &Command, help: Help) -> clap::Command {
             format!("`weft {} --help` has examples, and {more} more options", command.name)
         }
     };
+    let configured = move |knob: &Knob| {
+        let own = own.and_then(|own| own.get(knob.name)).map(String::as_str);
+        own.or_else(|| config::setting(command.name, knob.name))
+    };
     let hide = move |knob: &Knob| help == Help::Short && knob.is_for_few();
     clap::Command::new(command.name)
         .about(command.about)
@@ -144,9 +162,7 @@ fn subcommand(command: &Command, help: Help) -> clap::Command {
         .args_override_self(true)
         .args(command.positionals.iter().map(positional))
         .args(knobs.flat_map(|knob| {
-            arguments(knob, config::setting(command.name, knob.name))
-                .into_iter()
-                .map(move |arg| arg.hide(hide(knob)))
+            arguments(knob, configured(knob)).into_iter().map(move |arg| arg.hide(hide(knob)))
         }))
 }
 

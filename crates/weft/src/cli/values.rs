@@ -1,6 +1,7 @@
 //! Parses the values of options.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::time::Duration;
 
 use weft_engine::{Decision, Mode, decision, decisions};
 use weft_hub::suggest;
@@ -54,6 +55,12 @@ pub(crate) fn limit(text: &str, from: u64, to: u64) -> Result<u64, String> {
         return Ok(NO_LIMIT);
     }
     integer(text, from, to).map_err(|expected| format!("{expected}, or -1 for no limit"))
+}
+
+/// Parses how long something is kept, such as `10m`; `None` is without end, which -1 says.
+pub(crate) fn duration(text: &str) -> Result<Option<Duration>, String> {
+    let expected = || "expected a time such as 10m, 1h30m or 90 (seconds), or -1 for no limit".to_string();
+    weft_serve::keep_alive(text).ok_or_else(expected)
 }
 
 /// Parses the length of a context; `max`, or 0 as llama.cpp has it, is [`NO_LIMIT`].
@@ -152,6 +159,14 @@ mod tests {
             let error = setting(wrong).unwrap_err();
             assert!(error.contains(said), "{wrong}: {error}");
         }
+    }
+
+    #[test]
+    fn times_have_units_or_are_seconds() {
+        let seconds = |text| duration(text).map(|most| most.map(|most| most.as_secs()));
+        assert_eq!(["10m", "1h30m", "90", "0"].map(seconds), [600, 5400, 90, 0].map(|most| Ok(Some(most))));
+        assert_eq!(seconds("-1"), Ok(None));
+        assert!(duration("soon").unwrap_err().starts_with("expected a time such as 10m"));
     }
 
     #[test]

@@ -149,7 +149,7 @@ fn file(name: &str, value: &str) -> anyhow::Result<Option<String>> {
     if value.is_empty() || !(is_path || is_template) {
         return Ok(None);
     }
-    let is_read = is_template || name == "api-key-file";
+    let is_read = is_template || ["api-key-file", "models"].contains(&name);
     ensure!(!is_read || Path::new(value).is_file(), "{name} cannot be {value:?}: there is no such file");
     let path = std::path::absolute(value).with_context(|| format!("cannot find {value}"))?;
     Ok(path.to_str().map(str::to_string))

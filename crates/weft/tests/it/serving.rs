@@ -22,9 +22,14 @@ struct Serving {
 impl Serving {
     /// Starts a server of a fixture. It begins with SIGINT ignored, as background jobs of scripts do.
     fn start(cache: &Path, more: &[&str]) -> Serving {
+        let model = model("glm-tiny-q4_0");
+        Serving::of(cache, &[&[model.to_str().unwrap()], more].concat())
+    }
+
+    /// Starts a server with these arguments.
+    fn of(cache: &Path, more: &[&str]) -> Serving {
         let mut child = Command::new("sh")
             .args(["-c", "trap '' INT; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_weft"), "serve"])
-            .arg(model("glm-tiny-q4_0"))
             .args(["--port", "0", "--threads", "1"])
             .args(more)
             .env_clear()
@@ -217,6 +222,61 @@ fn bench_serve_measures_a_server() {
         let prompt = level["prompt_tokens"].as_f64().unwrap() / 8.0;
         assert!((36.0..60.0).contains(&prompt), "prompts of {prompt} tokens");
         assert!(level["most_waiting"].is_number(), "{level}");
+    }
+}
+
+/// What a person has who comes from a program that swaps models: a file, and names that clients know.
+#[test]
+fn a_file_of_models_is_served() {
+    let folder = Folder::new();
+    let file = folder.join("models.toml");
+    std::fs::copy(model("qwen3-tiny-q4_0"), folder.join("own.gguf")).unwrap();
+    let text = format!(
+        "context = 512\ntop-k = 7\n\n[big]\nmodel = \"{}\"\naliases = \"gpt-4o, \\\"quoted\\\"\"\ncontext = 1024\nkv = f32\ntemperature = 0.25\n\
+         pinned = true\n\n[\"own:q4\"]\nmodel = own.gguf\nkeep-alive = 400ms\nthink = false\n",
+        model("glm-tiny-q4_0").display()
+    );
+    std::fs::write(&file, text).unwrap();
+    let cache = folder.join("cache");
+    let more = ["--models", file.to_str().unwrap(), "--memory", "1G", "--top-k", "9"];
+    let serving = Serving::of(&cache, &more);
+    let listed = || {
+        let answer = serving.get("/v1/models");
+        serde_json::from_str::<Value>(answer.split_once("\r\n\r\n").unwrap().1).unwrap()["data"].clone()
+    };
+    let models = listed();
+    assert_eq!([&models[0]["id"], &models[1]["id"]], [&json!("big"), &json!("own:q4")]);
+    assert_eq!(models[0]["aliases"], json!(["gpt-4o", "\"quoted\""]));
+    assert_eq!(
+        (&models[0]["status"]["value"], &models[0]["max_model_len"]),
+        (&json!("loaded"), &json!(1024))
+    );
+    assert_eq!((&models[1]["status"]["value"], &models[0]["pinned"]), (&json!("unloaded"), &json!(true)));
+    let parameters = &models[0]["default_parameters"];
+    // An argument of the call comes before the file.
+    assert_eq!((&parameters["temperature"], &parameters["top_k"]), (&json!(0.25), &json!(9)));
+    assert_eq!(models[1]["default_parameters"]["temperature"], json!(0.6));
+    let ask = |name: &str| json!({ "model": name, "prompt": "Once", "max_tokens": 4, "temperature": 0 });
+    assert_eq!(serving.complete(&ask("gpt-4o")).0, serving.complete(&ask("big")).0);
+    let begun = Instant::now();
+    assert!(!serving.complete(&ask("own:q4")).0.is_empty());
+    assert_eq!(listed()[1]["max_model_len"], json!(512));
+    while listed()[1]["status"]["value"] != "sleeping" {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{}", listed());
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(listed()[0]["status"]["value"], "loaded");
+    drop(serving);
+    // Mistakes end the call before anything is served.
+    for (text, says) in [
+        ("[a]\nmodel = none-such.gguf\n", "the model `a` of"),
+        ("[a]\nmodle = b\n", ":2: modle is no setting of a model; did you mean model?"),
+        ("", "has no model: expected a section [NAME] for each"),
+        ("[a]\nmodel = own.gguf\naliases = b\n[b]\nmodel = own.gguf\n", "two models are named `b`"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let error = weft(["serve", "--models", file.to_str().unwrap(), "--port", "0"]).run().failed(1);
+        assert!(error.contains(says), "{text}: {error}");
     }
 }
 

@@ -23,8 +23,17 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Result<Option<Option<Duration>>, 
     };
     let expected = "a number of seconds, or a duration as `5m`, `1h30m` or `-1`";
     let seconds = seconds.ok_or_else(|| fields.expected("keep_alive", expected, value))?;
-    let limit = (0.0..LONGEST).contains(&seconds).then(|| Duration::from_secs_f64(seconds));
-    Ok(Some(limit))
+    Ok(Some(limit(seconds)))
+}
+
+/// Reads a duration as Go writes it, such as `10m` or `1h30m`, or a number of seconds. `Some(None)` is without end: what is below zero, or
+/// more than a hundred years. `None` is no duration.
+pub fn keep_alive(text: &str) -> Option<Option<Duration>> {
+    seconds(text).map(limit)
+}
+
+fn limit(seconds: f64) -> Option<Duration> {
+    (0.0..LONGEST).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
 }
 
 /// The seconds of a duration as Go writes it: `1h30m`, `-1`, `300ms`. Without a unit it is seconds.

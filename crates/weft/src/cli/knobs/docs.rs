@@ -86,6 +86,7 @@ fn values(kind: Kind) -> String {
         Kind::Count(from, u64::MAX) => format!("{from} to 2^64 - 1"),
         Kind::Count(from, to) => format!("{from} to {to}"),
         Kind::Size => "size such as `500M` or `4G`".into(),
+        Kind::Duration => "time such as `10m` or `90` (seconds), or -1 for no limit".into(),
         Kind::Real(from, to) => format!("{from} to {to}"),
         Kind::Choice(choices) => choices.join(", "),
         Kind::Ids => "token ids".into(),

@@ -230,6 +230,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     // How requests are served.
     knob(SERVE, "model", Kind::Names("NAME=MODEL"), &["serve"])
         .help("Another model under a name, loaded when first used; may be given more than once"),
+    knob(SERVE, "models", Kind::Path("FILE"), &["serve"]).env("WEFT_MODELS")
+        .help("File of models with their settings: a section [NAME] for each, with `model`, `aliases`, `pinned`, `load`, `keep-alive`, `device`, `context`, `temperature` and so on; docs/serving.md describes it"),
+    knob(SERVE, "memory", Kind::Size, &["serve"]).env("WEFT_MEMORY").unset("what there is")
+        .help("Maximum memory of all loaded models, such as 24G: the one used least recently is unloaded to load another"),
+    knob(SERVE, "keep-alive", Kind::Duration, &["serve"]).env("WEFT_KEEP_ALIVE").unset("until another needs the memory")
+        .help("How long models stay loaded after their last request, such as 10m; the next request loads them again"),
     knob(SERVE, "host", Kind::Text("ADDRESS"), &["serve"]).env("WEFT_HOST").default("127.0.0.1")
         .help("IP address to listen on; other machines can only be served with an API key"),
     knob(SERVE, "port", Kind::Count(0, 65535), &["serve"]).env("WEFT_PORT").default("8090")

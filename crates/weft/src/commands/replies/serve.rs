@@ -1,9 +1,11 @@
 //! `weft serve`: answers HTTP requests.
 
+mod models;
+
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, SocketAddr};
 use std::panic;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,13 +14,11 @@ use anyhow::{Context as _, bail, ensure};
 use tokio::signal::unix::{SignalKind, signal};
 use weft_engine::{EngineOptions, open_adapted};
 use weft_models::BuildOptions;
-use weft_serve::{Limits, LogFormat, ModelSource, ServeOptions, Server};
+use weft_serve::{Limits, LogFormat, ServeOptions, Server};
 
 use crate::cli::args::Args;
-use crate::cli::os_text::split_once;
 use crate::cli::text_file::{self, NotUtf8};
-use crate::cli::values::on_or_off;
-use crate::commands::replies::embed::{named_pooling, pooling};
+use crate::commands::replies::embed::pooling;
 use crate::commands::{Command, Outcome, Positional};
 use crate::model::model_ref;
 use crate::model::processes;
@@ -42,6 +42,7 @@ Examples:
   weft serve
   weft serve glm-4.7-flash --context 32768
   weft serve --model small=smollm2 --model big=model.gguf
+  weft serve --models models.toml --memory 24G --keep-alive 10m
   weft serve chat.gguf --model embed=embedding.gguf --model rank=reranker.gguf
   weft serve --ollama-port 11434
   export WEFT_API_KEY=$(openssl rand -hex 16); echo \"$WEFT_API_KEY\"; weft serve --host 0.0.0.0",
@@ -51,7 +52,7 @@ Examples:
 
 fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     let options = options(args)?;
-    check(&options, args)?;
+    check(&options)?;
     weft_serve::log_to_stderr(match args.text("log-format") {
         Some("json") => LogFormat::Json,
         _ => LogFormat::Text,
@@ -106,11 +107,11 @@ async fn told_to_end(pressed: &AtomicBool) {
 ///
 /// # Errors
 /// Says which cannot.
-fn check(options: &ServeOptions, args: Args<'_>) -> anyhow::Result<()> {
-    let build = BuildOptions { kv: args.kv(), ..BuildOptions::default() };
+fn check(options: &ServeOptions) -> anyhow::Result<()> {
     options.models.iter().try_for_each(|model| {
-        let gguf = open_adapted(&model.path, &args.adapters())?;
-        weft_models::build(&gguf, &build)?;
+        let engine = model.engine.as_ref().unwrap_or(&options.engine);
+        let gguf = open_adapted(&model.path, &engine.adapters)?;
+        weft_models::build(&gguf, &BuildOptions { kv: engine.kv, ..BuildOptions::default() })?;
         Ok(())
     })
 }
@@ -126,7 +127,8 @@ pub(in crate::commands) fn address(host: &str) -> anyhow::Result<IpAddr> {
 
 fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     let engine = model_ref::answering(args)?;
-    let mut options = ServeOptions::new(models(args, &engine)?);
+    let mut options = ServeOptions::new(Vec::new());
+    options.models = models::all(args, &engine)?;
     let ip = address(args.text("host").unwrap_or("127.0.0.1"))?;
     let port = u16::try_from(args.count("port").unwrap_or(0)).context("the port is too large")?;
     options.address = SocketAddr::new(ip, port);
@@ -144,6 +146,7 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     limits.inputs = args.count("max-inputs").unwrap_or(limits.inputs);
     limits.per_key = args.count("per-key");
     limits.max_tokens = args.limit("max-tokens");
+    limits.memory = args.size("memory");
     let seconds = |name| args.count(name).map(|seconds| Duration::from_secs(seconds as u64));
     limits.request_time = seconds("timeout").unwrap_or(limits.request_time);
     limits.drain = seconds("drain").unwrap_or(limits.drain);
@@ -168,62 +171,6 @@ fn events_address(text: &str) -> anyhow::Result<SocketAddr> {
 
 /// The context of the engine's options where none is set.
 const CONTEXT: usize = 4096;
-
-/// The models: MODEL, under its own name, and those of `--model`.
-fn models(args: Args<'_>, engine: &EngineOptions) -> anyhow::Result<Vec<ModelSource>> {
-    let mut models = Vec::new();
-    let more = args.names("model");
-    let first = args.path(MODEL.name);
-    if first.is_some() || more.is_empty() {
-        let path = model_ref::find(args, first)?;
-        let name = match model_ref::named(first, &path) {
-            Some(known) => known.name.to_string(),
-            None => model_ref::stem(&path),
-        };
-        models.push(source(args, engine, name, first, path)?);
-    }
-    for pair in &more {
-        let shown = pair.display();
-        let Some((name, model)) = split_once(pair, '=') else {
-            bail!("--model is \"{shown}\": expected NAME=MODEL");
-        };
-        let Ok(name) = name.into_string() else {
-            bail!("--model is \"{shown}\": the name is not UTF-8 text");
-        };
-        ensure!(!name.is_empty(), "--model is \"{shown}\": the name is empty");
-        let model = Path::new(&model);
-        let path = model_ref::find(args, Some(model))?;
-        models.push(source(args, engine, name, Some(model), path)?);
-    }
-    Ok(models)
-}
-
-/// A model with its own settings: those of the catalogue, and those of the configuration under one of its names.
-fn source(
-    args: Args<'_>,
-    engine: &EngineOptions,
-    name: String,
-    called: Option<&Path>,
-    path: PathBuf,
-) -> anyhow::Result<ModelSource> {
-    let configured = model_ref::configured(args, Some(&name), called, &path);
-    let own = model_ref::settings(called, &path);
-    let mut source = ModelSource::new(name, path).defaults(configured.sampling_defaults(own));
-    source.system = configured.of_model("system").map(str::to_string);
-    source.think = configured.of_model("think").and_then(|value| on_or_off(value).ok());
-    source.reasoning_budget = configured.count("reasoning-budget");
-    let own_pooling = configured.of_model("pooling").map(named_pooling).transpose()?;
-    if configured.of_model("context").is_some() || own_pooling.is_some() {
-        let context = if configured.of_model("context").is_some() {
-            configured.count("context")
-        } else {
-            engine.context
-        };
-        let pooling = own_pooling.or(pooling(args)?);
-        source.engine = Some(serving(args, engine.clone().context(context))?.pooling(pooling));
-    }
-    Ok(source)
-}
 
 /// The key of the environment.
 ///

@@ -1,0 +1,87 @@
+//! A model that is loaded, and what its file says.
+
+use std::sync::Arc;
+
+use weft_engine::{ChatTemplate, Engine, GenerateOptions, Head, Ranking, TemplateError, Tokenizer};
+use weft_grammar::Grammars;
+use weft_text::reply::ReplyFormat;
+
+use crate::worker::Worker;
+
+/// A model that is loaded.
+pub(crate) struct Loaded {
+    /// Its name in requests.
+    pub(crate) name: String,
+    /// What requests leave out.
+    pub(crate) defaults: GenerateOptions,
+    /// The system message of conversations that have none.
+    pub(crate) system: Option<String>,
+    /// Whether it reasons, where a request does not say.
+    pub(crate) think: Option<bool>,
+    /// The most tokens of its reasoning, where a request does not say.
+    pub(crate) reasoning_budget: Option<usize>,
+    /// What its file says.
+    pub(crate) facts: Facts,
+    /// Its grammars.
+    pub(crate) grammars: Grammars,
+    /// Its thread.
+    pub(crate) worker: Worker,
+}
+
+/// What a model's file says, and how it runs.
+pub(crate) struct Facts {
+    /// The tokenizer.
+    pub(crate) tokenizer: Arc<Tokenizer>,
+    /// The chat template, or why there is none.
+    pub(crate) template: Result<Arc<ChatTemplate>, TemplateError>,
+    /// How the model writes reasoning and tool calls.
+    pub(crate) format: ReplyFormat,
+    /// The chat template for conversations with tools and its form of replies, if that is another.
+    pub(crate) tools: Result<Option<(Arc<ChatTemplate>, ReplyFormat)>, TemplateError>,
+    /// The most tokens of a prompt and its reply together.
+    pub(crate) context: usize,
+    /// The context that the model was trained for.
+    pub(crate) trained: usize,
+    /// The size of the vocabulary.
+    pub(crate) vocab: usize,
+    /// What the model computes: logits, embeddings or scores.
+    pub(crate) head: Head,
+    /// The number of values of that.
+    pub(crate) width: usize,
+    /// How the model ranks documents, if it does.
+    pub(crate) ranking: Option<Ranking>,
+    /// The architecture's name.
+    pub(crate) architecture: String,
+    /// The device's name.
+    pub(crate) device: String,
+    /// Whether that is a card with memory of its own.
+    pub(crate) on_gpu: bool,
+}
+
+impl Facts {
+    pub(super) fn of(engine: &Engine) -> Facts {
+        let model = engine.model();
+        let config = &model.graph().config;
+        let tokenizer = Arc::clone(model.tokenizer());
+        Facts {
+            format: tokenizer.chat_template().map(ReplyFormat::of).unwrap_or_default(),
+            template: model.chat_template(),
+            tools: model.tool_template().map(|template| {
+                template.map(|template| {
+                    let format = ReplyFormat::of(template.source());
+                    (template, format)
+                })
+            }),
+            tokenizer,
+            context: engine.context(),
+            trained: config.context,
+            vocab: config.vocab,
+            head: config.head,
+            width: config.width(),
+            ranking: model.ranking().cloned(),
+            architecture: config.architecture.to_string(),
+            device: engine.device().name.clone(),
+            on_gpu: engine.device().hardware.distant,
+        }
+    }
+}
