@@ -52,6 +52,16 @@ impl Default for HubOptions {
     }
 }
 
+impl HubOptions {
+    /// Checks the address.
+    ///
+    /// # Errors
+    /// [`Error::Endpoint`] if it is not valid.
+    pub fn check(&self) -> Result<(), Error> {
+        Remote::new(&self.endpoint, None).map(drop)
+    }
+}
+
 /// Leaves out the token, which is a secret.
 impl std::fmt::Debug for HubOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

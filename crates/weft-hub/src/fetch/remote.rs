@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use ureq::config::RedirectAuthHeaders;
-use ureq::http::Response;
+use ureq::http::{Response, Uri};
 use ureq::{Agent, Body, http};
 
 use crate::error::Error;
@@ -81,7 +81,10 @@ impl Remote {
     /// [`Error::Endpoint`] if `endpoint` is not an HTTP address.
     pub(crate) fn new(endpoint: &str, token: Option<&str>) -> Result<Remote, Error> {
         let endpoint = endpoint.trim_end_matches('/');
-        if !endpoint.starts_with("https://") && !endpoint.starts_with("http://") {
+        let scheme = ["https://", "http://"].into_iter().find(|scheme| endpoint.starts_with(scheme));
+        let has_host =
+            || endpoint.parse::<Uri>().is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
+        if scheme.is_none() || !has_host() {
             return Err(Error::Endpoint(endpoint.into()));
         }
         let config = Agent::config_builder()

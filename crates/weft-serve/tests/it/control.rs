@@ -341,6 +341,21 @@ fn a_gap_is_filled() {
     assert!(longer["tokens_evaluated"].as_u64() > whole["tokens_evaluated"].as_u64());
     let shown = server.post("/api/show", &json!({ "model": "test" })).json();
     assert!(shown["capabilities"].as_array().unwrap().contains(&json!("insert")));
+    // What cannot fit the context is refused, wherever it is around the gap, before it is made tokens.
+    let long = "def f(x): return x\n".repeat(20_000);
+    let extra = json!([{ "filename": "a.py", "text": long }]);
+    for body in [
+        json!({ "input_prefix": long }),
+        json!({ "input_prefix": "a", "input_suffix": long }),
+        json!({ "input_prefix": "a", "prompt": long }),
+        json!({ "input_prefix": "a", "input_extra": extra }),
+    ] {
+        let refused = server.post("/infill", &body);
+        assert_eq!(
+            (refused.status, &refused.json()["error"]["code"]),
+            (400, &json!("context_length_exceeded"))
+        );
+    }
     // Not every model was trained for it.
     let other = Running::of(MODEL);
     let refused = other.post("/infill", &json!({ "input_prefix": "a" }));

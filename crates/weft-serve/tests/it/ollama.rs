@@ -226,13 +226,18 @@ fn a_model_in_use_is_not_unloaded() {
 
 #[test]
 fn the_api_can_be_switched_off_and_have_a_port_of_its_own() {
+    // A port that is free now.
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let mut off = options(MODEL);
-    off.ollama = false;
+    (off.ollama, off.also) = (false, Some(free));
     let server = Running::start(off).ready();
     let answer = server.get("/api/tags");
     assert_eq!((answer.status, answer.json()["error"].is_string()), (404, true));
-    // A port that is free now.
-    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    assert!(
+        std::net::TcpStream::connect(("127.0.0.1", free)).is_err(),
+        "there is no second port without the API"
+    );
+    drop(server);
     let mut both = options(MODEL);
     both.also = Some(free);
     let mut server = Running::start(both).ready();

@@ -176,6 +176,11 @@ fn change(args: Args<'_>, path: &Path, given: &str, value: Option<&str>) -> anyh
     if let Some(host) = value.filter(|_| name == "host") {
         serve::address(host)?;
     }
+    if let Some(endpoint) = value.filter(|value| name == "hub" && !value.is_empty()) {
+        let mut options = HubOptions::default();
+        options.endpoint = endpoint.into();
+        options.check().with_context(|| format!("hub cannot be {endpoint:?}"))?;
+    }
     let value = absolute.as_deref().or(value);
     if let Some(value) = value {
         let of_model = section.starts_with(config::MODELS);

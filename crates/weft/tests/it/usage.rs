@@ -60,6 +60,10 @@ fn arguments_without_effect_are_refused() {
             &["logits", "x", "--tokens", "1", "--out", "y", "--oracle", "--kv", "f32"],
             "--kv has no effect with --oracle",
         ),
+        (
+            &["serve", "none.gguf", "--no-ollama", "--ollama-port", "11434"],
+            "--ollama-port has no effect with --no-ollama",
+        ),
     ] {
         let error = wrong(args);
         assert!(error.contains(said), "{args:?}: {error}");
@@ -262,6 +266,13 @@ fn a_configuration_file_sets_defaults() {
         (&["config", "set", "nothing", "1"], "`weft config list --all` shows them"),
         (&["config", "set", "model", "smolm2"], "did you mean `smollm2`?"),
         (&["config", "set", "chat.speculate", "nosuch"], "there is no model `nosuch`"),
+        (
+            &["config", "set", "hub", "huggingface.co"],
+            "the hub's address is `huggingface.co`: expected https://HOST",
+        ),
+        (&["config", "set", "hub", "https://"], "expected https://HOST"),
+        (&["config", "set", "hub", "https://a b"], "expected https://HOST"),
+        (&["config", "set", "serve.models", "none.toml"], "there is no such file"),
         (&["config", "set", "temperature", "hot"], "expected a number from 0 to 100"),
         (&["config", "set", "tokens", "1"], "makes sense for one call only"),
         (&["config", "set", "serve.system", "x"], "system is no option of `weft serve`"),

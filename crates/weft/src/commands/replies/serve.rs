@@ -126,6 +126,9 @@ pub(in crate::commands) fn address(host: &str) -> anyhow::Result<IpAddr> {
 }
 
 fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
+    if args.flag("no-ollama") {
+        args.refuse_with("--no-ollama, which leaves Ollama's API out", &["ollama-port"])?;
+    }
     let engine = model_ref::answering(args)?;
     let mut options = ServeOptions::new(Vec::new());
     options.models = models::all(args, &engine)?;

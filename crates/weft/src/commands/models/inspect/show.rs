@@ -15,7 +15,7 @@ const WIDTH: usize = 100;
 pub(super) fn text(facts: &Facts<'_>, out: &mut impl Write) -> io::Result<()> {
     let gguf = facts.gguf;
     for file in gguf.files() {
-        writeln!(out, "{}  {}", file.path.display(), bytes(file.size))?;
+        writeln!(out, "{}  {}", plain(&file.path.display().to_string()), bytes(file.size))?;
     }
     writeln!(out)?;
     match &facts.model {
@@ -24,7 +24,7 @@ pub(super) fn text(facts: &Facts<'_>, out: &mut impl Write) -> io::Result<()> {
             writeln!(out)?;
             costs(config, cost, out)?;
         }
-        Err(problem) => writeln!(out, "Weft cannot run this model: {problem}")?,
+        Err(problem) => writeln!(out, "Weft cannot run this model: {}", plain(&problem.to_string()))?,
     }
     shares("type", &facts.types, out)?;
     shares("role", &facts.roles, out)?;
@@ -132,11 +132,21 @@ fn shares(by: &str, shares: &[(String, Share)], out: &mut impl Write) -> io::Res
     Ok(())
 }
 
+/// A text without control characters, which JSON does not escape all: a terminal would obey them.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { plain.extend(c.escape_debug()) } else { plain.push(c) }
+    }
+    plain
+}
+
 /// A metadata value on one line, shortened.
 fn shown(value: &Value) -> String {
     let text = match value {
         Value::Array(array) => {
-            let first: Vec<String> = elements(array, 4).iter().map(serde_json::Value::to_string).collect();
+            let first: Vec<String> =
+                elements(array, 4).iter().map(|element| plain(&element.to_string())).collect();
             let more = if array.len() > first.len() { ", …" } else { "" };
             format!("[{}{more}] ({} {})", first.join(", "), array.len(), array.type_name())
         }
