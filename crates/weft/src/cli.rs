@@ -10,5 +10,6 @@ pub(crate) mod option_args;
 pub(crate) mod os_text;
 pub(crate) mod parser;
 pub(crate) mod presets;
+pub(crate) mod samplers;
 pub(crate) mod text_file;
 pub(crate) mod values;

@@ -19,6 +19,7 @@ use weft_quant::GgmlType;
 
 use crate::cli::config::{self, Section};
 use crate::cli::knobs::{KNOBS, Knob};
+use crate::cli::samplers::{COUNTS, REALS};
 use crate::cli::values::{Counts, Ids, NO_LIMIT, fresh_seed, limit, on_or_off, real};
 
 /// The arguments of a command, its name, and the settings of the model, if it has any.
@@ -302,16 +303,24 @@ impl<'a> Args<'a> {
     /// How tokens are sampled, without a seed; `own` are the model's own settings.
     pub(crate) fn sampling_defaults(self, own: Option<&Settings>) -> GenerateOptions {
         let mut sampling = Sampling::default();
-        sampling.temperature = self.real_or("temperature", own.map(|own| own.temperature));
-        sampling.top_k = self.limit("top-k").unwrap_or(0);
-        sampling.top_p = self.real_or("top-p", own.map(|own| own.top_p));
-        sampling.min_p = self.real("min-p");
-        sampling.repeat_penalty = self.real("repeat-penalty");
-        sampling.repeat_last_n = self.limit("repeat-last-n").unwrap_or(usize::MAX);
-        sampling.presence_penalty = self.real("presence-penalty");
-        sampling.frequency_penalty = self.real("frequency-penalty");
+        for (name, parameter) in REALS {
+            let own = match *name {
+                "temperature" => own.map(|own| own.temperature),
+                "top-p" => own.map(|own| own.top_p),
+                _ => None,
+            };
+            *parameter(&mut sampling) = self.real_or(name, own);
+        }
+        for (name, parameter, none) in COUNTS {
+            *parameter(&mut sampling) = self.limit(name).unwrap_or(*none);
+        }
+        sampling.mirostat = self.text("mirostat") == Some("2");
         let mut options = GenerateOptions::default();
         options.sampling = sampling;
+        let breakers = self.texts("dry-sequence-breaker");
+        if !breakers.is_empty() {
+            options.dry_breakers = breakers;
+        }
         options
     }
 }
@@ -370,6 +379,40 @@ mod tests {
         // A default given explicitly still overrides the model's settings.
         let said = ["run", "hi", "--temperature", "0.6", "--system", ""];
         assert_eq!(read(&said), (Some(String::new()), 0.6, 0.75));
+    }
+
+    #[test]
+    fn every_sampler_has_its_option() {
+        let line = [
+            ("dry-multiplier", "0.5"),
+            ("dry-base", "2"),
+            ("dry-allowed-length", "3"),
+            ("dry-penalty-last-n", "-1"),
+            ("dry-sequence-breaker", "x"),
+            ("top-n-sigma", "1.5"),
+            ("typical-p", "0.75"),
+            ("xtc-probability", "0.25"),
+            ("xtc-threshold", "0.125"),
+            ("dynatemp-range", "0.375"),
+            ("dynatemp-exponent", "1.25"),
+            ("mirostat", "2"),
+            ("mirostat-tau", "4"),
+            ("mirostat-eta", "0.5"),
+        ];
+        let line: Vec<String> = line.map(|(name, value)| format!("--{name}={value}")).to_vec();
+        let line: Vec<&str> = ["run", "hi"].into_iter().chain(line.iter().map(String::as_str)).collect();
+        let options = with_args(&line, |args| args.generate(None));
+        let mut expected = GenerateOptions::default();
+        let sampling = &mut expected.sampling;
+        sampling.seed = options.sampling.seed;
+        (sampling.dry_multiplier, sampling.dry_base) = (0.5, 2.0);
+        (sampling.dry_allowed_length, sampling.dry_last_n) = (3, usize::MAX);
+        (sampling.top_n_sigma, sampling.typical_p) = (1.5, 0.75);
+        (sampling.xtc_probability, sampling.xtc_threshold) = (0.25, 0.125);
+        (sampling.dynatemp_range, sampling.dynatemp_exponent) = (0.375, 1.25);
+        (sampling.mirostat, sampling.mirostat_tau, sampling.mirostat_eta) = (true, 4.0, 0.5);
+        expected.dry_breakers = vec!["x".into()];
+        assert_eq!(options, expected);
     }
 
     #[test]

@@ -39,6 +39,19 @@ pub(super) const OF_MODELS: &[&str] = &[
     "repeat-last-n",
     "presence-penalty",
     "frequency-penalty",
+    "dry-multiplier",
+    "dry-base",
+    "dry-allowed-length",
+    "dry-penalty-last-n",
+    "top-n-sigma",
+    "typical-p",
+    "xtc-probability",
+    "xtc-threshold",
+    "dynatemp-range",
+    "dynatemp-exponent",
+    "mirostat",
+    "mirostat-tau",
+    "mirostat-eta",
 ];
 
 /// Settings by name.

@@ -290,6 +290,34 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Subtract N from the logit of every recent token"),
     knob(SAMPLING, "frequency-penalty", Kind::Real(-100.0, 100.0), SAMPLE).env("WEFT_FREQUENCY_PENALTY").default("0")
         .help("Subtract N from the logit of a recent token for each time it occurred"),
+    knob(SAMPLING, "dry-multiplier", Kind::Real(0.0, 100.0), SAMPLE).env("WEFT_DRY_MULTIPLIER").default("0")
+        .help("DRY: subtract N from the logit of a token that would go on with a repetition, and more the longer it is; 0 for no penalty, 0.8 is usual"),
+    knob(SAMPLING, "dry-base", Kind::Real(1.0, 100.0), SAMPLE).env("WEFT_DRY_BASE").default("1.75")
+        .help("By what DRY's penalty is multiplied for each token of the repetition beyond --dry-allowed-length"),
+    knob(SAMPLING, "dry-allowed-length", Kind::Count(0, 1 << 31), SAMPLE).env("WEFT_DRY_ALLOWED_LENGTH").default("2")
+        .help("Length of the shortest repetition that DRY lowers, in tokens"),
+    knob(SAMPLING, "dry-penalty-last-n", Kind::Limit(0, 1 << 31), SAMPLE).env("WEFT_DRY_PENALTY_LAST_N").default("64")
+        .help("Number of last tokens in which DRY looks for repetitions"),
+    knob(SAMPLING, "dry-sequence-breaker", Kind::Texts("TEXT"), SAMPLE).unset("line ends, colons, double quotes and asterisks")
+        .help("Text across which DRY sees no repetition; may be given more than once"),
+    knob(SAMPLING, "top-n-sigma", Kind::Real(-1.0, 100.0), SAMPLE).env("WEFT_TOP_N_SIGMA").default("0")
+        .help("Sample from tokens whose logits are at most N standard deviations below the highest; 0 for all"),
+    knob(SAMPLING, "typical-p", Kind::Real(0.0, 1.0), SAMPLE).env("WEFT_TYPICAL_P").default("1")
+        .help("Sample from the tokens whose surprise is closest to the entropy, until their probabilities add up to N; 1 for all"),
+    knob(SAMPLING, "xtc-probability", Kind::Real(0.0, 1.0), SAMPLE).env("WEFT_XTC_PROBABILITY").default("0")
+        .help("XTC: with this probability, remove all tokens above --xtc-threshold but the least likely of them; 0 for never"),
+    knob(SAMPLING, "xtc-threshold", Kind::Real(0.0, 1.0), SAMPLE).env("WEFT_XTC_THRESHOLD").default("0.1")
+        .help("Probability from which on XTC removes tokens; above 0.5 it removes none"),
+    knob(SAMPLING, "dynatemp-range", Kind::Real(0.0, 2.0), SAMPLE).env("WEFT_DYNATEMP_RANGE").default("0")
+        .help("Vary the temperature by up to N: lower where the model is certain, higher where it is not; 0 for a fixed one"),
+    knob(SAMPLING, "dynatemp-exponent", Kind::Real(0.0, 100.0), SAMPLE).env("WEFT_DYNATEMP_EXPONENT").default("1")
+        .help("Power of the entropy with which --dynatemp-range raises the temperature"),
+    knob(SAMPLING, "mirostat", Kind::Choice(&["0", "2"]), SAMPLE).env("WEFT_MIROSTAT").value_name("N").default("0")
+        .help("2 for mirostat 2 in place of top-k, top-p, min-p, typical-p, top-n-sigma and XTC; 0 for none"),
+    knob(SAMPLING, "mirostat-tau", Kind::Real(0.0, 100.0), SAMPLE).env("WEFT_MIROSTAT_TAU").default("5")
+        .help("Surprise that mirostat aims at, in bits"),
+    knob(SAMPLING, "mirostat-eta", Kind::Real(0.0, 1.0), SAMPLE).env("WEFT_MIROSTAT_ETA").default("0.1")
+        .help("How fast mirostat follows the surprise of the tokens that were chosen"),
     knob(SAMPLING, "seed", Kind::Seed, GENERATE).env("WEFT_SEED").unset("random")
         .help("Random seed; the same seed gives the same reply"),
 

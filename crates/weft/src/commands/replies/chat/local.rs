@@ -14,6 +14,7 @@ use crate::chat::conversation::{Conversation, TooLong, cut_off, timings};
 use crate::chat::messages::Messages;
 use crate::chat::show::Show;
 use crate::cli::args::Args;
+use crate::cli::samplers;
 use crate::model::load::load;
 use crate::model::model_ref;
 use crate::model::processes;
@@ -78,18 +79,17 @@ impl<'a> Local<'a> {
         let args = model_ref::configured(self.args, None, model.as_deref(), path);
         let default = args.generate(model_ref::settings(model.as_deref(), path));
         let options = conversation.options();
-        let (sampling, own) = (&mut options.sampling, default.sampling);
-        let real = |own: f32| value.map_or(own, |value| value as f32);
-        let count = |own: usize| value.map_or(own, |value| value as usize);
+        let (sampling, mut own) = (&mut options.sampling, default.sampling);
+        if let (Some(parameter), Some(own)) = (samplers::real(sampling, name), samplers::real(&mut own, name))
+        {
+            *parameter = value.map_or(*own, |value| value as f32);
+        }
+        if let (Some(parameter), Some(own)) =
+            (samplers::count(sampling, name), samplers::count(&mut own, name))
+        {
+            *parameter = value.map_or(*own, |value| value as usize);
+        }
         match name {
-            "temperature" => sampling.temperature = real(own.temperature),
-            "top-k" => sampling.top_k = count(own.top_k),
-            "top-p" => sampling.top_p = real(own.top_p),
-            "min-p" => sampling.min_p = real(own.min_p),
-            "repeat-penalty" => sampling.repeat_penalty = real(own.repeat_penalty),
-            "repeat-last-n" => sampling.repeat_last_n = count(own.repeat_last_n),
-            "presence-penalty" => sampling.presence_penalty = real(own.presence_penalty),
-            "frequency-penalty" => sampling.frequency_penalty = real(own.frequency_penalty),
             "seed" => sampling.seed = value.map_or(own.seed, |value| value as u64),
             "max-tokens" => {
                 options.max_tokens = value.map_or(default.max_tokens, |value| Some(value as usize))
@@ -185,18 +185,15 @@ impl Partner for Local<'_> {
 
     fn setting(&self, name: &str) -> Option<Value> {
         let options = self.model.as_ref()?.conversation.generate();
-        let sampling = &options.sampling;
+        let mut sampling = options.sampling;
         // As written by the user: 0.7 and not 0.699999988079071.
-        let real = |value: f32| json!(value.to_string().parse::<f64>().unwrap_or_default());
+        if let Some(value) = samplers::real(&mut sampling, name) {
+            return Some(json!(value.to_string().parse::<f64>().unwrap_or_default()));
+        }
+        if let Some(value) = samplers::count(&mut sampling, name) {
+            return Some((*value).into());
+        }
         Some(match name {
-            "temperature" => real(sampling.temperature),
-            "top-k" => sampling.top_k.into(),
-            "top-p" => real(sampling.top_p),
-            "min-p" => real(sampling.min_p),
-            "repeat-penalty" => real(sampling.repeat_penalty),
-            "repeat-last-n" => sampling.repeat_last_n.into(),
-            "presence-penalty" => real(sampling.presence_penalty),
-            "frequency-penalty" => real(sampling.frequency_penalty),
             "seed" => sampling.seed.into(),
             "max-tokens" => options.max_tokens?.into(),
             _ => return None,

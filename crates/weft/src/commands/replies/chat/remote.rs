@@ -14,6 +14,7 @@ use super::session::With;
 use crate::chat::client::{ClientError, Server};
 use crate::chat::messages::Messages;
 use crate::cli::args::Args;
+use crate::cli::samplers::{COUNTS, REALS};
 use crate::terminal::interrupt::Listener;
 use crate::terminal::mode::Quiet;
 use crate::terminal::progress::Spinner;
@@ -295,10 +296,10 @@ fn options(args: Args<'_>) -> Map<String, Value> {
             fields.insert(field.to_string(), value());
         }
     };
-    for name in ["temperature", "top-p", "min-p", "repeat-penalty", "presence-penalty", "frequency-penalty"] {
+    for (name, _) in REALS {
         set(name, &name.replace('-', "_"), &|| args.number(name).into());
     }
-    for name in ["top-k", "repeat-last-n"] {
+    for (name, ..) in COUNTS {
         set(name, &name.replace('-', "_"), &|| args.limit(name).map_or(json!(-1), Value::from));
     }
     if let Some(limit) = args.limit("max-tokens") {
@@ -306,6 +307,8 @@ fn options(args: Args<'_>) -> Map<String, Value> {
     }
     set("reasoning-budget", "reasoning_budget", &|| args.count("reasoning-budget").into());
     set("seed", "seed", &|| args.generate(None).sampling.seed.into());
+    set("mirostat", "mirostat", &|| if args.text("mirostat") == Some("2") { 2.into() } else { 0.into() });
+    set("dry-sequence-breaker", "dry_sequence_breakers", &|| args.texts("dry-sequence-breaker").into());
     set("stop", "stop", &|| args.texts("stop").into());
     if let Some(think) = args.switch("think", "no-think") {
         fields.insert(THINK.to_string(), json!({"enable_thinking": think}));
