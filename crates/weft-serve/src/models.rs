@@ -170,7 +170,8 @@ impl Models {
     }
 
     async fn load(&self, slot: &Slot) -> Result<Arc<Loaded>, Unfit> {
-        let ModelSource { name, path, defaults, system, think, reasoning_budget, .. } = slot.source.clone();
+        let ModelSource { name, path, defaults, system, think, reasoning_budget, preserve, .. } =
+            slot.source.clone();
         let begun = Instant::now();
         info!(model = %name, "loading");
         let (options, metrics) = (self.options(slot).clone(), self.metrics.of_model(&name));
@@ -206,6 +207,7 @@ impl Models {
             system,
             think,
             reasoning_budget,
+            preserve,
             grammars: Grammars::new(Arc::clone(&facts.tokenizer)),
             facts,
             worker,

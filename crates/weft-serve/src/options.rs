@@ -24,6 +24,9 @@ pub struct ModelSource {
     pub think: Option<bool>,
     /// The most tokens of its reasoning, where a request does not say. Then the thought is closed, and the answer follows.
     pub reasoning_budget: Option<usize>,
+    /// Whether prompts keep the reasoning of earlier turns that requests send, where the chat template has a variable for it and a request
+    /// does not say: what was computed for one turn is then the beginning of the next.
+    pub preserve: bool,
     /// How it is run, if not as the [others](ServeOptions::engine) are.
     pub engine: Option<EngineOptions>,
     /// Whether it is loaded when the server starts, which is not ready before. Others are loaded when they are first asked for.
@@ -44,6 +47,7 @@ impl ModelSource {
             system: None,
             think: None,
             reasoning_budget: None,
+            preserve: true,
             engine: None,
             aliases: Vec::new(),
             at_start: false,

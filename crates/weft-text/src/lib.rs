@@ -60,6 +60,6 @@ pub use pre_of_json::pre_tokenizers_like;
 pub use prompt::RenderedPrompt;
 pub use stop::StopMatcher;
 pub use stream::StreamDecoder;
-pub use template::{ArgumentsForm, CHATML, ChatTemplate, Message, RenderOptions, TemplateFeatures};
+pub use template::{ArgumentsForm, CHATML, ChatTemplate, Message, PRESERVE, RenderOptions, TemplateFeatures};
 pub use tokenizer::{EncodeOptions, Tokenizer};
 pub use vocab::TokenizerSpec;

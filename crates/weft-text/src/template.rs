@@ -37,7 +37,7 @@ mod strftime;
 mod tools;
 mod turns;
 
-pub use features::{ArgumentsForm, TemplateFeatures};
+pub use features::{ArgumentsForm, PRESERVE, TemplateFeatures};
 pub use message::Message;
 
 /// The ChatML template, for models that come without one. The caller decides whether the model understands it.

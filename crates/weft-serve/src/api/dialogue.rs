@@ -103,6 +103,7 @@ impl Dialogue {
         most: Option<usize>,
     ) -> Result<(Dialogue, Prompt), ApiError> {
         self.complete(model.system.as_deref(), model.think, model.reasoning_budget);
+        self.thinking.preserve = self.thinking.preserve.or(Some(model.preserve));
         let model = Arc::clone(model);
         // Templates are programs, and long prompts take a while.
         let rendered = tokio::task::spawn_blocking(move || {
@@ -195,6 +196,9 @@ impl Dialogue {
             // Templates name this switch in two ways.
             let name = if name == "enable_thinking" { features.thinking.unwrap_or(name) } else { name };
             options.extra.insert(name.into(), value.clone());
+        }
+        if let (Some((name, keeps)), Some(preserve)) = (features.preserve, self.thinking.preserve) {
+            options.extra.insert(name.into(), (preserve == keeps).into());
         }
         let tools = if offered { self.tools.as_slice() } else { &[] };
         let mut format = format.clone();
@@ -329,7 +333,7 @@ mod tests {
             let mut dialogue = Dialogue::default();
             own.into_iter().for_each(|own| thinking::set_budget(&mut dialogue.thinking, own));
             dialogue.complete(None, Some(true), Some(most));
-            let Thinking { variables, budget } = dialogue.thinking;
+            let Thinking { variables, budget, .. } = dialogue.thinking;
             (Value::Object(variables).to_string(), budget)
         };
         let [on, off] = [true, false].map(|on| format!("{{\"enable_thinking\":{on}}}"));

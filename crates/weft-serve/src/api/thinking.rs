@@ -1,6 +1,7 @@
 //! Whether the model reasons before it answers, how much, and for how many tokens at most: by the names of several servers.
 
 use serde_json::{Map, Value};
+use weft_text::PRESERVE;
 
 use crate::error::ApiError;
 use crate::json::{Fields, expected_at};
@@ -19,6 +20,8 @@ pub(crate) struct Thinking {
     pub(crate) variables: Map<String, Value>,
     /// The most tokens of reasoning. `None` is no limit.
     pub(crate) budget: Option<usize>,
+    /// Whether the prompt keeps the reasoning of earlier turns, where the chat template allows it. `None` leaves it to the model.
+    pub(crate) preserve: Option<bool>,
 }
 
 /// Asks the chat template for reasoning, or for none.
@@ -71,7 +74,7 @@ pub(crate) fn nearest(effort: &str) -> &'static str {
 /// If a value is wrong, or a variable of the template may not be set: it could change what the template does with the
 /// messages.
 pub(crate) fn read(fields: &mut Fields<'_>, asked: &mut Thinking) -> Result<(), ApiError> {
-    const NAMES: [&str; 3] = ["enable_thinking", "clear_thinking", "thinking"];
+    const NAMES: [&str; 2] = ["enable_thinking", "thinking"];
     if let Some(mut given) = fields.object("chat_template_kwargs")? {
         // Qwen's hosts have it there too.
         read_budget(&mut given, "thinking_budget", asked)?;
@@ -80,10 +83,17 @@ pub(crate) fn read(fields: &mut Fields<'_>, asked: &mut Thinking) -> Result<(), 
                 asked.variables.insert(name.into(), flag.into());
             }
         }
+        // By whatever name: that of the model's template is another.
+        for (name, keeps) in PRESERVE {
+            if let Some(flag) = given.flag(name)? {
+                asked.preserve = Some(flag == keeps);
+            }
+        }
         set_effort(asked, given.choice(EFFORT, EFFORTS)?);
         if let Some(other) = given.rest().find(|_| !fields.ignored().is_strict()) {
             let path = given.at(&crate::error::beginning(other));
-            let names = NAMES.map(|name| format!("`{name}`")).join(", ");
+            let names = NAMES.into_iter().chain(PRESERVE.map(|(name, _)| name));
+            let names = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let message = format!("{path} is not supported: requests may set {names} and `{EFFORT}`");
             return Err(ApiError::unsupported(path, message));
         }
@@ -127,6 +137,10 @@ pub(crate) fn read_foreign(fields: &mut Fields<'_>, asked: &mut Thinking) -> Res
     if let Some(on) = fields.flag("enable_thinking")? {
         set(asked, on);
     }
+    // llama.cpp's, as its command has it.
+    if let Some(keeps) = fields.flag("reasoning_preserve")? {
+        asked.preserve = Some(keeps);
+    }
     // llama.cpp's, in the command and in requests; vLLM's; Qwen's hosts'.
     for name in [
         "reasoning_budget",
@@ -154,7 +168,7 @@ pub(crate) fn read_foreign(fields: &mut Fields<'_>, asked: &mut Thinking) -> Res
                     _ => {}
                 }
                 if let Some(clear) = thinking.flag("clear_thinking")? {
-                    asked.variables.insert("clear_thinking".into(), clear.into());
+                    asked.preserve = Some(!clear);
                 }
                 read_budget(&mut thinking, "budget_tokens", asked)?;
                 thinking.end()?;

@@ -20,6 +20,8 @@ pub(crate) struct Loaded {
     pub(crate) think: Option<bool>,
     /// The most tokens of its reasoning, where a request does not say.
     pub(crate) reasoning_budget: Option<usize>,
+    /// Whether prompts keep the reasoning of earlier turns, where a request does not say.
+    pub(crate) preserve: bool,
     /// What its file says.
     pub(crate) facts: Facts,
     /// Its grammars.

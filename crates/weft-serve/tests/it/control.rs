@@ -1,12 +1,9 @@
 //! What a request decides about its reply: samplers, a budget of reasoning, a form by other servers' names, a beginning, a gap.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
-use weft_gguf::{Gguf, Writer};
 use weft_serve::ModelSource;
 
-use super::support::{Answer, Running, fixture, options};
+use super::support::{Answer, Running, options, with_template};
 
 const MODEL: &str = "glm-tiny-q4_0.gguf";
 /// A template whose replies begin with reasoning, unless that is switched off.
@@ -15,19 +12,7 @@ const THINKS: &str = "[gMASK]<sop>{% for m in messages %}<|{{ m.role }}|>{{ m.co
 
 /// A server of the model with this template.
 fn thinking(test: &str, budget: Option<usize>) -> Running {
-    let model = Gguf::open(&fixture(MODEL)).unwrap();
-    let mut metadata = model.metadata().clone();
-    metadata.insert("tokenizer.chat_template", THINKS);
-    let mut writer = Writer::new(metadata).unwrap();
-    for tensor in model.tensors() {
-        writer.declare(&tensor.name, tensor.ty, &tensor.shape).unwrap();
-    }
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("thinking-{test}.gguf"));
-    let mut data = writer.create(&path).unwrap();
-    for tensor in model.tensors() {
-        data.write(&tensor.name, model.data(tensor)).unwrap();
-    }
-    data.finish().unwrap();
+    let path = with_template(MODEL, &format!("thinking-{test}"), THINKS);
     let mut options = options(MODEL);
     let mut source = ModelSource::new("test", path);
     source.reasoning_budget = budget;

@@ -11,6 +11,7 @@ mod lifecycle;
 mod many_models;
 mod messages;
 mod ollama;
+mod preserved;
 mod prompts;
 mod refusals;
 mod responses;

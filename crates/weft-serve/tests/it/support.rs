@@ -9,11 +9,30 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use weft_engine::EngineOptions;
+use weft_gguf::{Gguf, Writer};
 use weft_serve::{ModelSource, ServeOptions, Server};
 
 /// A fixture's path.
 pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+/// A copy of a fixture with this chat template, for one test.
+pub(crate) fn with_template(name: &str, test: &str, template: &str) -> PathBuf {
+    let model = Gguf::open(&fixture(name)).unwrap();
+    let mut metadata = model.metadata().clone();
+    metadata.insert("tokenizer.chat_template", template);
+    let mut writer = Writer::new(metadata).unwrap();
+    for tensor in model.tensors() {
+        writer.declare(&tensor.name, tensor.ty, &tensor.shape).unwrap();
+    }
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.gguf"));
+    let mut data = writer.create(&path).unwrap();
+    for tensor in model.tensors() {
+        data.write(&tensor.name, model.data(tensor)).unwrap();
+    }
+    data.finish().unwrap();
+    path
 }
 
 /// Options of a server of a fixture, on a port that the system chooses.

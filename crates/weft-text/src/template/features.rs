@@ -60,9 +60,19 @@ pub struct TemplateFeatures {
     pub one_call: bool,
     /// The variable that switches reasoning on and off: `enable_thinking`, or `thinking` (DeepSeek V3.1).
     pub thinking: Option<&'static str>,
-    /// Whether the variable `clear_thinking` says if earlier reasoning is left out (GLM).
-    pub clear_thinking: bool,
+    /// The variable that keeps the reasoning of earlier turns, and the value that does: `clear_thinking` as false (GLM),
+    /// `preserve_thinking` as true, and other names of the same.
+    pub preserve: Option<(&'static str, bool)>,
 }
+
+/// The variables by which templates keep the reasoning of earlier turns, and the values that do.
+pub const PRESERVE: [(&str, bool); 5] = [
+    ("clear_thinking", false),
+    ("preserve_thinking", true),
+    ("keep_past_thinking", true),
+    ("truncate_history_thinking", false),
+    ("drop_thinking", false),
+];
 
 /// Renders messages with these tools; `None` if the template fails on them.
 pub(super) type Render<'a> = &'a dyn Fn(&[Message], Option<&Json>) -> Option<String>;
@@ -138,7 +148,7 @@ pub(super) fn find(source: &str, render: Render<'_>) -> TemplateFeatures {
             .into_iter()
             .take(if thinking_content { 1 } else { 2 })
             .find(|name| asks_for(source, name)),
-        clear_thinking: asks_for(source, "clear_thinking"),
+        preserve: PRESERVE.into_iter().find(|(name, _)| has_word(source, name)),
     }
 }
 
@@ -196,6 +206,14 @@ fn call(form: ArgumentsForm, content: Json) -> Message {
 fn tools() -> Json {
     let parameters = json!({"type": "object", "properties": {KEY: {"type": "string", "description": "k"}}, "required": [KEY]});
     json!([{"type": "function", "function": {"name": FUNCTION, "description": "f", "parameters": parameters}}])
+}
+
+/// Whether a template has a name as a whole word.
+fn has_word(source: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    source
+        .match_indices(name)
+        .any(|(at, _)| !source[..at].ends_with(is_part) && !source[at + name.len()..].starts_with(is_part))
 }
 
 /// Whether a template asks if a variable is defined, or uses it as a condition.

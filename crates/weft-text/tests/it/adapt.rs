@@ -68,7 +68,7 @@ fn features(template: &ChatTemplate) -> Value {
         reasoning_or_text,
         one_call,
         thinking,
-        clear_thinking,
+        preserve,
         ..
     } = template.features().clone();
     let flags = [
@@ -89,7 +89,7 @@ fn features(template: &ChatTemplate) -> Value {
         ("thinking", thinking_content),
         ("reasoning or text", reasoning_or_text),
         ("one call", one_call),
-        ("clear", clear_thinking),
+        ("preserve", preserve.is_some()),
     ];
     let set: Vec<&str> = flags.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
     json!([set.join(", "), thinking])
@@ -102,7 +102,7 @@ fn what_templates_can_do() {
             "glm",
             file("glm.jinja"),
             json!([
-                "tools, calls, results, text and calls, parts, system, second system, late system, reasoning, clear",
+                "tools, calls, results, text and calls, parts, system, second system, late system, reasoning, preserve",
                 "enable_thinking"
             ]),
         ),
@@ -149,6 +149,55 @@ fn what_templates_can_do() {
     for (name, template, expected) in cases {
         assert_eq!(features(&template), expected, "{name}");
     }
+}
+
+/// The templates that have a variable for it, and whether they write the reasoning of an earlier turn if it says so, and if not.
+#[test]
+fn earlier_reasoning_is_kept_where_the_template_allows() {
+    let mut found = Vec::new();
+    for (name, source) in jinja_files() {
+        let template = template(&source);
+        let Some((variable, keeps)) = template.features().preserve else { continue };
+        let mut reply = Message::new("assistant", "A reply");
+        reply.extra.insert("reasoning_content".into(), json!("an early thought"));
+        let messages = [Message::new("user", "One"), reply, Message::new("user", "Two")];
+        let kept = |value: bool| {
+            let mut options = RenderOptions { now: Some(0), ..RenderOptions::default() };
+            options.extra.insert(variable.into(), value.into());
+            // Some templates write reasoning only if it is switched on.
+            options.extra.extend(template.features().thinking.map(|name| (name.to_string(), json!(true))));
+            template.prompt(&messages, &options).unwrap().into_text().contains("an early thought")
+        };
+        found.push((name, variable, kept(keeps), kept(!keeps)));
+    }
+    let found: Vec<_> =
+        found.iter().map(|(name, variable, on, off)| (name.as_str(), *variable, *on, *off)).collect();
+    let expected = [
+        ("GLM-4.7-Flash", "clear_thinking", true, false),
+        ("LFM2.5-8B-A1B", "preserve_thinking", true, false),
+        // It writes no `reasoning_content`.
+        ("LFM2.5-Instruct", "keep_past_thinking", false, false),
+        ("NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "truncate_history_thinking", true, false),
+        ("deepseek-ai-DeepSeek-V4-Flash-0731", "drop_thinking", true, false),
+        ("deepseek-ai-DeepSeek-V4", "drop_thinking", true, false),
+        ("glm", "clear_thinking", true, false),
+        // It keeps reasoning that is switched on.
+        ("poolside-Laguna-S-2.1", "preserve_thinking", true, true),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// All templates of the folder, by their names.
+fn jinja_files() -> Vec<(String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/templates");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|found| found == "jinja")).collect();
+    files.sort();
+    let read = |path: std::path::PathBuf| {
+        (path.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(&path).unwrap())
+    };
+    files.into_iter().map(read).collect()
 }
 
 /// A question, a call, its result and the answer, as a client sends them.

@@ -31,6 +31,7 @@ pub(super) const OF_MODELS: &[&str] = &[
     "reasoning-budget",
     "context",
     "pooling",
+    "reasoning-preserve",
     "temperature",
     "top-k",
     "top-p",

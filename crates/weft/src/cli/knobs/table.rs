@@ -218,6 +218,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Reason before answering, if the chat template supports `enable_thinking`"),
     knob(PROMPT, "reasoning-budget", Kind::Count(0, u32::MAX as u64), SAMPLE).env("WEFT_REASONING_BUDGET").unset("no limit")
         .help("Maximum number of tokens of reasoning: then the thought is closed, and the answer follows"),
+    knob(PROMPT, "reasoning-preserve", Kind::Switch("no-reasoning-preserve", "Leave the reasoning of earlier turns out of prompts"), &["serve"]).env("WEFT_REASONING_PRESERVE").unset("on")
+        .help("Keep the reasoning of earlier turns that requests send in prompts, where the chat template has a variable for it, so that agents' prompts stay cached"),
     knob(PROMPT, "chat-template", Kind::Name("NAME"), GENERATE).env("WEFT_CHAT_TEMPLATE").unset("the model's own")
         .help("Chat template: a file of Jinja, or chatml, llama2, llama3, mistral, gemma, phi3, zephyr, vicuna or alpaca"),
     knob(PROMPT, "resume", Kind::Flag, &["chat"])

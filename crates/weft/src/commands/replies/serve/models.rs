@@ -82,6 +82,7 @@ fn replies(source: &mut ModelSource, args: Args<'_>) {
     source.system = args.of_model("system").map(str::to_string);
     source.think = args.of_model("think").and_then(|value| on_or_off(value).ok());
     source.reasoning_budget = args.count("reasoning-budget");
+    source.preserve = args.switch("reasoning-preserve", "no-reasoning-preserve").unwrap_or(true);
     source.keep_alive = args.duration("keep-alive");
 }
 
