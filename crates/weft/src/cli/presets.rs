@@ -194,7 +194,7 @@ mod tests {
     fn mistakes_are_told_with_their_line() {
         for (text, said) in [
             ("[a]\n", "1: a has no `model`"),
-            ("[a]\nmodel = x\nmodle = y", "3: modle is no setting of a model; did you mean model?"),
+            ("[a]\nmodel = x\nmodell = y", "3: modell is no setting of a model; did you mean model?"),
             ("model = x", "1: model is about one model"),
             ("[a]\nmodel = x\n[a]\nmodel = y", "3: there are two models named a"),
             ("[a]\nmodel = x\nmodel = y", "3: model is set twice"),

@@ -270,7 +270,7 @@ fn a_file_of_models_is_served() {
     // Mistakes end the call before anything is served.
     for (text, says) in [
         ("[a]\nmodel = none-such.gguf\n", "the model `a` of"),
-        ("[a]\nmodle = b\n", ":2: modle is no setting of a model; did you mean model?"),
+        ("[a]\nmodell = b\n", ":2: modell is no setting of a model; did you mean model?"),
         ("", "has no model: expected a section [NAME] for each"),
         ("[a]\nmodel = own.gguf\naliases = b\n[b]\nmodel = own.gguf\n", "two models are named `b`"),
     ] {
