@@ -23,7 +23,10 @@ impl Kernel {
         let slots: Vec<String> = (0..slots.len()).map(|slot| format!(", slots[{slot}]")).collect();
         let slots = slots.concat();
         let name = format!("k{:016x}", checksum(format!("{entry}{slots}{text}").as_bytes()));
-        // Each text's shared memory is a section of its own, whose bounds the linker knows. `used`: the runtime poisons it.
+        let in_order = source.contains("wait_for_signal(");
+        let (declared, row) = (declared(&name), row(&name, in_order));
+        // Each text's shared memory is a section of its own, whose bounds the linker knows. `used`: the runtime poisons it. The table is
+        // for a library of this kernel alone; that of several takes its place.
         let file = format!(
             "{SHIM}
 #undef __shared__
@@ -35,10 +38,26 @@ void run(const unsigned int* args, const unsigned int* sizes, const Words* slots
   {entry}(*(const Args*)args, *(const Sizes*)sizes{slots});
 }}
 }}
+{declared}
+extern const __attribute__((weak)) Entry weft_entries[] = {{{row}}};
 "
         );
-        Kernel { name, file, in_order: source.contains("wait_for_signal(") }
+        Kernel { name, file, in_order }
     }
+}
+
+/// The declarations of what a row of the table names.
+fn declared(name: &str) -> String {
+    let bounds = ["start", "stop"].map(|at| {
+        format!("extern char __{at}_weft_shared_{name}[] __attribute__((weak, visibility(\"hidden\")));\n")
+    });
+    let arguments = "const unsigned int*, const unsigned int*, const Words*";
+    format!("{}namespace {name} {{ void run({arguments}); }}\n", bounds.concat())
+}
+
+/// A row of the table.
+fn row(name: &str, in_order: bool) -> String {
+    format!("{{{name}::run, __start_weft_shared_{name}, __stop_weft_shared_{name}, {in_order}}}")
 }
 
 /// A C++ file with the table of entry points that the runtime expects, in the order of these kernels. One may be there
@@ -47,16 +66,10 @@ pub(crate) fn table(kernels: &[Kernel]) -> String {
     let mut out = String::from(SHIM);
     let mut entries = String::new();
     for (i, Kernel { name, in_order, .. }) in kernels.iter().enumerate() {
-        let bounds = ["start", "stop"].map(|at| format!("__{at}_weft_shared_{name}"));
-        let _ = writeln!(entries, "  {{{name}::run, {}, {in_order}}},", bounds.join(", "));
-        if kernels[..i].iter().any(|other| other.name == *name) {
-            continue;
+        let _ = writeln!(entries, "  {},", row(name, *in_order));
+        if !kernels[..i].iter().any(|other| other.name == *name) {
+            out.push_str(&declared(name));
         }
-        for bound in &bounds {
-            let _ = writeln!(out, "extern char {bound}[] __attribute__((weak, visibility(\"hidden\")));");
-        }
-        let arguments = "const unsigned int*, const unsigned int*, const Words*";
-        let _ = writeln!(out, "namespace {name} {{ void run({arguments}); }}");
     }
     let _ = write!(out, "\nconst Entry weft_entries[] = {{\n{entries}}};\n");
     out
