@@ -22,8 +22,8 @@ use crate::error::Error;
 use crate::fit::dry::Dry;
 use crate::fit::need::MemoryNeed;
 use crate::model::Model;
+use crate::mtp::mtp;
 use crate::options::RuntimeOptions;
-use crate::runtime::mtp;
 use crate::sizes::Room;
 
 /// Computes the memory that a model needs on a device, with these options. The device and threads of `options` are ignored.

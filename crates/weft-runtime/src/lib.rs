@@ -13,6 +13,7 @@ mod inputs;
 mod inspect;
 mod layout;
 mod model;
+mod mtp;
 mod options;
 mod plans;
 mod ranking;

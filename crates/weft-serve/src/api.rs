@@ -40,7 +40,5 @@ mod unread;
 mod wire;
 
 pub use fuzz::request_body;
-pub(crate) use models::timestamp;
 pub use ollama::keep_alive;
 pub(crate) use route::router;
-pub(crate) use wire::now;

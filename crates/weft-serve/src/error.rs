@@ -57,6 +57,11 @@ impl ApiError {
         ApiError { kind, message: message.into(), param: None, code: None, retry_after: None, too_long: None }
     }
 
+    /// The error of a handler that panicked.
+    pub(crate) fn bug() -> ApiError {
+        ApiError::new(Kind::Internal, "the server has a bug; its log says more under this request's id")
+    }
+
     /// Creates an error of a field of the request.
     pub(crate) fn invalid(param: impl Into<String>, message: impl Into<String>) -> ApiError {
         ApiError { param: Some(param.into()), ..ApiError::new(Kind::Invalid, message) }

@@ -33,7 +33,9 @@ mod options;
 mod page;
 mod reply;
 mod server;
+mod stage;
 mod tenant;
+mod time;
 mod worker;
 
 pub use api::keep_alive;

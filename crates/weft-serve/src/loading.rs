@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tracing::{info, warn};
 use weft_engine::Report;
 
-use crate::models::{Progress, Step};
+use crate::stage::{Progress, Step};
 
 /// The time between two lines.
 const LINES: Duration = Duration::from_secs(2);

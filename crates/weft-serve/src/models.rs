@@ -8,7 +8,6 @@ mod header;
 mod idle;
 mod room;
 mod slot;
-mod stage;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,12 +24,12 @@ use crate::kv_events::KvEvents;
 use crate::loading::logged;
 use crate::metrics::Metrics;
 use crate::options::{Limits, ModelSource};
+use crate::stage::Step;
 use crate::worker::Worker;
 pub(crate) use facts::{Facts, Loaded};
 pub(crate) use header::{Header, keys};
 use slot::Brought;
 pub(crate) use slot::Slot;
-pub(crate) use stage::{Progress, Stage, Step};
 
 /// All models of a server.
 pub(crate) struct Models {

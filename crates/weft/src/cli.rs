@@ -1,5 +1,6 @@
 //! The command line: the table of options, the parser made from it, and the values that it yields.
 
+pub(crate) mod again;
 pub(crate) mod args;
 pub(crate) mod choices;
 pub(crate) mod config;

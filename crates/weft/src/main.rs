@@ -19,7 +19,7 @@ use std::panic;
 use std::process::{ExitCode, exit};
 
 use cli::args::Args;
-use cli::{config, parser};
+use cli::{again, config, parser};
 use commands::Outcome;
 use model::processes;
 use terminal::streams::{self, note};
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     };
     // The parser only accepts commands of the table.
     let Some((command, matches)) = parser::called(&matches) else { return ExitCode::from(2) };
+    again::install(parser::again);
     processes::begin(command.name);
     let outcome = (command.run)(Args(matches, command.name, None));
     processes::end();

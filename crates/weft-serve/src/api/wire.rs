@@ -1,16 +1,12 @@
 //! What OpenAI's APIs write alike: usage, reasons, log probabilities, timings.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use weft_engine::{Finish, Token, Tokenizer};
 
 use crate::reply::{Outcome, Total};
-
-/// The time in seconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
-}
+pub(crate) use crate::time::now;
 
 /// What makes replies the same: this server computes every reply as if it were alone.
 pub(crate) fn fingerprint() -> String {

@@ -81,14 +81,9 @@ async fn answered(
         answered = &mut answer => answered,
         form = patience.is_over() => return patience::stream(answer, patience, form, id),
     };
-    let mut response = answered.unwrap_or_else(|| Dialect::of(path).respond(&bug(), id));
+    let mut response = answered.unwrap_or_else(|| Dialect::of(path).respond(&ApiError::bug(), id));
     patience.mark(&mut response);
     response
-}
-
-/// The error of a handler that panicked.
-pub(super) fn bug() -> ApiError {
-    ApiError::new(Kind::Internal, "the server has a bug; its log says more under this request's id")
 }
 
 /// The id that a client gives its request, if it is a plain word, or else a new one.

@@ -1,7 +1,7 @@
 //! Requests that wait for their model to be loaded, and what they are told meanwhile.
 //!
 //! An answer says in a header how long it waited. A stream begins after two seconds without its model: it says how far loading has come,
-//! in comments or whatever its API has for that, and goes on with the answer.
+//! in comments or whatever its API has for that, and continues with the answer.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -17,10 +17,10 @@ use tokio::time::Instant;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::guard::bug;
 use crate::error::{ApiError, Kind};
 use crate::ignored::HEADER as IGNORED;
-use crate::models::{Progress, Step};
+use crate::stage::{Progress, Step};
+use crate::time::{self, timestamp};
 
 /// The header of an answer that says how many milliseconds it waited for its model.
 const HEADER: &str = "x-weft-model-wait-ms";
@@ -213,7 +213,7 @@ impl Form {
 
 /// The time, for lines of Ollama.
 fn now() -> String {
-    crate::api::timestamp(crate::api::now())
+    timestamp(time::now())
 }
 
 /// Begins a stream whose model is still being loaded. When the client goes away, the request ends.
@@ -260,7 +260,7 @@ async fn told(
         }
     };
     let error = match response {
-        None => Some(bug()),
+        None => Some(ApiError::bug()),
         Some(response) if response.status().is_success() => {
             let list = response.headers().get(IGNORED).and_then(|list| list.to_str().ok());
             if let Some(text) = list.map(|list| form.ignored(list)) {

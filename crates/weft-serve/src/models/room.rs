@@ -13,9 +13,9 @@ use tracing::info;
 use weft_host::available_memory;
 
 use super::slot::{Brought, Slot};
-use super::stage::Step;
 use super::{Models, released};
 use crate::error::{ApiError, Kind};
+use crate::stage::Step;
 
 /// How often models in use are looked at.
 const POLL: Duration = Duration::from_millis(20);

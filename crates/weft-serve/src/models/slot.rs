@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use super::facts::Loaded;
 use super::header::Header;
 use super::idle::Keep;
-use super::stage::{Progress, Stage, Step};
 use crate::error::ApiError;
 use crate::options::ModelSource;
+use crate::stage::{Progress, Stage, Step};
 
 /// What the requests for a model that is not loaded wait for. They hold the model until each has taken it, so that it is not unloaded
 /// in between.

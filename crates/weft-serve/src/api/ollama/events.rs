@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use weft_engine::{Finish, Token, Tokenizer};
 use weft_text::reply::ReplyPiece;
 
-use crate::api::models::timestamp;
 use crate::api::wire;
 use crate::error::ApiError;
 use crate::http::new_id;
 use crate::http::sse::{Events, Frames};
 use crate::json::object_prefix;
 use crate::reply::{Outcome, Update};
+use crate::time::timestamp;
 
 /// The route, whose lines have a form of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,7 +13,7 @@ use weft_text::reply::ReplyFormat;
 
 use super::names::{LATEST, name_of, slot_of};
 use crate::api::gap;
-use crate::api::models::{parameters, timestamp};
+use crate::api::models::parameters;
 use crate::api::wire;
 use crate::app::App;
 use crate::error::{ApiError, Kind};
@@ -21,6 +21,7 @@ use crate::http::{JsonBody, answer};
 use crate::ignored::Ignored;
 use crate::json::Fields;
 use crate::models::{Header, Slot, keys};
+use crate::time::timestamp;
 
 /// The version of Ollama whose API this is. Clients look for features by it.
 const VERSION: &str = "0.13.0";

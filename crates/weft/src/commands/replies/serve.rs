@@ -12,20 +12,18 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
-use weft_engine::{EngineOptions, open_adapted};
+use weft_engine::open_adapted;
 use weft_models::BuildOptions;
 use weft_serve::{Limits, LogFormat, ServeOptions, Server};
 
 use crate::cli::args::Args;
 use crate::cli::text_file::{self, NotUtf8};
 use crate::commands::replies::embed::pooling;
-use crate::commands::{Command, Outcome, Positional};
+use crate::commands::{Command, Outcome};
 use crate::model::model_ref;
 use crate::model::processes;
 use crate::terminal::interrupt::Listener;
 use crate::terminal::streams::note;
-
-const MODEL: Positional = Positional { required: false, ..crate::commands::MODEL };
 
 pub(in crate::commands) const COMMAND: Command = Command {
     name: "serve",
@@ -46,7 +44,7 @@ Examples:
   weft serve chat.gguf --model embed=embedding.gguf --model rank=reranker.gguf
   weft serve --ollama-port 11434
   export WEFT_API_KEY=$(openssl rand -hex 16); echo \"$WEFT_API_KEY\"; weft serve --host 0.0.0.0",
-    positionals: &[MODEL],
+    positionals: &[models::MODEL],
     run,
 };
 
@@ -140,7 +138,7 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
         args.count("ollama-port").map(u16::try_from).transpose().context("the port is too large")?;
     options.keys = keys(args.path("api-key-file"), key_of_environment()?)?;
     options.hosts = args.texts("allow-host");
-    options.engine = serving(args, engine)?.pooling(pooling(args)?);
+    options.engine = models::serving(args, engine)?.pooling(pooling(args)?);
     options.strict = args.flag("strict");
     let mut limits = Limits::default();
     limits.parallel = args.count("parallel").unwrap_or(limits.parallel);
@@ -158,22 +156,10 @@ fn options(args: Args<'_>) -> anyhow::Result<ServeOptions> {
     Ok(options)
 }
 
-/// The options of an engine that answers several requests at once.
-fn serving(args: Args<'_>, engine: EngineOptions) -> anyhow::Result<EngineOptions> {
-    let context = engine.context.unwrap_or(CONTEXT);
-    let tokens = args.count("kv-tokens").unwrap_or(4 * context);
-    let chunk = args.count("chunk").unwrap_or(engine.chunk);
-    let sequences = tokens.div_ceil(context).max(1);
-    Ok(engine.chunk(chunk).sequences(sequences).commit(true).prompts(args.prompt_cache()?))
-}
-
 /// The address of `--kv-events`.
 fn events_address(text: &str) -> anyhow::Result<SocketAddr> {
     text.parse().with_context(|| format!("--kv-events is {text:?}: expected IP:PORT, as 127.0.0.1:5557"))
 }
-
-/// The context of the engine's options where none is set.
-const CONTEXT: usize = 4096;
 
 /// The key of the environment.
 ///

@@ -6,14 +6,17 @@ use anyhow::{Context as _, bail, ensure};
 use weft_engine::EngineOptions;
 use weft_serve::ModelSource;
 
-use super::{MODEL, serving};
+use crate::cli::again::again;
 use crate::cli::args::Args;
 use crate::cli::os_text::split_once;
-use crate::cli::parser;
 use crate::cli::presets::{self, Preset};
 use crate::cli::values::on_or_off;
+use crate::commands::Positional;
 use crate::commands::replies::embed::{named_pooling, pooling};
 use crate::model::model_ref;
+
+/// The model of the call, which may be left out.
+pub(super) const MODEL: Positional = Positional { required: false, ..crate::commands::MODEL };
 
 /// The models: MODEL, under its own name, those of `--model`, and those of the file of `--models`. The first of those that the call
 /// names is loaded at the start, and of the others those that say so.
@@ -59,7 +62,7 @@ pub(super) fn all(args: Args<'_>, engine: &EngineOptions) -> anyhow::Result<Vec<
 
 /// A model of the file of `--models`: as if its settings were options of this call, unless the call has them.
 fn preset_source(args: Args<'_>, preset: &'static Preset) -> anyhow::Result<ModelSource> {
-    let matches = parser::again(&preset.options)?;
+    let matches = again(&preset.options)?;
     let path = model_ref::find(args, Some(&preset.model))?;
     let configured = model_ref::configured(args, Some(&preset.name), Some(&preset.model), &path);
     // What the file says comes before what the configuration has for a model of that name.
@@ -110,3 +113,15 @@ fn source(
     }
     Ok(source)
 }
+
+/// The options of an engine that answers several requests at once.
+pub(super) fn serving(args: Args<'_>, engine: EngineOptions) -> anyhow::Result<EngineOptions> {
+    let context = engine.context.unwrap_or(CONTEXT);
+    let tokens = args.count("kv-tokens").unwrap_or(4 * context);
+    let chunk = args.count("chunk").unwrap_or(engine.chunk);
+    let sequences = tokens.div_ceil(context).max(1);
+    Ok(engine.chunk(chunk).sequences(sequences).commit(true).prompts(args.prompt_cache()?))
+}
+
+/// The context of the engine's options where none is set.
+const CONTEXT: usize = 4096;

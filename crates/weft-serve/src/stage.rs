@@ -51,13 +51,13 @@ impl Progress {
     }
 
     /// Forgets the current step when the result is dropped, whatever happens until then.
-    pub(super) fn clear_later(self: &Arc<Progress>) -> Clears {
+    pub(crate) fn clear_later(self: &Arc<Progress>) -> Clears {
         Clears(Arc::clone(self))
     }
 }
 
 /// Forgets the step of a model when it is dropped.
-pub(super) struct Clears(Arc<Progress>);
+pub(crate) struct Clears(Arc<Progress>);
 
 impl Drop for Clears {
     fn drop(&mut self) {
