@@ -10,7 +10,7 @@ use crate::support::{Fixture, all_logits, bits, fixtures, mean_kl};
 use crate::ties::{MOST_TURNED, either_side, mean_kl_of_nearest};
 use weft_device::Scheduled;
 use weft_engine::inspect::{ExplainOptions, Runner, StepShape, cost_model, explain};
-use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, Model, PackCache, Switches};
+use weft_engine::{BACKENDS, Decision, DeviceChoice, EngineOptions, Error, Mode, PackCache, Switches};
 use weft_quant::GgmlType;
 
 /// The best GPU, or with `:NAME` the one of that name. `WEFT_TEST_GPU` says which backend's: `gpu`, unless it is set.
@@ -75,8 +75,8 @@ fn accurate<'a>(names: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// Checks that logits of all tokens of a fixture are as near to the golden ones as llama.cpp's; where they are not, to those of ties decided
-/// either way.
+/// Checks that logits of all tokens of a fixture are as near to the golden ones as llama.cpp's; where they are not, to those of ties
+/// decided either way.
 fn check_loss(fixture: &Fixture, logits: &[f32], what: &str) {
     let (bound, vocab) = (1.2 * fixture.int8_mean_kl, fixture.vocab);
     let kl = mean_kl(logits, &fixture.golden, vocab);

@@ -59,10 +59,13 @@ impl Fixture {
     }
 }
 
+/// Logits that are computed once, by whoever asks first.
+type Logits = Arc<OnceLock<Arc<Vec<f32>>>>;
+
 /// The logits of a fixture's tokens by the CPU, in one step and with the options that users have. They are computed once, since many tests
 /// compare with them: no options that keep bits change them.
 pub(crate) fn usual(fixture: &Fixture) -> Arc<Vec<f32>> {
-    static KNOWN: Mutex<BTreeMap<PathBuf, Arc<OnceLock<Arc<Vec<f32>>>>>> = Mutex::new(BTreeMap::new());
+    static KNOWN: Mutex<BTreeMap<PathBuf, Logits>> = Mutex::new(BTreeMap::new());
     let known = Arc::clone(KNOWN.lock().unwrap().entry(fixture.path.clone()).or_default());
     let compute =
         || Arc::new(all_logits(&mut fixture.runner(EngineOptions::default()), &fixture.tokens, 512));
