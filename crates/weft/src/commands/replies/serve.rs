@@ -77,6 +77,9 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
                 }
             })
             .await?;
+        // The signal that ended the server may come to its other handler only now, which would end the program with the signal's code if
+        // nobody listened.
+        std::mem::forget(listener);
         Ok(Outcome::Done)
     })
 }
