@@ -15,6 +15,7 @@ use weft_hub::suggest;
 
 use crate::cli::knobs::{KNOBS, Kind, Knob};
 use crate::cli::option_args::check_setting;
+use crate::cli::samplers;
 use crate::cli::text_file;
 
 /// The name of the model to use where a command names none.
@@ -25,35 +26,10 @@ pub(crate) const MODELS: &str = "model.";
 
 /// The options that a model's section can set. They are about its replies, which `run`, `chat` and `serve` use, and about what it
 /// computes.
-pub(super) const OF_MODELS: &[&str] = &[
-    "system",
-    "think",
-    "reasoning-budget",
-    "context",
-    "pooling",
-    "reasoning-preserve",
-    "temperature",
-    "top-k",
-    "top-p",
-    "min-p",
-    "repeat-penalty",
-    "repeat-last-n",
-    "presence-penalty",
-    "frequency-penalty",
-    "dry-multiplier",
-    "dry-base",
-    "dry-allowed-length",
-    "dry-penalty-last-n",
-    "top-n-sigma",
-    "typical-p",
-    "xtc-probability",
-    "xtc-threshold",
-    "dynatemp-range",
-    "dynatemp-exponent",
-    "mirostat",
-    "mirostat-tau",
-    "mirostat-eta",
-];
+pub(super) fn of_models() -> impl Iterator<Item = &'static str> {
+    let own = ["system", "think", "reasoning-budget", "context", "pooling", "reasoning-preserve"];
+    own.into_iter().chain(samplers::NAMES.iter().copied()).chain(["mirostat"])
+}
 
 /// Settings by name.
 pub(crate) type Section = BTreeMap<String, String>;
@@ -231,11 +207,12 @@ pub(super) fn unquoted(value: &str) -> Result<String, String> {
 /// Says what is wrong.
 pub(crate) fn check(section: &str, name: &str) -> Result<(), String> {
     if section.starts_with(MODELS) {
-        return match OF_MODELS.contains(&name) {
+        return match of_models().any(|known| known == name) {
             true => Ok(()),
-            false => {
-                Err(format!("{name} is no setting of a model; expected one of {}", OF_MODELS.join(", ")))
-            }
+            false => Err(format!(
+                "{name} is no setting of a model; expected one of {}",
+                of_models().collect::<Vec<_>>().join(", ")
+            )),
         };
     }
     let belongs = |knob: &&Knob| section.is_empty() || knob.commands.contains(&section);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use weft_hub::suggest;
 
-use crate::cli::config::{OF_MODELS, Section, unquoted};
+use crate::cli::config::{Section, of_models, unquoted};
 use crate::cli::option_args::check_setting;
 use crate::cli::text_file;
 use crate::cli::values::on_or_off;
@@ -143,11 +143,11 @@ fn check(name: &str, value: &str, of_all: bool) -> Result<(), String> {
         "model" | "aliases" if value.trim().is_empty() => Err(format!("{name} is empty")),
         "model" | "aliases" => Ok(()),
         "pinned" | "load" => on_or_off(value).map(drop).map_err(|why| format!("{name} is {value:?}: {why}")),
-        _ if OF_MODELS.contains(&name) || OPTIONS.contains(&name) => {
+        _ if of_models().any(|known| known == name) || OPTIONS.contains(&name) => {
             check_setting("", name, value).map_err(|error| error.to_string())
         }
         _ => {
-            let all: Vec<&str> = [OWN, OPTIONS, OF_MODELS].concat();
+            let all: Vec<&str> = [OWN, OPTIONS].concat().into_iter().chain(of_models()).collect();
             Err(match suggest(name, &all)[..] {
                 [] => format!("{name} is no setting of a model; expected one of {}", all.join(", ")),
                 ref near => format!("{name} is no setting of a model; did you mean {}?", near.join(" or ")),

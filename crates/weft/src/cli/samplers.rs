@@ -36,6 +36,30 @@ pub(crate) const COUNTS: &[Count] = &[
     ("dry-penalty-last-n", |sampling| &mut sampling.dry_last_n, usize::MAX),
 ];
 
+/// The names of all of them, in the order in which they are shown.
+pub(crate) const NAMES: &[&str] = &[
+    "temperature",
+    "top-k",
+    "top-p",
+    "min-p",
+    "repeat-penalty",
+    "repeat-last-n",
+    "presence-penalty",
+    "frequency-penalty",
+    "dry-multiplier",
+    "dry-base",
+    "dry-allowed-length",
+    "dry-penalty-last-n",
+    "top-n-sigma",
+    "typical-p",
+    "xtc-probability",
+    "xtc-threshold",
+    "dynatemp-range",
+    "dynatemp-exponent",
+    "mirostat-tau",
+    "mirostat-eta",
+];
+
 /// The parameter of an option that is a number.
 pub(crate) fn real<'a>(sampling: &'a mut Sampling, name: &str) -> Option<&'a mut f32> {
     REALS.iter().find(|(known, _)| *known == name).map(|(_, of)| of(sampling))
@@ -44,4 +68,18 @@ pub(crate) fn real<'a>(sampling: &'a mut Sampling, name: &str) -> Option<&'a mut
 /// The parameter of an option that is a count.
 pub(crate) fn count<'a>(sampling: &'a mut Sampling, name: &str) -> Option<&'a mut usize> {
     COUNTS.iter().find(|(known, ..)| *known == name).map(|(_, of, _)| of(sampling))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_has_its_name_among_all() {
+        let parameters = REALS.iter().map(|(name, _)| *name).chain(COUNTS.iter().map(|(name, ..)| *name));
+        let (mut parameters, mut names) = (parameters.collect::<Vec<_>>(), NAMES.to_vec());
+        parameters.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(parameters, names);
+    }
 }

@@ -5,38 +5,19 @@ use weft_hub::suggest;
 
 use super::partner::Partner;
 use crate::cli::knobs::{KNOBS, Knob};
+use crate::cli::samplers;
 use crate::cli::values;
 
-/// The settings with numbers.
-const NUMBERS: &[&str] = &[
-    "temperature",
-    "top-k",
-    "top-p",
-    "min-p",
-    "repeat-penalty",
-    "repeat-last-n",
-    "presence-penalty",
-    "frequency-penalty",
-    "dry-multiplier",
-    "dry-base",
-    "dry-allowed-length",
-    "dry-penalty-last-n",
-    "top-n-sigma",
-    "typical-p",
-    "xtc-probability",
-    "xtc-threshold",
-    "dynatemp-range",
-    "dynatemp-exponent",
-    "mirostat-tau",
-    "mirostat-eta",
-    "seed",
-    "max-tokens",
-];
 const THINK: &str = "think";
+
+/// The names of the settings with numbers.
+fn numbers() -> impl Iterator<Item = &'static str> {
+    samplers::NAMES.iter().copied().chain(["seed", "max-tokens"])
+}
 
 /// The names of all settings.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    NUMBERS.iter().copied().chain([THINK])
+    numbers().chain([THINK])
 }
 
 /// The settings and their values, one on each line.
@@ -46,7 +27,7 @@ pub(super) fn show(partner: &dyn Partner) -> String {
         Some(Value::String(text)) => text,
         Some(value) => value.to_string(),
     };
-    let lines: Vec<String> = NUMBERS.iter().map(|name| format!("{name:<18} {}", value(name))).collect();
+    let lines: Vec<String> = numbers().map(|name| format!("{name:<18} {}", value(name))).collect();
     lines.join("\n")
 }
 
@@ -86,7 +67,7 @@ pub(super) fn set(partner: &mut dyn Partner, name: &str, text: &str) -> Result<(
 }
 
 fn knob(name: &str) -> Option<&'static Knob> {
-    let known = NUMBERS.contains(&name);
+    let known = numbers().any(|known| known == name);
     KNOBS.iter().find(|knob| known && knob.name == name && knob.commands.contains(&"chat"))
 }
 
@@ -96,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_an_option_of_chat() {
-        for name in NUMBERS {
+        for name in numbers() {
             assert!(knob(name).is_some_and(|knob| values::number(knob, "1").is_ok()), "{name}");
         }
     }
