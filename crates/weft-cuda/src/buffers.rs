@@ -23,7 +23,7 @@ pub(crate) type Buffers = weft_gpu::Buffers<DeviceMemory>;
 
 /// Host memory that the card copies from and to. The card works through copies in order, while the host continues.
 #[derive(Debug)]
-pub(crate) struct Staging {
+pub(crate) struct HostMemory {
     context: Arc<Context>,
     /// Bytes on their way to the card: those before `at` may still be needed.
     ring: PinnedMemory,
@@ -32,9 +32,9 @@ pub(crate) struct Staging {
     back: RefCell<PinnedMemory>,
 }
 
-impl Staging {
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Staging, Failure> {
-        Ok(Staging {
+impl HostMemory {
+    pub(crate) fn new(context: &Arc<Context>) -> Result<HostMemory, Failure> {
+        Ok(HostMemory {
             context: Arc::clone(context),
             ring: PinnedMemory::zeroed(context, RING)?,
             at: 0,
@@ -53,7 +53,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Room for at most so many bytes that are [sent](Staging::send) next.
+    /// Room for at most so many bytes that are [sent](HostMemory::send) next.
     pub(crate) fn room(&mut self, bytes: usize) -> Result<&mut [u8], Failure> {
         let bytes = bytes.min(PIECE);
         if self.at + bytes > RING {
@@ -101,7 +101,7 @@ impl Staging {
 /// a failure to allocate or write a number of bytes.
 pub(crate) fn weight(
     context: &Arc<Context>,
-    staging: &mut Staging,
+    staging: &mut HostMemory,
     weight: &Weight,
     error: impl Fn(usize, &Failure) -> DeviceError,
 ) -> Result<Buffer, DeviceError> {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Probe, Program,
-    ProgramId, RowsOf16, SourceText, Span, Timing, Timings, Tuning, Weight,
+    ProgramId, RowsOf16, SourceText, Span, Staging, Timing, Timings, Tuning, Weight,
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
 use weft_render::{Language, Slots, Target};
 
-use crate::buffers::{self, Buffer, Buffers, Staging};
+use crate::buffers::{self, Buffer, Buffers, HostMemory};
 use crate::card::Card;
 use crate::compile::{Compiled, compile};
 use crate::cubins::Cubins;
@@ -30,7 +30,7 @@ pub struct CudaDevice {
     // Dropped in this order: programs use buffers, and all use the context.
     programs: Vec<Compiled>,
     buffers: Buffers,
-    staging: Staging,
+    staging: HostMemory,
     cubins: Cubins,
     scheduler: Scheduler,
     caps: Caps,
@@ -53,7 +53,7 @@ impl CudaDevice {
             return Err(failed(why));
         }
         let context = Context::open(card.handle).map_err(|failure| failed(failure.why))?;
-        let staging = Staging::new(&context).map_err(|failure| failed(failure.why))?;
+        let staging = HostMemory::new(&context).map_err(|failure| failed(failure.why))?;
         let folder = options.folder.as_deref();
         // As many words as kernels can address.
         let largest = card.memory.min(card.gpu().binding_bytes as usize) & !3;
@@ -138,18 +138,6 @@ impl Device for CudaDevice {
             .map_err(|failure| self.failed("to read buffers", bytes, &failure))
     }
 
-    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
-        let name = &self.caps.name;
-        let staged = self.staging.room(bytes).map_err(|failure| error(name, "to wait", 0, &failure))?;
-        Ok(Some(staged))
-    }
-
-    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
-        let to = self.buffers.for_host(buffer, offset, bytes)?;
-        let written = self.staging.send(&to.memory, offset, bytes);
-        written.map_err(|failure| self.failed("bytes for a buffer", bytes, &failure))
-    }
-
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
         weight.check()?;
         self.check_size(weft_gpu::WeightLayout::of(&weight).bytes(&weight)?)?;
@@ -217,6 +205,23 @@ impl Device for CudaDevice {
 
     fn checkpoints(&mut self) -> Option<&mut dyn Checkpoints> {
         Some(self)
+    }
+
+    fn staging(&mut self) -> Option<&mut dyn Staging> {
+        Some(self)
+    }
+}
+
+impl Staging for CudaDevice {
+    fn room(&mut self, bytes: usize) -> Result<&mut [u8], DeviceError> {
+        let name = &self.caps.name;
+        self.staging.room(bytes).map_err(|failure| error(name, "to wait", 0, &failure))
+    }
+
+    fn send(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
+        let to = self.buffers.for_host(buffer, offset, bytes)?;
+        let sent = self.staging.send(&to.memory, offset, bytes);
+        sent.map_err(|failure| self.failed("bytes for a buffer", bytes, &failure))
     }
 }
 

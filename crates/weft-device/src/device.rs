@@ -12,6 +12,7 @@ use crate::packing::Packing;
 use crate::placement::Placement;
 use crate::program::Program;
 use crate::roof::Probe;
+use crate::staging::Staging;
 use crate::target::SourceText;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
@@ -40,7 +41,7 @@ pub struct Caps {
 /// [rewound](Checkpoints::rewind). Only [`replay`](Device::replay) and what reads its results may block.
 ///
 /// Not every device can time single launches, vary its schedules or be rewound. These abilities are traits of their own
-/// ([`Timing`], [`Tuning`], [`Checkpoints`]), and a device that lacks one leaves its method as it is.
+/// ([`Timing`], [`Tuning`], [`Checkpoints`], [`Staging`]), and a device that lacks one leaves its method as it is.
 pub trait Device: Send {
     /// The device's properties and limits.
     fn caps(&self) -> &Caps;
@@ -74,49 +75,30 @@ pub trait Device: Send {
     /// [`DeviceError::Usage`] if the buffer has no such range; any error of a replay that was still running.
     fn read(&self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError>;
 
-    /// Copies the bytes of several ranges, each from an offset of a buffer that is not a weight on, one after another into `out`.
+    /// Copies ranges of buffers that are not weights out, one after another, into as many bytes.
     ///
     /// Waits once, where single reads would wait for each other.
     ///
     /// # Errors
-    /// Those of [`read`](Device::read).
+    /// Those of [`read`](Device::read); [`DeviceError::Usage`] if the ranges have more bytes.
     fn read_several(&self, from: &[(BufferId, Range<usize>)], out: &mut [u8]) -> Result<(), DeviceError> {
         let mut rest = out;
         for (buffer, bytes) in from {
-            let (own, after) = rest
-                .split_at_mut_checked(bytes.len())
-                .ok_or_else(|| DeviceError::Usage("there is too little room for what is read".into()))?;
+            let parts = rest.split_at_mut_checked(bytes.len());
+            let (own, after) = parts
+                .ok_or_else(|| DeviceError::Usage("ranges have more bytes than there is room for".into()))?;
             self.read(*buffer, bytes.start, own)?;
             rest = after;
         }
         Ok(())
     }
 
-    /// Copies bytes out of a buffer that is not a weight, on all threads of a device that has any where that is faster.
+    /// The same as [`read`](Device::read), by several threads if the device has any and there are many bytes.
     ///
     /// # Errors
     /// Those of [`read`](Device::read).
     fn read_wide(&mut self, buffer: BufferId, offset: usize, out: &mut [u8]) -> Result<(), DeviceError> {
         self.read(buffer, offset, out)
-    }
-
-    /// Memory of the host, of at most `bytes` bytes and one at least, that the device copies from directly. Whoever fills it calls
-    /// [`write_staged`](Device::write_staged) next. `None` if the device has none.
-    ///
-    /// # Errors
-    /// Those of the work that still reads it.
-    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
-        let _ = bytes;
-        Ok(None)
-    }
-
-    /// Copies the first bytes of what [`staged`](Device::staged) returned last into a buffer that is not a weight.
-    ///
-    /// # Errors
-    /// [`DeviceError::Usage`] if the buffer has no such range, or nothing was staged.
-    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
-        let _ = (buffer, offset, bytes);
-        Err(DeviceError::Usage("nothing was staged".into()))
     }
 
     /// Takes a weight in, in whatever layout suits the device. Only kernels can read it.
@@ -177,6 +159,11 @@ pub trait Device: Send {
     fn probe(&self, bytes: usize) -> Result<Option<Box<dyn Probe>>, DeviceError> {
         let _ = bytes;
         Ok(None)
+    }
+
+    /// Memory of the host that the device copies from, if it has any.
+    fn staging(&mut self) -> Option<&mut dyn Staging> {
+        None
     }
 
     /// Decides where buffers are made, if the device is several.

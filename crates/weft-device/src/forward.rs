@@ -15,6 +15,7 @@ use crate::ids::{BufferId, ProgramId};
 use crate::placement::Placement;
 use crate::program::Program;
 use crate::roof::Probe;
+use crate::staging::Staging;
 use crate::target::SourceText;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
@@ -115,22 +116,6 @@ pub trait Forward: Send {
         self.inner_mut().read_wide(buffer, offset, out)
     }
 
-    /// [`Device::staged`]
-    ///
-    /// # Errors
-    /// Those of the inner device.
-    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
-        self.inner_mut().staged(bytes)
-    }
-
-    /// [`Device::write_staged`]
-    ///
-    /// # Errors
-    /// Those of the inner device.
-    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
-        self.inner_mut().write_staged(buffer, offset, bytes)
-    }
-
     /// [`Device::pack`]
     ///
     /// # Errors
@@ -191,6 +176,11 @@ pub trait Forward: Send {
         self.inner_mut().tuning()
     }
 
+    /// [`Device::staging`]
+    fn staging(&mut self) -> Option<&mut dyn Staging> {
+        self.inner_mut().staging()
+    }
+
     /// [`Device::placement`]
     fn placement(&mut self) -> Option<&mut dyn Placement> {
         self.inner_mut().placement()
@@ -231,14 +221,6 @@ impl<F: Forward> Device for F {
         Forward::read_wide(self, buffer, offset, out)
     }
 
-    fn staged(&mut self, bytes: usize) -> Result<Option<&mut [u8]>, DeviceError> {
-        Forward::staged(self, bytes)
-    }
-
-    fn write_staged(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
-        Forward::write_staged(self, buffer, offset, bytes)
-    }
-
     fn pack(&mut self, weight: Weight) -> Result<BufferId, DeviceError> {
         Forward::pack(self, weight)
     }
@@ -273,6 +255,10 @@ impl<F: Forward> Device for F {
 
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {
         Forward::tuning(self)
+    }
+
+    fn staging(&mut self) -> Option<&mut dyn Staging> {
+        Forward::staging(self)
     }
 
     fn placement(&mut self) -> Option<&mut dyn Placement> {

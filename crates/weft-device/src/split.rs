@@ -4,8 +4,8 @@
 //! first side if it reads what that has written, else on the second if it reads what that has written, else where the launch before it
 //! ran. All other buffers exist on both sides, and a program copies what one side has written to the other before it is read there.
 //!
-//! Launches that the next ones of the other side do not wait for run beside them: those are copied what they read first, and a device
-//! that runs asynchronously is busy while the other one computes.
+//! Launches of one side that the next ones of the other side do not wait for run at the same time: what those read is copied first, so a
+//! device that runs asynchronously computes while the other one does.
 
 use std::ops::Range;
 
@@ -28,11 +28,9 @@ pub struct SplitDevice {
     caps: Caps,
     place: Option<Side>,
     buffers: Vec<Held>,
-    programs: Vec<Staged>,
-    /// The bytes that are being copied from one device to the other, in the host's memory: where they come from and go to.
+    programs: Vec<Steps>,
+    /// The bytes that are being copied from one device to the other, in the host's memory.
     crossing: Vec<u8>,
-    from: Vec<(BufferId, Range<usize>)>,
-    places: Vec<BufferId>,
 }
 
 /// A buffer of both sides, or of one.
@@ -57,7 +55,7 @@ impl Held {
 
 /// A program, in steps that begin one after another.
 #[derive(Debug)]
-struct Staged {
+struct Steps {
     steps: Vec<Step>,
     /// The buffers that it leaves changed, and on which sides they are then current.
     changed: Vec<(BufferId, [bool; 2])>,
@@ -66,12 +64,22 @@ struct Staged {
 /// A step of a program.
 #[derive(Debug)]
 enum Step {
-    /// Copies to this side parts that the other has written by then, at least one.
-    Copy(Vec<Part>, Side),
-    /// Copies to this side what was there before the program, if only the other has it.
-    Find(Part, Side),
+    /// Copies what the other side has written by then.
+    Copy(Copy),
+    /// Copies part of this buffer that was there before the program, if only the other side has it.
+    Find(BufferId, Copy),
     /// Runs launches on this side.
     Run(Side, ProgramId),
+}
+
+/// Bytes that are copied from one side to the other.
+#[derive(Debug)]
+struct Copy {
+    to: Side,
+    /// The ranges, in buffers of the side that has them.
+    from: Vec<(BufferId, Range<usize>)>,
+    /// For each, the buffer of the other side, where it has the same place.
+    buffers: Vec<BufferId>,
 }
 
 /// Some bytes of a buffer.
@@ -123,8 +131,6 @@ impl SplitDevice {
             buffers: Vec::new(),
             programs: Vec::new(),
             crossing: Vec::new(),
-            from: Vec::new(),
-            places: Vec::new(),
         }
     }
 
@@ -230,46 +236,48 @@ impl SplitDevice {
         Ok(Some(Step::Run(side, self.sides[side as usize].compile(&part)?)))
     }
 
-    /// Copies what one side has to the other.
-    fn cross(&mut self, parts: &[Part], to: Side) -> Result<(), DeviceError> {
-        let (mut from, mut places) = (std::mem::take(&mut self.from), std::mem::take(&mut self.places));
-        from.clear();
-        places.clear();
+    /// How parts that exist on both sides are copied to one.
+    fn copy(&self, parts: &[Part], to: Side) -> Result<Copy, DeviceError> {
+        let mut copy =
+            Copy { to, from: Vec::with_capacity(parts.len()), buffers: Vec::with_capacity(parts.len()) };
         for Part { buffer, bytes } in parts {
             let ids = self.held(*buffer)?.ids;
-            if let [Some(from_id), Some(to_id)] = [to.other(), to].map(|side| ids[side as usize]) {
-                from.push((from_id, bytes.clone()));
-                places.push(to_id);
+            if let [Some(from), Some(to)] = [to.other(), to].map(|side| ids[side as usize]) {
+                copy.from.push((from, bytes.clone()));
+                copy.buffers.push(to);
             }
         }
-        let copied = match self.sides[to as usize].staged(1) {
-            Ok(Some(_)) => self.cross_staged(&from, &places, to),
-            Ok(None) => self.cross_through(&from, &places, to),
-            Err(error) => Err(error),
-        };
-        (self.from, self.places) = (from, places);
-        copied
+        Ok(copy)
     }
 
-    /// Copies ranges of one side to these buffers of a side that copies from staged memory.
-    fn cross_staged(
-        &mut self,
-        from: &[(BufferId, Range<usize>)],
-        places: &[BufferId],
-        to: Side,
-    ) -> Result<(), DeviceError> {
+    /// The steps that copy what launches read to their side.
+    fn copies(&self, cut: &Cut) -> Result<Vec<Step>, DeviceError> {
+        let copied: Vec<Part> = cut.copied.iter().map(|(part, _)| part.clone()).collect();
+        let mut steps = Vec::with_capacity(1 + cut.found.len());
+        if !copied.is_empty() {
+            steps.push(Step::Copy(self.copy(&copied, cut.side)?));
+        }
+        for part in &cut.found {
+            steps.push(Step::Find(part.buffer, self.copy(std::slice::from_ref(part), cut.side)?));
+        }
+        Ok(steps)
+    }
+
+    /// Copies what one side has to the other, in staged memory if that side has any.
+    fn cross(&mut self, copy: &Copy) -> Result<(), DeviceError> {
         let [first, second] = &mut self.sides;
-        let (source, target) = match to {
+        let (source, target) = match copy.to {
             Side::First => (second, first),
             Side::Second => (first, second),
         };
-        for ((from_id, Range { start, end }), to_id) in from.iter().zip(places) {
+        let Some(staging) = target.staging() else { return self.cross_through(copy) };
+        for ((from, Range { start, end }), to) in copy.from.iter().zip(&copy.buffers) {
             let mut at = *start;
             while at < *end {
-                let Some(staged) = target.staged(end - at)? else { break };
-                let count = staged.len();
-                source.read_wide(*from_id, at, staged)?;
-                target.write_staged(*to_id, at, count)?;
+                let room = staging.room(end - at)?;
+                let count = room.len();
+                source.read_wide(*from, at, room)?;
+                staging.send(*to, at, count)?;
                 at += count;
             }
         }
@@ -277,23 +285,14 @@ impl SplitDevice {
     }
 
     /// The same for a side without staged memory.
-    fn cross_through(
-        &mut self,
-        from: &[(BufferId, Range<usize>)],
-        places: &[BufferId],
-        to: Side,
-    ) -> Result<(), DeviceError> {
+    fn cross_through(&mut self, Copy { to, from, buffers }: &Copy) -> Result<(), DeviceError> {
         let all = from.iter().map(|(_, bytes)| bytes.len()).sum();
-        if self.crossing.len() < all {
-            self.crossing.resize(all, 0);
-        }
-        let crossing = &mut self.crossing[..all];
-        self.sides[to.other() as usize].read_several(from, crossing)?;
-        let mut rest = &crossing[..];
-        for ((_, bytes), id) in from.iter().zip(places) {
-            let (own, after) = rest.split_at(bytes.len());
+        let mut rest = &mut self.crossing[..all];
+        self.sides[to.other() as usize].read_several(from, rest)?;
+        for ((_, bytes), buffer) in from.iter().zip(buffers) {
+            let (own, after) = rest.split_at_mut(bytes.len());
             rest = after;
-            self.sides[to as usize].write(*id, bytes.start, own)?;
+            self.sides[*to as usize].write(*buffer, bytes.start, own)?;
         }
         Ok(())
     }
@@ -355,14 +354,7 @@ impl Cut {
         written.push(Written { part: part.clone(), by: self.side, launch, on, read: false });
     }
 
-    /// Copies what it reads to its side.
-    fn copies(&self) -> impl Iterator<Item = Step> {
-        let copied: Vec<Part> = self.copied.iter().map(|(part, _)| part.clone()).collect();
-        let copied = (!copied.is_empty()).then_some(Step::Copy(copied, self.side));
-        copied.into_iter().chain(self.found.iter().map(|part| Step::Find(part.clone(), self.side)))
-    }
-
-    /// The number of the launch from which on those of the cut before are of no use to it.
+    /// The first launch of the cut before that it does not wait for.
     fn waits_for(&self, before: &Range<usize>) -> usize {
         let of_it = self.copied.iter().map(|(_, launch)| launch + 1).filter(|after| *after <= before.end);
         of_it.max().unwrap_or(before.start).max(before.start)
@@ -411,26 +403,25 @@ impl Device for SplitDevice {
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
         let (cuts, written) = self.cuts(program)?;
         let mut steps = Vec::new();
-        steps.extend(cuts.iter().take(1).flat_map(Cut::copies));
+        if let Some(first) = cuts.first() {
+            steps.extend(self.copies(first)?);
+        }
         for (i, cut) in cuts.iter().enumerate() {
             let (Range { start, end }, side) = (cut.launches.clone(), cut.side);
             let next = cuts.get(i + 1);
             let middle = next.map_or(end, |next| next.waits_for(&cut.launches));
             steps.extend(self.run(program, start..middle, side)?);
-            steps.extend(next.into_iter().flat_map(Cut::copies));
+            if let Some(next) = next {
+                steps.extend(self.copies(next)?);
+            }
             steps.extend(self.run(program, middle..end, side)?);
         }
-        let parts = steps.iter().filter_map(|step| match step {
-            Step::Copy(parts, _) => Some(parts.iter().map(|part| part.bytes.len()).sum()),
-            Step::Find(part, _) => Some(part.bytes.len()),
-            Step::Run(..) => None,
+        let longest = steps.iter().map(|step| match step {
+            Step::Copy(copy) | Step::Find(_, copy) => copy.from.iter().map(|(_, bytes)| bytes.len()).sum(),
+            Step::Run(..) => 0,
         });
-        let longest = parts.max().unwrap_or(0);
-        self.crossing.reserve(longest.saturating_sub(self.crossing.len()));
-        let most = steps.iter().map(|step| if let Step::Copy(parts, _) = step { parts.len() } else { 1 });
-        let most = most.max().unwrap_or(0);
-        self.from.reserve(most);
-        self.places.reserve(most);
+        let longest = longest.max().unwrap_or(0);
+        self.crossing.resize(longest.max(self.crossing.len()), 0);
         let mut changed: Vec<(BufferId, [bool; 2])> = Vec::new();
         for Written { part, on, .. } in written {
             match changed.iter_mut().find(|(buffer, _)| *buffer == part.buffer) {
@@ -440,7 +431,7 @@ impl Device for SplitDevice {
         }
         let id = u32::try_from(self.programs.len());
         let id = id.map_err(|_| DeviceError::Usage("too many programs".into()))?;
-        self.programs.push(Staged { steps, changed });
+        self.programs.push(Steps { steps, changed });
         Ok(ProgramId(id))
     }
 
@@ -453,11 +444,11 @@ impl Device for SplitDevice {
         let mut run = || {
             for step in &steps {
                 match step {
-                    Step::Copy(parts, side) => self.cross(parts, *side)?,
-                    Step::Find(part, side) => {
-                        let Held { current, .. } = *self.held(part.buffer)?;
-                        if !current[*side as usize] && current[side.other() as usize] {
-                            self.cross(std::slice::from_ref(part), *side)?;
+                    Step::Copy(copy) => self.cross(copy)?,
+                    Step::Find(buffer, copy) => {
+                        let Held { current, .. } = *self.held(*buffer)?;
+                        if !current[copy.to as usize] && current[copy.to.other() as usize] {
+                            self.cross(copy)?;
                         }
                     }
                     Step::Run(side, program) => self.sides[*side as usize].replay(*program, sizes)?,
@@ -466,7 +457,7 @@ impl Device for SplitDevice {
             Ok(())
         };
         let done = run();
-        let Staged { steps: taken, changed } = &mut self.programs[index];
+        let Steps { steps: taken, changed } = &mut self.programs[index];
         *taken = steps;
         for (buffer, on) in changed {
             self.buffers[buffer.0 as usize].current = *on;

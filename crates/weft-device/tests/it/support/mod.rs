@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weft_device::{Device, Instance, Placement, ReferenceDevice, Region, Side, SplitDevice, Weight, link};
+use weft_device::{
+    BufferId, Device, DeviceError, Forward, Instance, Placement, ReferenceDevice, Region, Side, SplitDevice,
+    Staging, Weight, link,
+};
 use weft_fuse::{Fusion, Options, fuse_with};
 use weft_ir::{Graph, Op, Sizes, Switches, Tensor, Values, WeightRows, eval, hadamard};
 use weft_kern::{Plan, Source};
@@ -57,8 +60,10 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
     let program = run_program(&fusion, &weights, &values, &mut ReferenceDevice::default(), &|_| None);
     for seed in 0..3 {
         let sides = sides(&fusion.plan, &mut Random::new(seed));
-        let device = || Box::new(ReferenceDevice::default());
-        let mut both = SplitDevice::new(device(), device(), "both".into(), "");
+        // One side copies from memory of the host, in small pieces.
+        let first = Box::new(Pieces { inner: ReferenceDevice::default(), room: Vec::new() });
+        let second = Box::new(ReferenceDevice::default());
+        let mut both = SplitDevice::new(first, second, "both".into(), "");
         let split = run_program(&fusion, &weights, &values, &mut both, &|name| sides.get(name).copied());
         let bits = |values: &[(String, Vec<f32>)]| -> Vec<Vec<u32>> {
             values.iter().map(|(_, values)| values.iter().map(|v| v.to_bits()).collect()).collect()
@@ -77,6 +82,37 @@ pub(crate) fn check(graph: &Graph, seed: u64, bound: f64, switches: &Switches) {
         // Outputs that cancel to almost nothing are compared with the error of a value near 1.
         let relative = (error / norm.max(1e-2 * expected.len() as f64)).sqrt();
         assert!(relative <= bound, "{}: output {name} differs by {relative:e}", graph.name());
+    }
+}
+
+/// A device that copies from memory of the host, at most 100 bytes at a time.
+struct Pieces {
+    inner: ReferenceDevice,
+    room: Vec<u8>,
+}
+
+impl Forward for Pieces {
+    fn inner(&self) -> &dyn Device {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Device {
+        &mut self.inner
+    }
+
+    fn staging(&mut self) -> Option<&mut dyn Staging> {
+        Some(self)
+    }
+}
+
+impl Staging for Pieces {
+    fn room(&mut self, bytes: usize) -> Result<&mut [u8], DeviceError> {
+        self.room = vec![0xff; bytes.min(100)];
+        Ok(&mut self.room)
+    }
+
+    fn send(&mut self, buffer: BufferId, offset: usize, bytes: usize) -> Result<(), DeviceError> {
+        self.inner.write(buffer, offset, &self.room[..bytes])
     }
 }
 
