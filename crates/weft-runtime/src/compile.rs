@@ -284,12 +284,12 @@ impl Planned {
         steps: Vec<usize>,
     ) -> Result<Planned, Error> {
         let distant = options.costs.distant;
-        let outside = beside.and_then(|beside| match beside.part {
-            SecondPart::Experts(outside) => Some(outside),
+        let offloaded = beside.and_then(|beside| match beside.part {
+            SecondPart::Experts(offloaded) => Some(offloaded),
             SecondPart::Layers(_) => None,
         });
         let (segments, sections) =
-            plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states, outside))?;
+            plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states, offloaded))?;
         let sides = sides::of_segments(beside.map(|beside| beside.part), &segments, sections);
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
         for &tokens in &steps {

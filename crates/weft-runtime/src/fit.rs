@@ -5,6 +5,7 @@ pub(crate) mod experts;
 pub(crate) mod layers;
 pub(crate) mod need;
 pub(crate) mod open;
+pub(crate) mod search;
 #[cfg(test)]
 mod tests;
 
@@ -55,10 +56,7 @@ pub fn memory_of(path: &Path, options: &RuntimeOptions) -> Result<MemoryNeed, Er
     let hardware = &device.caps().hardware;
     let context = options.context.map(|context| context.min(model.graph().config.context));
     let room = Room::of(&RuntimeOptions { context, ..options.clone() }, model.graph(), hardware)?;
-    let costs = cost_model(hardware, options.device_folder());
-    let switches = options.decisions(hardware, model.gguf());
-    let replacements = options.kernels.clone();
-    let compile = Options { max: room.max, switches, costs, replacements, ..Options::default() };
+    let compile = options.compile_options(hardware, model.gguf(), room.max);
     of(&Planned::of_all_steps(model.graph(), mtp.as_ref(), &compile, &room)?, &room.max, &*device)
 }
 

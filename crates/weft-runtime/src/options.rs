@@ -4,15 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use weft_device::{Device, Forward, Hardware, OpenOptions};
-use weft_fuse::REPLACE;
+use weft_fuse::{Options, REPLACE};
 use weft_gguf::Gguf;
-use weft_ir::Switches;
+use weft_ir::{Sizes, Switches};
 use weft_kern::Replacement;
 use weft_models::Pooling;
 use weft_pack::PackCache;
 use weft_quant::GgmlType;
 
 use crate::devices::choice::DeviceChoice;
+use crate::devices::machines::cost_model;
 use crate::devices::tuned::{switches_of, tuned_decisions};
 use crate::error::Error;
 use crate::model::adapters::AdapterFile;
@@ -157,6 +158,17 @@ impl RuntimeOptions {
             kept.set(&REPLACE, REPLACE.default);
         }
         self.switches.on_top_of(&kept)
+    }
+
+    /// The options of compiling a model on a device, for steps of up to `max`.
+    pub(crate) fn compile_options(&self, hardware: &Hardware, model: &Gguf, max: Sizes) -> Options {
+        Options {
+            max,
+            switches: self.decisions(hardware, model),
+            costs: cost_model(hardware, self.device_folder()),
+            replacements: self.kernels.clone(),
+            ..Options::default()
+        }
     }
 
     /// The folder of the device's own files and of what was measured of it: that of the packed weights.

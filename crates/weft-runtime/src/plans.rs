@@ -1,6 +1,6 @@
 //! The plans of a model: each distinct graph is compiled once for every class of steps.
 
-pub(crate) mod outside;
+pub(crate) mod offload;
 pub(crate) mod rebuilt;
 pub(crate) mod sequence_states;
 pub(crate) mod windowed;
@@ -15,7 +15,7 @@ use weft_models::{Head, ModelGraph, Mtp, Segment};
 
 use crate::error::Error;
 use crate::layout::{STEP_INPUTS, Window};
-use crate::sizes::OutsideExperts;
+use crate::sizes::OffloadedExperts;
 
 /// The most candidates for the next token that a device chooses: more than most requests keep.
 pub(crate) const CANDIDATES: usize = 64;
@@ -50,13 +50,13 @@ impl Sections {
 /// A model's segments: computation that all layers share is hoisted into a segment before them, and a distant device chooses candidates
 /// in a segment after the head. If there is an MTP layer, its hidden states are stored at the end of the body, and its segments come
 /// last. With `window`, layers with a sliding window keep no more than that. With `slots`, states of whole sequences have that many rows.
-/// Experts that are `outside` are segments of their own.
+/// Experts that are `offloaded` are segments of their own.
 pub(crate) fn segments(
     model: &ModelGraph,
     mtp: Option<&Mtp>,
     switches: &Switches,
     distant: bool,
-    (window, slots, outside): (Option<&Window>, Option<usize>, Option<OutsideExperts>),
+    (window, slots, offloaded): (Option<&Window>, Option<usize>, Option<OffloadedExperts>),
 ) -> Result<(Vec<Segment>, Sections), Error> {
     let chooses = distant && model.config.head == Head::Logits && switches.on(&weft_fuse::CANDIDATES);
     let candidates =
@@ -69,8 +69,8 @@ pub(crate) fn segments(
     if let Some(window) = window {
         segments = Cow::Owned(windowed::segments(&segments, window)?);
     }
-    if let Some(outside) = outside {
-        segments = Cow::Owned(outside::segments(&segments, outside));
+    if let Some(offloaded) = offloaded {
+        segments = Cow::Owned(offload::segments(&segments, offloaded));
     }
     let mut all = hoisting.hoisted(&segments);
     let head = all.split_off(all.len().saturating_sub(1));

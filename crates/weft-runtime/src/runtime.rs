@@ -14,14 +14,13 @@ mod variants;
 use std::path::Path;
 
 use weft_device::{Caps, Device, Region};
-use weft_fuse::{CostModel, Options};
+use weft_fuse::CostModel;
 use weft_ir::{Sizes, StateKind, Switches};
 use weft_models::Mtp;
 use weft_pack::OnReport;
 use weft_text::Tokenizer;
 
 use crate::compile::{Class, Planned, Shared, compile};
-use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::fit;
 use crate::fit::layers::Opened;
@@ -113,10 +112,7 @@ impl Runtime {
         let room = Room::of(options, model.graph(), &device.caps().hardware)?;
         let room = Room { beside, ..room };
         let max = room.max;
-        let costs = cost_model(&device.caps().hardware, options.device_folder());
-        let switches = options.decisions(&device.caps().hardware, model.gguf());
-        let replacements = options.kernels.clone();
-        let fusion = Options { max, switches, costs, replacements, ..Options::default() };
+        let fusion = options.compile_options(&device.caps().hardware, model.gguf(), max);
         let cache = options.cache.as_ref();
         let mtp = mtp(&model, options.mtp)?;
         let planned = match planned {

@@ -58,11 +58,11 @@ pub(crate) struct Beside {
 
 /// The experts that a second device computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct OutsideExperts {
+pub(crate) struct OffloadedExperts {
     /// The layers that have any: the first ones with experts.
     pub(crate) layers: usize,
     /// The experts of such a layer that the first device computes: the first ones.
-    pub(crate) near: usize,
+    pub(crate) resident: usize,
 }
 
 /// The part of a model that a second device computes.
@@ -71,7 +71,7 @@ pub(crate) enum SecondPart {
     /// The embedding and so many first layers.
     Layers(usize),
     /// Experts, at the same time as the first device computes others.
-    Experts(OutsideExperts),
+    Experts(OffloadedExperts),
 }
 
 impl Room {

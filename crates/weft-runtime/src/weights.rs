@@ -15,7 +15,7 @@ use weft_models::Segment;
 use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
 use crate::error::Error;
-use crate::plans::{Sections, outside};
+use crate::plans::{Sections, offload};
 
 /// For every class of steps, the fusions of all segments.
 pub(crate) type Classes = [Vec<Arc<Fusion>>];
@@ -31,7 +31,7 @@ pub(crate) struct Tensors {
 impl Tensors {
     /// The weights of a segment, by their names in its graph.
     pub(crate) fn of(&self, segment: &Segment) -> BTreeMap<String, BufferId> {
-        let first: BTreeMap<&str, usize> = outside::first_matrices(&segment.graph).collect();
+        let first: BTreeMap<&str, usize> = offload::first_matrices(&segment.graph).collect();
         let of = |own: &str| if first.contains_key(own) { &self.first } else { &self.whole };
         segment.weights.iter().map(|(own, tensor)| (own.clone(), of(own)[tensor])).collect()
     }
@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
     fn new(segments: &'a [Segment], sides: &[Side]) -> Places<'a> {
         let mut first = BTreeMap::new();
         for segment in segments {
-            for (name, count) in outside::first_matrices(&segment.graph) {
+            for (name, count) in offload::first_matrices(&segment.graph) {
                 let tensor = segment.weights.iter().find(|(own, _)| own == name);
                 first.extend(tensor.map(|(_, tensor)| (tensor.as_str(), count)));
             }

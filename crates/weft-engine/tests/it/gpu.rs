@@ -297,7 +297,7 @@ fn divided(name: &str, options: EngineOptions, said: &str) {
     let mut first = None;
     for chunk in [1, 5, 32] {
         let logits = all_logits(&mut runner, &fixture.tokens, chunk);
-        let what = format!("{name}{said}, {chunk} at once");
+        let what = format!("{name} on {}, {chunk} at once", runner.device().name);
         check_loss(&fixture, &logits, &what);
         let first = first.get_or_insert_with(|| bits(&logits));
         assert!(*first == bits(&logits), "{what}: other bits");

@@ -3,8 +3,8 @@
 mod claims;
 mod grower;
 mod hoisting;
+mod offload;
 mod operations;
-mod outside;
 mod patterns;
 mod refusals;
 mod support;

@@ -9,7 +9,7 @@ use weft_kern::{Buffer, Format, Source};
 
 use crate::compile::{Class, Planned, State, bind_states, class, inputs};
 use crate::error::Error;
-use crate::plans::outside;
+use crate::plans::offload;
 
 /// A model, linked without a device.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Dry {
                 }
                 // A parameter that is computed has no name in the file. The first matrices of a stack are a weight of their own.
                 let in_file = segment.weights.iter().find(|(own, _)| own == name);
-                let first = outside::first_matrices(&segment.graph).any(|(own, _)| own == name);
+                let first = offload::first_matrices(&segment.graph).any(|(own, _)| own == name);
                 let key =
                     in_file.map_or((name, Some(i), first), |(_, tensor)| (tensor.as_str(), None, first));
                 let id = match tensors.get(&key) {

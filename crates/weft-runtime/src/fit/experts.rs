@@ -1,51 +1,47 @@
-//! Experts on two devices: how many of each layer run on the device that was asked for, while the CPU computes the others.
+//! Experts on two devices: which of them run on the device that was asked for, while the CPU computes the others.
 
 use std::ops::ControlFlow;
 
-use weft_device::{Device, Side, SplitDevice};
-use weft_fuse::{CostModel, Options};
-use weft_models::Mtp;
+use weft_device::{Device, SplitDevice};
+use weft_fuse::CostModel;
 use weft_pack::{OnReport, Report};
 
-use crate::compile::Planned;
 use crate::devices::choice::DeviceChoice;
 use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::fit::layers::Opened;
 use crate::fit::need::MemoryNeed;
-use crate::fit::of_sides;
-use crate::model::Model;
-use crate::options::RuntimeOptions;
-use crate::plans::outside::Experts;
-use crate::sizes::{Beside, OutsideExperts, Room, SecondPart};
+use crate::fit::search::Search;
+use crate::plans::offload::Experts;
+use crate::sizes::{Beside, OffloadedExperts, SecondPart};
 
-/// The CPU, and what it computes beside another device.
-pub(crate) struct BesideCpu {
+/// The CPU, and the experts that it computes.
+pub(crate) struct ExpertsOnCpu {
     pub(super) cpu: Box<dyn Device>,
     pub(super) experts: Experts,
-    pub(super) outside: OutsideExperts,
+    pub(super) offloaded: OffloadedExperts,
     pub(super) costs: CostModel,
 }
 
-/// Decides whether the CPU computes experts beside a device: if so many were asked for there, or the model does not fit and the device
-/// has memory for all the rest. `None` if the device computes all, or whole layers are on the CPU.
+/// Decides whether the CPU computes experts: if fewer were asked for on the device, or the model does not fit there and all the rest does.
+/// `None` if the device computes all, or whole layers are on the CPU. `all` is what the whole model needs, if the device says how
+/// much memory it has.
 ///
-/// As few layers as possible have experts outside, since each of them crosses over to the CPU and back. Memory that is left has experts of
-/// these layers.
+/// As few layers as possible have offloaded experts, since each of them crosses over to the CPU and back. Memory that is left has experts
+/// of these layers.
 ///
 /// # Errors
 /// If experts were asked for and the model has none, or the device has not enough memory for these.
-pub(crate) fn beside(
-    model: &Model,
-    mtp: Option<&Mtp>,
-    device: &dyn Device,
-    options: &RuntimeOptions,
+pub(super) fn choose(
+    search: &Search<'_>,
+    all: Option<&MemoryNeed>,
     report: OnReport<'_>,
-) -> Result<Option<BesideCpu>, Error> {
-    if options.gpu_layers.is_some() || options.gpu_experts.is_none() && device.free_memory().is_none() {
+) -> Result<Option<ExpertsOnCpu>, Error> {
+    let options = search.options;
+    if options.gpu_layers.is_some() || options.gpu_experts.is_none() && all.is_none() {
         return Ok(None);
     }
-    let found = Experts::of(&model.graph().segments, device.caps().packing);
+    let found = Experts::of(&search.model.graph().segments, search.device.caps().packing);
     let Some(experts) = found else {
         return match options.gpu_experts {
             None => Ok(None),
@@ -54,121 +50,112 @@ pub(crate) fn beside(
             )),
         };
     };
-    let Experts { layers, count, step } = experts;
-    let search = Search::new(model, mtp, device, options)?;
-    let asked = options.gpu_experts.map(|near| if near >= count { count } else { near / step * step });
-    let all = search.need(None)?;
-    if asked == Some(count) || asked.is_none() && all.missing() == 0 {
-        return Ok(None);
-    }
-    let cpu = DeviceChoice::default().open(options.threads, options.device_folder())?;
-    let costs = cost_model(&cpu.caps().hardware, options.device_folder());
-    let search = Search { costs, ..search };
-    let outside = match asked {
-        Some(near) => {
-            let outside = OutsideExperts { layers, near };
-            let need = search.need(Some(outside))?;
-            if need.missing() > 0 {
-                return Err(Error::Memory(Box::new(need)));
-            }
-            outside
+    let short = all.filter(|need| need.missing() > 0);
+    let (fit, offloaded) = match (options.gpu_experts, short) {
+        (None, None) => return Ok(None),
+        (Some(asked), None) if asked >= experts.count => return Ok(None),
+        (Some(asked), Some(all)) if asked >= experts.count => {
+            return Err(Error::Memory(Box::new(all.clone())));
         }
-        None => {
-            let Some(outside) = search.most(&all, experts)? else { return Ok(None) };
-            let note = format!("{all}; {} run there, and the others on the CPU", said(experts, outside));
+        (Some(asked), _) => {
+            let fit = Fit::open(search, experts)?;
+            let offloaded = fit.asked(asked)?;
+            (fit, offloaded)
+        }
+        (None, Some(all)) => {
+            let fit = Fit::open(search, experts)?;
+            let Some(offloaded) = fit.most(all)? else { return Ok(None) };
+            let note =
+                format!("{all}; {} run there, and the others on the CPU", residents(experts, offloaded));
             if report(Report::Note(note)) == ControlFlow::Break(()) {
                 return Err(Error::Interrupted);
             }
-            outside
+            (fit, offloaded)
         }
     };
-    Ok(Some(BesideCpu { cpu, experts, outside, costs }))
+    let Fit { cpu, costs, .. } = fit;
+    Ok(Some(ExpertsOnCpu { cpu, experts, offloaded, costs }))
 }
 
 /// Says which experts run on the first device.
-fn said(
-    Experts { layers, count, .. }: Experts,
-    OutsideExperts { layers: outside, near }: OutsideExperts,
-) -> String {
-    match layers - outside {
-        0 => format!("{near} of {count} experts of each layer"),
-        inside if near == 0 => format!("the experts of {inside} of {layers} layers"),
-        inside => {
-            format!("the experts of {inside} of {layers} layers and {near} of {count} of each other one")
+fn residents(experts: Experts, offloaded: OffloadedExperts) -> String {
+    let (Experts { layers, count, .. }, resident) = (experts, offloaded.resident);
+    match layers - offloaded.layers {
+        0 => format!("{resident} of {count} experts of each layer"),
+        whole if resident == 0 => format!("the experts of {whole} of {layers} layers"),
+        whole => {
+            format!("the experts of {whole} of {layers} layers and {resident} of {count} of each other one")
         }
     }
 }
 
-/// Joins a device with the CPU that computes experts beside it.
-pub(crate) fn joined(device: Box<dyn Device>, with: BesideCpu) -> Opened {
-    let BesideCpu { cpu, experts, outside, costs } = with;
-    let inside = said(experts, outside);
-    let name = format!("{} with {inside}, {} with the others", device.caps().name, cpu.caps().name);
-    let both = SplitDevice::new(device, cpu, name, &inside);
-    let beside = Beside { part: SecondPart::Experts(outside), costs };
+/// Joins a device with the CPU that computes some experts.
+pub(super) fn join(device: Box<dyn Device>, with: ExpertsOnCpu) -> Opened {
+    let ExpertsOnCpu { cpu, experts, offloaded, costs } = with;
+    let residents = residents(experts, offloaded);
+    let name = format!("{} with {residents}, {} with the others", device.caps().name, cpu.caps().name);
+    let both = SplitDevice::new(device, cpu, name, &residents);
+    let beside = Beside { part: SecondPart::Experts(offloaded), costs };
     Opened { device: Box::new(both), beside: Some(beside), planned: None }
 }
 
-/// Finds what a device has memory for.
-struct Search<'a> {
-    model: &'a Model,
-    mtp: Option<&'a Mtp>,
-    device: &'a dyn Device,
-    compile: Options,
-    room: Room,
-    /// The costs of the CPU, once it is open.
+/// Finds the experts that a device has memory for.
+struct Fit<'a> {
+    search: &'a Search<'a>,
+    experts: Experts,
+    /// The CPU, which computes the others, and its costs.
+    cpu: Box<dyn Device>,
     costs: CostModel,
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        model: &'a Model,
-        mtp: Option<&'a Mtp>,
-        device: &'a dyn Device,
-        options: &RuntimeOptions,
-    ) -> Result<Search<'a>, Error> {
-        let hardware = &device.caps().hardware;
-        let room = Room::of(options, model.graph(), hardware)?;
-        let costs = cost_model(hardware, options.device_folder());
-        let switches = options.decisions(hardware, model.gguf());
-        let replacements = options.kernels.clone();
-        let compile = Options { max: room.max, switches, costs, replacements, ..Options::default() };
-        Ok(Search { model, mtp, device, compile, room, costs })
+impl<'a> Fit<'a> {
+    /// Opens the CPU.
+    fn open(search: &'a Search<'a>, experts: Experts) -> Result<Fit<'a>, Error> {
+        let options = search.options;
+        let cpu = DeviceChoice::default().open(options.threads, options.device_folder())?;
+        let costs = cost_model(&cpu.caps().hardware, options.device_folder());
+        Ok(Fit { search, experts, cpu, costs })
     }
 
-    /// The memory that the device needs for its part.
-    fn need(&self, outside: Option<OutsideExperts>) -> Result<MemoryNeed, Error> {
-        let beside = outside.map(|outside| Beside { part: SecondPart::Experts(outside), costs: self.costs });
-        let room = Room { beside, ..self.room };
-        let planned = Planned::of_all_steps(self.model.graph(), self.mtp, &self.compile, &room)?;
-        of_sides(&planned, &room.max, self.device, Side::First)
+    /// The memory that the device needs.
+    fn need(&self, layers: usize, resident: usize) -> Result<MemoryNeed, Error> {
+        let part = SecondPart::Experts(OffloadedExperts { layers, resident });
+        self.search.need(&self.search.plan(Some(Beside { part, costs: self.costs }))?)
     }
 
-    /// The experts outside if the device, which has no room for `all`, has as many as it has memory for. `None` if it has too little
-    /// without any.
-    fn most(&self, all: &MemoryNeed, experts: Experts) -> Result<Option<OutsideExperts>, Error> {
-        let Experts { layers, count, step } = experts;
-        let none = self.need(Some(OutsideExperts { layers, near: 0 }))?;
+    /// So many experts of each layer, if the device has memory for them.
+    fn asked(&self, asked: usize) -> Result<OffloadedExperts, Error> {
+        let Experts { layers, step, .. } = self.experts;
+        let resident = asked / step * step;
+        let need = self.need(layers, resident)?;
+        match need.missing() {
+            0 => Ok(OffloadedExperts { layers, resident }),
+            _ => Err(Error::Memory(Box::new(need))),
+        }
+    }
+
+    /// As many experts as the device has memory for, which has too little for `all`. `None` if it has too little without any.
+    fn most(&self, all: &MemoryNeed) -> Result<Option<OffloadedExperts>, Error> {
+        let Experts { layers: most, count, step } = self.experts;
+        let none = self.need(most, 0)?;
         if none.missing() > 0 {
             return Ok(None);
         }
-        // Layers mostly have the same size, and one that is smaller shows below.
-        let each = (all.total().saturating_sub(none.total()) / layers as u64).max(1);
-        let mut outside = (all.missing().div_ceil(each) as usize).clamp(1, layers);
-        let fits = |layers, near| -> Result<bool, Error> {
-            Ok(self.need(Some(OutsideExperts { layers, near }))?.missing() == 0)
-        };
-        while outside < layers && !fits(outside, 0)? {
-            outside += 1;
+        // An estimate, since layers may differ in size: it is checked below.
+        let each = (all.total().saturating_sub(none.total()) / most as u64).max(1);
+        let mut layers = (all.missing().div_ceil(each) as usize).clamp(1, most);
+        let mut need = self.need(layers, 0)?;
+        while need.missing() > 0 && layers < most {
+            layers += 1;
+            need = self.need(layers, 0)?;
         }
         // What is left has experts of these layers.
-        let need = self.need(Some(OutsideExperts { layers: outside, near: 0 }))?;
         let left = need.free.unwrap_or(0).saturating_sub(need.total());
-        let of_step = (each * outside as u64 * step as u64 / count as u64).max(1);
+        let of_step = (each * layers as u64 * step as u64 / count as u64).max(1);
         let mut steps = ((left / of_step) as usize).min((count - 1) / step);
-        while steps > 0 && !fits(outside, steps * step)? {
+        while steps > 0 && self.need(layers, steps * step)?.missing() > 0 {
             steps -= 1;
         }
-        Ok(Some(OutsideExperts { layers: outside, near: steps * step }))
+        Ok(Some(OffloadedExperts { layers, resident: steps * step }))
     }
 }

@@ -3,18 +3,17 @@
 use std::ops::ControlFlow;
 
 use weft_device::{Device, SplitDevice};
-use weft_fuse::Options;
-use weft_models::Mtp;
 use weft_pack::{OnReport, Report};
 
 use crate::compile::Planned;
 use crate::devices::choice::DeviceChoice;
 use crate::devices::machines::cost_model;
 use crate::error::Error;
-use crate::fit;
+use crate::fit::need::MemoryNeed;
+use crate::fit::search::Search;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
-use crate::sizes::{Beside, Room, SecondPart};
+use crate::sizes::{Beside, SecondPart};
 
 /// The device that runs a model, opened.
 pub(crate) struct Opened {
@@ -26,42 +25,32 @@ pub(crate) struct Opened {
     pub(crate) planned: Option<Planned>,
 }
 
-/// The number of layers that run on a device: as many as were asked for, or have room. With the plans for all of them, if
-/// those had to be made.
+/// The number of layers that run on a device: as many as were asked for, or have room. `needs` is what numbers of them need, from all
+/// down to none; nothing if the device does not say how much memory it has.
 pub(super) fn fitting(
-    model: &Model,
-    mtp: Option<&Mtp>,
-    device: &dyn Device,
-    options: &RuntimeOptions,
+    search: &Search<'_>,
+    needs: Vec<MemoryNeed>,
     report: OnReport<'_>,
-) -> Result<(usize, Option<Planned>), Error> {
-    let layers = model.graph().config.layers();
-    let most = options.gpu_layers.map_or(layers, |most| most.min(layers));
-    if device.free_memory().is_none() {
-        return Ok((most, None));
+) -> Result<usize, Error> {
+    let (layers, asked) = (search.model.graph().config.layers(), search.options.gpu_layers);
+    let most = asked.map_or(layers, |most| most.min(layers));
+    if needs.is_empty() {
+        return Ok(most);
     }
-    let hardware = &device.caps().hardware;
-    let room = Room::of(options, model.graph(), hardware)?;
-    let costs = cost_model(hardware, options.device_folder());
-    let switches = options.decisions(hardware, model.gguf());
-    let replacements = options.kernels.clone();
-    let compile = Options { max: room.max, switches, costs, replacements, ..Options::default() };
-    let planned = Planned::of_all_steps(model.graph(), mtp, &compile, &room)?;
-    let needs = fit::of_last_layers(&planned, &room.max, layers, device)?;
     let fit = needs.iter().skip(layers - most).position(|need| need.missing() == 0);
     match (fit.map(|less| most - less), needs.into_iter().nth(layers - most)) {
-        (Some(fit), _) if fit == most => Ok((fit, Some(planned))),
-        (Some(fit), Some(need)) if options.gpu_layers.is_none() => {
+        (Some(fit), _) if fit == most => Ok(fit),
+        (Some(fit), Some(need)) if asked.is_none() => {
             let others = layers - fit;
             let note = format!("{need}; {fit} of {layers} layers run there, and {others} on the CPU");
             match report(Report::Note(note)) {
-                ControlFlow::Continue(()) => Ok((fit, None)),
+                ControlFlow::Continue(()) => Ok(fit),
                 ControlFlow::Break(()) => Err(Error::Interrupted),
             }
         }
         // So many layers were asked for, or none fits.
         (_, Some(need)) => Err(Error::Memory(Box::new(need))),
-        (_, None) => Ok((most, None)),
+        (_, None) => Ok(most),
     }
 }
 

@@ -6,6 +6,7 @@ use weft_pack::OnReport;
 use crate::error::Error;
 use crate::fit::experts;
 use crate::fit::layers::{Opened, beside_cpu, fitting};
+use crate::fit::search::Search;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
 
@@ -32,14 +33,19 @@ pub(crate) fn open(
         return Err(Error::Option(why));
     }
     if options.gpu_layers.is_some() && options.gpu_experts.is_some() {
-        let why = "numbers of layers and of experts on a GPU: expected one of them; all layers have experts there, or some layers all";
+        let why = "numbers of layers and of experts on a GPU: expected one of them, since experts are divided only where all layers are there";
         return Err(Error::Option(why.into()));
     }
     let device = options.open_device()?;
-    if let Some(beside) = experts::beside(model, mtp, &*device, options, report)? {
-        return Ok(experts::joined(device, beside));
+    let search = Search::new((model, mtp), &*device, options)?;
+    // Only a device that says how much memory it has can have too little.
+    let planned = device.free_memory().map(|_| search.plan(None)).transpose()?;
+    let needs =
+        planned.as_ref().map(|planned| search.of_last_layers(planned)).transpose()?.unwrap_or_default();
+    if let Some(cpu) = experts::choose(&search, needs.first(), report)? {
+        return Ok(experts::join(device, cpu));
     }
-    let (layers, planned) = fitting(model, mtp, &*device, options, report)?;
+    let layers = fitting(&search, needs, report)?;
     let (device, beside) = beside_cpu(model, device, layers, options)?;
     let planned = planned.filter(|_| beside.is_none());
     Ok(Opened { device, beside, planned })

@@ -7,18 +7,19 @@ use weft_device::{Device, Forward};
 use weft_pack::Report;
 use weft_quant::GgmlType;
 
-use super::experts::{self, BesideCpu};
+use super::experts::{self, ExpertsOnCpu};
 use super::layers::{Opened, beside_cpu, fitting};
 use super::open::open;
+use super::search::Search;
 use crate::devices::choice::DeviceChoice;
 use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::layout::PAGE;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
-use crate::plans::outside::Experts;
+use crate::plans::offload::Experts;
 use crate::runtime::Runtime;
-use crate::sizes::{OutsideExperts, Room};
+use crate::sizes::{OffloadedExperts, Room};
 
 /// A device with so much free memory.
 struct Small(Box<dyn Device>, u64);
@@ -113,18 +114,18 @@ fn experts_on_two_devices_compute_what_they_do_on_one() {
         for chunk in [1, 13] {
             let whole = Opened { device: cpu(), beside: None, planned: None };
             let expected = logits(name, whole, chunk);
-            let every = (0..count).step_by(step).map(|near| OutsideExperts { layers: all, near });
-            let first = OutsideExperts { layers: 1, near: 0 };
-            for outside in every.chain([first]) {
+            let every = (0..count).step_by(step).map(|resident| OffloadedExperts { layers: all, resident });
+            let first = OffloadedExperts { layers: 1, resident: 0 };
+            for offloaded in every.chain([first]) {
                 let costs = cost_model(&cpu().caps().hardware, None);
-                let opened = experts::joined(cpu(), BesideCpu { cpu: cpu(), experts, outside, costs });
-                assert!(logits(name, opened, chunk) == expected, "{name}: {outside:?}, {chunk} tokens");
+                let opened = experts::join(cpu(), ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs });
+                assert!(logits(name, opened, chunk) == expected, "{name}: {offloaded:?}, {chunk} tokens");
             }
         }
     }
 }
 
-/// With a byte less than a model needs, the experts of one layer are outside; and so on, until the experts of all layers are.
+/// With a byte less than a model needs, the experts of one layer are offloaded; and so on, until the experts of all layers are.
 #[test]
 fn as_many_experts_are_on_a_device_as_fit() {
     let model = model("glm-tiny-q4_0.gguf");
@@ -139,24 +140,26 @@ fn as_many_experts_are_on_a_device_as_fit() {
         };
         let device = Small(cpu(), free);
         let options = RuntimeOptions { gpu_experts: asked, ..options() };
-        (
-            experts::beside(&model, None, &device, &options, note).map(|with| with.map(|with| with.outside)),
-            notes,
-        )
+        let search = Search::new((&model, None), &device, &options).unwrap();
+        let planned = search.plan(None).unwrap();
+        let needs = search.of_last_layers(&planned).unwrap();
+        let chosen = experts::choose(&search, needs.first(), note);
+        (chosen.map(|with| with.map(|with| with.offloaded)), notes)
     };
     assert_eq!(fit(u64::MAX, None).0.unwrap(), None);
     assert_eq!(fit(u64::MAX, Some(count)).0.unwrap(), None);
-    assert_eq!(fit(u64::MAX, Some(2)).0.unwrap(), Some(OutsideExperts { layers, near: 2 }));
+    assert!(matches!(fit(0, Some(count)).0, Err(Error::Memory(_))), "all were asked for");
+    assert_eq!(fit(u64::MAX, Some(2)).0.unwrap(), Some(OffloadedExperts { layers, resident: 2 }));
     let Err(Error::Memory(none)) = fit(0, Some(0)).0 else { panic!("it fits in nothing") };
     assert_eq!(fit(none.total() - 1, None).0.unwrap(), None, "then layers are on the CPU");
-    assert_eq!(fit(none.total(), None).0.unwrap(), Some(OutsideExperts { layers, near: 0 }));
+    assert_eq!(fit(none.total(), None).0.unwrap(), Some(OffloadedExperts { layers, resident: 0 }));
     // More memory never has fewer experts, and a note says how many.
-    let on_device = |OutsideExperts { layers: outside, near }| (layers - outside) * count + outside * near;
+    let on_device = |own: OffloadedExperts| (layers - own.layers) * count + own.layers * own.resident;
     let (mut free, mut before) = (none.total(), 0);
-    while let (Ok(Some(outside)), notes) = fit(free, None) {
+    while let (Ok(Some(offloaded)), notes) = fit(free, None) {
         assert!(notes.len() == 1 && notes[0].ends_with("and the others on the CPU"), "{notes:?}");
-        assert!(on_device(outside) >= before, "{outside:?} after {before}");
-        (before, free) = (on_device(outside), free + 20_000);
+        assert!(on_device(offloaded) >= before, "{offloaded:?} after {before}");
+        (before, free) = (on_device(offloaded), free + 20_000);
     }
     assert!(before > 0 && before < layers * count);
 }
@@ -203,8 +206,11 @@ fn as_many_layers_run_on_a_device_as_fit() {
             ControlFlow::Continue(())
         };
         let device = Small(cpu(), free);
-        let fit = fitting(&model, None, &device, &RuntimeOptions { gpu_layers: asked, ..options() }, note);
-        (fit.map(|(layers, _)| layers), notes)
+        let options = RuntimeOptions { gpu_layers: asked, ..options() };
+        let search = Search::new((&model, None), &device, &options).unwrap();
+        let planned = search.plan(None).unwrap();
+        let needs = search.of_last_layers(&planned).unwrap();
+        (fitting(&search, needs, note), notes)
     };
     assert_eq!(fit(u64::MAX, None).0.unwrap(), layers);
     assert_eq!(fit(u64::MAX, Some(1)).0.unwrap(), 1);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use weft_device::{Device, Side};
 use weft_models::Segment;
 
-use crate::plans::{Sections, outside};
+use crate::plans::{Sections, offload};
 use crate::sizes::SecondPart;
 
 /// Makes buffers on one side of a device from now on, or on both. Does nothing on a device that is one.
@@ -20,7 +20,7 @@ pub(crate) fn of_segments(second: Option<SecondPart>, segments: &[Segment], sect
     let first = |_: usize| Side::First;
     match second {
         None => (0..segments.len()).map(first).collect(),
-        Some(SecondPart::Experts(_)) => segments.iter().map(outside::side).collect(),
+        Some(SecondPart::Experts(_)) => segments.iter().map(offload::side).collect(),
         Some(SecondPart::Layers(layers)) => {
             let before = sections.before_layer(segments, layers);
             (0..segments.len()).map(|i| if i < before { Side::Second } else { first(i) }).collect()
@@ -33,7 +33,7 @@ pub(crate) fn of_segments(second: Option<SecondPart>, segments: &[Segment], sect
 pub(crate) fn of_tensors<'s>(sides: &[Side], segments: &'s [Segment]) -> BTreeMap<&'s str, Option<Side>> {
     let mut all = BTreeMap::new();
     for (segment, side) in segments.iter().zip(sides) {
-        let first: BTreeMap<&str, usize> = outside::first_matrices(&segment.graph).collect();
+        let first: BTreeMap<&str, usize> = offload::first_matrices(&segment.graph).collect();
         for (_, tensor) in segment.weights.iter().filter(|(own, _)| !first.contains_key(own.as_str())) {
             let known = all.entry(tensor.as_str()).or_insert(Some(*side));
             if *known != Some(*side) {

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use weft_device::{Packing, Side};
-use weft_ir::{FAR, Graph, Op, Outside, Type, outside};
+use weft_ir::{Graph, OFFLOADED, Offload, Op, Type, offload};
 use weft_models::Segment;
 
-use crate::sizes::OutsideExperts;
+use crate::sizes::OffloadedExperts;
 
 /// The three graphs of a layer.
 type Cut = [Arc<Graph>; 3];
 
-/// The segments of a model, of which the first ones with experts are cut in three: with the first experts, with those outside, and the
-/// rest.
+/// The segments of a model, of which the first ones with experts are cut in three: with the resident experts, with the offloaded ones, and
+/// the rest.
 pub(crate) fn segments(
     segments: &[Segment],
-    OutsideExperts { layers, near }: OutsideExperts,
+    OffloadedExperts { layers, resident }: OffloadedExperts,
 ) -> Vec<Segment> {
     let mut known: Vec<(&Arc<Graph>, Option<Cut>)> = Vec::new();
     let mut all = Vec::with_capacity(segments.len() + 2 * layers);
@@ -30,28 +30,28 @@ pub(crate) fn segments(
         let cut = match found {
             Some((_, cut)) => cut.clone(),
             None => {
-                let cut = outside(&segment.graph, near);
-                let cut = cut.map(|Outside { before, far, after }| [before, far, after].map(Arc::new));
+                let cut = offload(&segment.graph, resident);
+                let cut =
+                    cut.map(|Offload { before, offloaded, after }| [before, offloaded, after].map(Arc::new));
                 known.push((&segment.graph, cut.clone()));
                 cut
             }
         };
         match cut {
             None => all.push(segment.clone()),
-            Some([before, far, after]) => {
+            Some([before, offloaded, after]) => {
                 left -= 1;
-                let far_name = format!("{} outside", segment.name);
-                let after_name = format!("{} joined", segment.name);
+                let named = |what: &str| format!("{} {what}", segment.name);
                 all.push(part(segment, before, segment.name.clone()));
-                all.push(part(segment, far, far_name));
-                all.push(part(segment, after, after_name));
+                all.push(part(segment, offloaded, named("offloaded experts")));
+                all.push(part(segment, after, named("sum of experts")));
             }
         }
     }
     all
 }
 
-/// The experts of a model that can be on two devices.
+/// The experts of a model that can be offloaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Experts {
     /// The layers that have experts.
@@ -63,13 +63,13 @@ pub(crate) struct Experts {
 }
 
 impl Experts {
-    /// Those of a model's segments. `None` if no layer has experts that can be cut off.
+    /// Those of a model's segments. `None` if there are none.
     pub(crate) fn of(segments: &[Segment], packing: Option<&dyn Packing>) -> Option<Experts> {
         let mut seen: Vec<(&Arc<Graph>, bool)> = Vec::new();
         let mut all: Option<Experts> = None;
         for Segment { graph, .. } in segments {
             let known = seen.iter().find(|(known, _)| Arc::ptr_eq(known, graph)).map(|(_, can)| *can);
-            let can = known.unwrap_or_else(|| outside(graph, 0).is_some());
+            let can = known.unwrap_or_else(|| offload(graph, 0).is_some());
             if can {
                 let Experts { layers, count, step } = all.unwrap_or(Experts { layers: 0, count: 0, step: 1 });
                 all = Some(Experts { layers: layers + 1, count, step });
@@ -96,10 +96,10 @@ impl Experts {
     }
 }
 
-/// The side of a segment of which experts are outside: the second if it computes these.
+/// The side of a segment of a model with offloaded experts: the second if it computes these.
 pub(crate) fn side(segment: &Segment) -> Side {
-    let far = segment.graph.outputs().iter().any(|(name, _)| name == FAR);
-    if far { Side::Second } else { Side::First }
+    let offloaded = segment.graph.outputs().iter().any(|(name, _)| name == OFFLOADED);
+    if offloaded { Side::Second } else { Side::First }
 }
 
 /// For the weights of which a graph has only the first matrices, their names in the graph and the numbers of these.
