@@ -290,7 +290,8 @@ impl<'k> Writer<'k> {
         Ok(self.code.set("index", number.min(bound.saturating_sub(1))))
     }
 
-    /// A product's result for a row: 0 if another part of its stack has the row's matrix.
+    /// A product's result for a row: 0 if another part of its stack has the row's matrix. Such a row is multiplied by another matrix,
+    /// and the product is dropped.
     pub(crate) fn or_zero(&mut self, product: &Product, row: &[Expr], value: Expr) -> Result<Expr, Why> {
         let (Some(from), Pick::Ids(ids)) = (product.w.from, &product.w.pick) else { return Ok(value) };
         let (from, count) = (word(from)?, word(product.w.count)?);
