@@ -24,10 +24,16 @@ static __device__ __forceinline__ void wait_for_previous() {
 #endif
 }
 
-static __device__ __forceinline__ float quotient(float a, float b) {
-  float inverse;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
-  return a * inverse;
+static __device__ __forceinline__ float reciprocal(float x) {
+  const auto minus_x = -(x);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(x));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_map_512(
@@ -70,8 +76,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_map_512(
   const auto other_3 = __shfl_xor_sync(warp, both_2, 4u);
   const auto both_3 = max(both_2, other_3);
   const auto largest = __uint_as_float(both_3);
-  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_3 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+  const auto factor = largest * 0.007874016f;
+  const auto scale = (both_3 < 0x7f800000u ? __float_as_uint(factor) : 0x7fc00000u);
+  const auto inverse = (largest > 1.5046328e-36f && both_3 < 0x7f800000u ? reciprocal(factor) : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   const auto mine_2 = __dp4a((int)(packed), (int)(0x1010101u), 0);
   const auto other_4 = __shfl_xor_sync(warp, mine_2, 1u);

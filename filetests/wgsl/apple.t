@@ -30,6 +30,18 @@ fn dot4(a: u32, b: u32) -> f32 {
   return dot(vec4<f32>(unpack4xI8(a)), vec4<f32>(unpack4xI8(b)));
 }
 
+fn reciprocal(x: f32) -> f32 {
+  let minus_x = -(x);
+  let inverse = bitcast<f32>(0x7ef311c7u - bitcast<u32>(x));
+  let error = fma(minus_x, inverse, 1.0f);
+  let both = fma(error, error, error);
+  let inverse_2 = fma(inverse, both, inverse);
+  let error_2 = fma(minus_x, inverse_2, 1.0f);
+  let both_2 = fma(error_2, error_2, error_2);
+  let inverse_3 = fma(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
+
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
@@ -88,8 +100,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let other_8 = subgroupShuffleXor(both_7, 4u);
   let both_8 = max(both_7, other_8);
   let largest = bitcast<f32>(both_8);
-  let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_8 < 0x7f800000u);
-  let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_8 < 0x7f800000u);
+  let factor = largest * 0.007874016f;
+  let scale = select(0x7fc00000u, bitcast<u32>(factor), both_8 < 0x7f800000u);
+  let inverse = select(0.0f, reciprocal(factor), largest > 1.5046328e-36f && both_8 < 0x7f800000u);
   let packed = (bitcast<u32>(i32(min(max(round(v_8 * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_10 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_12 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_14 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   let mine_2 = dot4(packed, 0x1010101u);
   let other_9 = subgroupShuffleXor(mine_2, 1u);

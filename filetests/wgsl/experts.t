@@ -19,6 +19,18 @@ graph experts {
 @group(0) @binding(3) var<storage, read_write> b1: array<u32>;
 var<workgroup> pool: array<u32, 88>;
 
+fn reciprocal(x: f32) -> f32 {
+  let minus_x = -(x);
+  let inverse = bitcast<f32>(0x7ef311c7u - bitcast<u32>(x));
+  let error = fma(minus_x, inverse, 1.0f);
+  let both = fma(error, error, error);
+  let inverse_2 = fma(inverse, both, inverse);
+  let error_2 = fma(minus_x, inverse_2, 1.0f);
+  let both_2 = fma(error_2, error_2, error_2);
+  let inverse_3 = fma(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
+
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
@@ -45,8 +57,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let other_3 = subgroupShuffleXor(both_2, 4u);
   let both_3 = max(both_2, other_3);
   let largest = bitcast<f32>(both_3);
-  let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_3 < 0x7f800000u);
-  let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_3 < 0x7f800000u);
+  let factor = largest * 0.007874016f;
+  let scale = select(0x7fc00000u, bitcast<u32>(factor), both_3 < 0x7f800000u);
+  let inverse = select(0.0f, reciprocal(factor), largest > 1.5046328e-36f && both_3 < 0x7f800000u);
   let packed = (bitcast<u32>(i32(min(max(round(v * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_2 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_3 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_4 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   let mine_2 = dot4I8Packed(packed, 0x1010101u);
   let other_4 = subgroupShuffleXor(mine_2, 1u);
@@ -86,6 +99,32 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
 @group(0) @binding(5) var<storage, read> b3: array<u32>;
 @group(0) @binding(6) var<storage, read_write> b4: array<u32>;
 var<workgroup> pool: array<u32, 512>;
+
+fn sigmoid(x: f32) -> f32 {
+  let power = max(min(-(x), 80.0f), -80.0f);
+  let n = round(power * 1.442695f);
+  let minus = -(n);
+  let r = fma(minus, 0.6931472f, power);
+  let r_2 = fma(minus, -1.9046542e-9f, r);
+  let q = fma(0.0001984127f, r_2, 0.0013888889f);
+  let q_2 = fma(q, r_2, 0.008333334f);
+  let q_3 = fma(q_2, r_2, 0.041666668f);
+  let q_4 = fma(q_3, r_2, 0.16666667f);
+  let q_5 = fma(q_4, r_2, 0.5f);
+  let square = r_2 * r_2;
+  let e = fma(q_5, square, r_2) + 1.0f;
+  let two_to_n = bitcast<f32>((bitcast<u32>(i32(n)) + 127u) << 23u);
+  let grown = fma(e, two_to_n, 1.0f);
+  let minus_x = -(grown);
+  let inverse = bitcast<f32>(0x7ef311c7u - bitcast<u32>(grown));
+  let error = fma(minus_x, inverse, 1.0f);
+  let both = fma(error, error, error);
+  let inverse_2 = fma(inverse, both, inverse);
+  let error_2 = fma(minus_x, inverse_2, 1.0f);
+  let both_2 = fma(error_2, error_2, error_2);
+  let inverse_3 = fma(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
 
 @compute @workgroup_size(256)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {
@@ -320,7 +359,7 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
     let i_4 = (rows_at % 4u) % 4u;
     let column_3 = first + lane;
     let v = bitcast<f32>(pool[lane]);
-    let v_2 = (v / (exp(min(-(v), 80.0f)) + 1.0f));
+    let v_2 = bitcast<f32>(bitcast<u32>(v * sigmoid(v)) ^ hidden_zero);
     let v_3 = bitcast<f32>(pool[lane + 256u]);
     let v_4 = bitcast<f32>(bitcast<u32>(v_2 * v_3) ^ hidden_zero);
     b4[p4 + (i_3 * 6144u + i_4 * 1536u + column_3)] = bitcast<u32>(v_4);

@@ -26,6 +26,18 @@ graph rms_norm_into_dot {
 @group(0) @binding(5) var<storage, read_write> b3: array<u32>;
 var<workgroup> pool: array<u32, 968>;
 
+fn reciprocal(x: f32) -> f32 {
+  let minus_x = -(x);
+  let inverse = bitcast<f32>(0x7ef311c7u - bitcast<u32>(x));
+  let error = fma(minus_x, inverse, 1.0f);
+  let both = fma(error, error, error);
+  let inverse_2 = fma(inverse, both, inverse);
+  let error_2 = fma(minus_x, inverse_2, 1.0f);
+  let both_2 = fma(error_2, error_2, error_2);
+  let inverse_3 = fma(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
+
 @compute @workgroup_size(256)
 fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, @builtin(subgroup_invocation_id) member: u32, @builtin(workgroup_id) group: vec3<u32>) {
   let lane = subgroup * size + member;
@@ -108,8 +120,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let other_8 = subgroupShuffleXor(both_7, 4u);
   let both_8 = max(both_7, other_8);
   let largest = bitcast<f32>(both_8);
-  let scale = select(0x7fc00000u, bitcast<u32>(largest * 0.007874016f), both_8 < 0x7f800000u);
-  let inverse = select(0.0f, (127.0f / largest), largest > 3.74e-37f && both_8 < 0x7f800000u);
+  let factor = largest * 0.007874016f;
+  let scale = select(0x7fc00000u, bitcast<u32>(factor), both_8 < 0x7f800000u);
+  let inverse = select(0.0f, reciprocal(factor), largest > 1.5046328e-36f && both_8 < 0x7f800000u);
   let packed = (bitcast<u32>(i32(min(max(round(v_13 * inverse), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   pool[lane] = packed;
   if ((lane % 8u) == 0u) {
@@ -123,8 +136,9 @@ fn main(@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_size) size: u32, 
   let other_11 = subgroupShuffleXor(both_10, 4u);
   let both_11 = max(both_10, other_11);
   let largest_2 = bitcast<f32>(both_11);
-  let scale_2 = select(0x7fc00000u, bitcast<u32>(largest_2 * 0.007874016f), both_11 < 0x7f800000u);
-  let inverse_2 = select(0.0f, (127.0f / largest_2), largest_2 > 3.74e-37f && both_11 < 0x7f800000u);
+  let factor_2 = largest_2 * 0.007874016f;
+  let scale_2 = select(0x7fc00000u, bitcast<u32>(factor_2), both_11 < 0x7f800000u);
+  let inverse_2 = select(0.0f, reciprocal(factor_2), largest_2 > 1.5046328e-36f && both_11 < 0x7f800000u);
   let packed_2 = (bitcast<u32>(i32(min(max(round(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | ((bitcast<u32>(i32(min(max(round(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | ((bitcast<u32>(i32(min(max(round(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | ((bitcast<u32>(i32(min(max(round(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
   pool[word] = packed_2;
   if ((word % 8u) == 0u) {

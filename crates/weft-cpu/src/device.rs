@@ -70,6 +70,7 @@ impl CpuDevice {
                 largest_weight: isize::MAX as usize,
                 hardware: hardware(isa, Some(threads)),
                 packing: Some(&RowsOf16),
+                streams: false,
             },
             arch,
             crowd: Crowd::new(threads),

@@ -1,12 +1,10 @@
 //! Elementwise functions and reductions over slices, with the same bits for every instruction set.
 
+use weft_kern::exact::{self, ROUND};
 use weft_kern::{Binary, Reduce, RopeStyle, Unary};
 
 /// The number of lanes that sums are kept in, whatever the width of the machine's vectors.
 pub(crate) const LANES: usize = 16;
-
-/// Adding this, 1.5 · 2²³, to a value below 2²² rounds it to an integer, ties to even, which is then in the low bits.
-pub(crate) const ROUND: f32 = 12_582_912.0;
 
 /// eˣ to within 2 units in the last place, subnormal results included; 0 below −103.98, infinite above 88.73, NaN
 /// for NaN.
@@ -66,8 +64,8 @@ pub(crate) fn unary(op: Unary, out: &mut [f32], x: &[f32]) {
     match op {
         Unary::Neg => each!(x => -x),
         Unary::Exp => each!(x => exp(x)),
-        Unary::Sigmoid => each!(x => 1.0 / (1.0 + exp(-x))),
-        Unary::Silu => each!(x => x / (1.0 + exp(-x))),
+        Unary::Sigmoid => each!(x => exact::sigmoid(x)),
+        Unary::Silu => each!(x => exact::silu(x)),
         Unary::Softplus => each!(x => softplus(x)),
         Unary::Rsqrt => each!(x => 1.0 / x.sqrt()),
         // Only the tables of rotary embeddings need these: a few hundred a step, of angles that reach hundreds of

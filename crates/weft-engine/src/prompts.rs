@@ -53,7 +53,7 @@ use reader::{Bytes, Next, Read, Reader, Reading};
 use writer::{UsedPage, Writer};
 
 /// Increases whenever a model computes other bits than before. (A new version of Weft need not increase it.)
-const NUMBERS: u32 = 3;
+const NUMBERS: u32 = 4;
 
 /// The longest time that a step spends on pages that were read.
 const SLICE: Duration = Duration::from_millis(4);

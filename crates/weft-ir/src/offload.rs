@@ -46,10 +46,9 @@ pub fn offload(graph: &Graph, resident: usize) -> Option<Offload> {
     let part = |name: &str, given: &[(String, NodeId)], outputs: &[(String, NodeId)], has| {
         Part { graph, experts: &experts, given, has }.build(&format!("{}_{name}", graph.name()), outputs)
     };
-    let others = if resident > 0 { Has::From(resident) } else { Has::All };
     Some(Offload {
         before: part("before", &[], &own, Has::First(resident))?,
-        offloaded: part("offloaded", &given, &[(OFFLOADED.into(), last)], others)?,
+        offloaded: part("offloaded", &given, &[(OFFLOADED.into(), last)], Has::From(resident))?,
         after: part("after", &kept, &later, Has::Results { of_resident: resident > 0 })?,
     })
 }
@@ -160,8 +159,6 @@ enum Has {
     First(usize),
     /// Those from an index on.
     From(usize),
-    /// All.
-    All,
     /// Their results, which other graphs have computed: those of offloaded experts, and of resident ones if there are any.
     Results { of_resident: bool },
 }

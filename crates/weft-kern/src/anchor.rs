@@ -14,7 +14,7 @@ mod scan;
 use std::fmt;
 
 pub use attend::{Attend, Attention, Cached, List};
-pub use dot::{Factor, Matrices, Pick, Product, Sum};
+pub use dot::{Factor, Matrices, Pick, Product, Shares, Sum};
 pub use indexer::{Indexer, Indexing};
 pub use scan::{DeltaRule, Scan, ScanRule};
 

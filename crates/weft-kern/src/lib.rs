@@ -35,6 +35,7 @@
 //! Start with [`Plan`] and [`Kernel`]. [`verify`] checks a plan; [`interp`] is the oracle for every device.
 #![forbid(unsafe_code)]
 
+pub mod exact;
 pub mod interp;
 pub mod q8;
 
@@ -60,7 +61,8 @@ mod verify;
 
 pub use amounts::{Amounts, Counted};
 pub use anchor::{
-    Anchor, Attend, Cached, DeltaRule, Factor, Indexer, List, Matrices, Pick, Product, Scan, ScanRule, Sum,
+    Anchor, Attend, Cached, DeltaRule, Factor, Indexer, List, Matrices, Pick, Product, Scan, ScanRule,
+    Shares, Sum,
 };
 pub use bar::Bar;
 pub use given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};

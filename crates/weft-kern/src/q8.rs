@@ -5,6 +5,8 @@
 //! `Σ (scale·q_w + min)·x = scale · Σ q_w·q_x · d + min · s`. Since planes span the whole buffer, a view can start at any
 //! multiple of 32, and a row can be read in another shape.
 
+use crate::exact::reciprocal;
+
 /// The number of values that share a scale.
 pub const BLOCK: usize = 32;
 
@@ -21,7 +23,7 @@ pub const fn buffer_bytes(values: usize) -> Option<usize> {
 pub struct Block {
     /// The quants, each in −127..=127.
     pub quants: [i8; BLOCK],
-    /// The factor of the quants: the largest magnitude of the block, divided by 127.
+    /// The factor of the quants: the largest magnitude of the block times 1/127.
     pub scale: f32,
     /// `scale` times the sum of each half's quants.
     pub sums: [f32; 2],
@@ -32,6 +34,16 @@ impl Block {
     pub fn values(&self) -> [f32; BLOCK] {
         self.quants.map(|q| f32::from(q) * self.scale)
     }
+}
+
+/// A block whose largest magnitude is at most this, 2⁻¹¹⁹, is rounded to 0: its scale or the inverse of that could be no normal number.
+pub const TINY: f32 = f32::from_bits(8 << 23);
+
+/// The factors from quants to values and back, for a block with this largest magnitude, which is finite.
+#[inline(always)]
+pub fn scales(top: f32) -> [f32; 2] {
+    let scale = top * (1.0 / 127.0);
+    [scale, if top > TINY { reciprocal(scale) } else { 0.0 }]
 }
 
 /// Rounds 32 values to nearest, ties to even.
@@ -49,10 +61,7 @@ pub fn quantise(values: &[f32; BLOCK]) -> Block {
     if !finite {
         return Block { quants: [0; BLOCK], scale: f32::NAN, sums: [f32::NAN; 2] };
     }
-    let scale = top / 127.0;
-    // A block of almost only zeros (below 2⁻¹²¹) is rounded to 0, since the inverse of its scale is infinite.
-    let inverse = 127.0 / top;
-    let inverse = if inverse.is_finite() { inverse } else { 0.0 };
+    let [scale, inverse] = scales(top);
     let mut quants = [0i8; BLOCK];
     for (q, v) in quants.iter_mut().zip(values) {
         // The product is within ±127 up to rounding; the clamp keeps −128 out.
@@ -88,7 +97,7 @@ mod tests {
         let small = quantise(&[1e-37; BLOCK]);
         assert_eq!(small.quants, [0; BLOCK]);
         let big = quantise(&[f32::MAX; BLOCK]);
-        assert_eq!((big.quants, big.scale), ([127; BLOCK], f32::MAX / 127.0));
+        assert_eq!((big.quants, big.scale), ([127; BLOCK], f32::MAX * (1.0 / 127.0)));
         let mut nan = [1.0; BLOCK];
         nan[7] = f32::INFINITY;
         assert!(quantise(&nan).scale.is_nan());

@@ -4,6 +4,8 @@
 //! one sum together (split-K within a workgroup). Inner loops are always unrolled by a block of 32 columns of a weight, and vectors are
 //! 32-bit words. [`Form`](crate::Form) defines the meaning of the numbers for a part.
 
+use weft_kern::Shares;
+
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
 
@@ -80,48 +82,9 @@ pub(crate) fn number(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// The division of the blocks of a weight's row among the lanes that share a sum.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Shares {
-    /// Neighbouring blocks per lane.
-    pub(crate) each: u32,
-    /// The number of lanes with blocks, if all of these have `each`; then the last lanes have none. Otherwise some lanes have fewer.
-    pub(crate) whole: Option<u32>,
-}
-
-impl Shares {
-    /// The shares of `reduce` lanes. Shares that divide the row may be up to a third longer than the shortest possible ones, because matrix
-    /// units visit them whole.
-    pub(crate) fn new(blocks: u32, reduce: u32) -> Shares {
-        let least = blocks.div_ceil(reduce).max(1);
-        match (least..=least + least / 3).find(|each| blocks.is_multiple_of(*each)) {
-            Some(each) => Shares { each, whole: Some(blocks / each) },
-            None => Shares { each: least, whole: None },
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Shares;
-
-    #[test]
-    fn shares_divide_a_row_where_they_can() {
-        // Rows of 2,048, 2,880, 6,912 and 5,888 values; of 10,944 values, which have no such shares; and of a single block.
-        for (blocks, reduce, each, whole) in [
-            (64, 16, 4, Some(16)),
-            (90, 32, 3, Some(30)),
-            (216, 32, 8, Some(27)),
-            (184, 32, 8, Some(23)),
-            (342, 32, 11, None),
-            (1, 1, 1, Some(1)),
-            (7, 8, 1, Some(7)),
-        ] {
-            assert_eq!(
-                Shares::new(blocks, reduce),
-                Shares { each, whole },
-                "{blocks} blocks, {reduce} lanes"
-            );
-        }
-    }
+/// The division of a weight's row of blocks among `reduce` lanes ([`Shares`]): the blocks of each, and the number of lanes with blocks if
+/// all of these have so many. Then the last lanes may have none. Otherwise some have fewer.
+pub(crate) fn shares(blocks: u32, reduce: u32) -> (u32, Option<u32>) {
+    let shares = Shares::of(blocks as usize, reduce as usize);
+    (number(shares.each), shares.are_equal(blocks as usize).then(|| number(shares.count)))
 }

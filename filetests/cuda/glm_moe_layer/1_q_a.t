@@ -44,10 +44,16 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
   return (unsigned int)lower | ((unsigned int)upper << 16);
 }
 
-static __device__ __forceinline__ float quotient(float a, float b) {
-  float inverse;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
-  return a * inverse;
+static __device__ __forceinline__ float reciprocal(float x) {
+  const auto minus_x = -(x);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(x));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
@@ -184,8 +190,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
     const auto both_8 = max(both_7, other_8);
     const auto largest = __uint_as_float(both_8);
-    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+    const auto factor = largest * 0.007874016f;
+    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(factor) : 0x7fc00000u);
+    const auto inverse = (largest > 1.5046328e-36f && both_8 < 0x7f800000u ? reciprocal(factor) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     pool[lane] = packed;
     if ((lane % 8u) == 0u) {
@@ -199,8 +206,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
     const auto both_11 = max(both_10, other_11);
     const auto largest_2 = __uint_as_float(both_11);
-    const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_11 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto factor_2 = largest_2 * 0.007874016f;
+    const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(factor_2) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 1.5046328e-36f && both_11 < 0x7f800000u ? reciprocal(factor_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     pool[word_5] = packed_2;
     if ((word_5 % 8u) == 0u) {
@@ -352,8 +360,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_19 = __shfl_xor_sync(warp, both_18, 4u);
     const auto both_19 = max(both_18, other_19);
     const auto largest_3 = __uint_as_float(both_19);
-    const auto scale_3 = (both_19 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_3 = (largest_3 > 3.74e-37f && both_19 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f);
+    const auto factor_3 = largest_3 * 0.007874016f;
+    const auto scale_3 = (both_19 < 0x7f800000u ? __float_as_uint(factor_3) : 0x7fc00000u);
+    const auto inverse_3 = (largest_3 > 1.5046328e-36f && both_19 < 0x7f800000u ? reciprocal(factor_3) : 0.0f);
     const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_40 * inverse_3), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_42 * inverse_3), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_44 * inverse_3), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_46 * inverse_3), -127.0f), 127.0f))) & 255u) << 24u);
     pool[lane] = packed_3;
     if ((lane % 8u) == 0u) {
@@ -367,8 +376,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_22 = __shfl_xor_sync(warp, both_21, 4u);
     const auto both_22 = max(both_21, other_22);
     const auto largest_4 = __uint_as_float(both_22);
-    const auto scale_4 = (both_22 < 0x7f800000u ? __float_as_uint(largest_4 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_4 = (largest_4 > 3.74e-37f && both_22 < 0x7f800000u ? quotient(127.0f, largest_4) : 0.0f);
+    const auto factor_4 = largest_4 * 0.007874016f;
+    const auto scale_4 = (both_22 < 0x7f800000u ? __float_as_uint(factor_4) : 0x7fc00000u);
+    const auto inverse_4 = (largest_4 > 1.5046328e-36f && both_22 < 0x7f800000u ? reciprocal(factor_4) : 0.0f);
     const auto packed_4 = ((unsigned int)(__float2int_rz(min(max(rintf(v_48 * inverse_4), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_50 * inverse_4), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_52 * inverse_4), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_54 * inverse_4), -127.0f), 127.0f))) & 255u) << 24u);
     pool[word_10] = packed_4;
     if ((word_10 % 8u) == 0u) {
@@ -534,8 +544,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_30 = __shfl_xor_sync(warp, both_29, 4u);
     const auto both_30 = max(both_29, other_30);
     const auto largest_5 = __uint_as_float(both_30);
-    const auto scale_5 = (both_30 < 0x7f800000u ? __float_as_uint(largest_5 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_5 = (largest_5 > 3.74e-37f && both_30 < 0x7f800000u ? quotient(127.0f, largest_5) : 0.0f);
+    const auto factor_5 = largest_5 * 0.007874016f;
+    const auto scale_5 = (both_30 < 0x7f800000u ? __float_as_uint(factor_5) : 0x7fc00000u);
+    const auto inverse_5 = (largest_5 > 1.5046328e-36f && both_30 < 0x7f800000u ? reciprocal(factor_5) : 0.0f);
     const auto packed_5 = ((unsigned int)(__float2int_rz(min(max(rintf(v_69 * inverse_5), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_71 * inverse_5), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_73 * inverse_5), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_75 * inverse_5), -127.0f), 127.0f))) & 255u) << 24u);
     pool[lane] = packed_5;
     if ((lane % 8u) == 0u) {
@@ -549,8 +560,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_768x2048_q4_0_2(
     const auto other_33 = __shfl_xor_sync(warp, both_32, 4u);
     const auto both_33 = max(both_32, other_33);
     const auto largest_6 = __uint_as_float(both_33);
-    const auto scale_6 = (both_33 < 0x7f800000u ? __float_as_uint(largest_6 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_6 = (largest_6 > 3.74e-37f && both_33 < 0x7f800000u ? quotient(127.0f, largest_6) : 0.0f);
+    const auto factor_6 = largest_6 * 0.007874016f;
+    const auto scale_6 = (both_33 < 0x7f800000u ? __float_as_uint(factor_6) : 0x7fc00000u);
+    const auto inverse_6 = (largest_6 > 1.5046328e-36f && both_33 < 0x7f800000u ? reciprocal(factor_6) : 0.0f);
     const auto packed_6 = ((unsigned int)(__float2int_rz(min(max(rintf(v_77 * inverse_6), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_79 * inverse_6), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_81 * inverse_6), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_83 * inverse_6), -127.0f), 127.0f))) & 255u) << 24u);
     pool[word_15] = packed_6;
     if ((word_15 % 8u) == 0u) {

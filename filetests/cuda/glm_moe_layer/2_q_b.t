@@ -48,10 +48,16 @@ static __device__ __forceinline__ unsigned int pack_halves(float low, float high
   return (unsigned int)lower | ((unsigned int)upper << 16);
 }
 
-static __device__ __forceinline__ float quotient(float a, float b) {
-  float inverse;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
-  return a * inverse;
+static __device__ __forceinline__ float reciprocal(float x) {
+  const auto minus_x = -(x);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(x));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
@@ -186,8 +192,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
     const auto both_8 = max(both_7, other_8);
     const auto largest = __uint_as_float(both_8);
-    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+    const auto factor = largest * 0.007874016f;
+    const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(factor) : 0x7fc00000u);
+    const auto inverse = (largest > 1.5046328e-36f && both_8 < 0x7f800000u ? reciprocal(factor) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_11 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     if (lane < 192u) {
       pool[lane] = packed;
@@ -342,8 +349,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
     const auto other_17 = __shfl_xor_sync(warp, both_15, 4u);
     const auto both_16 = max(both_15, other_17);
     const auto largest_2 = __uint_as_float(both_16);
-    const auto scale_2 = (both_16 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_16 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto factor_2 = largest_2 * 0.007874016f;
+    const auto scale_2 = (both_16 < 0x7f800000u ? __float_as_uint(factor_2) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 1.5046328e-36f && both_16 < 0x7f800000u ? reciprocal(factor_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_29 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_31 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_33 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     if (lane < 192u) {
       pool[lane] = packed_2;
@@ -399,8 +407,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_192x768_q4_0_2(
       const auto other_22 = __shfl_xor_sync(warp, both_20, 16u);
       const auto both_21 = max(both_20, other_22);
       const auto largest_3 = __uint_as_float(both_21);
-      const auto scale_3 = (both_21 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(result_2 * (largest_3 > 3.74e-37f && both_21 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+      const auto factor_3 = largest_3 * 0.007874016f;
+      const auto scale_3 = (both_21 < 0x7f800000u ? __float_as_uint(factor_3) : 0x7fc00000u);
+      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(result_2 * (largest_3 > 1.5046328e-36f && both_21 < 0x7f800000u ? reciprocal(factor_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
       const auto other_23 = __shfl_xor_sync(warp, packed_3, 1u);
       const auto packed_4 = packed_3 | other_23;
       const auto other_24 = __shfl_xor_sync(warp, packed_4, 2u);

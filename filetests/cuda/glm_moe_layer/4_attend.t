@@ -940,6 +940,18 @@ static __device__ __forceinline__ float quotient(float a, float b) {
   return a * inverse;
 }
 
+static __device__ __forceinline__ float reciprocal(float x) {
+  const auto minus_x = -(x);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(x));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
+
 extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
   const Args args,
   const Sizes sizes,
@@ -1111,8 +1123,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_attend_20x576(
     const auto other_15 = __shfl_xor_sync(warp, both_9, 16u);
     const auto both_10 = max(both_9, other_15);
     const auto largest = __uint_as_float(both_10);
-    const auto scale = (both_10 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * (largest > 3.74e-37f && both_10 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+    const auto factor = largest * 0.007874016f;
+    const auto scale = (both_10 < 0x7f800000u ? __float_as_uint(factor) : 0x7fc00000u);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v * (largest > 1.5046328e-36f && both_10 < 0x7f800000u ? reciprocal(factor) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
     const auto other_16 = __shfl_xor_sync(warp, packed, 1u);
     const auto packed_2 = packed | other_16;
     const auto other_17 = __shfl_xor_sync(warp, packed_2, 2u);

@@ -43,10 +43,16 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   return value;
 }
 
-static __device__ __forceinline__ float quotient(float a, float b) {
-  float inverse;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
-  return a * inverse;
+static __device__ __forceinline__ float reciprocal(float x) {
+  const auto minus_x = -(x);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(x));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
@@ -147,8 +153,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_head_dot_256x512_q4_0(
     const auto other_5 = __shfl_xor_sync(warp, both_4, 16u);
     const auto both_5 = max(both_4, other_5);
     const auto largest = __uint_as_float(both_5);
-    const auto scale = (both_5 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(result * (largest > 3.74e-37f && both_5 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+    const auto factor = largest * 0.007874016f;
+    const auto scale = (both_5 < 0x7f800000u ? __float_as_uint(factor) : 0x7fc00000u);
+    const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(result * (largest > 1.5046328e-36f && both_5 < 0x7f800000u ? reciprocal(factor) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
     const auto other_6 = __shfl_xor_sync(warp, packed, 1u);
     const auto packed_2 = packed | other_6;
     const auto other_7 = __shfl_xor_sync(warp, packed_2, 2u);

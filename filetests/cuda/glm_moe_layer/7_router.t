@@ -66,6 +66,44 @@ static __device__ __forceinline__ float quotient(float a, float b) {
   return a * inverse;
 }
 
+static __device__ __forceinline__ float reciprocal(float x) {
+  const auto minus_x = -(x);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(x));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
+
+static __device__ __forceinline__ float sigmoid(float x) {
+  const auto power = max(min(-(x), 80.0f), -80.0f);
+  const auto n = rintf(power * 1.442695f);
+  const auto minus = -(n);
+  const auto r = fmaf(minus, 0.6931472f, power);
+  const auto r_2 = fmaf(minus, -1.9046542e-9f, r);
+  const auto q = fmaf(0.0001984127f, r_2, 0.0013888889f);
+  const auto q_2 = fmaf(q, r_2, 0.008333334f);
+  const auto q_3 = fmaf(q_2, r_2, 0.041666668f);
+  const auto q_4 = fmaf(q_3, r_2, 0.16666667f);
+  const auto q_5 = fmaf(q_4, r_2, 0.5f);
+  const auto square = r_2 * r_2;
+  const auto e = fmaf(q_5, square, r_2) + 1.0f;
+  const auto two_to_n = __uint_as_float(((unsigned int)(__float2int_rz(n)) + 127u) << 23u);
+  const auto grown = fmaf(e, two_to_n, 1.0f);
+  const auto minus_x = -(grown);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(grown));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
+
 extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_1536x2048_q4_0_1(
   const Args args,
   const Sizes sizes,
@@ -258,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     if (last) {
       const auto column_3 = min(lane, 63u);
       const auto gathered = __uint_as_float((b6 + (column_3))[256u]);
-      const auto v_29 = quotient(1.0f, expf(min(-(gathered), 80.0f)) + 1.0f);
+      const auto v_29 = sigmoid(gathered);
       const auto v_30 = v_29 + v;
       const auto bits = __float_as_uint(v_30);
       const auto bits_2 = ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
@@ -511,8 +549,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_19 = __shfl_xor_sync(warp, both_21, 4u);
     const auto both_22 = max(both_21, other_19);
     const auto largest = __uint_as_float(both_22);
-    const auto scale = (both_22 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-    const auto inverse = (largest > 3.74e-37f && both_22 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+    const auto factor = largest * 0.007874016f;
+    const auto scale = (both_22 < 0x7f800000u ? __float_as_uint(factor) : 0x7fc00000u);
+    const auto inverse = (largest > 1.5046328e-36f && both_22 < 0x7f800000u ? reciprocal(factor) : 0.0f);
     const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_56 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_58 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_60 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_62 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
     pool[lane] = packed;
     if ((lane % 8u) == 0u) {
@@ -526,8 +565,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
     const auto other_22 = __shfl_xor_sync(warp, both_24, 4u);
     const auto both_25 = max(both_24, other_22);
     const auto largest_2 = __uint_as_float(both_25);
-    const auto scale_2 = (both_25 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-    const auto inverse_2 = (largest_2 > 3.74e-37f && both_25 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+    const auto factor_2 = largest_2 * 0.007874016f;
+    const auto scale_2 = (both_25 < 0x7f800000u ? __float_as_uint(factor_2) : 0x7fc00000u);
+    const auto inverse_2 = (largest_2 > 1.5046328e-36f && both_25 < 0x7f800000u ? reciprocal(factor_2) : 0.0f);
     const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_64 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_66 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_68 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_70 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
     pool[word_18] = packed_2;
     if ((word_18 % 8u) == 0u) {
@@ -612,7 +652,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       result_3 = total_7;
     }
     if (lane < 32u) {
-      const auto v_71 = quotient(result_2, expf(min(-(result_2), 80.0f)) + 1.0f);
+      const auto v_71 = result_2 * sigmoid(result_2);
       const auto v_72 = v_71 * result_3;
       const auto mine_3 = __float_as_uint(v_72) & 0x7fffffffu;
       const auto other_23 = __shfl_xor_sync(warp, mine_3, 1u);
@@ -626,8 +666,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_dot_1536x2048_q4_0_dot_15
       const auto other_27 = __shfl_xor_sync(warp, both_29, 16u);
       const auto both_30 = max(both_29, other_27);
       const auto largest_3 = __uint_as_float(both_30);
-      const auto scale_3 = (both_30 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * (largest_3 > 3.74e-37f && both_30 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+      const auto factor_3 = largest_3 * 0.007874016f;
+      const auto scale_3 = (both_30 < 0x7f800000u ? __float_as_uint(factor_3) : 0x7fc00000u);
+      const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_72 * (largest_3 > 1.5046328e-36f && both_30 < 0x7f800000u ? reciprocal(factor_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
       const auto other_28 = __shfl_xor_sync(warp, packed_3, 1u);
       const auto packed_4 = packed_3 | other_28;
       const auto other_29 = __shfl_xor_sync(warp, packed_4, 2u);

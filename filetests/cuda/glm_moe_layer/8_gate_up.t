@@ -41,10 +41,42 @@ static __device__ __forceinline__ float half_to_float(unsigned int bits) {
   return value;
 }
 
-static __device__ __forceinline__ float quotient(float a, float b) {
-  float inverse;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
-  return a * inverse;
+static __device__ __forceinline__ float reciprocal(float x) {
+  const auto minus_x = -(x);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(x));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
+}
+
+static __device__ __forceinline__ float sigmoid(float x) {
+  const auto power = max(min(-(x), 80.0f), -80.0f);
+  const auto n = rintf(power * 1.442695f);
+  const auto minus = -(n);
+  const auto r = fmaf(minus, 0.6931472f, power);
+  const auto r_2 = fmaf(minus, -1.9046542e-9f, r);
+  const auto q = fmaf(0.0001984127f, r_2, 0.0013888889f);
+  const auto q_2 = fmaf(q, r_2, 0.008333334f);
+  const auto q_3 = fmaf(q_2, r_2, 0.041666668f);
+  const auto q_4 = fmaf(q_3, r_2, 0.16666667f);
+  const auto q_5 = fmaf(q_4, r_2, 0.5f);
+  const auto square = r_2 * r_2;
+  const auto e = fmaf(q_5, square, r_2) + 1.0f;
+  const auto two_to_n = __uint_as_float(((unsigned int)(__float2int_rz(n)) + 127u) << 23u);
+  const auto grown = fmaf(e, two_to_n, 1.0f);
+  const auto minus_x = -(grown);
+  const auto inverse = __uint_as_float(0x7ef311c7u - __float_as_uint(grown));
+  const auto error = fmaf(minus_x, inverse, 1.0f);
+  const auto both = fmaf(error, error, error);
+  const auto inverse_2 = fmaf(inverse, both, inverse);
+  const auto error_2 = fmaf(minus_x, inverse_2, 1.0f);
+  const auto both_2 = fmaf(error_2, error_2, error_2);
+  const auto inverse_3 = fmaf(inverse_2, both_2, inverse_2);
+  return inverse_3;
 }
 
 extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0_select_dot_1536x2048_q4_0(
@@ -148,8 +180,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto other_8 = __shfl_xor_sync(warp, both_7, 4u);
   const auto both_8 = max(both_7, other_8);
   const auto largest = __uint_as_float(both_8);
-  const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(largest * 0.007874016f) : 0x7fc00000u);
-  const auto inverse = (largest > 3.74e-37f && both_8 < 0x7f800000u ? quotient(127.0f, largest) : 0.0f);
+  const auto factor = largest * 0.007874016f;
+  const auto scale = (both_8 < 0x7f800000u ? __float_as_uint(factor) : 0x7fc00000u);
+  const auto inverse = (largest > 1.5046328e-36f && both_8 < 0x7f800000u ? reciprocal(factor) : 0.0f);
   const auto packed = ((unsigned int)(__float2int_rz(min(max(rintf(v_13 * inverse), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_15 * inverse), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_17 * inverse), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_19 * inverse), -127.0f), 127.0f))) & 255u) << 24u);
   pool[lane] = packed;
   if ((lane % 8u) == 0u) {
@@ -163,8 +196,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
   const auto other_11 = __shfl_xor_sync(warp, both_10, 4u);
   const auto both_11 = max(both_10, other_11);
   const auto largest_2 = __uint_as_float(both_11);
-  const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(largest_2 * 0.007874016f) : 0x7fc00000u);
-  const auto inverse_2 = (largest_2 > 3.74e-37f && both_11 < 0x7f800000u ? quotient(127.0f, largest_2) : 0.0f);
+  const auto factor_2 = largest_2 * 0.007874016f;
+  const auto scale_2 = (both_11 < 0x7f800000u ? __float_as_uint(factor_2) : 0x7fc00000u);
+  const auto inverse_2 = (largest_2 > 1.5046328e-36f && both_11 < 0x7f800000u ? reciprocal(factor_2) : 0.0f);
   const auto packed_2 = ((unsigned int)(__float2int_rz(min(max(rintf(v_21 * inverse_2), -127.0f), 127.0f))) & 255u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_23 * inverse_2), -127.0f), 127.0f))) & 255u) << 8u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_25 * inverse_2), -127.0f), 127.0f))) & 255u) << 16u) | (((unsigned int)(__float2int_rz(min(max(rintf(v_27 * inverse_2), -127.0f), 127.0f))) & 255u) << 24u);
   pool[word] = packed_2;
   if ((word % 8u) == 0u) {
@@ -370,7 +404,7 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
     result_2 = total_4;
   }
   if (lane < 32u) {
-    const auto v_28 = quotient(result, expf(min(-(result), 80.0f)) + 1.0f);
+    const auto v_28 = result * sigmoid(result);
     const auto v_29 = v_28 * result_2;
     const auto mine_3 = __float_as_uint(v_29) & 0x7fffffffu;
     const auto other_12 = __shfl_xor_sync(warp, mine_3, 1u);
@@ -384,8 +418,9 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_dot_1536x2048_q4_0
     const auto other_16 = __shfl_xor_sync(warp, both_15, 16u);
     const auto both_16 = max(both_15, other_16);
     const auto largest_3 = __uint_as_float(both_16);
-    const auto scale_3 = (both_16 < 0x7f800000u ? __float_as_uint(largest_3 * 0.007874016f) : 0x7fc00000u);
-    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_29 * (largest_3 > 3.74e-37f && both_16 < 0x7f800000u ? quotient(127.0f, largest_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
+    const auto factor_3 = largest_3 * 0.007874016f;
+    const auto scale_3 = (both_16 < 0x7f800000u ? __float_as_uint(factor_3) : 0x7fc00000u);
+    const auto packed_3 = ((unsigned int)(__float2int_rz(min(max(rintf(v_29 * (largest_3 > 1.5046328e-36f && both_16 < 0x7f800000u ? reciprocal(factor_3) : 0.0f)), -127.0f), 127.0f))) & 255u) << ((lane % 4u) * 8u);
     const auto other_17 = __shfl_xor_sync(warp, packed_3, 1u);
     const auto packed_4 = packed_3 | other_17;
     const auto other_18 = __shfl_xor_sync(warp, packed_4, 2u);

@@ -330,13 +330,13 @@ extern "C" __global__ void __launch_bounds__(256) weft_select_sum_2048x1536_q4_0
   if (lane < 16u) {
     auto all = 0.0f;
     auto total_3 = __uint_as_float(pool[lane + 2640u]);
-    all = fmaf(weight, total_3, all);
+    all = all + weight * total_3;
     auto total_4 = __uint_as_float(pool[lane + 2896u]);
-    all = fmaf(weight_2, total_4, all);
+    all = all + weight_2 * total_4;
     auto total_5 = __uint_as_float(pool[lane + 3152u]);
-    all = fmaf(weight_3, total_5, all);
+    all = all + weight_3 * total_5;
     auto total_6 = __uint_as_float(pool[lane + 3408u]);
-    all = fmaf(weight_4, total_6, all);
+    all = all + weight_4 * total_6;
     result = all;
     auto total_7 = __uint_as_float(pool[lane + 3664u]);
     result_2 = total_7;

@@ -3,10 +3,10 @@
 // No closures, nor iterators over arrays of vectors: they would be compiled without the instruction set.
 #![expect(clippy::needless_range_loop)]
 
+use weft_kern::exact::ROUND;
 use weft_quant::{GgmlType, f16_to_f32};
 
 use crate::isa::{Line, Numbers, Simd};
-use crate::math::ROUND;
 
 use super::plan::BLOCK;
 

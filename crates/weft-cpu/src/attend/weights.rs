@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use weft_kern::exact::ROUND;
+
 use super::plan::BLOCK;
 use super::round::{self, Limits};
 use crate::isa::{Line, Simd};
@@ -87,7 +89,7 @@ pub(super) fn weigh<S: Simd>(
         return (top, sum);
     };
     for (pair, p) in weights.pairs.iter_mut().zip(p.as_chunks::<2>().0) {
-        *pair = p.map(|p| p.mul_add(inverse, math::ROUND).to_bits() as i16);
+        *pair = p.map(|p| p.mul_add(inverse, ROUND).to_bits() as i16);
     }
     weights.unit = unit;
     (top, sum)

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use weft_kern::{Param, Product};
 use weft_quant::GgmlType;
 use weft_quant::packed::ROWS;
 
@@ -18,6 +19,7 @@ pub(super) struct Chunk<'a> {
     /// Rows of the matrix, and their length.
     pub(super) n: usize,
     pub(super) k: usize,
+    pub(super) order: Order,
     /// The weight's row at which the matrix begins.
     pub(super) row: usize,
     /// That at which the matrix begins whose same columns are multiplied next, if it is known.
@@ -26,6 +28,26 @@ pub(super) struct Chunk<'a> {
     /// Where the results go: vectors of `stride` values, in which the columns fit.
     pub(super) acc: &'a mut [f32],
     pub(super) stride: usize,
+}
+
+/// The order in which blocks of packed weights are added up, see [`packed`](super::packed).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Order {
+    /// The blocks of a share, at least 1.
+    pub(super) each: usize,
+    /// Whether some shares have no blocks, and are 0.
+    pub(super) some_empty: bool,
+}
+
+impl Order {
+    /// The order of a verified product: that of its plan if other devices have experts too. One share, where the CPU has all experts, is 2 to
+    /// 5 % faster in prompts, and 1 to 3 % in replies.
+    pub(super) fn of(product: &Product, params: &[Param]) -> Order {
+        match product.shares(params).filter(|_| product.w.from.is_some()) {
+            Some(shares) => Order { each: shares.each.max(1), some_empty: shares.count < shares.all },
+            None => Order { each: usize::MAX, some_empty: false },
+        }
+    }
 }
 
 impl Chunk<'_> {

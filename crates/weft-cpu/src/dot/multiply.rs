@@ -71,6 +71,7 @@ impl Dot {
                         ty: product.w.ty,
                         n: product.w.n,
                         k: product.w.k,
+                        order: product.order,
                         row: product.w.row(own[0].matrix),
                         next_row: next_row(product, runs.peek()),
                         cols: cols.clone(),

@@ -1,9 +1,11 @@
 //! Packed weights times rounded activations.
 //!
-//! The order of an output's terms: from 0, for each 32 activations in order, `sum · (scale · d)` is added, then, if the format has minima,
+//! The order of an output's terms: from 0, for each 32 activations in order, `(sum · scale) · d` is added, then, if the format has minima,
 //! `min · (s₀ + s₁)`. `sum` is the exact integer dot product, `scale` and `min` are the weight's, `d` and `s` the activations'. If a
 //! scale belongs to 16 weights, the same is done for each half in turn, with its own `sum`, `scale`, `min` and `s`. Each of these terms is
-//! multiplied and added in one rounding; `scale · d`, `s₀ + s₁` and the scales of super-blocks are rounded separately.
+//! multiplied and added in one rounding; `sum · scale`, `s₀ + s₁` and the scales of super-blocks are rounded separately. This is the order of
+//! GPUs, too. If the plan says in which shares a row is added up ([`weft_kern::Shares`]), each is added up from 0, and the shares are added
+//! from the first to the last.
 //!
 //! A vector has the sixteen rows of a tile (see [`weft_quant::packed`]), so there is no sum across lanes. A tile's numbers are
 //! unpacked once for a block of rows of x, and the block's results stay in registers for the whole length of a row.
@@ -19,7 +21,7 @@ use weft_quant::ints::IntFormat;
 use weft_quant::packed::{COLUMNS, Layout, ROWS, Scales};
 
 use super::blocks::{Block, Blocks, Entry, block_rows, row_blocks};
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Order};
 use crate::isa::{Simd, Work};
 use crate::rows::Fault;
 
@@ -159,11 +161,12 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         values: &Values,
         tiles: &[&[u8]; W],
         ahead: &Ahead<'_, W>,
-        k: usize,
+        (k, order): (usize, Order),
         block: &Block<'_>,
     ) -> Option<[[S::Floats; M]; W]> {
         let layout = Self::LAYOUT;
         let groups = k / COLUMNS;
+        let Order { each, some_empty } = order;
         let parts = COLUMNS / layout.group;
         let quads = QUADS / parts;
         let mut numbers: [&[[u8; 64]]; W] = [&[]; W];
@@ -177,86 +180,109 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         let scale_d = block.scales.get(..groups * M)?;
         let sums = block.sums.get(..groups * M)?;
         let starts = block.starts.get(..groups * M)?;
-        let mut acc = [[simd.float(0.0); M]; W];
+        // Adding the first share to −0 changes no bit of it.
+        let mut totals = [[simd.float(-0.0); M]; W];
         let mut supers = [[simd.float(0.0); 2]; W];
         let mut until_due = ahead.phase;
-        for g in 0..groups {
-            for t in 0..W {
-                let (tile, soon) = ahead.at(tiles, t, g + AHEAD / layout.numbers_bytes(), groups);
-                for line in 0..layout.bits {
-                    simd.prefetch(tile, (soon * layout.bits + line) * 64);
-                }
-                if ahead.is_new {
-                    let (tile, later) = ahead.at(tiles, t, g + FAR_AHEAD / layout.numbers_bytes(), groups);
+        let mut first = 0;
+        while first < groups {
+            let end = groups.min(first + each);
+            let mut acc = [[simd.float(0.0); M]; W];
+            for g in first..end {
+                for t in 0..W {
+                    let (tile, soon) = ahead.at(tiles, t, g + AHEAD / layout.numbers_bytes(), groups);
                     for line in 0..layout.bits {
-                        simd.fetch(tile, (later * layout.bits + line) * 64);
+                        simd.prefetch(tile, (soon * layout.bits + line) * 64);
                     }
-                    simd.fetch(tile, layout.scales_at(k) + later * layout.group_bytes() * parts);
-                }
-            }
-            if ahead.every > 0 {
-                if until_due == 0 {
-                    until_due = ahead.every;
-                    for t in 0..W {
+                    if ahead.is_new {
+                        let (tile, later) =
+                            ahead.at(tiles, t, g + FAR_AHEAD / layout.numbers_bytes(), groups);
                         for line in 0..layout.bits {
-                            simd.fetch(ahead.later[t], (g * layout.bits + line) * 64);
+                            simd.fetch(tile, (later * layout.bits + line) * 64);
                         }
-                        simd.fetch(ahead.later[t], layout.scales_at(k) + g * layout.group_bytes() * parts);
+                        simd.fetch(tile, layout.scales_at(k) + later * layout.group_bytes() * parts);
                     }
                 }
-                until_due -= 1;
-            }
-            for h in 0..parts {
-                // For few rows, two sums each.
-                let mut sum = [[[simd.int(0); M]; 2]; W];
-                for m in 0..M {
-                    let start = simd.int(if Self::signed::<S>() { 0 } else { starts[g * M + m][h] });
-                    for t in 0..W {
-                        sum[t][0][m] = start;
-                    }
-                }
-                // Row by row, each product would wait for the previous one: the numbers of four columns go to all rows in turn. With
-                // enough registers, all tiles take part, so that four columns of a row are loaded once for all of them.
-                let (passes, together) = if S::WIDE { (1, W) } else { (W, 1) };
-                for pass in 0..passes {
-                    for quad in h * quads..(h + 1) * quads {
-                        let chain = if M <= 2 { quad % 2 } else { 0 };
-                        let mut w = [simd.bytes(&[0; 64]); W];
-                        for t in pass * together..(pass + 1) * together {
-                            let own = &numbers[t][g * layout.bits..(g + 1) * layout.bits];
-                            w[t] = Self::unpack(simd, values, own, quad);
+                if ahead.every > 0 {
+                    if until_due == 0 {
+                        until_due = ahead.every;
+                        for t in 0..W {
+                            for line in 0..layout.bits {
+                                simd.fetch(ahead.later[t], (g * layout.bits + line) * 64);
+                            }
+                            simd.fetch(
+                                ahead.later[t],
+                                layout.scales_at(k) + g * layout.group_bytes() * parts,
+                            );
                         }
-                        for m in 0..M {
-                            let x = &quants[g * M + m].0.as_chunks::<4>().0[quad];
+                    }
+                    until_due -= 1;
+                }
+                for h in 0..parts {
+                    // For few rows, two sums each.
+                    let mut sum = [[[simd.int(0); M]; 2]; W];
+                    for m in 0..M {
+                        let start = simd.int(if Self::signed::<S>() { 0 } else { starts[g * M + m][h] });
+                        for t in 0..W {
+                            sum[t][0][m] = start;
+                        }
+                    }
+                    // Row by row, each product would wait for the previous one: the numbers of four columns go to all rows in turn. With
+                    // enough registers, all tiles take part, so that four columns of a row are loaded once for all of them.
+                    let (passes, together) = if S::WIDE { (1, W) } else { (W, 1) };
+                    for pass in 0..passes {
+                        for quad in h * quads..(h + 1) * quads {
+                            let chain = if M <= 2 { quad % 2 } else { 0 };
+                            let mut w = [simd.bytes(&[0; 64]); W];
                             for t in pass * together..(pass + 1) * together {
-                                sum[t][chain][m] = if Self::LARGE {
-                                    simd.dot_large(sum[t][chain][m], w[t], x)
-                                } else {
-                                    simd.dot(sum[t][chain][m], w[t], x)
-                                };
+                                let own = &numbers[t][g * layout.bits..(g + 1) * layout.bits];
+                                w[t] = Self::unpack(simd, values, own, quad);
+                            }
+                            for m in 0..M {
+                                let x = &quants[g * M + m].0.as_chunks::<4>().0[quad];
+                                for t in pass * together..(pass + 1) * together {
+                                    sum[t][chain][m] = if Self::LARGE {
+                                        simd.dot_large(sum[t][chain][m], w[t], x)
+                                    } else {
+                                        simd.dot(sum[t][chain][m], w[t], x)
+                                    };
+                                }
+                            }
+                        }
+                    }
+                    for t in 0..W {
+                        let (scale, min) =
+                            scales[t].group::<S, M>(simd, values.power, g * parts + h, &mut supers[t])?;
+                        for m in 0..M {
+                            let at = g * M + m;
+                            let mut dot = sum[t][0][m];
+                            if M <= 2 {
+                                dot = simd.add_ints(dot, sum[t][1][m]);
+                            }
+                            let scaled = simd.mul(simd.to_floats(dot), scale);
+                            acc[t][m] = simd.mul_add(scaled, simd.float(scale_d[at]), acc[t][m]);
+                            if F::LAYOUT.has_min {
+                                acc[t][m] = simd.mul_add(min, simd.float(sums[at][h]), acc[t][m]);
                             }
                         }
                     }
                 }
-                for t in 0..W {
-                    let (scale, min) =
-                        scales[t].group::<S, M>(simd, values.power, g * parts + h, &mut supers[t])?;
-                    for m in 0..M {
-                        let at = g * M + m;
-                        let mut dot = sum[t][0][m];
-                        if M <= 2 {
-                            dot = simd.add_ints(dot, sum[t][1][m]);
-                        }
-                        let scale = simd.mul(scale, simd.float(scale_d[at]));
-                        acc[t][m] = simd.mul_add(simd.to_floats(dot), scale, acc[t][m]);
-                        if F::LAYOUT.has_min {
-                            acc[t][m] = simd.mul_add(min, simd.float(sums[at][h]), acc[t][m]);
-                        }
-                    }
+            }
+            for t in 0..W {
+                for m in 0..M {
+                    totals[t][m] = simd.mul_add(acc[t][m], simd.float(1.0), totals[t][m]);
+                }
+            }
+            first = end;
+        }
+        if some_empty {
+            for t in 0..W {
+                for m in 0..M {
+                    totals[t][m] = simd.mul_add(simd.float(0.0), simd.float(1.0), totals[t][m]);
                 }
             }
         }
-        Some(acc)
+        Some(totals)
     }
 
     /// Multiplies a span of tiles and the rows of all entries. `later` is the first tile after the span that will be multiplied.
@@ -313,7 +339,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
         block: &Block<'_>,
         turn: Turn,
     ) -> Option<()> {
-        let k = self.chunk.k;
+        let (k, order) = (self.chunk.k, self.chunk.order);
         for first in span.clone().step_by(W) {
             let mut tiles: [&[u8]; W] = [&[]; W];
             let mut ahead =
@@ -336,7 +362,7 @@ impl<'a, F: IntFormat> Packed<'a, F> {
                     ahead.later[t] = self.chunk.weight.tile(later + first - span.start + t).unwrap_or(&[]);
                 }
             }
-            let results = Self::multiply::<S, M, W>(simd, values, &tiles, &ahead, k, block)?;
+            let results = Self::multiply::<S, M, W>(simd, values, &tiles, &ahead, (k, order), block)?;
             for (tile, results) in (first..span.end).zip(&results) {
                 self.keep(simd, tile, entries, results)?;
             }

@@ -4,6 +4,7 @@ use weft_kern::{Factor, Format, Matrices, Param, Pick, Product};
 use weft_quant::GgmlType;
 use weft_quant::packed::Layout;
 
+use super::chunk::Order;
 use super::{float, tiled, transposed};
 use crate::memory::Arg;
 use crate::rows::{Coords, Fault, RowView};
@@ -20,6 +21,7 @@ pub(super) struct Multiplied {
     /// The number of matrices that a step can use.
     pub(super) matrices: usize,
     pub(super) transposed: bool,
+    pub(super) order: Order,
     /// Where rows of x are laid out for it.
     pub(super) blocks: BlockSource,
 }
@@ -101,6 +103,7 @@ impl Multiplied {
             from,
             matrices: if pick == Picked::Only { 1 } else { count + usize::from(from.is_some()) },
             transposed: product.transposed,
+            order: Order::of(product, params),
             blocks: if product.rounds(params) { BlockSource::Own } else { BlockSource::None },
         })
     }

@@ -37,6 +37,9 @@ const FEW: usize = 4;
 /// Spans of unpacked tiles: one to multiply and one to unpack.
 const SPANS: usize = 2;
 
+/// The totals of no share. Adding the first share to −0 changes no bit of it.
+const NOTHING: [[f32; ROWS]; TILE] = [[-0.0; ROWS]; TILE];
+
 /// How far ahead weights are prefetched, in bytes.
 const AHEAD: usize = 2048;
 
@@ -108,6 +111,9 @@ struct Ends<'a, F> {
     /// The next group, and their number.
     group: usize,
     groups: usize,
+    /// The group after the last of this share, and the groups of a share.
+    share_end: usize,
+    share: usize,
     entries: &'a [Entry],
     tile: usize,
 }
@@ -119,6 +125,7 @@ impl<F: IntFormat> Ends<'_, F> {
         &mut self,
         simd: S,
         acc: &mut [S::Floats; TILE],
+        totals: &mut [[f32; ROWS]; TILE],
         supers: &mut [S::Floats; 2],
         sums: &Sums,
     ) -> Option<()> {
@@ -151,19 +158,26 @@ impl<F: IntFormat> Ends<'_, F> {
             self.d = self.d.get(self.rows..)?;
             self.mins = self.mins.get(self.rows..)?;
         }
+        if self.group == self.share_end {
+            self.share_end = self.groups.min(self.group.saturating_add(self.share));
+            // All of them, with constant indices: with others they could not have stayed in registers.
+            for m in 0..TILE {
+                let total = simd.mul_add(acc[m], simd.float(1.0), simd.floats(&totals[m]));
+                simd.store(total, &mut totals[m]);
+                acc[m] = simd.float(0.0);
+            }
+        }
         Some(())
     }
 
     /// Writes the results of a tile and a block that belong to the chunk's columns.
     #[inline(always)]
-    fn keep<S: Simd>(&self, simd: S, acc: &[S::Floats; TILE], chunk: &mut Chunk<'_>) -> Option<()> {
-        // All results first, with constant indices: with others they could not have stayed in registers.
-        let mut results = [[0.0; ROWS]; TILE];
-        for m in 0..TILE {
-            simd.store(acc[m], &mut results[m]);
-        }
+    fn keep(&self, totals: &mut [[f32; ROWS]; TILE], chunk: &mut Chunk<'_>) -> Option<()> {
         let (lanes, first) = chunk.lanes(self.tile);
-        for (entry, result) in self.entries.iter().zip(&results) {
+        for (entry, result) in self.entries.iter().zip(&mut *totals) {
+            if chunk.order.some_empty {
+                result.iter_mut().for_each(|total| *total += 0.0);
+            }
             let to = chunk.acc.get_mut(entry.slot * chunk.stride + first..)?;
             if lanes.len() == ROWS {
                 *to.first_chunk_mut()? = *result;
@@ -171,6 +185,7 @@ impl<F: IntFormat> Ends<'_, F> {
                 to.get_mut(..lanes.len())?.copy_from_slice(result.get(lanes.clone())?);
             }
         }
+        *totals = NOTHING;
         Some(())
     }
 }
@@ -226,10 +241,10 @@ impl Later<'_> {
 /// results in memory.)
 macro_rules! step {
     ($place:literal, $own:literal, $other:literal, $starts:ident, $ends:ident,
-     ($unit:ident, $sums:ident, $simd:ident, $acc:ident, $supers:ident)) => {{
+     ($unit:ident, $sums:ident, $simd:ident, $acc:ident, $totals:ident, $supers:ident)) => {{
         $starts.next::<F, U, $own>(&mut $unit)?;
         $unit.store::<$other>(&mut $sums[($place + LAG - 1) % LAG]);
-        $ends.next::<S, $own>($simd, &mut $acc, &mut $supers, &$sums[$place])?;
+        $ends.next::<S, $own>($simd, &mut $acc, &mut $totals, &mut $supers, &$sums[$place])?;
     }};
 }
 
@@ -237,7 +252,7 @@ impl<F: IntFormat> Tiled<'_, F> {
     /// Multiplies.
     #[inline(always)]
     fn multiply<S: Simd, U: Tiles>(&mut self, simd: S, mut unit: U) -> Option<()> {
-        let Chunk { row, next_row, ref cols, ty, k, weight, entries, .. } = self.packed.chunk;
+        let Chunk { row, next_row, ref cols, ty, k, order, weight, entries, .. } = self.packed.chunk;
         let (laid_out, base) = (self.packed.blocks, self.packed.base);
         let values = Values::of(ty, true)?;
         let tiles = (row + cols.start) / ROWS..(row + cols.end).div_ceil(ROWS);
@@ -256,7 +271,9 @@ impl<F: IntFormat> Tiled<'_, F> {
             all.step::<F, S>(simd, &values)?;
         }
         let mut sums = [Sums::default(); LAG];
+        let share = order.each.saturating_mul(Self::PARTS).min(groups);
         let mut acc = [simd.float(0.0); TILE];
+        let mut totals = NOTHING;
         let mut supers = [simd.float(0.0); 2];
         // The sums of the previous tile and block that are still to be added: at first none, whose results go nowhere.
         let mut ends: Ends<'_, F> = Ends {
@@ -267,6 +284,8 @@ impl<F: IntFormat> Tiled<'_, F> {
             power: values.power,
             group: 0,
             groups: 0,
+            share_end: 0,
+            share: 0,
             entries: &[],
             tile: tiles.start,
         };
@@ -297,13 +316,12 @@ impl<F: IntFormat> Tiled<'_, F> {
                     let scales = weight.tile(tile)?.get(Self::LAYOUT.scales_at(k)..)?;
                     for round in 0..rounds {
                         soon.step::<F, S>(simd, &values)?;
-                        step!(0, 0, 1, starts, ends, (unit, sums, simd, acc, supers));
-                        step!(1, 1, 0, starts, ends, (unit, sums, simd, acc, supers));
-                        step!(2, 0, 1, starts, ends, (unit, sums, simd, acc, supers));
-                        step!(3, 1, 0, starts, ends, (unit, sums, simd, acc, supers));
+                        step!(0, 0, 1, starts, ends, (unit, sums, simd, acc, totals, supers));
+                        step!(1, 1, 0, starts, ends, (unit, sums, simd, acc, totals, supers));
+                        step!(2, 0, 1, starts, ends, (unit, sums, simd, acc, totals, supers));
+                        step!(3, 1, 0, starts, ends, (unit, sums, simd, acc, totals, supers));
                         if round == 0 {
-                            ends.keep(simd, &acc, &mut self.packed.chunk)?;
-                            acc = [simd.float(0.0); TILE];
+                            ends.keep(&mut totals, &mut self.packed.chunk)?;
                             ends = Ends {
                                 d: block.scales,
                                 mins: block.sums,
@@ -312,6 +330,8 @@ impl<F: IntFormat> Tiled<'_, F> {
                                 power: values.power,
                                 group: 0,
                                 groups,
+                                share_end: share,
+                                share,
                                 entries,
                                 tile,
                             };
@@ -324,10 +344,10 @@ impl<F: IntFormat> Tiled<'_, F> {
         }
         unit.store::<1>(&mut sums[LAG - 1]);
         for place in (0..LAG).step_by(2) {
-            ends.next::<S, 0>(simd, &mut acc, &mut supers, &sums[place])?;
-            ends.next::<S, 1>(simd, &mut acc, &mut supers, &sums[place + 1])?;
+            ends.next::<S, 0>(simd, &mut acc, &mut totals, &mut supers, &sums[place])?;
+            ends.next::<S, 1>(simd, &mut acc, &mut totals, &mut supers, &sums[place + 1])?;
         }
-        ends.keep(simd, &acc, &mut self.packed.chunk)
+        ends.keep(&mut totals, &mut self.packed.chunk)
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) trait Lanes: Copy {
     /// `a · b + c`, rounded once.
     fn mul_add(self, a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
 
-    /// Adds to each of eight rows `sums · (scale · by)`, rounded as the operations above do. Sums are below 2²² in size.
+    /// Adds to each of eight rows `(sums · scale) · by`, rounded as the operations above do. Sums are below 2²² in size.
     #[inline(always)]
     fn add_scaled(
         self,
@@ -74,8 +74,8 @@ pub(crate) trait Lanes: Copy {
     ) {
         // Not iterators with closures: these would be compiled without the instruction set.
         for ((acc, sums), by) in acc.iter_mut().zip(sums).zip(by) {
-            let scale = self.mul(scale, self.float(*by));
-            *acc = self.mul_add(self.to_floats(self.ints(sums)), scale, *acc);
+            let scaled = self.mul(self.to_floats(self.ints(sums)), scale);
+            *acc = self.mul_add(scaled, self.float(*by), *acc);
         }
     }
 
@@ -90,6 +90,9 @@ pub(crate) trait Lanes: Copy {
 
     /// Loads signed bytes.
     fn signed(self, from: &[u8; 16]) -> Self::Floats;
+
+    /// Loads floats.
+    fn floats(self, from: &[f32; 16]) -> Self::Floats;
 
     /// Stores floats.
     fn store(self, x: Self::Floats, to: &mut [f32; 16]);

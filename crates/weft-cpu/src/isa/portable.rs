@@ -124,6 +124,11 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn floats(self, from: &[f32; 16]) -> [f32; 16] {
+        *from
+    }
+
+    #[inline(always)]
     fn store(self, x: [f32; 16], to: &mut [f32; 16]) {
         *to = x;
     }

@@ -1,8 +1,7 @@
 //! Rounding activations to bytes, 32 at a time.
 
+use weft_kern::exact::ROUND;
 use weft_kern::q8;
-
-use crate::math::ROUND;
 
 /// The result of rounding a block with a value that is not finite.
 pub(super) const NOTHING: q8::Block =
@@ -35,9 +34,8 @@ pub(super) fn scales(top: u32) -> Option<(f32, f32)> {
     if top >= f32::INFINITY.to_bits() {
         return None;
     }
-    let top = f32::from_bits(top);
-    let inverse = 127.0 / top;
-    Some((top / 127.0, if inverse.is_finite() { inverse } else { 0.0 }))
+    let [scale, inverse] = q8::scales(f32::from_bits(top));
+    Some((scale, inverse))
 }
 
 /// Rounds in plain Rust, vectorised by the compiler.

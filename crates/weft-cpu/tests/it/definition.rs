@@ -47,25 +47,26 @@ fn folded(mut lanes: [f32; 16]) -> f32 {
     lanes[0]
 }
 
-/// A row of rounded activations times a row of a quantised weight.
-fn quantised(ty: GgmlType, row: &[u8], x: &[q8::Block]) -> f32 {
+/// A row of rounded activations times a row of a quantised weight, whose blocks are added up in shares of `each`.
+fn quantised(ty: GgmlType, row: &[u8], x: &[q8::Block], each: usize) -> f32 {
     let (layout, k) = (ty.int_layout().unwrap(), x.len() * 32);
     let (mut q, mut scales) = (vec![0; k], vec![0.0; k / layout.group]);
     let mut mins = vec![0.0; if layout.has_min { scales.len() } else { 0 }];
     weft_quant::unpack_row(ty, row, &mut q, &mut scales, &mut mins);
-    let mut acc = 0.0f32;
+    let mut shares = vec![0.0f32; x.len().div_ceil(each)];
     for (g, q) in q.chunks_exact(layout.group).enumerate() {
         let at = g * layout.group;
+        let acc = &mut shares[at / 32 / each];
         let x = &x[at / 32];
         let quants = &x.quants[at % 32..];
         let sum: i32 = q.iter().zip(quants).map(|(w, x)| i32::from(*w) * i32::from(*x)).sum();
-        acc = (sum as f32).mul_add(scales[g] * x.scale, acc);
+        *acc = (sum as f32 * scales[g]).mul_add(x.scale, *acc);
         if layout.has_min {
             let s = if layout.group == 32 { x.sums[0] + x.sums[1] } else { x.sums[at % 32 / 16] };
-            acc = mins[g].mul_add(s, acc);
+            *acc = mins[g].mul_add(s, *acc);
         }
     }
-    acc
+    shares.into_iter().reduce(|sum, share| sum + share).unwrap()
 }
 
 fn blocks(x: &[f32]) -> Vec<q8::Block> {
@@ -78,8 +79,10 @@ fn quantised_weights() {
     for ty in weight_types().filter(|ty| ty.is_quantised()) {
         let (n, k) = (11, 2 * ty.block_len().max(512) + ty.block_len());
         let (weight, x) = (random.weight(ty, n * k), random.floats(k));
-        let expected: Vec<f32> =
-            weight.chunks_exact(weight.len() / n).map(|row| quantised(ty, row, &blocks(&x))).collect();
+        let expected: Vec<f32> = weight
+            .chunks_exact(weight.len() / n)
+            .map(|row| quantised(ty, row, &blocks(&x), k / 32))
+            .collect();
         let case = matrix(Arg::read(Format::Q8, k, rounded(&x)), Arg::weight(ty, n, k, weight), n, k, false);
         assert_eq!(found(&case), bits(&expected), "{ty}");
     }
@@ -118,7 +121,7 @@ fn weighted_sums_of_products() {
         let term = |row: usize, t: usize| {
             let (at, x) = (ids[t] as usize * n + row, &x[t * k..][..k]);
             match ty.is_quantised() {
-                true => quantised(ty, &w.bytes[at * row_bytes..][..row_bytes], &blocks(x)),
+                true => quantised(ty, &w.bytes[at * row_bytes..][..row_bytes], &blocks(x), k / 32),
                 false => float(&decoded[at * k..][..k], x),
             }
         };
@@ -139,6 +142,40 @@ fn weighted_sums_of_products() {
         let args =
             vec![Arg::activations(ty, &x), w, Arg::i32(&ids), Arg::f32(&weights), Arg::out(Format::F32, n)];
         assert_eq!(found(&Case::new(kernel, args, 1, 0)), bits(&expected), "{ty}");
+    }
+}
+
+/// Products with a part of a stack of experts, whose other part may be on another device: in shares. Rows of other experts are 0.
+#[test]
+fn products_of_experts_on_several_devices() {
+    let mut random = Random::new(7);
+    // Eight shares of 7 blocks; and 13 shares of 8 blocks, after which 3 are empty. Few rows, and as many as tile units multiply.
+    let shares = [(1792, 7, 4), (3328, 8, 40)];
+    let types = || weight_types().filter(|ty| ty.is_quantised());
+    for (ty, (k, each, tokens)) in types().flat_map(|ty| shares.map(|shares| (ty, shares))) {
+        let (from, count, n) = (1, 3, 21);
+        let x = random.floats(tokens * k);
+        let ids: Vec<i32> = (0..tokens as i32).map(|token| token * 7 % 5).collect();
+        let w = Arg::weight(ty, count * n, k, random.weight(ty, count * n * k));
+        let row_bytes = w.bytes.len() / count / n;
+        let value = |token: usize, row: usize| {
+            let id = ids[token] as usize;
+            if !(from..count).contains(&id) {
+                return 0.0;
+            }
+            let weight = &w.bytes[(id * n + row) * row_bytes..][..row_bytes];
+            quantised(ty, weight, &blocks(&x[token * k..][..k]), each)
+        };
+        let expected: Vec<f32> = (0..tokens)
+            .flat_map(|token| (0..n).map(move |row| (token, row)))
+            .map(|(t, r)| value(t, r))
+            .collect();
+        let pick = Pick::Ids(view(2, &[1], 0));
+        let w_of = Matrices { param: 1, pick, from: Some(from), count, n, k, first: 0, stride: n };
+        let body = vec![Instr::Acc(0), store_to(3, &[n], 0)];
+        let kernel = kernel(&[Dim::T], n, crate::support::dot(view(0, &[k], 1), w_of, false), body);
+        let args = vec![Arg::activations(ty, &x), w, Arg::i32(&ids), Arg::out(Format::F32, tokens * n)];
+        assert_eq!(found(&Case::new(kernel, args, tokens, 0)), bits(&expected), "{ty}, {k}");
     }
 }
 

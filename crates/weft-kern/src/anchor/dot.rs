@@ -1,10 +1,12 @@
 //! `dot`: products with weights in any stored format.
 
 mod interp;
+mod shares;
 
 use std::fmt;
 
 pub(super) use interp::compute;
+pub use shares::Shares;
 
 use super::room::Room;
 use crate::program::{Access, Format, Param, ParamId, View};
@@ -37,8 +39,8 @@ pub enum Pick {
     Sum(Box<Sum>),
 }
 
-/// `Σ weight(i) · x(i)·W(id(i))ᵀ`: every product is rounded to `f32` and multiplied by its weight, and the terms are added in
-/// order, starting with the first.
+/// `Σ weight(i) · x(i)·W(id(i))ᵀ`: every product is rounded to `f32` and multiplied by its weight, which is rounded, and the terms are
+/// added in order, starting with the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sum {
     /// The number of terms.

@@ -16,7 +16,7 @@ use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
 use crate::forms::checks::{self, Of};
 use crate::forms::words::form;
-use crate::split::{MATRIX_COLUMNS, MATRIX_ROWS, PLAIN, Shares, Split, WARP};
+use crate::split::{MATRIX_COLUMNS, MATRIX_ROWS, PLAIN, Split, WARP, shares};
 
 /// The most sums per lane.
 const MOST_SUMS: u32 = 128;
@@ -115,7 +115,7 @@ pub(crate) fn warps(split: &Split, width: u32, lanes: u32) -> Warps {
 /// The shares of a product's sums, if all have the same number of blocks.
 pub(crate) fn shares_of(product: &Product, reduce: u32) -> Option<u32> {
     let blocks = product.w.k / COLUMNS;
-    Shares::new(u32::try_from(blocks).ok()?, reduce).whole
+    shares(u32::try_from(blocks).ok()?, reduce).1
 }
 
 /// Whether matrix units can multiply by the weights of a part. Rows share matrices `along` the first axis, or select all of them by the

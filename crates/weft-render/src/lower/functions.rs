@@ -1,5 +1,6 @@
 //! Functions that GPU languages lack, or whose accuracy they do not guarantee.
 
+use weft_kern::exact;
 use weft_quant::GgmlType;
 use weft_quant::packed::Layout;
 use weft_shader::builder::Builder;
@@ -25,6 +26,8 @@ fn function(name: &str) -> Option<Function> {
     let lookup = |ty: GgmlType| Some(table(table_name(ty), &Layout::of(ty)?.table?));
     match name {
         SINE => Some(sine()),
+        SIGMOID => Some(sigmoid()),
+        RECIPROCAL => Some(reciprocal()),
         BRAIN => Some(brain()),
         "e2m1" => lookup(GgmlType::MXFP4),
         "iq4" => lookup(GgmlType::IQ4_NL),
@@ -71,6 +74,56 @@ fn sine() -> Function {
         body: code.finish(),
         value: result,
     }
+}
+
+/// `sigmoid(x)`: [`exact::sigmoid`], bit for bit.
+pub(crate) const SIGMOID: &str = "sigmoid";
+
+fn sigmoid() -> Function {
+    // No product is an operand of a sum, so compilers cannot fuse them.
+    let mut code = Builder::new(1);
+    let call = |fun, x: &Expr| Expr::call(fun, [x.clone()]);
+    let fma = |a: &Expr, b: &Expr, c: &Expr| Expr::call(Fun::Fma, [a.clone(), b.clone(), c.clone()]);
+    let far = call(Fun::Negate, &Expr::name("x"));
+    let far = Expr::call(Fun::Min, [far, exact::FAR.into()]);
+    let x = code.set("power", Expr::call(Fun::Max, [far, (-exact::FAR).into()]));
+    let n = code.set("n", call(Fun::Round, &(&x * std::f32::consts::LOG2_E)));
+    let minus = code.set("minus", call(Fun::Negate, &n));
+    let mut r = x;
+    for part in exact::LN_2 {
+        r = code.set("r", fma(&minus, &part.into(), &r));
+    }
+    let [first, others @ ..] = exact::EXP;
+    let q = others.iter().fold(Expr::F32(first), |q, c| code.set("q", fma(&q, &r, &Expr::F32(*c))));
+    let square = code.set("square", &r * &r);
+    let e = code.set("e", fma(&q, &square, &r) + 1.0f32);
+    let exponent = call(Fun::Unsigned, &call(Fun::IntOfFloat, &n)) + 127u32;
+    let power = code.set("two_to_n", (exponent << 23u32).float());
+    let grown = code.set("grown", fma(&e, &power, &1.0f32.into()));
+    let value = inverse(&mut code, &grown);
+    Function { name: SIGMOID, params: &[("x", Type::F32)], result: Type::F32, body: code.finish(), value }
+}
+
+/// `reciprocal(x)`: [`exact::reciprocal`], bit for bit.
+pub(crate) const RECIPROCAL: &str = "reciprocal";
+
+fn reciprocal() -> Function {
+    let mut code = Builder::new(1);
+    let value = inverse(&mut code, &Expr::name("x"));
+    Function { name: RECIPROCAL, params: &[("x", Type::F32)], result: Type::F32, body: code.finish(), value }
+}
+
+/// The statements of [`exact::reciprocal`].
+fn inverse(code: &mut Builder, x: &Expr) -> Expr {
+    let fma = |a: &Expr, b: &Expr, c: &Expr| Expr::call(Fun::Fma, [a.clone(), b.clone(), c.clone()]);
+    let minus = code.set("minus_x", Expr::call(Fun::Negate, [x.clone()]));
+    let mut r = code.set("inverse", (Expr::U32(exact::INVERSE_BITS) - x.clone().bits()).float());
+    for _ in 0..exact::INVERSE_STEPS {
+        let e = code.set("error", fma(&minus, &r, &1.0f32.into()));
+        let both = code.set("both", fma(&e, &e, &e));
+        r = code.set("inverse", fma(&r, &both, &r));
+    }
+    r
 }
 
 /// `brain(bits)`: a float's bits as those of a bfloat16, to nearest, ties to even; a NaN stays one.

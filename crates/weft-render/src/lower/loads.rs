@@ -8,7 +8,7 @@ use crate::lower::factors::Factors;
 use crate::lower::tile::{Block, QUADS, TileRow, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::split::Shares;
+use crate::split::shares;
 
 /// The columns of lane `first` of those `across`, within their pass. `fours` says whether each four of them are neighbours.
 pub(crate) fn own_columns(
@@ -147,7 +147,7 @@ impl Rows {
     pub(crate) fn each(&self, reduce: u32) -> Option<u32> {
         match self.rows {
             Kind::Tiles { .. } => {
-                let Shares { each, whole } = Shares::new(self.pieces, reduce);
+                let (each, whole) = shares(self.pieces, reduce);
                 whole.map(|_| each)
             }
             Kind::Floats { .. } => self.pieces.is_multiple_of(reduce).then_some(self.pieces / reduce),
@@ -159,7 +159,7 @@ impl Rows {
     pub(crate) fn share(&self, w: &mut Writer<'_>, share: &Expr, reduce: u32) -> Share {
         let all = self.pieces;
         if matches!(self.rows, Kind::Tiles { .. }) && reduce > 1 {
-            let Shares { each, whole } = Shares::new(all, reduce);
+            let (each, whole) = shares(all, reduce);
             let first = share * each;
             let first = if whole.is_some_and(|lanes| lanes < reduce) { first.min(all - each) } else { first };
             let first = w.code.set(self.stem(), first);
@@ -179,7 +179,7 @@ impl Rows {
 
 /// Whether a lane has no blocks of a row, if that is possible: lanes have whole shares, and there are fewer shares than lanes.
 pub(crate) fn is_idle(blocks: u32, share: &Expr, reduce: u32) -> Option<Expr> {
-    let lanes = Shares::new(blocks, reduce).whole.filter(|lanes| *lanes < reduce)?;
+    let lanes = shares(blocks, reduce).1.filter(|lanes| *lanes < reduce)?;
     Some(share.greater(lanes - 1))
 }
 
@@ -224,9 +224,9 @@ fn times_block<'e>(
             let dots = dots.reduce(|a, b| a + b).unwrap_or(Expr::U32(0));
             let number = w.float_of_dots(dots);
             w.code.add_product(sum, scale.clone(), number * own);
-        }
-        for (min, all) in block.mins.iter().zip(&all) {
-            w.code.add_product(sum, min.clone(), all.clone());
+            if let (Some(min), Some(all)) = (block.mins.get(g), all.get(g)) {
+                w.code.add_product(sum, min.clone(), all.clone());
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use weft_kern::q8;
 use weft_shader::expr::{Expr, Fun};
 
+use crate::lower::functions::RECIPROCAL;
 use crate::lower::quads::Four;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::writer::Writer;
@@ -14,17 +15,14 @@ const BLOCK: u32 = q8::BLOCK as u32;
 /// The exponent of infinities and NaNs.
 const INFINITE: u32 = 0x7f80_0000;
 
-/// Below this magnitude the inverse of a scale overflows, and a block is rounded to 0.
-const TINY: f32 = 3.74e-37;
-
-/// A block's scale and its inverse, from the bits of the largest magnitude.
+/// A block's scale and its inverse, from the bits of the largest magnitude ([`q8::scales`]).
 pub(crate) fn scale(w: &mut Writer<'_>, top: &Expr) -> (Expr, Expr) {
     let largest = w.code.set("largest", top.clone().float());
-    let scale = (&largest * (1.0f32 / 127.0)).bits();
+    let factor = w.code.set("factor", &largest * (1.0f32 / 127.0));
     let finite = top.less(INFINITE);
-    let scale = w.code.set("scale", Expr::U32(0x7fc0_0000).unless(&finite, scale));
-    let usual = largest.greater(TINY).both(&finite);
-    let inverse = Expr::call(Fun::Quotient, [127.0f32.into(), largest.clone()]);
+    let scale = w.code.set("scale", Expr::U32(0x7fc0_0000).unless(&finite, factor.clone().bits()));
+    let usual = largest.greater(q8::TINY).both(&finite);
+    let inverse = Expr::Own(RECIPROCAL, vec![factor]);
     (scale, Expr::F32(0.0).unless(&usual, inverse))
 }
 

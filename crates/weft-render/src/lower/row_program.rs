@@ -5,7 +5,7 @@ use weft_kern::{Binary, Format, Instr, Part, Product, Reduce, RopeStyle, Unary, 
 use weft_shader::expr::{Expr, Fun};
 
 use crate::forms::select_blocks::tops::{self as top, Tops};
-use crate::lower::functions::SINE;
+use crate::lower::functions::{SIGMOID, SINE};
 use crate::lower::quads::{Four, Quads};
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;
@@ -440,12 +440,12 @@ fn softplus(x: Expr, negative: Expr) -> Expr {
 /// A value of one operand.
 pub(crate) fn unary(op: Unary, x: Expr) -> Expr {
     let negative = Expr::call(Fun::Negate, [x.clone()]);
-    let grows = || Expr::call(Fun::Exp, [Expr::call(Fun::Min, [negative.clone(), FAR.into()])]) + 1.0f32;
+    let sigmoid = || Expr::Own(SIGMOID, vec![x.clone()]);
     match op {
         Unary::Neg => negative,
         Unary::Exp => Expr::call(Fun::Exp, [x]),
-        Unary::Sigmoid => Expr::call(Fun::Quotient, [1.0f32.into(), grows()]),
-        Unary::Silu => Expr::call(Fun::Quotient, [x, grows()]),
+        Unary::Sigmoid => sigmoid(),
+        Unary::Silu => x.times(sigmoid()),
         Unary::Softplus => softplus(x, negative),
         Unary::Rsqrt => Expr::call(Fun::InverseSqrt, [x]),
         Unary::Cos => Expr::Own(SINE, vec![x, Expr::U32(1)]),

@@ -50,11 +50,21 @@ pub(crate) fn most_tuned(gpu: &Gpu) -> u32 {
     1 << LANES.min(gpu.invocations).max(1).ilog2()
 }
 
-/// Whether all products have at most that many lanes per sum.
+/// The lanes per sum of a part with experts, which may also be on other devices: so their number is not a schedule's to choose.
+pub(crate) fn fixed(kernel: &Kernel, part: &Part) -> Option<usize> {
+    let shares = part.products().iter().find_map(|product| product.shares(&kernel.params))?;
+    Some(shares.all)
+}
+
+/// Whether all products have at most that many lanes per sum, and those of experts as many as the plan says.
 pub(crate) fn can_be_tuned(kernel: &Kernel, schedule: &Schedule, gpu: &Gpu) -> bool {
     let most = most_tuned(gpu);
     let mut parts = kernel.parts.iter().zip(&schedule.parts);
-    parts.all(|(part, form)| part.products().is_empty() || form.split(part).reduce <= most)
+    parts.all(|(part, form)| {
+        let reduce = form.split(part).reduce;
+        let legal = fixed(kernel, part).is_none_or(|lanes| lanes == reduce as usize);
+        part.products().is_empty() || reduce <= most && legal
+    })
 }
 
 /// Whether the number of lanes decides the order of sums, as in reductions over rows and in attention.

@@ -16,7 +16,7 @@ type Cut = [Arc<Graph>; 3];
 /// the rest.
 pub(crate) fn segments(
     segments: &[Segment],
-    OffloadedExperts { layers, resident }: OffloadedExperts,
+    OffloadedExperts { layers, resident, .. }: OffloadedExperts,
 ) -> Vec<Segment> {
     let mut known: Vec<(&Arc<Graph>, Option<Cut>)> = Vec::new();
     let mut all = Vec::with_capacity(segments.len() + 2 * layers);
@@ -98,13 +98,18 @@ impl Experts {
 
 /// The side of a segment of a model with offloaded experts: the second if it computes these.
 pub(crate) fn side(segment: &Segment) -> Side {
-    let offloaded = segment.graph.outputs().iter().any(|(name, _)| name == OFFLOADED);
-    if offloaded { Side::Second } else { Side::First }
+    if is_offloaded(&segment.graph) { Side::Second } else { Side::First }
+}
+
+/// Whether a graph computes offloaded experts.
+fn is_offloaded(graph: &Graph) -> bool {
+    graph.outputs().iter().any(|(name, _)| name == OFFLOADED)
 }
 
 /// For the weights of which a graph has only the first matrices, their names in the graph and the numbers of these.
 pub(crate) fn first_matrices(graph: &Graph) -> impl Iterator<Item = (&str, usize)> {
-    let selects = graph.nodes().iter().filter(|node| node.op == Op::SelectRange { from: 0 });
+    let all = graph.nodes().iter().filter(|node| node.op == Op::SelectRange { from: 0 });
+    let selects = all.filter(|_| !is_offloaded(graph));
     selects.filter_map(|node| {
         let stack = graph.node(node.inputs[1]);
         let Op::Weight { name } = &stack.op else { return None };

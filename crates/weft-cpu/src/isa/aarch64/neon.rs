@@ -212,6 +212,12 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
+    fn floats(self, from: &[f32; 16]) -> [float32x4_t; 4] {
+        // SAFETY: see above the impl.
+        unsafe { each!(i => vld1q_f32(from[4 * i..].as_ptr())) }
+    }
+
+    #[inline(always)]
     fn store(self, x: [float32x4_t; 4], to: &mut [f32; 16]) {
         // SAFETY: see above the impl.
         unsafe { _ = each!(i => vst1q_f32(to[4 * i..].as_mut_ptr(), x[i])) }

@@ -226,6 +226,12 @@ impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     }
 
     #[inline(always)]
+    fn floats(self, from: &[f32; 16]) -> [__m256; 2] {
+        // SAFETY: see above the impl.
+        unsafe { [_mm256_loadu_ps(from.as_ptr()), _mm256_loadu_ps(from[8..].as_ptr())] }
+    }
+
+    #[inline(always)]
     fn store(self, x: [__m256; 2], to: &mut [f32; 16]) {
         // SAFETY: see above the impl.
         unsafe {

@@ -151,6 +151,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn floats(self, from: &[f32; 16]) -> __m512 {
+        // SAFETY: see above the impl.
+        unsafe { _mm512_loadu_ps(from.as_ptr()) }
+    }
+
+    #[inline(always)]
     fn store(self, x: __m512, to: &mut [f32; 16]) {
         // SAFETY: see above the impl.
         unsafe { _mm512_storeu_ps(to.as_mut_ptr(), x) }
@@ -160,8 +166,9 @@ impl Lanes for Avx512 {
 /// [`Lanes::add_scaled`] for eight rows, one by one: the compiler would start with the products of scales of all of them, for
 /// which there are not enough registers.
 ///
-/// Integers become floats by two additions, the first of them to the bits of a float whose last place is 1, as large as they are: next to a
-/// tile unit, conversions share one of the two units for vectors with multiplications.
+/// Integers become floats by an addition to the bits of a float whose last place is 1. This float's product with the scale, which is exact
+/// because scales have 19 bits at most, is subtracted while the integer is multiplied by its scale: the difference is rounded once. Next to
+/// a tile unit, conversions share one of the two units for vectors with multiplications.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn add_scaled(mut acc: [__m512; 8], sums: &[[i32; 16]; 8], scale: __m512, by: &[f32; 8]) -> [__m512; 8] {
@@ -172,18 +179,18 @@ fn add_scaled(mut acc: [__m512; 8], sums: &[[i32; 16]; 8], scale: __m512, by: &[
                 "vpaddd {sum}, {shift}, zmmword ptr [{sums} + 64 * ",
                 $row,
                 "]\n",
-                "vmulps {by}, {scale}, dword ptr [{at} + 4 * ",
-                $row,
-                "]{{1to16}}\n",
-                "vsubps {sum}, {sum}, {shift}\n",
+                "vfmadd213ps {sum}, {scale}, {less}\n",
                 "vfmadd231ps {a",
                 $row,
-                "}, {sum}, {by}",
+                "}, {sum}, dword ptr [{at} + 4 * ",
+                $row,
+                "]{{1to16}}",
             )
         };
     }
-    let (_sum, _by): (__m512, __m512);
+    let _sum: __m512;
     let shift = _mm512_set1_ps(1.5 * (1 << 23) as f32);
+    let less = _mm512_mul_ps(scale, _mm512_set1_ps(-1.5 * (1 << 23) as f32));
     // SAFETY: the instructions are part of AVX-512 F, which is enabled, and read what the references refer to.
     unsafe {
         std::arch::asm!(
@@ -197,10 +204,10 @@ fn add_scaled(mut acc: [__m512; 8], sums: &[[i32; 16]; 8], scale: __m512, by: &[
             row!(7),
             scale = in(zmm_reg) scale,
             shift = in(zmm_reg) shift,
+            less = in(zmm_reg) less,
             sums = in(reg) sums,
             at = in(reg) by,
             sum = out(zmm_reg) _sum,
-            by = out(zmm_reg) _by,
             a0 = inout(zmm_reg) acc[0],
             a1 = inout(zmm_reg) acc[1],
             a2 = inout(zmm_reg) acc[2],

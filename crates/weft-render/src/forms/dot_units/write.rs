@@ -263,7 +263,7 @@ fn weighted(w: &mut Writer<'_>, product: &Product, place: &Place, order: &Sorted
         for i in 0..terms {
             let weight = w.load(sum.weights.param, &(&first + i * word(sum.weights.step)?))?;
             let term = Expr::call(Fun::Float, [Expr::Word(order.slot, (&from + i * cols).into())]);
-            w.code.add_product(&all, weight, term);
+            w.code.assign(&all, all.clone() + weight.times(term));
         }
         w.code.store_shared(item + result, all.bits());
         Ok(())

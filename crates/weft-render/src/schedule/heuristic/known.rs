@@ -6,7 +6,7 @@
 //!
 //! The order of a sum depends on its length alone.
 
-use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Sizes};
+use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Shares, Sizes};
 use weft_quant::GgmlType;
 
 use crate::forms::attend_lanes::heads::tiled;
@@ -16,10 +16,8 @@ use crate::forms::dot_units::choose::{large_tiles, narrow, on_matrix};
 use crate::forms::{attend_cooperative, attend_units, dot_few_rows, indexer_lanes, scan_rows};
 use crate::gpu::{Gpu, MOST_CHAINED};
 use crate::schedule::draft::Draft;
-use crate::schedule::heuristic::unknown::{
-    self, LONG, MOST_LONG_SHARES, MOST_SHARES, attention, elementwise, tile,
-};
-use crate::schedule::order::{LANES, lanes_matter};
+use crate::schedule::heuristic::unknown::{self, attention, elementwise, tile};
+use crate::schedule::order::{LANES, fixed, lanes_matter};
 use crate::schedule::registers::registers;
 use crate::shader::COUNTER_BYTES;
 use crate::split::{EARLY_REGISTERS, Split, below, number};
@@ -43,7 +41,7 @@ pub const LEAST_COLUMNS: u64 = TILE as u64;
 /// The most lanes that share a sum of floats.
 const MOST_FLOAT_SHARES: usize = 64;
 
-/// The most pieces of a sum per lane for which equal shares are preferred to unequal ones.
+/// The most pieces of a sum of floats per lane for which equal shares are preferred to unequal ones.
 const MOST_PIECES: usize = 12;
 
 /// The columns of a tile, which is the smallest width of a product in a workgroup, and those of a rounded block.
@@ -93,7 +91,10 @@ pub(crate) fn choose(
     gpu: &Gpu,
     tuned: impl Fn(&Part) -> Option<usize>,
 ) -> Draft {
-    let reduce = |part: &Part| Some(tuned(part).unwrap_or_else(|| shares(kernel, part.products(), gpu)));
+    let reduce = |part: &Part| {
+        let own = fixed(kernel, part).or_else(|| tuned(part));
+        Some(own.unwrap_or_else(|| shares(kernel, part.products(), gpu)))
+    };
     let few = if gpu.features.matrix { FEW_TOKENS } else { FEW_WITHOUT_MATRIX };
     if max.tokens > few {
         let mut schedule = unknown::choose(kernel, max, gpu, reduce);
@@ -243,16 +244,12 @@ fn pieces(kernel: &Kernel, product: &Product, gpu: &Gpu) -> usize {
 /// The number of lanes that share the sums of products, chosen so that all have the same number of pieces.
 fn shares(kernel: &Kernel, products: &[Product], gpu: &Gpu) -> usize {
     let pieces = products.iter().map(|p| pieces(kernel, p, gpu)).min().unwrap_or(1).max(1);
-    let tiles = products.iter().all(|p| !p.transposed && p.rounds(&kernel.params));
-    let most = match (tiles, pieces >= LONG) {
-        (false, _) => MOST_FLOAT_SHARES,
-        (true, false) => MOST_SHARES,
-        (true, true) => MOST_LONG_SHARES,
-    };
-    let even = 1 << pieces.trailing_zeros();
-    let all = below(pieces).min(most);
+    if products.iter().all(|p| p.rounds(&kernel.params)) {
+        return Shares::number(pieces);
+    }
+    let all = below(pieces).min(MOST_FLOAT_SHARES);
     // Unequal shares are faster than a few long ones.
-    let even = even.min(all);
+    let even = all.min(1 << pieces.trailing_zeros());
     if pieces / even <= MOST_PIECES { even } else { all }
 }
 

@@ -9,7 +9,7 @@ use crate::forms::checks::rounds;
 use crate::forms::{indexer_lanes, scan_rows, select_blocks};
 use crate::gpu::Gpu;
 use crate::schedule::draft::Draft;
-use crate::schedule::order::{LANES, lanes_matter};
+use crate::schedule::order::{LANES, fixed, lanes_matter};
 use crate::split::{PLAIN, Split, below, number};
 
 /// Lanes per workgroup of kernels with one row and long sums, where the number changes no bit.
@@ -19,13 +19,13 @@ const MANY_LANES: u32 = 512;
 const BUSY: usize = 1 << 18;
 
 /// The most lanes per sum. It is small because partial sums are added one after another.
-pub(crate) const MOST_SHARES: usize = 16;
+const MOST_SHARES: usize = 16;
 
 /// The most lanes per long sum.
-pub(crate) const MOST_LONG_SHARES: usize = 2 * MOST_SHARES;
+const MOST_LONG_SHARES: usize = 2 * MOST_SHARES;
 
 /// Sums of at least this many pieces are long.
-pub(crate) const LONG: usize = 128;
+const LONG: usize = 128;
 
 /// The fewest lanes per sum of quantised rows. Together they read enough of a tile for memory to be
 /// fast.
@@ -58,6 +58,7 @@ pub(crate) fn choose(
     reduce: impl Fn(&Part) -> Option<usize>,
 ) -> Draft {
     let lanes = below(lanes(kernel, max).min(gpu.invocations) as usize);
+    let reduce = |part: &Part| fixed(kernel, part).or_else(|| reduce(part));
     let parts = kernel.parts.iter().map(|part| {
         let rows: Vec<usize> = part.rows.iter().map(|d| d.eval(max)).collect();
         match &part.anchor {

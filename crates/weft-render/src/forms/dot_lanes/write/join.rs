@@ -3,7 +3,7 @@
 //! The terms of a weighted sum are added up separately and then weighted: all at once if there is room for them, otherwise one after
 //! another.
 
-use weft_shader::expr::{Expr, Fun};
+use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
 use crate::lower::reduce::{self, Fold};
@@ -92,8 +92,7 @@ impl Sharing {
             let term = reduce::folded(w, Fold::Sum, &(item + shares), self.each(), self.pass);
             let to = w.code.set("to", own + results);
             let before = w.load_shared(to.clone()).unless(&i.equal(0u32), 0.0f32);
-            let all = Expr::call(Fun::Fma, [weight, term, before]);
-            w.code.store_shared(to, all.bits());
+            w.code.store_shared(to, (before + weight.times(term)).bits());
         })?;
         w.code.barrier();
         Ok(())
@@ -156,7 +155,7 @@ impl Sharing {
         let all = w.code.var("all", 0.0f32);
         for (i, weight) in joined.weights.iter().enumerate() {
             let term = folded(w, i as u32 * self.each() * apart + joined.shares);
-            w.code.add_product(&all, weight.clone(), term);
+            w.code.assign(&all, all.clone() + weight.times(term));
         }
         all
     }

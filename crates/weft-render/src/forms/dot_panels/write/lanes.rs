@@ -104,9 +104,9 @@ impl Lanes {
                         let number = w.float_of_dots(dots);
                         let of_block = number * scale[u].clone().float();
                         w.code.add_product(sum, d[i].clone().float(), of_block);
-                    }
-                    for (least, all) in least.iter().zip(&all) {
-                        w.code.add_product(sum, least[u].clone().float(), all[i].clone().float());
+                        if let (Some(least), Some(all)) = (least.get(half), all.get(half)) {
+                            w.code.add_product(sum, least[u].clone().float(), all[i].clone().float());
+                        }
                     }
                 }
             }

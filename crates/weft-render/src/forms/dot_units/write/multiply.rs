@@ -310,12 +310,12 @@ impl<'a> Multiply<'a> {
             for ((scale, all), places) in of_rows.iter().zip([[0, 1], [2, 3]]) {
                 for j in places {
                     let sum = &sums[(i * totals.groups as usize + group as usize) * 4 + j];
-                    for (dots, scales) in dots.iter().zip(scales) {
+                    for (part, (dots, scales)) in dots.iter().zip(scales).enumerate() {
                         let of_block = scales[j % 2].of_raised(dots[j].clone());
                         w.code.add_product(sum, scale.clone(), of_block);
-                    }
-                    for (least, all) in least.iter().zip(all) {
-                        w.code.add_product(sum, least[j % 2].clone(), all.clone());
+                        if let (Some(least), Some(all)) = (least.get(part), all.get(part)) {
+                            w.code.add_product(sum, least[j % 2].clone(), all.clone());
+                        }
                     }
                 }
             }

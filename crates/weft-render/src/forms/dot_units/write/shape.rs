@@ -8,8 +8,7 @@ use crate::lower::space::Place;
 use crate::lower::tile::{QUADS, Tiles};
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
-use crate::split::Shares;
-use crate::split::Split;
+use crate::split::{Split, shares};
 
 /// Stages whose quants are in workgroup memory at once, unless there is only one.
 const RING: u32 = 3;
@@ -99,7 +98,7 @@ impl Shape {
         };
         let Warps { across, down, deep } = warps(split, place.width(), w.code.lanes);
         let (rows, blocks) = (place.tile(), word(task.product.w.k / 32)?);
-        let Shares { each: share, whole } = Shares::new(blocks, split.reduce);
+        let (share, whole) = shares(blocks, split.reduce);
         let (own, empty_shares) = (blocks / deep, whole != Some(split.reduce));
         let columns = place.width() / VECTOR * first.vectors() * VECTOR * tasks.len() as u32;
         // Small workgroups have smaller stages, so that several run at once.
