@@ -17,8 +17,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use weft_device::{
-    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, SourceText, Tuning,
-    Weight,
+    BufferId, Caps, Checkpoints, Device, DeviceError, Mark, Program, ProgramId, RowsOf16, SourceText,
+    Streaming, Tuning, Weight,
 };
 use weft_gpu::{Binds, Scheduler, ScratchBytes, WeightLayout, cuda_hardware, lay_out, slots};
 use weft_kern::Sizes;
@@ -51,6 +51,8 @@ pub struct Emulator {
     programs: Vec<Compiled>,
     /// Stacks of a block's threads.
     stacks: Vec<u8>,
+    /// What weights get once they are waited for. Until then they have poison.
+    coming: BTreeMap<BufferId, (Weight, usize)>,
     /// How many kernels were launched; each is a new seed.
     launches: u64,
     /// The edit to texts before they are compiled.
@@ -136,12 +138,14 @@ impl Emulator {
             largest_weight: LARGEST,
             hardware: cuda_hardware(name.clone(), name, processors, BANDWIDTH),
             packing: Some(&RowsOf16),
+            streams: true,
         };
         Some(Emulator {
             caps,
             scheduler: Scheduler::open("emulator", target, None),
             compiler: Compiler::find(folder)?,
             buffers: Vec::new(),
+            coming: BTreeMap::new(),
             programs: Vec::new(),
             stacks: Vec::new(),
             launches: 0,
@@ -229,6 +233,43 @@ impl Emulator {
     }
 }
 
+/// Writes a weight in this layout.
+fn fill(memory: &mut Memory, weight: &Weight, layout: WeightLayout) -> Result<(), DeviceError> {
+    let mut at = 0;
+    lay_out(weight, layout, |piece| {
+        let to = memory.bytes_mut().get_mut(at..).and_then(|rest| rest.get_mut(..piece.len()));
+        let to = to.ok_or_else(|| DeviceError::Usage("a weight that is larger than its buffer".into()))?;
+        to.copy_from_slice(piece);
+        at += piece.len();
+        Ok(())
+    })
+}
+
+impl Streaming for Emulator {
+    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
+        let known = self.buffers.get_mut(buffer.0 as usize);
+        let bytes = (*with.bytes).as_ref().len();
+        let alike =
+            |known: &&mut Buffer| known.weight == Some(WeightLayout::of(with)) && known.bytes == bytes;
+        let known = known.filter(alike);
+        let known =
+            known.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}")))?;
+        known.memory.bytes_mut().fill(POISON);
+        self.coming.insert(buffer, (with.clone(), unread));
+        Ok(())
+    }
+
+    fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
+        let Some((weight, unread)) = self.coming.remove(&buffer) else { return Ok(()) };
+        let memory = &mut self.buffers[buffer.0 as usize].memory;
+        fill(memory, &weight, WeightLayout::of(&weight))?;
+        let bytes = memory.bytes_mut();
+        let unread = bytes.len() / weight.rows.max(1) * unread;
+        bytes[..unread].fill(POISON);
+        Ok(())
+    }
+}
+
 impl Device for Emulator {
     fn caps(&self) -> &Caps {
         &self.caps
@@ -255,12 +296,7 @@ impl Device for Emulator {
         let bytes = weight.check()?;
         let layout = WeightLayout::of(&weight);
         let mut memory = self.memory(layout.bytes(&weight)?)?;
-        let mut at = 0;
-        lay_out(&weight, layout, |piece| {
-            memory.bytes_mut()[at..][..piece.len()].copy_from_slice(piece);
-            at += piece.len();
-            Ok(())
-        })?;
+        fill(&mut memory, &weight, layout)?;
         Ok(self.add(Buffer { memory, bytes, weight: Some(layout) }))
     }
 
@@ -409,6 +445,10 @@ impl Device for Emulator {
             }
         }
         Ok(())
+    }
+
+    fn streaming(&mut self) -> Option<&mut dyn Streaming> {
+        Some(self)
     }
 
     fn tuning(&mut self) -> Option<&mut dyn Tuning> {

@@ -9,4 +9,5 @@ pub mod random;
 pub mod rows;
 pub mod scan;
 pub mod shapes;
+pub mod streaming;
 pub mod top;

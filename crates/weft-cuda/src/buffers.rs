@@ -108,11 +108,22 @@ pub(crate) fn weight(
     let layout = WeightLayout::of(weight);
     let bytes = layout.bytes(weight)?;
     let memory = DeviceMemory::zeroed(context, bytes).map_err(|failure| error(bytes, &failure))?;
+    fill(staging, &memory, weight, layout, error)?;
+    Ok(Buffer { memory, bytes: weight.check()?, weight: Some(layout) })
+}
+
+/// Writes a weight in this layout to a memory, after all work before.
+pub(crate) fn fill(
+    staging: &mut HostMemory,
+    memory: &DeviceMemory,
+    weight: &Weight,
+    layout: WeightLayout,
+    error: impl Fn(usize, &Failure) -> DeviceError,
+) -> Result<(), DeviceError> {
     let mut at = 0;
     lay_out(weight, layout, |piece| {
-        staging.write(&memory, at, piece).map_err(|failure| error(piece.len(), &failure))?;
+        staging.write(memory, at, piece).map_err(|failure| error(piece.len(), &failure))?;
         at += piece.len();
         Ok(())
-    })?;
-    Ok(Buffer { memory, bytes: weight.check()?, weight: Some(layout) })
+    })
 }

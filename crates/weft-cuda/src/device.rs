@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use weft_device::{
     BufferId, Caps, Checkpoints, Device, DeviceError, Mark, OpenError, OpenOptions, Probe, Program,
-    ProgramId, RowsOf16, SourceText, Span, Staging, Timing, Timings, Tuning, Weight,
+    ProgramId, RowsOf16, SourceText, Span, Staging, Streaming, Timing, Timings, Tuning, Weight,
 };
 use weft_gpu::Scheduler;
 use weft_kern::Sizes;
@@ -20,6 +20,7 @@ use crate::driver::{Context, DeviceMemory, Failure};
 use crate::error::error;
 use crate::hardware::hardware;
 use crate::probe::{self, CudaProbe};
+use crate::streaming::Stream;
 
 /// A device that runs kernels on an NVIDIA card.
 ///
@@ -27,14 +28,15 @@ use crate::probe::{self, CudaProbe};
 /// the step has finished. A replay allocates nothing. An index in a step's data that is out of bounds is clamped silently.
 #[derive(Debug)]
 pub struct CudaDevice {
-    // Dropped in this order: programs use buffers, and all use the context.
+    // Dropped in this order: programs and copies use buffers, and all use the context.
     programs: Vec<Compiled>,
-    buffers: Buffers,
-    staging: HostMemory,
+    pub(crate) stream: Stream,
+    pub(crate) buffers: Buffers,
+    pub(crate) staging: HostMemory,
     cubins: Cubins,
     scheduler: Scheduler,
-    caps: Caps,
-    context: Arc<Context>,
+    pub(crate) caps: Caps,
+    pub(crate) context: Arc<Context>,
 }
 
 /// The schedules of a card's kernels, with those kept for it in a folder.
@@ -59,6 +61,7 @@ impl CudaDevice {
         let largest = card.memory.min(card.gpu().binding_bytes as usize) & !3;
         Ok(CudaDevice {
             programs: Vec::new(),
+            stream: Stream::default(),
             buffers: Buffers::default(),
             staging,
             cubins: Cubins::new(card, folder),
@@ -70,6 +73,7 @@ impl CudaDevice {
                 largest_weight: largest,
                 hardware: hardware(card),
                 packing: Some(&RowsOf16),
+                streams: true,
             },
             context,
         })
@@ -210,6 +214,10 @@ impl Device for CudaDevice {
     fn staging(&mut self) -> Option<&mut dyn Staging> {
         Some(self)
     }
+
+    fn streaming(&mut self) -> Option<&mut dyn Streaming> {
+        Some(self)
+    }
 }
 
 impl Staging for CudaDevice {
@@ -253,6 +261,9 @@ impl Checkpoints for CudaDevice {
 
     fn rewind(&mut self, mark: Mark) {
         self.programs.truncate(mark.programs);
+        // A failure shows in the next step.
+        let _ = self.stream.finish();
+        self.stream.truncate(mark.buffers);
         self.buffers.truncate(mark.buffers);
     }
 }

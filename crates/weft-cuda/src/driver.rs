@@ -1,8 +1,9 @@
 //! The CUDA driver: safe functions and owned objects over its C interface.
 //!
-//! Everything belongs to one [`Context`], whose only stream runs copies and graphs in order. Objects keep their context
-//! alive and free themselves, after all work that may use them: dropping one waits for the stream.
+//! Everything belongs to one [`Context`], whose stream runs copies and graphs in order. Weights may be copied in a stream of their own
+//! ([`Copies`]). Objects keep their context alive and free themselves, after all work that may use them: dropping one waits for the stream.
 
+mod copies;
 mod graph;
 mod memory;
 mod module;
@@ -13,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::sys::{self, CUresult, CUstream_flags};
 
+pub(crate) use copies::{Copies, HostBytes, Moment};
 pub(crate) use graph::{Event, Graph, Node};
 pub(crate) use memory::{DeviceMemory, PinnedMemory};
 pub(crate) use module::{Function, Module};

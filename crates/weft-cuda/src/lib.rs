@@ -34,6 +34,7 @@ mod driver;
 mod error;
 mod hardware;
 mod probe;
+mod streaming;
 
 pub use backend::CudaBackend;
 pub use card::{Card, cards};

@@ -13,6 +13,7 @@ use crate::placement::Placement;
 use crate::program::Program;
 use crate::roof::Probe;
 use crate::staging::Staging;
+use crate::streaming::Streaming;
 use crate::target::SourceText;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
@@ -33,6 +34,8 @@ pub struct Caps {
     pub hardware: Hardware,
     /// The layout it wants for weights of products; `None` if it reads them as the file stores them.
     pub packing: Option<&'static dyn Packing>,
+    /// Whether it can [replace weights](Device::streaming) by others.
+    pub streams: bool,
 }
 
 /// Something that runs programs.
@@ -41,7 +44,7 @@ pub struct Caps {
 /// [rewound](Checkpoints::rewind). Only [`replay`](Device::replay) and what reads its results may block.
 ///
 /// Not every device can time single launches, vary its schedules or be rewound. These abilities are traits of their own
-/// ([`Timing`], [`Tuning`], [`Checkpoints`], [`Staging`]), and a device that lacks one leaves its method as it is.
+/// ([`Timing`], [`Tuning`], [`Checkpoints`], [`Staging`], [`Streaming`]), and a device that lacks one leaves its method as it is.
 pub trait Device: Send {
     /// The device's properties and limits.
     fn caps(&self) -> &Caps;
@@ -163,6 +166,11 @@ pub trait Device: Send {
 
     /// Memory of the host that the device copies from, if it has any.
     fn staging(&mut self) -> Option<&mut dyn Staging> {
+        None
+    }
+
+    /// Replaces weights while it computes, if the device can.
+    fn streaming(&mut self) -> Option<&mut dyn Streaming> {
         None
     }
 

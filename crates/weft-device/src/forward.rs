@@ -16,6 +16,7 @@ use crate::placement::Placement;
 use crate::program::Program;
 use crate::roof::Probe;
 use crate::staging::Staging;
+use crate::streaming::Streaming;
 use crate::target::SourceText;
 use crate::timing::Timing;
 use crate::tuning::Tuning;
@@ -181,6 +182,11 @@ pub trait Forward: Send {
         self.inner_mut().staging()
     }
 
+    /// [`Device::streaming`]
+    fn streaming(&mut self) -> Option<&mut dyn Streaming> {
+        self.inner_mut().streaming()
+    }
+
     /// [`Device::placement`]
     fn placement(&mut self) -> Option<&mut dyn Placement> {
         self.inner_mut().placement()
@@ -259,6 +265,10 @@ impl<F: Forward> Device for F {
 
     fn staging(&mut self) -> Option<&mut dyn Staging> {
         Forward::staging(self)
+    }
+
+    fn streaming(&mut self) -> Option<&mut dyn Streaming> {
+        Forward::streaming(self)
     }
 
     fn placement(&mut self) -> Option<&mut dyn Placement> {

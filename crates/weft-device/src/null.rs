@@ -29,6 +29,7 @@ impl Default for NullDevice {
                 largest_weight: usize::MAX,
                 hardware: Hardware::common("null"),
                 packing: None,
+                streams: false,
             },
             buffers: Vec::new(),
             programs: Vec::new(),

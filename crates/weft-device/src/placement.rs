@@ -1,5 +1,9 @@
 //! Which of two devices holds what.
 
+use crate::error::DeviceError;
+use crate::ids::BufferId;
+use crate::weight::Weight;
+
 /// One of two devices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Side {
@@ -26,4 +30,17 @@ impl Side {
 pub trait Placement {
     /// Makes buffers and weights on this side from now on, or on both.
     fn place(&mut self, side: Option<Side>);
+
+    /// A weight that the first side reads in a room, to which programs copy it in time, without its `unread` first rows. Weights of one
+    /// shape whose `room` has the same number take turns there.
+    ///
+    /// # Errors
+    /// [`DeviceError::Memory`] if there is no memory for the room.
+    fn stream(&mut self, weight: Weight, room: usize, unread: usize) -> Result<BufferId, DeviceError>;
+
+    /// The speed of copies to rooms in bytes per second, measured with one of them; `None` if there is no room.
+    ///
+    /// # Errors
+    /// Those of the copy.
+    fn rate(&mut self) -> Result<Option<f64>, DeviceError>;
 }

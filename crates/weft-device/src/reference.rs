@@ -76,6 +76,7 @@ impl Default for ReferenceDevice {
             largest_weight: isize::MAX as usize,
             hardware: Hardware::common("reference"),
             packing: None,
+            streams: false,
         };
         ReferenceDevice { caps, buffers: Vec::new(), programs: Vec::new() }
     }

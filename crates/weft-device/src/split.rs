@@ -7,6 +7,8 @@
 //! Launches of one side that the next ones of the other side do not wait for run at the same time: what those read is copied first, so a
 //! device that runs asynchronously computes while the other one does.
 
+mod streams;
+
 use std::ops::Range;
 
 use weft_kern::{Access, Sizes};
@@ -18,6 +20,7 @@ use crate::hardware::Hardware;
 use crate::ids::{BufferId, ProgramId};
 use crate::placement::{Placement, Side};
 use crate::program::{KernelLaunch, Program, Region};
+use crate::split::streams::{Streams, Turn};
 use crate::weight::Weight;
 
 /// Two devices that run programs together. See the [trait](Placement) that says what is where.
@@ -31,6 +34,7 @@ pub struct SplitDevice {
     programs: Vec<Steps>,
     /// The bytes that are being copied from one device to the other, in the host's memory.
     crossing: Vec<u8>,
+    streams: Streams,
 }
 
 /// A buffer of both sides, or of one.
@@ -38,6 +42,8 @@ pub struct SplitDevice {
 struct Held {
     ids: [Option<BufferId>; 2],
     weight: bool,
+    /// The number of the weight that is read here, if several are in turn.
+    view: Option<usize>,
     /// On which sides it has its current contents.
     current: [bool; 2],
 }
@@ -70,6 +76,8 @@ enum Step {
     Find(BufferId, Copy),
     /// Runs launches on this side.
     Run(Side, ProgramId),
+    /// Copies a weight to its room on the first side, or waits for it.
+    Turn(Turn),
 }
 
 /// Bytes that are copied from one side to the other.
@@ -122,6 +130,7 @@ impl SplitDevice {
             largest_weight: a.largest_weight.min(b.largest_weight),
             hardware: Hardware { numbers, rules_keep_bits, ..a.hardware.clone() },
             packing: a.packing.filter(|_| same_packing),
+            streams: false,
         };
         let sides = [first, second];
         SplitDevice {
@@ -131,6 +140,7 @@ impl SplitDevice {
             buffers: Vec::new(),
             programs: Vec::new(),
             crossing: Vec::new(),
+            streams: Streams::default(),
         }
     }
 
@@ -149,9 +159,13 @@ impl SplitDevice {
         for side in Side::ALL.into_iter().filter(|side| self.place.is_none_or(|place| place == *side)) {
             ids[side as usize] = Some(make(&mut *self.sides[side as usize])?);
         }
+        self.add(Held { ids, weight, view: None, current: [true; 2] })
+    }
+
+    fn add(&mut self, held: Held) -> Result<BufferId, DeviceError> {
         let id = u32::try_from(self.buffers.len());
         let id = id.map_err(|_| DeviceError::Usage("too many buffers".into()))?;
-        self.buffers.push(Held { ids, weight, current: [true; 2] });
+        self.buffers.push(held);
         Ok(BufferId(id))
     }
 
@@ -217,8 +231,26 @@ impl SplitDevice {
         Ok((cuts, written))
     }
 
-    /// Compiles some launches of a program for a side.
+    /// Compiles some launches of a program for a side, and adds steps that run them. `turns` are all turns of the program, in order.
     fn run(
+        &mut self,
+        (program, turns): (&Program, &[(usize, Turn)]),
+        launches: Range<usize>,
+        side: Side,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), DeviceError> {
+        let mut start = launches.start;
+        for (launch, turn) in turns.iter().filter(|(launch, _)| launches.contains(launch)) {
+            steps.extend(self.run_some(program, start..*launch, side)?);
+            steps.push(Step::Turn(*turn));
+            start = *launch;
+        }
+        steps.extend(self.run_some(program, start..launches.end, side)?);
+        Ok(())
+    }
+
+    /// Compiles some launches of a program for a side.
+    fn run_some(
         &mut self,
         program: &Program,
         launches: Range<usize>,
@@ -402,6 +434,9 @@ impl Device for SplitDevice {
 
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
         let (cuts, written) = self.cuts(program)?;
+        let buffers = &self.buffers;
+        let view = |id: BufferId| buffers.get(id.0 as usize).and_then(|held| held.view);
+        let turns = self.streams.turns(program, view);
         let mut steps = Vec::new();
         if let Some(first) = cuts.first() {
             steps.extend(self.copies(first)?);
@@ -410,15 +445,15 @@ impl Device for SplitDevice {
             let (Range { start, end }, side) = (cut.launches.clone(), cut.side);
             let next = cuts.get(i + 1);
             let middle = next.map_or(end, |next| next.waits_for(&cut.launches));
-            steps.extend(self.run(program, start..middle, side)?);
+            self.run((program, &turns), start..middle, side, &mut steps)?;
             if let Some(next) = next {
                 steps.extend(self.copies(next)?);
             }
-            steps.extend(self.run(program, middle..end, side)?);
+            self.run((program, &turns), middle..end, side, &mut steps)?;
         }
         let longest = steps.iter().map(|step| match step {
             Step::Copy(copy) | Step::Find(_, copy) => copy.from.iter().map(|(_, bytes)| bytes.len()).sum(),
-            Step::Run(..) => 0,
+            Step::Run(..) | Step::Turn(_) => 0,
         });
         let longest = longest.max().unwrap_or(0);
         self.crossing.resize(longest.max(self.crossing.len()), 0);
@@ -452,6 +487,7 @@ impl Device for SplitDevice {
                         }
                     }
                     Step::Run(side, program) => self.sides[*side as usize].replay(*program, sizes)?,
+                    Step::Turn(turn) => self.streams.turn(&mut *self.sides[Side::First as usize], *turn)?,
                 }
             }
             Ok(())
@@ -483,6 +519,16 @@ impl Placement for SplitDevice {
     fn place(&mut self, side: Option<Side>) {
         self.place = side;
     }
+
+    fn stream(&mut self, weight: Weight, room: usize, unread: usize) -> Result<BufferId, DeviceError> {
+        let first = &mut *self.sides[Side::First as usize];
+        let (view, buffer) = self.streams.add(first, (weight, unread), room)?;
+        self.add(Held { ids: [Some(buffer), None], weight: true, view: Some(view), current: [true; 2] })
+    }
+
+    fn rate(&mut self) -> Result<Option<f64>, DeviceError> {
+        self.streams.rate(&mut *self.sides[Side::First as usize])
+    }
 }
 
 impl Checkpoints for SplitDevice {
@@ -495,8 +541,11 @@ impl Checkpoints for SplitDevice {
         self.programs.truncate(mark.programs);
         for side in Side::ALL {
             let steps = self.programs.iter().flat_map(|program| &program.steps);
+            // Weights that are read in rooms have no buffers of their own.
+            let own = |held: &&Held| held.ids[side as usize].is_some() && held.view.is_none();
+            let rooms = if side == Side::First { self.streams.buffers() } else { 0 };
             let mark = Mark {
-                buffers: self.buffers.iter().filter(|held| held.ids[side as usize].is_some()).count(),
+                buffers: self.buffers.iter().filter(own).count() + rooms,
                 programs: steps.filter(|step| matches!(step, Step::Run(own, _) if *own == side)).count(),
             };
             if let Some(checkpoints) = self.sides[side as usize].checkpoints() {

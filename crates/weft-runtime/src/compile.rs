@@ -9,14 +9,14 @@ use weft_device::{BufferId, Device, DeviceError, Instance, Program, ProgramId, R
 use weft_fuse::{CostModel, Fusion, Options};
 use weft_gguf::Gguf;
 use weft_ir::{Dim, Op, SCAN_LISTS, Sizes, StateKind};
-use weft_kern::{Format, Plan};
+use weft_kern::{Format, Machine, Plan};
 use weft_models::{ModelGraph, Mtp, Segment};
 use weft_pack::{OnReport, PackCache};
 
 use crate::compile::launches::SegmentNames;
 use crate::error::Error;
 use crate::layout::{PAGE, STEP_INPUTS, Window};
-use crate::plans::Sections;
+use crate::plans::{Sections, streamed};
 use crate::replacements::{Checked, Plans};
 use crate::sizes::{Beside, Room, SecondPart};
 use crate::weights::{Tensors, products, sides};
@@ -52,6 +52,8 @@ pub(crate) struct State {
 pub(crate) struct Compiled {
     /// The programs for each class of steps, the smallest first.
     pub(crate) classes: Vec<Class>,
+    /// The fewest tokens of a step for which the last class is used, if offloaded experts are streamed in it.
+    pub(crate) streamed_from: Option<usize>,
     /// The names of the segments. The plans of each class are in the same order.
     pub(crate) segments: Vec<SegmentNames>,
 }
@@ -59,6 +61,9 @@ pub(crate) struct Compiled {
 impl Compiled {
     /// The programs for a step of `tokens` tokens. The largest class takes all larger steps.
     pub(crate) fn class(&self, tokens: usize) -> Option<&Class> {
+        if self.streamed_from.is_some_and(|least| tokens >= least) {
+            return self.classes.last();
+        }
         self.classes.iter().find(|class| class.tokens >= tokens).or(self.classes.last())
     }
 }
@@ -173,6 +178,8 @@ pub(crate) struct Planned {
     pub(crate) steps: Vec<usize>,
     /// For each class, a fusion for each segment.
     pub(crate) fusions: Vec<Vec<Arc<Fusion>>>,
+    /// The second device's speed, if the first one computes all segments in the last class, with the weights of offloaded experts in turn.
+    pub(crate) streamed: Option<Machine>,
 }
 
 /// The alignment of inputs in their common buffer, in bytes.
@@ -231,8 +238,7 @@ pub(crate) fn compile(
     replacements::check(device, planned.plans(), &mut checked)?;
     replacements::tell(device, planned.plans(), options, &checked, report)?;
     let inputs = inputs(device, &options.max, planned.window.as_ref(), planned.predicts())?;
-    let Planned { segments, sections, sides, fusions, .. } = planned;
-    let tensors = weights::load(device, gguf, (segments, *sections, sides), fusions, cache, report)?;
+    let tensors = weights::load(device, gguf, planned, cache, report)?;
     let mut shared = Shared { inputs, tensors, states: BTreeMap::new(), checked };
     let compiled = bind(device, options, planned, &mut shared)?;
     Ok((shared, compiled))
@@ -292,7 +298,9 @@ impl Planned {
             plans::segments(model, mtp, &options.switches, distant, (window.as_ref(), states, offloaded))?;
         let sides = sides::of_segments(beside.map(|beside| beside.part), &segments, sections);
         let mut fusions: Vec<Vec<Arc<Fusion>>> = Vec::with_capacity(steps.len());
-        for &tokens in &steps {
+        let streamed = beside.filter(Beside::streams).map(|beside| beside.costs.machine);
+        for (class, &tokens) in steps.iter().enumerate() {
+            let all_first = streamed.is_some() && class + 1 == steps.len();
             // Each token may be of another sequence.
             let one = context.div_ceil(PAGE);
             let pages = tokens.saturating_mul(one).min(options.max.pages);
@@ -304,11 +312,12 @@ impl Planned {
                 Options { max, most_pages, costs, ..options.clone() }
             };
             let both = [options.costs, beside.map_or(options.costs, |beside| beside.costs)].map(with);
-            let of = |segment: usize| &both[sides[segment] as usize];
+            let of = |segment: usize| &both[if all_first { Side::First } else { sides[segment] } as usize];
             let planned = plans::plan(&segments, of, fusions.first().map(Vec::as_slice))?;
             fusions.push(planned);
         }
-        Ok(Planned { segments, sections, sides, window, states, short_contexts: [None; 2], steps, fusions })
+        let short_contexts = [None; 2];
+        Ok(Planned { segments, sections, sides, window, states, short_contexts, steps, fusions, streamed })
     }
 }
 
@@ -319,33 +328,60 @@ fn bind(
     planned: &Planned,
     shared: &mut Shared,
 ) -> Result<Compiled, Error> {
-    let Planned { segments, sections, sides, steps, fusions, .. } = planned;
+    let Planned { segments, sections, sides, steps, fusions, streamed, .. } = planned;
     let mut bound = Vec::with_capacity(segments.len());
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate() {
         let mut bytes = shared.tensors.of(segment);
         let multiplied = weights::multiplied(fusions, i);
-        sides::place(device, Some(sides[i]));
+        sides::place(device, if streamed.is_some() { None } else { Some(sides[i]) });
         let products = products::pack(device, fusion, &multiplied);
+        sides::place(device, Some(sides[i]));
         let states = bind_states(device, segment, &options.max, &mut shared.states);
         sides::place(device, None);
         bytes.extend(products?);
         bound.push((bytes, states?));
     }
     let mut classes = Vec::with_capacity(steps.len());
-    for (&tokens, fusions) in steps.iter().zip(fusions) {
+    for (class_number, (&tokens, fusions)) in steps.iter().zip(fusions).enumerate() {
+        let in_turn = streamed.is_some() && class_number + 1 == steps.len();
         let parts = fusions.iter().zip(&bound).zip(segments);
-        let instances = parts.map(|((fusion, (weights, states)), segment)| Instance {
-            plan: Arc::clone(&fusion.plan),
-            weights: weights.clone(),
-            states: states.clone(),
-            columns: segment.columns.iter().cloned().collect(),
+        let instances = parts.map(|((fusion, (weights, states)), segment)| {
+            let mut weights = weights.clone();
+            if in_turn {
+                weights.extend(shared.tensors.streamed(segment));
+            }
+            Instance {
+                plan: Arc::clone(&fusion.plan),
+                weights,
+                states: states.clone(),
+                columns: segment.columns.iter().cloned().collect(),
+            }
         });
         let instances: Vec<Instance> = instances.collect();
-        classes.push(class(device, (tokens, planned.short_contexts), &instances, *sections, &shared.inputs)?);
+        // Steps of one token are in the first class.
+        let short_contexts = if in_turn { [None; 2] } else { planned.short_contexts };
+        classes.push(class(device, (tokens, short_contexts), &instances, *sections, &shared.inputs)?);
     }
+    let streamed_from = match streamed {
+        Some(machine) => streamed_from(device, segments, machine)?,
+        None => None,
+    };
     let named = segments.iter().zip(&fusions[0]).take(sections.of_model());
     let segments = named.map(|(segment, fusion)| SegmentNames::new(segment, fusion)).collect();
-    Ok(Compiled { classes, segments })
+    Ok(Compiled { classes, streamed_from, segments })
+}
+
+/// The fewest tokens of a step for which streaming pays, by the speed of copies, which is measured, and of the second device.
+fn streamed_from(
+    device: &mut dyn Device,
+    segments: &[Segment],
+    second: &Machine,
+) -> Result<Option<usize>, Error> {
+    let packing = device.caps().packing;
+    let rate = device.placement().map(|placement| placement.rate()).transpose()?.flatten();
+    let multiplications = second.workers as f64 * second.worker_multiplications as f64;
+    let stacks = streamed::stacks(segments);
+    Ok(rate.map(|rate| streamed::least_tokens(&stacks, packing, multiplications, rate)))
 }
 
 /// Links a model's plans into body and head, and those that predict one token more. There are variants for the

@@ -95,7 +95,13 @@ pub(crate) fn of_sides(
 ) -> Result<MemoryNeed, Error> {
     let (all, dry) = of_all(planned, max, device)?;
     let own = dry.segments.iter().zip(&planned.sides).filter(|(_, of)| **of == side).map(|(own, _)| own);
-    Ok(of_segments(own, &dry, &all))
+    let (others, rooms) = &dry.streamed;
+    let others = (others.clone(), [0; 2]);
+    let mut need = of_segments(own.chain(std::iter::once(&others)), &dry, &all);
+    if side == Side::First {
+        need.weights += rooms;
+    }
+    Ok(need)
 }
 
 /// The memory that some segments need, of a model that needs `all`.

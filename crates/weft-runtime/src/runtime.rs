@@ -91,13 +91,13 @@ impl Runtime {
         options: &RuntimeOptions,
         report: OnReport<'_>,
     ) -> Result<Runtime, Error> {
-        Runtime::with(model, Opened { device, beside: None, planned: None }, options, report)
+        Runtime::with(model, Opened { device, beside: None, planned: None, batch: None }, options, report)
     }
 
     /// Compiles a model for a device that is open, or for two that are one.
     pub(crate) fn with(
         model: Model,
-        Opened { mut device, beside, planned }: Opened,
+        Opened { mut device, beside, planned, batch }: Opened,
         options: &RuntimeOptions,
         report: OnReport<'_>,
     ) -> Result<Runtime, Error> {
@@ -109,7 +109,8 @@ impl Runtime {
             );
             return Err(Error::Option(why));
         }
-        let room = Room::of(options, model.graph(), &device.caps().hardware)?;
+        let steps = RuntimeOptions { batch: batch.or(options.batch), ..options.clone() };
+        let room = Room::of(&steps, model.graph(), &device.caps().hardware)?;
         let room = Room { beside, ..room };
         let max = room.max;
         let fusion = options.compile_options(&device.caps().hardware, model.gguf(), max);
@@ -146,6 +147,12 @@ impl Runtime {
             logits: Vec::with_capacity(max.rows * width),
             window: None,
         })
+    }
+
+    /// Streams offloaded experts in steps of this many tokens and more, however fast that is.
+    #[cfg(test)]
+    pub(crate) fn stream_from(&mut self, tokens: Option<usize>) {
+        self.variants.stream_from(tokens);
     }
 
     /// The model.

@@ -63,6 +63,8 @@ pub(crate) struct OffloadedExperts {
     pub(crate) layers: usize,
     /// The experts of such a layer that the first device computes: the first ones.
     pub(crate) resident: usize,
+    /// Whether it computes the others too in long steps, with weights that it [reads in turn](crate::plans::streamed).
+    pub(crate) streamed: bool,
 }
 
 /// The part of a model that a second device computes.
@@ -72,6 +74,13 @@ pub(crate) enum SecondPart {
     Layers(usize),
     /// Experts, at the same time as the first device computes others.
     Experts(OffloadedExperts),
+}
+
+impl Beside {
+    /// Whether offloaded experts are streamed in long steps.
+    pub(crate) fn streams(&self) -> bool {
+        matches!(self.part, SecondPart::Experts(offloaded) if offloaded.streamed)
+    }
 }
 
 impl Room {
@@ -156,10 +165,16 @@ impl Room {
         })
     }
 
-    /// The most tokens of each class of steps that is compiled. The largest is last.
+    /// The most tokens of each class of steps that is compiled. The largest is last, and comes twice if it has another class in which
+    /// offloaded experts are streamed.
     pub(crate) fn classes(&self) -> Vec<usize> {
         let shorter = self.steps.iter().copied().filter(|tokens| *tokens < self.max.tokens);
-        shorter.chain([self.max.tokens]).collect()
+        shorter.chain([self.max.tokens]).chain(self.streams().then_some(self.max.tokens)).collect()
+    }
+
+    /// Whether offloaded experts are streamed in long steps.
+    pub(crate) fn streams(&self) -> bool {
+        self.beside.is_some_and(|beside| beside.streams())
     }
 }
 

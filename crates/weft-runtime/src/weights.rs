@@ -14,8 +14,10 @@ use weft_gguf::{Gguf, TensorInfo};
 use weft_models::Segment;
 use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
+use crate::compile::Planned;
 use crate::error::Error;
-use crate::plans::{Sections, offload};
+use crate::plans::offload;
+use crate::plans::streamed::{self, Stack};
 
 /// For every class of steps, the fusions of all segments.
 pub(crate) type Classes = [Vec<Arc<Fusion>>];
@@ -26,6 +28,8 @@ pub(crate) struct Tensors {
     whole: BTreeMap<String, BufferId>,
     /// The first matrices of stacks of which the other device has all.
     first: BTreeMap<String, BufferId>,
+    /// Stacks of the other device where they are read in turn.
+    streamed: BTreeMap<String, BufferId>,
 }
 
 impl Tensors {
@@ -35,6 +39,12 @@ impl Tensors {
         let of = |own: &str| if first.contains_key(own) { &self.first } else { &self.whole };
         segment.weights.iter().map(|(own, tensor)| (own.clone(), of(own)[tensor])).collect()
     }
+
+    /// Those of its weights that are read in turn.
+    pub(crate) fn streamed(&self, segment: &Segment) -> BTreeMap<String, BufferId> {
+        let stacks = streamed::stacks(std::slice::from_ref(segment)).into_iter();
+        stacks.map(|(_, stack)| (stack.own.to_string(), self.streamed[stack.tensor])).collect()
+    }
 }
 
 /// The places of tensors on two devices.
@@ -43,10 +53,15 @@ struct Places<'a> {
     sides: BTreeMap<&'a str, Option<Side>>,
     /// The number of first matrices that the first side has of a tensor, if the second has all.
     first: BTreeMap<&'a str, usize>,
+    /// The stacks that the first side reads in turn, by the tensor's name.
+    streamed: BTreeMap<&'a str, Stack<'a>>,
 }
 
 impl<'a> Places<'a> {
-    fn new(segments: &'a [Segment], sides: &[Side]) -> Places<'a> {
+    fn new(Planned { segments, sides, streamed, .. }: &'a Planned) -> Places<'a> {
+        let stacks = if streamed.is_some() { streamed::stacks(segments) } else { Vec::new() };
+        let streamed: BTreeMap<&str, Stack<'_>> =
+            stacks.into_iter().map(|(_, stack)| (stack.tensor, stack)).collect();
         let mut first = BTreeMap::new();
         for segment in segments {
             for (name, count) in offload::first_matrices(&segment.graph) {
@@ -54,7 +69,15 @@ impl<'a> Places<'a> {
                 first.extend(tensor.map(|(_, tensor)| (tensor.as_str(), count)));
             }
         }
-        Places { sides: sides::of_tensors(sides, segments), first }
+        let mut sides = sides::of_tensors(sides, segments);
+        if !streamed.is_empty() {
+            // Both sides read what else these segments have.
+            let offloaded = segments.iter().filter(|segment| offload::side(segment) == Side::Second);
+            let tensors = offloaded.flat_map(|segment| &segment.weights).map(|(_, tensor)| tensor.as_str());
+            sides
+                .extend(tensors.filter(|tensor| !streamed.contains_key(tensor)).map(|tensor| (tensor, None)));
+        }
+        Places { sides, first, streamed }
     }
 
     /// Loads a weight of so many matrices to its place.
@@ -73,7 +96,12 @@ impl<'a> Places<'a> {
             taken.first.insert(name.into(), device.pack(part).map_err(of_weight(name))?);
         }
         sides::place(device, self.sides.get(name).copied().flatten());
-        taken.whole.insert(name.into(), device.pack(weight).map_err(of_weight(name))?);
+        taken.whole.insert(name.into(), device.pack(weight.clone()).map_err(of_weight(name))?);
+        if let (Some(stack), Some(placement)) = (self.streamed.get(name), device.placement()) {
+            let unread = stack.unread * stack.rows;
+            let view = placement.stream(weight, stack.room, unread).map_err(of_weight(name))?;
+            taken.streamed.insert(name.into(), view);
+        }
         Ok(())
     }
 }
@@ -109,20 +137,20 @@ pub(crate) fn multiplied(classes: &Classes, segment: usize) -> BTreeSet<&str> {
 }
 
 /// Loads every tensor that a segment uses into the device, once. Adapters, and what only the layer that predicts one token more
-/// uses, are packed in memory: the packed form of a model is the same with and without them. `sides` are those of the segments.
+/// uses, are packed in memory: the packed form of a model is the same with and without them.
 pub(crate) fn load(
     device: &mut dyn Device,
     gguf: &Gguf,
-    (segments, sections, sides): (&[Segment], Sections, &[Side]),
-    classes: &Classes,
+    planned: &Planned,
     cache: Option<&PackCache>,
     report: OnReport<'_>,
 ) -> Result<Tensors, Error> {
     weft_pack::check(gguf, device.caps().threads, &mut |done, total| {
         report(Report::Checking { done, total })
     })?;
+    let Planned { segments, sections, fusions: classes, .. } = planned;
     let of_model = sections.of_model();
-    let places = Places::new(segments, sides);
+    let places = Places::new(planned);
     let mut taken = Tensors::default();
     for (range, cache) in [(0..of_model, cache), (0..segments.len(), None)] {
         let mut tensors: BTreeMap<&str, (&TensorInfo, bool)> = BTreeMap::new();
@@ -247,7 +275,6 @@ mod tests {
     use weft_models::BuildOptions;
 
     use super::*;
-    use crate::plans;
 
     #[test]
     fn a_weight_too_large_for_the_device_is_named_before_any_is_loaded() {
@@ -256,16 +283,13 @@ mod tests {
         let model = weft_models::build(&gguf, &BuildOptions::default()).unwrap();
         let max = Sizes::of(1).rows(1).slots(64).pages(2);
         let options = Options { max, ..Options::default() };
-        let (segments, sections) =
-            plans::segments(&model, None, &options.switches, false, (None, None, None)).unwrap();
-        let classes = [plans::plan(&segments, |_| &options, None).unwrap()];
-        let sides = vec![Side::First; segments.len()];
+        let planned = Planned::new(&model, None, &options, (64, None, (None, None)), vec![1]).unwrap();
         let largest = gguf.tensors().iter().max_by_key(|tensor| gguf.tensor_bytes(tensor).len()).unwrap();
         let bytes = gguf.tensor_bytes(largest).len();
         for (limit, fits) in [(bytes, true), (bytes - 1, false)] {
             let mut device = NullDevice::with_largest_buffer(limit);
             let go_on = &mut |_| ControlFlow::Continue(());
-            let loaded = load(&mut device, &gguf, (&segments, sections, &sides), &classes, None, go_on);
+            let loaded = load(&mut device, &gguf, &planned, None, go_on);
             assert_eq!(device.bytes() > 0, fits);
             match loaded {
                 Ok(_) => assert!(fits),

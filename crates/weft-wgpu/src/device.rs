@@ -59,7 +59,15 @@ impl GpuDevice {
         let largest_buffer = adapter.largest_buffer();
         let largest_weight = usize::try_from(adapter.gpu().largest_weight()).unwrap_or(usize::MAX);
         Ok(GpuDevice {
-            caps: Caps { name, threads, largest_buffer, largest_weight, hardware, packing: Some(&RowsOf16) },
+            caps: Caps {
+                name,
+                threads,
+                largest_buffer,
+                largest_weight,
+                hardware,
+                packing: Some(&RowsOf16),
+                streams: false,
+            },
             context,
             scheduler: adapter.scheduler(options.schedule_folder(), by_value),
             pipelines,

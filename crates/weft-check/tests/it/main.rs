@@ -26,6 +26,13 @@ fn few_processors_have_large_tiles() {
     weft_check::suite::many::of_wide_matrices(&mut device);
 }
 
+#[test]
+fn weights_take_turns_in_rooms() {
+    let Some(mut device) = device("turns") else { return };
+    weft_check::suite::streaming::weights_take_turns(&mut device, 64, 0);
+    weft_check::suite::streaming::weights_take_turns(&mut device, 64, 16);
+}
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator")
 }

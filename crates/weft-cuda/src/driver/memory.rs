@@ -31,6 +31,11 @@ impl DeviceMemory {
         Ok(memory)
     }
 
+    /// Its size.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Where it begins, in the card's address space.
     pub(crate) fn address(&self) -> u64 {
         self.address

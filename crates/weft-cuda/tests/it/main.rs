@@ -18,6 +18,15 @@ fn device(test: &str) -> Option<CudaDevice> {
 
 weft_check::device_tests!(crate::device);
 
+/// Weights large enough that copies and products overlap.
+#[test]
+fn weights_take_turns_in_rooms() {
+    let Some(mut device) = device("turns") else { return };
+    weft_check::suite::streaming::weights_take_turns(&mut device, 1 << 15, 0);
+    weft_check::suite::streaming::weights_take_turns(&mut device, 1 << 12, 1 << 10);
+    weft_check::suite::streaming::weights_take_turns(&mut device, 64, 16);
+}
+
 /// More tiles than multiprocessors, which hand them to each other.
 #[test]
 fn workgroups_share_tiles_of_attention() {

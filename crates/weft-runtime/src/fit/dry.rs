@@ -9,7 +9,7 @@ use weft_kern::{Buffer, Format, Source};
 
 use crate::compile::{Class, Planned, State, bind_states, class, inputs};
 use crate::error::Error;
-use crate::plans::offload;
+use crate::plans::{offload, streamed};
 
 /// A model, linked without a device.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(crate) struct Dry {
     pub(crate) segments: Vec<(Vec<BufferId>, [u64; 2])>,
     /// Bytes of all other buffers: a step's inputs, and values between kernels.
     pub(crate) value_bytes: u64,
+    /// If offloaded experts are streamed: the other weights of their segments, which both devices have, and the bytes of their rooms.
+    pub(crate) streamed: (Vec<BufferId>, u64),
 }
 
 impl Dry {
@@ -43,6 +45,9 @@ impl Dry {
         let (mut unpacked_bytes, mut cache_bytes, mut state_bytes) = (0, 0, 0);
         let mut bound = Vec::with_capacity(planned.segments.len());
         let mut in_segments = Vec::with_capacity(planned.segments.len());
+        let stacks =
+            if planned.streamed.is_some() { streamed::stacks(&planned.segments) } else { Vec::new() };
+        let mut on_both = Vec::new();
         for (i, segment) in planned.segments.iter().enumerate() {
             let mut own = BTreeMap::new();
             let plans = planned.fusions.iter().map(|fusions| &fusions[i].plan);
@@ -67,6 +72,10 @@ impl Dry {
                     }
                 };
                 own.insert(name.to_string(), id);
+            }
+            if stacks.iter().any(|(segment, _)| *segment == i) {
+                let is_stack = |name: &str| stacks.iter().any(|(of, stack)| *of == i && stack.own == name);
+                on_both.extend(own.iter().filter(|(name, _)| !is_stack(name)).map(|(_, id)| *id));
             }
             let (before, ids) = (device.bytes(), own.values().copied().collect());
             bound.push((own, bind_states(&mut device, segment, max, &mut states)?));
@@ -104,6 +113,7 @@ impl Dry {
             state_bytes,
             segments: in_segments,
             value_bytes,
+            streamed: (on_both, streamed::room_bytes(&stacks, packing)),
         })
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Opened {
     pub(crate) beside: Option<Beside>,
     /// The plans of the model for one device, if they were made to see that it has room for them.
     pub(crate) planned: Option<Planned>,
+    /// The most tokens of a step, if that is not the options'.
+    pub(crate) batch: Option<usize>,
 }
 
 /// The number of layers that run on a device: as many as were asked for, or have room. `needs` is what numbers of them need, from all

@@ -10,6 +10,9 @@ use crate::fit::search::Search;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
 
+/// The most tokens of a step in which offloaded experts are streamed: each step copies all of them.
+const BATCH: usize = 2048;
+
 /// Opens the device of `options`, and the CPU beside it if the device does not run all of the model.
 ///
 /// # Errors
@@ -42,11 +45,15 @@ pub(crate) fn open(
     let planned = device.free_memory().map(|_| search.plan(None)).transpose()?;
     let needs =
         planned.as_ref().map(|planned| search.of_last_layers(planned)).transpose()?.unwrap_or_default();
-    if let Some(cpu) = experts::choose(&search, needs.first(), report)? {
+    let steps = RuntimeOptions { batch: Some(BATCH), ..options.clone() };
+    let longer = (options.batch.is_none() && device.caps().streams)
+        .then(|| Search::new((model, mtp), &*device, &steps))
+        .transpose()?;
+    if let Some(cpu) = experts::choose(&search, longer.as_ref(), needs.first(), report)? {
         return Ok(experts::join(device, cpu));
     }
     let layers = fitting(&search, needs, report)?;
     let (device, beside) = beside_cpu(model, device, layers, options)?;
     let planned = planned.filter(|_| beside.is_none());
-    Ok(Opened { device, beside, planned })
+    Ok(Opened { device, beside, planned, batch: None })
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use weft_check::Emulator;
 use weft_device::{Device, Forward};
 use weft_pack::Report;
 use weft_quant::GgmlType;
@@ -87,8 +88,14 @@ fn step(runtime: &mut Runtime, seq: usize, len: usize, tokens: &[u32]) -> Vec<u3
 
 /// The logits of two sequences, computed in steps of `chunk` tokens.
 fn logits(name: &str, opened: Opened, chunk: usize) -> Vec<u32> {
+    logits_streamed(name, opened, chunk, None)
+}
+
+/// The same, with offloaded experts streamed in steps of this many tokens and more.
+fn logits_streamed(name: &str, opened: Opened, chunk: usize, streamed: Option<usize>) -> Vec<u32> {
     let go_on = &mut |_| ControlFlow::Continue(());
     let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
+    runtime.stream_from(streamed);
     let mut all = Vec::new();
     let mut len = 0;
     for tokens in (1..40u32).map(|token| token * 3).collect::<Vec<_>>().chunks(chunk) {
@@ -98,9 +105,9 @@ fn logits(name: &str, opened: Opened, chunk: usize) -> Vec<u32> {
     all
 }
 
-/// Two devices of one kind that share the experts of each layer compute what one does, bit for bit.
+/// Two devices of one kind compute the same bits, however they share the experts of layers.
 #[test]
-fn experts_on_two_devices_compute_what_they_do_on_one() {
+fn how_experts_are_divided_changes_no_bit() {
     let names = [
         "glm-tiny-q4_0.gguf",
         "qwen3moe-tiny-q4_k_m.gguf",
@@ -111,18 +118,57 @@ fn experts_on_two_devices_compute_what_they_do_on_one() {
     for name in names {
         let experts = Experts::of(&model(name).graph().segments, cpu().caps().packing).unwrap();
         let Experts { layers: all, count, step } = experts;
-        for chunk in [1, 13] {
-            let whole = Opened { device: cpu(), beside: None, planned: None };
-            let expected = logits(name, whole, chunk);
-            let every = (0..count).step_by(step).map(|resident| OffloadedExperts { layers: all, resident });
-            let first = OffloadedExperts { layers: 1, resident: 0 };
-            for offloaded in every.chain([first]) {
+        for (chunk, layers) in [(1, all), (13, all), (13, 1)] {
+            let mut first = None;
+            for resident in (0..count).step_by(step) {
+                let offloaded = OffloadedExperts { layers, resident, streamed: false };
                 let costs = cost_model(&cpu().caps().hardware, None);
-                let opened = experts::join(cpu(), ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs });
-                assert!(logits(name, opened, chunk) == expected, "{name}: {offloaded:?}, {chunk} tokens");
+                let opened =
+                    experts::join(cpu(), ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs, batch: None });
+                let found = logits(name, opened, chunk);
+                let first = first.get_or_insert_with(|| found.clone());
+                assert!(*first == found, "{name}: {offloaded:?}, {chunk} tokens");
             }
         }
     }
+}
+
+/// A GPU and the CPU that share the experts of each layer compute what the GPU does alone, bit for bit; also if the GPU reads the others'
+/// weights in turn in long steps, here in those of two tokens and more.
+#[test]
+fn where_an_expert_is_changes_no_bit() {
+    shared_with_cuda("glm-tiny-q4_k_m.gguf", &[13], &[2]);
+}
+
+#[test]
+#[ignore = "slow"]
+fn where_an_expert_is_changes_no_bit_of_other_models() {
+    for name in ["gpt-oss-tiny-mxfp4.gguf", "gemma4-tiny-q4_0.gguf", "qwen35moe-odd-q4_k_m.gguf"] {
+        shared_with_cuda(name, &[1, 7, 20], &[0, 1, 2]);
+    }
+}
+
+/// Computes a model's logits on an emulated GPU, and again with some thirds of each layer's experts there.
+fn shared_with_cuda(name: &str, chunks: &[usize], thirds: &[usize]) {
+    let folder = std::env::temp_dir().join(format!("weft-{}-shared-{name}", std::process::id()));
+    let open = || Some(Box::new(Emulator::for_test("experts on two devices", &folder)?) as Box<dyn Device>);
+    for chunk in chunks {
+        let Some(device) = open() else { return };
+        let experts = Experts::of(&model(name).graph().segments, device.caps().packing).unwrap();
+        let expected = logits(name, Opened { device, beside: None, planned: None, batch: None }, *chunk);
+        let Experts { layers, count, step } = experts;
+        for (third, from) in thirds.iter().flat_map(|third| [(third, None), (third, Some(2))]) {
+            let resident = count * third / 3 / step * step;
+            let costs = cost_model(&cpu().caps().hardware, None);
+            let offloaded = OffloadedExperts { layers, resident, streamed: true };
+            let with = ExpertsOnCpu { cpu: cpu(), experts, offloaded, costs, batch: None };
+            let Some(device) = open() else { return };
+            let found = logits_streamed(name, experts::join(device, with), *chunk, from);
+            let what = format!("{resident} of {count} on the GPU, {chunk} tokens, streamed from {from:?}");
+            assert!(found == expected, "{name}: {what}");
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
 }
 
 /// With a byte less than a model needs, the experts of one layer are offloaded; and so on, until the experts of all layers are.
@@ -143,16 +189,22 @@ fn as_many_experts_are_on_a_device_as_fit() {
         let search = Search::new((&model, None), &device, &options).unwrap();
         let planned = search.plan(None).unwrap();
         let needs = search.of_last_layers(&planned).unwrap();
-        let chosen = experts::choose(&search, needs.first(), note);
+        let chosen = experts::choose(&search, None, needs.first(), note);
         (chosen.map(|with| with.map(|with| with.offloaded)), notes)
     };
     assert_eq!(fit(u64::MAX, None).0.unwrap(), None);
     assert_eq!(fit(u64::MAX, Some(count)).0.unwrap(), None);
     assert!(matches!(fit(0, Some(count)).0, Err(Error::Memory(_))), "all were asked for");
-    assert_eq!(fit(u64::MAX, Some(2)).0.unwrap(), Some(OffloadedExperts { layers, resident: 2 }));
+    assert_eq!(
+        fit(u64::MAX, Some(2)).0.unwrap(),
+        Some(OffloadedExperts { layers, resident: 2, streamed: false })
+    );
     let Err(Error::Memory(none)) = fit(0, Some(0)).0 else { panic!("it fits in nothing") };
     assert_eq!(fit(none.total() - 1, None).0.unwrap(), None, "then layers are on the CPU");
-    assert_eq!(fit(none.total(), None).0.unwrap(), Some(OffloadedExperts { layers, resident: 0 }));
+    assert_eq!(
+        fit(none.total(), None).0.unwrap(),
+        Some(OffloadedExperts { layers, resident: 0, streamed: false })
+    );
     // More memory never has fewer experts, and a note says how many.
     let on_device = |own: OffloadedExperts| (layers - own.layers) * count + own.layers * own.resident;
     let (mut free, mut before) = (none.total(), 0);
@@ -173,7 +225,7 @@ fn two_devices_compute_what_one_does() {
             let go_on = &mut |_| ControlFlow::Continue(());
             let (device, beside) = beside_cpu(&model(name), cpu(), on_device, &options()).unwrap();
             assert_eq!(beside.is_some(), on_device < layers);
-            let opened = Opened { device, beside, planned: None };
+            let opened = Opened { device, beside, planned: None, batch: None };
             let mut runtime = Runtime::with(model(name), opened, &options(), go_on).unwrap();
             assert_eq!(runtime.has_sequence_states(), name.starts_with("qwen35"));
             let mut all = Vec::new();

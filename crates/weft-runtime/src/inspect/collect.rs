@@ -367,9 +367,8 @@ fn parts(
     options: &RuntimeOptions,
     report: OnReport<'_>,
 ) -> Result<Vec<Part>, Error> {
-    let Planned { segments, sections, sides, fusions, .. } = planned;
-    let tensors =
-        weights::load(device, gguf, (segments, *sections, sides), fusions, options.cache.as_ref(), report)?;
+    let Planned { segments, sections, fusions, .. } = planned;
+    let tensors = weights::load(device, gguf, planned, options.cache.as_ref(), report)?;
     let mut states = BTreeMap::new();
     let mut instances = Vec::with_capacity(sections.body);
     for (i, (segment, fusion)) in segments.iter().zip(&fusions[0]).enumerate().take(sections.body) {

@@ -83,6 +83,12 @@ impl Variants {
         &self.all[self.used].compiled
     }
 
+    /// Streams offloaded experts in steps of this many tokens and more.
+    #[cfg(test)]
+    pub(super) fn stream_from(&mut self, tokens: Option<usize>) {
+        self.all.iter_mut().for_each(|variant| variant.compiled.streamed_from = tokens);
+    }
+
     /// Returns a compilation.
     ///
     /// # Errors

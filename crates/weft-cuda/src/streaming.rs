@@ -1,0 +1,100 @@
+//! Weights that are replaced while the card computes.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use weft_device::{BufferId, DeviceError, Packing as _, RowsOf16, Streaming, Weight};
+use weft_gpu::WeightLayout;
+
+use crate::device::CudaDevice;
+use crate::driver::{Context, Copies, Failure, HostBytes, Moment};
+
+/// What copies weights beside other work.
+#[derive(Default)]
+pub(crate) struct Stream {
+    // Dropped in this order: copies read bytes.
+    copies: Option<Copies>,
+    /// When each weight that was replaced has its contents.
+    replaced: BTreeMap<BufferId, Moment>,
+    /// The bytes of weights, by their address. Those that the driver does not register go through other memory.
+    sources: BTreeMap<usize, Option<HostBytes>>,
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream").field("sources", &self.sources.len()).finish_non_exhaustive()
+    }
+}
+
+impl Stream {
+    /// Blocks until all copies have ended.
+    pub(crate) fn finish(&self) -> Result<(), Failure> {
+        self.copies.as_ref().map_or(Ok(()), Copies::finish)
+    }
+
+    /// Forgets weights from this number of buffers on.
+    pub(crate) fn truncate(&mut self, buffers: usize) {
+        self.replaced.retain(|id, _| (id.0 as usize) < buffers);
+    }
+
+    /// The bytes of tiles, which the card copies, and the stream that does it. `None` if the driver does not register them.
+    fn source(
+        &mut self,
+        context: &Arc<Context>,
+        tiles: &Arc<dyn AsRef<[u8]> + Send + Sync>,
+    ) -> Result<Option<(&Copies, &HostBytes)>, Failure> {
+        if self.copies.is_none() {
+            self.copies = Some(Copies::new(context)?);
+        }
+        let key = (**tiles).as_ref().as_ptr().addr();
+        let source =
+            self.sources.entry(key).or_insert_with(|| HostBytes::new(context, Arc::clone(tiles)).ok());
+        Ok(self.copies.as_ref().zip(source.as_ref()))
+    }
+}
+
+impl Streaming for CudaDevice {
+    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
+        let CudaDevice { buffers, stream, staging, context, caps, .. } = self;
+        let layout = WeightLayout::of(with);
+        let to = buffers
+            .get(buffer)
+            .filter(|to| to.weight == Some(layout) && to.bytes == (*with.bytes).as_ref().len());
+        let to = to.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}")))?;
+        let failed =
+            |failure: Failure| crate::error::error(&caps.name, "to replace a weight", to.bytes, &failure);
+        let moment = match stream.replaced.remove(&buffer) {
+            Some(moment) => moment,
+            None => Moment::new(context).map_err(failed)?,
+        };
+        let source = match with.tiles.as_ref().filter(|_| layout.tiles.is_some()) {
+            Some(tiles) => stream.source(context, tiles).map_err(failed)?,
+            None => None,
+        };
+        let tile = RowsOf16.tile(with.ty, with.row_len);
+        let skipped = tile.map_or(0, |tile| unread / tile.rows * tile.bytes);
+        match source {
+            Some((copies, source)) => {
+                copies.copy((source, skipped), &to.memory, &moment).map_err(failed)?;
+                stream.replaced.insert(buffer, moment);
+                Ok(())
+            }
+            // After all work, and before all that follows.
+            None => {
+                crate::buffers::fill(staging, &to.memory, with, layout, |_, failure| failed(failure.clone()))
+            }
+        }
+    }
+
+    fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
+        let Stream { copies, replaced, .. } = &self.stream;
+        match (copies, replaced.get(&buffer)) {
+            (Some(copies), Some(moment)) => {
+                let waits = copies.wait_for(moment);
+                waits.map_err(|failure| crate::error::error(&self.caps.name, "to wait", 0, &failure))
+            }
+            _ => Ok(()),
+        }
+    }
+}
