@@ -28,8 +28,8 @@ pub struct Features {
     pub matrix_whole: bool,
     /// Whether wide products of long steps have workgroups of 128 rows and 128 columns. This changes no bit.
     pub matrix_large: bool,
-    /// Whether lanes multiply rows that pick their matrices in steps in which few rows pick the same one, and matrix units
-    /// those of longer steps. This changes no bit.
+    /// Whether lanes multiply rows that select their matrices by index, in steps in which few rows select the same matrix. Matrix units
+    /// multiply those of longer steps. This changes no bit.
     pub picked_by_lanes: bool,
     /// Matrix units for halves: 16 rows of 16 times 8 columns, added to floats, in one instruction of a subgroup.
     pub matrix_halves: bool,
@@ -48,8 +48,8 @@ pub struct Features {
     /// Whether a workgroup can wait for another of its launch, if no more are launched than there are multiprocessors. Then they
     /// share the tiles of warpgroups' attention evenly.
     pub shares_tiles: bool,
-    /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic dependent launch). Then each shader waits
-    /// for that one before it touches anything but weights, and can fetch weights earlier.
+    /// Whether a launch may begin before the one it depends on has ended (CUDA's programmatic dependent launch). Then each shader waits for
+    /// that one before it reads anything but weights and stable memory, which it can load earlier.
     pub dependent_launch: bool,
     /// Whether workgroups of a launch can wait for each other, if no more are launched than run at once, in a language whose
     /// launches can't begin early: then those of short steps become [chains](crate::Chain).

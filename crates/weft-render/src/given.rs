@@ -15,13 +15,13 @@ use crate::lower::held_slots;
 use crate::refused::{Refused, Why};
 use crate::shader::{Shader, Slots, args_words};
 
-/// The slots of a kernel's parameters, if it has texts in this language for programs up to `max`. Then those texts run.
+/// The slots of a kernel's parameters, if a user supplied texts for it in this language, for programs up to `max`. Those texts then run.
 pub fn given_slots<'k>(kernel: &'k Kernel, language: Language, max: &Sizes) -> Option<&'k [usize]> {
     Some(&of(kernel, language, max).next()?.head.slots)
 }
 
-/// A shader of a kernel in the format in which a user can supply it, for programs up to `max`, or did; `None` if the kernel has no such
-/// format.
+/// A shader of a kernel in the format in which a user can supply it for programs up to `max`, or did supply it; `None` if that format
+/// cannot express it.
 pub fn as_given(
     kernel: &Kernel,
     slots: &Slots,

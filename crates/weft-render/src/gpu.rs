@@ -37,7 +37,7 @@ impl Language {
         }
     }
 
-    /// Its name, for people.
+    /// Its name in messages.
     pub const fn name(self) -> &'static str {
         self.in_files().name()
     }
@@ -186,7 +186,7 @@ impl Gpu {
         Gpu { processors: 128, features, ..self }
     }
 
-    /// The same with [`tiles`](Features::tiles), which load 16 bytes at a time.
+    /// A large GPU with [`tiles`](Features::tiles), which load 16 bytes at a time.
     #[must_use]
     pub const fn with_tiles(self) -> Gpu {
         let large = self.as_large();

@@ -172,7 +172,7 @@ impl Job<'_> {
             kept = kept.max(w.pool.top);
             arrays = arrays.max(w.arrays);
             if arrays != Arrays::default() {
-                // The arrays behind the pool begin at a multiple of 16 bytes.
+                // The arrays after the pool begin at a multiple of 16 bytes.
                 kept = kept.next_multiple_of(4);
             }
             let words = if arrays == Arrays::default() { w.pool.top } else { kept };
@@ -181,7 +181,7 @@ impl Job<'_> {
         Ok((kept, arrays))
     }
 
-    /// Checks the workgroup memory of a part, whose arrays lie behind the pool of any part. [`Stmt::Uniform`] may need one more word. In
+    /// Checks the workgroup memory of a part, whose arrays lie after the pool of any part. [`Stmt::Uniform`] may need one more word. In
     /// Metal each array takes a multiple of 16 bytes; only CUDA has parts with more memory than usual.
     fn fits(&self, w: &Writer<'_>, split: &Split, words: u32, arrays: Arrays) -> Result<(), Why> {
         let gpu = self.gpu;

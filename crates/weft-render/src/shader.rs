@@ -50,7 +50,7 @@ pub struct Shader {
     pub dependent: bool,
     /// Whether it lets the next launch begin before it has waited itself.
     pub hands_over: bool,
-    /// Whether its text calls intrinsics for cooperative matrices that WGSL cannot express: see
+    /// Whether its text calls intrinsics for operations on cooperative matrices that WGSL cannot express. See
     /// [`Features::cooperative_values`](crate::Features::cooperative_values).
     pub needs_spirv: bool,
     /// Whether its text uses instructions of a single architecture, whose name ends with an `a` for CUDA's compiler.
@@ -105,7 +105,7 @@ pub struct Slots {
     pub of: Vec<usize>,
     /// What each slot holds.
     pub contents: Vec<Content>,
-    /// The pieces of each slot: one, unless it holds a weight larger than [`Limits::piece_bytes`](crate::Gpu::piece_bytes).
+    /// The pieces of each slot: one, unless it holds a weight larger than [`Gpu::piece_bytes`](crate::Gpu::piece_bytes).
     pub pieces: Vec<u32>,
     /// Whether the launch [releases the next one early](crate::hands_over).
     pub hands_over: bool,

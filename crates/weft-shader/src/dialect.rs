@@ -161,12 +161,14 @@ pub trait Dialect {
         format!("is_last(&{place}, {count}u)")
     }
 
-    /// [`Stmt::Signal`](crate::stmt::Stmt::Signal); `place` is the word. Only where workgroups can wait for each other.
+    /// [`Stmt::Signal`](crate::stmt::Stmt::Signal); `place` is the word. Only texts for GPUs whose workgroups can wait for each other have
+    /// it.
     fn signal(&self, _place: &str) -> Option<String> {
         None
     }
 
-    /// [`Stmt::Await`](crate::stmt::Stmt::Await), likewise.
+    /// [`Stmt::Await`](crate::stmt::Stmt::Await); `place` is the word. Only texts for GPUs whose workgroups can wait for each other have
+    /// it.
     fn wait_for_signal(&self, _place: &str) -> Option<String> {
         None
     }
@@ -176,22 +178,22 @@ pub trait Dialect {
         "gridDim.x"
     }
 
-    /// [`Stmt::Ended`](crate::stmt::Stmt::Ended), as lines. Only in chains, like the next two.
+    /// The lines of [`Stmt::Ended`](crate::stmt::Stmt::Ended). Only chains have it.
     fn ended(&self, _stage: u32) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::Meet`](crate::stmt::Stmt::Meet), as lines.
+    /// The lines of [`Stmt::Meet`](crate::stmt::Stmt::Meet). Only chains have it.
     fn meet(&self, _stage: &str, _count: &str) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::Leave`](crate::stmt::Stmt::Leave), as lines.
+    /// The lines of [`Stmt::Leave`](crate::stmt::Stmt::Leave). Only chains have it.
     fn leave(&self, _stages: u32) -> Vec<String> {
         Vec::new()
     }
 
-    /// The term that orders a load of coherent memory behind [`meet`](Dialect::meet) when it is added to the address, if the language needs
+    /// The term that orders a load of coherent memory after [`meet`](Dialect::meet) when it is added to the address, if the language needs
     /// one.
     fn after_meeting(&self) -> Option<&'static str> {
         None
@@ -202,7 +204,7 @@ pub trait Dialect {
         format!("b{slot}[{at}] = {word};")
     }
 
-    /// [`Stmt::StoreHalf`](crate::stmt::Stmt::StoreHalf), as lines.
+    /// The lines of [`Stmt::StoreHalf`](crate::stmt::Stmt::StoreHalf).
     fn store_half(&self, slot: usize, at: &str, upper: bool, half: &str) -> Vec<String> {
         let (which, half) = if upper { (1, format!("({half}) >> 16u")) } else { (0, half.into()) };
         vec![format!("((unsigned short*)(b{slot} + ({at})))[{which}] = (unsigned short)({half});")]
@@ -213,32 +215,33 @@ pub trait Dialect {
         format!("pool[{at}]")
     }
 
-    /// [`Stmt::Uniform`](crate::stmt::Stmt::Uniform), as lines.
+    /// The lines of [`Stmt::Uniform`](crate::stmt::Stmt::Uniform).
     fn uniform(&self, name: &str, value: &str) -> Vec<String> {
         vec![self.define(name, value, false)]
     }
 
-    /// [`Stmt::Matrix`](crate::stmt::Stmt::Matrix), as lines. Only for GPUs with such units, like the next three.
+    /// The lines of [`Stmt::Matrix`](crate::stmt::Stmt::Matrix). Only texts for GPUs with matrix units have it.
     fn matrix(&self, _into: &[String; 4], _operands: &[String]) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::MatrixHalves`](crate::stmt::Stmt::MatrixHalves).
+    /// [`Stmt::MatrixHalves`](crate::stmt::Stmt::MatrixHalves). Only texts for GPUs with matrix units for halves have it.
     fn matrix_halves(&self, _operands: &[String]) -> String {
         String::new()
     }
 
-    /// [`Stmt::LoadMatrices`](crate::stmt::Stmt::LoadMatrices), as lines; `place` is the first word.
+    /// The lines of [`Stmt::LoadMatrices`](crate::stmt::Stmt::LoadMatrices); `place` is the first word. Only texts for GPUs with matrix
+    /// units for halves have it.
     fn load_matrices(&self, _into: &[String; 4], _place: &str, _turned: bool) -> Vec<String> {
         Vec::new()
     }
 
-    /// [`Stmt::Warpgroup`](crate::stmt::Stmt::Warpgroup).
+    /// [`Stmt::Warpgroup`](crate::stmt::Stmt::Warpgroup). Only texts for Hopper have it.
     fn warpgroup(&self, _of: &Warpgroup, _operands: &[String]) -> Option<String> {
         None
     }
 
-    /// [`Stmt::Cooperative`](crate::stmt::Stmt::Cooperative), as lines. Only for GPUs with such matrices.
+    /// The lines of [`Stmt::Cooperative`](crate::stmt::Stmt::Cooperative). Only texts for GPUs with cooperative matrices have it.
     fn cooperative(&self, _of: &Cooperative, _operands: &[String]) -> Vec<String> {
         Vec::new()
     }

@@ -208,7 +208,7 @@ impl Expr {
         Expr::call(Fun::Select, [self, yes.into(), condition.clone()])
     }
 
-    /// The product of two floats, rounded by itself.
+    /// The product of two floats, rounded before it is added to anything.
     pub fn times(&self, b: impl Into<Expr>) -> Expr {
         Expr::call(Fun::Rounded, [self * b.into()])
     }

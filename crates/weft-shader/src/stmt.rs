@@ -4,8 +4,8 @@ use crate::cooperative::Cooperative;
 use crate::expr::Expr;
 use crate::warpgroup::Warpgroup;
 
-/// A variable that is always 0. [`Stmt::Meet`] sets it to a 0 that compilers cannot know, and loads of coherent slots add it to their
-/// address.
+/// A variable that is always 0. [`Stmt::Meet`] sets it to a 0 that compilers do not know to be one, and loads of coherent slots add it to
+/// their address.
 pub const MET: &str = "met";
 
 /// The number that is added to the sums of [`Stmt::Matrix`]: 1.5 · 2^23. The low bits of a float of this size are those of an integer, so
@@ -39,7 +39,7 @@ pub enum Stmt {
     If { condition: Expr, then: Vec<Stmt> },
     /// Waits for all lanes of the workgroup, and makes their stores to workgroup memory visible.
     Barrier,
-    /// The same, and makes the lanes' stores to slots visible to the others of the workgroup.
+    /// A barrier that also makes the lanes' stores to slots visible to the others of the workgroup.
     StorageBarrier,
     /// Begins to copy four words of a slot ([`Expr::Four`]) to workgroup memory, from a multiple of four
     /// words to a multiple of four.

@@ -134,7 +134,7 @@ impl Tile {
         if self.is_large() { self.rows * self.weight_stride() } else { self.keys() }
     }
 
-    /// Fours of the values of 16 positions.
+    /// The length of the values of 16 positions, in fours.
     pub(crate) const fn values_apart(&self) -> u32 {
         SIDE * self.value_stride()
     }

@@ -2,8 +2,8 @@
 //!
 //! A workgroup has some heads of a token that share their keys, or rows of many tokens if these have no lists of positions. It stages a
 //! chunk of keys in workgroup memory; warps score all rows with it, lanes turn scores into weights, and warps multiply these by the values.
-//! It needs compute capability 7.5. With it and `dot.units`, prompts of 512 tokens at a depth of 4,096 went from 1,041 to 6,303 tokens/s on
-//! an H200 (`bench/runs/2026-11-22-cuda-prompts.md`).
+//! It is for GPUs of compute capability 7.5 and later. With it and `dot.units`, prompts of 512 tokens at a depth of 4,096 went from 1,041
+//! to 6,303 tokens/s on an H200 (`bench/runs/2026-11-22-cuda-prompts.md`).
 //!
 //! The use of matrix units, the length of chunks and the number of warps that share a score depend on the state and the GPU alone, so that
 //! steps of all sizes add up in the same order.

@@ -17,7 +17,7 @@ form! {
     /// A recurrence over the rows of sequences.
     ScanRows "scan"
     numbers {
-        /// Rows in which the sequences of a workgroup begin.
+        /// Rows per workgroup, which walks the sequences that begin in them.
         rows,
         /// Columns per workgroup.
         width,

@@ -66,8 +66,8 @@ pub(crate) fn write(
     }
 }
 
-/// Whether attention itself waits for the launch before this one: where it reads positions before that, and on matrix units the first
-/// chunk, too.
+/// Whether the code of attention waits for the launch before this one itself: where it reads positions earlier, and on matrix units, where
+/// it also loads the first chunk earlier.
 fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) -> bool {
     match pass {
         Pass::Join { .. } => knows_positions(w, attend),
@@ -75,8 +75,8 @@ fn waits(w: &Writer<'_>, attend: &Attend, split: &Split, pass: Pass) -> bool {
     }
 }
 
-/// Writes attention. Returns where its result is in workgroup memory: a row of columns per head, and the words from one to the
-/// next; nothing where only chunks are computed.
+/// Writes attention. Returns the place of its result in workgroup memory: the first word of a row of columns for each head, and the stride
+/// of these rows; nothing if only chunks are computed.
 fn results(
     w: &mut Writer<'_>,
     (part, attend): (&Part, &Attend),

@@ -189,7 +189,7 @@ impl<'p> Lanes<'p> {
         }
     }
 
-    /// Rounds the values of each warp as one block, and stores its planes: quants, scales, and sums.
+    /// Rounds the values of each warp as one block, and stores the block's quants, scale and sums.
     fn planes(&self, w: &mut Writer<'_>, store: &Store<'_>, value: &Expr) -> Result<(), Why> {
         // Values are compared as bits, so that infinities and NaNs are above all numbers.
         let top = reduce::subgroups(w, Fold::Max, value.clone().bits() & 0x7fff_ffffu32, BLOCK);

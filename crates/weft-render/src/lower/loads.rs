@@ -10,7 +10,7 @@ use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
 use crate::split::shares;
 
-/// The columns of lane `first` of those `across`, within their pass. `fours` says whether each four of them are neighbours.
+/// The columns of lane `first` of those `across`, within their pass. `fours` says whether they are groups of four neighbours.
 pub(crate) fn own_columns(
     w: &mut Writer<'_>,
     first: Expr,
@@ -35,7 +35,7 @@ pub(crate) struct Rows {
 }
 
 enum Kind {
-    /// The rows of a tile, loaded one by one, or the first row of each four that are loaded together.
+    /// The rows of a tile, loaded one by one, or the first row of each group of four that are loaded together.
     Tiles {
         tiles: Tiles,
         rows: Vec<TileRow>,
@@ -70,8 +70,8 @@ pub(crate) enum Piece {
 }
 
 impl Rows {
-    /// The rows `columns` of a matrix that begins at row `matrix` of the product's weight. `fours` says whether each four of them are
-    /// neighbours, the first a multiple of four.
+    /// The rows `columns` of a matrix that begins at row `matrix` of the product's weight. `fours` says whether they are groups of four
+    /// neighbours, each beginning at a multiple of four.
     pub(crate) fn new(
         w: &mut Writer<'_>,
         product: &Product,

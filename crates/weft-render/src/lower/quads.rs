@@ -10,7 +10,7 @@ use crate::refused::Why;
 /// Four neighbouring values of a lane.
 #[derive(Clone, Debug)]
 pub(crate) struct Four {
-    /// The number of this four, whether it exists, and the number to read, which exists.
+    /// The number of this four, whether the row has it, and the number to read, which the row always has.
     pub(crate) word: Expr,
     pub(crate) exists: Expr,
     read: Expr,

@@ -58,7 +58,7 @@ pub(crate) fn subgroups(w: &mut Writer<'_>, fold: Fold, value: Expr, n: u32) -> 
     value
 }
 
-/// The same for several values. Their exchanges do not wait for each other.
+/// Reduces several values of each of `n` neighbouring lanes. Their exchanges do not wait for each other.
 pub(crate) fn subgroups_of<V: AsMut<[Expr]>>(w: &mut Writer<'_>, fold: Fold, mut values: V, n: u32) -> V {
     for value in values.as_mut() {
         *value = w.code.set("mine", value.clone());

@@ -122,7 +122,7 @@ impl<'p> RowProgram<'p> {
         self.prepare_all(w, spot)
     }
 
-    /// The same for a row whose values lanes hold and `spot` knows.
+    /// Prepares a row whose values lanes hold and `spot` knows.
     pub(crate) fn prepare_held(&mut self, w: &mut Writer<'_>, spot: &mut RowState) -> Result<(), Why> {
         self.known = vec![None; self.lens.len()];
         self.prepare_all(w, spot)
@@ -230,7 +230,7 @@ impl<'p> RowProgram<'p> {
         };
         let total = match fold {
             Fold::Sum => w.code.var("total", 0.0f32),
-            // It starts with a value, because there is no literal for −∞.
+            // It starts with a value, because no language has a literal for −∞.
             Fold::Max => {
                 let first = self.value(w, &mut spot.clone(), x, &Column::whole(Expr::U32(0)))?;
                 w.code.var("top", first)

@@ -46,7 +46,7 @@ impl Sorted {
         rows: u64,
     ) -> Option<(Sorted, u64)> {
         let tiles = at.checked_add(rows)?;
-        // There is one more, because a step may have part of a tile.
+        // There is one more tile, because a step may have part of a tile.
         let all = (rows / u64::from(space.tile)).checked_add(picks.count as u64 + 1)?;
         let terms = tiles.checked_add(all.checked_mul(u64::from(TILE))?)?;
         let products = if picks.terms.is_some() { rows.checked_mul(u64::from(space.cols))? } else { 0 };

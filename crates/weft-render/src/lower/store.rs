@@ -37,7 +37,7 @@ pub(crate) fn program(w: &mut Writer<'_>, part: &Part, place: &Place, results: V
     program_of(w, part, place, (results, place.width()))
 }
 
-/// The same for results whose rows have this stride in words.
+/// Writes a part's row program for results whose rows have this stride in words.
 pub(crate) fn program_of(
     w: &mut Writer<'_>,
     part: &Part,

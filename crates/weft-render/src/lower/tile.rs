@@ -66,7 +66,7 @@ pub(crate) struct Block {
     pub(crate) quads: Vec<Expr>,
     /// One scale for the block, or one for each half.
     pub(crate) scales: Vec<Expr>,
-    /// The same number of minima, if the format has them.
+    /// As many minima as scales, if the format has minima.
     pub(crate) mins: Vec<Expr>,
     /// The factor of quads, a power of two.
     pub(crate) factor: f32,
@@ -129,7 +129,7 @@ impl Tiles {
         self.unpacked(code, &vectors, block, |code, plane| self.bits(code, of, plane))
     }
 
-    /// The same of four neighbouring rows of a tile, the first a multiple of four. Their words are loaded at once.
+    /// The 32 columns `32 · block ..` of four neighbouring rows of a tile, the first a multiple of four. Their words are loaded at once.
     pub(crate) fn four_blocks(&self, code: &mut Builder, of: &TileRow, block: &Expr) -> [Block; 4] {
         let numbers = code.address("at", &of.tile + &of.row + block * (self.layout.bits as u32 * VECTOR));
         let vectors: Vec<[Expr; 4]> = (0..self.layout.bits as u32)

@@ -34,7 +34,7 @@ pub(crate) struct Writer<'k> {
     contents: &'k [Content],
     pub(crate) code: Builder,
     pub(crate) pool: Pool,
-    /// The arrays of the part's cooperative matrices, behind the pool.
+    /// The arrays of the part's cooperative matrices, after the pool.
     pub(crate) arrays: Arrays,
     /// Whether cooperative matrices compute attention on matrix units.
     pub(crate) cooperative: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Pool {
     align: u32,
     /// The most words allocated since the part began.
     pub(crate) top: u32,
-    /// Words that may hold values that could be loaded again instead.
+    /// Words for copies of values that could be loaded again instead.
     pub(crate) spare: usize,
     /// Words that may hold activations in a short step.
     pub(crate) activations: usize,
@@ -99,7 +99,7 @@ impl Pool {
         at
     }
 
-    /// The same, from a multiple of `align` words on.
+    /// Allocates some words from a multiple of `align` words on.
     pub(crate) fn aligned_room(&mut self, words: u32, align: u32) -> u32 {
         self.next = self.next.next_multiple_of(align);
         self.room(words)
@@ -234,7 +234,7 @@ impl<'k> Writer<'k> {
         Ok(match self.format(param) {
             Format::Ggml(GgmlType::F32) => {
                 let word = self.param_word(param, at.clone());
-                // Loads before the wait must not be moved behind it.
+                // Loads before the wait must not be moved past it.
                 if self.waits && self.quads { Expr::Early(word.into()).float() } else { word.float() }
             }
             Format::Ggml(GgmlType::I32) => {
@@ -385,7 +385,7 @@ impl Writer<'_> {
         done
     }
 
-    /// The same from a number below `step`, and without a loop if there is only one round.
+    /// A [`count`](Writer::count) from a number below `step`, without a loop if there is only one round.
     pub(crate) fn count_or_once(
         &mut self,
         stem: &str,

@@ -43,7 +43,7 @@ pub struct TunedSchedules {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Kept {
     Schedule(Schedule),
-    /// The text of an older build, which named no forms. They follow from the kernel and the GPU.
+    /// The text of an older build, which named no forms. The kernel and the GPU decide them.
     Old(String),
 }
 

@@ -124,7 +124,7 @@ pub(super) fn slots(plan: &Plan, call: usize, early: bool) -> Slots {
     bound_slots(plan, call, early).0
 }
 
-/// The same, with the buffer of each slot.
+/// The slots of a call, with the buffer of each slot.
 pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<Option<usize>>) {
     // The number of a buffer outside the arena. Inputs that are indices share one buffer, as in the engine.
     let place = |arg: usize| match &plan.buffers[arg].source {

@@ -120,7 +120,7 @@ pub(super) fn metal_bytes(shader: &Shader) -> u32 {
     metal_shared_bytes(&naga::front::wgsl::parse_str(&shader.source).unwrap())
 }
 
-/// The same for a parsed shader: wgpu-hal rounds each variable up to 16.
+/// Bytes of workgroup memory of a parsed shader: wgpu-hal rounds each variable up to 16.
 fn metal_shared_bytes(module: &Module) -> u32 {
     let mut layouter = Layouter::default();
     layouter.update(module.to_ctx()).unwrap();

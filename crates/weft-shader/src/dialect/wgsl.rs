@@ -159,7 +159,7 @@ impl Dialect for Wgsl {
     }
 
     fn prelude(&self, module: &Module) -> Vec<String> {
-        // No API guarantees which invocations form a subgroup, or in which order, so lanes are numbered by subgroup.
+        // No API guarantees which invocations form a subgroup, or in which order. So lanes are numbered by subgroup.
         let lane = module.shuffles().then(|| "let lane = subgroup * size + member;".to_string());
         // The group's number along the third axis is 0, which no compiler can know. It is read once, because reading it at each use costs
         // replies 5 %.

@@ -95,7 +95,7 @@ impl<'a> Tile<'a> {
         }))
     }
 
-    /// Heads of a team, and of half of the lanes.
+    /// Heads per team, and heads that half of the lanes score.
     fn half(&self) -> u32 {
         self.heads / 2
     }

@@ -125,7 +125,7 @@ impl Units<'_> {
         self.keep_position_at(w, &self.positions.into(), position)
     }
 
-    /// The same, from word `at` on.
+    /// Stores the state row of the lane's position of the chunk from word `at` on.
     pub(crate) fn keep_position_at(&self, w: &mut Writer<'_>, at: &Expr, position: Expr) -> Result<(), Why> {
         w.share(self.tile.chunk, |w, b| {
             w.code.store_shared(b + at, position);

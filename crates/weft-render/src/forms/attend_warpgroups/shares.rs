@@ -23,8 +23,8 @@ use crate::refused::Why;
 use crate::shader::COUNTER_BYTES;
 use crate::split::Split;
 
-/// The work done once for each tile takes about as long as this many chunks. With prompts of 2,048 tokens on an H100, 2 were 7 % slower, 4
-/// were 2 % slower, and 8 as fast (`bench/runs/2026-11-25-cuda-warpgroups.md`).
+/// The work done once for each tile takes about as long as this many chunks. Before that work was made shorter, prompts of 2,048 tokens on
+/// an H100 had 101,400 tokens/s with 4, and 106,400 to 109,800 with 6 to 12 (`bench/runs/2026-11-25-cuda-warpgroups.md`).
 const BESIDES: u32 = 6;
 
 /// The end of a share that includes the rest of its last tile.
@@ -42,7 +42,8 @@ const MOST_TILES: u32 = 8192;
 /// The place of shares in scratch memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shares {
-    /// The slot, and the first word of the partial results, `words` for each workgroup, after those that describe its tiles.
+    /// The slot of the partial results, and their first word, which comes after the words that describe the tiles. Each workgroup has
+    /// `words` of them.
     pub(crate) slot: usize,
     pub(crate) at: u32,
     pub(crate) words: u32,
@@ -220,7 +221,7 @@ impl Share {
         &self.at + Expr::Lane + SHARE_WORDS
     }
 
-    /// Passes a tile on if the piece ends within it: these values of each lane.
+    /// Passes these values of each lane on to the next workgroup, if the piece ends within its tile.
     pub(crate) fn hand_on(&self, w: &mut Writer<'_>, piece: &Piece, values: &[Expr]) -> Result<(), Why> {
         let Shares { slot, signals, .. } = self.shares;
         w.when(piece.to.less(REST), |w| {

@@ -202,7 +202,7 @@ impl<'a> OfTile<'a> {
             }
         }
         w.code.barrier();
-        // The row program has the memory behind it.
+        // The row program has the memory after it.
         w.pool.free_from(result + units.tile.rows * stride);
         Ok((result, stride))
     }
@@ -416,7 +416,7 @@ impl<'a> Warpgroups<'a> {
         Ok((0..SCORES).map(score).collect())
     }
 
-    /// The scaled scores of each of the lane's two rows in the warpgroup's half of a chunk, behind the largest one of the row.
+    /// The scaled scores of each of the lane's two rows in the warpgroup's half of a chunk. The first one is the row's largest.
     fn of_rows(
         &self,
         w: &mut Writer<'_>,

@@ -25,8 +25,8 @@ use crate::split::Split;
 /// Rows multiplied at a time, so that weights are unpacked once for both.
 const TOGETHER: u32 = 2;
 
-/// Words of weights that a lane has in registers or in flight, if that is more than two pieces. From 20 to 80 a step takes the same time;
-/// from 60 on compilers spill registers.
+/// Words of weights that a lane has in registers or in flight, if that is more than two pieces. With 20, 40, 60 and 80 words a step takes
+/// the same time, within 2 %, and compilers spill registers from 60 words on (`bench/runs/2026-11-27-cuda-picked.md`).
 const WORDS: usize = 40;
 
 /// Workgroups per multiprocessor. With one, memory is idle while it multiplies; with three, each has too few registers.
@@ -45,7 +45,7 @@ struct Copied<'t> {
 struct Lane {
     share: Expr,
     own: Vec<Expr>,
-    /// Whether each four of its columns are neighbours.
+    /// Whether its columns are groups of four neighbours, whose words are loaded at once.
     fours: bool,
 }
 

@@ -2,8 +2,8 @@
 //! matrix](crate::forms::DotFewRows) by lanes.
 //!
 //! A warp multiplies 16 rows of activations by 8 columns of a weight at a time, 32 values deep: one block, whose integer sum is exact. The
-//! sum is scaled and added to a float, block by block and share by share, in the order of lanes without matrix units. So the bits are the
-//! same for one row and for many.
+//! sum is scaled and added to a float, block by block and share by share, in the order in which lanes add when they multiply. So the bits
+//! are the same for one row and for many.
 //!
 //! Operands are copied to workgroup memory some blocks ahead ([`stage`]). The warps of a workgroup have different columns, or different
 //! shares of sums, which are added in workgroup memory.

@@ -114,7 +114,7 @@ fn walk_of(
         Rule::Convolution(_) => {}
         Rule::Delta(delta) => delta.begin(w, scan, head, place)?,
     }
-    // A state that passes through the rows is written after the certain rows and before the uncertain ones behind them.
+    // A state that passes through the rows is written after the certain rows and before the uncertain ones that follow.
     let passes = !matches!(rule, Rule::Convolution(_)) && head.certain != head.end;
     if passes {
         let halves = w.code.set("halves", Expr::U32(1).unless(&head.certain.less(head.end.clone()), 2u32));
@@ -134,7 +134,7 @@ fn walk_of(
 }
 
 impl Rule<'_> {
-    /// Writes the state after the certain rows.
+    /// Writes the state that follows from the certain rows.
     fn end(&self, w: &mut Writer<'_>, scan: &Scan, (head, place): (&Head, &Place)) -> Result<(), Why> {
         match self {
             Rule::Decay(decay) => decay.end(w, scan, head),
@@ -143,7 +143,7 @@ impl Rule<'_> {
         }
     }
 
-    /// Stores the rows behind the certain ones.
+    /// Stores the rows after the certain ones.
     fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
         match self {
             Rule::Decay(decay) => decay.keep(w, scan, head),
@@ -187,7 +187,7 @@ fn batches(
                 Ok(())
             })?;
         }
-        // So does the next batch.
+        // The next batch also overwrites it.
         w.code.barrier();
         Ok(())
     })

@@ -19,7 +19,7 @@ use crate::refused::Why;
 /// batch.
 const LARGE: u32 = 4 * BATCH;
 
-/// The most bytes of workgroup memory. Two workgroups of a multiprocessor take as long as one, so both need room.
+/// The most bytes of workgroup memory. Two workgroups of a multiprocessor take as long as one, so both must fit.
 pub(crate) const MOST_BYTES: u32 = 4 * LARGE * (BATCH + 2 * FOUR) + 1024;
 
 /// Chunks that the lane of a column loads before it uses the first.
@@ -33,8 +33,8 @@ struct Batch {
     ahead: u32,
 }
 
-/// Whether there may be many chunks, and a workgroup that can combine small batches of results, stored from word `at` on, has the lanes for
-/// large ones.
+/// Whether a row may have many chunks, and the workgroup has the lanes for large batches. It must be able to combine small batches of
+/// results that are stored from word `at` on.
 pub(crate) fn fits(w: &Writer<'_>, place: &Place, at: u32) -> bool {
     w.joins_many
         && fits_batches(w, place, at)
@@ -146,8 +146,8 @@ impl Row<'_> {
         w.code.assign(&self.carried, all);
     }
 
-    /// Adds `here` chunks of a batch: one lane for each column, and behind them a warp for the sums of weights. Chunks that do not exist
-    /// have no weight.
+    /// Adds `here` chunks of a batch: one lane for each column, and after these lanes a warp for the sums of weights. Chunks that do not
+    /// exist have no weight.
     fn add_up(&self, w: &mut Writer<'_>, batch: Batch, here: &Expr) -> Result<(), Why> {
         let width = self.place.width();
         w.share(width, |w, column| {

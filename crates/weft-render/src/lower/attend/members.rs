@@ -116,7 +116,7 @@ impl Members {
         self.of_run(w, run, (Fun::Max, 0))
     }
 
-    /// The same for the row with the lowest end.
+    /// The least end of the positions that any row of a run sees.
     pub(crate) fn least_seen(&self, w: &mut Writer<'_>, run: &Expr) -> Expr {
         self.of_run(w, run, (Fun::Min, u32::MAX))
     }

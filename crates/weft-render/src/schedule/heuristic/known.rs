@@ -25,14 +25,14 @@ use crate::split::{EARLY_REGISTERS, Split, below, number};
 /// The most tokens of a step whose kernels are spread over one wave.
 pub(crate) const FEW_TOKENS: usize = 8;
 
-/// The same for GPUs without matrix units.
+/// The most tokens of such a step on GPUs without matrix units.
 const FEW_WITHOUT_MATRIX: usize = 16;
 
 /// The sizes of short steps that should have programs of their own: in steps of one wave, two tokens take half of the time of eight.
 pub const STEPS_OF_WAVES: [usize; 6] = [1, 2, 4, FEW_TOKENS, 16, 64];
 
-/// The same through CUDA: attention of up to 32 tokens is spread over more workgroups than that of 64, and products of up to 128 have
-/// smaller tiles than those of longer steps.
+/// The sizes of short steps that should have programs of their own through CUDA: attention of up to 32 tokens is spread over more
+/// workgroups than that of 64, and products of up to 128 have smaller tiles than those of longer steps.
 pub const STEPS_WITH_CUDA: [usize; 8] = [1, 2, 4, FEW_TOKENS, 16, 32, 64, 128];
 
 /// The fewest columns of a product per workgroup, for the cost of plans.

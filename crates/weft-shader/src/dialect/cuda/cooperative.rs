@@ -20,7 +20,7 @@ pub(super) fn arrays(module: &Module) -> Vec<String> {
     }
 }
 
-/// An operation, as lines.
+/// The lines of an operation.
 pub(super) fn text(of: &Cooperative, operands: &[String]) -> Vec<String> {
     match of {
         Cooperative::StoreHalves { .. } => {

@@ -47,7 +47,7 @@ const MULTIPLY: &str = "static __device__ __forceinline__ void warpgroup_multipl
 }
 ";
 
-/// The same with rows in the lanes' registers, and columns that are neighbours in memory.
+/// Multiplies rows in the lanes' registers by columns that are neighbours in memory.
 const MULTIPLY_LANES: &str = "static __device__ __forceinline__ void warpgroup_multiply_lanes_COLUMNS(SUMS,
   unsigned int a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int right, unsigned int more) {
   asm volatile(\"{ .reg .pred p; .reg .b64 r; setp.ne.b32 p, %5;, 0; mov.b64 r, {%4;, %6;}; \"

@@ -4,7 +4,7 @@
 //! could execute another to acquire them. WGSL has nothing weaker, and on an NVIDIA H100 it takes about 1 µs of a stage's 3 to 7
 //! (`bench/runs/2026-11-26-vulkan-chains.md`). Instead, all lanes read the final count from workgroup memory, and load the others' stores
 //! at addresses that depend on it: [`MET`](crate::stmt::MET) is 0, but neither compiler nor GPU can know that earlier. Stores after a wait
-//! are behind the two barriers with which lanes read the count.
+//! come after the two barriers with which lanes read the count.
 //!
 //! Vulkan's memory model does not guarantee that this suffices. It does where one cache of the whole GPU serves all loads and stores of
 //! coherent memory, as on NVIDIA's, and workgroups execute dependent instructions in order. Other GPUs have no chains unless tests ask for

@@ -41,8 +41,8 @@ impl Sharing {
         self.rows.saturating_mul(self.pass).saturating_mul(self.each())
     }
 
-    /// Stores a lane's sums, of its columns `own` and each row, among the shares from `at` on. `fours` says whether each four
-    /// of its columns are neighbours.
+    /// Stores a lane's sums, of its columns `own` and each row, among the shares from `at` on. `fours` says whether its columns are groups
+    /// of four neighbours.
     pub(super) fn store(
         &self,
         w: &mut Writer<'_>,
@@ -116,7 +116,7 @@ impl Sharing {
         Ok(())
     }
 
-    /// Adds up the shares of products that have all columns of the block, each result in the lane with its number.
+    /// Adds up the shares of products whose passes have all columns of the block. The result with number `l` is in lane `l`.
     pub(super) fn join_in_lanes(
         &self,
         w: &mut Writer<'_>,

@@ -70,14 +70,14 @@ struct Lane {
     /// Its columns, numbered within the pass and within the part.
     own: Vec<Expr>,
     columns: Vec<Expr>,
-    /// Whether each four of them are neighbours.
+    /// Whether they are groups of four neighbours.
     fours: bool,
 }
 
 /// The place of the results of products.
 #[derive(Debug)]
 pub(crate) enum Results {
-    /// In workgroup memory, from these words on: a row of the block's width per tile row. They are visible to all lanes.
+    /// In workgroup memory, which all lanes can read: each product's first word. A tile row has as many words as the block has columns.
     Shared(Vec<u32>),
     /// In lanes: lane `l` has the result of row `l / width` and column `l % width`.
     Lanes(Vec<Expr>),
@@ -407,7 +407,7 @@ impl<'a> Dot<'a> {
         Lane { share, columns: columns.collect(), own, fours }
     }
 
-    /// Whether each four of a lane's columns are neighbours, whose words of a tile it loads at once.
+    /// Whether a lane's columns are groups of four neighbours, whose words of a tile it loads at once.
     fn reads_fours(&self, w: &Writer<'_>, product: &Product) -> bool {
         let m = &product.w;
         let tiles = matches!(w.format(m.param), Format::Ggml(ty) if ty.is_quantised());

@@ -49,7 +49,7 @@ pub(crate) fn alike<L: PartialEq>(
 /// The most words of quants in a stage: six blocks of 64 rows and of 8 tiles of 4 bits.
 const STAGE_WORDS: u32 = 6 * (64 * ROW + 8 * 4 * VECTOR);
 
-/// The same in a workgroup of fewer lanes: five blocks of 32 rows and of 8 tiles.
+/// The most words of quants in a stage of a workgroup with fewer lanes: five blocks of 32 rows and of 8 tiles.
 const SMALL_STAGE_WORDS: u32 = 5 * (32 * ROW + 8 * 4 * VECTOR);
 pub(crate) const USUAL_LANES: u32 = 256;
 
@@ -138,7 +138,7 @@ impl Shape {
         self.ring_words() + self.all_scale_words() + results
     }
 
-    /// The same with a single stage of all blocks, if that fits in this many words.
+    /// The shape with a single stage of all blocks, if that fits in this many words.
     fn whole(&self, most: u32) -> Option<Shape> {
         let round = (1..=MOST_ROUND.min(self.own)).rev().find(|round| self.divides(*round))?;
         let whole = Shape { tiles: self.tiles.clone(), each: self.own, round, ring: 1, ..*self };

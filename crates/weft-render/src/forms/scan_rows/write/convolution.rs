@@ -19,7 +19,7 @@ pub(super) struct Convolution<'a> {
 }
 
 impl Convolution<'_> {
-    /// The row behind the last one of a workgroup.
+    /// The row after the last one of a workgroup.
     pub(super) fn last(&self, head: &Head) -> Expr {
         let before = self.taps - 1;
         let behind = head.end.clone().min(&head.token + before);
@@ -37,7 +37,7 @@ impl Convolution<'_> {
         w.load(self.x.param, &at)
     }
 
-    /// An input before the sequence's first row, by its number among those of the state and the kept rows behind it.
+    /// An input before the sequence's first row, by its number among those of the state and the kept rows after it.
     fn input_before(
         &self,
         w: &mut Writer<'_>,
@@ -111,7 +111,7 @@ impl Convolution<'_> {
         })
     }
 
-    /// Stores the last certain inputs, and those behind them. A lane has the same columns as when it read the state.
+    /// Stores the last certain inputs, and those after them. A lane has the same columns as when it read the state.
     pub(super) fn end(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head, place: &Place) -> Result<(), Why> {
         let (before, cols) = (self.taps - 1, place.cols());
         w.when(head.first.clone(), |w| {

@@ -64,7 +64,7 @@ impl<'a> Decay<'a> {
         })
     }
 
-    /// Stores the rows behind the certain ones.
+    /// Stores the rows after the certain ones.
     pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
         let (own, exists) = (&head.head, Expr::True);
         let x = Kept {

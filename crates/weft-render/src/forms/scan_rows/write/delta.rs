@@ -157,7 +157,7 @@ impl<'a> Delta<'a> {
         all.map(|at| self.kept_word(w, scan, name, row + at)).collect()
     }
 
-    /// Stores the rows behind the certain ones; of values, the workgroup's channels.
+    /// Stores the rows after the certain ones; of values, the workgroup's channels.
     pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, head: &Head) -> Result<(), Why> {
         let DeltaRule { k, v, decay, beta, channels, .. } = self.rule;
         let (inner, cols) = (self.inner, self.cols);

@@ -17,7 +17,7 @@ pub(super) struct Head {
     /// The workgroup's row: the sequence's first one if a workgroup has all of its rows.
     pub(super) token: Expr,
     pub(super) head: Expr,
-    /// The sequence's first row, and the one behind its last.
+    /// The sequence's first row, and the one after its last.
     pub(super) begin: Expr,
     pub(super) end: Expr,
     /// Whether the row is its first one.
@@ -27,7 +27,7 @@ pub(super) struct Head {
     pub(super) from: Expr,
     /// The first value of the head in the state that it writes.
     pub(super) to: Expr,
-    /// The row behind the last certain one. The state is written before it.
+    /// The row after the last certain one. The state is written before it.
     pub(super) certain: Expr,
     /// The number of kept rows that it begins with; 0 if it begins with no state.
     pub(super) kept: Expr,
@@ -62,7 +62,7 @@ impl Head {
             let end = w.param_word(of.1.ends, q.clone());
             let end = w.code.set("its_end", end);
             let passed = w.code.set("passed", end.less(&token + 1u32));
-            // Lists beyond a step's last sequence are arbitrary, so the row belongs to the first sequence that ends behind it.
+            // Lists beyond a step's last sequence are arbitrary, so the row belongs to the first sequence that ends after it.
             w.code.assign(&until, Expr::U32(0).unless(&passed, until.clone()));
             w.code.assign(&begin, begin.clone().unless(&passed, end));
             w.code.assign(&number, number.clone().unless(&passed, q + 1u32));
@@ -157,7 +157,7 @@ impl Head {
         })
     }
 
-    /// Stores these operands of the rows behind the certain ones.
+    /// Stores these operands of the rows after the certain ones.
     pub(super) fn keep(&self, w: &mut Writer<'_>, scan: &Scan, operands: &[Kept<'_>]) -> Result<(), Why> {
         if self.certain == self.end {
             return Ok(());
@@ -212,12 +212,12 @@ pub(super) fn axes(w: &mut Writer<'_>, place: &Place) -> Result<[Expr; 2], Why> 
     row.axes.try_into().map_err(|_| Why::Form("has a scan whose rows are not tokens × heads".into()))
 }
 
-/// The sequences that begin in a workgroup's `rows` rows from `token` on: the first, and the one behind the last.
+/// The sequences that begin in a workgroup's `rows` rows from `token` on: the first, and the one after the last.
 pub(super) fn beginning(w: &mut Writer<'_>, scan: &Scan, token: &Expr, rows: u32) -> [Expr; 2] {
     let behind = w.code.set("behind", (token + rows).min(size(Sym::Tokens)));
     let [begin, first, last] =
         ["begin", "first_sequence", "last_sequence"].map(|name| w.code.var(name, 0u32));
-    // Each sequence has at least one row, and no row is behind those of the last one.
+    // Each sequence has at least one row, and no row comes after those of the last one.
     let lists = w.values(scan.ends);
     let until = w.code.var("until", lists.min(&behind));
     let (name, end) = (w.code.fresh("q"), w.code.fresh("its_end"));
