@@ -14,6 +14,8 @@ use weft_shader::cooperative::{Arrays, FOUR, SIDE};
 
 use crate::forms::attend_units::{MANY_TOKENS, MOST_SPREAD_WORDS, SEEKERS, UNIT};
 use crate::forms::checks::Of;
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::gpu::Gpu;
 use crate::split::{PLAIN, Split, WARP, number};
@@ -244,17 +246,21 @@ form! {
     }
 }
 
-impl AttendCooperative {
-    pub(crate) fn new(split: &Split) -> AttendCooperative {
+impl Questions for AttendCooperative {
+    fn suits(&self, part: &Part) -> bool {
+        part.attention().is_some()
+    }
+
+    fn new(split: &Split) -> AttendCooperative {
         AttendCooperative { rows: split.rows, spread: split.spread }
     }
 
-    pub(crate) fn split(&self, part: &Part) -> Split {
+    fn split(&self, part: &Part) -> Split {
         let AttendCooperative { rows, spread } = *self;
         Split { rows, width: number(part.cols), chunk: CHUNK, spread, matrix: true, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let Some(attend) = of.part.attention() else { return Ok(()) };
         if !of.gpu.features.cooperative || !suits(of.kernel, of.part, attend, (of.lanes, of.gpu)) {
             let lanes = of.lanes;
@@ -272,13 +278,21 @@ impl AttendCooperative {
         Ok(())
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         let rows = match self.rows {
             ..=1 => return None,
             48 | 80 => self.rows - 16,
             rows => rows / 2,
         };
         Some(AttendCooperative { rows, ..*self }.split(part))
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_tiles(rows, &self.split(part))
+    }
+
+    fn rounds_queries(&self) -> bool {
+        true
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) mod write;
 use weft_kern::Part;
 
 use crate::forms::checks::{self, Of};
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split, number};
 
@@ -37,18 +39,22 @@ form! {
     }
 }
 
-impl AttendLanes {
-    pub(crate) fn new(split: &Split) -> AttendLanes {
+impl Questions for AttendLanes {
+    fn suits(&self, part: &Part) -> bool {
+        part.attention().is_some()
+    }
+
+    fn new(split: &Split) -> AttendLanes {
         let Split { rows, reduce, upcast, chunk, spread, .. } = *split;
         AttendLanes { rows, reduce, upcast, chunk, spread }
     }
 
-    pub(crate) fn split(&self, part: &Part) -> Split {
+    fn split(&self, part: &Part) -> Split {
         let AttendLanes { rows, reduce, upcast, chunk, spread } = *self;
         Split { rows, width: number(part.cols), reduce, upcast, chunk, spread, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let AttendLanes { rows, upcast, .. } = *self;
         checks::variables(rows, upcast)?;
         let Some(attend) = of.part.attention() else { return Ok(()) };
@@ -61,7 +67,11 @@ impl AttendLanes {
         Ok(())
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         (self.rows > 1).then(|| AttendLanes { rows: self.rows / 2, ..*self }.split(part))
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_tiles(rows, &self.split(part))
     }
 }

@@ -19,6 +19,8 @@ pub(crate) use weft_shader::warpgroup::UNIT_WORDS;
 use weft_shader::warpgroup::{self, WARPGROUP};
 
 use crate::forms::checks::{self, Of};
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::gpu::Gpu;
 use crate::split::{MATRIX_ROWS, PLAIN, Split, WARP, number};
@@ -326,19 +328,23 @@ form! {
     }
 }
 
-impl AttendUnits {
-    pub(crate) fn new(split: &Split) -> AttendUnits {
+impl Questions for AttendUnits {
+    fn suits(&self, part: &Part) -> bool {
+        part.attention().is_some()
+    }
+
+    fn new(split: &Split) -> AttendUnits {
         let Split { rows, reduce, chunk, along_first: apart, spread, .. } = *split;
         AttendUnits { rows, reduce, chunk, apart, spread }
     }
 
-    pub(crate) fn split(&self, part: &Part) -> Split {
+    fn split(&self, part: &Part) -> Split {
         let AttendUnits { rows, reduce, chunk, apart, spread } = *self;
         let width = number(part.cols);
         Split { rows, along_first: apart, width, reduce, chunk, spread, matrix: true, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::variables(self.rows, 1)?;
         if self.rows == warpgroup::ROWS {
             return Err(format!("{} rows are for `attend.warpgroups`", self.rows));
@@ -346,8 +352,16 @@ impl AttendUnits {
         check(of, &self.split(of.part))
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         (self.rows > 1).then(|| AttendUnits { rows: self.rows / 2, ..*self }.split(part))
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_tiles(rows, &self.split(part))
+    }
+
+    fn rounds_queries(&self) -> bool {
+        true
     }
 }
 

@@ -32,6 +32,8 @@ use weft_shader::warpgroup;
 
 use crate::forms::attend_units;
 use crate::forms::checks::Of;
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split, number};
 
@@ -53,23 +55,35 @@ form! {
     }
 }
 
-impl AttendWarpgroups {
-    pub(crate) fn new(split: &Split) -> AttendWarpgroups {
+impl Questions for AttendWarpgroups {
+    fn suits(&self, part: &Part) -> bool {
+        part.attention().is_some()
+    }
+
+    fn new(split: &Split) -> AttendWarpgroups {
         AttendWarpgroups { reduce: split.reduce, chunk: split.chunk, apart: split.along_first }
     }
 
-    pub(crate) fn split(&self, part: &Part) -> Split {
+    fn split(&self, part: &Part) -> Split {
         let AttendWarpgroups { reduce, chunk, apart } = *self;
         let width = number(part.cols);
         Split { rows: ROWS, along_first: apart, width, reduce, chunk, matrix: true, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         attend_units::check(of, &self.split(of.part))
     }
 
     /// The same on matrix units of single warps.
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         Some(Split { rows: ROWS / 2, ..self.split(part) })
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_tiles(rows, &self.split(part))
+    }
+
+    fn rounds_queries(&self) -> bool {
+        true
     }
 }

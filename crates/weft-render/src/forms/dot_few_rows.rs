@@ -12,6 +12,7 @@ use weft_kern::{Kernel, Part, Pick, Product, Sizes};
 
 use crate::forms::checks::{Of, rounds};
 use crate::forms::dot_units::DotUnits;
+use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::gpu::Gpu;
 use crate::schedule::picks::Picks;
@@ -56,32 +57,47 @@ form! {
     flags {}
 }
 
-impl DotFewRows {
-    pub(crate) fn new(split: &Split) -> DotFewRows {
+impl Questions for DotFewRows {
+    fn suits(&self, part: &Part) -> bool {
+        !part.products().is_empty()
+    }
+
+    fn new(split: &Split) -> DotFewRows {
         let Split { rows, width, reduce, upcast, picked: tile, .. } = *split;
         DotFewRows { tile, rows, width, reduce, upcast }
     }
 
-    /// The form of the products on matrix units alone.
-    fn units(&self) -> DotUnits {
-        let DotFewRows { rows, width, reduce, upcast, .. } = *self;
-        DotUnits { rows, width, reduce, upcast, apart: false }
-    }
-
-    pub(crate) fn split(&self, part: &Part) -> Split {
+    fn split(&self, part: &Part) -> Split {
         Split { picked: self.tile, ..self.units().split(part) }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         if tile_by_lanes(of.kernel, of.part, (of.lanes, of.gpu), self.split(of.part)).is_none() {
             return Err(format!("lanes do not multiply these rows in tiles of {}", self.tile));
         }
         self.units().check(of)
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         let picked = if self.tile >= 8 { self.tile / 2 } else { 0 };
         Some(Split { picked, ..self.split(part) })
+    }
+
+    fn neighbours(&self, part: &Part, _rows: usize) -> Vec<Split> {
+        let from = self.split(part);
+        [0, from.picked / 2, from.picked * 2].map(|picked| Split { picked, ..from }).into()
+    }
+
+    fn sorts(&self) -> bool {
+        true
+    }
+}
+
+impl DotFewRows {
+    /// The form of the products on matrix units alone.
+    fn units(&self) -> DotUnits {
+        let DotFewRows { rows, width, reduce, upcast, .. } = *self;
+        DotUnits { rows, width, reduce, upcast, apart: false }
     }
 }
 

@@ -12,6 +12,8 @@ use weft_kern::Part;
 
 use crate::forms::checks::{self, Of};
 use crate::forms::dot_lanes::{self, DotLanes};
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{Split, number};
 
@@ -34,18 +36,22 @@ form! {
     }
 }
 
-impl DotGathered {
-    pub(crate) fn new(split: &Split) -> DotGathered {
+impl Questions for DotGathered {
+    fn suits(&self, part: &Part) -> bool {
+        !part.products().is_empty()
+    }
+
+    fn new(split: &Split) -> DotGathered {
         let Split { rows, along_first: apart, width, reduce, upcast, .. } = *split;
         DotGathered { rows, width, reduce, upcast, apart }
     }
 
-    pub(crate) fn split(&self, part: &Part) -> Split {
+    fn split(&self, part: &Part) -> Split {
         let DotGathered { rows, width, reduce, upcast, apart } = *self;
         Split { spread: true, ..DotLanes { rows, width, reduce, upcast, apart }.split(part) }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::variables(self.rows, self.upcast)?;
         if !of.gpu.features.gathers || of.part.columns_independent() {
             return Err(
@@ -56,10 +62,16 @@ impl DotGathered {
         dot_lanes::rows_share(of.part, self.rows, self.apart)
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         dot_lanes::smaller(part, &self.split(part))
     }
 
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_product(part, rows, &self.split(part))
+    }
+}
+
+impl DotGathered {
     /// The same products with all columns in one workgroup, which needs no counter. This changes no bit.
     pub(crate) fn by_one(&self, part: &Part) -> DotLanes {
         let DotGathered { rows, reduce, apart, .. } = *self;

@@ -9,6 +9,8 @@ pub(crate) mod write;
 use weft_kern::{Factor, Part, Pick};
 
 use crate::forms::checks::{self, Of};
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split};
 
@@ -31,18 +33,22 @@ form! {
     }
 }
 
-impl DotLanes {
-    pub(crate) fn new(split: &Split) -> DotLanes {
+impl Questions for DotLanes {
+    fn suits(&self, part: &Part) -> bool {
+        !part.products().is_empty()
+    }
+
+    fn new(split: &Split) -> DotLanes {
         let Split { rows, along_first: apart, width, reduce, upcast, .. } = *split;
         DotLanes { rows, width, reduce, upcast, apart }
     }
 
-    pub(crate) fn split(&self, _part: &Part) -> Split {
+    fn split(&self, _part: &Part) -> Split {
         let DotLanes { rows, width, reduce, upcast, apart } = *self;
         Split { rows, along_first: apart, width, reduce, upcast, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::variables(self.rows, self.upcast)?;
         checks::columns(of.part, self.width)?;
         passes(of, &self.split(of.part))?;
@@ -50,8 +56,12 @@ impl DotLanes {
         rows_share(of.part, self.rows, self.apart)
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         smaller(part, &self.split(part))
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_product(part, rows, &self.split(part))
     }
 }
 

@@ -15,6 +15,8 @@ use weft_quant::packed::COLUMNS;
 
 use crate::forms::checks::{self, MOST_SUMS, Of};
 use crate::forms::dot_units;
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{PANEL_COLUMNS, PANEL_ROWS, PLAIN, Split};
 
@@ -37,18 +39,22 @@ form! {
     }
 }
 
-impl DotPanels {
-    pub(crate) fn new(split: &Split) -> DotPanels {
+impl Questions for DotPanels {
+    fn suits(&self, part: &Part) -> bool {
+        !part.products().is_empty()
+    }
+
+    fn new(split: &Split) -> DotPanels {
         let Split { rows, along_first: apart, width, reduce, upcast, .. } = *split;
         DotPanels { rows, width, reduce, upcast, apart }
     }
 
-    pub(crate) fn split(&self, _part: &Part) -> Split {
+    fn split(&self, _part: &Part) -> Split {
         let DotPanels { rows, width, reduce, upcast, apart } = *self;
         Split { rows, along_first: apart, width, reduce, upcast, panels: true, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let DotPanels { rows, width, upcast, reduce, apart } = *self;
         let (part, lanes, gpu) = (of.part, of.lanes, of.gpu);
         checks::variables(rows, upcast)?;
@@ -79,7 +85,15 @@ impl DotPanels {
     }
 
     /// Products by lanes, without panels.
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         Some(Split { rows: 1, along_first: false, upcast: 1, panels: false, ..self.split(part) })
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_product(part, rows, &self.split(part))
+    }
+
+    fn sorts(&self) -> bool {
+        true
     }
 }

@@ -15,6 +15,8 @@ use weft_kern::{Factor, Format, Kernel, Part, Pick, Product};
 use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
 use crate::forms::checks::{self, Of};
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{MATRIX_COLUMNS, MATRIX_ROWS, PLAIN, Split, WARP, shares};
 
@@ -40,18 +42,22 @@ form! {
     }
 }
 
-impl DotUnits {
-    pub(crate) fn new(split: &Split) -> DotUnits {
+impl Questions for DotUnits {
+    fn suits(&self, part: &Part) -> bool {
+        !part.products().is_empty()
+    }
+
+    fn new(split: &Split) -> DotUnits {
         let Split { rows, along_first: apart, width, reduce, upcast, .. } = *split;
         DotUnits { rows, width, reduce, upcast, apart }
     }
 
-    pub(crate) fn split(&self, _part: &Part) -> Split {
+    fn split(&self, _part: &Part) -> Split {
         let DotUnits { rows, width, reduce, upcast, apart } = *self;
         Split { rows, along_first: apart, width, reduce, upcast, matrix: true, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let (part, lanes) = (of.part, of.lanes);
         let split = self.split(part);
         checks::variables(1, self.upcast)?;
@@ -83,13 +89,21 @@ impl DotUnits {
         Ok(())
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         let split = self.split(part);
         Some(match self.rows {
             // Matrix units take sixteen rows. A smaller variant is by lanes.
             ..=MATRIX_ROWS => Split { rows: 1, along_first: false, upcast: 1, matrix: false, ..split },
             rows => Split { rows: rows / 2, ..split },
         })
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        steps::of_product(part, rows, &self.split(part))
+    }
+
+    fn sorts(&self) -> bool {
+        true
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod write;
 use weft_kern::Part;
 
 use crate::forms::checks::{self, Of};
+use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split, number};
 
@@ -36,18 +37,22 @@ form! {
     }
 }
 
-impl IndexerLanes {
-    pub(crate) fn new(split: &Split) -> IndexerLanes {
+impl Questions for IndexerLanes {
+    fn suits(&self, part: &Part) -> bool {
+        part.indexer().is_some()
+    }
+
+    fn new(split: &Split) -> IndexerLanes {
         let Split { reduce, upcast, chunk, spread, .. } = *split;
         IndexerLanes { reduce, upcast, chunk, spread }
     }
 
-    pub(crate) fn split(&self, part: &Part) -> Split {
+    fn split(&self, part: &Part) -> Split {
         let IndexerLanes { reduce, upcast, chunk, spread } = *self;
         Split { width: number(part.cols), reduce, upcast, chunk, spread, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let IndexerLanes { reduce, upcast, chunk, .. } = *self;
         checks::variables(1, upcast)?;
         let most = choose::together(of.gpu, of.lanes);
@@ -65,7 +70,7 @@ impl IndexerLanes {
     }
 
     /// There is no smaller variant: its memory depends on the number of chosen positions, and on lanes.
-    pub(crate) fn smaller(&self, _part: &Part) -> Option<Split> {
+    fn smaller(&self, _part: &Part) -> Option<Split> {
         None
     }
 }

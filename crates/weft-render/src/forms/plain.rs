@@ -5,9 +5,11 @@
 
 pub(crate) mod write;
 
-use weft_kern::Part;
+use weft_kern::{Anchor, Part};
 
 use crate::forms::checks::{self, Of};
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split};
 
@@ -26,21 +28,30 @@ form! {
     }
 }
 
-impl Plain {
-    pub(crate) fn new(split: &Split) -> Plain {
+impl Questions for Plain {
+    fn suits(&self, part: &Part) -> bool {
+        matches!(part.anchor, Anchor::Map | Anchor::Reduce)
+    }
+
+    fn new(split: &Split) -> Plain {
         Plain { rows: split.rows, width: split.width, apart: split.along_first }
     }
 
-    pub(crate) fn split(&self, _part: &Part) -> Split {
+    fn split(&self, _part: &Part) -> Split {
         Split { rows: self.rows, along_first: self.apart, width: self.width, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::columns(of.part, self.width)?;
         checks::stores(of.kernel, of.part, self.width)
     }
 
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         (self.rows > 1).then(|| Plain { rows: self.rows / 2, ..*self }.split(part))
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        let from = self.split(part);
+        [steps::of_rows(part, rows, &from), steps::of_width(part, &from)].concat()
     }
 }

@@ -10,6 +10,8 @@ pub(crate) mod write;
 use weft_kern::Part;
 
 use crate::forms::checks::{self, Of};
+use crate::forms::questions::Questions;
+use crate::forms::steps;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split};
 
@@ -32,13 +34,17 @@ form! {
     }
 }
 
-impl ScanRows {
-    pub(crate) fn new(split: &Split) -> ScanRows {
+impl Questions for ScanRows {
+    fn suits(&self, part: &Part) -> bool {
+        part.scan().is_some()
+    }
+
+    fn new(split: &Split) -> ScanRows {
         let Split { rows, width, reduce, upcast, spread, .. } = *split;
         ScanRows { rows, width, reduce, upcast, apart: spread }
     }
 
-    pub(crate) fn split(&self, _part: &Part) -> Split {
+    fn split(&self, _part: &Part) -> Split {
         let ScanRows { rows, width, reduce, upcast, apart } = *self;
         Split {
             rows,
@@ -52,19 +58,24 @@ impl ScanRows {
         }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         checks::variables(1, self.upcast)?;
         let Some(scan) = of.part.scan() else { return Ok(()) };
         choose::check(of.part, scan, &self.split(of.part), (of.lanes, of.gpu))
     }
 
     /// A variant with fewer rows at once, or with a smaller tile if there is one: a smaller tile alone takes as much memory.
-    pub(crate) fn smaller(&self, part: &Part) -> Option<Split> {
+    fn smaller(&self, part: &Part) -> Option<Split> {
         let split = self.split(part);
         match self {
             ScanRows { upcast: 2.., .. } => Some(Split { upcast: self.upcast / 2, ..split }),
             ScanRows { rows: 2.., .. } => Some(Split { rows: self.rows / 2, ..split }),
             _ => None,
         }
+    }
+
+    fn neighbours(&self, part: &Part, rows: usize) -> Vec<Split> {
+        let from = self.split(part);
+        [steps::of_rows(part, rows, &from), steps::of_width(part, &from)].concat()
     }
 }

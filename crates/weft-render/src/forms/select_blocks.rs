@@ -11,6 +11,7 @@ pub(crate) mod write;
 use weft_kern::{Anchor, Instr, Part, ValueId};
 
 use crate::forms::checks::Of;
+use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split};
 
@@ -59,16 +60,20 @@ pub(crate) fn split(part: &Part) -> Option<Split> {
     Some(Split { width, chunk: BLOCK, spread: true, ..PLAIN })
 }
 
-impl SelectBlocks {
-    pub(crate) fn new(split: &Split) -> SelectBlocks {
+impl Questions for SelectBlocks {
+    fn suits(&self, part: &Part) -> bool {
+        part.anchor == Anchor::Reduce
+    }
+
+    fn new(split: &Split) -> SelectBlocks {
         SelectBlocks { width: split.width, chunk: split.chunk }
     }
 
-    pub(crate) fn split(&self, _part: &Part) -> Split {
+    fn split(&self, _part: &Part) -> Split {
         Split { width: self.width, chunk: self.chunk, spread: true, ..PLAIN }
     }
 
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Of<'_>) -> Result<(), String> {
         let Some((_, k)) = selection(of.part) else {
             return Err("only the largest of long rows are selected in blocks".into());
         };
@@ -82,7 +87,7 @@ impl SelectBlocks {
     }
 
     /// There is no smaller variant: its memory depends on the number of selected values, and on lanes.
-    pub(crate) fn smaller(&self, _part: &Part) -> Option<Split> {
+    fn smaller(&self, _part: &Part) -> Option<Split> {
         None
     }
 }

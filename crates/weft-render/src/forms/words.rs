@@ -14,32 +14,39 @@ pub(crate) trait Words: Sized {
     /// The form with these values, one for each field.
     fn of(numbers: &[u32], flags: &[bool]) -> Self;
 
+    /// Reads a text; `None` if it is not one of this form. Numbers are positive.
+    fn read(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace().peekable();
+        words.next_if_eq(&Self::NAME)?;
+        let mut numbers = Vec::new();
+        for name in Self::FIELDS.0 {
+            words.next_if_eq(name)?;
+            let n = words.next()?.parse::<u32>().ok().filter(|n| *n > 0)?;
+            numbers.push(n);
+        }
+        let flags: Vec<bool> = Self::FIELDS.1.iter().map(|name| words.next_if_eq(name).is_some()).collect();
+        words.next().is_none().then(|| Self::of(&numbers, &flags))
+    }
+}
+
+/// A form that has a text.
+pub(crate) trait Text {
     /// Its text.
+    fn text(&self) -> String;
+}
+
+impl<F: Words> Text for F {
     fn text(&self) -> String {
         let (numbers, flags) = self.values();
-        let mut out = String::from(Self::NAME);
-        for (name, n) in Self::FIELDS.0.iter().zip(numbers) {
+        let mut out = String::from(F::NAME);
+        for (name, n) in F::FIELDS.0.iter().zip(numbers) {
             out.push_str(&format!(" {name} {n}"));
         }
-        for (name, _) in Self::FIELDS.1.iter().zip(flags).filter(|(_, is)| *is) {
+        for (name, _) in F::FIELDS.1.iter().zip(flags).filter(|(_, is)| *is) {
             out.push(' ');
             out.push_str(name);
         }
         out
-    }
-
-    /// Reads the words after the name. Numbers are positive.
-    fn read(words: &[&str]) -> Option<Self> {
-        let mut words = words.iter().peekable();
-        let mut numbers = Vec::new();
-        for name in Self::FIELDS.0 {
-            let is_next = words.next() == Some(name);
-            let n = words.next()?.parse::<u32>().ok().filter(|n| is_next && *n > 0)?;
-            numbers.push(n);
-        }
-        let flags: Vec<bool> =
-            Self::FIELDS.1.iter().map(|name| words.next_if(|word| *word == name).is_some()).collect();
-        words.next().is_none().then(|| Self::of(&numbers, &flags))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use weft_kern::{Anchor, Kernel, Sizes};
 
-use crate::forms::Form;
 use crate::forms::steps::scaled;
 use crate::gpu::Gpu;
 use crate::render::fits;
@@ -111,7 +110,7 @@ pub(crate) fn depart(
             }
             _ => continue,
         }
-        schedule.parts[i] = Form::new(part, &split, gpu);
+        schedule.parts[i] = schedule.parts[i].with(part, &split, gpu);
         if can(&schedule) {
             found = schedule;
         }

@@ -2,7 +2,6 @@
 
 use weft_kern::{Anchor, Kernel, Sizes};
 
-use crate::forms::Form;
 use crate::forms::steps::{scaled, steps};
 use crate::gpu::Gpu;
 use crate::render::fits;
@@ -38,9 +37,9 @@ pub(crate) fn neighbours(kernel: &Kernel, max: &Sizes, from: &Schedule, gpu: &Gp
     }
     for (i, part) in kernel.parts.iter().enumerate() {
         let rows = part.rows.iter().fold(1usize, |n, d| n.saturating_mul(d.eval(max)));
-        for split in from.parts[i].neighbours(part, rows) {
+        for form in from.parts[i].neighbours(part, rows, gpu) {
             let mut schedule = from.clone();
-            schedule.parts[i] = Form::new(part, &split, gpu);
+            schedule.parts[i] = form;
             offer(schedule);
         }
     }
@@ -62,7 +61,7 @@ pub(crate) fn with_reduce(
         if sums(kernel, part) == own {
             let split = form.split(part);
             let width = if scale { scaled(part, split.width, split.reduce, reduce) } else { split.width };
-            *form = Form::new(part, &Split { reduce, width, ..split }, gpu);
+            *form = form.with(part, &Split { reduce, width, ..split }, gpu);
         }
     }
     schedule
@@ -79,7 +78,7 @@ pub(crate) fn with_lanes(
     for (part, form) in kernel.parts.iter().zip(&mut schedule.parts).filter(|_| scale) {
         let split = form.split(part);
         let width = scaled(part, split.width, lanes, from.lanes);
-        *form = Form::new(part, &Split { width, ..split }, gpu);
+        *form = form.with(part, &Split { width, ..split }, gpu);
     }
     schedule
 }

@@ -9,7 +9,7 @@ use crate::forms::dot_gathered::router::Router;
 use crate::forms::dot_lanes::write::products::{Dot, Results};
 use crate::lower::begin::Begun;
 use crate::lower::pass::Pass;
-use crate::lower::space::Place;
+use crate::lower::space::{Place, Space};
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -19,10 +19,11 @@ use crate::split::Split;
 pub(crate) fn write(
     w: &mut Writer<'_>,
     part: &Part,
-    place: &Place,
     split: &Split,
-    pass: Pass,
+    (space, pass): (&Space, Pass),
+    group: &Expr,
 ) -> Result<(), Why> {
+    let place = &space.place(&mut w.code, group);
     let Pass::Gather { slot, at, counter } = pass else {
         return Err(Why::Form("spreads a product over workgroups without scratch memory".into()));
     };

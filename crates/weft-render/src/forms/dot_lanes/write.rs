@@ -4,18 +4,27 @@ mod join;
 pub(crate) mod products;
 
 use weft_kern::Part;
+use weft_shader::expr::Expr;
 
 use crate::forms::dot_lanes::write::products::{Dot, Results};
 use crate::lower::begin::Begun;
 use crate::lower::lanes::Lanes;
-use crate::lower::space::Place;
+use crate::lower::pass::Pass;
+use crate::lower::space::Space;
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::split::Split;
 
 /// Writes the products of a workgroup's rows and columns, and their row program.
-pub(crate) fn write(w: &mut Writer<'_>, part: &Part, place: &Place, split: &Split) -> Result<(), Why> {
+pub(crate) fn write(
+    w: &mut Writer<'_>,
+    part: &Part,
+    split: &Split,
+    (space, _): (&Space, Pass),
+    group: &Expr,
+) -> Result<(), Why> {
+    let place = &space.place(&mut w.code, group);
     let mut dot = Dot::new(w, part, place, split)?;
     let mut lanes = Lanes::new(w, part, place);
     if let Some(lanes) = lanes.as_mut().filter(|_| w.waits) {

@@ -7,6 +7,7 @@ use weft_kern::{Kernel, Part, Pick, Sizes};
 
 use crate::forms::checks::Of;
 use crate::forms::dot_panels::DotPanels;
+use crate::forms::questions::Questions;
 use crate::gpu::Gpu;
 use crate::schedule::check::check;
 use crate::schedule::draft::Draft;

@@ -1,15 +1,25 @@
 //! The text of a part without a product: its row program.
 
 use weft_kern::Part;
+use weft_shader::expr::Expr;
 
 use crate::lower::begin::Begun;
-use crate::lower::space::Place;
+use crate::lower::pass::Pass;
+use crate::lower::space::Space;
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
+use crate::split::Split;
 
 /// Writes the row program of a workgroup's rows and columns.
-pub(crate) fn write(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result<(), Why> {
+pub(crate) fn write(
+    w: &mut Writer<'_>,
+    part: &Part,
+    _split: &Split,
+    (space, _): (&Space, Pass),
+    group: &Expr,
+) -> Result<(), Why> {
+    let place = &space.place(&mut w.code, group);
     let begun = Begun::new(w, part, place)?;
     w.wait();
     begun.prologue(w, part, place)?;

@@ -16,7 +16,7 @@ use crate::forms::dot_lanes::write::products::Results;
 use crate::lower::begin::Begun;
 use crate::lower::lanes::Lanes;
 use crate::lower::pass::Pass;
-use crate::lower::space::Place;
+use crate::lower::space::{Place, Space};
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::{Why, word};
@@ -37,10 +37,11 @@ enum Rule<'a> {
 pub(crate) fn write(
     w: &mut Writer<'_>,
     part: &Part,
-    place: &Place,
     split: &Split,
-    pass: Pass,
+    (space, pass): (&Space, Pass),
+    group: &Expr,
 ) -> Result<(), Why> {
+    let place = &space.place(&mut w.code, group);
     let Some(scan) = part.scan() else { return Err(Why::Form("has no scan".into())) };
     let mut lanes = match pass {
         Pass::Join { .. } => Lanes::new(w, part, place),

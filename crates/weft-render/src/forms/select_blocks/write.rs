@@ -1,11 +1,12 @@
 //! The text of a selection from long rows: both shaders.
 
 use weft_kern::Part;
+use weft_shader::expr::Expr;
 
 use crate::forms::select_blocks::tops::Tops;
 use crate::lower::begin::Begun;
 use crate::lower::pass::Pass;
-use crate::lower::space::Place;
+use crate::lower::space::Space;
 use crate::lower::store;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
@@ -15,10 +16,11 @@ use crate::split::Split;
 pub(crate) fn write(
     w: &mut Writer<'_>,
     part: &Part,
-    place: &Place,
     split: &Split,
-    pass: Pass,
+    (space, pass): (&Space, Pass),
+    group: &Expr,
 ) -> Result<(), Why> {
+    let place = &space.place(&mut w.code, group);
     let begun = Begun::new(w, part, place)?;
     w.wait();
     begun.prologue(w, part, place)?;
