@@ -4,16 +4,20 @@
 //!
 //! Every form has a file with its own parameters, in which it answers the same [questions](Questions), and a file that writes its text.
 
-pub(crate) mod attend_cooperative;
-pub(crate) mod attend_lanes;
-pub(crate) mod attend_units;
-pub(crate) mod attend_warpgroups;
+pub(crate) mod attend {
+    pub(crate) mod cooperative;
+    pub(crate) mod lanes;
+    pub(crate) mod units;
+    pub(crate) mod warpgroups;
+}
 pub(crate) mod checks;
-pub(crate) mod dot_few_rows;
-pub(crate) mod dot_gathered;
-pub(crate) mod dot_lanes;
-pub(crate) mod dot_panels;
-pub(crate) mod dot_units;
+pub(crate) mod dot {
+    pub(crate) mod few_rows;
+    pub(crate) mod gathered;
+    pub(crate) mod lanes;
+    pub(crate) mod panels;
+    pub(crate) mod units;
+}
 pub(crate) mod indexer_lanes;
 pub(crate) mod plain;
 pub(crate) mod questions;
@@ -32,22 +36,21 @@ use crate::forms::checks::Of;
 use crate::forms::questions::Questions;
 use crate::forms::words::Words;
 use crate::gpu::Gpu;
-use crate::lower::attend;
 use crate::lower::pass::Pass;
 use crate::lower::space::Space;
 use crate::lower::writer::Writer;
 use crate::refused::Why;
 use crate::split::Split;
 
-pub use attend_cooperative::AttendCooperative;
-pub use attend_lanes::AttendLanes;
-pub use attend_units::AttendUnits;
-pub use attend_warpgroups::AttendWarpgroups;
-pub use dot_few_rows::DotFewRows;
-pub use dot_gathered::DotGathered;
-pub use dot_lanes::DotLanes;
-pub use dot_panels::DotPanels;
-pub use dot_units::DotUnits;
+pub use attend::cooperative::AttendCooperative;
+pub use attend::lanes::AttendLanes;
+pub use attend::units::AttendUnits;
+pub use attend::warpgroups::AttendWarpgroups;
+pub use dot::few_rows::DotFewRows;
+pub use dot::gathered::DotGathered;
+pub use dot::lanes::DotLanes;
+pub use dot::panels::DotPanels;
+pub use dot::units::DotUnits;
 pub use indexer_lanes::IndexerLanes;
 pub use plain::Plain;
 pub use scan_rows::ScanRows;
@@ -110,24 +113,24 @@ forms! {
     /// `scan`: recurrences over the rows of sequences. Every GPU.
     ScanRows => scan_rows::write::write,
     /// `dot.lanes`: products, a column for each group of lanes. Every GPU, and all products of short steps.
-    DotLanes => dot_lanes::write::write,
+    DotLanes => dot::lanes::write::write,
     /// `dot.gathered`: products whose row program needs whole rows, by several workgroups. GPUs whose workgroups see each other's stores.
-    DotGathered => dot_gathered::write::write,
+    DotGathered => dot::gathered::write::write,
     /// `dot.units`: products of many rows. GPUs with matrix units for signed bytes (CUDA).
-    DotUnits => dot_units::write::write,
+    DotUnits => dot::units::write::write,
     /// `dot.few_rows`: products of rows that select their matrices by index, few of them the same one. The GPUs of `dot.units`, in short
     /// steps.
-    DotFewRows => dot_units::write::write,
+    DotFewRows => dot::units::write::write,
     /// `dot.panels`: products of many rows. Large GPUs without matrix units, through Vulkan.
-    DotPanels => dot_units::write::write,
+    DotPanels => dot::units::write::write,
     /// `attend.lanes`: attention. Every GPU.
-    AttendLanes => attend::write,
+    AttendLanes => crate::lower::attend::write,
     /// `attend.units`: attention over halves. GPUs with matrix units for halves (CUDA).
-    AttendUnits => attend::write,
+    AttendUnits => crate::lower::attend::write,
     /// `attend.warpgroups`: attention over halves in prompts. Hopper.
-    AttendWarpgroups => attend::write,
+    AttendWarpgroups => crate::lower::attend::write,
     /// `attend.cooperative`: latent attention over halves. GPUs with cooperative matrices (Vulkan).
-    AttendCooperative => attend::write,
+    AttendCooperative => crate::lower::attend::write,
 }
 
 impl Form {
@@ -147,7 +150,7 @@ impl Form {
             Anchor::Attend(_) if gpu.features.cooperative => {
                 Form::AttendCooperative(AttendCooperative::new(split))
             }
-            Anchor::Attend(_) if split.rows == attend_warpgroups::ROWS => {
+            Anchor::Attend(_) if split.rows == attend::warpgroups::ROWS => {
                 Form::AttendWarpgroups(AttendWarpgroups::new(split))
             }
             Anchor::Attend(_) => Form::AttendUnits(AttendUnits::new(split)),

@@ -48,7 +48,7 @@ mod switches;
 pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
 pub use features::Features;
-pub use forms::attend_units::short_contexts;
+pub use forms::attend::units::short_contexts;
 pub use forms::*;
 pub use given::{as_given, given_slots};
 pub use gpu::{Gpu, Language, MOST_CHAINED, Target};

@@ -1,5 +1,5 @@
 //! Attention, by online softmax. A workgroup has some heads of one token that share their keys. Positions are split into chunks of a fixed
-//! length. A chunk is visited in blocks ([`walk`](crate::forms::attend_lanes::walk)), and the results of chunks are combined in order
+//! length. A chunk is visited in blocks ([`walk`](crate::forms::attend::lanes::walk)), and the results of chunks are combined in order
 //! ([`join`]). So the order of a sum depends on the sequence alone: one workgroup may visit all chunks, or each chunk may have a workgroup
 //! and a second shader combine them, with the same bits.
 
@@ -11,8 +11,8 @@ pub(crate) mod members;
 use weft_kern::{Attend, Part};
 use weft_shader::expr::Expr;
 
-use crate::forms::dot_lanes::write::products::Results;
-use crate::forms::{attend_cooperative, attend_lanes, attend_units, attend_warpgroups};
+use crate::forms::attend::{cooperative, lanes, units, warpgroups};
+use crate::forms::dot::lanes::write::products::Results;
 use crate::lower::attend::context::{Context, knows_positions};
 use crate::lower::begin::Begun;
 use crate::lower::lanes::Lanes;
@@ -36,7 +36,7 @@ pub(crate) fn write(
 ) -> Result<(), Why> {
     let Some(attend) = part.attention() else { return Err(Why::Form("has no attention".into())) };
     if let Pass::Shared(shares) = pass {
-        return attend_warpgroups::write::share(w, (part, attend), split, (space, shares), group);
+        return warpgroups::write::share(w, (part, attend), split, (space, shares), group);
     }
     let mut group = group.clone();
     if split.matrix && matches!(pass, Pass::Whole | Pass::Joined { .. }) {
@@ -96,7 +96,7 @@ fn results(
     };
     match pass {
         Pass::Queries(queries) => {
-            attend_cooperative::write::store_queries(w, (attend, place), &queries).map(|()| None)
+            cooperative::write::store_queries(w, (attend, place), &queries).map(|()| None)
         }
         Pass::Finish { slot, at } => {
             w.wait();
@@ -113,18 +113,18 @@ fn results(
             joined.map(|at| Some((at, place.width())))
         }
         _ if w.cooperative && split.matrix => {
-            attend_cooperative::write::write(w, (part, attend), place, split, pass).map(|()| None)
+            cooperative::write::write(w, (part, attend), place, split, pass).map(|()| None)
         }
         _ if split.matrix => {
             let chunks = match pass {
                 Pass::Chunks { slot, at } => Some((slot, at)),
                 _ => None,
             };
-            attend_units::write::write(w, (part, attend), place, split, chunks)
+            units::write::write(w, (part, attend), place, split, chunks)
         }
         _ => {
             let context = Context::new(w, attend, token, split.chunk)?;
-            attend_lanes::write::write(w, (part, attend), (place, head), split, (pass, &context))
+            lanes::write::write(w, (part, attend), (place, head), split, (pass, &context))
         }
     }
 }

@@ -4,7 +4,7 @@ use weft_kern::{Kernel, Part, Sizes};
 use weft_shader::module::{Content, Slot};
 
 use crate::forms::Form;
-use crate::forms::attend_cooperative::is_large;
+use crate::forms::attend::cooperative::is_large;
 use crate::gpu::Gpu;
 use crate::lower::pass::Step;
 use crate::refused::Why;

@@ -9,7 +9,7 @@ use weft_quant::GgmlType;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
-use crate::forms::dot_lanes::write::products::Results;
+use crate::forms::dot::lanes::write::products::Results;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::round;
 use crate::lower::row_program::{Column, RowProgram, RowState};

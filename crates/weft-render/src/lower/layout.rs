@@ -6,10 +6,10 @@ use weft_kern::{Part, Sizes};
 use weft_shader::grid::Groups;
 use weft_shader::module::{Content, Slot};
 
-use crate::forms::attend_warpgroups::shares::{self, Shares};
-use crate::forms::dot_panels::choose::beside_sums;
-use crate::forms::dot_units::choose::without_sums;
-use crate::forms::{Form, attend_cooperative, dot_few_rows, indexer_lanes};
+use crate::forms::attend::warpgroups::shares::{self, Shares};
+use crate::forms::dot::panels::choose::beside_sums;
+use crate::forms::dot::units::choose::without_sums;
+use crate::forms::{Form, attend, dot, indexer_lanes};
 use crate::gpu::Gpu;
 use crate::lower::attend::context::chunk_words;
 use crate::lower::job::{Failure, Job, held_slots};
@@ -149,7 +149,7 @@ impl Scratch<'_> {
         let count = word(picks.count)?;
         let tile = match form {
             Form::DotFewRows(_) => {
-                dot_few_rows::tile_by_lanes(job.kernel, part, (lanes, self.gpu), *split).unwrap_or(*split)
+                dot::few_rows::tile_by_lanes(job.kernel, part, (lanes, self.gpu), *split).unwrap_or(*split)
             }
             _ => *split,
         };
@@ -184,7 +184,7 @@ impl Scratch<'_> {
     /// Attention by cooperative matrices.
     fn cooperative(&mut self, step: Step, of: &Lowered<'_>) -> Result<Option<Work>, Why> {
         let Lowered { part, split, .. } = *of;
-        let placed = attend_cooperative::write::Placed::new(part, split, (self.slot, self.words), self.max)?;
+        let placed = attend::cooperative::write::Placed::new(part, split, (self.slot, self.words), self.max)?;
         self.words = placed.end;
         Ok(placed.of(step, part, split, self.max)?.map(|(split, space, pass)| {
             let groups = space.groups();

@@ -1,6 +1,6 @@
 //! The shaders of a kernel, and the work of each on a part.
 
-use crate::forms::attend_warpgroups::shares::Shares;
+use crate::forms::attend::warpgroups::shares::Shares;
 use crate::lower::sorted::Sorted;
 
 /// A shader of a kernel. They run one after another.

@@ -7,7 +7,7 @@
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
-use crate::forms::attend_lanes::state::State;
+use crate::forms::attend::lanes::state::State;
 use crate::forms::indexer_lanes::token::Token;
 use crate::lower::reduce::{self, Fold};
 use crate::lower::select;

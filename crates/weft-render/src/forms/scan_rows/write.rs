@@ -12,7 +12,7 @@ use weft_kern::{Part, Scan, ScanRule};
 use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
-use crate::forms::dot_lanes::write::products::Results;
+use crate::forms::dot::lanes::write::products::Results;
 use crate::lower::begin::Begun;
 use crate::lower::lanes::Lanes;
 use crate::lower::pass::Pass;

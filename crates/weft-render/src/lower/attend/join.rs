@@ -4,7 +4,7 @@ use weft_kern::Attend;
 use weft_shader::expr::{Expr, Fun};
 use weft_shader::stmt::Stmt;
 
-use crate::forms::attend_lanes::walk::Walk;
+use crate::forms::attend::lanes::walk::Walk;
 use crate::lower::attend::context::{Context, LOWEST, chunk_words, initial};
 use crate::lower::reduce::{self, Fold};
 use crate::lower::space::Place;

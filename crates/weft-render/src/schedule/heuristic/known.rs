@@ -9,11 +9,11 @@
 use weft_kern::{Anchor, Attend, Format, Kernel, Part, Pick, Product, Shares, Sizes};
 use weft_quant::GgmlType;
 
-use crate::forms::attend_lanes::heads::tiled;
+use crate::forms::attend::lanes::heads::tiled;
 use crate::forms::checks::rounds;
-use crate::forms::dot_panels::choose::with_panels;
-use crate::forms::dot_units::choose::{large_tiles, narrow, on_matrix};
-use crate::forms::{attend_cooperative, attend_units, dot_few_rows, indexer_lanes, scan_rows};
+use crate::forms::dot::panels::choose::with_panels;
+use crate::forms::dot::units::choose::{large_tiles, narrow, on_matrix};
+use crate::forms::{attend, dot, indexer_lanes, scan_rows};
 use crate::gpu::{Gpu, MOST_CHAINED};
 use crate::schedule::draft::Draft;
 use crate::schedule::heuristic::unknown::{self, attention, elementwise, tile};
@@ -114,7 +114,7 @@ pub(crate) fn choose(
                 *split = whole;
             }
             if let Some(matrix) = on_matrix(kernel, part, max, gpu, schedule.lanes, *split) {
-                *split = dot_few_rows::by_lanes(kernel, part, max, (schedule.lanes, gpu), matrix);
+                *split = dot::few_rows::by_lanes(kernel, part, max, (schedule.lanes, gpu), matrix);
             }
         }
         return with_panels(kernel, max, gpu, schedule);
@@ -164,8 +164,8 @@ fn on_units(
     split: Split,
 ) -> Option<Split> {
     match gpu.features.cooperative {
-        true => attend_cooperative::split(kernel, part, max, (lanes, gpu), split),
-        false => attend_units::on_matrix(kernel, part, max, gpu, lanes, split),
+        true => attend::cooperative::split(kernel, part, max, (lanes, gpu), split),
+        false => attend::units::on_matrix(kernel, part, max, gpu, lanes, split),
     }
 }
 

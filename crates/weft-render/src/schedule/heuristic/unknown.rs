@@ -4,7 +4,7 @@
 
 use weft_kern::{Anchor, Attend, Kernel, Part, Pick, Product, Sizes};
 
-use crate::forms::attend_lanes::heads::BUSY_GROUPS;
+use crate::forms::attend::lanes::heads::BUSY_GROUPS;
 use crate::forms::checks::rounds;
 use crate::forms::{indexer_lanes, scan_rows, select_blocks};
 use crate::gpu::Gpu;
