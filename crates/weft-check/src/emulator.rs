@@ -91,7 +91,7 @@ struct Dispatch {
     scratch: Option<Option<usize>>,
     lanes: u32,
     grid: Grid,
-    hands_over: bool,
+    releases_early: bool,
 }
 
 impl Dispatch {
@@ -339,7 +339,7 @@ impl Device for Emulator {
                     scratch: (shader.scratch_bytes > 0).then(|| ScratchBytes::of(launch.kernel, shader)),
                     lanes: shader.lanes,
                     grid: shader.grid.clone(),
-                    hands_over: shader.hands_over,
+                    releases_early: shader.releases_early,
                 })
             };
             launches.push(shaders.iter().map(dispatch).collect::<Result<Vec<_>, DeviceError>>()?);
@@ -372,11 +372,11 @@ impl Device for Emulator {
         let has_work = |launch: &&Vec<Dispatch>| launch.iter().any(|each| each.grid.groups(sizes)[0] > 0);
         let working: Vec<_> = program.launches.iter().filter(has_work).collect();
         // A launch reads settled buffers as they were before the first launch that may run at the same time.
-        let hands_over = |at: usize| working[at].iter().all(|dispatch| dispatch.hands_over);
+        let releases_early = |at: usize| working[at].iter().all(|dispatch| dispatch.releases_early);
         let mut beside: Vec<usize> = Vec::new();
         for at in 0..working.len() {
             beside.push(match at.checked_sub(1) {
-                Some(before) if hands_over(before) => beside[before],
+                Some(before) if releases_early(before) => beside[before],
                 before => before.unwrap_or(0),
             });
         }

@@ -68,7 +68,7 @@ pub(crate) fn shader() -> Shader {
         memory: weft_render::Memory::default(),
         grid: Grid { wide: 1, parts: Vec::new() },
         dependent: false,
-        hands_over: false,
+        releases_early: false,
         given: None,
     }
 }

@@ -58,13 +58,13 @@ pub fn slots(
         return slots;
     }
     let kernel_and_args = |at| bound(program, at);
-    let (settled, hands_over) = match binds.begins {
+    let (settled, releases_early) = match binds.begins {
         // Nobody knows what a text reads before it waits.
         _ if given.is_some() => (vec![false; args.len()], false),
         Begins::After => (vec![false; args.len()], false),
         Begins::Early => (
             weft_render::settled(kernel_and_args, launch),
-            weft_render::hands_over(kernel_and_args, launch, program.launches.len()),
+            weft_render::releases_early(kernel_and_args, launch, program.launches.len()),
         ),
     };
     let (mut slots, bound) = Slots::new(args.iter().zip(settled).map(|(region, settled)| {
@@ -76,7 +76,7 @@ pub fn slots(
         (region.buffer, content)
     }));
     slots.pieces = bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect();
-    slots.hands_over = hands_over;
+    slots.releases_early = releases_early;
     (slots, bound)
 }
 
@@ -110,7 +110,7 @@ fn as_in_text(
         of: own.to_vec(),
         contents: bound.iter().map(content).collect(),
         pieces: bound.iter().map(|id| pieces(*id).unwrap_or(1)).collect(),
-        hands_over: false,
+        releases_early: false,
     };
     Some((slots, bound))
 }

@@ -113,7 +113,7 @@ mod tests {
             memory: weft_render::Memory::default(),
             grid: Grid { wide: 1, parts: Vec::new() },
             dependent: false,
-            hands_over: false,
+            releases_early: false,
             given: None,
         }
     }

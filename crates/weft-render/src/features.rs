@@ -55,8 +55,8 @@ pub struct Features {
     /// launches can't begin early: then those of short steps become [chains](crate::Chain).
     pub chains: bool,
     /// Whether launches of short steps let the next one begin before they have waited themselves, where that is
-    /// [possible](crate::hands_over).
-    pub hands_over: bool,
+    /// [allowed](crate::releases_early).
+    pub releases_early: bool,
 }
 
 impl Features {
@@ -80,6 +80,6 @@ impl Features {
         shares_tiles: false,
         dependent_launch: false,
         chains: false,
-        hands_over: false,
+        releases_early: false,
     };
 }

@@ -147,7 +147,7 @@ fn shader(kernel: &Kernel, text: &GivenText, slots: &Slots, max: &Sizes, gpu: &G
         grid,
         // The text may not wait where it has to, so the launch does not begin early.
         dependent: false,
-        hands_over: false,
+        releases_early: false,
         needs_spirv: false,
         own_architecture: *own_architecture,
         sizes_read: [true; 4],

@@ -159,7 +159,7 @@ impl Gpu {
                 warpgroups: major == 9,
                 shares_tiles: major >= 7,
                 dependent_launch: major >= 9,
-                hands_over: major >= 9,
+                releases_early: major >= 9,
                 ..base.features
             },
             ..base

@@ -30,6 +30,7 @@
 
 mod chain;
 mod checksum;
+mod early_release;
 mod features;
 mod forms;
 mod given;
@@ -47,6 +48,7 @@ mod switches;
 
 pub use chain::{Chain, Chained, Joined};
 pub use checksum::checksum;
+pub use early_release::releases_early;
 pub use features::Features;
 pub use forms::attend::units::short_contexts;
 pub use forms::*;
@@ -60,7 +62,7 @@ pub use schedule::tuned::TunedSchedules;
 pub use schedule::{NoSchedule, Schedule};
 pub use scheduler::Scheduler;
 pub use search::departures::departures;
-pub use settled::{Bound, hands_over, settled};
+pub use settled::{Bound, settled};
 pub use shader::{COUNTER_BYTES, Shader, Slots, args_words};
 pub use switches::Departure;
 pub use weft_shader::chain::{CENSUS, CENSUS_GROUPS, CHAIN_WORDS, COUNTED, IN_VAIN, MOST_STAGES};

@@ -34,6 +34,7 @@ use weft_shader::module::Module;
 use weft_shader::stmt::{Stmt, mentions};
 use weft_shader::waits;
 
+use crate::early_release;
 use crate::forms::Form;
 use crate::gpu::Gpu;
 use crate::lower::attend::many;
@@ -67,9 +68,9 @@ impl Job<'_> {
         let start = Start::new(self, step, &works, needed);
         let lanes = self.lanes(step);
         let mut w = self.writer((lanes, &start), &works, needed);
-        if start.hands_over {
+        if start.releases_early {
             w.code.push(Stmt::LaunchNext);
-            w.handed_over = true;
+            w.released = true;
         }
         if !one_row {
             w.wait();
@@ -92,7 +93,7 @@ impl Job<'_> {
             args_words: args_words(kernel.params.len()),
             lanes,
             dependent: start.dependent,
-            hands_over: start.hands_over,
+            releases_early: start.releases_early,
             shared_words,
             arrays,
             functions: functions::called(&body),
@@ -202,23 +203,19 @@ struct Start {
     /// Whether its workgroups combine chunks and begin early. Then at most two of them share a multiprocessor: two take as long as one,
     /// four do not.
     joins: bool,
-    /// Whether the next launch may begin before it has waited.
-    hands_over: bool,
+    /// Whether it releases the next launch [early](early_release).
+    releases_early: bool,
 }
 
 impl Start {
     fn new(job: &Job<'_>, step: Step, works: &[Work], needed: u64) -> Start {
-        let Job { kernel, slots, max, gpu, ref link, .. } = *job;
+        let Job { kernel, max, gpu, ref link, .. } = *job;
         let dependent = link.is_some() || gpu.features.dependent_launch && max.tokens <= EARLY_TOKENS;
         let joins = step == Step::Join
             && dependent
             && needed <= 2 * u64::from(gpu.processors)
             && works.iter().any(|work| is_attention(&kernel.parts[work.part]));
-        // The first shader of several does not know which launches run at the same time.
-        let attends = kernel.parts.iter().any(is_attention);
-        let alone = if step == Step::Join { attends } else { slots.hands_over && job.steps().len() == 1 };
-        let hands_over = dependent && gpu.features.hands_over && max.tokens <= HANDING_TOKENS && alone;
-        Start { dependent, joins, hands_over }
+        Start { dependent, joins, releases_early: dependent && early_release::of_shader(job, step) }
     }
 }
 
@@ -252,10 +249,6 @@ const SORTING: u32 = 512;
 
 /// The most tokens of a step whose kernels begin early.
 const EARLY_TOKENS: usize = 64;
-
-/// The most tokens of a step whose kernels let the next one begin before they have waited: with eight, there are more workgroups than the
-/// GPU has room for.
-const HANDING_TOKENS: usize = 2;
 
 /// The granularity in bytes of an array in Metal's workgroup memory.
 const METAL_ARRAY: u64 = 16;

@@ -81,7 +81,7 @@ pub(crate) fn shader(dialect: &dyn Dialect, module: &Module, grid: Grid, scratch
         own_architecture: module.uses_warpgroups(),
         sizes_read: module.sizes_read(),
         dependent: module.dependent,
-        hands_over: module.hands_over,
+        releases_early: module.releases_early,
         given: None,
         slots: slots.chain(module.chain.then_some(true)).collect(),
         memory: module.memory(),

@@ -49,7 +49,7 @@ pub struct Shader {
     /// launch).
     pub dependent: bool,
     /// Whether it lets the next launch begin before it has waited itself.
-    pub hands_over: bool,
+    pub releases_early: bool,
     /// Whether its text calls intrinsics for operations on cooperative matrices that WGSL cannot express. See
     /// [`Features::cooperative_values`](crate::Features::cooperative_values).
     pub needs_spirv: bool,
@@ -107,8 +107,8 @@ pub struct Slots {
     pub contents: Vec<Content>,
     /// The pieces of each slot: one, unless it holds a weight larger than [`Gpu::piece_bytes`](crate::Gpu::piece_bytes).
     pub pieces: Vec<u32>,
-    /// Whether the launch [releases the next one early](crate::hands_over).
-    pub hands_over: bool,
+    /// Whether the launch [releases the next one early](crate::releases_early).
+    pub releases_early: bool,
 }
 
 impl Slots {

@@ -35,7 +35,7 @@ pub(crate) static SWITCHES: [Switch; 21] = [
         gpu.features.dependent_launch = false
     }),
     text("launch.handed=off", "No kernel lets the next one begin before it has waited itself.", |gpu| {
-        gpu.features.hands_over = false
+        gpu.features.releases_early = false
     }),
     text("launch.chains=off", "No launches become one whose workgroups wait for each other.", |gpu| {
         gpu.features.chains = false

@@ -80,7 +80,7 @@ pub fn chained(stages: &[(Module, Grid)], args_words: usize) -> Module {
         args_words,
         lanes: all().map(|module| module.lanes).max().unwrap_or(1),
         dependent: false,
-        hands_over: false,
+        releases_early: false,
         shared_words: all().map(|module| module.shared_words).max().unwrap_or(0),
         arrays: Arrays::default(),
         functions: functions(all()),

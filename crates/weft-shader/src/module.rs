@@ -83,7 +83,7 @@ pub struct Module {
     /// Whether it may begin before the launch that it depends on has ended.
     pub dependent: bool,
     /// Whether the next launch may begin before it has waited.
-    pub hands_over: bool,
+    pub releases_early: bool,
     /// Words of workgroup memory.
     pub shared_words: u32,
     /// The arrays of cooperative matrices, in addition to these.
@@ -109,7 +109,7 @@ impl Module {
             args_words: 4,
             lanes,
             dependent: false,
-            hands_over: false,
+            releases_early: false,
             shared_words: 0,
             arrays: Arrays { fours: 0, floats: 0 },
             functions: Vec::new(),

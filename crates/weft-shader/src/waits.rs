@@ -1,8 +1,8 @@
 //! Checks that a shader waits for the previous launch in the right place.
 //!
 //! The rule: on every path, a workgroup waits exactly once before it first touches a slot that is neither a weight nor stable, and never
-//! again. Only then may the next launch begin, unless this one releases it early ([`Module::hands_over`]). The next launch waits for this
-//! one, so all earlier launches have ended by then, and before its wait it reads only memory that this one does not write.
+//! again. Only then may the next launch begin, unless this one releases it early ([`Module::releases_early`]). The next launch waits for
+//! this one, so all earlier launches have ended by then, and before its wait it reads only memory that this one does not write.
 
 use crate::expr::Expr;
 use crate::module::{Content, Module, Slot};
@@ -16,7 +16,7 @@ use crate::stmt::{Stmt, visit};
 /// # Errors
 /// The rule that is broken.
 pub fn check(module: &Module) -> Result<(), String> {
-    let rule = Rule { slots: &module.slots, hands_over: module.hands_over };
+    let rule = Rule { slots: &module.slots, releases_early: module.releases_early };
     let mut waited = false;
     let mut parts = 0u32;
     for stmt in &module.body {
@@ -39,7 +39,7 @@ pub fn check(module: &Module) -> Result<(), String> {
 /// The parts of a module that the rule depends on.
 struct Rule<'m> {
     slots: &'m [Slot],
-    hands_over: bool,
+    releases_early: bool,
 }
 
 /// A block that waits once.
@@ -59,7 +59,7 @@ fn step(stmt: &Stmt, rule: &Rule<'_>, waited: &mut bool) -> Result<(), String> {
     if *waited {
         return Ok(());
     }
-    if launches(one) && !rule.hands_over {
+    if launches(one) && !rule.releases_early {
         return Err("lets the next launch begin before it waits".into());
     }
     let mut fault = Ok(());
@@ -159,7 +159,7 @@ mod tests {
             assert!(check(&module(bad.clone())).is_err(), "{bad:?}");
         }
         let handing =
-            Module { hands_over: true, ..module(vec![Stmt::LaunchNext, load(0), Stmt::Wait, load(1)]) };
+            Module { releases_early: true, ..module(vec![Stmt::LaunchNext, load(0), Stmt::Wait, load(1)]) };
         assert_eq!(check(&handing), Ok(()));
     }
 }

@@ -126,7 +126,7 @@ impl<B: PartialEq + Clone> Joined<B> {
             of: of.clone(),
             contents: self.slots.iter().map(|(content, _)| *content).collect(),
             pieces: self.slots.iter().map(|(_, pieces)| *pieces).collect(),
-            hands_over: false,
+            releases_early: false,
         };
         self.of.iter().map(of).collect()
     }

@@ -19,13 +19,13 @@ pub(crate) type Failure = (Option<usize>, Why);
 
 /// A kernel being lowered.
 pub(crate) struct Job<'a> {
-    pub(super) kernel: &'a Kernel,
-    pub(super) slots: &'a Slots,
-    pub(super) schedule: &'a Schedule,
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) slots: &'a Slots,
+    pub(crate) schedule: &'a Schedule,
     /// The numbers of each part's form.
-    pub(super) splits: Vec<Split>,
-    pub(super) max: &'a Sizes,
-    pub(super) gpu: &'a Gpu,
+    pub(crate) splits: Vec<Split>,
+    pub(crate) max: &'a Sizes,
+    pub(crate) gpu: &'a Gpu,
     /// Its place in a chain, if it is part of one.
     pub(crate) link: Option<Link>,
 }
@@ -86,7 +86,7 @@ impl<'a> Job<'a> {
 
 /// The content of each slot. Slots are numbered without a gap; in a `chain` other kernels have slots too.
 pub(crate) fn held_slots(kernel: &Kernel, slots: &Slots, chain: bool) -> Result<Vec<Slot>, Why> {
-    let Slots { of, contents, pieces, hands_over: _ } = slots;
+    let Slots { of, contents, pieces, releases_early: _ } = slots;
     let count = of.iter().map(|s| s + 1).max().unwrap_or(0);
     let all = if chain { count.max(contents.len()) } else { count };
     if of.len() != kernel.params.len() || all != contents.len() || all != pieces.len() {

@@ -64,7 +64,7 @@ pub(crate) struct Writer<'k> {
     /// Whether each part waits for the previous launch.
     pub(crate) waits: bool,
     /// Whether the next launch may have begun already.
-    pub(crate) handed_over: bool,
+    pub(crate) released: bool,
     /// Whether few workgroups combine results, and there may be more chunks than multiprocessors.
     pub(crate) joins_many: bool,
     /// Whether loads are kept in flight at the cost of registers, which pays if few workgroups run at once.
@@ -160,7 +160,7 @@ impl<'k> Writer<'k> {
             whole_words: 0,
             together: 0,
             waits: false,
-            handed_over: false,
+            released: false,
             joins_many: false,
             holds: true,
         }
@@ -171,7 +171,7 @@ impl<'k> Writer<'k> {
     pub(crate) fn wait(&mut self) {
         if std::mem::take(&mut self.waits) {
             self.code.push(Stmt::Wait);
-            self.code.push_if(!self.handed_over, Stmt::LaunchNext);
+            self.code.push_if(!self.released, Stmt::LaunchNext);
         }
     }
 

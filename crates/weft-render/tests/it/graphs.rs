@@ -10,7 +10,7 @@ use weft_ir::{Graph, Op, Sizes, Switches};
 use weft_kern::{Format, Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
-use weft_render::{Bound, Content, Slots, hands_over, settled};
+use weft_render::{Bound, Content, Slots, releases_early, settled};
 
 /// A path in the repository.
 pub(super) fn root(path: &str) -> PathBuf {
@@ -150,7 +150,7 @@ pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<
         };
         (place(*arg).0, content)
     };
-    let hands_over = early && hands_over(launch, call, plan.calls.len());
+    let releases_early = early && releases_early(launch, call, plan.calls.len());
     let (slots, buffers) = Slots::new(args.map(content));
-    (Slots { hands_over, ..slots }, buffers)
+    (Slots { releases_early, ..slots }, buffers)
 }

@@ -74,7 +74,7 @@ fn by_hand(device: &mut GpuDevice, twice: usize) -> BufferId {
         sizes_read: [true; 4],
         memory: Memory::default(),
         dependent: false,
-        hands_over: false,
+        releases_early: false,
         given: None,
         grid: Grid {
             wide: 8,
@@ -201,7 +201,7 @@ fn a_text_that_does_not_compile_is_an_error() {
         sizes_read: [true; 4],
         memory: Memory::default(),
         dependent: false,
-        hands_over: false,
+        releases_early: false,
         given: None,
         grid: Grid { wide: 1, parts: vec![] },
     };
