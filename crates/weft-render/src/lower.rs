@@ -4,7 +4,7 @@
 //! workgroup memory, and then the row program.
 
 pub(crate) mod attend;
-pub(crate) mod begin;
+pub(crate) mod before_wait;
 pub(crate) mod blocks;
 pub(crate) mod factors;
 pub(crate) mod functions;

@@ -14,7 +14,7 @@ use weft_shader::expr::Expr;
 use crate::forms::attend::{cooperative, lanes, units, warpgroups};
 use crate::forms::dot::lanes::write::products::Results;
 use crate::lower::attend::context::{Context, knows_positions};
-use crate::lower::begin::Begun;
+use crate::lower::before_wait::BeforeWait;
 use crate::lower::lanes::Lanes;
 use crate::lower::pass::Pass;
 use crate::lower::space::{Place, Space};
@@ -51,14 +51,14 @@ pub(crate) fn write(
     if let Some(lanes) = lanes.as_mut().filter(|_| w.waits) {
         lanes.load(w)?;
     }
-    let begun = Begun::new(w, part, &place)?;
+    let before_wait = BeforeWait::new(w, part, &place)?;
     if !waits(w, attend, split, pass) {
         w.wait();
     }
     if let Some(lanes) = &mut lanes {
         lanes.load(w)?;
     }
-    begun.prologue(w, part, &place)?;
+    before_wait.prologue(w, part, &place)?;
     match (results(w, (part, attend), &place, split, pass)?, lanes) {
         (Some((result, _)), Some(lanes)) => lanes.write(w, &Results::Shared(vec![result])),
         (Some((result, stride)), None) => store::program_of(w, part, &place, (vec![result], stride)),

@@ -7,7 +7,7 @@ use weft_shader::stmt::Stmt;
 use crate::forms::indexer_lanes::choice::Choice;
 use crate::forms::indexer_lanes::scores::Scores;
 use crate::forms::indexer_lanes::token::Token;
-use crate::lower::begin::Begun;
+use crate::lower::before_wait::BeforeWait;
 use crate::lower::pass::Pass;
 use crate::lower::space::{Place, Space};
 use crate::lower::store;
@@ -37,9 +37,9 @@ pub(crate) fn write(
         });
     }
     let place = space.place(&mut w.code, group);
-    let begun = Begun::new(w, part, &place)?;
+    let before_wait = BeforeWait::new(w, part, &place)?;
     w.wait();
-    begun.prologue(w, part, &place)?;
+    before_wait.prologue(w, part, &place)?;
     let token = Token::new(w, of, &place)?;
     match (pass, &place.chunk) {
         (Pass::Chunks { slot, at }, Some(chunk)) => {

@@ -3,7 +3,7 @@
 use weft_kern::Part;
 use weft_shader::expr::Expr;
 
-use crate::lower::begin::Begun;
+use crate::lower::before_wait::BeforeWait;
 use crate::lower::pass::Pass;
 use crate::lower::space::Space;
 use crate::lower::store;
@@ -20,8 +20,8 @@ pub(crate) fn write(
     group: &Expr,
 ) -> Result<(), Why> {
     let place = &space.place(&mut w.code, group);
-    let begun = Begun::new(w, part, place)?;
+    let before_wait = BeforeWait::new(w, part, place)?;
     w.wait();
-    begun.prologue(w, part, place)?;
+    before_wait.prologue(w, part, place)?;
     store::program(w, part, place, Vec::new())
 }

@@ -13,7 +13,7 @@ use weft_shader::expr::Expr;
 use weft_shader::stmt::Stmt;
 
 use crate::forms::dot::lanes::write::products::Results;
-use crate::lower::begin::Begun;
+use crate::lower::before_wait::BeforeWait;
 use crate::lower::lanes::Lanes;
 use crate::lower::pass::Pass;
 use crate::lower::space::{Place, Space};
@@ -50,12 +50,12 @@ pub(crate) fn write(
     if let Some(lanes) = lanes.as_mut().filter(|_| w.waits) {
         lanes.load(w)?;
     }
-    let begun = Begun::new(w, part, place)?;
+    let before_wait = BeforeWait::new(w, part, place)?;
     w.wait();
     if let Some(lanes) = &mut lanes {
         lanes.load(w)?;
     }
-    begun.prologue(w, part, place)?;
+    before_wait.prologue(w, part, place)?;
     match pass {
         Pass::Join { slot, at, .. } => {
             let results = vec![picked_up(w, place, (slot, at))?];

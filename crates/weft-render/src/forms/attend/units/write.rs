@@ -147,7 +147,7 @@ impl<'a> Ahead<'a> {
 }
 
 /// A run whose first chunk is being loaded.
-struct Begun {
+struct LoadingRun {
     /// The first position of that chunk.
     first: Expr,
     /// The positions that the run's tokens see, at most.
@@ -168,10 +168,10 @@ impl Units<'_> {
         let copies = self.copies(w)?;
         let next = Ahead::new(w, &copies);
         // The first chunk is loaded while this workgroup waits.
-        let mut begun = None;
+        let mut loading = None;
         if beforehand && members.runs() == 1 {
             w.code.barrier();
-            begun = Some(self.begin(w, &members, &next, &Expr::U32(0))?);
+            loading = Some(self.begin(w, &members, &next, &Expr::U32(0))?);
         }
         w.wait();
         self.queries(w)?;
@@ -184,8 +184,8 @@ impl Units<'_> {
         let sums: Vec<Sums> = (0..self.pairs()).map(|_| self.sums(w)).collect();
         w.code.barrier();
         members.each_run(w, |w, run| {
-            let Begun { first, most, pages_at } = match begun.take() {
-                Some(begun) => begun,
+            let LoadingRun { first, most, pages_at } = match loading.take() {
+                Some(loading) => loading,
                 None => self.begin(w, &members, &next, run)?,
             };
             w.count("chunk_start", (first, most.clone(), chunk), |w, start| {
@@ -222,7 +222,7 @@ impl Units<'_> {
         members: &Members,
         ahead: &Ahead<'_>,
         run: &Expr,
-    ) -> Result<Begun, Why> {
+    ) -> Result<LoadingRun, Why> {
         let (most, pages_at) = (members.most_seen(w, run), members.pages_at(w, run));
         let begin = match self.attend.window {
             None => None,
@@ -241,7 +241,7 @@ impl Units<'_> {
             ahead.load(w, self);
             Ok(())
         })?;
-        Ok(Begun { first, most, pages_at })
+        Ok(LoadingRun { first, most, pages_at })
     }
 
     /// Divides by the sums of weights. Returns where the result is.

@@ -7,7 +7,7 @@ use weft_shader::stmt::Stmt;
 
 use crate::forms::dot::gathered::router::Router;
 use crate::forms::dot::lanes::write::products::{Dot, Results};
-use crate::lower::begin::Begun;
+use crate::lower::before_wait::BeforeWait;
 use crate::lower::pass::Pass;
 use crate::lower::space::{Place, Space};
 use crate::lower::store;
@@ -32,11 +32,11 @@ pub(crate) fn write(
     if let Some(router) = router.as_mut().filter(|_| w.waits) {
         router.load(w)?;
     }
-    let begun = Begun::new(w, part, place)?;
+    let before_wait = BeforeWait::new(w, part, place)?;
     w.wait();
     dot.load_picked(w)?;
     dot.copy(w)?;
-    let values = begun.prologue(w, part, place)?;
+    let values = before_wait.prologue(w, part, place)?;
     let results = dot.write(w, values, router.is_some())?;
     gather(w, part, place, (&results, router), (slot, at, counter))
 }

@@ -7,7 +7,7 @@ use weft_kern::Part;
 use weft_shader::expr::Expr;
 
 use crate::forms::dot::lanes::write::products::{Dot, Results};
-use crate::lower::begin::Begun;
+use crate::lower::before_wait::BeforeWait;
 use crate::lower::lanes::Lanes;
 use crate::lower::pass::Pass;
 use crate::lower::space::Space;
@@ -30,14 +30,14 @@ pub(crate) fn write(
     if let Some(lanes) = lanes.as_mut().filter(|_| w.waits) {
         lanes.load(w)?;
     }
-    let begun = Begun::new(w, part, place)?;
+    let before_wait = BeforeWait::new(w, part, place)?;
     w.wait();
     if let Some(lanes) = &mut lanes {
         lanes.load(w)?;
     }
     dot.load_picked(w)?;
     dot.copy(w)?;
-    let values = begun.prologue(w, part, place)?;
+    let values = before_wait.prologue(w, part, place)?;
     match (dot.write(w, values, lanes.is_some())?, lanes) {
         (results, Some(lanes)) => lanes.write(w, &results),
         (Results::Shared(results), None) => store::program(w, part, place, results),

@@ -1,4 +1,4 @@
-//! The beginning of a workgroup's work: the loads that do not depend on the launch before this one, and the prologue.
+//! The work of a workgroup before it waits: the loads that do not depend on the launch before this one, and the prologue if it does not either.
 
 use weft_kern::{Format, Instr, Part};
 use weft_quant::GgmlType;
@@ -14,23 +14,23 @@ use crate::refused::{Why, word};
 /// Words of a line of memory.
 const LINE: u32 = 32;
 
-/// A part whose workgroup has not waited for the launch before this one.
-pub(crate) struct Begun {
+/// The loads and values of a part from before its workgroup waits for the previous launch.
+pub(crate) struct BeforeWait {
     held: Option<Quads>,
     /// The prologue's values, if they do not depend on that launch.
     values: Option<PrologueValues>,
 }
 
-impl Begun {
+impl BeforeWait {
     /// Begins to load weights of the row program, and computes the prologue if it does not depend on the launch before this one.
-    pub(crate) fn new(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result<Begun, Why> {
+    pub(crate) fn new(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result<BeforeWait, Why> {
         fetch(w, part)?;
         let held = prologue::early(w, part)?;
         let values = match w.waits && prologue::is_settled(w, part) {
             true => Some(prologue::prologue(w, part, place, held.as_ref())?),
             false => None,
         };
-        Ok(Begun { held, values })
+        Ok(BeforeWait { held, values })
     }
 
     /// The prologue's values, computed here if they have not been. The workgroup must have waited.
