@@ -32,7 +32,7 @@ use std::mem::discriminant;
 use weft_kern::{Anchor, Part};
 use weft_shader::expr::Expr;
 
-use crate::forms::checks::Of;
+use crate::forms::checks::Candidate;
 use crate::forms::questions::Questions;
 use crate::forms::words::Words;
 use crate::gpu::Gpu;
@@ -176,7 +176,7 @@ impl Form {
     ///
     /// # Errors
     /// The rule that is broken.
-    pub(crate) fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    pub(crate) fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         if !self.own().suits(of.part) {
             return Err(format!("`{self}` cannot compute a part that is a `{}`", of.part.anchor.name()));
         }

@@ -5,9 +5,9 @@ use weft_quant::GgmlType;
 
 use crate::gpu::Gpu;
 
-/// A part, and everything that the legality of its form depends on.
+/// A part that a form may compute, and the rest that the form's legality depends on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Of<'a> {
+pub(crate) struct Candidate<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) part: &'a Part,
     /// Lanes of a workgroup.

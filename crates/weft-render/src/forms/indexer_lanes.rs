@@ -15,7 +15,7 @@ pub(crate) mod write;
 
 use weft_kern::Part;
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split, number};
@@ -52,7 +52,7 @@ impl Questions for IndexerLanes {
         Split { width: number(part.cols), reduce, upcast, chunk, spread, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         let IndexerLanes { reduce, upcast, chunk, .. } = *self;
         checks::variables(1, upcast)?;
         let most = choose::together(of.gpu, of.lanes);

@@ -7,7 +7,7 @@ pub(crate) mod write;
 
 use weft_kern::{Anchor, Part};
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -41,7 +41,7 @@ impl Questions for Plain {
         Split { rows: self.rows, along_first: self.apart, width: self.width, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         checks::columns(of.part, self.width)?;
         checks::stores(of.kernel, of.part, self.width)
     }

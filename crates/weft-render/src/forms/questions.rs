@@ -2,7 +2,7 @@
 
 use weft_kern::Part;
 
-use crate::forms::checks::Of;
+use crate::forms::checks::Candidate;
 use crate::forms::words::Text;
 use crate::split::Split;
 
@@ -23,7 +23,7 @@ pub(crate) trait Questions: Text {
     ///
     /// # Errors
     /// The rule that is broken.
-    fn check(&self, of: &Of<'_>) -> Result<(), String>;
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String>;
 
     /// The numbers of a variant with less workgroup memory, if there is one. It changes no bit.
     fn smaller(&self, _part: &Part) -> Option<Split> {

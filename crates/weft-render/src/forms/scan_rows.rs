@@ -9,7 +9,7 @@ pub(crate) mod write;
 
 use weft_kern::Part;
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -58,7 +58,7 @@ impl Questions for ScanRows {
         }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         checks::variables(1, self.upcast)?;
         let Some(scan) = of.part.scan() else { return Ok(()) };
         choose::check(of.part, scan, &self.split(of.part), (of.lanes, of.gpu))

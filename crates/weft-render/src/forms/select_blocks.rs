@@ -10,7 +10,7 @@ pub(crate) mod write;
 
 use weft_kern::{Anchor, Instr, Part, ValueId};
 
-use crate::forms::checks::Of;
+use crate::forms::checks::Candidate;
 use crate::forms::questions::Questions;
 use crate::forms::words::form;
 use crate::split::{PLAIN, Split};
@@ -73,7 +73,7 @@ impl Questions for SelectBlocks {
         Split { width: self.width, chunk: self.chunk, spread: true, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         let Some((_, k)) = selection(of.part) else {
             return Err("only the largest of long rows are selected in blocks".into());
         };

@@ -3,7 +3,7 @@
 use weft_kern::{Kernel, Part};
 
 use crate::forms::Form;
-use crate::forms::checks::{MOST_SUMS, Of};
+use crate::forms::checks::{Candidate, MOST_SUMS};
 use crate::gpu::Gpu;
 use crate::schedule::Schedule;
 
@@ -20,7 +20,7 @@ pub(crate) fn check(kernel: &Kernel, schedule: &Schedule, gpu: &Gpu) -> Result<(
         return Err((None, format!("{} forms for {} parts", parts.len(), kernel.parts.len())));
     }
     for (i, (part, form)) in kernel.parts.iter().zip(parts).enumerate() {
-        let of = Of { kernel, part, lanes: *lanes, gpu };
+        let of = Candidate { kernel, part, lanes: *lanes, gpu };
         form.check(&of).map_err(|why| (Some(i), why))?;
     }
     Ok(())

@@ -13,7 +13,7 @@ use weft_quant::GgmlType;
 use weft_shader::cooperative::{Arrays, FOUR, SIDE};
 
 use crate::forms::attend::units::{MANY_TOKENS, MOST_SPREAD_WORDS, SEEKERS, UNIT};
-use crate::forms::checks::Of;
+use crate::forms::checks::Candidate;
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -260,7 +260,7 @@ impl Questions for AttendCooperative {
         Split { rows, width: number(part.cols), chunk: CHUNK, spread, matrix: true, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         let Some(attend) = of.part.attention() else { return Ok(()) };
         if !of.gpu.features.cooperative || !suits(of.kernel, of.part, attend, (of.lanes, of.gpu)) {
             let lanes = of.lanes;

@@ -14,7 +14,7 @@ pub(crate) mod write;
 
 use weft_kern::Part;
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -54,7 +54,7 @@ impl Questions for AttendLanes {
         Split { rows, width: number(part.cols), reduce, upcast, chunk, spread, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         let AttendLanes { rows, upcast, .. } = *self;
         checks::variables(rows, upcast)?;
         let Some(attend) = of.part.attention() else { return Ok(()) };

@@ -18,7 +18,7 @@ use weft_quant::GgmlType;
 pub(crate) use weft_shader::warpgroup::UNIT_WORDS;
 use weft_shader::warpgroup::{self, WARPGROUP};
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -344,7 +344,7 @@ impl Questions for AttendUnits {
         Split { rows, along_first: apart, width, reduce, chunk, spread, matrix: true, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         checks::variables(self.rows, 1)?;
         if self.rows == warpgroup::ROWS {
             return Err(format!("{} rows are for `attend.warpgroups`", self.rows));
@@ -369,8 +369,8 @@ impl Questions for AttendUnits {
 ///
 /// # Errors
 /// The rule that is broken.
-pub(crate) fn check(of: &Of<'_>, split: &Split) -> Result<(), String> {
-    let Of { kernel, part, lanes, gpu } = *of;
+pub(crate) fn check(of: &Candidate<'_>, split: &Split) -> Result<(), String> {
+    let Candidate { kernel, part, lanes, gpu } = *of;
     let Some(attend) = part.attention() else { return Ok(()) };
     if gpu.features.cooperative || !suits(kernel, part, attend, gpu) {
         return Err("attention that matrix units cannot compute".into());

@@ -31,7 +31,7 @@ use weft_kern::Part;
 use weft_shader::warpgroup;
 
 use crate::forms::attend::units;
-use crate::forms::checks::Of;
+use crate::forms::checks::Candidate;
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -70,7 +70,7 @@ impl Questions for AttendWarpgroups {
         Split { rows: ROWS, along_first: apart, width, reduce, chunk, matrix: true, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         units::check(of, &self.split(of.part))
     }
 

@@ -10,7 +10,7 @@ pub(crate) mod write;
 
 use weft_kern::{Kernel, Part, Pick, Product, Sizes};
 
-use crate::forms::checks::{Of, rounds};
+use crate::forms::checks::{Candidate, rounds};
 use crate::forms::dot::units::DotUnits;
 use crate::forms::questions::Questions;
 use crate::forms::words::form;
@@ -71,7 +71,7 @@ impl Questions for DotFewRows {
         Split { picked: self.tile, ..self.units().split(part) }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         if tile_by_lanes(of.kernel, of.part, (of.lanes, of.gpu), self.split(of.part)).is_none() {
             return Err(format!("lanes do not multiply these rows in tiles of {}", self.tile));
         }

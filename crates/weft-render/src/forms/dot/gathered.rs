@@ -10,7 +10,7 @@ pub(crate) mod write;
 
 use weft_kern::Part;
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::dot::lanes;
 use crate::forms::dot::lanes::DotLanes;
 use crate::forms::questions::Questions;
@@ -52,7 +52,7 @@ impl Questions for DotGathered {
         Split { spread: true, ..DotLanes { rows, width, reduce, upcast, apart }.split(part) }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         checks::variables(self.rows, self.upcast)?;
         if !of.gpu.features.gathers || of.part.columns_independent() {
             return Err(

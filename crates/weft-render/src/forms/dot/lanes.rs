@@ -8,7 +8,7 @@ pub(crate) mod write;
 
 use weft_kern::{Factor, Part, Pick};
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -48,7 +48,7 @@ impl Questions for DotLanes {
         Split { rows, along_first: apart, width, reduce, upcast, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         checks::variables(self.rows, self.upcast)?;
         checks::columns(of.part, self.width)?;
         passes(of, &self.split(of.part))?;
@@ -69,7 +69,7 @@ impl Questions for DotLanes {
 ///
 /// # Errors
 /// If some lanes would have none in the last pass.
-pub(crate) fn passes(of: &Of<'_>, split: &Split) -> Result<(), String> {
+pub(crate) fn passes(of: &Candidate<'_>, split: &Split) -> Result<(), String> {
     let (width, pass) = (u64::from(split.width), u64::from(split.across(of.lanes)) * u64::from(split.upcast));
     let whole = checks::is_whole(of.part, split.width);
     match !whole && !width.is_multiple_of(pass) && width > pass {

@@ -13,7 +13,7 @@ pub(crate) mod write;
 use weft_kern::{Part, Product};
 use weft_quant::packed::COLUMNS;
 
-use crate::forms::checks::{self, MOST_SUMS, Of};
+use crate::forms::checks::{self, Candidate, MOST_SUMS};
 use crate::forms::dot::units;
 use crate::forms::questions::Questions;
 use crate::forms::steps;
@@ -54,7 +54,7 @@ impl Questions for DotPanels {
         Split { rows, along_first: apart, width, reduce, upcast, panels: true, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         let DotPanels { rows, width, upcast, reduce, apart } = *self;
         let (part, lanes, gpu) = (of.part, of.lanes, of.gpu);
         checks::variables(rows, upcast)?;

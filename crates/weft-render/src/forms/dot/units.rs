@@ -14,7 +14,7 @@ pub(crate) mod write;
 use weft_kern::{Factor, Format, Kernel, Part, Pick, Product};
 use weft_quant::packed::{COLUMNS, Layout, ROWS};
 
-use crate::forms::checks::{self, Of};
+use crate::forms::checks::{self, Candidate};
 use crate::forms::questions::Questions;
 use crate::forms::steps;
 use crate::forms::words::form;
@@ -57,7 +57,7 @@ impl Questions for DotUnits {
         Split { rows, along_first: apart, width, reduce, upcast, matrix: true, ..PLAIN }
     }
 
-    fn check(&self, of: &Of<'_>) -> Result<(), String> {
+    fn check(&self, of: &Candidate<'_>) -> Result<(), String> {
         let (part, lanes) = (of.part, of.lanes);
         let split = self.split(part);
         checks::variables(1, self.upcast)?;

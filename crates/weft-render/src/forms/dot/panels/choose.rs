@@ -5,7 +5,7 @@
 
 use weft_kern::{Kernel, Part, Pick, Sizes};
 
-use crate::forms::checks::Of;
+use crate::forms::checks::Candidate;
 use crate::forms::dot::panels::DotPanels;
 use crate::forms::questions::Questions;
 use crate::gpu::Gpu;
@@ -78,7 +78,7 @@ fn on_panels(
             }
             let (width, panels) = (across * upcast, true);
             let split = Split { rows, along_first: along, width, upcast, panels, spread: false, ..split };
-            if DotPanels::new(&split).check(&Of { kernel, part, lanes, gpu }).is_err() {
+            if DotPanels::new(&split).check(&Candidate { kernel, part, lanes, gpu }).is_err() {
                 continue;
             }
             let groups = all.div_ceil(rows as usize) * part.cols / width as usize;
