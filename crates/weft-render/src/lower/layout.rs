@@ -119,7 +119,7 @@ struct Scratch<'a> {
 
 impl Scratch<'_> {
     /// Allocates this many words, from a multiple of four on.
-    fn room(&mut self, words: u64) -> Result<u32, Why> {
+    fn alloc(&mut self, words: u64) -> Result<u32, Why> {
         self.words = self.words.checked_next_multiple_of(4).unwrap_or(u64::MAX);
         let at = u32::try_from(self.words).map_err(|_| too_much())?;
         self.words = self.words.saturating_add(words);
@@ -199,7 +199,7 @@ impl Scratch<'_> {
         let words = space.most_chunks(self.max).saturating_mul(u64::from(split.chunk));
         let (slot, rows) = (self.slot, space.rows(self.max));
         if split.spread {
-            let at = self.room(rows.saturating_mul(words))?;
+            let at = self.alloc(rows.saturating_mul(words))?;
             let pass = match step {
                 Step::Main => Pass::Chunks { slot, at },
                 Step::Join => Pass::Join { slot, at, rows: split.rows },
@@ -212,7 +212,7 @@ impl Scratch<'_> {
             && indexer_lanes::choose::scores(part, indexer, self.max)
         {
             let in_turn = indexer_lanes::choose::in_turn(rows, words);
-            let at = self.room(words.saturating_mul(u64::from(in_turn)))?;
+            let at = self.alloc(words.saturating_mul(u64::from(in_turn)))?;
             pass = Pass::InTurn { slot, at, groups: in_turn };
             groups = Groups::plain(in_turn as usize);
         }
@@ -237,7 +237,7 @@ impl Scratch<'_> {
                 true => space.chunk_rows(self.max).saturating_mul(u64::from(chunk_words(space.cols))),
                 false => rows.saturating_mul(u64::from(space.cols) * part.products().len() as u64),
             };
-            let (slot, at) = (self.slot, self.room(words)?);
+            let (slot, at) = (self.slot, self.alloc(words)?);
             pass = match (chunks, first) {
                 (true, true) => Pass::Chunks { slot, at },
                 (true, false) => Pass::Join { slot, at, rows: split.rows },
@@ -247,7 +247,7 @@ impl Scratch<'_> {
         let mut groups = space.groups();
         if let Some(tiles) = shares::tiles(part, split, self.max, self.gpu) {
             let shares = Shares::new(space.cols, tiles, self.gpu);
-            let at = self.room(shares.all_words())?;
+            let at = self.alloc(shares.all_words())?;
             let signals = self.count(u64::from(shares.groups))?;
             let shares = Shares { slot: self.slot, at, signals, ..shares };
             (pass, groups) = (Pass::Shared(shares), Groups::plain(shares.groups as usize));

@@ -78,8 +78,8 @@ pub(crate) fn prologue(
     let n = word(lens[prologue.value])?;
     let all = rows.checked_mul(n).ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
     let made = PrologueValues {
-        floats: floats.then(|| w.pool.room(all)),
-        rounded: rounded.then(|| round::room(w, all)),
+        floats: floats.then(|| w.pool.alloc(all)),
+        rounded: rounded.then(|| round::alloc(w, all)),
         summed: part.products().iter().any(|product| has_minima(w.format(product.w.param))),
     };
     w.code.note("what is multiplied");

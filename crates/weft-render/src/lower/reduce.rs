@@ -30,7 +30,7 @@ pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
     if subgroup > 1 {
         let value = subgroups(w, fold, value, subgroup);
         let groups = lanes / subgroup;
-        let kept = w.pool.room(groups);
+        let kept = w.pool.alloc(groups);
         w.code.open();
         w.code.store_shared(Expr::Lane / subgroup + kept, value.bits());
         w.code.close_if((Expr::Lane % subgroup).equal(0u32));
@@ -39,7 +39,7 @@ pub(crate) fn lanes(w: &mut Writer<'_>, fold: Fold, value: Expr) -> Expr {
     }
     let many = 1u32 << (lanes.ilog2() / 2);
     let each = lanes / many;
-    let (first, second) = (w.pool.room(lanes), w.pool.room(many));
+    let (first, second) = (w.pool.alloc(lanes), w.pool.alloc(many));
     w.code.store_shared(Expr::Lane + first, value.bits());
     w.code.barrier();
     w.code.open();

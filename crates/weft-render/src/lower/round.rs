@@ -156,8 +156,8 @@ pub(crate) fn planes(values: &Expr) -> [(u32, Expr); 3] {
 }
 
 /// Room for `n` rounded values.
-pub(crate) fn room(w: &mut Writer<'_>, n: u32) -> Rounded {
-    let [quants, scales, sums] = [4, BLOCK, BLOCK / 2].map(|per| w.pool.room(n / per));
+pub(crate) fn alloc(w: &mut Writer<'_>, n: u32) -> Rounded {
+    let [quants, scales, sums] = [4, BLOCK, BLOCK / 2].map(|per| w.pool.alloc(n / per));
     Rounded { quants, scales, sums }
 }
 

@@ -144,7 +144,7 @@ impl<'p> RowProgram<'p> {
                 }
                 Instr::TopK { x, k } => {
                     let n = self.len(*x)?;
-                    let keys = w.pool.room(n);
+                    let keys = w.pool.alloc(n);
                     w.code.note(format!("the {k} largest of {n}"));
                     w.share(n, |w, c| {
                         let value = self.value(w, &mut spot.clone(), *x, &Column::whole(c.clone()))?;
@@ -199,7 +199,7 @@ impl<'p> RowProgram<'p> {
             let same: Vec<(ValueId, u32)> = loads
                 .iter()
                 .filter(|v| self.lens[**v] == len)
-                .map(|v| Ok((*v, w.pool.room(word(len)?))))
+                .map(|v| Ok((*v, w.pool.alloc(word(len)?))))
                 .collect::<Result<_, Why>>()?;
             w.share(word(len)?, |w, c| {
                 let column = Column::whole(c.clone());
@@ -292,7 +292,7 @@ impl<'p> RowProgram<'p> {
             return Ok(());
         }
         let n = self.len(v)?;
-        let at = w.pool.room(n);
+        let at = w.pool.alloc(n);
         w.share(n, |w, c| {
             let value = self.value(w, &mut spot.clone(), v, &Column::whole(c.clone()))?;
             w.code.store_shared(&c + at, value.bits());

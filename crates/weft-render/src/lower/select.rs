@@ -18,7 +18,7 @@ pub(crate) fn key(w: &mut Writer<'_>, value: Expr) -> Expr {
 
 /// Finds the indices of the `k` largest of `n` keys in workgroup memory, as floats. Returns their offset. Has barriers on both sides.
 pub(crate) fn largest(w: &mut Writer<'_>, keys: u32, n: u32, k: u32) -> u32 {
-    let found = w.pool.room(k);
+    let found = w.pool.alloc(k);
     w.code.barrier();
     let lanes = w.code.lanes;
     let c = w.code.fresh("c");

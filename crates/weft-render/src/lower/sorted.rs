@@ -95,7 +95,7 @@ pub(crate) fn sort(
         }
         Ok(())
     })?;
-    let [all_below, all_equal] = [0, 1].map(|_| w.pool.room(w.code.lanes));
+    let [all_below, all_equal] = [0, 1].map(|_| w.pool.alloc(w.code.lanes));
     w.code.store_shared(Expr::Lane + all_below, below.clone());
     w.code.store_shared(Expr::Lane + all_equal, equal);
     w.code.barrier();
@@ -157,7 +157,7 @@ pub(crate) fn tile(
         .map(|(name, i)| w.code.uniform(name, sorted.word(sorted.tiles + i, at.clone())));
     w.when(first.less(end.clone()), |w| {
         let count = w.code.set("rows_here", &end - &first);
-        let numbers = w.pool.room(place.tile());
+        let numbers = w.pool.alloc(place.tile());
         w.share(place.tile(), |w, r| {
             let at = (&first + &r).min(&end - 1u32);
             w.code.store_shared(r + numbers, sorted.word(sorted.order, at));

@@ -248,7 +248,7 @@ impl Field<'_> {
             .rows()
             .checked_mul(self.width)
             .ok_or_else(|| Why::Form("has more rows than 32 bits can count".into()))?;
-        let to = round::room(w, n);
+        let to = round::alloc(w, n);
         round::round(w, n, &Expr::U32(0), to, &mut |w, i| {
             if let Some(spot) = self.only {
                 return program.value(w, &mut spot.clone(), store.value, &Column::whole(i.clone()));

@@ -92,7 +92,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Allocates some words. Returns the first one.
-    pub(crate) fn room(&mut self, words: u32) -> u32 {
+    pub(crate) fn alloc(&mut self, words: u32) -> u32 {
         let at = self.next.next_multiple_of(self.align);
         self.next = at.saturating_add(words);
         self.top = self.top.max(self.next);
@@ -100,9 +100,9 @@ impl Pool {
     }
 
     /// Allocates some words from a multiple of `align` words on.
-    pub(crate) fn aligned_room(&mut self, words: u32, align: u32) -> u32 {
+    pub(crate) fn alloc_aligned(&mut self, words: u32, align: u32) -> u32 {
         self.next = self.next.next_multiple_of(align);
-        self.room(words)
+        self.alloc(words)
     }
 
     /// The pool of this GPU. A third of its workgroup memory may be spent on saving loads.

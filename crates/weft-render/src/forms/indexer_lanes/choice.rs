@@ -56,7 +56,7 @@ impl<'a> Choice<'a> {
         let first = w.code.set("first_key", Expr::Lane * &each);
         let room = w.pool.left(u32::MAX);
         let bits = (1..=BITS).rev().find(|bits| (lanes + ADDERS + 1) << bits <= room).unwrap_or(1);
-        let [counts, partial, totals] = [lanes, ADDERS, 1].map(|n| w.pool.room(n << bits));
+        let [counts, partial, totals] = [lanes, ADDERS, 1].map(|n| w.pool.alloc(n << bits));
         Choice { slot, keys, seen, most: token.most, bits, each, first, counts, partial, totals }
     }
 

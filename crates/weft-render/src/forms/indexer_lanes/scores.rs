@@ -52,11 +52,11 @@ impl Scores {
             1 => divisor(heads, MOST_ODD_HEADS),
             several => several,
         };
-        let weights = w.pool.room(heads);
+        let weights = w.pool.alloc(heads);
         // The choice takes as much again.
         let room = MOST_QUERIES.min(w.pool.left(u32::MAX) / 2);
         let staged = group * divisor(heads / group, (room / k_len.saturating_mul(group).max(1)).max(1));
-        let queries = w.pool.room(staged.saturating_mul(k_len));
+        let queries = w.pool.alloc(staged.saturating_mul(k_len));
         Ok(Scores { keys, k_len, heads, staged, group, queries, weights })
     }
 

@@ -55,13 +55,13 @@ pub(crate) fn write(
         (Pass::Join { slot, at, .. }, _) => {
             let keys = place.chunk_row(&0u32.into(), &0u32.into(), 1) * split.chunk + at;
             let keys = w.code.set("keys_at", keys);
-            let list = w.pool.room(place.cols());
+            let list = w.pool.alloc(place.cols());
             w.when(token.is_scored(), |w| Choice::new(w, (slot, &keys), &token).write(w, list))?;
             token.all(w, list)?;
             store::program(w, part, &place, vec![list])
         }
         (Pass::Whole, _) => {
-            let list = w.pool.room(place.cols());
+            let list = w.pool.alloc(place.cols());
             token.all(w, list)?;
             store::program(w, part, &place, vec![list])
         }
@@ -78,7 +78,7 @@ impl Token<'_> {
         place: &Place,
         (slot, keys): (usize, &Expr),
     ) -> Result<(), Why> {
-        let list = w.pool.room(place.cols());
+        let list = w.pool.alloc(place.cols());
         w.when(self.is_scored(), |w| {
             let scores = Scores::new(w, self)?;
             scores.begin(w, self)?;

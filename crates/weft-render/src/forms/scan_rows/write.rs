@@ -70,7 +70,7 @@ pub(crate) fn write(
 
 /// Writes the walk of a workgroup, and the row programs of its rows, unless another shader runs them.
 fn walk(w: &mut Writer<'_>, of: (&Part, &Scan), place: &Place, split: &Split, pass: Pass) -> Result<(), Why> {
-    let results = w.pool.room(split.upcast.saturating_mul(place.width()));
+    let results = w.pool.alloc(split.upcast.saturating_mul(place.width()));
     let rows = |w: &mut Writer<'_>, head: &Head| walk_of(w, of, (place, split), head, (pass, results));
     if place.is_single() {
         let head = Head::only(w, of, place)?;
@@ -219,7 +219,7 @@ fn put_down(
 /// Loads the results of a row that another shader stored in scratch memory. Returns their offset in workgroup memory.
 fn picked_up(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
     let width = place.width();
-    let results = w.pool.room(width);
+    let results = w.pool.alloc(width);
     let row = place.row(&mut w.code, &Expr::U32(0));
     let from = w.code.set("begins", place.row_number(&row.axes) * place.cols() + at);
     w.share(width, |w, own| {

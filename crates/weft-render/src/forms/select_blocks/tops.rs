@@ -176,7 +176,7 @@ fn chosen_keys(w: &mut Writer<'_>, keys: &Keys, k: u32) -> Result<Found, Why> {
     let own = keys.count(w, is_chosen);
     let place = before(w, own)?;
     let place = w.code.var("place", place);
-    let found = Found { keys: w.pool.room(k), numbers: w.pool.room(k) };
+    let found = Found { keys: w.pool.alloc(k), numbers: w.pool.alloc(k) };
     for (key, number) in &keys.held {
         w.when(is_chosen(key, number).both(&place.less(k)), |w| {
             w.code.store_shared(&place + found.keys, key.clone());
@@ -215,7 +215,7 @@ impl Keys {
 /// The largest of the lanes' words. All lanes must get here.
 fn top_of_lanes(w: &mut Writer<'_>, own: Expr) -> Expr {
     let groups = w.code.lanes / w.subgroup;
-    let at = w.pool.room(groups);
+    let at = w.pool.alloc(groups);
     let own = reduce::subgroups(w, Fold::Max, own, w.subgroup);
     w.code.open();
     w.code.store_shared(Expr::Lane / w.subgroup + at, own);
@@ -238,7 +238,7 @@ struct Counter {
 
 impl Counter {
     fn new(w: &mut Writer<'_>) -> Counter {
-        Counter { at: w.pool.room(2 * (w.code.lanes / w.subgroup)) }
+        Counter { at: w.pool.alloc(2 * (w.code.lanes / w.subgroup)) }
     }
 
     /// The sum of whole numbers, which is exact in any order. All lanes must get here.
@@ -259,7 +259,7 @@ impl Counter {
 /// The number of keys that earlier lanes have chosen. All lanes must get here.
 pub(crate) fn before(w: &mut Writer<'_>, own: Expr) -> Result<Expr, Why> {
     let groups = w.code.lanes / w.subgroup;
-    let at = w.pool.room(groups);
+    let at = w.pool.alloc(groups);
     let (mut sum, mut before) = (own, Expr::F32(0.0));
     let mut mask = 1;
     while mask < w.subgroup {
@@ -286,7 +286,7 @@ pub(crate) fn before(w: &mut Writer<'_>, own: Expr) -> Result<Expr, Why> {
 
 /// The numbers of `k` keys in order, as floats. Ends with a barrier.
 fn ranked(w: &mut Writer<'_>, found: &Found, k: u32) -> Result<u32, Why> {
-    let order = w.pool.room(k);
+    let order = w.pool.alloc(k);
     let word = |w: &mut Writer<'_>, at: Expr| w.code.set("word", Expr::Shared(at.into()));
     w.share(k, |w, item| {
         let (key, number) = (word(w, &item + found.keys), word(w, &item + found.numbers));

@@ -89,8 +89,8 @@ impl Joined {
     /// An empty result. Lanes see it after the next barrier.
     pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend, place: &Place, cols: u32) -> Result<Joined, Why> {
         let heads = place.tile();
-        let sums = w.pool.room(heads * cols);
-        let [totals, tops, old, new] = [(); 4].map(|()| w.pool.room(heads));
+        let sums = w.pool.alloc(heads * cols);
+        let [totals, tops, old, new] = [(); 4].map(|()| w.pool.alloc(heads));
         w.share(heads * cols, |w, item| {
             w.code.store_shared(item + sums, 0u32.into());
             Ok(())
@@ -164,7 +164,7 @@ pub(crate) fn join(
         return batches(w, attend, place, context, (slot, at, rows));
     }
     let words = chunk_words(cols);
-    let results = w.pool.room(heads * width);
+    let results = w.pool.alloc(heads * width);
     let chunks = context.chunks(w);
     w.share(heads * width, |w, item| {
         let h = w.code.set("h", &item / width);
@@ -213,7 +213,7 @@ pub(crate) fn fits_batches(w: &Writer<'_>, place: &Place, at: u32) -> bool {
 pub(crate) fn finish(w: &mut Writer<'_>, place: &Place, (slot, at): (usize, u32)) -> Result<u32, Why> {
     let (rows, width, cols) = (place.tile(), place.width(), place.cols());
     let words = chunk_words(cols);
-    let results = w.pool.room(rows * width);
+    let results = w.pool.alloc(rows * width);
     w.share(rows * width, |w, item| {
         let row = w.code.set("h", &item / width);
         let row = place.tile_number() * rows + row;
@@ -307,8 +307,8 @@ fn batches(
     let width = place.width();
     let stride = width + FOUR;
     // Each chunk has the weights of the old and the new result, and its sum of weights.
-    let (values, weights) = (w.pool.room(BATCH * stride), w.pool.room(BATCH * FOUR));
-    let results = w.pool.room(width);
+    let (values, weights) = (w.pool.alloc(BATCH * stride), w.pool.alloc(BATCH * FOUR));
+    let results = w.pool.alloc(width);
     let chunks = context.chunks(w);
     let (first_top, first_total) = initial(w, attend, |w| head(w, place, &0u32.into()))?;
     let [sum, total] = [0.0, first_total].map(|first| w.code.var("sum", first));

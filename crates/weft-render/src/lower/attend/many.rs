@@ -67,8 +67,8 @@ pub(crate) fn join(
     (slot, at, rows): (usize, u32, u32),
 ) -> Result<u32, Why> {
     let width = place.width();
-    let (values, weights) = (w.pool.room(LARGE * (width + FOUR)), w.pool.room(LARGE * FOUR));
-    let (tops, results) = (w.pool.room(LARGE / WARP), w.pool.room(width + 1));
+    let (values, weights) = (w.pool.alloc(LARGE * (width + FOUR)), w.pool.alloc(LARGE * FOUR));
+    let (tops, results) = (w.pool.alloc(LARGE / WARP), w.pool.alloc(width + 1));
     let chunks = &context.chunks(w);
     let (first_top, first_total) = initial(w, attend, |w| head(w, place, &0u32.into()))?;
     let [sum, total] = [0.0, first_total].map(|first| w.code.var("sum", first));

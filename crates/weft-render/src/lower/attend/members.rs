@@ -39,8 +39,8 @@ impl Members {
         rows: u32,
     ) -> Result<Members, Why> {
         let tokens = place.tokens();
-        let [firsts, attended, run_of] = [(); 3].map(|()| w.pool.room(tokens));
-        let [seen, run] = [(); 2].map(|()| w.pool.room(rows));
+        let [firsts, attended, run_of] = [(); 3].map(|()| w.pool.alloc(tokens));
+        let [seen, run] = [(); 2].map(|()| w.pool.alloc(rows));
         let members = Members { tokens, firsts, attended, run_of, seen, run };
         let first = token(w, place, &Expr::U32(0));
         // One token has one run.

@@ -61,8 +61,8 @@ pub(crate) fn write(
 ) -> Result<(), Why> {
     let tile = Tile::new(part, attend, split);
     w.arrays = tile.arrays();
-    let positions = w.pool.room(CHUNK);
-    let [factors, tops, totals, old, new] = [(); 5].map(|()| w.pool.room(tile.rows));
+    let positions = w.pool.alloc(CHUNK);
+    let [factors, tops, totals, old, new] = [(); 5].map(|()| w.pool.alloc(tile.rows));
     let queries = match pass {
         Pass::Joined { queries, .. } => queries,
         _ => None,

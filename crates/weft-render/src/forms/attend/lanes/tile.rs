@@ -73,7 +73,7 @@ impl<'a> Tile<'a> {
         let stride = heads.next_multiple_of(FOUR);
         let [query, passed, rows, weights, tops, totals] =
             [heads * k_len, heads * cols.max(block), block, block * stride, heads, across.teams * heads]
-                .map(|n| w.pool.room(n));
+                .map(|n| w.pool.alloc(n));
         let share = split.reduce;
         Ok(Some(Tile {
             attend,

@@ -97,9 +97,9 @@ impl<'a> Walk<'a> {
         let block = split.across(lanes) * upcast;
         let across = Across::new(lanes, cols, values.per(), block);
         let [query, rows, scores, tops] =
-            [heads * k_len, block, heads * block, heads * SEEKERS].map(|n| w.pool.room(n));
+            [heads * k_len, block, heads * block, heads * SEEKERS].map(|n| w.pool.alloc(n));
         let (sums, ends) = (heads.saturating_mul(lanes * upcast), across.teams * heads * chunk_words(cols));
-        let parts = w.pool.room(sums.max(ends));
+        let parts = w.pool.alloc(sums.max(ends));
         let room = (query, rows, parts, scores, tops);
         let (query, rows, parts, scores, tops) = room;
         Ok(Walk {

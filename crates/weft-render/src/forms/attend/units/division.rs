@@ -59,14 +59,14 @@ impl<'a> Units<'a> {
         let bounds = Bounds::new(w, attend)?;
         let align = if tile.warpgroups { BLOCK_ALIGN } else { 1 };
         let [keys, queries] =
-            [tile.staged_words(), tile.query_words()].map(|n| w.pool.aligned_room(n, align));
-        let [scores, weights] = [tile.score_words(), tile.weight_words()].map(|n| w.pool.room(n));
+            [tile.staged_words(), tile.query_words()].map(|n| w.pool.alloc_aligned(n, align));
+        let [scores, weights] = [tile.score_words(), tile.weight_words()].map(|n| w.pool.alloc(n));
         // Warpgroups look up the rows of a chunk while they use those of another.
-        let positions = w.pool.room(if tile.warpgroups { 2 * tile.chunk } else { tile.chunk });
+        let positions = w.pool.alloc(if tile.warpgroups { 2 * tile.chunk } else { tile.chunk });
         // Warpgroups hold the rest in registers, and exchange sums of the two halves of a chunk.
         let [halves, joined] = if tile.warpgroups { [2, 0] } else { [1, 1] };
         let [factors, tops, totals, old, new] =
-            [1, halves, halves, joined, joined].map(|n| w.pool.room(n * tile.rows));
+            [1, halves, halves, joined, joined].map(|n| w.pool.alloc(n * tile.rows));
         let own = w.code.set("own_lane", Expr::Lane % WARP);
         Ok(Units {
             attend,

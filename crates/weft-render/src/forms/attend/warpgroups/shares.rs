@@ -111,8 +111,8 @@ impl Share {
         chunk: u32,
     ) -> Result<Share, Why> {
         let lanes = w.code.lanes;
-        let sums = w.pool.room(lanes);
-        let lengths = w.pool.room(shares.tiles);
+        let sums = w.pool.alloc(lanes);
+        let lengths = w.pool.alloc(shares.tiles);
         let tiles = space.count(&mut w.code);
         let each = w.code.set("tiles_each", (&tiles + (lanes - 1)) / lanes);
         let own = w.code.set("own_tiles", (Expr::Lane * &each).min(&tiles));

@@ -74,7 +74,7 @@ pub(crate) fn multiply_all(
     let lane = Lane::new(w, split);
     let columns: Vec<Expr> =
         lane.own.iter().map(|own| place.column_to_read(&mut w.code, own, true)).collect();
-    let shares: Vec<u32> = tasks.iter().map(|_| w.pool.room(rows * width * split.reduce)).collect();
+    let shares: Vec<u32> = tasks.iter().map(|_| w.pool.alloc(rows * width * split.reduce)).collect();
     w.code.barrier();
     let mut copies: Vec<Copied<'_>> = Vec::new();
     for task in tasks {
@@ -209,7 +209,7 @@ impl<'t> Copied<'t> {
         begin: u32,
     ) -> Result<Copied<'t>, Why> {
         let (view, k) = (task.view, word(task.product.w.k)?);
-        let at = round::room(w, rows * k);
+        let at = round::alloc(w, rows * k);
         let (slot, start, values) = (w.slot(view.param), w.start(view.param), w.values(view.param));
         let planes = round::planes(&values).into_iter().zip([at.quants, at.scales, at.sums]);
         let own = tasks.iter().filter(|other| other.view == view);

@@ -128,7 +128,7 @@ impl<'p> Router<'p> {
     /// Stores a word of each of the row's columns in workgroup memory. Lanes see them after a barrier.
     fn share(&self, w: &mut Writer<'_>, bits: Expr) -> Result<u32, Why> {
         let n = word(self.part.cols)?;
-        let at = w.pool.room(n);
+        let at = w.pool.alloc(n);
         w.share(n, |w, c| {
             w.code.store_shared(c + at, bits);
             Ok(())

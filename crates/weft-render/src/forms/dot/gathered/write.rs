@@ -81,7 +81,7 @@ fn gather(
             let all: Vec<Expr> = (0..products).map(|i| w.code.set("gathered", word(i))).collect();
             return router.write(w, &all);
         }
-        let gathered = w.pool.room(products * rows * cols);
+        let gathered = w.pool.alloc(products * rows * cols);
         w.share(products * rows * cols, |w, item| {
             let word = Expr::Word(slot, (&tile + &item).into());
             w.code.store_shared(item + gathered, word);

@@ -60,13 +60,13 @@ pub(crate) fn multiply_all(
         for Task { product, .. } in tasks {
             w.code.note(format!("times {}[{}, {}]", w.format(product.w.param), product.w.n, product.w.k));
         }
-        let staged = w.pool.room(0);
+        let staged = w.pool.alloc(0);
         let multiply = Multiply::new(w, tasks, place, split, begins(&tasks[0]))?;
         multiply.write(w)?;
         // Results overwrite the last stage, which no lane reads any more.
         w.pool.free_from(staged);
         w.code.barrier();
-        let own: Vec<u32> = tasks.iter().map(|_| w.pool.aligned_room(room, FOUR)).collect();
+        let own: Vec<u32> = tasks.iter().map(|_| w.pool.alloc_aligned(room, FOUR)).collect();
         match &multiply.sums {
             Sums::Lanes(lanes) => lanes.store(w, &own),
             Sums::Matrices(matrices) => matrices.store(w, own[0]),

@@ -149,7 +149,7 @@ fn find_activations<'t>(
     let mut begins: Vec<(&View, u32)> = Vec::new();
     for task in tasks {
         if begins.iter().all(|(view, _)| *view != task.view) {
-            begins.push((task.view, w.pool.room(place.tile())));
+            begins.push((task.view, w.pool.alloc(place.tile())));
         }
     }
     w.share(place.tile(), |w, r| {
@@ -192,14 +192,14 @@ fn multiply_on_units(
     // The results overwrite operands when no product needs them any more.
     let own = if deep == 1 { room * tasks.len() as u32 } else { 0 };
     let (ring, scales) =
-        (w.pool.aligned_room(ring.max(own), TOGETHER), w.pool.aligned_room(scales, TOGETHER));
+        (w.pool.alloc_aligned(ring.max(own), TOGETHER), w.pool.alloc_aligned(scales, TOGETHER));
     // One entry for each task.
     let all_shares =
         together.iter().zip(&shapes).flat_map(|(tasks, shape)| tasks.iter().map(|_| shape.shares()));
     let all_shares: Vec<u32> = all_shares.collect();
     let shared: Vec<u32> = all_shares
         .iter()
-        .map(|shares| if deep > 1 { w.pool.room(room.saturating_mul(*shares)) } else { 0 })
+        .map(|shares| if deep > 1 { w.pool.alloc(room.saturating_mul(*shares)) } else { 0 })
         .collect();
     let mut multiplied = Vec::new();
     for ((tasks, shape), shared) in together.iter().zip(&shapes).zip(shared.chunks(together[0].len())) {
@@ -219,7 +219,7 @@ fn multiply_on_units(
         w.code.barrier();
         return Ok(results);
     }
-    let results: Vec<u32> = tasks.iter().map(|_| w.pool.room(room)).collect();
+    let results: Vec<u32> = tasks.iter().map(|_| w.pool.alloc(room)).collect();
     w.share(room, |w, item| {
         for ((shared, result), shares) in shared.iter().zip(&results).zip(&all_shares) {
             let sum = reduce::folded(w, Fold::Sum, &(&item + *shared), *shares, room);
@@ -251,7 +251,7 @@ fn store_terms(w: &mut Writer<'_>, place: &Place, order: &Sorted, result: u32) -
 fn weighted(w: &mut Writer<'_>, product: &Product, place: &Place, order: &Sorted) -> Result<u32, Why> {
     let Pick::Sum(sum) = &product.w.pick else { return Err(form("no weighted sum")) };
     let (width, cols, terms) = (place.width(), place.cols(), word(sum.terms)?);
-    let result = w.pool.room(place.tile() * width);
+    let result = w.pool.alloc(place.tile() * width);
     w.share(place.tile() * width, |w, item| {
         let r = w.code.set("r", &item / width);
         let axes = place.row_to_read(&mut w.code, &r).axes;

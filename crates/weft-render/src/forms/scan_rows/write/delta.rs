@@ -70,7 +70,7 @@ impl<'a> Delta<'a> {
         });
         let channels = channels.collect();
         let decays = if rule.channels { inner } else { 1 };
-        let at = [inner, inner, width, decays, 1].map(|n| w.pool.room(split.upcast.saturating_mul(n)));
+        let at = [inner, inner, width, decays, 1].map(|n| w.pool.alloc(split.upcast.saturating_mul(n)));
         let (heads, keys) = (word(scan.heads)?, word(rule.keys)?);
         let key_head = if rule.tiled { &head.head % keys } else { &head.head / (heads / keys) };
         Ok(Delta {

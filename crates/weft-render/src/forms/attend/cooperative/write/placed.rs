@@ -29,7 +29,7 @@ impl Placed {
         max: &Sizes,
     ) -> Result<Placed, Why> {
         let mut next = from;
-        let mut room = |words: u64| {
+        let mut alloc = |words: u64| {
             let at = next.checked_next_multiple_of(4).ok_or_else(too_much)?;
             next = at.saturating_add(words);
             u32::try_from(at).map_err(|_| too_much())
@@ -40,12 +40,12 @@ impl Placed {
         // Results of single rows are read four at a time.
         let whole = rows.next_multiple_of(u64::from(RESULT_ROWS));
         let results = if split.spread { space.chunk_rows(max) } else { whole };
-        let at = room(results.saturating_mul(words))?;
+        let at = alloc(results.saturating_mul(words))?;
         let queries = match &part.anchor {
             Anchor::Attend(attend) if is_large(split.rows) => {
                 let halves = u64::from(word(attend.k_len)? / 2);
-                let at = room(rows.saturating_mul(halves))?;
-                Some(Queries { slot, at, factors: room(rows)? })
+                let at = alloc(rows.saturating_mul(halves))?;
+                Some(Queries { slot, at, factors: alloc(rows)? })
             }
             _ => None,
         };

@@ -84,7 +84,7 @@ pub(crate) enum Results {
 }
 
 /// The place of a product in workgroup memory.
-struct Rooms {
+struct Memory {
     shares: u32,
     results: u32,
     /// The factors of a weighted sum's terms.
@@ -93,7 +93,7 @@ struct Rooms {
     in_turn: bool,
 }
 
-impl Rooms {
+impl Memory {
     fn joined(&self) -> Joined<'_> {
         Joined { shares: self.shares, results: self.results, weights: &self.weights }
     }
@@ -174,7 +174,7 @@ impl<'a> Dot<'a> {
             if known || !product.rounds(&w.kernel.params) || words as usize > most {
                 continue;
             }
-            let at = round::room(w, rows * n);
+            let at = round::alloc(w, rows * n);
             let (slot, start, values) = (w.slot(view.param), w.start(view.param), w.values(view.param));
             let planes: Vec<_> =
                 [at.quants, at.scales, at.sums].into_iter().zip(round::planes(&values)).collect();
@@ -300,32 +300,32 @@ impl<'a> Dot<'a> {
             exchanging: self.exchanging(w),
         };
         let (passes, each) = (width.div_ceil(sharing.pass), sharing.words());
-        let mut rooms = Vec::new();
+        let mut memory = Vec::new();
         for product in part.products() {
             let all = each.saturating_mul(terms(product));
             // Without room for the shares of all terms, terms are added up one after another.
             let in_turn = all > each && all as usize > w.pool.spare;
             let weights = if in_turn { Vec::new() } else { self.weights(w, product)? };
-            let shares = w.pool.room(if in_turn { each } else { all });
-            rooms.push(Rooms { shares, results: shares, weights, in_turn });
+            let shares = w.pool.alloc(if in_turn { each } else { all });
+            memory.push(Memory { shares, results: shares, weights, in_turn });
         }
-        if passes > 1 || sharing.pass != width || rooms.iter().any(|rooms| rooms.in_turn) {
+        if passes > 1 || sharing.pass != width || memory.iter().any(|memory| memory.in_turn) {
             let all = sharing.rows.saturating_mul(width);
-            rooms.iter_mut().for_each(|rooms| rooms.results = w.pool.room(all));
+            memory.iter_mut().for_each(|memory| memory.results = w.pool.alloc(all));
         }
         let fits = sharing.pass == width && sharing.rows.saturating_mul(width) <= w.code.lanes;
-        if in_lanes && fits && !rooms.iter().any(|rooms| rooms.in_turn) {
-            dot.shares(w, &Expr::U32(0), &sharing, &rooms)?;
-            let products: Vec<Joined<'_>> = rooms.iter().map(Rooms::joined).collect();
+        if in_lanes && fits && !memory.iter().any(|memory| memory.in_turn) {
+            dot.shares(w, &Expr::U32(0), &sharing, &memory)?;
+            let products: Vec<Joined<'_>> = memory.iter().map(Memory::joined).collect();
             return Ok(Results::Lanes(sharing.join_in_lanes(w, &products)?));
         }
         match passes {
-            1 => dot.pass(w, &Expr::U32(0), &sharing, &rooms)?,
+            1 => dot.pass(w, &Expr::U32(0), &sharing, &memory)?,
             _ => w.count("at", (0u32.into(), width.into(), sharing.pass), |w, at| {
-                dot.pass(w, &at, &sharing, &rooms)
+                dot.pass(w, &at, &sharing, &memory)
             })?,
         }
-        Ok(Results::Shared(rooms.iter().map(|rooms| rooms.results).collect()))
+        Ok(Results::Shared(memory.iter().map(|memory| memory.results).collect()))
     }
 
     /// Columns per pass.
@@ -341,15 +341,15 @@ impl<'a> Dot<'a> {
     }
 
     /// Computes all products for the columns from `at` on.
-    fn pass(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, rooms: &[Rooms]) -> Result<(), Why> {
-        self.shares(w, at, sharing, rooms)?;
-        let joined = rooms.iter().filter(|rooms| !rooms.in_turn).map(Rooms::joined);
+    fn pass(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, memory: &[Memory]) -> Result<(), Why> {
+        self.shares(w, at, sharing, memory)?;
+        let joined = memory.iter().filter(|memory| !memory.in_turn).map(Memory::joined);
         sharing.join(w, at, &joined.collect::<Vec<_>>())
     }
 
     /// Computes each lane's shares of all products for the columns from `at` on.
-    fn shares(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, rooms: &[Rooms]) -> Result<(), Why> {
-        for ((product, rooms), early) in self.part.products().iter().zip(rooms).zip(&self.early) {
+    fn shares(&self, w: &mut Writer<'_>, at: &Expr, sharing: &Sharing, memory: &[Memory]) -> Result<(), Why> {
+        for ((product, memory), early) in self.part.products().iter().zip(memory).zip(&self.early) {
             let (lane, early) = match early {
                 Some(Early { lane, terms }) => (lane.clone(), Some(&terms[..])),
                 None => (self.lane(w, product, at), None),
@@ -358,19 +358,19 @@ impl<'a> Dot<'a> {
             let each = sharing.words();
             let share = |w: &mut Writer<'_>, i: &Expr, term: &Term, early: Option<&[(Expr, Piece)]>| {
                 let sums = self.sums(w, product, &lane, (term, early))?;
-                let to = if rooms.in_turn { Expr::U32(rooms.shares) } else { i * each + rooms.shares };
+                let to = if memory.in_turn { Expr::U32(memory.shares) } else { i * each + memory.shares };
                 sharing.store(w, (&lane.share, &lane.own, lane.fours), &sums, &to)
             };
             match (early, &product.w.pick) {
-                (_, Pick::Sum(sum)) if rooms.in_turn || early.is_none() => {
+                (_, Pick::Sum(sum)) if memory.in_turn || early.is_none() => {
                     w.count("term", (0u32.into(), word(sum.terms)?.into(), 1), |w, i| {
                         let term = self.term(w, product, sum, &i)?;
                         share(w, &i, &term, None)?;
-                        if !rooms.in_turn {
+                        if !memory.in_turn {
                             return Ok(());
                         }
                         let weight = self.weight(w, sum, &i)?;
-                        sharing.add_term(w, at, (&i, weight), (rooms.shares, rooms.results))
+                        sharing.add_term(w, at, (&i, weight), (memory.shares, memory.results))
                     })?;
                 }
                 (Some(early), _) => {

@@ -66,7 +66,7 @@ impl Matrices {
         let first_column = w.code.set("first_column", warp % across * (beside * SIDE));
         // Sums begin with a zero that compilers cannot see, so that none fuses the product of a share of one block with the addition to the
         // total. Totals begin with −0, because adding the first share to it changes no bit.
-        let kept = w.pool.aligned_room(2 * SIDE, FOUR);
+        let kept = w.pool.alloc_aligned(2 * SIDE, FOUR);
         w.share(2 * SIDE, |w, i| {
             let minus = Expr::U32(0x8000_0000).unless(&i.less(SIDE), 0u32);
             w.code.store_shared(i + kept, minus);

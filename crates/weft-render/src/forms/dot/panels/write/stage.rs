@@ -156,8 +156,8 @@ impl Stages {
         place: &Place,
         begin: u32,
     ) -> Stages {
-        let panels = w.pool.aligned_room(FOUR * stage.fours(), FOUR);
-        let scales = w.pool.room(stage.scale_words());
+        let panels = w.pool.alloc_aligned(FOUR * stage.fours(), FOUR);
+        let scales = w.pool.alloc(stage.scale_words());
         let Stage { rows, each, .. } = stage;
         let param = tasks[0].view.param;
         let factors = |w: &mut Writer<'_>, row: &Expr| {
