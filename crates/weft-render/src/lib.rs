@@ -65,7 +65,7 @@ pub use search::departures::departures;
 pub use settled::{Bound, settled};
 pub use shader::{COUNTER_BYTES, Shader, Slots, args_words};
 pub use switches::Departure;
-pub use weft_shader::chain::{CENSUS, CENSUS_GROUPS, CHAIN_WORDS, COUNTED, IN_VAIN, MOST_STAGES};
+pub use weft_shader::chain::{CENSUS, CENSUS_GROUPS, CENSUS_RESULT, CHAIN_WORDS, MOST_STAGES, TIMED_OUT};
 pub use weft_shader::dialect::{BLOCKS_POOL, CUDA_OPTIONS, DYNAMIC_POOL, STATIC_SHARED_BYTES};
 pub use weft_shader::grid::{Chunks, Grid, Groups};
 pub use weft_shader::module::{Content, Memory};

@@ -28,19 +28,19 @@ pub const MOST_STAGES: usize = 31;
 /// Words between two counters. Each has its own line of memory, so that workgroups that wait do not slow those that count.
 pub(crate) const LINE: u32 = 32;
 
-/// Words that a chain binds after its slots. The first word is the runtime's own. Then come [`IN_VAIN`], the number of workgroups that have
+/// Words that a chain binds after its slots. The first word is the runtime's own. Then come [`TIMED_OUT`], the number of workgroups that have
 /// left the chain, a word that only a census uses, and, from a line of memory on, the counters of its stages.
 pub const CHAIN_WORDS: usize = LINE as usize * (1 + MOST_STAGES);
 
 /// The word that is not 0 after the wait of a workgroup has timed out.
-pub const IN_VAIN: usize = 1;
+pub const TIMED_OUT: usize = 1;
 
 /// The words that must be 0 before a census and be reset to 0 after it. A census is a launch whose workgroups only count how many of them
 /// run at once.
 pub const CENSUS: [usize; 3] = [2, 3, LINE as usize];
 
 /// The word with the census's result, the last of these.
-pub const COUNTED: usize = CENSUS[2];
+pub const CENSUS_RESULT: usize = CENSUS[2];
 
 /// The number of workgroups of a census: more than any stage has.
 pub const CENSUS_GROUPS: u32 = 4096;

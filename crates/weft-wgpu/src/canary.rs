@@ -7,13 +7,13 @@
 use std::cell::Cell;
 
 use weft_device::DeviceError;
-use weft_render::{CHAIN_WORDS, IN_VAIN};
+use weft_render::{CHAIN_WORDS, TIMED_OUT};
 use wgpu::{BindGroup, Buffer, BufferUsages, ComputePass, ComputePipeline};
 
 use crate::context::Context;
 
-/// Bytes of the count, and of [`IN_VAIN`].
-pub(crate) const BYTES: u64 = 4 * (IN_VAIN as u64 + 1);
+/// Bytes of the count, and of [`TIMED_OUT`].
+pub(crate) const BYTES: u64 = 4 * (TIMED_OUT as u64 + 1);
 
 /// Bytes of these and all other words of chains.
 const ALL_BYTES: u64 = 4 * CHAIN_WORDS as u64;
@@ -105,9 +105,9 @@ impl Canary {
     /// from then on at each call.
     pub(crate) fn check(&self, context: &Context, count: [u8; BYTES as usize]) -> Result<(), DeviceError> {
         let word = |i: usize| count.as_chunks::<4>().0.get(i).map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let (completed, in_vain) = (word(0), word(IN_VAIN));
+        let (completed, timed_out) = (word(0), word(TIMED_OUT));
         let submitted = self.submitted.get();
-        if in_vain > 0 {
+        if timed_out > 0 {
             return Err(DeviceError::InVain { device: context.name.clone() });
         }
         if completed == submitted {

@@ -4,7 +4,7 @@
 //! So a launch of the text itself counts those that begin before one has ended.
 
 use weft_device::DeviceError;
-use weft_render::{CENSUS, CENSUS_GROUPS, COUNTED};
+use weft_render::{CENSUS, CENSUS_GROUPS, CENSUS_RESULT};
 use wgpu::{BindGroup, ComputePipeline};
 
 use crate::canary::Canary;
@@ -31,7 +31,7 @@ pub(crate) fn census(
         drop(pass);
         context.queue.submit([encoder.finish()])
     })?;
-    let counted = canary.word(context, COUNTED)?;
+    let counted = canary.word(context, CENSUS_RESULT)?;
     canary.reset(context, &CENSUS)?;
     ask(false)?;
     Ok(counted.clamp(1, CENSUS_GROUPS))

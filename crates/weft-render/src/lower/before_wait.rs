@@ -1,4 +1,5 @@
-//! The work of a workgroup before it waits: the loads that do not depend on the launch before this one, and the prologue if it does not either.
+//! The work of a workgroup before it waits: the loads that do not depend on the launch before this one, and the prologue, if it does not
+//! depend on it either.
 
 use weft_kern::{Format, Instr, Part};
 use weft_quant::GgmlType;

@@ -129,7 +129,7 @@ fn launches_apart_have_the_schedules_of_their_chain() {
 
 /// The fault: more workgroups are launched than run at once.
 #[test]
-fn a_workgroup_that_waits_in_vain_says_so() {
+fn a_workgroup_whose_wait_times_out_says_so() {
     let Some(mut device) = open_large("waits in vain") else { return };
     if !device.context.one_group {
         eprintln!("waits in vain: skipped, all workgroups run at once on a large GPU");
