@@ -28,8 +28,8 @@ pub const MOST_STAGES: usize = 31;
 /// Words between two counters. Each has its own line of memory, so that workgroups that wait do not slow those that count.
 pub(crate) const LINE: u32 = 32;
 
-/// Words that a chain binds after its slots. The first word is the runtime's own. Then come [`TIMED_OUT`], the number of workgroups that have
-/// left the chain, a word that only a census uses, and, from a line of memory on, the counters of its stages.
+/// Words that a chain binds after its slots. The first word is the runtime's own. Then come [`TIMED_OUT`], the number of workgroups that
+/// have left the chain, a word that only a census uses, and, from a line of memory on, the counters of its stages.
 pub const CHAIN_WORDS: usize = LINE as usize * (1 + MOST_STAGES);
 
 /// The word that is not 0 after the wait of a workgroup has timed out.
