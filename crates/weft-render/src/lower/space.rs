@@ -81,7 +81,8 @@ impl Space {
 
     /// This space, with at most as many workgroups for the chunks of a tile as run at once on this many multiprocessors. They visit chunks
     /// in a loop even if each chunk could have its own: on an H200 a token of 47 layers then takes 0.17 ms less at depth 0, and 0.33 ms
-    /// less at 4,096. The loop's text has 128 registers a lane, and the text without it 80; no other cause of the difference was found.
+    /// less at 4,096. The loop's text has 128 registers a lane, and the text without it 80; no other cause of the difference was found
+    /// (`bench/runs/2026-11-25-cuda-warpgroups.md`).
     pub(crate) fn in_one_wave(self, processors: u32, sizes: &Sizes) -> Space {
         let (tiles, _) = self.tiles_and_rows(sizes);
         let most = u64::from(processors).div_ceil(tiles.max(1)).max(1);
@@ -331,8 +332,8 @@ impl Place {
         self.space.blocks()
     }
 
-    /// The row of results of chunks for row `h` of the tile. They are stored for tiles of `rows` rows, which is the tile's own number, or
-    /// the tile has a single row.
+    /// The row of results of chunks for row `h` of the tile. Results are stored for tiles of `rows` rows: this tile's own number, unless
+    /// this tile has a single row.
     pub(crate) fn chunk_row(&self, chunk: &Expr, h: &Expr, rows: u32) -> Expr {
         let chunks = self.space.chunks.map_or(Expr::U32(1), Chunks::now);
         if rows == self.space.tile {

@@ -53,7 +53,7 @@ impl Scores {
             several => several,
         };
         let weights = w.pool.alloc(heads);
-        // The choice takes as much again.
+        // The choice needs the other half.
         let room = MOST_QUERIES.min(w.pool.left(u32::MAX) / 2);
         let staged = group * divisor(heads / group, (room / k_len.saturating_mul(group).max(1)).max(1));
         let queries = w.pool.alloc(staged.saturating_mul(k_len));

@@ -109,7 +109,7 @@ pub(crate) fn named(w: &mut Writer<'_>, name: &str, loaded: Vec<Vec<Expr>>) -> V
     loaded.into_iter().map(each).collect()
 }
 
-/// Loads the items of the values of `ahead` positions, from place `b` on.
+/// Loads these items of the values of `ahead` positions, from place `b` of the block on.
 pub(crate) fn load_values(
     w: &mut Writer<'_>,
     values: &State,

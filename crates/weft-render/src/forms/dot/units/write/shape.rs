@@ -124,7 +124,7 @@ impl Shape {
         let largest =
             |suits: &dyn Fn(u32) -> bool| (1..=most.min(own)).rev().find(|each| suits(*each)).unwrap_or(1);
         let even = largest(&|each| shape.divides(each));
-        // A share may end within a stage if only much smaller stages would end with one.
+        // Shares end within a stage only if stages that end with a share would be much smaller.
         let any = largest(&|each| own.is_multiple_of(each));
         shape.each = if 2 * even <= any { any } else { even };
         shape.round = shape.each;
