@@ -19,7 +19,7 @@ pub struct Arg {
     pub values: usize,
     /// Its contents.
     pub bytes: Vec<u8>,
-    /// Values of one token, if that is what the first axis counts.
+    /// Values per token, if the first axis counts tokens.
     pub per_token: Option<usize>,
     /// If the device gets it as a weight: the values per row.
     pub row_len: Option<usize>,

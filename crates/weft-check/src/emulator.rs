@@ -82,7 +82,7 @@ struct Dispatch {
     /// Which of the library's texts.
     entry: usize,
     args: Vec<u32>,
-    /// The buffer of each slot, and what it holds.
+    /// The buffer of each slot, and its content.
     slots: Vec<BufferId>,
     contents: Vec<Content>,
     /// Whether each slot is written.

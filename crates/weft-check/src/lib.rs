@@ -1,4 +1,4 @@
-//! Tests that devices must pass, and what they are made of.
+//! Tests that devices must pass, and the types of which other tests can be made.
 //!
 //! Only tests use this crate. [`device_tests!`] makes a test of every function in [`suite`], for a device that
 //! renders kernels with [`weft_render`]:

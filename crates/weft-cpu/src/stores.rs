@@ -90,8 +90,7 @@ impl Stored<'_> {
         if disjoint(self.reach(axes), other.reach(axes)) {
             return true;
         }
-        // Rows with different numbers are in different entries; what remains are the axes along which the number
-        // stays.
+        // Rows with different indices are in different entries. So only axes along which the index stays the same are free.
         let same_entry = |axis: &usize| self.indexed.is_none_or(|i| i.index.strides[*axis] == 0);
         let mut free: Vec<(usize, usize)> = (0..self.view.strides.len())
             .filter(|axis| axes[*axis] > 1 && same_entry(axis))

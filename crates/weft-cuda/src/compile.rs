@@ -125,7 +125,7 @@ fn words(words: &[u32]) -> Vec<u64> {
 }
 
 impl Compiled {
-    /// Prepares the graph for a step of these sizes: what did not change since the last step stays.
+    /// Prepares the graph for a step of these sizes. Only launches that changed since the last step are updated.
     fn resize(&mut self, sizes: &Sizes) -> Result<(), Failure> {
         if *sizes == self.sizes && !self.stale {
             return Ok(());

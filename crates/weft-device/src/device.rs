@@ -144,7 +144,7 @@ pub trait Device: Send {
         None
     }
 
-    /// Renders kernels, if the device runs source text: what [`compile`](Device::compile) would compile.
+    /// Renders kernels as [`compile`](Device::compile) would, if the device runs source text.
     fn text(&self) -> Option<&dyn SourceText> {
         None
     }

@@ -31,7 +31,7 @@ pub enum DeviceError {
         device: String,
         /// The kernel's name.
         kernel: String,
-        /// What it would need.
+        /// The missing ability, or the exceeded limit.
         why: String,
     },
     /// An ability that the device does not have.
@@ -78,7 +78,7 @@ pub enum DeviceError {
     Refused {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// The requested memory.
         what: String,
         /// The driver's message.
         why: String,

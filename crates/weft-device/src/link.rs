@@ -11,7 +11,7 @@ use crate::error::DeviceError;
 use crate::ids::BufferId;
 use crate::program::{KernelLaunch, Program, Region};
 
-/// A plan and what it is applied to: one layer, for example.
+/// A plan and the buffers that it is applied to: one layer, for example.
 #[derive(Clone, Debug)]
 pub struct Instance {
     /// The kernels.
@@ -20,8 +20,8 @@ pub struct Instance {
     pub weights: BTreeMap<String, BufferId>,
     /// A buffer for each [`Source::State`] of the plan.
     pub states: BTreeMap<String, BufferId>,
-    /// For each [`Source::Input`] of which the plan reads columns: how many columns come before those that are this instance's. The
-    /// plan reads the first ones of what it is given.
+    /// For each [`Source::Input`] of which the plan reads columns: how many columns come before those that are this instance's. The plan
+    /// itself reads the first columns of its input.
     pub columns: BTreeMap<String, usize>,
 }
 

@@ -371,7 +371,8 @@ impl Cut {
         }
     }
 
-    /// Notes what a launch writes. What the other side has written and nothing has read may be the rest of it.
+    /// Notes that a launch writes this part. If it overlaps a part that the other side has written and nothing has read, that part is
+    /// copied first, because the launch may write only some of it.
     fn write(&mut self, part: &Part, launch: usize, written: &mut Vec<Written>) {
         let mut kept = Vec::with_capacity(written.len() + 2);
         for known in written.drain(..) {

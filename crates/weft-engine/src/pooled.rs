@@ -1,4 +1,4 @@
-//! What is made of the rows that a model computes of a prompt, if no reply is asked for: an embedding, or scores.
+//! The result of a prompt without a reply, made of the rows that a model computes: an embedding, or scores.
 
 use weft_runtime::{Head, Logit, Pooling, Row};
 

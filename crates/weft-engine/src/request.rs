@@ -67,12 +67,12 @@ impl Default for GenerateOptions {
     }
 }
 
-/// What a request asks for.
+/// The kind of result that a request asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Wanted {
     /// A reply.
     Reply,
-    /// What the head of a model computes that writes no text.
+    /// The result of a head that writes no text: an embedding or scores.
     Pooled,
     /// The logits of these tokens after the prompt.
     Logits(Vec<u32>),

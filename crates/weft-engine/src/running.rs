@@ -46,7 +46,7 @@ pub(crate) struct Running {
     reported: Option<usize>,
     /// The number of them that were reported with their log probabilities.
     scored: usize,
-    /// What is made of the rows of its prompt, if it asks for no reply.
+    /// How the rows of its prompt become its result, if it asks for no reply.
     pool: Option<Pool>,
     options: GenerateOptions,
     chooser: Chooser,

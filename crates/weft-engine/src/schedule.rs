@@ -281,7 +281,8 @@ impl Schedule {
         Some(one.tokens.len() - memory.len(seq))
     }
 
-    /// Returns whether an active generation has only its last token to compute, and what wrong guesses took with them.
+    /// Returns whether an active generation has only its last token to compute, and the tokens that were removed together with wrong
+    /// guesses.
     fn is_replying(&self, at: usize, memory: &Memory) -> bool {
         self.left(at, memory) == Some(1 + self.all[at].again)
     }

@@ -27,7 +27,7 @@ pub(crate) fn replace(
         for (call, computed) in plan.calls.iter().zip(&mut *calls).filter(|(call, _)| call.kernel == at) {
             debug_assert_eq!(call.args.len(), replacement.by.params.len(), "both have the same parameters");
             if computed.parts.len() != parts {
-                // Which part computes what is not known.
+                // It is not known which part computes which node.
                 let nodes = computed.parts.concat();
                 computed.parts = vec![Vec::new(); parts];
                 computed.parts[0] = nodes;

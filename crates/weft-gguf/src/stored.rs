@@ -114,7 +114,7 @@ impl Stored {
         &*self.restore
     }
 
-    /// The bytes of tensor number `at`. What is restored is kept.
+    /// The bytes of tensor number `at`. Restored bytes are kept.
     pub(crate) fn data(&self, at: usize, tensor: &TensorInfo) -> &[u8] {
         match &self.places[at] {
             Some(place) => &self.file[place.clone()],

@@ -10,10 +10,10 @@ use weft_render::{Chain, Chained, Joined, MOST_CHAINED, Shader, Slots};
 use crate::launches::Rendered;
 use crate::scheduler::Scheduler;
 
-/// The chains rendered so far, by the shaders before them, and by their kernels with their slots; `None` for what can't be one.
+/// The chains rendered so far, by the shaders before them, and by their kernels with their slots; `None` for kernels that cannot be one.
 type Known = BTreeMap<(usize, Vec<(usize, Slots)>), Option<Arc<Chain>>>;
 
-/// What is launched at once, or one shader after another.
+/// Launches of a program that run as one, or one launch with its shaders.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// The launches of the program.

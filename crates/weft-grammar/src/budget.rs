@@ -22,7 +22,7 @@ pub struct ReasoningBudget {
     shown: Vec<u32>,
     /// The number of tokens that are left.
     left: usize,
-    /// What closes the reasoning.
+    /// The tokens that end the reasoning.
     end: Vec<u32>,
     /// The tokens that come next, whatever the logits are.
     forced: VecDeque<u32>,
@@ -154,7 +154,7 @@ mod tests {
         Arc::new(Tokenizer::new(&spec).unwrap())
     }
 
-    /// The text of a reply whose model would write `written`: what a budget forces comes in between.
+    /// The text of a reply whose model would write `written`, with the tokens that a budget forces in between.
     fn reply(template: &str, controls: &[&str], prompt: &str, most: usize, written: &str) -> String {
         let tokenizer = tokenizer(controls);
         let format = ReplyFormat::of(template);

@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         Ok(if items.is_empty() { "\"\"".to_string() } else { items.join(" ") })
     }
 
-    /// An item with what says how often it comes.
+    /// An item with its repetition.
     fn repeated(&mut self, item: String) -> Result<String, String> {
         self.space();
         for mark in ["*", "+", "?"] {

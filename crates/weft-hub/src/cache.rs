@@ -204,7 +204,7 @@ impl Cache {
     /// If there is no packed form, or a file cannot be removed.
     pub fn keep_packed(&self, model: &CachedModel) -> Result<(), Error> {
         let packed = model.packed_path();
-        // The first file goes first: with the others alone, the packed form is what there is.
+        // The first file is removed first, because without it the packed form is the model.
         fs::metadata(&packed).map_err(Error::io("read", &packed))?;
         self.files(&model.original()).iter().try_for_each(|file| remove(file))
     }

@@ -170,7 +170,7 @@ impl Builder {
         self.push(Op::Scan { rule }, inputs, None)
     }
 
-    /// What the state of a scan with these operands consists of. `None` if they do not fit the rule, or after a mistake.
+    /// The layout of the state of a scan with these operands. `None` if they do not fit the rule, or after a mistake.
     pub fn scan_state(&self, rule: Recurrence, operands: &[NodeId]) -> Option<ScanState> {
         let types: Option<Vec<&Type>> = operands.iter().map(|id| self.ty(*id)).collect();
         scan_state(rule, &types?)

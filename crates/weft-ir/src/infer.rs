@@ -260,7 +260,7 @@ fn scan(rule: Recurrence, inputs: &[&Type]) -> Result<Type, String> {
 }
 
 impl Graph {
-    /// What a row of a state of whole sequences consists of, by the scan that uses it. `None` if it is another node.
+    /// The layout of a row of a state of whole sequences, from the scan that uses it. `None` if no scan uses the node as its state.
     pub fn scan_state(&self, state: NodeId) -> Option<ScanState> {
         self.nodes.iter().find_map(|node| {
             let Op::Scan { rule } = node.op else { return None };
@@ -271,7 +271,7 @@ impl Graph {
     }
 }
 
-/// What the state of a scan with these operands consists of. `None` if they do not fit the rule.
+/// The layout of the state of a scan with these operands. `None` if they do not fit the rule.
 pub(crate) fn scan_state(rule: Recurrence, operands: &[&Type]) -> Option<ScanState> {
     let known = |dims: &[Dim]| dims.iter().map(|dim| dim.known()).collect::<Option<Vec<usize>>>();
     match (rule, operands) {

@@ -7,7 +7,7 @@ use crate::op::Op;
 /// A layer's graph in three. Values pass between them under names that begin with `experts.`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Offload {
-    /// What precedes the sum over a token's experts, with the resident ones.
+    /// The nodes before the sum over a token's experts, including the resident experts.
     pub before: Graph,
     /// The results of the offloaded experts, from values of `before`. Nothing in `before` reads them.
     pub offloaded: Graph,
@@ -29,7 +29,7 @@ pub fn offload(graph: &Graph, resident: usize) -> Option<Offload> {
     let given = named("experts.given", experts.given(graph)?);
     let last = experts.last;
     let needs_last = after(graph, last);
-    // The values of what comes before that what comes after reads.
+    // The values of `before` that `after` reads.
     let later = graph.iter().filter(|(id, _)| needs_last[id.index()] && *id != last);
     let read = later.flat_map(|(_, node)| &node.inputs).copied();
     let mut kept: Vec<NodeId> =

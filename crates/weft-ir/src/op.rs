@@ -86,14 +86,14 @@ pub enum Recurrence {
 /// being computed again.
 pub const KEPT: usize = 4;
 
-/// What a row of the states of a scan consists of: first the states of all heads, then [`KEPT`] kept rows of each head.
+/// The layout of a row of the states of a scan: first the states of all heads, then [`KEPT`] kept rows of each head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScanState {
     /// The number of heads.
     pub heads: usize,
     /// The values of a head's state.
     pub width: usize,
-    /// The values of a kept row of a head: what takes a state over the row.
+    /// The values of a kept row of a head: the operands with which a state is updated by that row.
     pub kept: usize,
 }
 

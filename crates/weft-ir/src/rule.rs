@@ -1,4 +1,4 @@
-//! A rewrite rule, and what it matches and builds with.
+//! A rewrite rule, and the views of the graph with which it matches and builds.
 
 use crate::build::Builder;
 use crate::decision::Decision;

@@ -54,8 +54,8 @@ pub struct GivenText {
 /// How a text is launched.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TextHead {
-    /// The most tokens of the programs that it is for: a program for steps of up to T tokens has the text with the least `tokens`
-    /// of T or more.
+    /// The most tokens of a step that it is for. A program for steps of up to T tokens has the text with the smallest such number of T or
+    /// more.
     pub tokens: usize,
     /// The name of its entry point.
     pub entry: String,
@@ -80,9 +80,9 @@ pub struct TextGroups {
     pub axis: Dim,
     /// Its factor.
     pub inner: u32,
-    /// What a workgroup, or several, has of that.
+    /// The share of these that a workgroup, or several, has.
     pub tile: u32,
-    /// What is added.
+    /// The addend.
     pub more: u32,
     /// The factor of all.
     pub times: u32,

@@ -44,7 +44,7 @@ pub enum OptimizeEnd {
     Unconfirmed,
     /// A kernel computes something else; the first fault.
     Wrong(String),
-    /// It was cancelled. What had won until then is kept, unconfirmed.
+    /// It was cancelled. Changes that had won until then are kept, unconfirmed.
     Interrupted,
 }
 

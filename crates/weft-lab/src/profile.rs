@@ -240,7 +240,7 @@ impl Steps<'_> {
         (self.on)(self.done, self.options.total());
     }
 
-    /// The seconds of an empty launch: what each of many adds to the time of one.
+    /// The seconds of an empty launch: the time that each of many adds to that of one.
     fn empty_launch(&mut self) -> Result<f64, Error> {
         let measured = self.empty_launches();
         self.runner.drop_parts();

@@ -28,7 +28,7 @@ pub struct RecordedProfile {
     pub time: String,
     /// Tokens of the sequence before the step.
     pub depth: usize,
-    /// Every launch of the step: the part of the model, the kernel, and nanoseconds with what threads waited.
+    /// Every launch of the step: the part of the model, the kernel, and nanoseconds including the waits of threads.
     launches: Vec<(String, String, f64)>,
 }
 

@@ -132,7 +132,7 @@ impl Measuring<'_> {
         Ok(Some(self.samples(SAMPLES, rate)?.max()).filter(|rate| !rate.is_nan()))
     }
 
-    /// Seconds of an empty launch: what each of many adds to the time of one.
+    /// Seconds of an empty launch: the time that each of many adds to that of one.
     fn empty(&mut self) -> Result<f64, Error> {
         let kernel = Arc::new(kernels::empty());
         let to = self.region(4, 1)?;
@@ -193,7 +193,8 @@ impl Measuring<'_> {
         )
     }
 
-    /// How much of what `count` counts a kernel does per second, without the launch overhead; `None` if the device cannot run it.
+    /// The operations of the kind that `count` counts which a kernel does per second, without the launch overhead; `None` if the device
+    /// cannot run it.
     fn rate(
         &mut self,
         kernel: Kernel,
@@ -284,7 +285,7 @@ mod tests {
         let before = Mark::of(&mut device);
         let found = measure(&mut device, &mut meter, &go_on()).unwrap().unwrap();
         assert_eq!(Mark::of(&mut device), before);
-        // How workers share a row, and what is not divided further, are properties of the device.
+        // The number of workers that share a row, and the number of columns that stay together, are properties of the device.
         let [(_, workers), measured @ .., (_, row_workers), (_, columns)] = found.numbers();
         assert_eq!((workers, row_workers, columns), (2, 2, 2));
         assert!(measured.iter().all(|(_, number)| *number != TABLE), "{found:?}");

@@ -37,7 +37,7 @@ const FEW: usize = 8;
 /// Time between two reports of progress.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What is checked.
+/// The extent of a verification.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifyOptions {
     /// Check every layer, not only some of equal ones.
@@ -61,7 +61,7 @@ pub struct Verified {
     pub kernel: String,
     /// The part of the model it is in: `embed`, `layer 3`, `head`.
     pub segment: String,
-    /// What each of its parameters is bound to.
+    /// The binding of each of its parameters.
     pub arguments: Vec<String>,
     /// The result.
     pub checked: Checked,

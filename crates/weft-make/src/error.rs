@@ -14,7 +14,7 @@ pub struct Error {
     cause: Box<Cause>,
 }
 
-/// What happened.
+/// The cause of an error.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Cause {
     /// In words: what was found, and what was expected.

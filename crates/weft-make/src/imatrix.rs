@@ -76,7 +76,7 @@ impl Entry {
 }
 
 impl Imatrix {
-    /// The matrix of what was collected from windows of a text: their number, and the tokens of each.
+    /// The matrix of sums that were collected from windows of a text, `chunks` of them with `chunk_size` tokens each.
     ///
     /// # Errors
     /// If sums are not finite numbers, or not of as many columns for each matrix.

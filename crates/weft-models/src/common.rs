@@ -25,7 +25,7 @@ pub(crate) struct Common {
     pub(crate) attn_norm: Option<&'static str>,
     /// The tensor of the norm before each feed-forward network, if there is one.
     pub(crate) ffn_norm: Option<&'static str>,
-    /// The tensors of the norms of what attention and the feed-forward network return, if a layer has them (Gemma).
+    /// The tensors of the norms of the results of attention and of the feed-forward network, if a layer has them (Gemma).
     pub(crate) post_norms: Option<[&'static str; 2]>,
     /// These norms.
     pub(crate) post_norm: Norm,

@@ -1,4 +1,4 @@
-//! What a model computes of its last hidden states: logits, embeddings, or the scores of a classifier.
+//! The result that a model computes from its last hidden states: logits, embeddings, or the scores of a classifier.
 
 use crate::error::Error;
 use crate::keys::Keys;
@@ -17,7 +17,7 @@ const LABELS: &str = "classifier.output_labels";
 /// The most labels of a classifier.
 const MAX_LABELS: usize = 1 << 12;
 
-/// What the last segment of a model computes of the rows that are wanted.
+/// The result that the last segment of a model computes from the requested rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Head {
     /// The logits of the next token: the model writes text.

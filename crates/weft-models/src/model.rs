@@ -188,7 +188,7 @@ pub(crate) fn layer<'a>(
     Ok(s)
 }
 
-/// What a branch of a layer reads: the hidden state, normed if it has a norm.
+/// The input of a branch of a layer: the hidden state, normed if the branch has a norm.
 fn before(
     s: &mut SegmentBuilder<'_>,
     common: &Common,
@@ -198,7 +198,7 @@ fn before(
     norm.map_or(Ok(x), |tensor| common.norm.build(s, x, tensor, 1, common.hidden))
 }
 
-/// What a branch of a layer adds: its result, in some families normed or scaled.
+/// The addend of a branch of a layer: its result, in some families normed or scaled.
 fn after(s: &mut SegmentBuilder<'_>, common: &Common, branch: NodeId, which: usize) -> Result<NodeId, Error> {
     let branch = match common.post_norms {
         Some(tensors) => common.post_norm.build(s, branch, tensors[which], 1, common.hidden)?,

@@ -8,9 +8,9 @@
 //! logits = head · shared_head_norm(layer(x))
 //! ```
 //!
-//! The layer has a KV cache of its own, with a row for token `i` at its position `i`. What it reads of hidden states is kept
-//! like a cache, too: so it can follow the model at any time, whatever has become of the step that computed them. To predict token
-//! `i + 3`, it takes its own state after `shared_head_norm` in the place of the hidden state of token `i + 1`, as llama.cpp does.
+//! The layer has a KV cache of its own, with a row for token `i` at its position `i`. The hidden states that it reads are also kept like a
+//! cache. So it can follow the model at any time, even if the step that computed them was undone. To predict token `i + 3`, it takes its
+//! own state after `shared_head_norm` in the place of the hidden state of token `i + 1`, as llama.cpp does.
 
 use weft_gguf::Gguf;
 use weft_ir::Dim;

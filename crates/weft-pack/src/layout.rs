@@ -75,7 +75,7 @@ impl Place {
         self.range.len() / self.tile.bytes
     }
 
-    /// Restores rows from tile number `first` on. `data` is what [`Place::range`] counts in.
+    /// Restores rows from tile number `first` on. [`Place::range`] counts bytes of `data`.
     pub(crate) fn restore(&self, packing: &dyn Packing, data: &[u8], first: usize, out: &mut [u8]) {
         let tiles = data[self.range.clone()].chunks_exact(self.tile.bytes).skip(first);
         for (rows, tile) in out.chunks_mut(self.step).zip(tiles) {

@@ -129,7 +129,7 @@ impl ModelHeader {
         let (name, packing) = (reader.text()?, reader.text()?);
         let mut files = Vec::new();
         for _ in 0..reader.u64()? {
-            // Each takes some of what is left, so that no number is too large.
+            // Each takes some of the rest, so that no number is too large.
             files.push(Original::read(&mut reader)?);
         }
         if files.is_empty() {

@@ -62,7 +62,7 @@ struct Fit {
     weights: [f32; 32],
 }
 
-/// For each candidate step Σ w · v · t and Σ w · v², where `v` is what `t` times the step is nearest to.
+/// For each candidate step Σ w · v · t and Σ w · v², where `v` is the value nearest to `t` times the step.
 #[inline(never)]
 fn sums(
     t: &[f32; 32],

@@ -148,7 +148,7 @@ fn e8m0(upper: u16) -> u8 {
 fn nvfp4(u: &[[u8; COLUMNS]; 2], scales: [[u8; 2]; 4], out: &mut [u8; 36]) {
     let (d, qs) = out.split_at_mut(4);
     for (d, half) in d.iter_mut().zip(scales) {
-        // Halved once, as in the tile; what is no number of E4M3, or too large, is of a damaged tile.
+        // Halved once, as in the tile. A scale that is no number of E4M3, or too large, is of a damaged tile.
         let bits = (f16_to_f32(u16::from_le_bytes(half)) / f32::from_bits((127 + 119) << 23)).to_bits();
         *d = match (bits >> 20) as u8 & 0x7f {
             // A number only with the top bit.

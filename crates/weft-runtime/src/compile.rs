@@ -43,7 +43,7 @@ pub(crate) struct State {
     pub(crate) row_bytes: usize,
     /// The first bytes of a row that are all a snapshot needs: a state of whole sequences without kept rows.
     pub(crate) snapshot_bytes: usize,
-    /// What a row stands for. Windows have pages of their own.
+    /// The meaning of its rows. Windows have pages of their own.
     pub(crate) kind: StateKind,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Class {
     pub(crate) body: ProgramId,
     /// From the hidden state to the logits of selected rows, and to their candidates if the device chooses them.
     pub(crate) head: ProgramId,
-    /// The region of the logits, or of what the model's head computes in their place.
+    /// The region of the logits, or of the results that the model's head computes in their place.
     pub(crate) logits: Region,
     /// The region of the candidates.
     pub(crate) candidates: Option<Region>,

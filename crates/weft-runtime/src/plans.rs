@@ -29,9 +29,9 @@ pub(crate) const PREDICTED: usize = 2;
 pub(crate) struct Sections {
     /// The number of segments of the body: from the embedding to the last hidden state.
     pub(crate) body: usize,
-    /// The number of segments after them that compute logits and what follows from them.
+    /// The number of segments after them, which compute logits and results that follow from logits.
     pub(crate) head: usize,
-    /// The name of what the first of those computes.
+    /// The name of the first of those segments' result.
     pub(crate) result: &'static str,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn segments(
 struct Hoisting {
     on: bool,
     prelude: Option<Arc<Graph>>,
-    /// Graphs, and what is left of them if anything was hoisted.
+    /// Graphs, each with its rest if anything was hoisted from it.
     known: Vec<(Arc<Graph>, Option<Arc<Graph>>)>,
 }
 
@@ -100,7 +100,7 @@ impl Hoisting {
         Hoisting { on, prelude: None, known: Vec::new() }
     }
 
-    /// The segments of a program: with what was hoisted before the first that reads it.
+    /// The segments of a program, with hoisted segments before the first that reads them.
     fn hoisted(&mut self, segments: &[Segment]) -> Vec<Segment> {
         let mut all: Vec<Segment> = Vec::with_capacity(segments.len() + 2);
         let mut has_tables = false;

@@ -18,7 +18,7 @@ pub struct Ranking {
     template: Option<Template>,
 }
 
-/// What says how relevant a document is.
+/// The value by which documents are ranked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RankedBy {
     /// The scores of a classifier, of which this one is that of relevant documents.
@@ -67,7 +67,7 @@ impl Ranking {
         Ok(Some(Ranking { by, template }))
     }
 
-    /// What says how relevant a document is.
+    /// The value by which documents are ranked.
     pub fn by(&self) -> RankedBy {
         self.by
     }

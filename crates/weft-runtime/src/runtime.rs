@@ -279,8 +279,8 @@ impl Runtime {
         self.inputs.wanted.len().div_ceil(self.room.max.rows)
     }
 
-    /// Calls `show` with a row of the last step's logits, or of what the model's [head](weft_models::Head) computes in their place,
-    /// memory for a copy of it, the tokenizer and the context length.
+    /// Calls `show` with a row of the last step's logits, or of the results that the model's [head](weft_models::Head) computes in their
+    /// place, memory for a copy of it, the tokenizer and the context length.
     ///
     /// # Errors
     /// If the device fails. The step's tokens are then still in their sequences.

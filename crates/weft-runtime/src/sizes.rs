@@ -43,7 +43,7 @@ pub struct Room {
     pub(crate) steps: &'static [usize],
     /// The pages up to which steps of one token have programs of their own.
     pub(crate) short_contexts: [Option<usize>; 2],
-    /// What a second device computes, if there is one.
+    /// The part of a second device, if there is one.
     pub(crate) beside: Option<Beside>,
 }
 
@@ -96,8 +96,8 @@ impl Room {
         Ok(Room::new(options, model.config.context, hardware)?.for_model(options, model))
     }
 
-    /// The same room, with slots for states of whole sequences, rows for what the model computes, and where layers with a sliding window
-    /// keep no more than that, if this takes fewer pages.
+    /// The same room, with slots for states of whole sequences, rows for the model's results, and no more pages for layers with a sliding
+    /// window than the window needs, if these are fewer.
     pub(crate) fn for_model(self, options: &RuntimeOptions, model: &ModelGraph) -> Room {
         let states = sequence_states::slots(model, options.sequences, self.pages);
         let windows = options.windows && !options.pieces;

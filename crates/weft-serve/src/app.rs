@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ pub(crate) struct App {
     draining: AtomicBool,
 }
 
-/// What a server does or does not.
+/// The server's switches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Switches {
     /// Whether it refuses fields that have no effect.

@@ -82,7 +82,7 @@ impl ApiError {
         ApiError { code: Some("context_length_exceeded"), too_long, ..ApiError::invalid("messages", message) }
     }
 
-    /// Says where the field at fault is in another API. Each place is what the path begins with, and what it is there.
+    /// Names the field at fault as another API does. Each place is the beginning of a path, and its replacement.
     pub(crate) fn moved(mut self, places: &[(&str, &str)]) -> ApiError {
         if let Some(param) = &mut self.param
             && let Some((_, there)) = places.iter().find(|(here, _)| param.starts_with(here))

@@ -1,4 +1,4 @@
-//! What a request asks for that this server leaves out, so that the client can know.
+//! The parts of a request that this server leaves out, listed for the client.
 
 use std::cell::RefCell;
 

@@ -16,7 +16,7 @@ pub struct ModelSource {
     pub aliases: Vec<String>,
     /// Its (first) file.
     pub path: PathBuf,
-    /// What requests leave out: sampling parameters.
+    /// The sampling parameters of requests that leave them out.
     pub defaults: GenerateOptions,
     /// The system message of conversations that have none.
     pub system: Option<String>,
@@ -25,7 +25,7 @@ pub struct ModelSource {
     /// The most tokens of its reasoning, where a request does not say. Then the thought is closed, and the answer follows.
     pub reasoning_budget: Option<usize>,
     /// Whether prompts keep the reasoning of earlier turns that requests send, where the chat template has a variable for it and a request
-    /// does not say: what was computed for one turn is then the beginning of the next.
+    /// does not say. The tokens computed for one turn are then the beginning of the next.
     pub preserve: bool,
     /// How it is run, if not as the [others](ServeOptions::engine) are.
     pub engine: Option<EngineOptions>,
@@ -115,7 +115,7 @@ impl ServeOptions {
     }
 }
 
-/// What a server allows. Each limit that a request meets is named in the answer.
+/// The server's limits. The answer to a request that meets a limit names it.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -129,7 +129,8 @@ pub struct Limits {
     pub per_key: Option<usize>,
     /// The most tokens of a reply. `None` is the context's.
     pub max_tokens: Option<usize>,
-    /// The most bytes of memory of all models that are loaded at once, whichever devices they are on. `None` is what there is.
+    /// The most bytes of memory of all models that are loaded at once, whichever devices they are on. `None` sets no limit but the
+    /// machine's memory.
     pub memory: Option<u64>,
     /// The longest that a request may take, waiting included.
     pub request_time: Duration,

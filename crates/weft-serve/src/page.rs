@@ -12,7 +12,7 @@ use axum::response::Response;
 use axum::routing::get;
 use sha2::{Digest, Sha256};
 
-/// What the pages may do: load their own files and call this server. No inline script or style, no other site, no frame.
+/// The rights of the pages: load their own files and call this server. No inline script or style, no other site, no frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,17 +1,17 @@
-//! What happens to a model, for those who wait for it and those who watch.
+//! The stages of a model, for clients that wait for it and for those that watch it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-/// What a model is waited for.
+/// A step of loading a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// For memory, which other models have.
+    /// It waits for memory, which other models have.
     Memory,
-    /// For its file: what is being done, and how many bytes of it.
+    /// Its file is read: the task, and the number of bytes.
     Loading {
-        /// What is being done.
+        /// The task, for people.
         task: &'static str,
         /// The bytes that are done.
         done: u64,
@@ -24,7 +24,7 @@ pub(crate) enum Step {
 #[derive(Default, Debug)]
 pub(crate) struct Progress(Mutex<Option<Step>>);
 
-/// What happens to a model.
+/// The stage of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
     /// Nothing: a request would load it.

@@ -1,4 +1,4 @@
-//! Who sends a request: what fairness and the prefix cache go by.
+//! The sender of a request, by which the scheduler is fair and the prefix cache separates prompts.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use weft_host::resident_memory;
 
 const MODEL: &str = "glm-tiny-q4_0.gguf";
 
-/// The memory that the model is to need at least: far more than what a server needs for itself.
+/// The least memory that the model needs: far more than the server itself.
 const NEED: u64 = 256 << 20;
 
 #[test]
@@ -36,7 +36,7 @@ fn sleep_gives_95_percent_of_the_memory_back() {
         assert_eq!(answer.status, 200, "{answer:?}");
         (answer.json()["choices"][0]["text"].clone(), begun.elapsed())
     };
-    // What is allocated once, by the first request of all.
+    // The first request allocates some memory once.
     let _ = server.get("/v1/models");
     let mut first = None;
     for round in 0..3 {

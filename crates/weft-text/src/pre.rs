@@ -239,7 +239,7 @@ struct Stage {
     lends_space: bool,
     /// Whether an earlier alternative of the pattern matches runs that end in a newline, which then stay whole.
     keeps_newline: bool,
-    /// For [`THOUSANDS`], what may not follow a number of which the first group is a piece: the rest of a word, which for Oniguruma
+    /// For [`THOUSANDS`], the text that may not follow a number whose first group is a piece: the rest of a word, which for Oniguruma
     /// includes all numbers.
     rest_of_word: Option<Regex>,
 }

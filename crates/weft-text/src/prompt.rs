@@ -41,7 +41,7 @@ impl RenderedPrompt {
         &self.text
     }
 
-    /// The text, without the knowledge of what is data.
+    /// The text, without the marks of data.
     pub fn into_text(self) -> String {
         self.text
     }

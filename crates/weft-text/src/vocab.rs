@@ -67,7 +67,7 @@ impl TokenizerSpec<'_> {
         self.is_pieces() || self.model == pre::GEMMA4.names[0]
     }
 
-    /// What appends the bytes of a normal token's spelling.
+    /// The function that appends the bytes of a normal token's spelling.
     pub(crate) fn push_bytes(&self) -> fn(&str, &mut Vec<u8>) {
         if self.is_spelled_as_pieces() { piece_spelling::push_bytes } else { byte_level::push_bytes }
     }

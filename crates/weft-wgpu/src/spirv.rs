@@ -214,7 +214,7 @@ impl Declared {
         [self.mul_values, self.mul_rounded, self.mul_bytes].contains(&Some(function))
     }
 
-    /// What the functions of intrinsics define, and these functions.
+    /// The ids that the functions of intrinsics define, and those of the functions.
     fn of_intrinsics(&self, all: &[Instruction]) -> Vec<u32> {
         let (mut ids, mut within) = (Vec::new(), false);
         for each in all {
@@ -445,8 +445,8 @@ mod tests {
         assert_eq!(shapes, [[USE_A, 16, DEPTH], [USE_B, DEPTH, 16]]);
     }
 
-    /// Checks what could be wrong with what was put into a module of naga's: new ids are below the bound, defined once and before they
-    /// are used, and an entry point names variables that are there.
+    /// Checks a module of naga's after instructions were inserted: new ids are below the bound, defined once and before they are used, and
+    /// an entry point names variables that are there.
     fn is_in_order(header: &[u32], all: &[Instruction]) {
         let variables: Vec<u32> = all.iter().filter(|i| i.op == OP_VARIABLE).map(|i| i.word(1)).collect();
         let entry = all.iter().find(|i| i.op == OP_ENTRY_POINT).unwrap();

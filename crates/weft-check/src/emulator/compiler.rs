@@ -48,7 +48,7 @@ const RUNTIME_OPTIONS: [&str; 9] = [
 const LINK_OPTIONS: [&str; 3] = ["-shared", "-nostdlib", "-Wl,-z,now"];
 const LIBRARIES: [&str; 2] = ["-lm", "-lgcc"];
 
-/// The compiler, and the folder of what it has compiled.
+/// The compiler, and the folder of its libraries.
 #[derive(Debug)]
 pub(crate) struct Compiler {
     program: &'static str,
@@ -133,7 +133,7 @@ impl Compiler {
         format!("{}: {error}", self.folder.display())
     }
 
-    /// The path of what is made of this source.
+    /// The path of the file that the compiler makes of this source.
     fn path(&self, source: &str, extension: &str) -> PathBuf {
         let sum = checksum(format!("{}{source}", self.key).as_bytes());
         self.folder.join(format!("{sum:016x}.{extension}"))

@@ -46,7 +46,7 @@ extern const __attribute__((weak)) Entry weft_entries[] = {{{row}}};
     }
 }
 
-/// The declarations of what a row of the table names.
+/// The declarations of the names in a row of the table.
 fn declared(name: &str) -> String {
     let bounds = ["start", "stop"].map(|at| {
         format!("extern char __{at}_weft_shared_{name}[] __attribute__((weak, visibility(\"hidden\")));\n")

@@ -64,7 +64,7 @@ impl Size {
         self.heads * self.cols
     }
 
-    /// What a sequence's state consists of.
+    /// The layout of a sequence's state.
     fn layout(self) -> ScanState {
         let (width, kept) = match self.rule {
             Rule::Decay => (self.cols, self.cols + 1),

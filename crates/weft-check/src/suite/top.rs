@@ -7,7 +7,7 @@ use crate::arg::Arg;
 use crate::case::{Case, constant, load_of, part, store_to};
 use crate::data::Random;
 
-/// Values with few, some and many equals, in any order, and with what is no number.
+/// Values with few, some and many equals, in any order, and with NaNs.
 fn rows(random: &mut Random, cols: usize) -> [Vec<f32>; 6] {
     let odd = [f32::NEG_INFINITY, f32::MIN, -0.0, 0.0, f32::MIN_POSITIVE, f32::MAX, f32::INFINITY];
     let mut wrong = random.floats(cols);

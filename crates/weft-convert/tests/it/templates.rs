@@ -7,7 +7,7 @@ use weft_convert::Conversion;
 
 use crate::support::Copy;
 
-/// The templates of a file by their names, the default first, and what is said about the choice.
+/// The templates of a file by their names, the default first, and the note about the choice, if there is one.
 fn templates(copy: &Copy) -> (Vec<(String, String)>, Option<&'static str>) {
     let found = Conversion::open(&copy.0).unwrap();
     let metadata = found.metadata();

@@ -114,7 +114,7 @@ fn windowed(
     };
     let body = vec![Instr::Acc(0), store_to(6, &[heads * v_len, v_len], 0)];
     let kernel = kernel(&[Dim::T, Dim::Const(heads)], v_len, Anchor::Attend(Box::new(attend)), body);
-    // Sums are exact; what is rounded are scores, of a few units, exponentials, and the sum of weights.
+    // Sums are exact. Scores, of a few units, exponentials and the sum of weights are rounded.
     let longest = lens.into_iter().max().unwrap_or(1);
     let mut case = Case::new(kernel, args, tokens, 64 + longest);
     attention::round(&mut case);

@@ -123,7 +123,7 @@ fn hostile_lists_are_refused() {
             device.replay(program, &good.sizes()).unwrap();
             assert_eq!(read(&device, out, expected.len()), expected, "after {wrong} at {entry}");
         }
-        // What is behind a short list counts for nothing.
+        // Entries after the end of a short list are ignored.
         device.write(list, 4 * (64 + 41), &i32::MAX.to_le_bytes()).unwrap();
         device.replay(program, &good.sizes()).unwrap();
         assert_eq!(read(&device, out, expected.len()), expected);

@@ -13,7 +13,7 @@ use weft_kern::{
 };
 use weft_quant::GgmlType;
 
-/// Parts and what they work on, put together one by one.
+/// Parts and their arguments, put together one by one.
 struct Parts {
     random: Random,
     tokens: usize,

@@ -146,7 +146,7 @@ fn products_have_the_bits_that_they_have_alone() {
 struct Summed {
     n: usize,
     k: usize,
-    /// x, the weight, numbers, weights, what is added, y.
+    /// x, the weight, indices, weights, the addend, y.
     args: Vec<Arg>,
     sum: Sum,
 }

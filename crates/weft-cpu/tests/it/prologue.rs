@@ -62,7 +62,7 @@ struct Made {
     part: Part,
 }
 
-/// A product of what `body` makes of parameters 0 and 1.
+/// A product whose prologue is `body`, over parameters 0 and 1.
 fn made(
     random: &mut Random,
     ty: GgmlType,

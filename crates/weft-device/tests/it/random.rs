@@ -142,7 +142,7 @@ impl Grower {
                 let z = self.g.select_dot(y, w, ids);
                 self.keep(z, vec![k, 8], true);
             }
-            // A gate and what it gates.
+            // A gate and its operand.
             13 => {
                 let n = [8, 32][self.below(2)];
                 let [a, b] = [0, 1].map(|_| self.weight(&[n, dims[last]]));

@@ -38,7 +38,7 @@ pub(super) trait Kind {
     /// Takes `pages` more pages for a sequence. They are available.
     fn grow(&mut self, _place: usize, _pages: usize) {}
 
-    /// Lets go of what no next token of a sequence of `len` tokens sees.
+    /// Releases the rows that no later token of a sequence of `len` tokens sees.
     fn slide(&mut self, _place: usize, _len: usize) {}
 
     /// Writes where a step stores what it computes of the token at this position.

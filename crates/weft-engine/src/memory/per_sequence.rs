@@ -7,8 +7,8 @@
 //! guesses as rows in the same slot. The next step first applies the rows of the guesses that were right. A step with more guesses writes
 //! the state after all of them; if one is wrong, the sequence goes back to the slot before.
 //!
-//! A snapshot is the state of a slot, without kept rows, that the prefix cache has under the key of a full page, because a step
-//! ended with that page. Of what the cache has of a prompt, as much is used as ends with a snapshot.
+//! A snapshot is the state of a slot, without kept rows, that the prefix cache has under the key of a full page, because a step ended with
+//! that page. The longest cached part of a prompt that ends with a snapshot is used.
 
 use weft_runtime::{HELD_SLOTS, KEPT, StepInputs};
 

@@ -4,8 +4,8 @@
 //! position the same way in all layers. Those before the window are released, and the first one that is left stands for them
 //! in the list: no kernel reads a row before the first position that a token of the step sees.
 //!
-//! In the prefix cache, a page has the same key in both pools. It is evicted from each as that needs room. Of what the cache has of
-//! a prompt, as much is used as ends with a whole window.
+//! In the prefix cache, a page has the same key in both pools. It is evicted from each as that needs room. The longest cached part of a
+//! prompt that ends with a whole window is used.
 //!
 //! The scheduler releases pages before each step, when guesses of the step before have been judged. Sequences that are driven by
 //! hand keep theirs as long as there is room, so that they can be truncated; a caller is told if that was not far enough.

@@ -164,7 +164,7 @@ impl Runner {
     ) -> Result<(), Error> {
         let mut rows: Vec<(usize, Place)> =
             places.iter().copied().enumerate().filter(|(_, place)| place.is_last).collect();
-        // A program computes at least one row of logits. What it stores of this one is not read.
+        // A program computes at least one row of logits. This one is not read.
         if rows.is_empty() {
             rows.extend(places.first().map(|place| (0, *place)));
         }

@@ -192,7 +192,7 @@ impl Chain {
             left -= p;
             left < 0.0
         });
-        // If the sum was rounded, nothing may be less than what is left: then the least likely that is possible.
+        // If the sum was rounded, the number drawn may be beyond all probabilities. Then the least likely possible token is chosen.
         chosen.unwrap_or_else(|| self.p.iter().rposition(|p| *p > 0.0).unwrap_or(0))
     }
 }

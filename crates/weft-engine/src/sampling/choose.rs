@@ -32,8 +32,8 @@ pub(crate) struct Chooser {
     known: Known,
 }
 
-/// How many tokens are chosen from all logits after one that candidates did not decide. Neighbours are often as undecided, and
-/// a vain look costs a tenth of what it may save.
+/// How many tokens are chosen from all logits after one that candidates did not decide. The tokens after it are often undecided too, and a
+/// search without success costs a tenth of the time that a successful one saves.
 const PATIENCE: usize = 8;
 
 impl Chooser {

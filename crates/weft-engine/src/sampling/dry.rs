@@ -147,7 +147,7 @@ fn repetitions(tokens: &[u32], same: &mut Vec<usize>) {
     same.clear();
     same.resize(tokens.len(), 0);
     let at = |back: usize| tokens[tokens.len() - 1 - back];
-    // The stretch that is known to be the same as the end and reaches farthest back: its begin, and what follows it.
+    // Of the stretches known to be the same as the end, the one that reaches farthest back: its begin and its end.
     let (mut begin, mut end) = (0, 0);
     for back in 1..tokens.len() {
         let mut length = if back < end { same[back - begin].min(end - back) } else { 0 };
@@ -190,7 +190,7 @@ mod tests {
         options
     }
 
-    /// What is subtracted from each of six logits.
+    /// The numbers by which each of six logits is lowered.
     fn lowered(options: &GenerateOptions, texts: &[&str], tokens: &[u32]) -> [f32; 6] {
         let mut logits = [0.0; 6];
         Dry::of(options, &tokenizer(texts)).unwrap().apply(tokens, &mut logits);

@@ -18,7 +18,7 @@ pub struct Sampling {
     /// DRY: lowers the logit of a token that would continue a repetition by this times [`dry_base`](Self::dry_base) to the
     /// power of how many tokens the repetition is longer than [`dry_allowed_length`](Self::dry_allowed_length). 0 disables it.
     pub dry_multiplier: f32,
-    /// By what the penalty grows with each token. Below 1 there is none.
+    /// The factor by which the penalty grows with each token. Below 1 there is no penalty.
     pub dry_base: f32,
     /// The length of repetitions from which on they are lowered, in tokens.
     pub dry_allowed_length: usize,

@@ -166,7 +166,8 @@ impl Known {
             numbers &= !logit.is_nan();
             *one = Ranked::new(one.token(), logit);
         }
-        // What is not known comes after the last. Of what now comes after it, the order is not known.
+        // Unknown tokens come after the last known one. Tokens that now come after it are dropped, because their order among the unknown
+        // ones is not known.
         if let (Some(last), false) = (last, self.all) {
             self.tokens.retain(|one| *one <= last);
         }
@@ -186,11 +187,11 @@ pub(crate) struct Ranking {
     top: f32,
     /// How far below it tokens have been sorted, or `None` if there are no more to sort.
     depth: Option<f32>,
-    /// What is known beyond those that are sorted.
+    /// Whether there are tokens beyond the sorted ones, if there are no more to sort.
     end: End,
 }
 
-/// What is known of tokens beyond the sorted ones, if there are no more to sort.
+/// Whether there are tokens beyond the sorted ones, if there are no more to sort.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum End {
     /// There are none.
@@ -228,7 +229,7 @@ impl Ranking {
         self.end = if *all || self.sorted.len() == most { End::Known } else { End::Unknown };
     }
 
-    /// Whether a token was asked for that is not among the candidates. What depends on it is wrong.
+    /// Whether a token was asked for that is not among the candidates. Results that depend on it are wrong.
     pub(crate) fn missed(&self) -> bool {
         self.end == End::Missed
     }

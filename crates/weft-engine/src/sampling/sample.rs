@@ -186,7 +186,7 @@ impl Sampler {
                 break;
             }
         }
-        // If the sum was rounded, nothing may be less than what is left: then the least likely that is possible.
+        // If the sum was rounded, the number drawn may be beyond all probabilities. Then the least likely possible token is chosen.
         last
     }
 

@@ -4,8 +4,8 @@ use super::drafter::{KINDS, is_predicted};
 
 // `simulation` says what the numbers here are worth.
 
-/// The acceptance of each kind that is assumed before anything was guessed, and how many guesses that counts for. It is rather
-/// high for what the model predicts: what is never tried is never measured. What is looked up is compared anyway.
+/// The acceptance of each kind that is assumed before the first guess, and the number of guesses that it counts for. It is rather high for
+/// the model's predictions, because a kind that is never tried is never measured. Tokens that are looked up are compared anyway.
 const FIRST: [f64; KINDS] = [0.75, 0.3, 0.5, 0.45, 0.5, 0.55, 0.5, 0.4, 0.8, 0.7, 0.85, 0.7, 0.7, 0.65, 0.6];
 const WEIGHT: f64 = 12.0;
 
@@ -77,8 +77,8 @@ impl Acceptance {
 
     /// The probability that a token of a guess is right if those before it are.
     ///
-    /// Of predictions it is a standard error more than that: what is looked up is compared with what is chosen whether it is
-    /// computed or not, but predictions that did badly at first are not made any more, and would never show that they are good.
+    /// For predictions it is a standard error higher. Tokens that are looked up are compared with the chosen ones in any case, but
+    /// predictions that did badly at first are no longer made, and could never show that they are good.
     pub(crate) fn of(&self, all: &Acceptance, kind: usize) -> f64 {
         let all = all.kinds[kind];
         let mut assumed = all.of(FIRST[kind], WEIGHT);
@@ -106,7 +106,7 @@ mod tests {
         }
         let low = one.of(&all, 2);
         assert!(low < 0.2 && one.of(&all, 1) == FIRST[1], "{low}");
-        // Another generation begins with what was learnt.
+        // Another generation begins with the acceptance learnt so far.
         let begins = Acceptance::default().of(&all, 2);
         assert!(begins > low && begins < 0.75, "{begins}");
         for _ in 0..6000 {

@@ -173,7 +173,7 @@ impl Drafter for DraftModel {
     fn draft(&mut self, asks: &mut [Ask<'_>]) {
         let mut all = self.chosen(asks);
         if self.guess(&mut all).is_err() {
-            // The device failed. It begins anew; what it has guessed is as good as any guess.
+            // The device failed, so it begins anew. Its guesses so far are as good as any.
             for text in std::mem::take(&mut self.texts).into_values() {
                 self.runner.free(text.seq);
             }

@@ -6,7 +6,7 @@ pub const MOST_GUESSES: usize = 15;
 /// The number of kinds of guesses whose acceptance is measured separately.
 pub(crate) const KINDS: usize = 15;
 
-/// The kinds of what the model predicts: by how much its first choice exceeds its second, and all of them.
+/// The kinds of the model's predictions: by the difference between the logits of its first and its second choice, and all of them.
 pub(crate) const BY_MARGIN: [(f32, usize); 3] = [(1.0, 7), (3.0, 8), (f32::INFINITY, 9)];
 pub(crate) const PREDICTED: usize = 10;
 
@@ -19,7 +19,7 @@ pub const MOST_PREDICTED: usize = 1 + DEEPER.len();
 // A model with states of whole sequences computes none of them twice.
 const _: () = assert!(MOST_PREDICTED <= weft_runtime::KEPT);
 
-/// The kind of what a draft model guesses.
+/// The kind of a draft model's guesses.
 pub(crate) const BY_MODEL: usize = 11;
 
 /// The sources of guesses, for statistics: the prefix cache or a program's own [`Drafter`], lookup in earlier text, the model's MTP

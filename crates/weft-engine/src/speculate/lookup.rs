@@ -1,8 +1,8 @@
 //! Guesses by looking up what came before: replies repeat parts of their prompts and of themselves.
 //!
-//! The last two tokens are looked up among all earlier ones of the same generation. Of the places where they occur, the one
-//! before which most tokens are the same as at the end tells what comes next; if there is none, the last place of the last token
-//! does. What an earlier request with the same beginning went on with, by the prefix cache, goes first.
+//! The last two tokens are looked up among all earlier ones of the same generation. Of the places where they occur, the one before which
+//! most tokens are the same as at the end tells what comes next; if there is none, the last place of the last token does. The continuation
+//! of an earlier request with the same beginning, which the prefix cache has, goes first.
 
 use std::collections::BTreeMap;
 

@@ -144,7 +144,7 @@ impl Reply {
     }
 }
 
-/// What is simulated.
+/// A simulated case.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     device: Device,

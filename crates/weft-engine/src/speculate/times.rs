@@ -8,8 +8,8 @@ const SHARE_OF_ALL: f64 = 0.12;
 /// A measurement of more than this many times the expected time counts as this many times it: another program disturbed it.
 const MOST: f64 = 1.5;
 
-/// How much of an estimated difference counts for steps of more rows than were measured: what is expected to be slow is never
-/// tried and never measured.
+/// The share of an estimated difference that counts for steps of more rows than were measured. It is below 1, because steps that are
+/// expected to be slow are never tried and never measured.
 const DOUBT: f64 = 0.85;
 
 /// The times of steps by their number of rows: measured ones, and estimates where there are none.

@@ -99,7 +99,7 @@ fn an_example_is_right(on: On, text: &str, name: &str, language: &str) {
     let mut runner = runner.unwrap();
     let said = format!("the kernel `{name}`, with its text in {language}, replaces `{REPLACED}`: the same");
     assert!(notes.len() == 1 && notes[0].starts_with(&said), "{notes:?}");
-    // It is what runs, and what is shown.
+    // This text runs, and is shown.
     let shape = StepShape { tokens: 1, depth: 0, logits: 1 };
     let launches = runner.launches(&shape);
     let own = launches.iter().position(|launch| launch.kernel() == name).unwrap();

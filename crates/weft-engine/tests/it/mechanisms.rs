@@ -1,8 +1,8 @@
-//! A few fixtures that between them have every mechanism of all of them, for tests that combine much.
+//! A few fixtures that together have every mechanism of all fixtures, for tests of many combinations.
 //!
-//! A mechanism is what a device computes in a way of its own: an operation with what makes it another one (a window, sinks, a decay for
-//! each channel), a product with weights of a type, a kind of state, and an operation on the result of another one, because such pairs
-//! become one kernel. Sizes are none: the suites of devices vary them.
+//! A mechanism is anything that a device computes by its own code: an operation with its variant (a window, sinks, a decay for each
+//! channel), a product with weights of a type, a kind of state, and an operation on the result of another one, because such pairs become
+//! one kernel. Sizes are not mechanisms: the suites of devices vary them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ pub(crate) fn is_varied(name: &str) -> bool {
     VARIED.contains(&name)
 }
 
-/// An operation with what makes it another one.
+/// An operation with its variant.
 fn operation(graph: &Graph, node: &Node) -> String {
     let inputs: Vec<&Node> = node.inputs.iter().map(|id| graph.node(*id)).collect();
     let name = node.op.name();
@@ -93,7 +93,7 @@ fn the_varied_fixtures_have_every_mechanism() {
         fixtures().into_iter().map(|(name, _)| (name.clone(), mechanisms(&name))).collect();
     let had: BTreeSet<String> = VARIED.iter().flat_map(|name| left[*name].clone()).collect();
     left.values_mut().for_each(|own| own.retain(|mechanism| !had.contains(mechanism)));
-    // Those that have most of what is missing.
+    // The fixtures that have most of the missing mechanisms.
     let mut wanted = Vec::new();
     while let Some((name, own)) =
         left.iter().max_by_key(|(_, own)| own.len()).filter(|(_, own)| !own.is_empty())

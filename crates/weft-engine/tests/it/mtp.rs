@@ -236,7 +236,7 @@ fn further_predictions_are_those_of_the_oracle() {
     let mut runner = model.runner(options().kv(GgmlType::F32));
     let seq = runner.new_sequence();
     let mut computed = 0;
-    // Within a page, and over the end of one.
+    // Lengths within a page, and beyond its end.
     for len in [1, 2, 20, 29, 30, 31, 32, 33, 45] {
         let tokens = &model.tokens[..=len];
         compute(&mut runner, seq, &tokens[computed..len], 7);
@@ -266,7 +266,7 @@ fn check_ways(runner: &mut Runner, tokens: &[u32], case: &str) {
             predict(runner, seq, &tokens[..i + 2])
         })
         .collect();
-    // At once, and again.
+    // All tokens in one step, and then the same again.
     for len in [1, 2, 31, 32, 33, most] {
         if len > most {
             continue;

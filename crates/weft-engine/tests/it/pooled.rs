@@ -58,7 +58,7 @@ fn requests(engine: &Engine, prompts: &[Vec<u32>]) -> Vec<Request> {
     prompts.iter().map(request).collect()
 }
 
-/// What an engine computes of requests that run together.
+/// The results of requests that run together.
 fn together(engine: &mut Engine, requests: Vec<Request>) -> Vec<Vec<f32>> {
     let mut generations: Vec<Generation> =
         requests.into_iter().map(|request| engine.push(request).unwrap()).collect();

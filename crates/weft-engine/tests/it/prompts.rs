@@ -195,7 +195,7 @@ fn a_damaged_file_is_computed_again_and_replaced() {
     drop(engine);
     let mut files = folder.files();
     files.sort_by_key(|file| fs::metadata(file).unwrap().modified().unwrap());
-    // The beginning of a prompt is the newest.
+    // The first page of a prompt has the latest time.
     files.reverse();
     assert_eq!(files.len(), 4);
     let good: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();

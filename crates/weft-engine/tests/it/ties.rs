@@ -18,8 +18,8 @@ const ROUNDING: f32 = 0.01;
 /// Most tokens of a fixture, of 32, that may have another expert than the golden logits. A card had one.
 pub(crate) const MOST_TURNED: usize = 4;
 
-/// How far apart the logits of a token are, relatively, for which another expert was chosen. What was chosen for earlier tokens
-/// moves them less.
+/// The relative difference between the logits of a token for which another expert was chosen. Another choice for earlier tokens changes
+/// them less.
 const TURNED: f64 = 0.1;
 
 /// Golden logits, and for each expert that a router's bias belongs to, the oracle's with its scores a little higher and a

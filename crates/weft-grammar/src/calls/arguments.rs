@@ -7,7 +7,7 @@ use super::value::resolve;
 use crate::error::{GrammarError, Place};
 use crate::schema::Schemas;
 
-/// What is allowed where a schema says nothing.
+/// The schema of values that no schema restricts.
 static ANY: Value = Value::Bool(true);
 
 /// The arguments of a tool.

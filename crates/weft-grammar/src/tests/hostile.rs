@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::support::{Fed, GLM, QWEN, calls, model, schema};
 use crate::{CallForm, GrammarSpec, Reasoning, TextSpec, ToolChoice};
 
-/// Schemas with what they try.
+/// Hostile schemas, each with its intent.
 fn hostile() -> Vec<(&'static str, Value)> {
     let nested = |depth: usize| (0..depth).fold(json!({}), |inner, _| json!({"items": inner}));
     let pattern = |pattern: &str| json!({"type": "string", "pattern": pattern});
@@ -158,7 +158,7 @@ fn hostile_arguments_of_glm_are_refused_or_quick() {
     tried(&model, "definitions", &calls(CallForm::Glm, &[("f", parameters)], ToolChoice::Required));
 }
 
-/// Grammars of both forms with what they try.
+/// Hostile grammars of both forms, each with its intent.
 #[test]
 fn hostile_grammars_are_refused_or_quick() {
     let model = model(QWEN);

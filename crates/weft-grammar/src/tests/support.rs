@@ -85,7 +85,7 @@ impl Model {
         if ends[0] { Fed::Complete } else { Fed::Incomplete }
     }
 
-    /// Zeros, with what is not allowed forbidden.
+    /// Logits of 0, and of −∞ for tokens that are not allowed.
     fn allowed(&self, processor: &mut dyn LogitProcessor, tokens: &[u32]) -> Vec<f32> {
         // As models have them: more rows than tokens.
         let mut logits = vec![0.0; self.tokenizer.vocab_len() + 5];

@@ -112,7 +112,7 @@ impl Room for Scan {
 }
 
 impl Scan {
-    /// What the state of a sequence consists of, if a head has `cols` columns; `None` if its values overflow.
+    /// The layout of a sequence's state, if a head has `cols` columns; `None` if its values overflow.
     pub fn layout(&self, cols: usize) -> Option<ScanState> {
         self.rule.state(self.heads, cols)
     }

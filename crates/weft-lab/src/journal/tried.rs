@@ -40,7 +40,7 @@ pub enum Where {
     Here,
     /// On another device, or on a machine with another CPU.
     Elsewhere,
-    /// Where Weft was made.
+    /// On a machine of the developers, whose journal ships with Weft.
     Shipped,
 }
 

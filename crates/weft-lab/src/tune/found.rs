@@ -1,4 +1,4 @@
-//! The types of what tuning finds.
+//! The types of the results of tuning.
 
 use std::path::PathBuf;
 

@@ -77,7 +77,7 @@ impl Steps<'_> {
         Ok(scheduled(sites, &self.kept))
     }
 
-    /// Drops the plans with what was kept so far, if there are any.
+    /// Drops the plans and the schedules kept so far, if there are any.
     fn rebase(&mut self, loaded: PlansId) {
         if self.base != loaded {
             self.rig.runner.drop_plans();

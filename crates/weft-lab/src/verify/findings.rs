@@ -45,7 +45,7 @@ impl Difference {
 /// Something that is wrong with a launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
-    /// What it is: the worst of its kind, or the first.
+    /// The fault: the worst of its kind, or the first.
     pub kind: FaultKind,
     /// How many values it affects.
     pub count: u64,

@@ -18,7 +18,7 @@ use weft_kern::Sizes;
 use super::check::Launch;
 use super::findings::{Checked, FaultKind};
 
-/// What a witness should do, and what it found.
+/// The task of a witness, and its findings.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     step: Mutex<StepCheck>,

@@ -32,7 +32,7 @@ fn a_matrix_survives_its_file() {
     let path = folder.join("imatrix.gguf");
     matrix().write(&path).unwrap();
     assert_eq!(Imatrix::read(&path).unwrap(), matrix());
-    // What llama.cpp calls them.
+    // The names that llama.cpp gives them.
     let gguf = Gguf::open(&path).unwrap();
     let shapes: Vec<_> = gguf.tensors().iter().map(|t| (t.name.as_str(), &t.shape[..])).collect();
     assert_eq!(
@@ -97,7 +97,7 @@ fn damaged_old_files_are_refused() {
     for len in (0..good.len()).filter(|len| *len != good.len() - 16) {
         assert!(Imatrix::of_legacy(&good[..len]).is_err(), "{len} of {} bytes", good.len());
     }
-    // A number in the file, and what a reader that believes it would do.
+    // Wrong numbers in the file, each with its place.
     for (at, number) in
         [(0, -1), (0, 0), (0, i32::MAX), (4, -1), (4, i32::MAX), (20, -1), (20, i32::MAX), (24, -2)]
     {

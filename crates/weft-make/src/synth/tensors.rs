@@ -338,7 +338,7 @@ impl Tensors<'_> {
         1.0 / (2.0 * self.types.layers as f32).sqrt() / factor
     }
 
-    /// What makes scores as large as with the usual factor of heads of this width.
+    /// The gain with which scores are as large as with the usual factor of heads of this width.
     fn score_gain(&self, width: u32) -> f32 {
         let own = self.preset.factors().and_then(|factors| factors.scores);
         own.map_or(1.0, |own| 1.0 / (width as f32).sqrt() / own)

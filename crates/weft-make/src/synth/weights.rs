@@ -151,7 +151,7 @@ mod tests {
     use crate::tensor_types::QUANT_MIXES;
 
     const LENGTH: u64 = 1 << 17;
-    /// Formats whose three values for each block have another deviation than what they stand for.
+    /// Formats of three values for each block, whose standard deviation differs from that of the weights they encode.
     const TERNARY: &[GgmlType] = &[GgmlType::TQ1_0, GgmlType::TQ2_0];
     /// These, and formats whose steps near 1 are larger than the deviation of norms, which are never stored in them.
     const UNFIT_FOR_NORMS: &[GgmlType] =

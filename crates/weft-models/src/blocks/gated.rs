@@ -20,7 +20,7 @@ pub(crate) struct Gated {
     pub(crate) activation: Activation,
 }
 
-/// What a gated network computes from its gate and its up product.
+/// The function of a gated network's gate and up product.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Activation {
     /// SwiGLU: `silu(gate) · up`.

@@ -36,7 +36,7 @@ pub(crate) struct Grouped {
     pub(crate) gate: Option<Gate>,
 }
 
-/// What queries and keys are normed by.
+/// The norm of queries and keys.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum QkNorm {
     /// Each head before rotation.
@@ -124,7 +124,7 @@ pub(crate) fn rotated(keys: &Keys<'_>, key: &str, width: usize) -> Result<usize,
     Ok(rotated)
 }
 
-/// The scale of a family that reads no key for it, with what it is.
+/// The scale of a family that reads no key for it. `what` names it in the error.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ const EPS: f32 = 1e-6;
 /// The name of the list, as a value that later layers read.
 const LIST: &str = "list";
 
-/// What chooses the positions that a token attends to.
+/// The indexer, which chooses the positions that a token attends to.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Indexer {
     /// Width of the hidden state.

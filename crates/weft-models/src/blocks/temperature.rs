@@ -67,7 +67,7 @@ impl Temperature {
         g.mul(queries, factor)
     }
 
-    /// What step `k` adds to the factor.
+    /// The addend of step `k` to the factor.
     fn height(&self, k: usize) -> f32 {
         let k = k as f64;
         (f64::from(self.scale) * ((k + 1.0) / k).ln()) as f32

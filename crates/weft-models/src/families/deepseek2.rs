@@ -139,7 +139,7 @@ pub(super) fn attention(gguf: &Gguf, keys: &Keys<'_>, common: &Common) -> Result
     })
 }
 
-/// What differs between families that have a few dense layers before those with experts.
+/// The differences between families that have a few dense layers before those with experts.
 pub(super) struct Networks {
     /// How routers make probabilities.
     pub(super) gating: Gating,
@@ -159,7 +159,7 @@ impl Networks {
         Ok(Networks { gating, normalise, shared: None, bounds: [Vec::new(), Vec::new()] })
     }
 
-    /// What a layer's routed experts compute, and what its other networks do.
+    /// The activation of a layer's routed experts, and that of its other networks.
     fn activations(&self, layer: usize) -> [Activation; 2] {
         // llama.cpp takes a bound below a millionth for none.
         const LEAST: f32 = 1e-6;

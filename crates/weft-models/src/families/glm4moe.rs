@@ -53,7 +53,7 @@ pub(super) const FAMILY: Family = Family {
     mtp: Some(mtp),
 };
 
-/// What the layers and the one for multi-token prediction are built from.
+/// The blocks of the layers and of the one for multi-token prediction.
 struct Parts {
     common: Common,
     layers: usize,

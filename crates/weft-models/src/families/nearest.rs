@@ -1,4 +1,4 @@
-//! What an unsupported architecture is nearest to, and how it differs.
+//! Finds the family nearest to an unsupported architecture, and the differences.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use weft_gguf::Gguf;
 
 use super::family::Family;
 
-/// Keys that ask for what most families do not compute, with what they ask for.
+/// Keys that ask for something that most families do not compute, each with its name.
 const KEYS: [(&str, &str); 9] = [
     ("attention.sliding_window", "a sliding window of attention"),
     ("attn_logit_softcapping", "a cap on attention scores"),
@@ -22,8 +22,8 @@ const KEYS: [(&str, &str); 9] = [
 /// The most tensors that are named.
 const NAMED: usize = 5;
 
-/// Names the family that shares most tensors with the file, and what the file has besides. Returns `None` if no family shares
-/// more than half of them.
+/// Names the family that shares most tensors with the file, and the parts of the file that the family lacks. Returns `None` if no family
+/// shares more than half of them.
 pub(super) fn nearest(gguf: &Gguf, architecture: &str, families: &[Family]) -> Option<String> {
     let own: BTreeSet<&str> = gguf.tensors().iter().filter_map(|tensor| in_block(&tensor.name)).collect();
     let weights: BTreeSet<&str> = own.iter().filter_map(|name| name.strip_suffix(".weight")).collect();

@@ -1,6 +1,6 @@
-//! Files that are no language models, and what they are.
+//! Files that are not language models, by their kind.
 
-/// What a file of this architecture is, and what to do; `None` if it may be a language model.
+/// The kind of a file of this architecture, and advice; `None` if it may be a language model.
 pub(super) fn other(architecture: &str) -> Option<&'static str> {
     Some(match architecture {
         "clip" => {

@@ -40,7 +40,7 @@ fn gates_and_ups_fused_or_separate() {
     }
 }
 
-/// What is done to the rows of an 8-bit cache so that they lose less changes nothing where the cache rounds nothing: the oracle's
+/// The rotation of the rows of an 8-bit cache, which reduces rounding errors, changes nothing where the cache rounds nothing: the oracle's
 /// is `f32`.
 #[test]
 fn rows_of_an_8_bit_cache() {

@@ -50,7 +50,7 @@ pub(crate) fn ling() -> File {
     file
 }
 
-/// What the two share: 2 heads of 32, latent attention as in DeepSeek-V2, 2 of 4 experts.
+/// The common part of both: 2 heads of 32, latent attention as in DeepSeek-V2, 2 of 4 experts.
 fn hybrid(architecture: &str) -> File {
     let mut file = File::new(architecture);
     for (key, value) in [

@@ -64,7 +64,7 @@ fn near(found: &[Vec<f64>], expected: &[Vec<f64>], what: &str) {
     }
 }
 
-/// Evaluates the model, and then its layer for one token more. Checks what goes into the layer and what comes out.
+/// Evaluates the model, and then its layer for one token more. Checks the inputs and the results of the layer.
 fn check(file: &File, at: usize, states: &[(&str, usize)]) {
     let nextn = |name: &str| format!("blk.{at}.nextn.{name}.weight");
     let gguf = file.open();

@@ -66,7 +66,7 @@ impl Reference<'_> {
         }
     }
 
-    /// What queries at this position are multiplied by.
+    /// The factor of queries at this position.
     fn temperature(&self, pos: usize) -> f64 {
         let key = |name: &str| format!("{}.{name}", self.architecture());
         let metadata = self.gguf.metadata();

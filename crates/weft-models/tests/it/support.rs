@@ -167,7 +167,7 @@ pub(crate) fn v2_lite() -> File {
     file
 }
 
-/// What the two share: 2 heads of 32 + 16 with values of 32, a latent vector of 32, 2 of 4 experts.
+/// The common part of both: 2 heads of 32 + 16 with values of 32, a latent vector of 32, 2 of 4 experts.
 fn deepseek2(shared: usize) -> File {
     let mut file = File::new("deepseek2");
     for (key, value) in [

@@ -232,7 +232,7 @@ fn importances(n: usize) -> Vec<f32> {
 #[test]
 fn important_values_are_more_precise() {
     let (values, importance) = (gaussian(1 << 15), importances(1 << 15));
-    // What the activations that these importances are of make of errors.
+    // Values times the root of their importance, so that squared errors are weighted by it.
     let scaled = |of: &[f32]| of.iter().zip(&importance).map(|(x, w)| x * w.sqrt()).collect::<Vec<f32>>();
     for ty in WEIGHTED {
         let plain = relative_error(&scaled(&values), &scaled(&round_trip(ty, &values)));
@@ -241,7 +241,7 @@ fn important_values_are_more_precise() {
     }
 }
 
-/// Importances that are equal, or of no use, cost nothing.
+/// Equal or useless importances make no result worse.
 #[test]
 fn without_differences_of_importance_the_search_is_no_worse() {
     let values = gaussian(1 << 14);

@@ -83,7 +83,7 @@ pub struct LaunchPiece {
     pub reads_state: bool,
     /// The type of the weight that it multiplies by.
     pub ty: Option<GgmlType>,
-    /// Its bytes and operations. What several pieces of a launch read counts for the first.
+    /// Its bytes and operations. Data that several pieces of a launch read count for the first.
     pub amounts: Amounts,
 }
 

@@ -187,7 +187,7 @@ impl<'a> Fit<'a> {
             layers += 1;
             need = self.need(with(layers, 0))?;
         }
-        // What is left has experts of these layers.
+        // The remaining memory has experts of these layers.
         let left = need.free.unwrap_or(0).saturating_sub(need.total());
         let of_step = (each * layers as u64 * step as u64 / count as u64).max(1);
         let mut steps = ((left / of_step) as usize).min((count - 1) / step);

@@ -19,7 +19,7 @@ use crate::sizes::{Beside, SecondPart};
 pub(crate) struct Opened {
     /// The device, or two as one.
     pub(crate) device: Box<dyn Device>,
-    /// What the second of two devices computes.
+    /// The part of the second of two devices.
     pub(crate) beside: Option<Beside>,
     /// The plans of the model for one device, if they were made to see that it has room for them.
     pub(crate) planned: Option<Planned>,
@@ -27,8 +27,8 @@ pub(crate) struct Opened {
     pub(crate) batch: Option<usize>,
 }
 
-/// The number of layers that run on a device: as many as were asked for, or have room. `needs` is what numbers of them need, from all
-/// down to none; nothing if the device does not say how much memory it has.
+/// The number of layers that run on a device: as many as were asked for, or as have room. `needs` has the memory that each number of layers
+/// needs, from all down to none. It is empty if the device does not report its memory.
 pub(super) fn fitting(
     search: &Search<'_>,
     needs: Vec<MemoryNeed>,

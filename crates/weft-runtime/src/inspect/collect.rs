@@ -1,7 +1,7 @@
-//! Collecting the inputs of products: for every weight, the sum of squares of each column of what it is multiplied by.
+//! Collecting the inputs of products: for every weight, the sum of squares of each column of the activations that it is multiplied by.
 //!
-//! The layers are the model's own graphs with more outputs. They are compiled, linked and run like any others, a layer at a
-//! time, and what the additional outputs hold is read after each.
+//! The layers are the model's own graphs with more outputs. They are compiled, linked and run like any others, a layer at a time, and the
+//! additional outputs are read after each.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -117,7 +117,7 @@ pub(crate) fn first_matrices(graph: &Graph) -> impl Iterator<Item = (&str, usize
     })
 }
 
-/// A part of a segment: what its graph names.
+/// A part of a segment, with the weights and states that its graph names.
 fn part(segment: &Segment, graph: Arc<Graph>, name: String) -> Segment {
     let names: BTreeSet<&str> = graph
         .nodes()

@@ -30,7 +30,7 @@ fn windowed(graph: &Graph, rows: usize) -> Result<Graph, Error> {
             Op::State { kind, .. } => *kind = StateKind::Window,
             _ => {}
         }
-        // The rows of what is stored and of what is read from a state follow from the state.
+        // The numbers of rows that are stored to and read from a state follow from the state.
         match node.ty.shape.dims().first() {
             Some(&Dim::S) => node.ty.shape.with(0, rows),
             _ => node.ty.shape.clone(),

@@ -12,7 +12,7 @@ const CHOICES: usize = 2000;
 /// The most bytes of one.
 const CHOICE_BYTES: usize = 2000;
 
-/// Forms that Lark takes within a grammar, which would pass by the limits of schemas and patterns, and what to send instead.
+/// Forms that Lark allows within a grammar and that would bypass the limits of schemas and patterns, each with its replacement.
 const NESTED: [(&str, &str); 2] =
     [("%json", "a schema as `response_format`"), ("%regex", "a pattern as `regex`")];
 

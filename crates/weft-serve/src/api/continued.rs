@@ -11,7 +11,7 @@ use weft_text::reply::ReplyFormat;
 const ANALYSIS: &str = "<|channel|>analysis<|message|>";
 const FINAL: &str = "<|channel|>final<|message|>";
 
-/// What a message has said.
+/// The text and reasoning of a message that a reply continues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Said<'a> {
     reasoning: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Said<'a> {
 }
 
 impl Said<'_> {
-    /// What a message says; `None` if it has calls, which cannot be continued.
+    /// The text and reasoning of a message; `None` if it has calls, which cannot be continued.
     pub(super) fn of(message: &Message) -> Option<Said<'_>> {
         let reasoning = message.extra.get("reasoning_content").and_then(Value::as_str).unwrap_or_default();
         let text = message.content.as_str().unwrap_or_default();
@@ -27,8 +27,8 @@ impl Said<'_> {
             .then_some(Said { reasoning, text })
     }
 
-    /// Adds it to the prompt of a reply. Returns the prompt as the parser of the reply has to see it: with the mark of what the reply
-    /// continues with at its end.
+    /// Adds it to the prompt of a reply. Returns the prompt as the parser of the reply has to see it: with the mark at its end that says
+    /// whether the reply continues reasoning or text.
     pub(super) fn write(self, prompt: &mut RenderedPrompt, format: &ReplyFormat) -> String {
         let Said { reasoning, text } = self;
         let open = format.begins_in_reasoning(prompt.text());
@@ -72,7 +72,7 @@ impl Said<'_> {
 mod tests {
     use super::*;
 
-    /// The prompt, and what the parser sees.
+    /// The prompt for the model, and the prompt for the parser.
     fn written(template: &str, prompt: &str, reasoning: &str, text: &str) -> [String; 2] {
         let mut message = Message::new("assistant", text);
         if !reasoning.is_empty() {

@@ -57,7 +57,7 @@ impl OutputFormat {
     }
 }
 
-/// A conversation, and what is asked of the reply.
+/// A conversation, and the requirements of its reply.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dialogue {
     /// The messages, as OpenAI writes them.
@@ -72,7 +72,7 @@ pub(crate) struct Dialogue {
     pub(crate) format: Option<OutputFormat>,
     /// Whether the last message, which is the assistant's, is to be continued.
     pub(crate) continues: bool,
-    /// What is asked of the model's reasoning.
+    /// The requested reasoning.
     pub(crate) thinking: Thinking,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Prompt {
     pub(crate) reading: Reading,
     /// The grammar that the reply must follow.
     pub(crate) grammar: GrammarSpec,
-    /// What the reply has said already: its grammar begins with that.
+    /// The beginning of the reply, which its grammar includes.
     pub(crate) begun: String,
 }
 
@@ -120,7 +120,7 @@ impl Dialogue {
             self.messages.insert(0, Message::new("system", system));
         }
         let says = |name: &String| ["enable_thinking", "thinking", thinking::EFFORT].contains(&name.as_str());
-        // What is continued has ended its reasoning, or had none.
+        // A continued reply has ended its reasoning, or had none.
         let answers = self.continues && self.messages.last().is_some_and(|last| last.content != "");
         let think = if answers { Some(false) } else { think };
         if budget == Some(0) {
@@ -228,7 +228,7 @@ impl Dialogue {
         let mut messages = messages;
         let last = if self.continues { messages.pop() } else { None };
         let mut rendered = template.prompt(&messages, &options).or_else(|error| match error {
-            // Calls without results, results without calls: what the template cannot write, it can as text.
+            // Calls without results and results without calls become text, if the template cannot write them.
             TemplateError::Refused(_) | TemplateError::Failed(_) if has_calls => {
                 let all = &self.messages[..self.messages.len() - usize::from(last.is_some())];
                 template.prompt(&fallback::rewrite(all, &[]), &options).map_err(|_| wrong(&error))

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use weft_engine::Message;
 use weft_text::reply::Tool;
 
-/// What a model must be told. The wording follows that of models trained on this form.
+/// The instruction before the list of functions. The wording follows that of models trained on this form.
 const BEFORE: &str = "You may call one or more functions to assist with the user query. The functions are described by \
                       these JSON objects:\n<tools>\n";
 const AFTER: &str = "</tools>\n\nTo call a function, write a JSON object with its name and arguments within \

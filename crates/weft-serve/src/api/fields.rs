@@ -51,7 +51,7 @@ fn with(mut body: Value, field: Value) -> Value {
     merged(body)
 }
 
-/// What becomes of a field: it is accepted, left out and named, or refused.
+/// The outcome for a field: it is accepted, left out and named, or refused.
 fn outcome(read: Read, field: &Value, strict: bool) -> &'static str {
     let ignored = Ignored::new(strict);
     match read(field.clone(), &ignored) {

@@ -58,7 +58,7 @@ impl InfillRequest {
             let message = "input_prefix is missing: expected the text before the gap, or `input_suffix`";
             return Err(ApiError::invalid("input_prefix", message));
         }
-        // What has been written of the middle.
+        // The written beginning of the middle.
         let prompt = fields.text("prompt")?.unwrap_or_default();
         let mut files = Vec::new();
         for (i, value) in fields.array("input_extra", EXTRA)?.unwrap_or_default().iter().enumerate() {

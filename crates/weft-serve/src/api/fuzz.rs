@@ -87,13 +87,13 @@ fn read_tools(tools: &[Tool]) {
     drop(ReplyParser::new(&format, tools, ""));
 }
 
-/// The sentence of an error without what it quotes from the body: the field, names, numbers, and what was found.
+/// The sentence of an error without its quotations from the body: the field, names, numbers, and the value found.
 fn checked(error: &ApiError) -> String {
     assert_eq!(error.kind, Kind::Invalid, "{error:?}");
     assert!(!error.message.is_empty(), "{error:?}");
     let field = error.param.as_deref().unwrap_or_default();
     let sentence = error.message.strip_prefix(field).unwrap_or(&error.message);
-    // What is quoted can contain quotes, so only what comes before is sure to be ours.
+    // A quotation can contain quotes, so only the text before it is certain to be ours.
     let fixed =
         sentence.split(['`', '"']).next().unwrap_or_default().split("found").next().unwrap_or_default();
     fixed.chars().filter(|c| !c.is_ascii_digit()).take(48).collect()

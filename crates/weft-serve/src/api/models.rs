@@ -66,7 +66,7 @@ fn describe(slot: &Slot, app: &App) -> Value {
     })
 }
 
-/// What happens to a model, and why it could not be loaded if that was the last that happened.
+/// The stage of a model, and the error if it could not be loaded last.
 fn status(slot: &Slot) -> Value {
     let mut status = slot.stage().json();
     if let Some(why) = slot.failure().filter(|_| slot.stage() == Stage::Unloaded) {
@@ -76,7 +76,7 @@ fn status(slot: &Slot) -> Value {
     status
 }
 
-/// What a request about a model asks for.
+/// A request about a model.
 #[derive(PartialEq, Debug)]
 pub(crate) struct ModelRequest {
     name: String,
@@ -87,7 +87,7 @@ pub(crate) struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Reads a body. `what` is what it is about.
+    /// Reads the body of a request of this kind.
     ///
     /// # Errors
     /// If it names no model, or a field is wrong.
@@ -103,7 +103,7 @@ impl ModelRequest {
     }
 }
 
-/// What is asked of a model.
+/// The kind of a request about a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
     /// To be loaded.
@@ -167,8 +167,7 @@ fn done(slot: &Slot) -> Response {
     )
 }
 
-/// What a request that leaves them out gets, by the names of requests. Without `max_tokens`, a reply ends
-/// with its turn or the context.
+/// The defaults of requests' parameters, by the names of requests. Without `max_tokens`, a reply ends with its turn or the context.
 pub(super) fn parameters(defaults: &GenerateOptions, limit: Option<usize>) -> Value {
     let sampling = &defaults.sampling;
     // As it was written: 0.6, not the nearest `f32`.

@@ -4,7 +4,7 @@
 //! else. A model needs its reasoning back within a turn, or its prompt changes and the prefix cache does not match. This
 //! server keeps no secrets from its clients, so the form is the text itself behind a mark.
 
-/// What distinguishes this server's form from a vendor's.
+/// The mark of this server's form, which vendors' forms do not have.
 const MARK: &str = "weft:";
 
 /// The form of a reasoning.

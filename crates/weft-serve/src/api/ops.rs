@@ -44,7 +44,7 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Response {
     ([(header::CONTENT_TYPE, media)], app.metrics.render()).into_response()
 }
 
-/// What the server is, by llama.cpp's names where it has them.
+/// The server's properties, by llama.cpp's names where it has them.
 pub(crate) async fn props(State(app): State<Arc<App>>) -> Response {
     let limits = &app.limits;
     let first = app.models.all().first();

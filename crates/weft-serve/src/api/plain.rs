@@ -15,7 +15,7 @@ use crate::models::Loaded;
 use crate::reply::{Reading, Replies};
 use crate::tenant::Tenant;
 
-/// What a model continues.
+/// The text that a model continues.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Plain {
     /// A text, in which control tokens are parsed.

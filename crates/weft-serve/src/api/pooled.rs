@@ -1,4 +1,4 @@
-//! What embeddings and reranking have in common: inputs become tokens, and a model computes values of each, all in one batch.
+//! The common part of embeddings and reranking: inputs become tokens, and a model computes values of each, all in one batch.
 
 use std::sync::Arc;
 

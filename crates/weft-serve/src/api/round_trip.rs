@@ -33,7 +33,7 @@ enum Api {
     Ollama,
 }
 
-/// A template, and what is known of it.
+/// A template, and its known properties.
 struct Model {
     name: String,
     template: ChatTemplate,
@@ -192,7 +192,7 @@ fn reply(random: &mut Random, format: &ReplyFormat) -> String {
     reply
 }
 
-/// What the parser makes of a reply to this prompt.
+/// The parser's updates for a reply to this prompt.
 fn updates(random: &mut Random, reading: &Reading, reply: &str) -> Vec<Update> {
     let Reading::Chat { format, tools, prompt } = reading else { panic!("a chat") };
     let mut parser = ReplyParser::new(format, tools, prompt);
@@ -209,7 +209,7 @@ struct Client {
     api: Api,
     turns: Vec<Value>,
     tools: bool,
-    /// What must be in the prompt.
+    /// The texts that must be in the prompt.
     said: Vec<String>,
     count: usize,
 }

@@ -1,4 +1,4 @@
-//! Which path is answered by what.
+//! The table of routes: paths, and the functions that answer them.
 
 use std::sync::Arc;
 

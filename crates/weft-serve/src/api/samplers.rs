@@ -37,7 +37,7 @@ pub(super) fn read(fields: &mut Fields<'_>, options: &mut GenerateOptions) -> Re
         // -1 is all.
         sampling.dry_last_n = usize::try_from(last).unwrap_or(usize::MAX);
     }
-    // The second is what text-generation-webui calls it.
+    // The second is text-generation-webui's name.
     for name in ["mirostat", "mirostat_mode"] {
         match fields.value(name) {
             None => {}

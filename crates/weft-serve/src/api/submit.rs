@@ -18,7 +18,7 @@ use crate::reply::{Reading, Replies};
 use crate::tenant::Tenant;
 use crate::worker::{Job, Listed, Signal, Worker};
 
-/// What a model is asked.
+/// A model's task.
 pub(crate) struct Ask {
     /// The prompts, one for each group of `n` replies.
     pub(crate) prompts: Vec<Vec<u32>>,
@@ -28,9 +28,9 @@ pub(crate) struct Ask {
     pub(crate) options: GenerateOptions,
     /// Whether the client gave the seed.
     pub(crate) seeded: bool,
-    /// What constrains each reply. Empty if nothing does.
+    /// The constraints of each reply, if there are any.
     pub(crate) constraints: Vec<Box<dyn LogitProcessor>>,
-    /// What limits the reasoning of each reply. Empty if nothing does.
+    /// The limit of each reply's reasoning, if there is one.
     pub(crate) budgets: Vec<ReasoningBudget>,
     /// How replies are read.
     pub(crate) reading: Reading,
@@ -41,7 +41,7 @@ pub(crate) struct Ask {
 /// # Errors
 /// If there is none, it cannot be loaded, or the server is shutting down.
 pub(crate) async fn model(app: &App, body: &Value) -> Result<Arc<Loaded>, ApiError> {
-    // What is not a text is refused with the other fields.
+    // A value that is not a text is refused with the other fields.
     model_named(app, body.get("model").and_then(Value::as_str)).await
 }
 

@@ -13,7 +13,7 @@ pub(crate) const EFFORT: &str = "reasoning_effort";
 /// same.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// What is asked of a model's reasoning.
+/// The requested reasoning of a model.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Thinking {
     /// Variables of the chat template, of those that a request may set.

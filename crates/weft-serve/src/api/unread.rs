@@ -1,4 +1,4 @@
-//! Parts of a message that are not text: what text they contain, and what stands in their place.
+//! Parts of a message that are not text: the text that they contain, and the text in their place.
 //!
 //! A tool's result stays in the history, and each later request repeats it. To refuse an image in it would end the
 //! session, although the user cannot take it out.
@@ -46,7 +46,7 @@ pub(crate) fn text_within(part: &Value) -> Option<String> {
         "resource" => part["resource"]["text"].as_str()?.to_string(),
         _ => return None,
     };
-    // What a search result names as its source is an address; a document's is its content.
+    // The source of a search result is an address; that of a document is its content.
     let head = [&part["title"], &part["source"], &part["context"]];
     let lines = head.into_iter().filter_map(Value::as_str).filter(|line| !line.is_empty());
     Some(lines.chain([body.as_str()]).collect::<Vec<_>>().join("\n"))

@@ -1,4 +1,4 @@
-//! What OpenAI's APIs write alike: usage, reasons, log probabilities, timings.
+//! The common fields of OpenAI's APIs: usage, reasons, log probabilities, timings.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use weft_engine::{Finish, Token, Tokenizer};
 use crate::reply::{Outcome, Total};
 pub(crate) use crate::time::now;
 
-/// What makes replies the same: this server computes every reply as if it were alone.
+/// The fingerprint of a reply: the version alone, because this server computes every reply as if it were alone.
 pub(crate) fn fingerprint() -> String {
     format!("weft-{}", env!("CARGO_PKG_VERSION"))
 }

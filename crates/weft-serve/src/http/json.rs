@@ -30,7 +30,7 @@ impl FromRequest<Arc<App>> for JsonBody {
             media.map(|media| media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
         let accepted = match media.as_deref() {
             Some("application/json") => true,
-            // What curl, and programs that name no type, send. So do browsers, to foreign sites and without asking first.
+            // The types of curl, and of programs that name none. Browsers also send these, to foreign sites and without asking first.
             None | Some("application/x-www-form-urlencoded" | "text/plain") => !of_browser(request.headers()),
             Some(_) => false,
         };

@@ -167,7 +167,7 @@ impl Form {
         matches!(self, Form::OllamaChat | Form::OllamaGenerate)
     }
 
-    /// What says how far a model has come.
+    /// The frame or line that reports a model's progress.
     fn progress(self, model: &str, text: &str) -> String {
         match self {
             Form::Chat | Form::Responses => format!(": loading {model}: {text}\n\n"),
@@ -187,7 +187,7 @@ impl Form {
         }
     }
 
-    /// What was left out of the request, which a header can no longer say.
+    /// A comment or a line with the fields that were left out, because it is too late for a header.
     fn ignored(self, list: &str) -> String {
         match self.is_lines() {
             true => format!("{}\n", json!({ "status": format!("ignored: {list}"), "done": false })),

@@ -69,7 +69,7 @@ pub(crate) trait Events: Send + 'static {
     fn end(&mut self, out: &mut Frames);
     /// The events of a request that ended with an error. They are the last.
     fn error(&mut self, error: &ApiError, out: &mut Frames);
-    /// What keeps a silent connection open.
+    /// Writes a comment, which keeps a silent connection open.
     fn ping(&mut self, out: &mut Frames) {
         out.comment("ping");
     }

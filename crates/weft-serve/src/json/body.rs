@@ -16,7 +16,7 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// last of the values, and drop the first in silence.)
 pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
     let not_json = |why: &str| ApiError::new(Kind::Invalid, format!("the body is not valid JSON: {why}"));
-    // What Windows programs write at the beginning of a file, which curl then sends.
+    // Windows programs write this mark at the beginning of a file, which curl then sends.
     let body = body.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(body);
     if body.is_empty() {
         return Err(not_json("it is empty"));
@@ -142,7 +142,7 @@ mod tests {
             let expected: Value = serde_json::from_str(expected).unwrap();
             assert_eq!(merged(parse(body.as_bytes()).unwrap()), expected, "{body}");
         }
-        // What is no object is left as a field that nobody knows.
+        // A value that is no object stays a field, which is unknown.
         assert_eq!(merged(parse(br#"{"extra_body": 3}"#).unwrap()), parse(br#"{"extra_body": 3}"#).unwrap());
     }
 

@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         Ok(Fields { path, map, known: Vec::new(), ignored })
     }
 
-    /// What the request asks for that is left out.
+    /// The parts of the request that are left out.
     pub(crate) fn ignored(&self) -> &'a Ignored {
         self.ignored
     }

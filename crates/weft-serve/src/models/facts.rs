@@ -12,7 +12,7 @@ use crate::worker::Worker;
 pub(crate) struct Loaded {
     /// Its name in requests.
     pub(crate) name: String,
-    /// What requests leave out.
+    /// The defaults of requests.
     pub(crate) defaults: GenerateOptions,
     /// The system message of conversations that have none.
     pub(crate) system: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Loaded {
     pub(crate) reasoning_budget: Option<usize>,
     /// Whether prompts keep the reasoning of earlier turns, where a request does not say.
     pub(crate) preserve: bool,
-    /// What its file says.
+    /// The facts in its file.
     pub(crate) facts: Facts,
     /// Its grammars.
     pub(crate) grammars: Grammars,
@@ -30,7 +30,7 @@ pub(crate) struct Loaded {
     pub(crate) worker: Worker,
 }
 
-/// What a model's file says, and how it runs.
+/// The facts in a model's file, and how the model runs.
 pub(crate) struct Facts {
     /// The tokenizer.
     pub(crate) tokenizer: Arc<Tokenizer>,
@@ -46,7 +46,7 @@ pub(crate) struct Facts {
     pub(crate) trained: usize,
     /// The size of the vocabulary.
     pub(crate) vocab: usize,
-    /// What the model computes: logits, embeddings or scores.
+    /// The kind of the model's results: logits, embeddings or scores.
     pub(crate) head: Head,
     /// The number of values of that.
     pub(crate) width: usize,

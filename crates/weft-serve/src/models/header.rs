@@ -1,4 +1,4 @@
-//! What a model's file says before the model is loaded, for lists of models.
+//! The facts in a model's file that are read before the model is loaded, for lists of models.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use weft_engine::{Error, open_file};
 use weft_gguf::{Array, Gguf, Value as Key};
 
-/// What the headers of a model say.
+/// The facts in a model's headers.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Header {
     /// The architecture.
@@ -48,7 +48,7 @@ pub(crate) fn keys(path: &Path, arrays: bool) -> Result<Map<String, Value>, Erro
     Ok(file.metadata().iter().map(|(name, value)| (name.to_string(), json_of(value, arrays))).collect())
 }
 
-/// The name of the quantisation: what the file calls itself, or else the type that most of its values have.
+/// The name of the quantisation: the file's own, or else the type of most of its values.
 fn quantisation(file: &Gguf) -> String {
     let said = match file.metadata().get("general.file_type") {
         Some(Key::U32(number)) => FILE_TYPES.iter().find(|(known, _)| known == number),

@@ -1,4 +1,4 @@
-//! Memory for a model: what it needs, and which others are unloaded for it.
+//! Memory for a model: its need, and the models that are unloaded for it.
 //!
 //! Models that nobody uses are unloaded first, the one used least recently before the others. If all are in use, the one used least
 //! recently takes no more requests and is unloaded when its last one has ended: a model that is asked for all the time does not keep
@@ -107,7 +107,7 @@ impl Models {
 struct Short {
     need: u64,
     free: u64,
-    /// The limit that was set, if that is what is reached.
+    /// The limit that was set, if that one is reached.
     limit: Option<u64>,
 }
 

@@ -14,8 +14,8 @@ use crate::error::ApiError;
 use crate::options::ModelSource;
 use crate::stage::{Progress, Stage, Step};
 
-/// What the requests for a model that is not loaded wait for. They hold the model until each has taken it, so that it is not unloaded
-/// in between.
+/// The result for which the requests for a model that is not loaded wait. They hold the model until each has taken it, so that it is not
+/// unloaded in between.
 pub(super) type Brought = Option<Result<Arc<Loaded>, ApiError>>;
 
 /// A model of the server.
@@ -82,7 +82,7 @@ impl Slot {
         self.source.name == name || self.source.aliases.iter().any(|alias| alias == name)
     }
 
-    /// What the model's file says; `None` if it cannot be read.
+    /// The facts in the headers of the model's file; `None` if it cannot be read.
     pub(crate) fn header(&self) -> Option<&Header> {
         if self.header.get().is_none()
             && let Ok(header) = Header::read(&self.source.path)
@@ -103,7 +103,7 @@ impl Slot {
         inner.loaded.clone().filter(|loaded| !inner.leaving && !loaded.worker.is_closed())
     }
 
-    /// What happens to the model.
+    /// The model's current stage.
     pub(crate) fn stage(&self) -> Stage {
         let step = self.progress.get();
         let inner = self.inner();

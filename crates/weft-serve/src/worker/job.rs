@@ -1,4 +1,4 @@
-//! What the thread of a model is asked to do, and what it answers.
+//! The jobs of a model's thread, and its answers.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ pub(crate) struct Job {
     pub(crate) since: Instant,
     /// When it must have ended.
     pub(crate) deadline: Instant,
-    /// What others may know of it.
+    /// The facts about it for other threads.
     pub(crate) listed: Arc<Listed>,
     /// Where the answers go. Once nobody listens, the job is cancelled.
     pub(crate) signals: mpsc::UnboundedSender<Signal>,

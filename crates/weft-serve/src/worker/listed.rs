@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// What is known of a request from outside its thread.
+/// The facts about a request that other threads can read.
 #[derive(Debug)]
 pub(crate) struct Listed {
     /// Its id, as in the log.

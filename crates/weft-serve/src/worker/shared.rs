@@ -57,7 +57,7 @@ pub(super) struct State {
     last_end: Option<Instant>,
 }
 
-/// What an engine waits for.
+/// The event that an engine waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wait {
     /// For nothing: it is computing.
@@ -245,7 +245,7 @@ impl State {
         self.last_ended = now;
         if let Some(last) = self.last_end {
             let took = now - last;
-            // Half of what is known is forgotten after some five jobs.
+            // An old time has half of its weight left after some five jobs.
             self.per_job = Some(self.per_job.map_or(took, |known| (known * 7 + took) / 8));
         }
         self.last_end = Some(now);

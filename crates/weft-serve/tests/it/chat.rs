@@ -88,7 +88,7 @@ fn a_stream_says_how_far_the_prompt_is_if_asked() {
     let (told, tokens) = progress(&body);
     let last = told.last().unwrap();
     assert_eq!((&last["total"], &last["processed"]), (&tokens, &tokens));
-    // The first is what came from the cache.
+    // The first report counts the tokens from the cache.
     assert!(
         told.iter().all(|one| one["cache"] == told[0]["processed"] && one["time_ms"].is_u64()),
         "{told:?}"

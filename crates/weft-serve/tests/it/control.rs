@@ -223,7 +223,7 @@ fn grammars_have_no_schemas_or_patterns_within() {
     }
 }
 
-/// What follows a beginning is what would have followed it in the reply itself.
+/// A reply that continues a beginning is the rest of the reply that began so.
 #[test]
 fn the_last_message_is_continued() {
     let server = Running::of(MODEL);

@@ -147,7 +147,7 @@ fn a_long_prompt_is_refused_in_the_words_of_each_api() {
                     .starts_with("this model's maximum context length is 256 tokens")
             );
         }
-        // What counts tokens counts them all.
+        // The route that counts tokens counts all of them.
         let count = server.post("/v1/messages/count_tokens", &messages).json();
         assert!(count["input_tokens"].as_u64().unwrap() > text.len() as u64 / 3, "{count}");
     }

@@ -198,7 +198,7 @@ fn models_are_loaded_and_unloaded_by_request() {
     // By name, a pinned one is unloaded too.
     assert_eq!(change("unload", json!({ "model": "glm" })).json()["status"], json!({ "value": "unloaded" }));
     assert_eq!(with_status(&server, "loaded"), ["qwen"]);
-    // One in use answers first.
+    // A model in use first completes its answer.
     let stream = long(&server, "qwen");
     assert_eq!(change("unload", json!({ "model": "qwen" })).json()["status"]["value"], "loaded");
     drop(stream);

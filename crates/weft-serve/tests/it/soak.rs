@@ -29,7 +29,7 @@ enum Soaked {
 /// What a reply says: of each choice its reasoning, text, calls and reason.
 type Said = BTreeMap<u64, [String; 4]>;
 
-/// What the clients found.
+/// The clients' findings.
 #[derive(Default)]
 struct Findings {
     ended: usize,
@@ -69,7 +69,7 @@ fn soak() {
     assert!(fewest > 0 || seconds < 60, "a client got no reply");
     assert!(ended > 0 && left > 0);
     server.comes_to_rest();
-    // Warm, after all that.
+    // The same replies as at the beginning, now from a full cache.
     for ((path, body), alone) in requests.iter().zip(&alone) {
         assert_eq!(&say(&server, path, body, KEYS[1]), alone, "{path} {body}");
     }

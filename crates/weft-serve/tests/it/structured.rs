@@ -149,7 +149,7 @@ fn guesses_change_no_answer() {
         json!({ "max_tokens": 60, "temperature": 0, "n": 2, "stop": ["zzz"] }),
         json!({ "max_tokens": 60, "frequency_penalty": 0.5 }),
     ];
-    // What follows the same prompt is known after the first time.
+    // Each form twice: the reply to a prompt can be guessed once it is known.
     for form in forms.iter().chain(&forms) {
         let [plain, guessing] = [&plain, &guessing].map(|server| {
             let answer = server.post("/v1/chat/completions", &body(form.clone()));

@@ -38,8 +38,8 @@ impl ReplyParser {
         }
     }
 
-    /// Ends the reply: appends the text that was held back. What was held back of a call that has begun is dropped, and so is
-    /// the beginning of a tag that closes a call, or of a message's header.
+    /// Ends the reply: appends the text that was held back. The held beginning of a call is dropped, and so is the beginning of a tag that
+    /// closes a call, or of a message's header.
     pub fn finish(&mut self, out: &mut Vec<ReplyPiece>) {
         let mut output = Output::new(out);
         match &mut self.0 {

@@ -54,7 +54,7 @@ enum State {
     End,
 }
 
-/// The length of `\u0000`, and what stands for half of a surrogate pair.
+/// The length of `\u0000`, and the replacement for half of a surrogate pair.
 const UNICODE: usize = 6;
 const REPLACEMENT: &str = "\\ufffd";
 

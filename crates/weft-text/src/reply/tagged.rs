@@ -62,7 +62,7 @@ enum Tag {
     EndReasoning,
     /// A tag that begins reasoning, in the middle of text: it is text.
     Written,
-    /// The end of what has not begun.
+    /// The end tag of a span that has not begun.
     StrayEnd,
     BeginCall,
     /// The closing tag with this place in the list.
@@ -196,8 +196,8 @@ impl TaggedParser {
         std::mem::take(&mut self.held).chars().for_each(|c| self.step(c, output));
     }
 
-    /// Whether the reasoning ends here, in the middle of what may be a call. A model that thinks about calls may write one
-    /// that is broken; that must not swallow its answer.
+    /// Whether the reasoning ends here, in the middle of a possible call. A model that thinks about calls may write one that is broken;
+    /// that must not swallow its answer.
     fn reasoning_ends(&self) -> bool {
         let open = self.channel == Channel::Reasoning
             && self.call.as_ref().is_some_and(|call| self.calls == call.index);
@@ -220,7 +220,7 @@ impl TaggedParser {
         self.find_tags();
     }
 
-    /// The call is over, or was none: what is held is text, but for its end if that may begin a tag.
+    /// The call is over, or was none. The held text is part of the answer, except for an end that may begin a tag.
     fn leave_call(&mut self, output: &mut Output<'_>) {
         let Some(call) = self.call.take() else { return };
         let mut text = 0;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// Writes a float as Python's `repr` does: the shortest digits that round-trip, with an exponent below 1e-4 and from 1e16.
-/// `names` are those of what is no number and of infinity.
+/// Writes a float as Python's `repr` does: the shortest digits that round-trip, with an exponent below 1e-4 and from 1e16. `names` are the
+/// words for NaN and infinity.
 pub(super) fn write_float(text: &mut String, value: f64, names: [&str; 2]) {
     let magnitude = value.abs();
     let _ = if value.is_nan() {

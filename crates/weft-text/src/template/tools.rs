@@ -1,4 +1,4 @@
-//! Tools with what some templates take for granted.
+//! Tools with the fields that some templates require.
 //!
 //! gpt-oss's template writes `"// " + tool.description` and, of parameters with an `enum` or `oneOf`, `"default: " +
 //! parameter.default`. It fails on tools without a description and on defaults that are no strings, although both are valid.

@@ -142,7 +142,7 @@ impl Conversation {
         stream(&mut self.engine, request, reading, how, show)
     }
 
-    /// The request for a reply to these messages, and what reads it.
+    /// The request for a reply to these messages, and the parser of the reply.
     fn request(&self, messages: &[Message]) -> anyhow::Result<(Request, Reading)> {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)

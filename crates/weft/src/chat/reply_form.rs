@@ -44,7 +44,7 @@ impl Form {
         Ok(Some(Form { forms: ReplyForms::new(Arc::clone(model.tokenizer())), form, option }))
     }
 
-    /// What makes one reply follow it. `prompt` is the template and the text of the prompt, if there is a template.
+    /// The processor that makes one reply follow it. `prompt` is the template and the text of the prompt, if there is a template.
     ///
     /// # Errors
     /// Says what cannot be enforced.

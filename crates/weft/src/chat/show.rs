@@ -25,8 +25,8 @@ impl Show<'_> {
         }
     }
 
-    /// Shows more of what the model writes before its answer: dimmed on a terminal, and elsewhere not in the text, which programs take
-    /// for the answer.
+    /// Shows more of the reasoning before the answer: dimmed on a terminal. Elsewhere it is not part of the text, because programs take the
+    /// text as the answer.
     pub(crate) fn reasoning(&mut self, text: &str) -> io::Result<()> {
         match self {
             Show::Nothing => Ok(()),

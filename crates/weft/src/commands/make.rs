@@ -1,4 +1,4 @@
-//! Commands that write a model or what helps to, and what they share.
+//! Commands that write a model or an input of one, and their common functions.
 
 pub(super) mod convert;
 pub(super) mod imatrix;

@@ -1,4 +1,4 @@
-//! Commands that measure speed and search for more of it, and what they share.
+//! Commands that measure speed or search for more of it, and their common functions.
 
 pub(super) mod ablate;
 pub(super) mod bench;

@@ -45,7 +45,7 @@ impl Shown {
     fn update(&mut self, report: Report) {
         let (label, done, total) = match report {
             Report::Note(text) => {
-                // What is shown would be in its way.
+                // The spinner would be in the way of the note.
                 drop(std::mem::replace(self, Shown::Spinner(Spinner::hidden())));
                 note!("{text}");
                 *self = Shown::new();

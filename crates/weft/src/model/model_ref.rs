@@ -89,7 +89,7 @@ fn find_default(args: Args<'_>) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// The options of an engine that answers: with what guesses the tokens of replies, a draft model downloaded if necessary.
+/// The options of an engine that answers, including speculation. A draft model is downloaded if necessary.
 ///
 /// # Errors
 /// If there is no such draft model, or it cannot be downloaded.

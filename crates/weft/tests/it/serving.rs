@@ -225,7 +225,7 @@ fn bench_serve_measures_a_server() {
     }
 }
 
-/// What a person has who comes from a program that swaps models: a file, and names that clients know.
+/// A file of models, and names that clients know, as programs that swap models have them.
 #[test]
 fn a_file_of_models_is_served() {
     let folder = Folder::new();

@@ -23,7 +23,7 @@ fn entropy_of(left: &Left) -> f64 {
     left.iter().map(|one| -one.1 * one.1.ln()).filter(|bits| bits.is_finite()).sum()
 }
 
-/// What llama.cpp's default chain leaves of logits, with the probabilities from which it draws.
+/// The candidates that llama.cpp's default chain keeps, with the probabilities from which it draws.
 fn left(logits: &[f32], s: &Sampling, xtc: f32) -> Left {
     let mut all: Vec<(u32, f64)> = (0u32..).zip(logits).map(|(id, logit)| (id, f64::from(*logit))).collect();
     all.retain(|one| one.1 > f64::NEG_INFINITY);
@@ -149,7 +149,7 @@ fn tokens_are_those_of_llama_cpp() {
     }
 }
 
-/// What is left of probabilities, as llama.cpp's own tests have it.
+/// The candidates that remain of these probabilities, in the form of llama.cpp's own tests.
 fn kept(p: &[f32], s: &Sampling) -> Vec<u32> {
     let logits: Vec<f32> = p.iter().map(|p| p.ln()).collect();
     let mut chain = Chain::default();

@@ -71,7 +71,7 @@ fn prologue<N: Number>(
 /// Multiplies one row by one matrix.
 fn multiply<N: Number>(args: &[Buffer<'_>], product: &Product, matrix: usize, x: &[N]) -> Vec<N> {
     let w = &product.w;
-    // For each output, the sum so far and what it carries.
+    // For each output, the sum so far and the number's own data about it.
     let mut sums = vec![(0.0f64, N::Sum::default()); product.cols()];
     let add = |sum: &mut (f64, N::Sum), x: N, (weight, magnitude): (f32, f64)| {
         sum.0 += f64::from(x.value()) * f64::from(weight);

@@ -76,7 +76,7 @@ pub(in crate::anchor) fn walk<N: Number>(
     }
 }
 
-/// What the state of a sequence consists of.
+/// The layout of a sequence's state.
 fn layout(scan: &Scan, cols: usize) -> Result<ScanState, String> {
     scan.layout(cols).ok_or_else(|| "the states are too long".into())
 }

@@ -43,7 +43,7 @@ pub struct DeltaRule {
     pub v: View,
     /// The factor of the state, `f32`: one value of a head, or one for each key channel.
     pub decay: View,
-    /// The factor of what is added, one `f32` of a head.
+    /// The factor of the addend, one `f32` of a head.
     pub beta: View,
     /// The number of key heads, K.
     pub keys: usize,
@@ -73,7 +73,7 @@ impl ScanRule {
         }
     }
 
-    /// What the state of a sequence consists of; `None` if the values of a head overflow.
+    /// The layout of a sequence's state; `None` if the values of a head overflow.
     pub fn state(&self, heads: usize, cols: usize) -> Option<ScanState> {
         let (width, kept) = match self {
             ScanRule::Decay { .. } => (Some(cols), cols.checked_add(1)),

@@ -19,7 +19,7 @@ use crate::ablate::{Rig, Way};
 struct Counts {
     null: NullDevice,
     clock: Clock,
-    /// Seconds of what has been submitted and not been waited for.
+    /// Seconds of the launches that have been submitted and not been waited for.
     submitted: AtomicU64,
 }
 

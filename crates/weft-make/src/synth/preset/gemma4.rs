@@ -3,7 +3,7 @@
 use super::shape::{Attention, Experts, Gating, Gemma4, Preset};
 use crate::synth::vocabulary::GEMMA4;
 
-/// What all published models share.
+/// The common part of all published models.
 const REAL: Preset = Preset {
     name: "",
     architecture: "gemma4",

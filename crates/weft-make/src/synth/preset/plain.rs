@@ -12,7 +12,7 @@ pub(super) use odd::PLAIN_ODD;
 pub(super) use real::PLAIN_REAL;
 pub(super) use tiny::PLAIN_TINY;
 
-/// What most of them have in common.
+/// The common part of most of them.
 const BASE: Preset = Preset {
     name: "",
     architecture: "",
@@ -33,7 +33,7 @@ const BASE: Preset = Preset {
     tied: false,
 };
 
-/// What all of their experts have in common.
+/// The common part of all of their experts.
 const EXPERTS: Experts = Experts {
     leading_dense: 0,
     count: 6,

@@ -79,7 +79,7 @@ pub(crate) enum Attention {
         interval: u32,
         /// The width of a head of the other layers.
         width: u32,
-        /// What a token has in layers with latent attention.
+        /// The sizes of latent attention, in the layers that have it.
         latent: Latent,
         /// The parts of Ling that Kimi-Linear does not have.
         ling: Option<Ling>,
@@ -99,9 +99,9 @@ pub(crate) enum Attention {
     },
     /// The same, to positions that indexers choose.
     Sparse {
-        /// What a token has.
+        /// The sizes of attention.
         latent: Latent,
-        /// What chooses.
+        /// The sizes of the indexer.
         indexer: Indexer,
     },
 }
@@ -121,7 +121,7 @@ pub(crate) struct Latent {
     pub(crate) value: u32,
 }
 
-/// What chooses the positions that tokens attend to.
+/// The indexer, which chooses the positions that tokens attend to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Indexer {
     /// The number of heads.
@@ -155,7 +155,7 @@ impl Ling {
     pub(crate) const LEAST: f32 = -5.0;
 }
 
-/// What Gemma 4 has and other models do not. Of two sizes, the first is that of layers with a window.
+/// The parts of Gemma 4 that other models do not have. Of two sizes, the first is that of layers with a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gemma4 {
     /// The numbers of heads of keys and values.
@@ -254,7 +254,7 @@ pub(crate) enum Gating {
 pub(crate) struct Factors {
     /// Of embeddings.
     pub(crate) embeddings: f32,
-    /// Of what a branch adds.
+    /// Of the results of branches.
     pub(crate) branches: f32,
     /// Of logits.
     pub(crate) logits: f32,

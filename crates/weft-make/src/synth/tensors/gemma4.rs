@@ -16,7 +16,7 @@ const ROTATED: u32 = 4;
 const NOT_ROTATED: f32 = 1e30;
 
 impl Tensors<'_> {
-    /// What embeds a token for each layer.
+    /// The tensors of the embedding of a token for each layer.
     pub(super) fn per_layer_embeddings(&mut self, gemma: &Gemma4) {
         let &Preset { hidden, vocabulary, .. } = self.preset;
         let all = gemma.per_layer * self.types.layers;
@@ -51,7 +51,7 @@ impl Tensors<'_> {
         self.norm(&name("post_attention_norm"), hidden, self.damping());
     }
 
-    /// The feed-forward network, what the embedding of this layer adds, and the scale of the layer.
+    /// The tensors of the feed-forward network, of the branch that adds this layer's embedding, and the scale of the layer.
     pub(super) fn gemma4_network(&mut self, layer: u32, gemma: &Gemma4) {
         let &Preset { hidden, dense, layers: usual, .. } = self.preset;
         let layers = self.types.layers;

@@ -5,7 +5,7 @@ use crate::synth::preset::{Indexer, Latent};
 use crate::synth::weights::Distribution;
 
 impl Tensors<'_> {
-    /// What chooses the positions of a layer. With gains of 1 the scores of positions are as far apart as those of a head.
+    /// The tensors of a layer's indexer. With gains of 1 the scores of positions are as far apart as those of a head.
     pub(super) fn indexer(&mut self, layer: u32, latent: Latent, indexer: Indexer) {
         let hidden = self.preset.hidden;
         let Indexer { heads, width, .. } = indexer;

@@ -17,7 +17,7 @@ impl Tensors<'_> {
             let taps = Delta::CONVOLUTION;
             self.matrix(&name(&format!("ssm_conv1d_{which}")), &[taps, 1, inner], taps, 1.0);
         }
-        // What a token adds to the time step has a small gain.
+        // The part of the time step that depends on the token has a small gain.
         for (which, gain) in [("f", 0.5), ("g", 1.0)] {
             let (first, second) = (name(&format!("ssm_{which}_a")), name(&format!("ssm_{which}_b")));
             if ling {

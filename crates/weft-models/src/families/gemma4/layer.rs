@@ -32,7 +32,7 @@ pub(super) struct Layer<'a> {
     pub(super) network: Network,
     /// The embeddings for each layer, if the model has them.
     pub(super) per_layer: Option<PerLayer>,
-    /// What all layers share.
+    /// The sizes that all layers share.
     pub(super) common: &'a Common,
 }
 
@@ -73,7 +73,7 @@ impl Layer<'_> {
         Ok(s)
     }
 
-    /// What the feed-forward network adds to `x`, before its last norm.
+    /// The result of the feed-forward network, before its last norm and the addition to `x`.
     fn feed(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Common { hidden, norm, .. } = *self.common;
         let normed = norm.build(s, x, "ffn_norm.weight", 1, hidden)?;
@@ -87,7 +87,7 @@ impl Layer<'_> {
         Ok(s.g.add(dense, routed))
     }
 
-    /// What the router multiplies by its matrix.
+    /// The input of the router's matrix.
     fn seen_by_router(&self, s: &mut SegmentBuilder<'_>, x: NodeId) -> Result<NodeId, Error> {
         let Common { hidden, norm, .. } = *self.common;
         let unit = norm.unit(s, x, 1, hidden);

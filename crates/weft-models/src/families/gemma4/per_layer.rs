@@ -79,7 +79,7 @@ impl PerLayer {
         Ok(s)
     }
 
-    /// What the embedding of layer `index` adds to `x`.
+    /// The addend of the embedding of layer `index` to `x`.
     pub(super) fn of_layer(
         self,
         s: &mut SegmentBuilder<'_>,

@@ -27,7 +27,7 @@ pub(super) struct TextEvents {
 }
 
 struct Choice {
-    /// What the first chunk repeats of the prompt.
+    /// The prompt, if the first chunk repeats it.
     echo: String,
     /// Where the next token begins.
     offset: Offset,

@@ -42,7 +42,7 @@ impl Offset {
     fn push(&mut self, bytes: &[u8]) -> usize {
         let begin = self.characters;
         self.partial.extend_from_slice(bytes);
-        // As text is decoded: what can be no character becomes one replacement character.
+        // Invalid bytes become one replacement character, as when text is decoded.
         loop {
             let (valid, wrong) = match std::str::from_utf8(&self.partial) {
                 Ok(text) => (text.len(), None),

@@ -35,7 +35,7 @@ pub(crate) struct CompletionRequest {
     pub(super) prompts: Vec<PromptText>,
     /// How replies are generated.
     pub(super) parameters: Parameters,
-    /// What comes after each reply.
+    /// The text after each reply.
     pub(super) suffix: Option<String>,
     /// The number of replies to each prompt.
     pub(super) n: usize,

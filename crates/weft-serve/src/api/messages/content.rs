@@ -17,7 +17,7 @@ const BLOCKS: usize = 4096;
 /// A line that Claude Code puts before its system prompt. It differs from request to request, so that no prompt would
 /// begin with an earlier one.
 const BILLING: &str = "x-anthropic-billing-header";
-/// What a failed tool's result begins with.
+/// The beginning of a failed tool's result.
 const FAILED: &str = "Error: ";
 
 /// Reads `system` and `messages` into a conversation.
@@ -90,7 +90,7 @@ enum Blocks<'a> {
     List(&'a [Value]),
 }
 
-/// What is done with blocks that are not text.
+/// The treatment of blocks that are not text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unread {
     /// They are errors.
@@ -230,7 +230,7 @@ fn assistant(
                 calls.push(json!({ "id": id, "type": "function", "function": function }));
                 fields.ignore(&["caller"]);
             }
-            // Images, and what Anthropic's servers did or hid.
+            // Images, and blocks of Anthropic's own tools and of redacted thinking.
             other => {
                 ignored.add(format!("{place} ({})", other.chars().take(60).collect::<String>()));
                 continue;

@@ -11,10 +11,10 @@ use crate::http::sse::{Events, Frames};
 use crate::json::object_prefix;
 use crate::reply::{Outcome, Update};
 
-/// What thinking is signed with. Clients return it, and drop thinking that has none.
+/// The signature of thinking. Clients return it, and drop thinking without one.
 const SIGNATURE: &str = "weft";
 
-/// What is known of a message before its reply begins.
+/// The fields of a message that are known before its reply begins.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
     /// The random part of the ids of the message and its calls.

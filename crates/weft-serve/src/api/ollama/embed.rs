@@ -139,7 +139,7 @@ async fn loaded(app: &App, body: &Value) -> Result<(String, Arc<Loaded>), ApiErr
     Ok((name.unwrap_or(&slot.source.name).to_string(), model))
 }
 
-/// What the model computes of the inputs, and the number of their tokens. `param` is the field with the inputs.
+/// The model's results for the inputs, and the number of their tokens. `param` is the field with the inputs.
 async fn outputs(
     app: &App,
     tenant: &Tenant,

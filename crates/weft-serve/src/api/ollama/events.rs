@@ -24,7 +24,7 @@ pub(super) enum Form {
     Generate,
 }
 
-/// What is known of an answer before its reply begins.
+/// The fields of an answer that are known before its reply begins.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
     /// The route.
@@ -75,7 +75,7 @@ impl Outline {
     }
 }
 
-/// What a reply says, or a part of it.
+/// The content of a reply, or of a part of it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Said {
     text: String,

@@ -25,7 +25,7 @@ use crate::time::timestamp;
 
 /// The version of Ollama whose API this is. Clients look for features by it.
 const VERSION: &str = "0.13.0";
-/// What stands for no limit of time, in seconds: some 292 years.
+/// The number of seconds that stands for no limit: some 292 years.
 const FOR_EVER: u64 = 9_223_372_036;
 
 /// Says the version.
@@ -93,7 +93,7 @@ fn listed_name(slot: &Slot) -> String {
     if name.contains(':') { name.clone() } else { format!("{name}{LATEST}") }
 }
 
-/// What tells files apart: a hash of name, size and time. The content of a large file takes minutes to hash.
+/// The digest of a file: a hash of name, size and time. The content of a large file takes minutes to hash.
 fn digest(slot: &Slot) -> String {
     let size = slot.header().map_or(0, |header| header.bytes);
     let what = format!("{} {size} {}", slot.source.name, slot.created);

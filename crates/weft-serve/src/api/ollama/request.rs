@@ -17,7 +17,7 @@ use crate::error::ApiError;
 use crate::ignored::Ignored;
 use crate::json::Fields;
 
-/// What a model is asked. Without one, a request loads the model, or unloads it.
+/// The input of a model. Without one, a request loads the model, or unloads it.
 #[derive(Clone, Debug)]
 pub(super) enum Asked {
     /// Nothing.
@@ -31,7 +31,7 @@ pub(super) enum Asked {
 /// A request of either route.
 #[derive(Clone, Debug)]
 pub(crate) struct OllamaRequest {
-    /// What the model is asked.
+    /// The model's input.
     pub(super) asked: Asked,
     /// How the reply is generated.
     pub(super) parameters: Parameters,

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The name of the string.
 pub(super) const FIELD: &str = "input";
 
-/// What comes before the text, with white space allowed before each.
+/// The JSON before the text, with white space allowed before each.
 const HEAD: [&str; 4] = ["{", "\"input\"", ":", "\""];
 
 /// Reads the text out of fragments of the object, as they come.

@@ -14,7 +14,7 @@ use crate::error::{ApiError, Kind};
 use crate::http::sse::{Events, Frames};
 use crate::reply::{Outcome, Update};
 
-/// What is known of a response before its reply begins.
+/// The fields of a response that are known before its reply begins.
 pub(super) struct Outline {
     /// The random part of the ids of the response and its items.
     pub(super) id: String,

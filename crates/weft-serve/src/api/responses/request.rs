@@ -30,7 +30,7 @@ pub(crate) struct ResponseRequest {
     pub(super) logprobs: bool,
     /// Whether the reply is streamed.
     pub(super) stream: bool,
-    /// What of the request the response repeats.
+    /// The fields of the request that the response repeats.
     pub(super) echo: Map<String, Value>,
 }
 
@@ -45,7 +45,7 @@ const IGNORED: &[&str] = &[
     "stream_options",
 ];
 
-/// What `include` may list. All but two are about tools of OpenAI's servers.
+/// The values that `include` may list. All but two are about tools of OpenAI's servers.
 const INCLUDES: &[&str] = &[
     LOGPROBS,
     ENCRYPTED,
@@ -172,7 +172,7 @@ fn refuse(fields: &mut Fields<'_>) -> Result<(), ApiError> {
     fields.refuse("truncation", &["disabled".into()], truncation)
 }
 
-/// Reads `text`: the form of the reply, and what the response repeats of it.
+/// Reads `text`: the form of the reply, and its description in the response.
 fn text_format(fields: &mut Fields<'_>) -> Result<(Option<OutputFormat>, Value), ApiError> {
     let plain = json!({ "format": { "type": "text" } });
     let Some(value) = fields.value("text").cloned() else { return Ok((None, plain)) };

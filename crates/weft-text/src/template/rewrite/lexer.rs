@@ -107,7 +107,7 @@ fn string(rest: &str, quote: char) -> Option<(String, usize)> {
             'x' => value.push(char::from_u32(code(2, 16, None)?)?),
             'u' => {
                 let mut unit = code(4, 16, None)?;
-                // Python keeps half of a pair; a whole one is what is meant.
+                // Python accepts half of a pair. Only whole pairs are read here, because templates mean those.
                 if (0xD800..0xDC00).contains(&unit) {
                     let (_, '\\') = chars.next()? else { return None };
                     let (_, 'u') = chars.next()? else { return None };

@@ -1,6 +1,6 @@
 //! Recognises replies that only repeat themselves.
 
-/// The least length of what repeats, in bytes, and how often it comes at least.
+/// The least length of a repeated text, in bytes, and the least number of times.
 const LENGTH: usize = 400;
 const TIMES: usize = 8;
 

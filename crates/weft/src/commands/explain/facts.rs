@@ -27,7 +27,7 @@ pub(super) struct Facts<'a> {
     pub(super) plans: Vec<Plan<'a>>,
     /// The name and number of kernels of each distinct layer's graph.
     pub(super) layers: Vec<(&'a str, usize)>,
-    /// How much of what was compiled is used more than once.
+    /// The share of compiled plans and kernels that is used more than once.
     pub(super) reuse: Reuse,
     /// The totals of all plans, each counted as often as it runs.
     pub(super) total: Total,
@@ -123,7 +123,7 @@ pub(super) struct Kernel<'a> {
     pub(super) call: &'a KernelCall,
     /// The measured time in nanoseconds.
     pub(super) measured_ns: Option<u64>,
-    /// What each part computes.
+    /// The label of each part.
     pub(super) parts: Vec<PartLabel>,
     /// The values it writes for other kernels.
     pub(super) written: Vec<Written>,

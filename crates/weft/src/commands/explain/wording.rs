@@ -28,7 +28,7 @@ pub(super) fn step(facts: &Facts<'_>) -> String {
     format!("a step of {tokens}{depth} ({}): {}", facts.step.name, total(&facts.total))
 }
 
-/// How much of what was compiled is used more than once.
+/// The share of compiled plans and kernels that is used more than once.
 pub(super) fn reuse(reuse: &Reuse) -> String {
     let Reuse { plans: [plans, parts], kernels: [kernels, launches] } = *reuse;
     let share = |made: u64, used: u64| 100.0 * (1.0 - made as f64 / used.max(1) as f64);

@@ -117,7 +117,7 @@ fn run(args: Args<'_>) -> anyhow::Result<Outcome> {
     })
 }
 
-/// What to run.
+/// The arguments of a run.
 struct Call<'a> {
     model: Option<&'a Path>,
     prompt: Prompt<'a>,

@@ -1,4 +1,4 @@
-//! Upper and lower case, and what the characters of a string are.
+//! Upper and lower case, and the classes of characters.
 
 use std::sync::LazyLock;
 

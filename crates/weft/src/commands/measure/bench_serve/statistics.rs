@@ -48,7 +48,7 @@ impl Figures {
     }
 }
 
-/// The figures of what `clients` clients saw, who asked for replies of `asked` tokens.
+/// The figures of `clients` clients, which asked for replies of `asked` tokens.
 pub(super) fn of(clients: usize, asked: usize, seen: &Seen) -> Figures {
     let errors = seen.errors.iter().map(|(kind, (count, _))| (kind.clone(), *count)).collect();
     let begun = seen.samples.iter().map(|sample| sample.sent).min();

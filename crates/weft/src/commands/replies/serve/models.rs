@@ -65,7 +65,7 @@ fn preset_source(args: Args<'_>, preset: &'static Preset) -> anyhow::Result<Mode
     let matches = again(&preset.options)?;
     let path = model_ref::find(args, Some(&preset.model))?;
     let configured = model_ref::configured(args, Some(&preset.name), Some(&preset.model), &path);
-    // What the file says comes before what the configuration has for a model of that name.
+    // The file's options come before those of the configuration for a model of that name.
     let mut own = configured.2.cloned().unwrap_or_default();
     own.extend(preset.options.clone());
     let args = Args(&matches, args.1, Some(&own));
