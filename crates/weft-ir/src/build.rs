@@ -349,7 +349,7 @@ pub const SCAN_LISTS: [&str; 5] = ["ends", "from", "to", "certain", "kept"];
 /// Where the rows of a step's sequences are, and their states. See [`Op::Scan`].
 #[derive(Clone, Copy, Debug)]
 pub struct ScanRows {
-    /// The row behind the last one of each sequence, `i32[Q]`.
+    /// The row after the last one of each sequence, `i32[Q]`.
     pub ends: NodeId,
     /// The row of the state that each sequence begins with, `i32[Q]`.
     pub from: NodeId,

@@ -350,12 +350,12 @@ pub enum Op {
     },
     /// Walks the rows of each sequence in order, and carries a state from row to row.
     ///
-    /// `(operands of the rule, state [S, W], ends i32[Q], from i32[Q], to i32[Q], certain i32[Q], kept i32[Q]) → [T, H, D]`, where
-    /// `state` is of the kind [`StateKind::PerSequence`], and W the [number of values](ScanState::values) of a sequence. The step's rows
-    /// are in the order of its sequences: those of sequence `q` are `ends[q − 1]..ends[q]`, at least one, and those of the first begin
-    /// at 0. The state of sequence `q` before its first row is row `from[q]` of `state` after its first `kept[q]` kept rows, or 0 if
-    /// `from[q]` is negative. After the first `certain[q]` rows it is written to row `to[q]`, in place, and the first [`KEPT`] of the
-    /// rows behind them become the kept rows there. So of these rows, which may be guesses, the next step takes as many as were right.
+    /// `(operands of the rule, state [S, W], ends i32[Q], from i32[Q], to i32[Q], certain i32[Q], kept i32[Q]) → [T, H, D]`, where `state`
+    /// is of the kind [`StateKind::PerSequence`], and W the [number of values](ScanState::values) of a sequence. The step's rows are in the
+    /// order of its sequences: those of sequence `q` are `ends[q − 1]..ends[q]`, at least one, and those of the first begin at 0. The state
+    /// of sequence `q` before its first row is row `from[q]` of `state` after its first `kept[q]` kept rows, or 0 if `from[q]` is negative.
+    /// After the first `certain[q]` rows it is written to row `to[q]`, in place, and the first [`KEPT`] of the rows after them become the
+    /// kept rows there. So of these rows, which may be guesses, the next step takes as many as were right.
     ///
     /// The rows `to` differ from each other. None is another sequence's `from`, because sequences run side by side, or its own where it
     /// has kept rows. `certain[q]` is at least 1 and at most the number of rows, `kept[q]` is at most [`KEPT`], and 0 without `from`.

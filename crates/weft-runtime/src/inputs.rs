@@ -21,14 +21,13 @@ pub struct StepInputs {
     pub window_slots: Vec<i32>,
     /// The pages of such layers: one for each of `pages`.
     pub window_pages: Vec<i32>,
-    /// For each sequence of the step, the row behind its last. Empty for models without states of whole sequences. See
-    /// `weft_ir::Op::Scan`.
+    /// For each sequence of the step, the row after its last. Empty for models without states of whole sequences. See `weft_ir::Op::Scan`.
     pub ends: Vec<i32>,
     /// For each sequence, the slot with its state before the step; negative if it has none.
     pub from: Vec<i32>,
     /// For each sequence, the slot for its state after its certain rows.
     pub to: Vec<i32>,
-    /// For each sequence, the number of rows that are certain. The rows behind them are guesses; the operands of the first
+    /// For each sequence, the number of rows that are certain. The rows after them are guesses; the operands of the first
     /// [`KEPT`](weft_ir::KEPT) guesses are kept with the state.
     pub certain: Vec<i32>,
     /// For each sequence, the number of kept rows that are applied to its state first.

@@ -29,7 +29,7 @@ const fn on(rows: usize, from: i32, to: i32) -> Sequence {
     Sequence { rows, from, to, certain: rows, kept: 0 }
 }
 
-/// One with guesses, behind those of the step before.
+/// A sequence with guesses, after the kept rows of the step before.
 const fn guess(rows: usize, from: i32, to: i32, [certain, kept]: [usize; 2]) -> Sequence {
     Sequence { rows, from, to, certain, kept }
 }

@@ -11,7 +11,7 @@ use crate::math::{LANES, folds};
 use crate::memory::Arg;
 use crate::rows::{Fault, RowView};
 
-/// Rows of the state that are taken over a token together, so that their sums do not wait for each other.
+/// Rows of the state that a token updates together, so that their sums do not wait for each other.
 const TOGETHER: usize = 4;
 
 /// `S ← a ∘ S`, then `S ← S + u kᵀ` with `u = β · (v − S k)`; the result is `S q`.
@@ -125,7 +125,7 @@ impl Walk<'_> {
                 self.rule.passed::<N>(state, first, kept);
             }
         }
-        // The rows up to the one after which the state is written, and those behind it.
+        // The certain rows, after which the state is written, and then the guesses.
         let certain = self.end.map_or(0, |end| end.after);
         let mut tokens =
             self.staged.chunks_exact(self.rule.operands()).zip(self.results.chunks_exact_mut(cols));
@@ -144,7 +144,7 @@ impl Walk<'_> {
 }
 
 impl Delta {
-    /// Takes `N` rows of the state, from `first` on, over a token with these operands behind its queries. Returns their results.
+    /// Updates `N` rows of the state, from `first` on, with a token's operands: `q`, and `kept` for the others. Returns their results.
     #[inline(always)]
     fn step<const N: usize>(&self, state: &mut [f32], first: usize, q: &[f32], kept: &[f32]) -> [f32; N] {
         let updates = self.updates::<N>(state, first, kept);

@@ -324,7 +324,7 @@ fn prompts_are_computed_in_chunks_without_an_extra_step() {
 
 #[test]
 fn later_requests_do_not_starve_an_earlier_one() {
-    // One long prompt that needs all pages, behind a reply; and short ones that begin alike, without end.
+    // One long prompt that needs all pages, after a reply; and short ones that begin alike, without end.
     let (mut engine, prefix) = engine(options(128).batch(16));
     let prompt = |more: u32, seed: u32| [prefix.as_slice(), &Vec::from_iter(seed..seed + more)].concat();
     let mut seed = 0;

@@ -117,7 +117,7 @@ fn a_scan_keeps_rows_and_takes_as_many_as_were_right() {
     for certain in 1..=3 {
         let [y, s] = step([[3, 4], [2, -1], [1, 3], [certain, 1], [0, 0]], None).unwrap();
         assert_eq!(y, whole, "results do not depend on what is kept");
-        // The last rows are right: only the fourth row is computed again, behind the third.
+        // The last rows are right: only the fourth row is computed again, after the third.
         let kept = 3 - certain;
         let further = |states: &[f32], kept| {
             let states = Tensor::f32(vec![4, 38], states.to_vec());

@@ -26,15 +26,14 @@ pub struct Scan {
     pub rule: ScanRule,
     /// The states, `f32[N, W]` with the [values](ScanState::values) of a sequence, which are updated in place.
     pub state: ParamId,
-    /// The row behind the last one of each sequence, `i32[Q]`. Row 0 is the first of sequence 0, and each sequence has a row at
-    /// least.
+    /// The row after the last one of each sequence, `i32[Q]`. Row 0 is the first of sequence 0, and each sequence has a row at least.
     pub ends: ParamId,
     /// The row of the states that each sequence begins with, `i32[Q]`; if it is negative, the state is 0.
     pub from: ParamId,
     /// The row of the states that each sequence writes, `i32[Q]`: no other sequence's, in `from` or in `to`.
     pub to: ParamId,
-    /// The number of rows of each sequence after which its state is written, `i32[Q]`; the first [`KEPT`](weft_ir::KEPT) rows behind
-    /// them are kept there.
+    /// The number of rows of each sequence after which its state is written, `i32[Q]`; the first [`KEPT`](weft_ir::KEPT) rows after them
+    /// are kept there.
     pub certain: ParamId,
     /// The number of kept rows that each sequence begins with, `i32[Q]`: 0 without a state, or in place.
     pub kept: ParamId,

@@ -68,7 +68,7 @@ impl Queue {
         lane.paid = lane.paid.saturating_add(job.paid);
         self.len -= 1;
         self.tokens -= job.prompt_tokens;
-        // Lanes that are empty and behind the clock hold nothing that is not known.
+        // Lanes that are empty and behind the clock are dropped, because a new lane would be the same.
         let clock = self.clock;
         self.tenants.retain(|_, lane| !lane.jobs.is_empty() || lane.paid > clock);
         Some(job)

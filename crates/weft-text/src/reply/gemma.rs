@@ -42,7 +42,7 @@ impl Respelled {
             if may_be && QUOTE.starts_with(&self.held) {
                 return None;
             }
-            // A mark may begin behind this character.
+            // A mark may begin after this character.
             self.held.remove(0);
             let scan = self.plain(c, scanner, out);
             if scan != Scan::More {
