@@ -159,7 +159,7 @@ impl Emulator {
         Emulator::small_for_test(test, folder, PROCESSORS)
     }
 
-    /// The same with this number of multiprocessors.
+    /// Opens it for a test as [`for_test`](Emulator::for_test) does, with this number of multiprocessors.
     pub fn small_for_test(test: &str, folder: &Path, processors: u32) -> Option<Emulator> {
         let emulator = Emulator::with_processors(folder, processors);
         if emulator.is_none() {
@@ -170,7 +170,7 @@ impl Emulator {
         emulator
     }
 
-    /// The same with the texts of a GPU without matrix units, whose long steps multiply from panels.
+    /// The emulator with the texts of a GPU without matrix units, whose long steps multiply from panels.
     #[must_use]
     pub fn with_panels(self) -> Emulator {
         let gpu = Gpu::of_cuda((7, 5), PROCESSORS).with(multiply_from_panels);
@@ -178,14 +178,14 @@ impl Emulator {
         Emulator { scheduler: Scheduler::open("emulator", target, None), ..self }
     }
 
-    /// The same with the texts of a GPU whose matrix units are cooperative matrices, which also multiply bytes and work element by
+    /// The emulator with the texts of a GPU whose matrix units are cooperative matrices, which also multiply bytes and work element by
     /// element.
     #[must_use]
     pub fn with_cooperative_matrices(self) -> Emulator {
         self.cooperating(true)
     }
 
-    /// The same if they multiply only halves.
+    /// The emulator with the texts of a GPU whose cooperative matrices multiply only halves.
     #[must_use]
     pub fn with_cooperative_halves(self) -> Emulator {
         self.cooperating(false)

@@ -43,7 +43,7 @@ pub(crate) enum Change {
     PlusOne,
     /// e to the power of the value.
     Exp,
-    /// The same, below zero.
+    /// e to the power of the value, with a negative sign.
     NegativeExp,
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum Order {
     Pairs { heads: u64 },
     /// Of each group of `of` rows, those from `start`, `len` in number.
     Take { start: u64, len: u64, of: u64 },
-    /// The same, with rows and columns of each group exchanged.
+    /// As [`Take`](Order::Take), with rows and columns of each group exchanged.
     TakeTransposed { start: u64, len: u64, of: u64 },
     /// Of each group of `of` rows, three runs of these lengths from its start: first that of all groups, then
     /// the second, then the third.

@@ -37,8 +37,8 @@ use product::{BlockSource, Multiplied, Picked};
 /// of 512 rows at a time.
 const RESULTS: usize = 64 << 10;
 
-/// The same for a chunk of consecutive rows, all of which each weight row should meet: about a second-level cache. Half as many may belong
-/// to the narrowest columns. All rows are read again for each range of columns, from further away, so columns should be wide, too.
+/// The most results of a chunk of consecutive rows, all of which each weight row should meet: about a second-level cache. Half as many may
+/// belong to the narrowest columns. All rows are read again for each range of columns, from further away, so columns should be wide, too.
 const MIXED_RESULTS: usize = 256 << 10;
 
 /// A prepared `Dot`.

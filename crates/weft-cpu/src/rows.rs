@@ -108,7 +108,7 @@ impl RowView {
         self.index_of(args, coords, 0, count)
     }
 
-    /// The same for its value `i`.
+    /// The index that value `i` of a row has in this view, of `count` possible ones.
     #[inline(always)]
     pub(crate) fn index_of(
         &self,

@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// So many rounds, whatever the cost.
+    /// A fixed number of additional rounds.
     fn shares(threads: usize, more: u32) -> Rounds {
         Rounds { threads, more }
     }

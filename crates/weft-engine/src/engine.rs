@@ -278,7 +278,7 @@ fn check_chunk(options: &EngineOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// Hands over what is to be kept on disk.
+/// Writes the remaining pages of the prompt cache to disk.
 impl Drop for Engine {
     fn drop(&mut self) {
         if !std::thread::panicking() {

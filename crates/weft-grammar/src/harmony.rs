@@ -18,7 +18,7 @@ struct Parts {
     message: String,
     /// Any text, and the end of its message with the beginning of the next.
     text: String,
-    /// Any text that is not empty, as the last of a reply.
+    /// A last message of any text that is not empty.
     last: String,
 }
 

@@ -78,7 +78,7 @@ pub enum Recurrence {
     /// share K key heads: value head h has key head h div (H / K). A decay a is that of a head, or of each of its key channels. A kept
     /// row of a value head is k, v, a and β.
     Delta,
-    /// The same, where value head h has key head h mod K.
+    /// [`Delta`](Recurrence::Delta) with other pairs of heads: value head h has key head h mod K.
     DeltaTiled,
 }
 

@@ -106,7 +106,7 @@ impl TextPlace {
 }
 
 impl TextGroups {
-    /// So many workgroups, whatever the sizes.
+    /// A fixed number of workgroups, for steps of any size.
     pub const fn plain(times: u32) -> TextGroups {
         TextGroups { axis: Dim::Const(1), inner: 1, tile: 1, more: 0, times }
     }

@@ -7,7 +7,7 @@ use weft_host::{CpuTime, cpu_time};
 /// The least that is worth a word, in cores.
 const LEAST: f64 = 0.25;
 
-/// The same, as a fraction of all cores, if there is room for other programs during the measurement.
+/// The least fraction of all cores that is worth a word, if there is room for other programs during the measurement.
 const MUCH: f64 = 0.1;
 
 /// Watches other programs from a moment on.

@@ -141,7 +141,7 @@ mod tests {
         assert!((0.2 * vocab..10.0 * vocab).contains(&found.value()), "{}", found.value());
     }
 
-    /// The same from the rows of logits one by one.
+    /// The perplexity from the rows of logits one by one.
     #[test]
     fn the_perplexity_is_that_of_the_rows() {
         let mut runner = runner(16, 1);

@@ -65,7 +65,7 @@ fn of(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<MemoryNeed,
     Ok(of_all(planned, max, device)?.0)
 }
 
-/// The same, and the model as it is linked.
+/// The memory that plans for steps of up to `max` need, and the linked model.
 fn of_all(planned: &Planned, max: &Sizes, device: &dyn Device) -> Result<(MemoryNeed, Dry), Error> {
     let dry = Dry::new(planned, max, device.caps().packing)?;
     let programs = dry.classes.iter().flat_map(|class| {

@@ -188,7 +188,7 @@ pub fn prompts_and_replies(device: &mut dyn Device) {
         let own = case.args[LISTS].of_tokens(&all[LISTS], token..token + 1);
         assert!(own.as_ref() == Some(&alone[LISTS]), "token {token} has another list alone");
     }
-    // The same, with as many workgroups as tokens and in one step of several.
+    // The same bits with as many workgroups as tokens, and in one step of several tokens.
     let few = case.of_tokens(58..64);
     assert!(
         case.args[LISTS].of_tokens(&all[LISTS], 58..64) == Some(few.run(device, 6).unwrap()[LISTS].clone())

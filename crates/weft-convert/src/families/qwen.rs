@@ -62,7 +62,7 @@ fn dense(model: &mut Model<'_>, more: impl Fn(&Sizes) -> Vec<Rule>) -> Result<()
 }
 
 /// Refuses a sliding window if `use_sliding_window` asks for it in one of the layers: those from `max_window_layers` on, or those that
-/// `layer_types` names. Mixtures do not count as in other models, so for them all layers are asked for.
+/// `layer_types` names. Mixtures number these layers differently, so for them every layer counts as asked for.
 fn refuse_windows(config: &Config, layers: u32) -> Result<()> {
     let is_windowed = match config.list("layer_types")? {
         Some(types) => types.iter().any(|kind| kind == "sliding_attention"),

@@ -100,7 +100,7 @@ impl<'a> Layout<'a> {
         Layout { parts: parts.min(threads).min(Layout::most_parts(group)), ..cut }
     }
 
-    /// The same, but a unit that is divided has all heads of one token.
+    /// This layout, in which a unit that is divided has all heads of one token.
     pub(super) fn with_whole_tokens(self) -> Layout<'a> {
         if self.cut { Layout { tokens: 1, parts: 1, ..self } } else { self }
     }

@@ -44,7 +44,7 @@ pub(crate) struct Room {
 pub(super) struct Values {
     /// The values of every two positions in pairs.
     pub(super) pairs: Vec<Numbers>,
-    /// The same as bytes, and those of weights: see [`super::tiled`].
+    /// The values as bytes, and the weights as bytes: see [`super::tiled`].
     pub(super) bytes: Vec<Numbers>,
     pub(super) weight_bytes: Vec<Numbers>,
 }

@@ -52,7 +52,8 @@ fn steps(attend: &Attend) -> usize {
     attend.k.len.div_ceil(64)
 }
 
-/// The same, and one more if that makes the number odd: then the same line of many rows does not map to few sets of a cache.
+/// The stride of rows in lines: the number of lines, or one more to make it odd, because then the same line of many rows does not map to
+/// few sets of a cache.
 fn stride(attend: &Attend) -> usize {
     steps(attend) | 1
 }

@@ -220,7 +220,7 @@ fn join<S: Simd>(
     }
 }
 
-/// The same in tiles of all `M` rows and `N` lines.
+/// Adds weighted values in tiles of all `M` rows and `N` lines.
 #[inline(always)]
 fn join_tiles<S: Simd, const M: usize, const N: usize>(
     simd: S,

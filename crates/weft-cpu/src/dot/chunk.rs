@@ -59,7 +59,7 @@ impl Chunk<'_> {
         (rows.start - tile * ROWS..rows.end - tile * ROWS, rows.start - from)
     }
 
-    /// The same for some of the rows.
+    /// The chunk of some of its rows.
     pub(super) fn part<'a>(&'a mut self, entries: &'a [Entry]) -> Chunk<'a> {
         Chunk { entries, cols: self.cols.clone(), acc: &mut *self.acc, ..*self }
     }

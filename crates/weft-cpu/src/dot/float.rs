@@ -38,7 +38,7 @@ const BLOCK: usize = 6;
 /// Room for a stretch of a block of rows.
 const ROOM: usize = STRETCH * BLOCK * LANES;
 
-/// The same, and for the sums of that block and a span of weight rows.
+/// Room for a stretch of a block of rows, and for the sums of that block and a span of weight rows.
 pub(super) const FLOATS: usize = ROOM + SPAN * BLOCK * LANES;
 
 /// Multiplies a chunk.

@@ -43,7 +43,8 @@ struct Ahead<'a, const W: usize> {
     next: [&'a [u8]; W],
     /// Whether the tiles, which are multiplied once, come from memory.
     is_new: bool,
-    /// Tiles of the next span: one of `every` groups of 32 columns from `phase` on, into the second-level cache. None if `every` is 0.
+    /// Tiles of the next span to prefetch into the second-level cache: one of `every` groups of 32 columns, from `phase` on. No tiles if
+    /// `every` is 0.
     later: [&'a [u8]; W],
     every: usize,
     phase: usize,

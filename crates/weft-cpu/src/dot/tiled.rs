@@ -28,7 +28,8 @@ const LAG: usize = 4;
 /// Tiles that are multiplied by a block of rows before the next block, so that this stays in the first-level cache.
 const SPAN: usize = 4;
 
-/// The same if there are few blocks: then it matters more that all tiles but the first are unpacked while others are multiplied.
+/// The number of such tiles if there are few blocks. Then it matters more that all tiles but the first are unpacked while others are
+/// multiplied.
 const SHORT_SPAN: usize = 1;
 
 /// The most blocks that are few.

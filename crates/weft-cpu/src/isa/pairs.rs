@@ -23,7 +23,7 @@ impl Line {
         unsafe { std::slice::from_raw_parts(lines.as_ptr().cast(), 16 * lines.len()) }
     }
 
-    /// The same, mutable.
+    /// The values of several lines, mutable.
     #[inline(always)]
     pub(crate) fn flat_mut(lines: &mut [Line]) -> &mut [f32] {
         // SAFETY: as in `flat`; the borrow is exclusive.
@@ -49,7 +49,7 @@ impl Numbers {
 
 /// More operations on vectors. Operations on numbers take [`Lanes::Bytes`] as 32 numbers.
 pub(crate) trait Pairs: Lanes {
-    /// Whether there are registers for more than twenty vectors; otherwise for eight.
+    /// Whether there are registers for more than twenty vectors. Otherwise there are registers for eight.
     const WIDE: bool;
 
     /// Loads the values of a line.

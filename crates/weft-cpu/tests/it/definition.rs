@@ -276,7 +276,7 @@ fn windowed(
     };
     let k = rows(&keys);
     let v = match values_at {
-        // The same numbers.
+        // Values are the beginning of keys, so these are the same numbers.
         Some(at) => k.iter().map(|k| Row { numbers: k.numbers[at..][..v_len].to_vec(), ..*k }).collect(),
         None => rows(&values),
     };

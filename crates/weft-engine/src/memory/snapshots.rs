@@ -64,7 +64,7 @@ impl Memory {
         if let Some(Some(sequence)) = self.sequences.get_mut(seq.place)
             && sequence.id == seq
         {
-            // Those after it are computed again, and may leave snapshots.
+            // Pages after it are computed again, and may leave snapshots.
             sequence.chain = Some((*keys.before(pages), pages));
         }
     }

@@ -41,7 +41,7 @@ pub(crate) fn header(key: &Key, rows: &[u8]) -> [u8; HEADER] {
     header
 }
 
-/// Returns whether a header and rows belong together and to the key.
+/// Returns whether this is the header of these rows under this key.
 pub(crate) fn is_valid(found: &[u8; HEADER], key: &Key, rows: &[u8]) -> bool {
     // Exactly one header is valid for a key and rows.
     *found == header(key, rows)

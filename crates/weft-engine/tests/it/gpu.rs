@@ -297,8 +297,8 @@ fn experts_may_be_on_the_gpu_and_on_the_cpu() {
     }
 }
 
-/// Checks the logits of a model on two devices, whose name says `said`: within the bound, and the same bits in steps of any size, which it
-/// returns.
+/// Checks the logits of a model on two devices, the name of which contains `said`: they are within the bound, and steps of any size give
+/// the same bits, which it returns.
 fn divided(name: &str, options: EngineOptions, said: &str) -> Option<Vec<u32>> {
     let fixture = Fixture::load(name);
     let mut runner = runner(&fixture, options)?;

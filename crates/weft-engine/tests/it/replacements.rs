@@ -60,7 +60,7 @@ fn a_right_kernel_is_used_and_gives_the_same_bits() {
         assert!(bits(&own) == bits(&expected), "{chunk} tokens at once");
     }
 
-    // It is a decision that can be switched off, also later.
+    // The decision can be switched off, also later.
     let mut off = Switches::default();
     off.set(decision("kernel.replace").unwrap(), Mode::Off);
     let without = runner.add_plans(&off).unwrap();

@@ -266,7 +266,7 @@ fn prefixes_are_found_at_snapshots_and_change_no_reply() {
             ids(&found)
         };
         let reply = ask(&prompt, 30, 0);
-        // The same again finds all full pages, and the next turn also those of the reply.
+        // The same prompt again finds all full pages, and the next turn also those of the reply.
         ask(&prompt, 5, 128);
         ask(&[&prompt[..], &reply, &[5, 6]].concat(), 10, 160);
         // One that leaves it early finds no state there, and leaves one for the next.
@@ -282,7 +282,7 @@ fn equal_prompts_at_once_are_computed_once() {
     let prompt = tokens(150, 7);
     let mut engine = engine(FIXTURES[0], &options().sequences(4));
     let mut all: Vec<Generation> = (0..4).map(|_| engine.push(greedy(&prompt, 4)).unwrap()).collect();
-    // And one that differs after three pages.
+    // A prompt that differs after three pages.
     let other = [&prompt[..100], &[9; 20]].concat();
     all.push(engine.push(greedy(&other, 4)).unwrap());
     while engine.step().unwrap() {}

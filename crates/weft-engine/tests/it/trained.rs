@@ -49,7 +49,7 @@ fn guesses_of_a_trained_layer_are_mostly_right_and_change_no_reply() {
     let mut off = open(Speculate::Off);
     let (expected, none) = replies(&mut off);
     assert_eq!(none, [0, 0]);
-    // The same alone and together.
+    // Replies are the same alone and together.
     let (alone, together) = expected.split_at(PROMPTS.len());
     assert_eq!(alone, together);
     let steps = off.stats().steps;

@@ -29,7 +29,7 @@ pub struct Attend {
     /// The state that holds keys, and their layout in its rows: value `c` of key head `g` is at
     /// `row·row_stride + offset + g·head_stride + c`.
     pub k: Cached,
-    /// The same for values.
+    /// The state that holds values, and their layout in its rows.
     pub v: Cached,
     /// Positions, `i32[T]`.
     pub pos: ParamId,

@@ -14,7 +14,7 @@ pub(super) trait Room {
     /// Every parameter that it reads, some of them twice.
     fn params(&self) -> Vec<ParamId>;
 
-    /// The same, to be renumbered.
+    /// The parameters of [`params`](Room::params), to be renumbered.
     fn params_mut(&mut self) -> Vec<&mut ParamId>;
 
     /// The parameters among them that are states.

@@ -35,7 +35,7 @@ use crate::write_model::PlannedTensor;
 /// √(E[silu(x)²]) for normal x: the deviation of a gate's output times an independent value of variance 1.
 const SILU: f32 = 0.5967;
 
-/// The same for the clamped SwiGLU of gpt-oss, and for GELU.
+/// Such deviations for the clamped SwiGLU of gpt-oss, and for GELU.
 const CLAMPED: f32 = 0.919;
 const GELU: f32 = 0.652;
 /// √(E[sigmoid(x)²]).

@@ -59,7 +59,7 @@ fn all_logits(file: &File, chunk: usize) -> Vec<f32> {
     logits(&file.open(), &TOKENS, chunk)
 }
 
-/// Up to as many positions as are chosen, both families compute what `deepseek2` does.
+/// With at most as many positions as are chosen, both families compute the same as `deepseek2`.
 #[test]
 fn up_to_as_many_positions_as_are_chosen_it_is_attention_to_all() {
     let plain = all_logits(&support::glm(), 9);

@@ -48,7 +48,7 @@ fn tolerance(ty: GgmlType, block: &[f32]) -> f32 {
         GgmlType::TQ1_0 | GgmlType::TQ2_0 => 0.5 * farthest + half_ulp,
         // Steps are a quarter of the farthest at most, and so is what clips.
         GgmlType::MXFP4 => 0.25 * farthest,
-        // The same with scales and minima of 15 steps.
+        // As for Q4_K, with scales and minima of 15 steps.
         GgmlType::Q2_K => {
             (max - min.min(0.0)) * (1.0 / 3.0 + 1.0 / 15.0) - min.min(0.0) / 15.0 + 3.0 * half_ulp
         }

@@ -158,7 +158,7 @@ impl<'a> Fit<'a> {
         OffloadedExperts { streamed: self.streamed(offloaded), ..offloaded }
     }
 
-    /// So many experts of each layer, if the device has memory for them.
+    /// This number of experts of each layer, if the device has memory for them.
     fn asked(&self, asked: usize) -> Result<OffloadedExperts, Error> {
         let Experts { layers, step, .. } = self.experts;
         let resident = asked / step * step;

@@ -50,7 +50,7 @@ pub(super) fn fitting(
                 ControlFlow::Break(()) => Err(Error::Interrupted),
             }
         }
-        // So many layers were asked for, or none fits.
+        // A number of layers was asked for, or none fits.
         (_, Some(need)) => Err(Error::Memory(Box::new(need))),
         (_, None) => Ok(most),
     }

@@ -11,7 +11,7 @@ pub(crate) enum Step {
     Hold,
     /// It belongs to the call, with all that was held back. The step in which a call begins is a `Take` or a `Done`.
     Take,
-    /// The same, and the call is over.
+    /// It belongs to the call, with all that was held back, and ends it.
     Done,
     /// The text that was held back and this character are to be read again: the call has changed its mind about what came before.
     Again,

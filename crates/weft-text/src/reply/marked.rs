@@ -18,7 +18,7 @@ use super::tools::{NamePrefix, Tools};
 #[derive(Clone, Copy)]
 enum Part {
     Tag(&'static str),
-    /// The same, if it is there.
+    /// A tag that may be missing.
     Prefix(&'static str),
     Name,
     /// `:` and a number, if they are there.

@@ -148,7 +148,7 @@ pub(crate) fn shown(name: Option<&Path>, path: &Path) -> String {
     }
 }
 
-/// The same, so that it also finds the model from another folder.
+/// The displayed name of a model, by which it is also found from another folder.
 pub(crate) fn lasting(name: Option<&Path>, path: &Path) -> String {
     let file = name.map(Path::to_path_buf).or_else(preferred).filter(|name| name.exists());
     match file.and_then(|file| std::path::absolute(file).ok()) {

@@ -16,7 +16,7 @@ unsafe fn numbers(x: uint8x16_t) -> int16x8_t {
     unsafe { vreinterpretq_s16_u8(x) }
 }
 
-/// And back.
+/// Eight numbers as sixteen bytes.
 ///
 /// # Safety
 /// As for [`numbers`].

@@ -97,7 +97,7 @@ pub(crate) enum Attention {
         /// The width of a head's values.
         value: u32,
     },
-    /// The same, to positions that indexers choose.
+    /// Latent attention to positions that indexers choose.
     Sparse {
         /// The sizes of attention.
         latent: Latent,

@@ -33,7 +33,7 @@ impl Status {
 pub(super) struct ReasoningForm {
     /// In the summary instead of the content.
     pub(super) summary: bool,
-    /// Also in the form that clients return unread.
+    /// Whether the item also has it in the form that clients return unread.
     pub(super) encrypted: bool,
 }
 

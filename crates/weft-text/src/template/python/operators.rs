@@ -328,7 +328,7 @@ fn places(len: usize, bounds: [Option<i128>; 3]) -> Vec<usize> {
     places
 }
 
-/// A dict of pairs; of two equal keys, the last value and the first place.
+/// A dict of pairs. Of pairs with equal keys it has the last value, at the place of the first.
 pub(super) fn dict(pairs: Vec<(Value, Value)>) -> Result<Value, Error> {
     charge_items(pairs.len().saturating_mul(2))?;
     Ok(Value::from_pairs(pairs))
