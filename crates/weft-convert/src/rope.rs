@@ -174,7 +174,7 @@ impl Rope {
         self.keys.f64("mscale_all_dim")
     }
 
-    /// Ministral's parameters beside YaRN's: the factor by which positions scale queries, and `mscale_all_dim`.
+    /// Ministral's parameters in addition to YaRN's: the factor by which positions scale queries, and `mscale_all_dim`.
     ///
     /// # Errors
     ///

@@ -1,11 +1,10 @@
 //! Instruction sets: which one to use, and how one piece of code is compiled for each.
 //!
-//! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays.
-//! [`Arch::dispatch`] calls it inside a function that enables the instruction set; everything is inlined into that
-//! function, so the compiler vectorises the loops for it. Only code that the compiler does not vectorise well (products
-//! of packed weights, attention and rounding) uses intrinsics: the methods of [`Lanes`], [`Pieces`],
-//! [`Pairs`](pairs::Pairs) and [`Rounding`]. Some machines have a unit beside the vectors that multiplies [`Tiles`]:
-//! [`Arch::dispatch_tiles`] calls [`TileWork`] with both.
+//! Kernels are written once, as [`Work`] that is generic over [`Simd`], with plain loops over fixed-size arrays. [`Arch::dispatch`] calls
+//! it inside a function that enables the instruction set; everything is inlined into that function, so the compiler vectorises the loops
+//! for it. Only code that the compiler does not vectorise well (products of packed weights, attention and rounding) uses intrinsics: the
+//! methods of [`Lanes`], [`Pieces`], [`Pairs`](pairs::Pairs) and [`Rounding`]. Some machines have a unit in addition to vectors, which
+//! multiplies [`Tiles`]: [`Arch::dispatch_tiles`] calls [`TileWork`] with both.
 //!
 //! Rust never contracts a multiplication and an addition, and vectorises floating-point code only when the result is
 //! the same, so all instruction sets give the same bits.

@@ -37,6 +37,6 @@ pub trait SourceText: fmt::Debug {
     /// The language of the text that a kernel comes with, if that is what the device runs for it in programs for steps up to `max`.
     fn given(&self, kernel: &Kernel, max: &Sizes) -> Option<&'static str>;
 
-    /// Bytes of scratch memory that a program needs beside its buffers. Launches that cannot be rendered need none.
+    /// Bytes of scratch memory that a program needs in addition to its buffers. Launches that cannot be rendered need none.
     fn scratch_bytes(&self, program: &Program, weights: &dyn Fn(BufferId) -> Option<u64>) -> u64;
 }

@@ -25,9 +25,9 @@ use crate::speculate::{Learnt, Speculate, Speculation};
 
 /// A compiled model, and the generations it works on.
 ///
-/// [`push`](Engine::push) adds a request, [`step`](Engine::step) computes a batch of tokens for all requests, and each
-/// [`Generation`] reports the events of its reply. Results are batch-invariant: a reply is the same, bit for bit,
-/// whatever runs beside it, and whether its prompt is computed or comes from the prefix cache.
+/// [`push`](Engine::push) adds a request, [`step`](Engine::step) computes a batch of tokens for all requests, and each [`Generation`]
+/// reports the events of its reply. Results are batch-invariant: a reply is the same, bit for bit, whatever runs at the same time, and
+/// whether its prompt is computed or comes from the prefix cache.
 pub struct Engine {
     runner: Runner,
     schedule: Schedule,
@@ -169,9 +169,9 @@ impl Engine {
         Ok(generation)
     }
 
-    /// Computes one batch: one token of every generation that is replying, and as many prompt tokens of others as there
-    /// is room for; beside replies at most [`chunk`](EngineOptions::chunk). Returns whether there was anything to compute.
-    /// Events of earlier steps may still be unread when it returns `false`.
+    /// Computes one batch: one token of every generation that is replying, and as many prompt tokens of others as there is room for;
+    /// together with replies at most [`chunk`](EngineOptions::chunk). Returns whether there was anything to compute. Events of earlier
+    /// steps may still be unread when it returns `false`.
     ///
     /// While nobody replies, prompts share a batch equally. Beside replies, half of the chunk goes to the oldest prompt and
     /// the rest to those that are done first.
@@ -266,7 +266,7 @@ impl Engine {
     }
 }
 
-/// Checks that prompts can be computed beside replies.
+/// Checks that prompts can be computed in steps with replies.
 ///
 /// # Errors
 /// If a chunk has no tokens.

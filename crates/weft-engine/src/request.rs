@@ -24,7 +24,7 @@ pub struct GenerateOptions {
     pub dry_breakers: Vec<String>,
     /// Stop strings, which end the reply and are not part of it.
     pub stop: Vec<String>,
-    /// Stop tokens, which end the reply beside those that end the model's turn. Their text is not part of it.
+    /// Stop tokens, which end the reply in addition to those that end the model's turn. Their text is not part of it.
     pub stop_tokens: Vec<u32>,
     /// The fewest tokens of the reply. Until then, stop tokens and those that end the model's turn are forbidden, unless a
     /// logit processor allows nothing else, and no stop string is looked for.

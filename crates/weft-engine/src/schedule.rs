@@ -1,10 +1,10 @@
 //! The scheduler, which decides what a step computes: tokens of many generations in one ragged batch.
 //!
-//! Those that are replying get their one token first, and guessed tokens after it ([`guesses`]). The rest of the token budget
-//! goes to prompts, which share it ([`shares`]); beside replies, which have to wait for it, it is smaller. Prompts begin in the
-//! order in which they came, as soon as there is room for all of their tokens. When pages run out, the generation that came last
-//! gives its pages back and is computed again later, mostly from the prefix cache. The first generation can always take what it
-//! needs from all others, so every generation ends.
+//! Those that are replying get their one token first, and guessed tokens after it ([`guesses`]). The rest of the token budget goes to
+//! prompts, which share it ([`shares`]); in steps with replies, which have to wait for it, it is smaller. Prompts begin in the order in
+//! which they came, as soon as there is room for all of their tokens. When pages run out, the generation that came last gives its pages
+//! back and is computed again later, mostly from the prefix cache. The first generation can always take what it needs from all others, so
+//! every generation ends.
 //!
 //! A generation whose next page an earlier one is computing waits for that page, so that prompts with a common beginning
 //! compute it once, even if they come together. It waits only while the earlier one is active, which never waits for a

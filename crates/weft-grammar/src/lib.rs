@@ -37,9 +37,8 @@
 //! Tokens are never forced: how a reply is cut into tokens is up to the model. Only [`ReasoningBudget`] forces some, to close a
 //! thought.
 //!
-//! # Time
-//! Masks are computed on one or two threads per model beside the forward pass. In a barely optimised build on two busy
-//! cores, over JSON, prose and calls of 20 strict tools (`tests/measure.rs`):
+//! # Time Masks are computed on one or two threads per model during the forward pass. In a barely optimised build on two busy cores, over
+//! JSON, prose and calls of 20 strict tools (`tests/measure.rs`):
 //!
 //! | tokens | first grammar | mask, mean | p99 | compilation |
 //! |---|---|---|---|---|

@@ -82,8 +82,8 @@ pub enum Recurrence {
     DeltaTiled,
 }
 
-/// The most rows that a sequence's state keeps beside itself, see [`Op::Scan`]. As many guesses of a step can be wrong without any row
-/// being computed again.
+/// The most rows that are kept with a sequence's state, see [`Op::Scan`]. As many guesses of a step can be wrong without any row being
+/// computed again.
 pub const KEPT: usize = 4;
 
 /// The layout of a row of the states of a scan: first the states of all heads, then [`KEPT`] kept rows of each head.

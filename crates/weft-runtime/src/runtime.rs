@@ -175,8 +175,7 @@ impl Runtime {
         self.device.caps()
     }
 
-    /// The device, to run other programs beside the model. Do not rewind it past the mark that it had when the model was
-    /// loaded.
+    /// The device, to run other programs than the model's. Do not rewind it past the mark that it had when the model was loaded.
     pub fn device_mut(&mut self) -> &mut dyn Device {
         &mut *self.device
     }

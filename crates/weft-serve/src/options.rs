@@ -71,7 +71,7 @@ pub const OLLAMA_PORT: u16 = 11434;
 pub struct ServeOptions {
     /// The address to listen on. Addresses other than loopback need [`keys`](Self::keys).
     pub address: SocketAddr,
-    /// Whether it has Ollama's API, beside those of OpenAI and Anthropic.
+    /// Whether it has Ollama's API, in addition to those of OpenAI and Anthropic.
     pub ollama: bool,
     /// Another port of the same address to listen on, if it has Ollama's API: its clients look for it on [`OLLAMA_PORT`].
     pub also: Option<u16>,

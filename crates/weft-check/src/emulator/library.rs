@@ -72,7 +72,7 @@ impl Library {
         let text = |error: libloading::Error| format!("{}: {error}", path.display());
         // SAFETY: the library is made of our runtime and texts, which have no initialisers.
         let library = unsafe { libloading::Library::new(path) }.map_err(text)?;
-        // SAFETY: the runtime defines it with this type. The pointer is used while the library lives, which is kept beside it.
+        // SAFETY: the runtime defines it with this type. The pointer is used while the library lives, which is kept with it.
         let launch = *unsafe { library.get(b"weft_launch\0") }.map_err(text)?;
         Ok(Library { launch, _library: library })
     }

@@ -163,7 +163,7 @@ impl Delta {
     }
 }
 
-/// Attention whose queries have gates beside them.
+/// Attention whose queries have gates.
 fn attention(sizes: &Sizes) -> Vec<Rule> {
     let hidden = sizes.hidden;
     let (queries, keys) = (sizes.heads * sizes.head, sizes.kv_heads * sizes.head);

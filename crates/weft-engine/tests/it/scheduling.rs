@@ -1,4 +1,4 @@
-//! The contents of steps: prompts beside replies, prompts that begin alike, and the counts of an engine.
+//! The contents of steps: prompts together with replies, prompts that begin alike, and the counts of an engine.
 
 use weft_engine::{CacheEvent, Engine, EngineOptions, Error, Event, Generation, Request, Sampling, Stats};
 

@@ -112,8 +112,8 @@ impl<'r> Schemas<'r> {
 
     /// A complete document for the compiler of grammars: `schema`, the definitions, and options.
     pub(crate) fn document(&self, schema: &Value) -> Value {
-        // `additionalProperties` cannot become a pattern beside other patterns, because the compiler refuses patterns that
-        // overlap, or if it is a schema, which would then hold for listed properties too. `\u` is forbidden there instead.
+        // `additionalProperties` cannot become a pattern next to other patterns, because the compiler refuses patterns that overlap, or if
+        // it is a schema, which would then hold for listed properties too. `\u` is forbidden there instead.
         let patterns = self.roots.iter().any(|root| {
             mentions(root.schema, "patternProperties", &|_| true)
                 || mentions(root.schema, "additionalProperties", &Value::is_object)

@@ -86,7 +86,7 @@ impl Room for Scan {
 
     fn operations(&self, counter: &Counter<'_>, cols: usize, _: &Seen) -> Vec<Operation> {
         let sequences = counter.sizes.sequences as u64;
-        // Kept rows are few beside the state, and few steps have them.
+        // Kept rows are small compared with the state, and few steps have them.
         let values = sequences * self.layout(cols).and_then(|layout| layout.proper()).unwrap_or(0) as u64;
         let lists = self.lists().map(|list| counter.values(list, Access::Read, sequences));
         let states = [Access::Read, Access::Write].map(|access| counter.values(self.state, access, values));

@@ -12,11 +12,11 @@
 //!   third of the weight).
 //! * Logits have a deviation of 2.
 //!
-//! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Biases of
-//! queries, keys and values have half the deviation of a key: enough to matter, while scores still depend on the tokens. Other
-//! biases have half the deviation of what they are added to. Norms are 1 ± 0.05. Where branches end in a norm, this damps them.
-//! Where embeddings or logits are scaled, tied embeddings are small beside what layers add, since their matrix would have each token
-//! foretell itself, and the last norm gives logits their deviation.
+//! The bias for the selection of experts is about as large as the distance between scores of neighbouring rank. Biases of queries, keys and
+//! values have half the deviation of a key: enough to matter, while scores still depend on the tokens. Other biases have half the deviation
+//! of what they are added to. Norms are 1 ± 0.05. Where branches end in a norm, this damps them. Where embeddings or logits are scaled,
+//! tied embeddings are small compared with the results of layers, since their matrix would have each token foretell itself, and the last
+//! norm gives logits their deviation.
 //!
 //! Where heads have a state, it decays as in models before training: time steps are from 0.001 to 0.1 and rates from 1 to 16, so
 //! that heads forget within 1 to 1000 tokens. What a token adds to the time step has a small gain, to keep it in that range.

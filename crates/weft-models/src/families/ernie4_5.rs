@@ -1,5 +1,5 @@
-//! The `ernie4_5` and `ernie4_5-moe` families (ERNIE 4.5): the attention of `llama`; dense layers, or, in some layers after a few
-//! dense ones, routed experts with normalised softmax gating and a bias for their choice, beside shared ones.
+//! The `ernie4_5` and `ernie4_5-moe` families (ERNIE 4.5): the attention of `llama`; dense layers, or, in some layers after a few dense
+//! ones, routed experts with normalised softmax gating and a bias for their choice, and shared ones.
 //!
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/ernie4-5.cpp`), except that fused `attn_qkv` tensors and keys that
 //! ask for another router or attention scale are refused.

@@ -1,6 +1,6 @@
 //! The `granite` and `granitemoe` families (Granite 3 and 4 without Mamba): the layers of `llama` with factors on embeddings, attention
-//! scores, branches and logits; dense layers, or in every layer routed experts with normalised softmax gating, in some models beside a
-//! shared one.
+//! scores, branches and logits; dense layers, or in every layer routed experts with normalised softmax gating, in some models also a shared
+//! one.
 //!
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/granite.cpp`, `granite-moe.cpp`), except that fused `attn_qkv`
 //! tensors, LongRoPE and keys that ask for another router are refused. Experts are as wide as `feed_forward_length` says.

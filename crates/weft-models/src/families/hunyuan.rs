@@ -1,5 +1,5 @@
 //! The `hunyuan-moe` and `hunyuan-dense` families (Hunyuan-A13B, and Hunyuan 0.5B to 7B): grouped-query attention with a norm of each head
-//! after rotation; dense layers, or in every layer routed experts with normalised softmax gating beside a shared one.
+//! after rotation; dense layers, or in every layer routed experts with normalised softmax gating, and a shared one.
 //!
 //! Keys, defaults and tensors are the same as in llama.cpp (`src/models/hunyuan-moe.cpp`, `hunyuan-vl.cpp`), except that fused `attn_qkv`
 //! tensors, keys that ask for another router or attention scale, and `rope.dimension_sections` (vision models) are refused. Experts are

@@ -5,8 +5,8 @@ use weft_quant::GgmlType;
 
 use crate::support::{File, HIDDEN, VOCAB, gated, logits};
 
-/// A `gemma4` with everything: heads of two sizes, values from keys, layers that read the cache of others, experts beside dense networks,
-/// and embeddings for each layer.
+/// A `gemma4` with everything: heads of two sizes, values from keys, layers that read the cache of others, experts and dense networks, and
+/// embeddings for each layer.
 pub(crate) fn gemma4() -> File {
     const NARROW: usize = 16;
     const FULL: usize = 32;

@@ -1,4 +1,4 @@
-//! Opens what runs a model: the device that was asked for, and the CPU beside it if the device does not run all of the model.
+//! Opens the devices that run a model: the one that was asked for, and also the CPU if the device does not run all of the model.
 
 use weft_models::Mtp;
 use weft_pack::OnReport;
@@ -13,7 +13,7 @@ use crate::options::RuntimeOptions;
 /// The most tokens of a step in which offloaded experts are streamed: each step copies all of them.
 const BATCH: usize = 2048;
 
-/// Opens the device of `options`, and the CPU beside it if the device does not run all of the model.
+/// Opens the device of `options`, and also the CPU if the device does not run all of the model.
 ///
 /// # Errors
 /// If a device cannot be opened, the CPU was asked to be both, or not even the head fits.

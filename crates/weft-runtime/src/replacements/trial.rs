@@ -223,10 +223,9 @@ impl<'a> Trial<'a> {
         Ok([expected, found])
     }
 
-    /// What one writes in a step.
+    /// The outputs of one of the kernels in a step.
     ///
-    /// # Errors
-    /// If it writes beside its outputs; those of the device.
+    /// # Errors If it writes anything but its outputs; those of the device.
     fn outputs(&self, device: &mut dyn Device, program: ProgramId, sizes: &Sizes) -> Result<Outputs, Error> {
         let [first, second] =
             [POISON[0], POISON[1]].map(|poison| self.run_with(device, program, sizes, poison));

@@ -1,4 +1,4 @@
-//! The samplers that llama.cpp's server has beside OpenAI's: their fields, by its names.
+//! The samplers that llama.cpp's server has in addition to OpenAI's: their fields, by its names.
 
 use weft_engine::GenerateOptions;
 

@@ -12,8 +12,8 @@ use crate::options::Limits;
 use crate::tenant::Tenant;
 
 /// How long an engine that has no work waits at most for further requests. Several clients often ask at the same moment, and prompts that
-/// begin together are computed together; one that came a step too late would be computed beside the replies to the others,
-/// which takes longer for all of them.
+/// begin together are computed together; one that came a step too late would be computed together with the replies to the others, which
+/// takes longer for all of them.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// How long it waits after a request has come, if no other is expected.

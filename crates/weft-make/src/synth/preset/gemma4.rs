@@ -100,7 +100,7 @@ pub(super) const GEMMA4_REAL: &[Preset] = &[
     },
 ];
 
-/// Experts beside a dense network in every layer.
+/// Experts and a dense network in every layer.
 const EXPERTS: Experts = Experts {
     leading_dense: 0,
     count: 6,

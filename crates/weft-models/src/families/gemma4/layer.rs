@@ -1,4 +1,4 @@
-//! A layer: attention, a dense network, experts beside it, and what the embedding of this layer adds.
+//! A layer: attention, a dense network, experts parallel to it, and the addend of this layer's embedding.
 //!
 //! With `n` a norm with weights of its own at each place:
 //!
@@ -41,7 +41,7 @@ pub(super) struct Layer<'a> {
 pub(super) struct Network {
     /// The dense one, for every token.
     pub(super) dense: Gated,
-    /// The experts beside it.
+    /// The experts parallel to it.
     pub(super) experts: Option<Experts>,
 }
 
