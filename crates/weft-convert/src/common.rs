@@ -61,7 +61,7 @@ pub(crate) fn require(config: &Config, key: &str, value: impl Into<Json>) -> Res
 ///
 /// # Errors
 ///
-/// If it is shorter. Files of most families cannot say so.
+/// If it is shorter. Files of most families cannot express that.
 pub(crate) fn refuse_window(config: &Config) -> Result<()> {
     let context = config.require_u32("max_position_embeddings")?;
     match config.u32("sliding_window")? {

@@ -14,7 +14,7 @@ pub(crate) struct Family {
     /// Values of keys that a configuration may leave out, as the class in `transformers` has them, or else the model's own: a JSON
     /// object.
     pub(crate) defaults: &'static str,
-    /// The ways to scale rotary embedding that its files can say and its readers compute, by their names in config.json.
+    /// The ways to scale rotary embedding that its files can express and its readers compute, by their names in config.json.
     pub(crate) scalings: &'static [&'static str],
     /// Whether layers with a sliding window have a rotary embedding of their own.
     pub(crate) has_local_rope: bool,

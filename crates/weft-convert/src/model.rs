@@ -120,7 +120,7 @@ pub(crate) struct Model<'a> {
     pub(crate) config: &'a Config,
     checkpoint: &'a Checkpoint,
     pub(crate) architecture: &'static str,
-    /// The ways to scale rotary embedding that files of the family can say.
+    /// The ways to scale rotary embedding that files of the family can express.
     pub(crate) scalings: &'static [&'static str],
     /// Whether layers with a sliding window have a rotary embedding of their own.
     pub(crate) has_local_rope: bool,

@@ -19,7 +19,7 @@ pub(crate) struct Rope {
     local: Option<f64>,
     /// The share of a head that is rotated.
     pub(crate) partial: Option<f64>,
-    /// How long contexts are reached: one of the ways that the family's files can say, or `default` for no way at all.
+    /// The way in which long contexts are reached: one that the family's files can express, or `default` for none.
     pub(crate) kind: String,
     /// The length of context that the model was first trained with.
     pub(crate) original_context: Option<u32>,
@@ -32,7 +32,7 @@ impl Rope {
     ///
     /// # Errors
     ///
-    /// If positions are scaled in a way that files of the family cannot say: the model would be another one.
+    /// If positions are scaled in a way that files of the family cannot express: the model would be another one.
     pub(crate) fn read(model: &Model<'_>) -> Result<Rope> {
         let config = model.config;
         let name = if config.value("rope_parameters").is_some() { "rope_parameters" } else { "rope_scaling" };
@@ -82,7 +82,7 @@ impl Rope {
                 model.arch("rope.scaling.factor", self.keys.require_f64("factor")? as f32);
             }
             "yarn" => self.write_yarn(model)?,
-            // Others are tensors of factors, which the families that can say them write.
+            // The other ways are tensors of factors. Families whose files can express them write these.
             _ => {}
         }
         if let Some(theta) = self.theta {
@@ -190,8 +190,8 @@ impl Rope {
         Ok((self.keys.require_f64("llama_4_scaling_beta")?, self.keys.require_f64("mscale_all_dim")?))
     }
 
-    /// Refuses queries that are scaled by their position, which files of most families cannot say, in
-    /// contexts long enough for it.
+    /// Refuses queries that are scaled by their position in contexts that are long enough for it, because files of most families cannot
+    /// express that.
     pub(crate) fn refuse_scaled_queries(&self) -> Result<()> {
         const BETA: &str = "llama_4_scaling_beta";
         let Some(beta) = self.keys.f64(BETA)?.filter(|beta| *beta != 0.0) else { return Ok(()) };

@@ -225,7 +225,7 @@ impl Rule {
         }
     }
 
-    /// Takes a head's state over rows, and writes their results.
+    /// Updates a head's state with each row, and writes the rows' results.
     fn run(
         &self,
         rows: &Rows<'_>,

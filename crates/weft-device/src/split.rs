@@ -70,7 +70,7 @@ struct Steps {
 /// A step of a program.
 #[derive(Debug)]
 enum Step {
-    /// Copies what the other side has written by then.
+    /// Copies the values that the other side has written by then.
     Copy(Copy),
     /// Copies part of this buffer that was there before the program, if only the other side has it.
     Find(BufferId, Copy),

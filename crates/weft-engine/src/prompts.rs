@@ -68,7 +68,7 @@ const SAVED: Duration = Duration::from_millis(20);
 /// A snapshot is kept on disk if it has at most this many times the bytes of the pages before it.
 const WORTH: usize = 16;
 
-/// How long an engine that is dropped continues to hand over pages.
+/// The time in which an engine that is dropped still writes pages to disk.
 const LAST: Duration = Duration::from_secs(2);
 
 /// The prompt cache of an engine.

@@ -61,7 +61,7 @@ fn write(model: &mut Model<'_>) -> Result<()> {
     model.add("", "", &ends)
 }
 
-/// Checks what a file cannot say: readers compute it in one way.
+/// Checks settings that a file cannot express, because readers compute them in one way.
 fn check(config: &Config, sizes: &Sizes) -> Result<()> {
     require(config, "hidden_activation", "gelu_pytorch_tanh")?;
     require(config, "use_bidirectional_attention", false)?;

@@ -1,4 +1,4 @@
-//! Configurations that mean something which no GGUF file of their family can say: an error that names it, and no file that means less.
+//! Configurations with a setting that no GGUF file of their family can express: an error names it, and no file is written without it.
 
 use serde_json::{Value, json};
 use weft_convert::Conversion;

@@ -20,7 +20,7 @@ impl Convolution {
         self.cols.saturating_mul(2 * self.taps - 1 + BATCH)
     }
 
-    /// Takes the state over rows, and writes their results.
+    /// Updates the state with each row, and writes the rows' results.
     pub(super) fn run(
         &self,
         rows: &Rows<'_>,

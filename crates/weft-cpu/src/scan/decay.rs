@@ -12,7 +12,7 @@ pub(super) struct Decay {
 }
 
 impl Decay {
-    /// Takes the state over rows, and writes their results.
+    /// Updates the state with each row, and writes the rows' results.
     pub(super) fn run(
         &self,
         rows: &Rows<'_>,

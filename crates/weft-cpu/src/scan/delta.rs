@@ -54,7 +54,7 @@ impl Delta {
         (self.inner as u64).saturating_mul(self.cols as u64).saturating_mul(4)
     }
 
-    /// Takes the state over rows, and writes their results.
+    /// Updates the state with each row, and writes the rows' results.
     pub(super) fn run(
         &self,
         rows: &Rows<'_>,
@@ -82,7 +82,7 @@ impl Delta {
     }
 }
 
-/// Takes all rows of a head's state over a batch.
+/// Updates all rows of a head's state with the tokens of a batch.
 struct Walk<'a> {
     rule: &'a Delta,
     states: &'a Arg,
@@ -108,7 +108,7 @@ impl Work for Walk<'_> {
 }
 
 impl Walk<'_> {
-    /// Takes `N` rows of the state over the batch.
+    /// Updates `N` rows of the state with the tokens of the batch.
     #[inline(always)]
     fn rows<const N: usize>(&mut self, first: usize) -> Result<(), Fault> {
         let Delta { inner, cols, .. } = *self.rule;

@@ -169,7 +169,7 @@ impl Step<'_> {
         }
     }
 
-    /// Takes the state of a sequence over a row. Returns all heads of the result's row; a kept row has none.
+    /// Updates the state of a sequence with a row. Returns all heads of the result's row; a kept row has none.
     fn row(&self, row: &Row, state: &mut [f32]) -> Result<Vec<f32>, String> {
         match self.rule {
             Recurrence::Decay => Ok(self.decay(row, state)),

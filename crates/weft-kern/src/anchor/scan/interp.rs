@@ -138,8 +138,8 @@ impl Walk<'_> {
         sound.ok_or_else(|| format!("sequence {q} begins with {kept} kept rows: expected {most} at most"))
     }
 
-    /// Takes a head's state of sequence `q` over rows, the first of which is its first in the step. Calls `result` with each row
-    /// and its result. Returns the state after the certain rows, and the rows that are kept.
+    /// Updates a head's state of sequence `q` with rows, the first of which is its first in the step. Calls `result` with each row and its
+    /// result. Returns the state after the certain rows, and the rows that are kept.
     fn head_of<N: Number>(
         &self,
         (q, head): (usize, usize),
@@ -207,7 +207,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes a head's state over a row. Returns the row's result, if it has queries or needs none.
+    /// Updates a head's state with a row. Returns the row's result, if it has queries or needs none.
     fn step<N: Number>(&self, head: usize, row: &Row<N>, state: &mut Vec<N>) -> Vec<N> {
         let cols = self.cols;
         match &self.scan.rule {
@@ -244,7 +244,7 @@ impl Walk<'_> {
     }
 }
 
-/// Takes the state of a value channel over a row by the gated delta rule. Returns its result, if there are queries.
+/// Updates the state of a value channel with a row by the gated delta rule. Returns its result, if there are queries.
 fn step<N: Number>(state: &mut [N], (q, k, v): (&[N], &[N], N), decay: &[N], beta: N) -> Option<N> {
     let dot = |a: &[N], b: &[N]| {
         let terms: Vec<N> = a.iter().zip(b).map(|(a, b)| binary(Binary::Mul, *a, *b)).collect();

@@ -72,7 +72,7 @@ pub(super) enum HeaderStep {
 }
 
 impl Header {
-    /// With the end of the message before it.
+    /// A header that begins with the end of the message before it.
     pub(super) fn new() -> Header {
         Header::default()
     }
