@@ -96,17 +96,17 @@ struct Dispatch {
 
 impl Dispatch {
     /// The buffers that no launch running at the same time writes.
-    fn settled(&self) -> impl Iterator<Item = BufferId> {
+    fn stable(&self) -> impl Iterator<Item = BufferId> {
         let all = self.slots.iter().zip(&self.contents);
-        all.filter(|(_, content)| **content == Content::Settled).map(|(id, _)| *id)
+        all.filter(|(_, content)| **content == Content::Stable).map(|(id, _)| *id)
     }
 
-    /// The slot that has the memory of a buffer, settled or not: the one that is written, if one is. A user's text can have
+    /// The slot that has the memory of a buffer, stable or not: the one that is written, if one is. A user's text can have
     /// a buffer in several slots, of which the others get a copy.
-    fn own_slot(&self, buffer: usize, settled: bool) -> Option<usize> {
+    fn own_slot(&self, buffer: usize, stable: bool) -> Option<usize> {
         let all = self.slots.iter().zip(&self.contents).enumerate();
         let is = |(_, (id, content)): &(usize, (&BufferId, &Content))| {
-            (id.0 as usize, **content == Content::Settled) == (buffer, settled)
+            (id.0 as usize, **content == Content::Stable) == (buffer, stable)
         };
         let own = all.filter(is).map(|(slot, _)| slot);
         own.min_by_key(|slot| !self.written.get(*slot).copied().unwrap_or(false))
@@ -115,8 +115,8 @@ impl Dispatch {
     /// The slots that get a copy.
     fn copied(&self) -> impl Iterator<Item = usize> {
         (0..self.slots.len()).filter(|slot| {
-            let settled = self.contents[*slot] == Content::Settled;
-            self.own_slot(self.slots[*slot].0 as usize, settled) != Some(*slot)
+            let stable = self.contents[*slot] == Content::Stable;
+            self.own_slot(self.slots[*slot].0 as usize, stable) != Some(*slot)
         })
     }
 }
@@ -371,7 +371,7 @@ impl Device for Emulator {
         let Some(library) = &program.library else { return Ok(()) };
         let has_work = |launch: &&Vec<Dispatch>| launch.iter().any(|each| each.grid.groups(sizes)[0] > 0);
         let working: Vec<_> = program.launches.iter().filter(has_work).collect();
-        // A launch reads settled buffers as they were before the first launch that may run at the same time.
+        // A launch reads stable buffers as they were before the first launch that may run at the same time.
         let releases_early = |at: usize| working[at].iter().all(|dispatch| dispatch.releases_early);
         let mut beside: Vec<usize> = Vec::new();
         for at in 0..working.len() {
@@ -383,8 +383,8 @@ impl Device for Emulator {
         let mut found: BTreeMap<usize, BTreeMap<BufferId, Memory>> = BTreeMap::new();
         for (at, dispatches) in working.iter().enumerate() {
             for (of, _) in beside.iter().enumerate().filter(|(_, first)| **first == at) {
-                let settled = working[of].iter().flat_map(Dispatch::settled).collect::<BTreeSet<_>>();
-                let copies = settled.into_iter().map(|id| (id, buffers[id.0 as usize].memory.copy()));
+                let stable = working[of].iter().flat_map(Dispatch::stable).collect::<BTreeSet<_>>();
+                let copies = stable.into_iter().map(|id| (id, buffers[id.0 as usize].memory.copy()));
                 found.insert(of, copies.collect());
             }
             let mut before = found.remove(&at).unwrap_or_default();
@@ -412,11 +412,11 @@ impl Device for Emulator {
                 let copies = dispatch.copied().map(|slot| (slot, of_slot(slot).copy()));
                 let mut copies: BTreeMap<usize, Memory> = copies.collect();
                 let mut bound: Vec<Option<&mut Memory>> = dispatch.slots.iter().map(|_| None).collect();
-                let slot = |id: usize, settled: bool| dispatch.own_slot(id, settled);
+                let slot = |id: usize, stable: bool| dispatch.own_slot(id, stable);
                 let live =
                     buffers.iter_mut().enumerate().map(|(id, buffer)| (slot(id, false), &mut buffer.memory));
-                let settled = before.iter_mut().map(|(id, memory)| (slot(id.0 as usize, true), memory));
-                for (slot, memory) in live.chain(settled) {
+                let stable = before.iter_mut().map(|(id, memory)| (slot(id.0 as usize, true), memory));
+                for (slot, memory) in live.chain(stable) {
                     if let Some(slot) = slot {
                         bound[slot] = Some(memory);
                     }

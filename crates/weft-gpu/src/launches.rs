@@ -43,7 +43,7 @@ impl Binds {
 }
 
 /// The slot of each argument of a launch of a program, and the buffer of each slot: arguments in one buffer share a slot,
-/// but those that are settled have another. A kernel that comes with a text has that text's slots, if they can be bound.
+/// but those that are stable have another. A kernel that comes with a text has that text's slots, if they can be bound.
 /// `pieces` says which buffers are weights, and in how many pieces.
 pub fn slots(
     program: &Program,
@@ -58,19 +58,19 @@ pub fn slots(
         return slots;
     }
     let kernel_and_args = |at| bound(program, at);
-    let (settled, releases_early) = match binds.begins {
+    let (stable, releases_early) = match binds.begins {
         // Nobody knows what a text reads before it waits.
         _ if given.is_some() => (vec![false; args.len()], false),
         Begins::After => (vec![false; args.len()], false),
         Begins::Early => (
-            weft_render::settled(kernel_and_args, launch),
+            weft_render::stable(kernel_and_args, launch),
             weft_render::releases_early(kernel_and_args, launch, program.launches.len()),
         ),
     };
-    let (mut slots, bound) = Slots::new(args.iter().zip(settled).map(|(region, settled)| {
-        let content = match settled {
+    let (mut slots, bound) = Slots::new(args.iter().zip(stable).map(|(region, stable)| {
+        let content = match stable {
             _ if pieces(region.buffer).is_some() => Content::Weight,
-            true => Content::Settled,
+            true => Content::Stable,
             false => Content::Open,
         };
         (region.buffer, content)

@@ -13,7 +13,7 @@ use weft_kern::Kernel;
 
 use crate::lower::job::Job;
 use crate::lower::pass::Step;
-use crate::settled::{Bound, overlap, runs_with, settled, written};
+use crate::stable::{Bound, overlap, runs_with, stable, written};
 
 /// The most tokens of a step whose launches do so: with eight, there are more workgroups than the GPU has room for.
 const MOST_TOKENS: usize = 2;
@@ -59,7 +59,7 @@ fn could_release<'k, B: PartialEq>(
             break;
         }
     }
-    let stable = settled(launch, at + 1);
+    let stable = stable(launch, at + 1);
     args.iter().zip(stable).all(|(arg, stable)| !stable || !open.iter().any(|written| overlap(arg, written)))
 }
 

@@ -97,7 +97,7 @@ pub const fn args_words(params: usize) -> usize {
     if words == 0 { VECTOR } else { words }
 }
 
-/// The bindings of the arguments of a launch. Arguments in one buffer share a slot, except [`Content::Settled`] ones, which have a slot of
+/// The bindings of the arguments of a launch. Arguments in one buffer share a slot, except [`Content::Stable`] ones, which have a slot of
 /// their own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Slots {
@@ -116,9 +116,9 @@ impl Slots {
     pub fn new<B: PartialEq>(buffers: impl IntoIterator<Item = (B, Content)>) -> (Slots, Vec<B>) {
         let (mut slots, mut distinct) = (Slots::default(), Vec::new());
         for (buffer, content) in buffers {
-            let settled = content == Content::Settled;
+            let stable = content == Content::Stable;
             let same =
-                |(known, other): (&B, &Content)| *known == buffer && (*other == Content::Settled) == settled;
+                |(known, other): (&B, &Content)| *known == buffer && (*other == Content::Stable) == stable;
             let slot = distinct.iter().zip(&slots.contents).position(same).unwrap_or_else(|| {
                 distinct.push(buffer);
                 slots.contents.push(content);
@@ -144,14 +144,14 @@ mod tests {
 
     #[test]
     fn arguments_in_one_buffer_share_a_slot() {
-        use Content::{Open, Settled, Weight};
+        use Content::{Open, Stable, Weight};
 
         let content = |buffer| if buffer == 3 { Weight } else { Open };
         let (slots, buffers) = Slots::new([7, 3, 7, 9, 3].map(|buffer| (buffer, content(buffer))));
         assert_eq!((slots.of, slots.contents), (vec![0, 1, 0, 2, 1], vec![Open, Weight, Open]));
         assert_eq!(buffers, [7, 3, 9]);
-        let (slots, buffers) = Slots::new([(7, Open), (7, Settled), (3, Weight), (7, Settled), (3, Open)]);
-        assert_eq!((slots.of, slots.contents), (vec![0, 1, 2, 1, 2], vec![Open, Settled, Open]));
+        let (slots, buffers) = Slots::new([(7, Open), (7, Stable), (3, Weight), (7, Stable), (3, Open)]);
+        assert_eq!((slots.of, slots.contents), (vec![0, 1, 2, 1, 2], vec![Open, Stable, Open]));
         assert_eq!(buffers, [7, 7, 3]);
         assert_eq!(Slots::without_weights([0; 0]), Slots::default());
     }

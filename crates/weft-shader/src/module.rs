@@ -36,7 +36,7 @@ pub enum Content {
     /// A weight, which no kernel ever writes.
     Weight,
     /// Memory that no concurrent launch writes: it may be read before the previous launch has ended.
-    Settled,
+    Stable,
     /// Anything else.
     Open,
 }

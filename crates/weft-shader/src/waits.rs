@@ -96,7 +96,7 @@ fn touches_none(e: &Expr, slots: &[Slot]) -> Result<(), String> {
 
 fn touched(slot: usize, slots: &[Slot]) -> Result<(), String> {
     match slots.get(slot) {
-        Some(Slot { content: Content::Weight | Content::Settled, .. }) => Ok(()),
+        Some(Slot { content: Content::Weight | Content::Stable, .. }) => Ok(()),
         _ => Err(format!("loads from slot {slot} before it waits")),
     }
 }
@@ -121,7 +121,7 @@ mod tests {
 
     fn module(body: Vec<Stmt>) -> Module {
         let slot = |content| Slot { written: content == Content::Open, content, pieces: 1, coherent: false };
-        let slots = [Content::Weight, Content::Open, Content::Settled].map(slot).into();
+        let slots = [Content::Weight, Content::Open, Content::Stable].map(slot).into();
         Module { slots, dependent: true, body, ..Module::new(32) }
     }
 

@@ -27,7 +27,7 @@ impl BeforeWait {
     pub(crate) fn new(w: &mut Writer<'_>, part: &Part, place: &Place) -> Result<BeforeWait, Why> {
         fetch(w, part)?;
         let held = prologue::early(w, part)?;
-        let values = match w.waits && prologue::is_settled(w, part) {
+        let values = match w.waits && prologue::is_stable(w, part) {
             true => Some(prologue::prologue(w, part, place, held.as_ref())?),
             false => None,
         };

@@ -96,8 +96,8 @@ impl<'p> Lanes<'p> {
                 _ => continue,
             };
             let index = indexed.as_ref().map(|by| by.index.param);
-            let settled = [view.param].into_iter().chain(index).all(|param| w.is_settled(param));
-            if self.loaded.contains(&v) || w.waits && !settled {
+            let stable = [view.param].into_iter().chain(index).all(|param| w.is_stable(param));
+            if self.loaded.contains(&v) || w.waits && !stable {
                 continue;
             }
             let kept = w.code.var("kept", 0.0f32);
@@ -111,7 +111,7 @@ impl<'p> Lanes<'p> {
         }
         for (store, number) in &mut self.stores {
             let Some(by) = store.indexed.filter(|_| number.is_none()) else { continue };
-            if !w.waits || w.is_settled(by.index.param) {
+            if !w.waits || w.is_stable(by.index.param) {
                 let row = w.number(&by.index, &self.spot.axes, &Expr::U32(0))?;
                 *number = Some(w.code.set("index", row));
             }

@@ -47,16 +47,16 @@ pub(crate) fn early(w: &mut Writer<'_>, part: &Part) -> Result<Option<Quads>, Wh
 }
 
 /// Whether a part has a prologue that can be computed before the previous launch has ended.
-pub(crate) fn is_settled(w: &Writer<'_>, part: &Part) -> bool {
+pub(crate) fn is_stable(w: &Writer<'_>, part: &Part) -> bool {
     let Some(prologue) = &part.prologue else { return false };
-    let settled = |instr: &Instr| match instr {
+    let stable = |instr: &Instr| match instr {
         Instr::Load { view, indexed, .. } => {
-            let by = indexed.as_ref().is_none_or(|by| w.is_settled(by.index.param));
-            by && w.is_settled(view.param)
+            let by = indexed.as_ref().is_none_or(|by| w.is_stable(by.index.param));
+            by && w.is_stable(view.param)
         }
         _ => true,
     };
-    prologue.body.iter().all(settled)
+    prologue.body.iter().all(stable)
 }
 
 /// Computes a part's prologue, if it has one. `held` is what [`early`] returned.

@@ -72,7 +72,7 @@ pub(crate) fn sort(
     sorted: &Sorted,
     group: &Expr,
 ) -> Result<(), Why> {
-    if !(w.stages_ahead && w.is_settled(picks.ids.param)) {
+    if !(w.stages_ahead && w.is_stable(picks.ids.param)) {
         w.wait();
     }
     let (count, tile) = (word(picks.count)?, space.tile);

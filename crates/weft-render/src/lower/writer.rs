@@ -201,7 +201,7 @@ impl<'k> Writer<'k> {
     }
 
     /// Whether a parameter may be read before the previous launch has ended.
-    pub(crate) fn is_settled(&self, param: ParamId) -> bool {
+    pub(crate) fn is_stable(&self, param: ParamId) -> bool {
         self.content(param) != Content::Open
     }
 

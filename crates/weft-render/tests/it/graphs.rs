@@ -10,7 +10,7 @@ use weft_ir::{Graph, Op, Sizes, Switches};
 use weft_kern::{Format, Machine, Plan, Source};
 use weft_models::{BuildOptions, build};
 use weft_quant::GgmlType;
-use weft_render::{Bound, Content, Slots, releases_early, settled};
+use weft_render::{Bound, Content, Slots, releases_early, stable};
 
 /// A path in the repository.
 pub(super) fn root(path: &str) -> PathBuf {
@@ -141,11 +141,11 @@ pub(super) fn bound_slots(plan: &Plan, call: usize, early: bool) -> (Slots, Vec<
         let call = &plan.calls[call];
         (&plan.kernels[call.kernel], call.args.iter().map(bound).collect())
     };
-    let args = plan.calls[call].args.iter().zip(settled(launch, call));
-    let content = |(arg, settled): (&usize, bool)| {
+    let args = plan.calls[call].args.iter().zip(stable(launch, call));
+    let content = |(arg, stable): (&usize, bool)| {
         let content = match plan.buffers[*arg].source {
             Source::Weight(_) => Content::Weight,
-            _ if early && settled => Content::Settled,
+            _ if early && stable => Content::Stable,
             _ => Content::Open,
         };
         (place(*arg).0, content)

@@ -69,7 +69,7 @@ struct Place {
 impl Explained {
     /// The texts that each kernel call runs on a device, or why it cannot run; `None` if the device runs no text.
     ///
-    /// There are several where segments that share the plan follow different ones, and so find other arguments settled.
+    /// There are several where segments that share the plan follow different ones, and so find other arguments stable.
     pub fn sources(&self, target: &Target) -> Option<Vec<Result<Vec<String>, String>>> {
         let text = target.text.as_deref()?;
         // The default context is short, so one token has one body.

@@ -125,7 +125,7 @@ pub(crate) fn initial(
 
 /// Whether positions and pages may be read before the previous launch has ended.
 pub(crate) fn knows_positions(w: &Writer<'_>, attend: &Attend) -> bool {
-    w.waits && [attend.pos, attend.first, attend.pages].iter().all(|param| w.is_settled(*param))
+    w.waits && [attend.pos, attend.first, attend.pages].iter().all(|param| w.is_stable(*param))
 }
 
 /// The workgroup's token, and the positions it attends to.

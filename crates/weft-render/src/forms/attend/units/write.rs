@@ -39,7 +39,7 @@ pub(crate) fn write(
     let units = Units::new(w, part, attend, place, split)?;
     match (chunks, &place.chunk) {
         (Some(scratch), Some(chunk)) => {
-            let beforehand = settled(w, attend);
+            let beforehand = stable(w, attend);
             if !beforehand {
                 w.wait();
             }
@@ -105,9 +105,9 @@ pub(crate) fn write(
 }
 
 /// Whether the state, and lists of its positions, may be read before the previous launch has ended.
-fn settled(w: &Writer<'_>, attend: &Attend) -> bool {
+fn stable(w: &Writer<'_>, attend: &Attend) -> bool {
     let mut read = [attend.k.param, attend.v.param].into_iter().chain(attend.list.map(|list| list.param));
-    knows_positions(w, attend) && read.all(|param| w.is_settled(param))
+    knows_positions(w, attend) && read.all(|param| w.is_stable(param))
 }
 
 /// A lane's share of a chunk, loaded ahead if its registers have room for all of it.
@@ -159,7 +159,7 @@ impl Units<'_> {
     /// Visits all chunks of all runs. Returns the offset of the result.
     fn whole(&self, w: &mut Writer<'_>) -> Result<u32, Why> {
         let Tile { rows, chunk, .. } = self.tile;
-        let beforehand = settled(w, self.attend);
+        let beforehand = stable(w, self.attend);
         if !beforehand {
             w.wait();
         }

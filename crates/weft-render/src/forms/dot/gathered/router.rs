@@ -63,7 +63,7 @@ impl<'p> Router<'p> {
         for (v, instr) in self.part.body.iter().enumerate() {
             let Instr::Load { view, indexed: None, len } = instr else { continue };
             let known = self.loaded.iter().any(|(of, _)| *of == v);
-            if *len != self.part.cols || known || w.waits && !w.is_settled(view.param) {
+            if *len != self.part.cols || known || w.waits && !w.is_stable(view.param) {
                 continue;
             }
             let value = self.program.value(w, &mut self.spot.clone(), v, &self.column())?;

@@ -132,7 +132,7 @@ impl<'a> Dot<'a> {
         };
         if w.waits {
             dot.load(w, |_, product| numbers(product).is_none())?;
-            dot.load(w, |w, product| numbers(product).is_some_and(|ids| w.is_settled(ids.param)))?;
+            dot.load(w, |w, product| numbers(product).is_some_and(|ids| w.is_stable(ids.param)))?;
         }
         Ok(dot)
     }

@@ -20,7 +20,7 @@ pub struct Bound<B> {
 /// and the memory of its arguments.
 ///
 /// A launch that [releases the next one early](crate::releases_early) does so only where that changes nothing here.
-pub fn settled<'k, B: PartialEq>(
+pub fn stable<'k, B: PartialEq>(
     launch: impl Fn(usize) -> (&'k Kernel, Vec<Bound<B>>),
     at: usize,
 ) -> Vec<bool> {
@@ -85,22 +85,22 @@ mod tests {
     fn of_last(launches: &[(Dim, &[(char, usize)])]) -> Vec<bool> {
         let kernels: Vec<Kernel> = launches.iter().map(|(rows, args)| kernel(*rows, args.len())).collect();
         let bound = |(buffer, at): &(char, usize)| Bound { buffer: *buffer, bytes: 8 * at..8 * at + 8 };
-        settled(|at| (&kernels[at], launches[at].1.iter().map(bound).collect()), launches.len() - 1)
+        stable(|at| (&kernels[at], launches[at].1.iter().map(bound).collect()), launches.len() - 1)
     }
 
     #[test]
-    fn what_the_launch_before_writes_is_not_settled() {
+    fn what_the_launch_before_writes_is_not_stable() {
         let t = Dim::T;
-        let settled = of_last(&[
+        let stable = of_last(&[
             (t, &[('x', 0), ('a', 0)]),
             (t, &[('a', 0), ('a', 1)]),
             (t, &[('x', 0), ('a', 0), ('a', 1), ('b', 1), ('a', 2)]),
         ]);
-        assert_eq!(settled, [true, true, false, true, false]);
+        assert_eq!(stable, [true, true, false, true, false]);
     }
 
     #[test]
-    fn the_first_launch_finds_all_but_its_own_results_settled() {
+    fn the_first_launch_finds_all_but_its_own_results_stable() {
         assert_eq!(of_last(&[(Dim::T, &[('x', 0), ('a', 0)])]), [true, false]);
     }
 
@@ -124,7 +124,7 @@ mod tests {
         let one = kernel(Dim::T, 2);
         let at = |bytes: Range<usize>| Bound { buffer: 0, bytes };
         let launches = [[at(0..8), at(16..24)], [at(20..28), at(32..40)], [at(38..44), at(64..72)]];
-        let settled = |n| settled(|at| (&one, launches[at].to_vec()), n);
-        assert_eq!((settled(1), settled(2)), (vec![false, false], vec![false, false]));
+        let stable = |n| stable(|at| (&one, launches[at].to_vec()), n);
+        assert_eq!((stable(1), stable(2)), (vec![false, false], vec![false, false]));
     }
 }
