@@ -11,6 +11,8 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+#[cfg(any(test, all(windows, target_env = "gnu")))]
+mod fused;
 mod lanes;
 mod pairs;
 mod pieces;

@@ -59,7 +59,7 @@
 //!
 //! # Where the unsafe code is
 //!
-//! - `isa`: calls to code compiled for an instruction set, and SIMD intrinsics;
+//! - `isa`: calls to code compiled for an instruction set, SIMD intrinsics, and a function of the C library that is replaced on Windows;
 //! - `memory`: buffers, and the checked access of kernels to them;
 //! - `compile`: one call, which declares arguments free of data races, with the proof;
 //! - `team`: running a borrowed job on other threads.
