@@ -49,6 +49,8 @@ fn put(path: &Path, bytes: &[u8], lock: &Path) -> io::Result<()> {
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
+        // A program that was ended as it wrote the file has left a part.
+        let _ = weft_file::sweep(folder);
     }
     weft_file::write(path, bytes)
 }
@@ -120,6 +122,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("weft-built-in-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         let cache = Cache::new(folder.clone());
+        // Of a program that was killed.
+        let part = cache.path_of(model).with_extension("gguf.0123456789abcdef.part");
+        fs::create_dir_all(part.parent().unwrap()).unwrap();
+        fs::write(&part, b"GGUF").unwrap();
         let start = std::sync::Barrier::new(4);
         let found: Vec<_> = std::thread::scope(|scope| {
             let unpack = || {
@@ -131,6 +137,7 @@ mod tests {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(unpack)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
+        assert!(!part.exists());
         // Each had the file that is there now.
         for (path, about) in &found {
             let now = fs::metadata(path).unwrap();
