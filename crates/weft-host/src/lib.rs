@@ -20,6 +20,7 @@ mod cpu_time;
 #[cfg(target_vendor = "apple")]
 mod apple;
 #[cfg(any(target_os = "linux", test))]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "its parsers are tested everywhere"))]
 mod linux;
 #[cfg(any(windows, test))]
 mod topology;

@@ -99,7 +99,6 @@ fn cancelling_at_the_first_event_does_no_harm() {
     assert_eq!(cache.models(), [FILE]);
 }
 
-#[cfg(unix)]
 #[test]
 fn what_cannot_fit_on_the_disk_is_not_downloaded() {
     let parts: [(&str, &[u8]); 2] =

@@ -227,7 +227,6 @@ fn the_token_is_sent_to_the_hub_only() {
     assert!(fs::read(cache.join(FILE)).unwrap() == bytes);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_model_that_is_larger_than_the_disk_is_refused_before_the_download() {
     let (hub, cache) = (Hub::new(&[("a-Q8_0.gguf", b"1234")]), Folder::new());
