@@ -10,7 +10,8 @@ const PROMPT: &str = "Tell me a story about a fox.";
 fn run(home: &Folder, more: &[&str]) -> Weft {
     let mut call = weft([&["run", PROMPT, "--seed", "1"], more].concat())
         .env("HOME", home.path())
-        .env("TMPDIR", home.join("tmp"))
+        .env("LOCALAPPDATA", home.path())
+        .temporary(&home.join("tmp"))
         .env("PATH", "");
     fs::create_dir_all(home.join("tmp")).unwrap();
     call.command().env_remove("WEFT_CACHE");
@@ -36,7 +37,9 @@ fn an_empty_machine_answers_and_says_with_what() {
     let path = unpacked(&home).expect("it is in the cache");
     assert!(path.contains("weft/built-in/2733dff76362c450/"), "{path}");
     // By name there is nothing to say, and the reply is the same.
-    let mut named = weft(["run", "glm-small", PROMPT, "--seed", "1"]).env("HOME", home.path());
+    let mut named = weft(["run", "glm-small", PROMPT, "--seed", "1"])
+        .env("HOME", home.path())
+        .env("LOCALAPPDATA", home.path());
     named.command().env_remove("WEFT_CACHE");
     let named = named.run();
     assert_eq!((named.err.as_str(), named.out.as_str()), ("", text.as_str()));

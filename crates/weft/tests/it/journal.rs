@@ -319,9 +319,9 @@ fn two_measurements_are_kept_apart() {
         "1",
         "--no-cache",
     ];
-    let refused = weft([&args[..], &["--no-wait"]].concat()).env("TMPDIR", folder.path()).run().failed(1);
+    let refused = weft([&args[..], &["--no-wait"]].concat()).temporary(folder.path()).run().failed(1);
     assert!(refused.contains("weft test is measuring on this machine"), "{refused}");
-    let mut call = weft(args).env("TMPDIR", folder.path());
+    let mut call = weft(args).temporary(folder.path());
     let piped = std::process::Stdio::piped;
     let mut child = call.command().stdout(piped()).stderr(piped()).spawn().unwrap();
     let mut said = String::new();

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -40,7 +40,8 @@ impl Folder {
     pub(crate) fn new() -> Folder {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // With the drive on Windows, where a path without one is not absolute.
+        let folder = std::path::absolute(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).unwrap();
         // Of a process of the same number that was killed.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
@@ -56,7 +57,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// The relative paths of all files below the folder.
+    /// The relative paths of all files below the folder, with `/` on every system.
     pub(crate) fn files(&self) -> Vec<String> {
         fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(folder).unwrap() {
@@ -66,8 +67,9 @@ impl Folder {
         }
         let mut found = Vec::new();
         walk(&self.0, &mut found);
+        let name = |path: &PathBuf| path.strip_prefix(&self.0).unwrap().display().to_string();
         let mut names: Vec<String> =
-            found.iter().map(|path| path.strip_prefix(&self.0).unwrap().display().to_string()).collect();
+            found.iter().map(name).map(|name| name.replace(MAIN_SEPARATOR, "/")).collect();
         names.sort();
         names
     }
@@ -108,13 +110,22 @@ pub(crate) fn weft(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Weft {
         .env("XDG_DATA_HOME", cache.join("data"))
         .env("XDG_RUNTIME_DIR", cache.join("runtime"))
         .env("WEFT_JOURNAL", cache.join("journal.db"))
-        // For the lock that keeps measurements apart, which would make tests wait for each other.
-        .env("TMPDIR", cache.path())
         .env("HF_ENDPOINT", "http://127.0.0.1:9");
-    Weft { command, input: None, _cache: cache }
+    // Windows finds its own libraries by it.
+    if let Some(root) = std::env::var_os("SystemRoot") {
+        command.env("SystemRoot", root);
+    }
+    let folder = cache.path().to_path_buf();
+    // For the lock that keeps measurements apart, which would make tests wait for each other.
+    Weft { command, input: None, _cache: cache }.temporary(&folder)
 }
 
 impl Weft {
+    /// Sets the folder of temporary files, which has another name on Windows.
+    pub(crate) fn temporary(self, folder: &Path) -> Weft {
+        self.env("TMPDIR", folder).env("TMP", folder)
+    }
+
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Weft {
         self.command.env(name, value);
         self
