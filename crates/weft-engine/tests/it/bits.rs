@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use expect_test::expect_file;
+
 use crate::mechanisms::is_varied;
 use crate::support::{Fixture, THREADS, all_logits, bits, fixtures, usual};
 use weft_cpu::{CpuDevice, CpuOptions};
@@ -12,6 +14,20 @@ use weft_quant::GgmlType;
 
 fn options(threads: usize, sequences: usize) -> EngineOptions {
     EngineOptions::default().threads(threads).context(128).sequences(sequences)
+}
+
+/// `bits.txt` has a checksum of each fixture's logits. Windows and Arm compute the same, which `.ci/windows full` and `.ci/arm` check by
+/// this test. Whoever changes the order of a sum writes the file again, and says so in the changelog.
+#[test]
+fn every_system_computes_the_same_bits() {
+    let checksum = |bits: Vec<u32>| {
+        // FNV-1a, by words.
+        let step = |hash: u64, word: u32| (hash ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3);
+        bits.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+    };
+    let line = |name: &str| format!("{name} {:016x}\n", checksum(bits(&usual(&Fixture::load(name)))));
+    let found: String = fixtures().iter().map(|(name, _)| line(name)).collect();
+    expect_file!["bits.txt"].assert_eq(&found);
 }
 
 #[test]
