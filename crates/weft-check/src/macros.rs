@@ -46,6 +46,7 @@ macro_rules! device_tests {
                 exact_scores,
                 any_scores,
                 prompts_and_replies,
+                pools,
                 every_layout,
                 wild_positions,
             }

@@ -154,7 +154,11 @@ impl Attend {
             scale: a.scale.0,
             sinks: a.sinks,
             list: a.list,
-            sight: Sight { window: a.window.unwrap_or(usize::MAX), listed: a.list.map(|list| list.most) },
+            sight: Sight {
+                window: a.window.unwrap_or(usize::MAX),
+                listed: a.list.map(|list| list.most),
+                pool: a.list.map_or(1, |list| list.pool),
+            },
             heads: a.heads,
             group,
             page: a.page,

@@ -332,7 +332,7 @@ impl<'a> Writer<'a> {
     fn alone(&mut self, id: NodeId) -> Result<Anchor, FuseError> {
         match self.graph.node(id).op {
             Op::Attend { .. } => Ok(Anchor::Attend(Box::new(self.attend(id)?))),
-            Op::Indexer { page, .. } => Ok(Anchor::Indexer(Box::new(self.indexer(id, page)?))),
+            Op::Indexer { page, pool, .. } => Ok(Anchor::Indexer(Box::new(self.indexer(id, (page, pool))?))),
             Op::Scan { rule } => Ok(Anchor::Scan(Box::new(self.scan(id, rule)))),
             _ => Err(FuseError::new(self.graph, id, "it is not an anchor")),
         }
@@ -391,7 +391,7 @@ impl<'a> Writer<'a> {
 
     fn attend(&mut self, id: NodeId) -> Result<Attend, FuseError> {
         let node = self.graph.node(id);
-        let Op::Attend { scale, kv_heads, page, window } = node.op else {
+        let Op::Attend { scale, kv_heads, page, window, pool } = node.op else {
             return Err(FuseError::new(self.graph, id, "it is not attention"));
         };
         let k_len = self.shape(node.inputs[0]).last().unwrap_or(1);
@@ -422,13 +422,15 @@ impl<'a> Writer<'a> {
             page,
             window,
             sinks: sinks.map(|sinks| self.vector(*sinks)),
-            list: list
-                .map(|list| List { param: self.vector(*list), most: self.shape(*list).last().unwrap_or(1) }),
+            list: list.map(|list| {
+                let most = self.shape(*list).last().unwrap_or(1);
+                List { param: self.vector(*list), most, pool }
+            }),
             most_pages: None,
         })
     }
 
-    fn indexer(&mut self, id: NodeId, page: usize) -> Result<Indexer, FuseError> {
+    fn indexer(&mut self, id: NodeId, (page, pool): (usize, usize)) -> Result<Indexer, FuseError> {
         let node = self.graph.node(id);
         let [q, w, keys, pos, first, pages] = [0, 1, 2, 3, 4, 5].map(|i| node.inputs[i]);
         let [tokens, heads, k_len] = [0, 1, 2].map(|axis| self.shape(q).dims()[axis]);
@@ -457,6 +459,7 @@ impl<'a> Writer<'a> {
             heads: heads.known().unwrap_or(1),
             k_len,
             page,
+            pool,
             most_pages: None,
         })
     }

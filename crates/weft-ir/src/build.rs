@@ -292,23 +292,46 @@ impl Builder {
 
     /// Causal attention in a paged cache; see [`Op::Attend`].
     pub fn attend(&mut self, inputs: AttendInputs, scale: f32, kv_heads: usize, page: usize) -> NodeId {
+        self.attend_to_pools(inputs, scale, (kv_heads, page), 1)
+    }
+
+    /// The same, where the list of positions is of pools of so many.
+    pub fn attend_to_pools(
+        &mut self,
+        inputs: AttendInputs,
+        scale: f32,
+        (kv_heads, page): (usize, usize),
+        pool: usize,
+    ) -> NodeId {
         let AttendInputs { q, k, v, pos, first, pages, window, sinks, list } = inputs;
         let mut operands = vec![q, k, v, pos, first, pages];
         operands.extend(sinks);
         operands.extend(list);
-        self.push(Op::Attend { scale: F32(scale), kv_heads, page, window }, operands, None)
+        self.push(Op::Attend { scale: F32(scale), kv_heads, page, window, pool }, operands, None)
     }
 
     /// The `k` positions of highest score for each token, by queries `[T, H, D]` with weights `[T, H]`; see [`Op::Indexer`].
     pub fn indexer(
         &mut self,
-        (q, weights): (NodeId, NodeId),
+        queries: (NodeId, NodeId),
         keys: NodeId,
-        [pos, first, pages]: [NodeId; 3],
+        lists: [NodeId; 3],
         k: usize,
         page: usize,
     ) -> NodeId {
-        self.push(Op::Indexer { k, page }, vec![q, weights, keys, pos, first, pages], None)
+        self.indexer_of_pools(queries, keys, lists, (k, 1), page)
+    }
+
+    /// The same, where pools of positions have scores: at most `k` positions of pools of so many, and those behind the last pool.
+    pub fn indexer_of_pools(
+        &mut self,
+        (q, weights): (NodeId, NodeId),
+        keys: NodeId,
+        [pos, first, pages]: [NodeId; 3],
+        (k, pool): (usize, usize),
+        page: usize,
+    ) -> NodeId {
+        self.push(Op::Indexer { k, page, pool }, vec![q, weights, keys, pos, first, pages], None)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::op::Op;
 use crate::shape::Sizes;
 use crate::weights::WeightRows;
 
-pub use attend::highest;
+pub use attend::{highest, listed, with_tail};
 pub use tensor::Tensor;
 
 /// Inputs, states and results by name.

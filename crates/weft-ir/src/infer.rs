@@ -197,8 +197,8 @@ fn infer_any(op: &Op, inputs: &[&Type], declared: Option<&Type>) -> Result<Type,
                 _ => Err(format!("store does not take {state}, {rows} and {slots}")),
             }
         }
-        Op::Attend { kv_heads, page, window, .. } => attend(inputs, *kv_heads, *page, *window),
-        Op::Indexer { k, page } => indexer(inputs, *k, *page),
+        Op::Attend { kv_heads, page, window, pool, .. } => attend(inputs, *kv_heads, *page, *window, *pool),
+        Op::Indexer { k, page, pool } => indexer(inputs, *k, *page, *pool),
         Op::Scan { rule } => scan(*rule, inputs),
     }
 }
@@ -324,7 +324,13 @@ fn concat(inputs: &[&Type], axis: usize) -> Result<Type, String> {
     Ok(Type { dtype: first.dtype, shape: first.shape.with(axis, sum) })
 }
 
-fn attend(inputs: &[&Type], kv_heads: usize, page: usize, window: Option<usize>) -> Result<Type, String> {
+fn attend(
+    inputs: &[&Type],
+    kv_heads: usize,
+    page: usize,
+    window: Option<usize>,
+    pool: usize,
+) -> Result<Type, String> {
     let (inputs, more) = inputs.split_at(inputs.len().min(6));
     let [q, k, v, pos, first, pages] = take(inputs)?;
     let (sinks, list) = match more {
@@ -358,6 +364,10 @@ fn attend(inputs: &[&Type], kv_heads: usize, page: usize, window: Option<usize>)
             return Err(format!("attend to {q} without a window takes a list i32[T, K], not {list}"));
         }
     }
+    let listed = list.and_then(|list| list.shape.last());
+    if pool == 0 || pool > 1 && listed.is_none_or(|n| n < pool) {
+        return Err(format!("attend takes pools of {pool} positions only with a list of at least as many"));
+    }
     let fits = page > 0
         && window != Some(0)
         && kv_heads > 0
@@ -376,7 +386,7 @@ fn attend(inputs: &[&Type], kv_heads: usize, page: usize, window: Option<usize>)
     }
 }
 
-fn indexer(inputs: &[&Type], k: usize, page: usize) -> Result<Type, String> {
+fn indexer(inputs: &[&Type], k: usize, page: usize, pool: usize) -> Result<Type, String> {
     let [q, w, keys, pos, first, pages] = take(inputs)?;
     [q, w].into_iter().try_for_each(|ty| expect_dtype(ty, GgmlType::F32))?;
     [pos, first, pages].into_iter().try_for_each(|ty| expect_dtype(ty, GgmlType::I32))?;
@@ -390,10 +400,14 @@ fn indexer(inputs: &[&Type], k: usize, page: usize) -> Result<Type, String> {
         }
         _ => false,
     };
-    if fits && k > 0 && page > 0 {
-        Ok(Type::new(GgmlType::I32, [q.shape.dims()[0], Dim::Const(k)]))
-    } else {
-        Err(format!("an indexer of {k} positions does not take {q}, {w}, {keys}, {pos}, {first} and {pages}"))
+    if pool == 0 || !k.is_multiple_of(pool) || !page.is_multiple_of(pool) {
+        return Err(format!("an indexer of {k} positions and pages of {page} has no pools of {pool}"));
+    }
+    match k.checked_add(pool - 1).filter(|_| fits && k > 0 && page > 0) {
+        Some(most) => Ok(Type::new(GgmlType::I32, [q.shape.dims()[0], Dim::Const(most)])),
+        None => Err(format!(
+            "an indexer of {k} positions does not take {q}, {w}, {keys}, {pos}, {first} and {pages}"
+        )),
     }
 }
 

@@ -50,7 +50,7 @@ mod weights;
 
 pub use build::{AttendInputs, BuildError, Builder, SCAN_LISTS, ScanRows};
 pub use decision::{Decision, Mode, Switches};
-pub use eval::{EvalError, Tensor, Values, eval, highest};
+pub use eval::{EvalError, Tensor, Values, eval, highest, listed, with_tail};
 pub use graph::{Graph, Node, NodeId, Type};
 pub use hoist::{Hoisted, STEPS, hoist};
 pub use offload::{OFFLOADED, Offload, offload};

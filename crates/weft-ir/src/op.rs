@@ -324,7 +324,8 @@ pub enum Op {
     ///
     /// With a last operand `list i32[T, K]`, such as [`Op::Indexer`] makes, token `t` sees the positions that the first
     /// `min(K, pos[t] + 1)` entries of its row name, each at most `pos[t]`, in that order, and there is no window. A list of all positions
-    /// in ascending order gives the bits of attention without a list.
+    /// in ascending order gives the bits of attention without a list. With a pool of more than one position, the rest of a list has the
+    /// positions behind the last whole pool: if `pos[t] + 1` is above K, the first `K + 1 − pool + (pos[t] + 1) mod pool` entries count.
     Attend {
         /// The factor of q·k before the softmax.
         scale: F32,
@@ -334,6 +335,8 @@ pub enum Op {
         page: usize,
         /// How many positions a token sees at most, its own included. `None` if it sees all.
         window: Option<usize>,
+        /// The positions of a pool of the list; 1 without a list.
+        pool: usize,
     },
     /// Chooses the positions that each token attends to: DeepSeek's lightning indexer (DeepSeek-V3.2, 2025,
     /// <https://arxiv.org/abs/2512.02556>, section 2.1).
@@ -342,11 +345,17 @@ pub enum Op {
     /// row of `keys` is found as in [`Op::Attend`], has the score `Σ_h w[t, h] · max(q[t, h] · keys[p], 0)`, added in the order of `h`. A
     /// row of the result begins with the positions of the `min(K, pos[t] + 1)` highest scores in ascending order, and the rest of it is
     /// −1. Among equal scores the lower position is chosen first; NaN is above all numbers, and −0 equals 0.
+    ///
+    /// With a pool of N > 1 positions, the result is `i32[T, K + N − 1]`. Pools, not positions, have scores: pool `i` is positions `i · N` to
+    /// `i · N + N − 1`, and its key is the row of the last of them. Of the `(pos[t] + 1) div N` pools that are complete, the K / N of the
+    /// highest scores are chosen. A row has their positions in ascending order, then those behind the last complete pool, then −1.
     Indexer {
-        /// The most positions chosen, K.
+        /// The most positions chosen, K: a multiple of the pool.
         k: usize,
-        /// The rows of a page.
+        /// The rows of a page: a multiple of the pool.
         page: usize,
+        /// The positions that share a key; 1 if each has its own.
+        pool: usize,
     },
     /// Walks the rows of each sequence in order, and carries a state from row to row.
     ///

@@ -50,16 +50,21 @@ fn attributes(op: &Op) -> String {
         Op::Rope { style } => format!(" style={}", style.name()),
         Op::TopK { k } => format!(" k={k}"),
         Op::HeadDot { transposed } => format!(" transposed={transposed}"),
-        Op::Attend { scale, kv_heads, page, window } => {
+        Op::Attend { scale, kv_heads, page, window, pool } => {
             let window = window.map_or(String::new(), |window| format!(" window={window}"));
-            format!(" scale={:?} kv_heads={kv_heads} page={page}{window}", scale.0)
+            format!(" scale={:?} kv_heads={kv_heads} page={page}{window}{}", scale.0, pooled(*pool))
         }
         Op::SelectRange { from } => format!(" from={from}"),
-        Op::Indexer { k, page } => format!(" k={k} page={page}"),
+        Op::Indexer { k, page, pool } => format!(" k={k} page={page}{}", pooled(*pool)),
         Op::Scan { rule } => format!(" rule={}", rule.name()),
         Op::Hadamard | Op::Cast | Op::Unary(_) | Op::Binary(_) | Op::Reshape => String::new(),
         Op::Rows | Op::Take | Op::Store | Op::Dot | Op::SelectDot | Op::SelectSum => String::new(),
     }
+}
+
+/// The attribute of pools of more than one position.
+fn pooled(pool: usize) -> String {
+    if pool == 1 { String::new() } else { format!(" pool={pool}") }
 }
 
 /// Why a text is not a graph.
@@ -146,15 +151,16 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
         "input" | "weight" | "rope" | "topk" | "head_dot" | "select_range" | "concat" => 1,
         "state" => 1 + usize::from(attr("kind").is_ok()),
         "slice" => 3,
-        "indexer" => 2,
+        "indexer" => 2 + usize::from(attr("pool").is_ok()),
         "scan" => 1,
-        "attend" => 3 + usize::from(attr("window").is_ok()),
+        "attend" => 3 + usize::from(attr("window").is_ok()) + usize::from(attr("pool").is_ok()),
         "const" => rest.len(),
         _ => usize::from(Reduce::from_name(name).is_some()),
     };
     if rest.len() != attributes {
         return Err(format!("`{name}` takes {attributes} words after its operands, found {rest:?}"));
     }
+    let pool = || if attr("pool").is_ok() { num("pool") } else { Ok(1) };
     let op = match name {
         "input" => Op::Input { name: word()? },
         "weight" => Op::Weight { name: word()? },
@@ -191,12 +197,13 @@ fn operation(name: &str, rest: &[&str]) -> Result<Op, String> {
             let known = Recurrence::from_name(rule);
             Op::Scan { rule: known.ok_or_else(|| format!("unknown recurrence `{rule}`"))? }
         }
-        "indexer" => Op::Indexer { k: num("k")?, page: num("page")? },
+        "indexer" => Op::Indexer { k: num("k")?, page: num("page")?, pool: pool()? },
         "attend" => Op::Attend {
             scale: float(attr("scale")?)?,
             kv_heads: num("kv_heads")?,
             page: num("page")?,
             window: attr("window").ok().map(|_| num("window")).transpose()?,
+            pool: pool()?,
         },
         _ => {
             if let Some(u) = Unary::from_name(name) {

@@ -107,15 +107,15 @@ pub fn windowed(random: &mut Random, mut case: Case, window: usize) -> Case {
 }
 
 /// The same case, in which each token sees at most `most` listed positions and no window: some of those up to its own, in ascending order,
-/// or all if they are no more.
-pub fn listed(random: &mut Random, mut case: Case, most: usize) -> Case {
+/// or all if they are no more. With pools, some entries of the longest lists do not count.
+pub fn listed(random: &mut Random, mut case: Case, most: usize, pool: usize) -> Case {
     let param = case.args.len();
     let Anchor::Attend(attend) = &mut case.kernel.parts[0].anchor else { panic!("expected attention") };
-    (attend.window, attend.list) = (None, Some(List { param, most }));
+    (attend.window, attend.list) = (None, Some(List { param, most, pool }));
     let positions = case.args[attend.pos].floats(&case.args[attend.pos].bytes);
     let list = |position: &f32| {
         let seen = *position as usize + 1;
-        let mut list = random.distinct(most.min(seen), seen);
+        let mut list = random.distinct(weft_kern::listed(seen, most, pool), seen);
         list.sort_unstable();
         list.resize(most, -1);
         list
@@ -336,7 +336,7 @@ pub fn lists(device: &mut dyn Device) {
         let shape = Shape { heads, kv_heads, k_len: 64, v_len: 32, latent };
         let sequences = [60..66, 0..1, 130..133, 3..40, 300..301, 639..641];
         let case = case_of(&mut random, ty, shape, &sequences);
-        let mut case = listed(&mut random, case, most);
+        let mut case = listed(&mut random, case, most, 1);
         let found = case.check(device);
         let row = heads * 32 * 4;
         for token in [0, 6, 7, 9, 40, case.tokens - 3, case.tokens - 1] {
@@ -374,7 +374,7 @@ pub fn a_list_of_all_positions_has_the_bits_of_no_list(device: &mut dyn Device) 
     for (heads, kv_heads, v_len) in [(8, 1, 64), (12, 2, 128), (3, 3, 40)] {
         let shape = Shape { heads, kv_heads, k_len: v_len + 64, v_len, latent: kv_heads == 1 };
         let case = case_of(&mut random, GgmlType::F16, shape, &[60..66, 0..1, 127..129, 299..300]);
-        let all = listed(&mut random, case.clone(), 300);
+        let all = listed(&mut random, case.clone(), 300, 1);
         let rows = heads / kv_heads;
         let mut schedules = vec![
             format!("lanes 64; attend.lanes rows {rows} reduce 4 upcast 2 chunk 32"),

@@ -13,7 +13,7 @@ use crate::arg::Arg;
 use crate::case::{Case, part, store_to, view};
 use crate::data::Random;
 
-/// Heads, the values of a key, and the number of chosen positions.
+/// Heads, the values of a key, the number of chosen positions, and those of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Heads.
@@ -22,6 +22,15 @@ pub struct Shape {
     pub k_len: usize,
     /// Chosen positions.
     pub most: usize,
+    /// The positions that share a key; 1 if each has its own.
+    pub pool: usize,
+}
+
+impl Shape {
+    /// The positions of a list.
+    fn listed(&self) -> usize {
+        self.most + self.pool - 1
+    }
 }
 
 const PAGE: usize = 16;
@@ -39,7 +48,8 @@ fn of_values(
     sequences: &[Range<usize>],
     value: &mut dyn FnMut(&mut Random) -> f32,
 ) -> Case {
-    let Shape { heads, k_len, most } = shape;
+    let Shape { heads, k_len, pool, .. } = shape;
+    let most = shape.listed();
     let (mut first, mut positions) = (Vec::new(), Vec::new());
     let needed: usize = sequences.iter().map(|own| own.end.div_ceil(PAGE)).sum();
     let pages = random.distinct(needed, needed + 3);
@@ -81,6 +91,7 @@ fn of_values(
         heads,
         k_len,
         page: PAGE,
+        pool,
         most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(LISTS, &[most], 0)];
@@ -101,7 +112,7 @@ fn floats(random: &mut Random, ty: GgmlType, shape: Shape, sequences: &[Range<us
 fn check(device: &mut dyn Device, case: &Case) -> Vec<Vec<u8>> {
     let found = case.run(device, case.tokens).unwrap();
     let indexer = case.kernel.parts[0].indexer().unwrap();
-    let most = case.kernel.parts[0].cols;
+    let (most, pool) = (case.kernel.parts[0].cols, indexer.pool);
     let [q, w, k] = [0, 1, 2].map(|p| case.args[p].floats(&case.args[p].bytes));
     let ints = |p: usize| case.args[p].floats(&case.args[p].bytes).into_iter().map(|n| n as usize);
     let [positions, first, pages] = [POS, FIRST, PAGES].map(|p| ints(p).collect::<Vec<_>>());
@@ -109,8 +120,9 @@ fn check(device: &mut dyn Device, case: &Case) -> Vec<Vec<u8>> {
     let (heads, k_len) = (indexer.heads, indexer.k_len);
     for token in 0..case.tokens {
         let seen = positions[token] + 1;
-        // The score of each position, and its largest error.
-        let score = |p: usize| {
+        // The score of each position or complete pool, and its largest error.
+        let score = |i: usize| {
+            let p = (i + 1) * pool - 1;
             let row = pages[first[token] + p / PAGE] * PAGE + p % PAGE;
             let key = &k[row * indexer.k.row_stride + indexer.k.offset..][..k_len];
             let (mut score, mut error) = (0.0f64, 0.0f64);
@@ -124,11 +136,24 @@ fn check(device: &mut dyn Device, case: &Case) -> Vec<Vec<u8>> {
             }
             (score, error)
         };
-        let scores: Vec<(f64, f64)> = (0..seen).map(score).collect();
+        let scores: Vec<(f64, f64)> = (0..seen / pool).map(score).collect();
         let list = &lists[token * most..][..most];
-        let (chosen, rest) = list.split_at(most.min(seen));
-        let mut is_chosen = vec![false; seen];
-        chosen.iter().for_each(|p| is_chosen[*p as usize] = true);
+        let (chosen, rest) = list.split_at(weft_kern::listed(seen, most, pool));
+        let mut is_chosen = vec![false; seen / pool];
+        let of_pools = indexer.chosen(most).min(seen / pool);
+        for (i, p) in chosen.iter().enumerate() {
+            match is_chosen.get_mut(*p as usize / pool) {
+                // A pool has all its positions, one after another.
+                Some(is) => {
+                    *is = true;
+                    assert!(
+                        i < of_pools * pool && *p as usize % pool == i % pool,
+                        "entry {i} of token {token}"
+                    );
+                }
+                None => assert_eq!(*p as usize, seen / pool * pool + i - of_pools * pool, "token {token}"),
+            }
+        }
         let place = format!("token {token} of {:?}: {list:?}", case.kernel);
         assert!(chosen.is_sorted_by(|a, b| a < b) && rest.iter().all(|p| *p == -1.0), "{place}");
         let of = |wanted: bool| scores.iter().zip(&is_chosen).filter(move |(_, is)| **is == wanted);
@@ -145,14 +170,14 @@ pub fn exact_scores(device: &mut dyn Device) {
     let mut random = Random::new(1);
     for (ty, heads, k_len) in [(GgmlType::F16, 4, 64), (GgmlType::BF16, 3, 12), (GgmlType::F32, 13, 7)] {
         for most in [1, 64, 200] {
-            let shape = Shape { heads, k_len, most };
+            let shape = Shape { heads, k_len, most, pool: 1 };
             let at = |p: usize| p..p + 1;
             let sequences = [at(0), at(most - 1), at(most), at(most + 1), at(127), at(128), at(700)];
             exact(&mut random, ty, shape, &sequences).check_with_tokens_alone(device);
         }
     }
     // Scores that are all 0, because no head likes a key.
-    let shape = Shape { heads: 2, k_len: 32, most: 50 };
+    let shape = Shape { heads: 2, k_len: 32, most: 50, pool: 1 };
     let mut case = of_values(&mut random, (GgmlType::F16, shape), &[500..501, 60..61], &mut |_| -1.0);
     case.args[0] = Arg::f32(&vec![1.0; 2 * 2 * 32]).per_token(2 * 32);
     let found = case.check(device);
@@ -166,12 +191,12 @@ pub fn any_scores(device: &mut dyn Device) {
     let sequences = [20..21, 300..301, 1999..2000];
     for ty in [GgmlType::F16, GgmlType::BF16, GgmlType::F32, GgmlType::Q8_0] {
         for (heads, k_len, most) in [(8, 64, 20), (5, 96, 129)] {
-            check(device, &floats(&mut random, ty, Shape { heads, k_len, most }, &sequences));
+            check(device, &floats(&mut random, ty, Shape { heads, k_len, most, pool: 1 }, &sequences));
         }
     }
     // The sizes of GLM-5 and DeepSeek-V3.2.
     for heads in [32, 64] {
-        let shape = Shape { heads, k_len: 128, most: 2048 };
+        let shape = Shape { heads, k_len: 128, most: 2048, pool: 1 };
         check(device, &floats(&mut random, GgmlType::F16, shape, &[2500..2502, 900..901]));
     }
 }
@@ -179,7 +204,7 @@ pub fn any_scores(device: &mut dyn Device) {
 /// Prompts, replies and both in one step: lists are those of each token alone, whether the chunks of a step have workgroups or not.
 pub fn prompts_and_replies(device: &mut dyn Device) {
     let mut random = Random::new(3);
-    let shape = Shape { heads: 6, k_len: 40, most: 33 };
+    let shape = Shape { heads: 6, k_len: 40, most: 33, pool: 1 };
     let sequences = [90..150, 600..601, 3..4, 30..36, 130..132];
     let case = floats(&mut random, GgmlType::F16, shape, &sequences);
     let all = check(device, &case);
@@ -195,10 +220,31 @@ pub fn prompts_and_replies(device: &mut dyn Device) {
     );
 }
 
+/// Pools of positions: lengths around complete pools and around the number of chosen positions, prompts, and the sizes of GLM-5.3-Flash.
+pub fn pools(device: &mut dyn Device) {
+    let mut random = Random::new(6);
+    for (ty, pool, most) in
+        [(GgmlType::F16, 4, 16), (GgmlType::F32, 2, 10), (GgmlType::BF16, 8, 8), (GgmlType::Q8_0, 4, 12)]
+    {
+        let shape = Shape { heads: 5, k_len: 32, most, pool };
+        let at = |p: usize| p..p + 1;
+        let few = (0..=pool).map(|p| at(most + p - 1)).chain([at(0), at(pool - 1), at(700)]);
+        let sequences: Vec<Range<usize>> = few.chain([3..60]).collect();
+        if ty == GgmlType::Q8_0 {
+            check(device, &floats(&mut random, ty, shape, &sequences));
+        } else {
+            exact(&mut random, ty, shape, &sequences).check_with_tokens_alone(device);
+        }
+        check(device, &floats(&mut random, ty, shape, &[900..903, 30..31]));
+    }
+    let shape = Shape { heads: 32, k_len: 128, most: 2048, pool: 4 };
+    check(device, &floats(&mut random, GgmlType::F16, shape, &[2500..2506, 2049..2052, 900..901]));
+}
+
 /// Schedules that the heuristic does not choose.
 pub fn every_layout(device: &mut dyn Device) {
     let mut random = Random::new(4);
-    let shape = Shape { heads: 6, k_len: 48, most: 37 };
+    let shape = Shape { heads: 6, k_len: 48, most: 37, pool: 1 };
     let case = exact(&mut random, GgmlType::F16, shape, &[300..303, 20..21, 36..38]);
     for (lanes, upcast) in [(256, 1), (64, 3), (128, 8), (32, 8)] {
         let chunk = lanes * upcast;
@@ -212,7 +258,7 @@ pub fn every_layout(device: &mut dyn Device) {
 /// Positions and pages in the data are not trusted: nothing outside of the state is read, and other tokens are not affected.
 pub fn wild_positions(device: &mut dyn Device) {
     let mut random = Random::new(5);
-    let shape = Shape { heads: 3, k_len: 32, most: 10 };
+    let shape = Shape { heads: 3, k_len: 32, most: 10, pool: 1 };
     let mut case = exact(&mut random, GgmlType::F16, shape, &[20..21, 60..61, 40..41, 50..51]);
     let right = case.check(device);
     let own = |found: &[Vec<u8>]| found[LISTS][3 * 10 * 4..].to_vec();

@@ -376,7 +376,8 @@ pub fn listed_case(seed: u64) -> Case {
     let case = attention_case(seed);
     let mut random = Random::new(seed);
     let most = one(&mut random, &[1, 7, 33, 64, 100, 400]);
-    listed(&mut random, case, most)
+    // Every fourth case has pools.
+    listed(&mut random, case, most, if seed % 4 == 3 { most.min(4) } else { 1 })
 }
 
 /// The choice of positions by scores that are exact, of which many are equal.
@@ -388,7 +389,11 @@ pub fn indexer_case(seed: u64) -> Case {
         heads: one(random, &[1, 2, 3, 7, 11, 13, 24, 32]),
         k_len: one(random, &[1, 2, 12, 24, 32, 40, 64, 128]),
         most: one(random, &[1, 5, 16, 64, 100, 257]),
+        pool: 1,
     };
+    // Every fourth case has pools.
+    let pool = [1, 1, 1, [2, 4, 8][(seed / 4 % 3) as usize]][(seed % 4) as usize];
+    let shape = indexer::Shape { most: shape.most.next_multiple_of(pool), pool, ..shape };
     let tokens = tokens(random, shape.heads * shape.k_len * 64);
     let mut sequences: Vec<Range<usize>> = Vec::new();
     let mut left = tokens;

@@ -10,7 +10,7 @@
 //!
 //! A unit of work is all heads of some tokens of one sequence, as in attention. A thread offers the scores of its blocks to the choice of
 //! each token ([`choice`]), which keeps a few more candidates than are chosen and forgets the others, so memory does not grow with the
-//! context. If there are too few units, they are divided between blocks, and the last thread to finish a unit chooses among the
+//! context. Where positions share keys, all of this is of pools: their positions are in the list only. If there are too few units, they are divided between blocks, and the last thread to finish a unit chooses among the
 //! candidates of all ([`exchange`]). A token that sees no more positions than are chosen needs no scores.
 
 mod choice;
@@ -44,8 +44,11 @@ pub(crate) struct Indexer {
     heads: Attend,
     /// The weights of heads.
     w: RowView,
-    /// The most positions chosen.
+    /// The most positions chosen, or pools.
     most: usize,
+    /// The positions of a list, and of a pool.
+    cols: usize,
+    pool: usize,
     /// The room for candidates of a token.
     candidates: usize,
     exchange: Exchange,
@@ -67,17 +70,21 @@ impl Indexer {
     ) -> Result<Indexer, String> {
         let rows = of_heads(a.heads, space);
         // Scores of heads are not exchanged.
-        let heads = Attend::new(params, a.k_len.min(32), &a.attention(), &rows, values, (arch, 1))?;
-        let positions = values[a.pages].saturating_mul(a.page).max(1);
+        let mut heads = Attend::new(params, a.k_len.min(32), &a.attention(), &rows, values, (arch, 1))?;
+        heads.sight.pool = a.pool;
+        let positions = values[a.pages].saturating_mul(a.page / a.pool).max(1);
+        let most = a.chosen(cols);
         let mut indexer = Indexer {
             heads,
             w: RowView::new(&a.w),
-            most: cols,
-            candidates: cols.saturating_mul(2).min(positions),
+            most,
+            cols,
+            pool: a.pool,
+            candidates: most.saturating_mul(2).min(positions),
             exchange: Exchange::default(),
         };
         if threads > 1 {
-            indexer.exchange = Exchange::new(threads, space.count(), cols.min(positions))
+            indexer.exchange = Exchange::new(threads, space.count(), most.min(positions))
                 .ok_or("there is no memory for what threads exchange")?;
         }
         Ok(indexer)
@@ -89,7 +96,7 @@ impl Indexer {
         let most = most_rows(self.heads.tiled)[0];
         let choices = tokens_of(self.heads.heads, most).min(space.axes()[0]).max(1);
         let candidates = choices.saturating_mul(self.candidates);
-        Needs { acc: self.most, attend: RoomSize { choices, candidates, ..needs.attend }, ..needs }
+        Needs { acc: self.cols, attend: RoomSize { choices, candidates, ..needs.attend }, ..needs }
     }
 
     /// The cost of all tokens, see [`cost`].
@@ -98,9 +105,9 @@ impl Indexer {
         let mut all = 0u64;
         for pos in self.heads.pos(args, space)? {
             let seen = u64::try_from(*pos).map_err(|_| Fault)? + 1;
-            let scored = if seen > self.most as u64 { seen } else { 0 };
+            let scored = if seen > self.cols as u64 { seen / self.pool as u64 } else { 0 };
             all = all.saturating_add(
-                scored.saturating_mul(of_position) + seen.min(self.most as u64) * cost::VALUE,
+                scored.saturating_mul(of_position) + seen.min(self.cols as u64) * cost::VALUE,
             );
         }
         Ok(all)
@@ -174,7 +181,7 @@ impl Indexer {
 
     /// Whether any token of a unit sees more positions than are chosen.
     fn chooses(&self, unit: &Unit<'_>) -> bool {
-        unit.pos.iter().any(|pos| *pos as usize >= self.most)
+        unit.pos.iter().any(|pos| *pos as usize >= self.cols)
     }
 
     /// Offers the positions of blocks to the unit's tokens.
@@ -198,21 +205,39 @@ impl Indexer {
     fn finish(&self, cx: &Thread<'_>, unit: &Unit<'_>, scratch: &mut Scratch) -> Result<(), Fault> {
         let Scratch { attend: Room { choices, candidates, .. }, acc, registers, .. } = scratch;
         let size = self.candidates;
-        let list = &mut acc[..self.most];
+        let list = &mut acc[..self.cols];
         for (token, pos) in unit.pos.iter().enumerate() {
             let seen = *pos as usize + 1;
-            if seen <= self.most {
+            if seen <= self.cols {
                 for (i, to) in list.iter_mut().enumerate() {
                     *to = if i < seen { i as f32 } else { -1.0 };
                 }
             } else {
-                choices[token].list(&mut candidates[token * size..][..size], self.most, list);
+                let chosen = &mut list[..self.most];
+                choices[token].list(&mut candidates[token * size..][..size], self.most, chosen);
+                self.expand(seen, list);
             }
-            let acc = Acc { values: list, stride: self.most, apart: 0 };
+            let acc = Acc { values: list, stride: self.cols, apart: 0 };
             let row = unit.tokens.start + token;
-            cx.finish(row..row + 1, 0..self.most, acc, registers)?;
+            cx.finish(row..row + 1, 0..self.cols, acc, registers)?;
         }
         Ok(())
+    }
+
+    /// Replaces the chosen pools at the beginning of a list by their positions, followed by those behind the last complete pool of a
+    /// token that sees so many positions.
+    fn expand(&self, seen: usize, list: &mut [f32]) {
+        let pool = self.pool;
+        if pool == 1 {
+            return;
+        }
+        // From the last on, because a pool's positions do not begin before its place.
+        for i in (0..self.most * pool).rev() {
+            list[i] = list[i / pool] * pool as f32 + (i % pool) as f32;
+        }
+        let tail = seen / pool * pool..seen;
+        let positions = tail.map(|position| position as f32).chain(std::iter::repeat(-1.0));
+        list[self.most * pool..].iter_mut().zip(positions).for_each(|(to, from)| *to = from);
     }
 }
 

@@ -43,6 +43,19 @@ pub(super) struct Sight {
     /// The most positions of its list, if it has one. Blocks are then counted from the beginning of the list, and no two tokens share
     /// one.
     pub(super) listed: Option<usize>,
+    /// The positions of a pool, see [`weft_kern::Indexer`]. Without a list, blocks are then counted in pools.
+    pub(super) pool: usize,
+}
+
+impl Sight {
+    /// The number of positions up to that of a token, of entries of its list, or of its complete pools.
+    #[inline(always)]
+    fn seen(self, pos: usize) -> usize {
+        match self.listed {
+            Some(most) => weft_kern::listed(pos + 1, most, self.pool),
+            None => (pos + 1) / self.pool,
+        }
+    }
 }
 
 /// How the work of a step is divided.
@@ -121,7 +134,11 @@ impl<'a> Layout<'a> {
             let (pos, first) = (&pos[tokens.clone()], first[tokens.start] as usize);
             let last = pos.iter().copied().max().unwrap_or(0) as usize;
             let least = pos.iter().copied().min().unwrap_or(0) as usize;
-            let last = last.min(sight.listed.map_or(usize::MAX, |most| most - 1));
+            let last = match sight.listed {
+                // Of a few positions in a pool, the last may see fewer than one before it.
+                Some(most) => last.min(most - 1),
+                None => sight.seen(last).saturating_sub(1),
+            };
             let blocks = begin(least, sight.window) / BLOCK..last / BLOCK + 1;
             (0..heads / group * parts).map(move |i| {
                 let (kv_head, part) = (i / parts, i % parts);
@@ -169,7 +186,7 @@ impl Unit<'_> {
     /// The position of the block that begins at `start` up to which a token sees, counted from `start`.
     #[inline(always)]
     pub(super) fn seen(&self, token: usize, start: usize) -> usize {
-        let all = (self.pos[token] as usize + 1).min(self.sight.listed.unwrap_or(usize::MAX));
+        let all = self.sight.seen(self.pos[token] as usize);
         all.saturating_sub(start).min(BLOCK)
     }
 
@@ -221,7 +238,7 @@ mod tests {
     fn units_are_as_large_as_the_number_of_threads_allows() {
         let (pos, first): (Vec<i32>, _) = ((0..512).collect(), [0; 512]);
         let of = |tiled, threads| {
-            let sight = Sight { window: usize::MAX, listed: None };
+            let sight = Sight { window: usize::MAX, listed: None, pool: 1 };
             let layout = Layout::new((&pos, &first), (20, 20), (sight, tiled), threads);
             (layout.tokens, layout.cut)
         };

@@ -9,16 +9,17 @@ use weft_quant::GgmlType;
 use crate::support::data::Random;
 use crate::support::{Arg, Case, Devices, attention, compile, kernel, load, read, run, store_to, view};
 
-/// Heads, their width, and the rows of a page.
+/// Heads, their width, the rows of a page, and the positions of a pool.
 #[derive(Clone, Copy)]
 struct Shape {
     heads: usize,
     k_len: usize,
     page: usize,
+    pool: usize,
 }
 
-const FEW: Shape = Shape { heads: 3, k_len: 24, page: 16 };
-const GLM: Shape = Shape { heads: 32, k_len: 128, page: 64 };
+const FEW: Shape = Shape { heads: 3, k_len: 24, page: 16, pool: 1 };
+const GLM: Shape = Shape { heads: 32, k_len: 128, page: 64, pool: 1 };
 
 /// Tokens of some sequences at these positions, with queries, weights and keys of these values. Pages are scattered, and keys that no token
 /// may see are NaN.
@@ -28,7 +29,8 @@ fn of_values(
     sequences: &[&[i32]],
     value: &mut dyn FnMut(&mut Random) -> f32,
 ) -> Case {
-    let Shape { heads, k_len, page } = shape;
+    let Shape { heads, k_len, page, pool } = shape;
+    let most = most + pool - 1;
     let positions = sequences.concat();
     let tokens = positions.len();
     let lens: Vec<usize> = sequences.iter().map(|s| s.iter().max().map_or(1, |p| *p as usize + 1)).collect();
@@ -72,6 +74,7 @@ fn of_values(
         heads,
         k_len,
         page,
+        pool,
         most_pages: None,
     };
     let body = vec![Instr::Acc(0), store_to(6, &[most], 0)];
@@ -105,6 +108,31 @@ fn states_of_every_type_and_contexts_of_any_length() {
     devices.check(&case(&mut random, GgmlType::Q8_0, blocks, 20, &[&[5, 19, 20, 300], &[1000]]));
 }
 
+/// Pools of positions: lengths around complete pools and around the number of chosen positions, and prompts.
+#[test]
+fn pools_of_positions() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(37));
+    for (ty, pool, most) in
+        [(GgmlType::F32, 2, 6), (GgmlType::F16, 4, 16), (GgmlType::BF16, 8, 8), (GgmlType::F16, 4, 256)]
+    {
+        let shape = Shape { pool, ..FEW };
+        let at = most as i32;
+        let around: Vec<i32> = (at - 1..=at + pool as i32).collect();
+        let prompt: Vec<i32> = (at + 3..at + 70).collect();
+        devices.check(&case(&mut random, ty, shape, most, &[&around, &[0, 1, pool as i32 - 1], &[1100]]));
+        devices.check(&case(&mut random, ty, shape, most, &[&prompt, &[700], &[2]]));
+    }
+    let blocks = Shape { k_len: 64, pool: 4, ..FEW };
+    devices.check(&case(&mut random, GgmlType::Q8_0, blocks, 20, &[&[5, 19, 22, 23, 300], &[1000]]));
+    devices.check(&case(
+        &mut random,
+        GgmlType::F16,
+        Shape { pool: 4, ..GLM },
+        40,
+        &[&[3000, 3001], &[42, 43, 44]],
+    ));
+}
+
 /// Heads and tokens enough for units of several tokens, and for a tile unit.
 #[test]
 fn prompts_and_replies_in_one_step() {
@@ -121,7 +149,7 @@ fn prompts_and_replies_in_one_step() {
 #[test]
 fn ties_are_decided_by_position() {
     let (mut devices, mut random) = (Devices::all(), Random::new(33));
-    let shape = Shape { heads: 5, k_len: 12, page: 16 };
+    let shape = Shape { heads: 5, k_len: 12, page: 16, pool: 1 };
     for most in [3, 60, 150] {
         let mut small = |random: &mut Random| random.below(5) as f32 - 2.0;
         let mut case =
@@ -147,7 +175,7 @@ fn ties_are_decided_by_position() {
 fn scores_of_zero_are_equal() {
     let (mut devices, mut random) = (Devices::all(), Random::new(34));
     for ty in [GgmlType::F32, GgmlType::F16, GgmlType::Q8_0] {
-        let shape = Shape { heads: 2, k_len: 32, page: 16 };
+        let shape = Shape { heads: 2, k_len: 32, page: 16, pool: 1 };
         let mut case =
             of_values(&mut random, (ty, shape, 50), &[&[500, 60]], &mut |r| -r.float().abs() - 0.1);
         let mut q = case.args[0].floats(&case.args[0].bytes);

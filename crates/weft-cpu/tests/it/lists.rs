@@ -18,7 +18,7 @@ fn attend(case: &mut Case) -> &mut Attend {
 fn listed(case: &Case, most: usize, mut pick: impl FnMut(usize) -> Vec<i32>) -> Case {
     let mut case = case.clone();
     let param = case.args.len();
-    attend(&mut case).list = Some(List { param, most });
+    attend(&mut case).list = Some(List { param, most, pool: 1 });
     let positions = case.args[3].floats(&case.args[3].bytes);
     let lists = positions.into_iter().flat_map(|pos| {
         let mut list = pick(pos as usize + 1);
@@ -39,6 +39,20 @@ fn some(random: &mut Random, most: usize, seen: usize) -> Vec<i32> {
     let mut list = random.distinct(most.min(seen), seen);
     list.sort_unstable();
     list
+}
+
+/// With pools, a long list ends with the positions behind the last pool, and what is behind them does not count.
+#[test]
+fn lists_of_pools_end_with_the_positions_behind_the_last() {
+    let (mut devices, mut random) = (Devices::all(), Random::new(24));
+    for (most, pool) in [(19, 4), (131, 4), (9, 2)] {
+        let positions: Vec<i32> = (most as i32 - 2..most as i32 + 7).chain([600]).collect();
+        let plain = case(&mut random, GgmlType::F16, LATENT, 16, &[&positions]);
+        let mut case =
+            listed(&plain, most, |seen| some(&mut random, weft_kern::listed(seen, most, pool), seen));
+        attend(&mut case).list = attend(&mut case).list.map(|list| List { pool, ..list });
+        devices.check(&case);
+    }
 }
 
 #[test]

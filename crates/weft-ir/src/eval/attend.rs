@@ -35,7 +35,7 @@ pub(super) fn attend(
     args: &[Tensor],
     scale: f32,
     groups: usize,
-    (page, window): (usize, Option<usize>),
+    (page, window, pool): (usize, Option<usize>, usize),
     shape: Vec<usize>,
 ) -> Result<Tensor, String> {
     let [q, k, v, pos, first, pages, more @ ..] = args else {
@@ -53,7 +53,7 @@ pub(super) fn attend(
         let rows: Vec<usize> = match lists {
             Some(lists) => {
                 let most = lists.shape()[1];
-                let listed = ints(lists)?[t * most..].iter().take(seen.min(most));
+                let listed = ints(lists)?[t * most..].iter().take(listed(seen, most, pool));
                 let row = |p: &i32| match usize::try_from(*p).ok().filter(|p| *p < seen) {
                     Some(position) => at.row(t, position),
                     None => Err(format!("position {p} of a list is out of range: the token sees {seen}")),
@@ -86,7 +86,11 @@ pub(super) fn attend(
 }
 
 /// The operands of [`Op::Indexer`](crate::op::Op::Indexer).
-pub(super) fn indexer(args: &[Tensor], page: usize, shape: Vec<usize>) -> Result<Tensor, String> {
+pub(super) fn indexer(
+    args: &[Tensor],
+    (page, pool): (usize, usize),
+    shape: Vec<usize>,
+) -> Result<Tensor, String> {
     let [q, w, keys, pos, first, pages] = args else {
         return Err("an indexer takes six operands".into());
     };
@@ -99,20 +103,32 @@ pub(super) fn indexer(args: &[Tensor], page: usize, shape: Vec<usize>) -> Result
     let mut out = vec![-1; shape.iter().product()];
     for (t, list) in out.chunks_exact_mut(most).enumerate() {
         let seen = at.seen(t)?;
-        let mut scores = Vec::with_capacity(seen);
-        for p in 0..seen {
-            let key = &keys[at.row(t, p)? * d..][..d];
+        let mut scores = Vec::with_capacity(seen / pool);
+        for i in 0..seen / pool {
+            let key = &keys[at.row(t, (i + 1) * pool - 1)? * d..][..d];
             let of_head = |h: usize| {
                 let product = multiply(&q[(t * heads + h) * d..][..d], key);
                 f64::from(w[t * heads + h]) * f64::from(product.max(0.0))
             };
             scores.push((0..heads).map(of_head).sum::<f64>() as f32);
         }
-        for (entry, p) in list.iter_mut().zip(highest(&scores, most)) {
+        let chosen = highest(&scores, (most + 1 - pool) / pool);
+        for (entry, p) in list.iter_mut().zip(with_tail(&chosen, seen, pool)) {
             *entry = i32::try_from(p).map_err(|_| format!("position {p} is out of range"))?;
         }
     }
     Ok(Tensor::i32(shape, out))
+}
+
+/// How many entries of a list of at most `most` positions a token has that sees so many; see [`Op::Attend`](crate::op::Op::Attend).
+pub fn listed(seen: usize, most: usize, pool: usize) -> usize {
+    if seen > most { most + 1 - pool + seen % pool } else { seen }
+}
+
+/// The positions of these pools, then those behind the last complete pool, of a token that sees so many positions.
+pub fn with_tail(pools: &[usize], seen: usize, pool: usize) -> impl Iterator<Item = usize> {
+    let of_pools = pools.iter().flat_map(move |i| i * pool..(i + 1) * pool);
+    of_pools.chain(seen / pool * pool..seen)
 }
 
 /// The indices of the `k` highest scores, or of all, in ascending order. Among equals the lower index is chosen first. NaN is above all

@@ -101,13 +101,13 @@ pub(super) fn apply(
             }
             Ok(Tensor::f32(shape, data))
         }
-        Op::Attend { scale, kv_heads, page, window } => {
+        Op::Attend { scale, kv_heads, page, window, pool } => {
             let args = (0..node.inputs.len()).map(arg).collect::<Result<Vec<_>, _>>()?;
-            attend::attend(&args, scale.0, *kv_heads, (*page, *window), shape)
+            attend::attend(&args, scale.0, *kv_heads, (*page, *window, *pool), shape)
         }
-        Op::Indexer { page, .. } => {
+        Op::Indexer { page, pool, .. } => {
             let args = (0..node.inputs.len()).map(arg).collect::<Result<Vec<_>, _>>()?;
-            attend::indexer(&args, *page, shape)
+            attend::indexer(&args, (*page, *pool), shape)
         }
         Op::Scan { rule } => {
             let count = rule.operands();

@@ -71,13 +71,15 @@ impl Attend {
 }
 
 /// The positions that each token sees, in the order in which they are attended to: `i32[T, most]`. Of a row, the first
-/// `min(most, pos + 1)` entries count.
+/// `min(most, pos + 1)` entries count, or fewer with [pools](weft_ir::listed).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct List {
     /// The lists.
     pub param: ParamId,
     /// The length of a row.
     pub most: usize,
+    /// The positions of a pool; 1 if there are no pools.
+    pub pool: usize,
 }
 
 /// The layout of keys or values in the rows of a state.
@@ -154,7 +156,7 @@ fn verify(cx: &Context<'_>, a: &Attend) -> Result<(), String> {
         || a.k_len == 0
         || a.window == Some(0)
         || a.most_pages == Some(0)
-        || a.list.is_some_and(|list| list.most == 0)
+        || a.list.is_some_and(|list| list.pool == 0 || list.most < list.pool)
     {
         return Err(format!(
             "cannot attend with {} heads, {} key heads, keys of {} values and pages of {} rows",
@@ -170,7 +172,7 @@ fn verify(cx: &Context<'_>, a: &Attend) -> Result<(), String> {
             return Err(format!("p{param} must be at least {n} indices"));
         }
     }
-    if let Some(List { param, most }) = a.list {
+    if let Some(List { param, most, .. }) = a.list {
         let needed = cx.rows[0].checked_mul(most);
         if cx.format(param, Access::Read)? != Format::I32 || needed.is_none_or(|n| cx.values[param] < n) {
             return Err(format!("p{param} must be {most} positions for each token"));
@@ -262,7 +264,10 @@ impl fmt::Display for Attend {
         write!(f, " scale={:?} heads={heads} kv_heads={kv_heads} k_len={k_len} page={page}", scale.0)?;
         self.window.iter().try_for_each(|n| write!(f, " window={n}"))?;
         self.sinks.iter().try_for_each(|p| write!(f, " sinks=p{p}"))?;
-        self.list.iter().try_for_each(|List { param, most }| write!(f, " list=p{param} listed={most}"))?;
+        self.list.iter().try_for_each(|List { param, most, pool }| match pool {
+            1 => write!(f, " list=p{param} listed={most}"),
+            _ => write!(f, " list=p{param} listed={most} pool={pool}"),
+        })?;
         self.most_pages.iter().try_for_each(|n| write!(f, " most_pages={n}"))
     }
 }
@@ -289,7 +294,8 @@ pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<Attend> {
 }
 
 fn list(param: &str, attrs: &Attrs<'_>) -> Parsed<List> {
-    Ok(List { param: number(param, "p")?, most: attrs.num("listed")? })
+    let pool = attrs.get("pool").ok().map_or(Ok(1), |n| number(n, ""))?;
+    Ok(List { param: number(param, "p")?, most: attrs.num("listed")?, pool })
 }
 
 /// Reads the layout of cached rows.

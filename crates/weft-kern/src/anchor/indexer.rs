@@ -44,18 +44,24 @@ pub struct Indexer {
     pub k_len: usize,
     /// The rows of a page.
     pub page: usize,
+    /// The positions that share a key, the row of the last of them; 1 if each has its own.
+    pub pool: usize,
     /// The most pages of a sequence, if it is known: no token has a position beyond them.
     pub most_pages: Option<usize>,
 }
 
 impl Indexer {
-    /// The attention whose scores are those of the heads. Its values are the keys, and nothing reads them.
+    /// The attention whose scores are those of the heads. Its values are the keys, and nothing reads them. Where positions share a key,
+    /// its rows are those of pools, and its positions are to be the numbers of pools.
     pub fn attention(&self) -> Attend {
         let token = self.q.strides.first().copied().unwrap_or(0);
+        let last = self.k.row_stride * (self.pool - 1);
+        let keys =
+            Cached { offset: self.k.offset + last, row_stride: self.k.row_stride * self.pool, ..self.k };
         Attend {
             q: View { strides: vec![token, self.q_stride], ..self.q.clone() },
-            k: self.k,
-            v: self.k,
+            k: keys,
+            v: keys,
             pos: self.pos,
             first: self.first,
             pages: self.pages,
@@ -63,12 +69,17 @@ impl Indexer {
             heads: self.heads,
             kv_heads: 1,
             k_len: self.k_len,
-            page: self.page,
+            page: self.page / self.pool,
             window: None,
             sinks: None,
             list: None,
             most_pages: self.most_pages,
         }
+    }
+
+    /// The most pools that are chosen, or positions if each has a key, if the list has so many columns.
+    pub fn chosen(&self, cols: usize) -> usize {
+        (cols + 1).saturating_sub(self.pool) / self.pool
     }
 
     /// The most positions that a token sees in a step whose sequences have `pages` pages together; saturates.
@@ -105,13 +116,22 @@ impl Room for Indexer {
     }
 
     fn verify(&self, cx: &Context<'_>) -> Result<(), String> {
-        let Indexer { q, q_stride, w, k, heads, k_len, page, .. } = self;
+        let Indexer { q, q_stride, w, k, heads, k_len, page, pool, .. } = self;
         if cx.rows.len() != 1 {
             return Err("rows must be tokens".into());
         }
         if *heads == 0 || *k_len == 0 || *page == 0 || q.step != 1 || self.most_pages == Some(0) {
             return Err(format!(
                 "cannot choose with {heads} heads, keys of {k_len} values and pages of {page} rows"
+            ));
+        }
+        let whole = *pool > 0 && page.is_multiple_of(*pool) && (cx.cols + 1).is_multiple_of(*pool);
+        // The rows of pools are counted, too.
+        let last = k.row_stride.checked_mul(*pool).and_then(|n| n.checked_add(k.offset));
+        if !whole || self.chosen(cx.cols) == 0 || last.is_none() {
+            return Err(format!(
+                "pages of {page} rows and lists of {} positions have no pools of {pool}",
+                cx.cols
             ));
         }
         let len = (heads - 1).checked_mul(*q_stride).and_then(|n| n.checked_add(*k_len));
@@ -130,7 +150,7 @@ impl Room for Indexer {
     }
 
     fn operations(&self, counter: &Counter<'_>, _: usize, seen: &Seen) -> Vec<Operation> {
-        let Indexer { q, w, k, pos, first, pages, heads, k_len, .. } = self;
+        let Indexer { q, w, k, pos, first, pages, heads, k_len, pool, .. } = self;
         let tokens = counter.sizes.tokens as u64;
         let touches = vec![
             counter.touch(q, None, heads * k_len, Access::Read),
@@ -138,9 +158,9 @@ impl Room for Indexer {
             counter.values(*pos, Access::Read, tokens),
             counter.values(*first, Access::Read, tokens),
             counter.values(*pages, Access::Read, counter.sizes.pages as u64),
-            counter.values(k.param, Access::Read, seen.rows * *k_len as u64),
+            counter.values(k.param, Access::Read, seen.rows / *pool as u64 * *k_len as u64),
         ];
-        let multiplications = seen.pairs * (heads * k_len) as u64;
+        let multiplications = seen.pairs / *pool as u64 * (heads * k_len) as u64;
         vec![Operation { touches, multiplications, reads_state: true, ..counter.operation(NAME) }]
     }
 
@@ -149,9 +169,12 @@ impl Room for Indexer {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Indexer { q, q_stride, w, k, pos, first, pages, heads, k_len, page, most_pages } = self;
+        let Indexer { q, q_stride, w, k, pos, first, pages, heads, k_len, page, pool, most_pages } = self;
         write!(f, "  {NAME} q={q} q_stride={q_stride} w={w} k={k} pos=p{pos} first=p{first} pages=p{pages}")?;
         write!(f, " heads={heads} k_len={k_len} page={page}")?;
+        if *pool != 1 {
+            write!(f, " pool={pool}")?;
+        }
         most_pages.iter().try_for_each(|n| write!(f, " most_pages={n}"))?;
         writeln!(f)
     }
@@ -170,6 +193,7 @@ pub(super) fn parse(attrs: &Attrs<'_>) -> Parsed<Indexer> {
         heads: attrs.num("heads")?,
         k_len: attrs.num("k_len")?,
         page: attrs.num("page")?,
+        pool: attrs.get("pool").ok().map_or(Ok(1), |n| number(n, ""))?,
         most_pages: attrs.get("most_pages").ok().map(|n| number(n, "")).transpose()?,
     })
 }
@@ -182,7 +206,11 @@ mod tests {
 
     /// Two heads of two values, three positions of six, in two pages of four rows whose order is turned around.
     fn chosen(keys: [[f32; 2]; 8], pos: [i32; 2]) -> Result<Vec<f32>, String> {
-        let plan = parse_plan(INDEXER).unwrap();
+        chosen_by(INDEXER, keys, pos)
+    }
+
+    fn chosen_by(plan: &str, keys: [[f32; 2]; 8], pos: [i32; 2]) -> Result<Vec<f32>, String> {
+        let plan = parse_plan(plan).unwrap();
         let floats = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let ints = |values: &[i32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let q = floats(&[1.0, 0.0, 0.0, 1.0].repeat(2));
@@ -217,6 +245,20 @@ mod tests {
         assert_eq!(chosen(keys, [5, 5]).unwrap()[..3], [0.0, 1.0, 3.0]);
     }
 
+    /// Pools of two: the keys are rows 5, 7, 1 and 3, and the list has a whole pool and the position behind the last.
+    #[test]
+    fn a_pool_is_chosen_by_the_key_of_its_last_position() {
+        let plan = INDEXER.replace("page=4", "page=4 pool=2");
+        assert_eq!(parse_plan(&plan).unwrap().to_string(), plan);
+        let mut keys = [[9.0, 0.0]; 8];
+        [keys[5], keys[7], keys[1], keys[3]] = [[1.0, 0.0], [3.0, 0.0], [2.0, 0.0], [4.0, 0.0]];
+        let of = |pos| chosen_by(&plan, keys, pos).unwrap();
+        assert_eq!(of([0, 1]), [0.0, -1.0, -1.0, 0.0, 1.0, -1.0]);
+        assert_eq!(of([2, 3]), [0.0, 1.0, 2.0, 2.0, 3.0, -1.0]);
+        assert_eq!(of([4, 5]), [2.0, 3.0, 4.0, 2.0, 3.0, -1.0]);
+        assert_eq!(of([6, 7]), [2.0, 3.0, 6.0, 6.0, 7.0, -1.0]);
+    }
+
     #[test]
     fn hostile_positions_are_refused() {
         assert!(chosen([[1.0; 2]; 8], [8, 0]).unwrap_err().contains("has no page"));
@@ -244,6 +286,9 @@ mod tests {
             ("k_len=2", "k_len=3"),
             ("page=4", "page=0"),
             ("page=4", "page=4 most_pages=0"),
+            ("page=4", "page=4 pool=0"),
+            ("page=4", "page=4 pool=3"),
+            ("page=4", "page=4 pool=4"),
             ("k=p2[0; 2, 2; 1]", "k=p2[1; 2, 2; 1]"),
             ("rows [T] cols 3", "rows [T, 2] cols 3"),
         ] {

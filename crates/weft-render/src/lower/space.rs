@@ -232,7 +232,7 @@ fn chunks(part: &Part, split: &Split) -> Result<Option<Chunks>, Why> {
             let list = attend.list.map(|list| Ok(word(list.most)?.div_ceil(split.chunk.max(1))));
             (attend.page, attend.most_pages, window.or(list).transpose()?)
         }
-        (None, Some(indexer)) => (indexer.page, indexer.most_pages, None),
+        (None, Some(indexer)) => (indexer.page / indexer.pool, indexer.most_pages, None),
         (None, None) => return Ok(None),
     };
     Ok(Some(Chunks {

@@ -121,7 +121,7 @@ fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<(usize, V
     let count = |c: &Cached| args[c.param].len() / c.row_stride;
     let pages = Pages { token, pos: a.pos, first: a.first, pages: a.pages, page: a.page };
     let rows = pages.rows(args, count(&a.k).min(count(&a.v)))?;
-    let Some(List { param, most }) = a.list else {
+    let Some(List { param, most, pool }) = a.list else {
         let begin = a.window.map_or(0, |window| rows.len().saturating_sub(window));
         return Ok((begin, rows[begin..].to_vec()));
     };
@@ -132,7 +132,7 @@ fn cache_rows(args: &[Buffer<'_>], token: usize, a: &Attend) -> Result<(usize, V
             format!("position {position} of a list is out of range: the token sees {}", rows.len())
         })
     };
-    Ok((0, (0..most.min(rows.len())).map(listed).collect::<Result<_, _>>()?))
+    Ok((0, (0..weft_ir::listed(rows.len(), most, pool)).map(listed).collect::<Result<_, _>>()?))
 }
 
 /// Where the rows of a token's sequence are.

@@ -1,6 +1,6 @@
 //! The definition of the indexer for one token, and how far a device's scores may be from it.
 
-use weft_ir::highest;
+use weft_ir::{highest, with_tail};
 
 use super::Indexer;
 use crate::anchor::attend::Pages;
@@ -14,9 +14,12 @@ const STEP: f64 = 0.75;
 /// The choice of one token, with all operands and scores.
 pub struct Indexing {
     heads: Vec<Head>,
-    /// The key of each position that the token sees.
+    /// The key of each position that the token sees, or of each complete pool.
     keys: Vec<Vec<f64>>,
     scores: Vec<f32>,
+    /// The positions that it sees, and those of a pool.
+    seen: usize,
+    pool: usize,
 }
 
 /// A head's query, and its weight.
@@ -69,19 +72,26 @@ impl Indexing {
             (at..at + of.k_len).map(|at| value(of.k.param, at)).collect()
         };
         let heads: Vec<Head> = (0..of.heads).map(head).collect();
-        let keys: Vec<Vec<f64>> = rows.into_iter().map(key).collect();
+        let seen = rows.len();
+        let keys: Vec<Vec<f64>> = rows.into_iter().skip(of.pool - 1).step_by(of.pool).map(key).collect();
         let score = |key: &Vec<f64>| heads.iter().map(|head| head.score(key)).sum::<f64>() as f32;
         let scores = keys.iter().map(score).collect();
-        Ok(Indexing { heads, keys, scores })
+        Ok(Indexing { heads, keys, scores, seen, pool: of.pool })
     }
 
     /// The list of `most` entries: the chosen positions in ascending order, then −1.
     pub(in crate::anchor) fn list(&self, most: usize) -> Vec<f32> {
-        let chosen = highest(&self.scores, most).into_iter().map(|position| position as f32);
-        chosen.chain(std::iter::repeat(-1.0)).take(most).collect()
+        let chosen = highest(&self.scores, self.chosen(most));
+        let positions = with_tail(&chosen, self.seen, self.pool).map(|position| position as f32);
+        positions.chain(std::iter::repeat(-1.0)).take(most).collect()
     }
 
-    /// The score of each position.
+    /// The most pools, or positions, that are chosen for a list of `most` entries.
+    fn chosen(&self, most: usize) -> usize {
+        (most + 1 - self.pool) / self.pool
+    }
+
+    /// The score of each position, or of each complete pool.
     pub fn scores(&self) -> &[f32] {
         &self.scores
     }
@@ -96,8 +106,9 @@ impl Indexing {
         self.keys.iter().map(of).collect()
     }
 
-    /// Returns whether every device within these errors chooses the same `most` positions.
+    /// Returns whether every device within these errors makes the same list of `most` entries.
     pub fn is_certain(&self, most: usize) -> bool {
+        let most = self.chosen(most);
         let (scores, errors) = (&self.scores, self.errors());
         if scores.len() <= most {
             return true;

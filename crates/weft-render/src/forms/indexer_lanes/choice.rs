@@ -28,6 +28,7 @@ pub(super) struct Choice<'a> {
     /// The number of keys, and of those that are chosen.
     seen: &'a Expr,
     most: u32,
+    pool: u32,
     bits: u32,
     /// Keys of a lane, and its first.
     each: Expr,
@@ -57,7 +58,8 @@ impl<'a> Choice<'a> {
         let room = w.pool.left(u32::MAX);
         let bits = (1..=BITS).rev().find(|bits| (lanes + ADDERS + 1) << bits <= room).unwrap_or(1);
         let [counts, partial, totals] = [lanes, ADDERS, 1].map(|n| w.pool.alloc(n << bits));
-        Choice { slot, keys, seen, most: token.most, bits, each, first, counts, partial, totals }
+        let (most, pool) = (token.most, token.pool);
+        Choice { slot, keys, seen, most, pool, bits, each, first, counts, partial, totals }
     }
 
     /// Lists the chosen positions in ascending order, as floats, from word `list` of workgroup memory on. Lanes see them after the next
@@ -79,13 +81,26 @@ impl<'a> Choice<'a> {
             let equal = key.equal(&least);
             let chosen = key.greater(&least).either(&equal.both(&rank.less(&ties)));
             w.when(exists.both(&chosen), |w| {
-                w.code.store_shared(&place + list, Expr::call(Fun::FloatOfU32, [position.clone()]).bits());
+                self.store(w, (&place, list), position);
                 w.code.assign(&place, &place + 1u32);
                 Ok(())
             })?;
             w.code.assign(&rank, rank.clone().unless(&exists.both(&equal), &rank + 1u32));
             Ok(())
         })
+    }
+
+    /// Stores the position with this number among the chosen, or the positions of this pool.
+    fn store(&self, w: &mut Writer<'_>, (place, list): (&Expr, u32), position: &Expr) {
+        let pool = self.pool;
+        if pool == 1 {
+            w.code.store_shared(place + list, Expr::call(Fun::FloatOfU32, [position.clone()]).bits());
+        } else {
+            for i in 0..pool {
+                let own = Expr::call(Fun::FloatOfU32, [position * pool + i]);
+                w.code.store_shared(place * pool + (list + i), own.bits());
+            }
+        }
     }
 
     /// Finds the key of rank `most`. It is exact after the last digit, or when all keys with the known digits are chosen.

@@ -39,7 +39,7 @@ pub(crate) fn split(
         _ => indexer.k_len,
     };
     let reduce = MOST_SHARES.min(below(pieces)).min(together(gpu, number(lanes)) as usize);
-    let words = (max.tokens as u64).saturating_mul(indexer.most_positions(max.pages) as u64);
+    let words = (max.tokens as u64).saturating_mul((indexer.most_positions(max.pages) / indexer.pool) as u64);
     let spread = scores(part, indexer, max) && max.tokens <= FEW_TOKENS && words <= MOST_WORDS;
     let upcast = if spread { FEW_POSITIONS } else { MANY_POSITIONS };
     let chunk = lanes / reduce * upcast;

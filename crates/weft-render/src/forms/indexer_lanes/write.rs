@@ -99,16 +99,27 @@ impl Token<'_> {
         Ok(())
     }
 
-    /// Lists all positions if they are no more than are chosen. Ends with a barrier.
+    /// Lists all positions if they are no more than a list has, otherwise those behind the last pool. Ends with a barrier.
     fn all(&self, w: &mut Writer<'_>, list: u32) -> Result<(), Why> {
-        w.when(self.context.seen.less(self.most + 1), |w| {
-            w.share(self.most, |w, c| {
-                let exists = c.less(&self.context.seen);
+        w.when(self.positions.less(self.cols + 1), |w| {
+            w.share(self.cols, |w, c| {
+                let exists = c.less(&self.positions);
                 let position = Expr::F32(-1.0).unless(&exists, Expr::call(Fun::FloatOfU32, [c.clone()]));
                 w.code.store_shared(c + list, position.bits());
                 Ok(())
             })
         })?;
+        if self.pool > 1 {
+            w.when(self.is_scored(), |w| {
+                w.share(self.pool - 1, |w, c| {
+                    let position = w.code.set("tail", &self.context.seen * self.pool + &c);
+                    let exists = position.less(&self.positions);
+                    let position = Expr::F32(-1.0).unless(&exists, Expr::call(Fun::FloatOfU32, [position]));
+                    w.code.store_shared(c + (list + self.most * self.pool), position.bits());
+                    Ok(())
+                })
+            })?;
+        }
         w.code.barrier();
         Ok(())
     }

@@ -35,6 +35,8 @@ pub(crate) struct Bounds {
     window: Option<u32>,
     /// The most positions of a list, if there are lists.
     listed: Option<u32>,
+    /// The positions of a pool of that list; without a list, of the pools that are seen instead of positions.
+    pool: u32,
 }
 
 impl Bounds {
@@ -57,16 +59,27 @@ impl Bounds {
         let last_row = w.code.set("last_row", both.max(1u32) - 1u32);
         let window = attend.window.map(word).transpose()?;
         let listed = attend.list.map(|list| word(list.most)).transpose()?;
-        Ok(Bounds { page, last_page, last_position, last_row, window, listed })
+        let pool = attend.list.map_or(Ok(1), |list| word(list.pool))?;
+        Ok(Bounds { page, last_page, last_position, last_row, window, listed, pool })
     }
 
     /// The end, exclusive, of the positions that a token at this position sees. Those of a list count from 0 on.
     pub(crate) fn seen(&self, position: Expr) -> Expr {
         let seen = position.min(&self.last_position) + 1u32;
-        match self.listed {
-            Some(most) => seen.min(most),
-            None => seen,
+        match (self.listed, self.pool) {
+            (Some(most), 1) => seen.min(most),
+            // With pools, the rest of a list has what is behind the last whole pool.
+            (Some(most), pool) => {
+                let whole = Expr::U32(most + 1 - pool);
+                seen.clone().unless(&seen.greater(most), whole + &seen % pool)
+            }
+            (None, _) => seen,
         }
+    }
+
+    /// The number of positions up to this one, where last rows are those of pools of so many.
+    fn seen_in_pools(&self, position: Expr, pool: u32) -> Expr {
+        position.min((&self.last_position + 1u32) * pool - 1u32) + 1u32
     }
 
     /// The first position that a token sees, if there is a window; `seen` is the end of its positions.
@@ -143,15 +156,35 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(w: &mut Writer<'_>, attend: &Attend, token: &Expr, chunk: u32) -> Result<Context, Why> {
+        Ok(Context::of_pools(w, attend, token, (chunk, 1))?.0)
+    }
+
+    /// The same, where the rows of attention are those of pools of `pool` positions, and so are all of these numbers. Also returns the
+    /// number of positions that the token sees.
+    pub(crate) fn of_pools(
+        w: &mut Writer<'_>,
+        attend: &Attend,
+        token: &Expr,
+        (chunk, pool): (u32, u32),
+    ) -> Result<(Context, Expr), Why> {
         let bounds = Bounds::new(w, attend)?;
         let position = w.param_word(attend.pos, token.clone());
         // It is uniform, because loops over it have barriers.
         let position = w.code.uniform("position", position);
-        let seen = w.code.set("seen", bounds.seen(position));
+        let (seen, positions) = match pool {
+            1 => {
+                let seen = w.code.set("seen", bounds.seen(position));
+                (seen.clone(), seen)
+            }
+            _ => {
+                let positions = w.code.set("positions", bounds.seen_in_pools(position, pool));
+                (w.code.set("seen", &positions / pool), positions)
+            }
+        };
         let begin = bounds.begin(w, &seen);
         let from = w.param_word(attend.first, token.clone());
         let pages_at = w.code.set("pages_at", from);
-        Ok(Context { seen, begin, chunk, pages_at, token: token.clone(), bounds })
+        Ok((Context { seen, begin, chunk, pages_at, token: token.clone(), bounds }, positions))
     }
 
     /// The row of the state that holds its position number `p`: that position itself, or the one that its list has there.
