@@ -17,7 +17,7 @@ use std::path::Path;
 use weft_gguf::{Metadata, Writer};
 
 use crate::error::{Result, bail};
-use crate::tensor_types::{QuantMix, TensorTypes};
+use crate::tensor_types::{QuantMix, TensorTypes, kept_by};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 use metadata::metadata;
 use preset::{Attention, Preset};
@@ -141,6 +141,7 @@ impl Model {
         }
         let types = TensorTypes {
             weighted: false,
+            kept: kept_by(preset.architecture),
             mix: options.mix,
             layers: layers + u32::from(options.mtp),
             with_values: match preset.attention {
@@ -148,7 +149,9 @@ impl Model {
                     let has = |layer: &u32| !(gemma.keyed && gemma.sees_all(*layer, layers));
                     (0..layers).filter(has).collect()
                 }
-                Attention::Kimi { .. } => (0..layers).filter(|l| preset.is_recurrent(*l, layers)).collect(),
+                Attention::Kimi { .. } | Attention::Next(_) => {
+                    (0..layers).filter(|l| preset.is_recurrent(*l, layers)).collect()
+                }
                 _ => Vec::new(),
             },
             experts: preset.experts.map_or(0, |experts| experts.count),
@@ -159,7 +162,7 @@ impl Model {
                 // As llama.cpp takes it from the first layer.
                 Attention::Gemma4(gemma) => preset.heads.checked_div(gemma.kv_heads[0]).unwrap_or(1),
                 // As llama.cpp takes it from the first layer, which has a state.
-                Attention::Kimi { .. } => 0,
+                Attention::Kimi { .. } | Attention::Next(_) => 0,
                 Attention::Latent { .. } | Attention::Sparse { .. } => preset.heads,
             },
             tied: preset.tied,

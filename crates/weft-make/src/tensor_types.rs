@@ -98,10 +98,35 @@ pub(crate) struct TensorTypes {
     pub(crate) tied: bool,
     /// Whether the importance of weights is known.
     pub(crate) weighted: bool,
+    /// Parts of the names of matrices that are not converted in such a model; see [`kept_by`].
+    pub(crate) kept: &'static [&'static str],
     /// Overrides the type of the output matrix.
     pub(crate) output: Option<GgmlType>,
     /// Overrides the type of the token embedding.
     pub(crate) embedding: Option<GgmlType>,
+}
+
+/// The matrices of an architecture that llama.cpp leaves as they are, because they are small.
+pub(crate) fn kept_by(architecture: &str) -> &'static [&'static str] {
+    match architecture {
+        "glm5-next" | "glm5next" => &[
+            "hc_",
+            "indexer.attn_q_b",
+            "indexer.attn_k",
+            "indexer.proj",
+            "indexer_compressor_gate",
+            "indexer_compressor_ape",
+            "ssm_f_a.weight",
+            "ssm_f_b.weight",
+            "ssm_g_a.weight",
+            "ssm_g_b.weight",
+            "ssm_beta.weight",
+            "attn_kv_a_mqa.weight",
+            "attn_k_b.weight",
+            "attn_v_b.weight",
+        ],
+        _ => &[],
+    }
 }
 
 /// The role of a tensor, as far as its type depends on it.
@@ -123,7 +148,7 @@ impl TensorTypes {
     pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
         let dims = shape.iter().rposition(|n| *n != 1).map_or(1, |last| last + 1);
         let kept = ["_norm.weight", "ffn_gate_inp.weight"].iter().any(|end| name.ends_with(end));
-        let kept = kept || name.contains("ssm_conv1d");
+        let kept = kept || name.contains("ssm_conv1d") || self.kept.iter().any(|part| name.contains(part));
         if dims < 2 || kept || !name.ends_with("weight") {
             return None;
         }

@@ -12,6 +12,7 @@ mod mla;
 mod moe;
 mod norm;
 mod rope;
+mod streams;
 mod temperature;
 pub(crate) mod windows;
 
@@ -27,6 +28,7 @@ pub(crate) use mla::{Latent, Queries};
 pub(crate) use moe::{Count, Experts, Gating, Groups, Router, Shared};
 pub(crate) use norm::Norm;
 pub(crate) use rope::{Rope, RopeScaling};
+pub(crate) use streams::Streams;
 pub(crate) use temperature::Temperature;
 pub(crate) use windows::{Pattern, Windows};
 

@@ -1,6 +1,6 @@
 //! The keys that all families share.
 
-use crate::blocks::Norm;
+use crate::blocks::{Norm, Streams};
 use crate::error::Error;
 use crate::keys::{Keys, MAX_CONTEXT, MAX_HEADS, MAX_LAYERS, MAX_WIDTH};
 
@@ -31,6 +31,8 @@ pub(crate) struct Common {
     pub(crate) post_norm: Norm,
     /// Whether the feed-forward network reads what attention reads, not what it returns.
     pub(crate) parallel: bool,
+    /// The streams of the residual, if it has several.
+    pub(crate) streams: Option<Streams>,
     /// Factor applied to embeddings.
     pub(crate) embedding_scale: f32,
     /// Factor applied to what attention and the feed-forward network add.
@@ -67,6 +69,11 @@ impl Common {
         Common { attn_norm: None, ffn_norm: None, post_norms: Some(after), ..self }
     }
 
+    /// The width of the residual.
+    pub(crate) fn width(&self) -> usize {
+        Streams::width(self.streams, self.hidden)
+    }
+
     /// Reads the keys of a family that reads those of its norm and its factors.
     pub(crate) fn read_normed(keys: &Keys<'_>, norm: Norm) -> Result<Common, Error> {
         refuse_two_way_attention(keys)?;
@@ -84,6 +91,7 @@ impl Common {
             post_norms: None,
             post_norm: norm,
             parallel: false,
+            streams: None,
             embedding_scale: 1.0,
             residual_scale: 1.0,
             logit_scale: 1.0,

@@ -10,6 +10,7 @@ mod gemma3;
 mod gemma4;
 mod glm4;
 mod glm4moe;
+mod glm5_next;
 mod gpt_oss;
 mod granite;
 mod hunyuan;
@@ -52,6 +53,8 @@ static FAMILIES: &[Family] = &[
     deepseek2::MISTRAL,
     deepseek32::DEEPSEEK,
     deepseek32::GLM,
+    glm5_next::UPSTREAM,
+    glm5_next::UNSLOTH,
     qwen2::FAMILY,
     qwen2moe::FAMILY,
     qwen3::FAMILY,

@@ -168,6 +168,14 @@ pub(crate) fn layer<'a>(
     let Common { hidden, attn_norm, ffn_norm, parallel, .. } = *common;
     let graph = format!("{}_{}_layer", attention.short_name(), feed_forward.short_name());
     let mut s = SegmentBuilder::new(file, &graph, Some(index));
+    if let Some(streams) = common.streams {
+        let of = (common.norm, hidden);
+        let x = s.hidden(common.width());
+        let x = streams.around(&mut s, x, ("attn", "attn_norm.weight"), of, attention)?;
+        let x = streams.around(&mut s, x, ("ffn", "ffn_norm.weight"), of, feed_forward)?;
+        s.g.output("x", x);
+        return Ok(s);
+    }
     let x = s.hidden(hidden);
     let seen = before(&mut s, common, x, attn_norm)?;
     let attended = attention.build(&mut s, seen)?;

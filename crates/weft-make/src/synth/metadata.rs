@@ -2,7 +2,7 @@
 
 use weft_gguf::{Metadata, Value};
 
-use crate::synth::preset::{Attention, Delta, Experts, Gating, Gemma4, Latent, Ling, Preset};
+use crate::synth::preset::{Attention, Delta, Experts, Gating, Gemma4, Latent, Ling, Next, Preset};
 use crate::tensor_types::{QUANTIZATION_VERSION, TensorTypes};
 
 pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u64) -> Metadata {
@@ -37,6 +37,9 @@ pub(crate) fn metadata(preset: &Preset, types: &TensorTypes, mtp: bool, seed: u6
     }
     if let Attention::Kimi { latent, ling, .. } = preset.attention {
         kimi(preset, types.layers, (&latent, ling), &mut set);
+    }
+    if let Attention::Next(of) = preset.attention {
+        next(preset, types.layers, &of, &mut set);
     }
     if let Attention::Gemma4(gemma) = preset.attention {
         gemma4(preset, types.layers, &gemma, &mut set);
@@ -202,6 +205,36 @@ fn kimi(
     }
 }
 
+/// Adds the keys of GLM-5.3-Flash.
+fn next(preset: &Preset, layers: u32, next: &Next, set: &mut impl FnMut(&str, Value)) {
+    let &Next { latent, indexer, pool, iterations, .. } = next;
+    let heads: Vec<i32> = (0..layers).map(|layer| i32::from(!preset.is_recurrent(layer, layers))).collect();
+    set("attention.head_count_kv", heads.into());
+    for (key, value) in [
+        ("attention.q_lora_rank", latent.q_rank.unwrap_or(preset.hidden)),
+        ("attention.indexer.head_count", indexer.heads),
+        ("attention.indexer.key_length", indexer.width),
+        ("attention.indexer.top_k", indexer.most),
+        ("attention.indexer.kpool", pool),
+        ("hyper_connection.count", 4),
+        ("hyper_connection.sinkhorn_iterations", iterations),
+    ] {
+        set(key, value.into());
+    }
+    set("attention.indexer.kpool_select_tail", true.into());
+    if indexer.layers > 1 {
+        let own: Vec<bool> = (0..layers).map(|layer| next.has_indexer(layer)).collect();
+        set("attention.indexer.types", own.into());
+    }
+    set("hyper_connection.epsilon", 1e-6f32.into());
+    set("attention.layer_norm_epsilon", 1e-6f32.into());
+    set("kda.gate_lower_bound", Ling::LEAST.into());
+    if let Some([routed, other]) = preset.bounds(layers) {
+        set("swiglu_clamp_exp", routed.into());
+        set("swiglu_clamp_shexp", other.into());
+    }
+}
+
 /// The sections of a rotary embedding, in pairs: of height, width and time. Text has the same position in all.
 fn sections(rotated: u32) -> Value {
     let [height, width, time] = [2, 1, 0].map(|rest| ((rotated / 2 + rest) / 3) as i32);
@@ -231,7 +264,8 @@ fn attention(attention: &Attention) -> Vec<(&'static str, u32)> {
             ("ssm.time_step_rank", delta.value_heads),
             ("ssm.inner_size", delta.value_heads * delta.width),
         ],
-        Attention::Kimi { width, latent: Latent { kv_rank, nope, rope, value, .. }, .. } => vec![
+        Attention::Kimi { width, latent: Latent { kv_rank, nope, rope, value, .. }, .. }
+        | Attention::Next(Next { width, latent: Latent { kv_rank, nope, rope, value, .. }, .. }) => vec![
             ("attention.key_length", kv_rank + rope),
             ("attention.key_length_mla", nope + rope),
             ("attention.value_length_mla", value),

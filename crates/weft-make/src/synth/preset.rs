@@ -3,6 +3,7 @@
 mod gemma4;
 mod hybrid;
 mod kimi;
+mod next;
 mod odd;
 mod plain;
 mod real;
@@ -14,11 +15,12 @@ use crate::error::{Error, Result};
 use gemma4::{GEMMA4_ODD, GEMMA4_REAL, GEMMA4_TINY};
 use hybrid::{HYBRID_ODD, HYBRID_REAL, HYBRID_TINY};
 use kimi::{KIMI_ODD, KIMI_REAL, KIMI_TINY};
+use next::{NEXT_ODD, NEXT_REAL, NEXT_TINY};
 use odd::ODD;
 use plain::{PLAIN_ODD, PLAIN_REAL, PLAIN_TINY};
 use real::REAL;
 pub use shape::Preset;
-pub(crate) use shape::{Attention, Delta, Experts, Gating, Gemma4, Indexer, Latent, Ling};
+pub(crate) use shape::{Attention, Delta, Experts, Gating, Gemma4, Indexer, Latent, Ling, Next};
 use sparse::{SPARSE_ODD, SPARSE_REAL, SPARSE_TINY};
 use tiny::TINY;
 
@@ -48,25 +50,28 @@ pub const PRESET_NAMES: &[&str] = &{
 
 /// All presets: real models, then tiny ones, and last those with odd sizes.
 pub(crate) const PRESETS: &[Preset] = &{
-    const PARTS: [&[Preset]; 18] = [
+    const PARTS: [&[Preset]; 21] = [
         REAL,
         HYBRID_REAL,
         KIMI_REAL,
         GEMMA4_REAL,
         PLAIN_REAL,
         SPARSE_REAL,
+        NEXT_REAL,
         TINY,
         HYBRID_TINY,
         KIMI_TINY,
         GEMMA4_TINY,
         PLAIN_TINY,
         SPARSE_TINY,
+        NEXT_TINY,
         ODD,
         HYBRID_ODD,
         KIMI_ODD,
         GEMMA4_ODD,
         PLAIN_ODD,
         SPARSE_ODD,
+        NEXT_ODD,
     ];
     const COUNT: usize = {
         let (mut count, mut part) = (0, 0);

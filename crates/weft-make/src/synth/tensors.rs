@@ -24,7 +24,9 @@
 mod gemma4;
 mod indexer;
 mod kimi;
+mod next;
 
+use kimi::Kind;
 use weft_quant::GgmlType;
 
 use crate::synth::preset::{Attention, Delta, Experts, Gating, Latent, Preset};
@@ -88,7 +90,14 @@ impl Tensors<'_> {
         for layer in 0..types.layers {
             // The layer for multi-token prediction has attention, and a network of the kind of the one before it.
             let is_mtp = mtp && layer + 1 == types.layers;
+            let has_streams = matches!(preset.attention, Attention::Next(_));
+            if has_streams {
+                tensors.streams(layer, "attn");
+            }
             tensors.attention(layer, !is_mtp && preset.is_recurrent(layer, types.layers - u32::from(mtp)));
+            if has_streams {
+                tensors.streams(layer, "ffn");
+            }
             tensors.feed_forward(layer, layer - u32::from(is_mtp));
             if is_mtp {
                 tensors.next_token(layer);
@@ -125,7 +134,15 @@ impl Tensors<'_> {
                 }
             }
             Attention::Kimi { width, ling, .. } if is_recurrent => {
-                self.kimi_delta(layer, width, ling.is_some());
+                self.kimi_delta(layer, width, if ling.is_some() { Kind::Ling } else { Kind::Kimi });
+            }
+            Attention::Next(next) if is_recurrent => self.kimi_delta(layer, next.width, Kind::Next),
+            Attention::Next(next) => {
+                self.latent(layer, next.latent, false);
+                if next.has_indexer(layer) {
+                    self.indexer(layer, next.latent, next.indexer);
+                    self.pools(layer, &next);
+                }
             }
             Attention::Kimi { latent, ling, .. } => self.latent(layer, latent, ling.is_some()),
             Attention::Latent { q_rank, kv_rank, nope, rope, value } => {

@@ -3,6 +3,7 @@
 use weft_ir::{Dim, NodeId};
 use weft_quant::GgmlType;
 
+use super::Streams;
 use crate::common::Common;
 use crate::error::Error;
 use crate::file::ModelFile;
@@ -18,6 +19,7 @@ const CLASSIFIER: &str = "cls.output.weight";
 /// The segment that looks up the embeddings `x` of `tokens`.
 pub(crate) fn embed<'a>(file: &ModelFile<'a>, common: &Common) -> Result<SegmentBuilder<'a>, Error> {
     let (mut s, x) = embedded(file, common)?;
+    let x = if common.streams.is_some() { Streams::of_embedding(&mut s, x) } else { x };
     s.g.output("x", x);
     Ok(s)
 }
@@ -52,9 +54,10 @@ pub(crate) fn head<'a>(
 ) -> Result<SegmentBuilder<'a>, Error> {
     let Common { hidden, norm, .. } = *common;
     let mut s = SegmentBuilder::new(file, "head", None);
-    let x = s.hidden(hidden);
+    let x = s.hidden(common.width());
     let wanted = s.g.input("out_rows", GgmlType::I32, [Dim::R]);
     let x = s.g.rows(x, wanted);
+    let x = if common.streams.is_some() { Streams::mean(&mut s, x, hidden) } else { x };
     let x = norm.build(&mut s, x, NORM, 1, hidden)?;
     let result = match head {
         Head::Logits => logits(&mut s, common, x)?,

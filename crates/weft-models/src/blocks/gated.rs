@@ -28,6 +28,8 @@ pub(crate) enum Activation {
     /// SwiGLU whose factors have a bound (Ling 3): `min(silu(gate), bound) · u`, with `u` as up between −bound and
     /// bound.
     Bounded(f32),
+    /// SwiGLU whose factors have a bound before the activation (GLM-5.3-Flash): `silu(min(gate, bound)) · u`, with the same `u`.
+    Limited(f32),
     /// The SwiGLU of gpt-oss: with `g = min(gate, 7)` and `u` as up between −7 and 7, `g · sigmoid(1.702 · g) · (u + 1)`.
     Clamped,
     /// GeGLU (Gemma): `gelu(gate) · up`, with GELU's approximation by tanh (Hendrycks and Gimpel, 2016,
@@ -83,6 +85,14 @@ impl Gated {
                 let [most, least] = [bound, -bound].map(|n| g.scalar(n));
                 let gate = g.silu(gate);
                 let gate = g.min(gate, most);
+                let up = g.min(up, most);
+                let up = g.max(up, least);
+                g.mul(gate, up)
+            }
+            Activation::Limited(bound) => {
+                let [most, least] = [bound, -bound].map(|n| g.scalar(n));
+                let gate = g.min(gate, most);
+                let gate = g.silu(gate);
                 let up = g.min(up, most);
                 let up = g.max(up, least);
                 g.mul(gate, up)

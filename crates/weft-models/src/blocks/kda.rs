@@ -21,8 +21,12 @@ pub(crate) struct Kda {
     pub(crate) width: usize,
     /// Weights of a channel of the convolutions.
     pub(crate) taps: usize,
-    /// The norm of each head's result; its ε is also that of the norms of queries and keys.
+    /// The norm of each head's result.
     pub(crate) norm: Norm,
+    /// ε of the norms of queries and keys.
+    pub(crate) unit: f32,
+    /// Whether the inputs of decays and gates are products of two matrices, with `width` values between them.
+    pub(crate) narrow: bool,
     /// How decays are computed.
     pub(crate) bound: Bound,
 }
@@ -34,6 +38,8 @@ pub(crate) enum Bound {
     None,
     /// `bound · sigmoid(ssm_a · (f + ssm_dt))`, where `ssm_a` is above zero, and the bound below.
     Lower(f32),
+    /// The same with `−ssm_a`, which is below zero.
+    Negated(f32),
 }
 
 impl Kda {
@@ -46,7 +52,8 @@ impl Kda {
     ) -> Result<Kda, Error> {
         let width = keys.number("kda.head_dim", 1..=MAX_HEAD_WIDTH)?;
         let taps = keys.number("ssm.conv_kernel", 2..=MAX_TAPS)?;
-        Ok(Kda { hidden, heads, width, taps, norm, bound })
+        let narrow = bound == Bound::None;
+        Ok(Kda { hidden, heads, width, taps, norm, unit: norm.eps, narrow, bound })
     }
 
     /// `x` after a projection, a short convolution and SiLU: `[T, heads, width]`.
@@ -60,16 +67,16 @@ impl Kda {
         Ok(s.g.silu(convolved))
     }
 
-    /// A projection of `x` to all heads, of the low rank `width` unless decays have a bound.
+    /// A projection of `x` to all heads.
     fn gate(&self, s: &mut SegmentBuilder<'_>, x: NodeId, which: &str) -> Result<NodeId, Error> {
         let Kda { hidden, heads, width, .. } = *self;
         let (first, second) = (format!("ssm_{which}_a"), format!("ssm_{which}_b"));
-        match self.bound {
-            Bound::None => {
+        match self.narrow {
+            true => {
                 let narrow = linear(s, x, &first, hidden, width)?;
                 linear(s, narrow, &second, width, heads * width)
             }
-            Bound::Lower(_) => linear(s, x, &first, hidden, heads * width),
+            false => linear(s, x, &first, hidden, heads * width),
         }
     }
 
@@ -88,8 +95,9 @@ impl Kda {
                 let f = s.g.reshape(f, by_head);
                 s.g.mul(f, rate)
             }
-            Bound::Lower(bound) => {
+            Bound::Lower(bound) | Bound::Negated(bound) => {
                 let f = s.g.reshape(f, by_head);
+                let f = if matches!(self.bound, Bound::Negated(_)) { s.g.neg(f) } else { f };
                 let f = s.g.mul(f, rate);
                 let share = s.g.sigmoid(f);
                 let bound = s.g.scalar(bound);
@@ -127,8 +135,8 @@ impl Block for Kda {
         let q = self.convolved(s, x, "q")?;
         let k = self.convolved(s, x, "k")?;
         let v = self.convolved(s, x, "v")?;
-        let q = unit(s, q, self.norm.eps, (1.0 / (width as f64).sqrt()) as f32);
-        let k = unit(s, k, self.norm.eps, 1.0);
+        let q = unit(s, q, self.unit, (1.0 / (width as f64).sqrt()) as f32);
+        let k = unit(s, k, self.unit, 1.0);
         let out = s.scan("delta", Recurrence::Delta, &[q, k, v, decay, beta]);
         let normed = self.norm.build(s, out, "ssm_norm.weight", 2, width)?;
         let gate = s.g.reshape(gate, [Dim::T, heads.into(), width.into()]);

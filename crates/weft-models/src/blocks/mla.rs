@@ -34,7 +34,7 @@ pub(crate) struct Latent {
     pub(crate) joined: bool,
     /// The norm of the compressed query and of the latent vector.
     pub(crate) norm: Norm,
-    /// The rotary embedding of the other part of each query, and of the key part that all heads share.
+    /// The rotary embedding of the other part of each query, and of the key part that all heads share, which can have no values.
     pub(crate) rope: Rope,
     /// Whether these parts are rotated. Some models leave them as they are.
     pub(crate) rotated: bool,
@@ -60,12 +60,13 @@ impl Latent {
         if self.rotated { self.rope.apply(s, x, rank, self.rope.dims) } else { x }
     }
 
-    /// The two parts of each head's query: `[T, H, nope]`, and the rotated `[T, H, rope]`; and the compressed query, if there is one.
+    /// The two parts of each head's query: `[T, H, nope]`, and the rotated `[T, H, rope]`, if it has values; and the compressed query, if
+    /// there is one.
     fn queries(
         &self,
         s: &mut SegmentBuilder<'_>,
         x: NodeId,
-    ) -> Result<(NodeId, NodeId, Option<NodeId>), Error> {
+    ) -> Result<(NodeId, Option<NodeId>, Option<NodeId>), Error> {
         let Latent { hidden, nope, .. } = *self;
         let rope = self.rope.dims;
         let width = self.heads * (nope + rope);
@@ -78,9 +79,12 @@ impl Latent {
             }
         };
         let q = s.g.reshape(q, [Dim::T, self.heads.into(), (nope + rope).into()]);
+        if rope == 0 {
+            return Ok((q, None, compressed));
+        }
         let q_rope = s.g.slice(q, 2, nope, rope);
         let q_rope = self.rotate(s, q_rope, 3);
-        Ok((s.g.slice(q, 2, 0, nope), q_rope, compressed))
+        Ok((s.g.slice(q, 2, 0, nope), Some(q_rope), compressed))
     }
 }
 
@@ -89,7 +93,7 @@ impl Block for Latent {
         match self.positions {
             Positions::All => "mla",
             Positions::Chosen { .. } => "mla_indexer",
-            Positions::Borrowed(_) => "mla_list",
+            Positions::Borrowed { .. } => "mla_list",
         }
     }
 
@@ -114,11 +118,15 @@ impl Block for Latent {
         let (q_nope, q_rope, compressed) = self.queries(s, x)?;
         let list = self.positions.list(s, x, compressed)?;
         let kv = linear(s, x, "attn_kv_a_mqa", hidden, row_width)?;
-        let c = s.g.slice(kv, 1, 0, kv_rank);
+        let c = if rope == 0 { kv } else { s.g.slice(kv, 1, 0, kv_rank) };
         let c = self.norm.build(s, c, "attn_kv_a_norm.weight", 1, kv_rank)?;
-        let k_rope = s.g.slice(kv, 1, kv_rank, rope);
-        let k_rope = self.rotate(s, k_rope, 2);
-        let row = s.g.concat(&[c, k_rope], 1);
+        let row = if rope == 0 {
+            c
+        } else {
+            let k_rope = s.g.slice(kv, 1, kv_rank, rope);
+            let k_rope = self.rotate(s, k_rope, 2);
+            s.g.concat(&[c, k_rope], 1)
+        };
         s.check_blocks(kv_rank)?;
         s.check_blocks(row_width)?;
         // The values are the first part of a row.
@@ -128,11 +136,12 @@ impl Block for Latent {
 
         let matrices = Matrices::of(s, self)?;
         let q = matrices.query_to_latent(s, q_nope);
-        let q = s.g.concat(&[q, q_rope], 2);
+        let q = q_rope.map_or(q, |q_rope| s.g.concat(&[q, q_rope], 2));
         let q = hadamard.apply(s, q, &[heads, row_width]);
-        let values = s.g.slice(rows, 1, 0, kv_rank);
+        let values = if rope == 0 { rows } else { s.g.slice(rows, 1, 0, kv_rank) };
         let inputs = AttendInputs { list, ..attend_inputs(s, q, rows, values) };
-        let summed = s.g.attend(inputs, self.scale, 1, s.options.page);
+        let page = s.options.page;
+        let summed = s.g.attend_to_pools(inputs, self.scale, (1, page), self.positions.pool());
         let summed = hadamard.apply(s, summed, &[heads, kv_rank]);
         let mut of_heads = s.g.head_dot(summed, matrices.value);
         if self.gated {

@@ -37,23 +37,28 @@ impl Norm {
 
     /// Norms `x` along its last axis, which is `axis` and has `width` values, without weights.
     pub(crate) fn unit(&self, s: &mut SegmentBuilder<'_>, x: NodeId, axis: usize, width: usize) -> NodeId {
-        let g = &mut s.g;
         let x = match self.centred {
             true => {
-                let sum = g.reduce_sum(x, axis);
-                let count = g.scalar(width as f32);
-                let mean = g.div(sum, count);
-                g.sub(x, mean)
+                let sum = s.g.reduce_sum(x, axis);
+                let count = s.g.scalar(width as f32);
+                let mean = s.g.div(sum, count);
+                s.g.sub(x, mean)
             }
             false => x,
         };
+        let scale = self.factor(s, x, axis, width);
+        s.g.mul(x, scale)
+    }
+
+    /// `1 / √(mean(x²) + ε)` along its last axis, which is `axis` and has `width` values.
+    pub(crate) fn factor(&self, s: &mut SegmentBuilder<'_>, x: NodeId, axis: usize, width: usize) -> NodeId {
+        let g = &mut s.g;
         let squares = g.mul(x, x);
         let sum = g.reduce_sum(squares, axis);
         let count = g.scalar(width as f32);
         let mean = g.div(sum, count);
         let eps = g.scalar(self.eps);
         let above_zero = g.add(mean, eps);
-        let scale = g.rsqrt(above_zero);
-        g.mul(x, scale)
+        g.rsqrt(above_zero)
     }
 }

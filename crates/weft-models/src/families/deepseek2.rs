@@ -147,6 +147,8 @@ pub(super) struct Networks {
     pub(super) normalise: bool,
     /// The width of all shared experts together, if it is not that of so many experts.
     pub(super) shared: Option<usize>,
+    /// Whether gates have their bound before the activation.
+    pub(super) limited: bool,
     /// The bound of each layer's routed experts, and that of its other networks; 0 for none, as for layers beyond
     /// the end.
     pub(super) bounds: [Vec<f32>; 2],
@@ -156,7 +158,7 @@ impl Networks {
     /// Networks without bounds, and a router that reads `expert_weights_norm`.
     pub(super) fn usual(keys: &Keys<'_>, gating: Gating) -> Result<Networks, Error> {
         let normalise = keys.metadata.bool(&keys.name("expert_weights_norm"))?.unwrap_or(false);
-        Ok(Networks { gating, normalise, shared: None, bounds: [Vec::new(), Vec::new()] })
+        Ok(Networks { gating, normalise, shared: None, limited: false, bounds: [Vec::new(), Vec::new()] })
     }
 
     /// The activation of a layer's routed experts, and that of its other networks.
@@ -164,6 +166,7 @@ impl Networks {
         // llama.cpp takes a bound below a millionth for none.
         const LEAST: f32 = 1e-6;
         self.bounds.each_ref().map(|bounds| match bounds.get(layer) {
+            Some(bound) if *bound > LEAST && self.limited => Activation::Limited(*bound),
             Some(bound) if *bound > LEAST => Activation::Bounded(*bound),
             _ => Activation::Silu,
         })

@@ -96,7 +96,8 @@ fn build(file: &ModelFile<'_>, style: RopeStyle) -> Result<ModelGraph, Error> {
     };
     let networks = Networks::usual(keys, Gating::read(keys, Gating::Sigmoid)?)?;
     let networks = deepseek2::feed_forward(keys, &common, layers, networks)?;
-    let borrowed = Latent { positions: Positions::Borrowed(indexer.most), ..latent.clone() };
+    let borrowed =
+        Latent { positions: Positions::Borrowed { most: indexer.most, pool: 1 }, ..latent.clone() };
     let lends = own.iter().any(|own| !own);
     let chosen = Latent { positions: Positions::Chosen { indexer, lends }, ..latent };
     let mtp_blocks = common.blocks - layers;
@@ -114,11 +115,20 @@ fn build(file: &ModelFile<'_>, style: RopeStyle) -> Result<ModelGraph, Error> {
 
 /// For each layer whether it has an indexer of its own; the others attend to the positions of the last one before them.
 fn own_indexers(keys: &Keys<'_>, layers: usize, context: usize) -> Result<Vec<bool>, Error> {
-    const TYPES: &str = "attention.indexer.types";
+    let usual = |layer: usize| context < LONG || layer < 2 || (layer - 2).is_multiple_of(4);
+    let own = indexer_types(keys, layers)?.unwrap_or_else(|| (0..layers).map(usual).collect());
+    match own.first() {
+        Some(true) => Ok(own),
+        _ => Err(keys.wrong(TYPES, "false first", "the first layer must have an indexer")),
+    }
+}
+
+const TYPES: &str = "attention.indexer.types";
+
+/// Whether each layer has an indexer of its own, if the file says so.
+pub(super) fn indexer_types(keys: &Keys<'_>, layers: usize) -> Result<Option<Vec<bool>>, Error> {
     let own: Vec<bool> = match keys.metadata.get(&keys.name(TYPES)) {
-        None => {
-            (0..layers).map(|layer| context < LONG || layer < 2 || (layer - 2).is_multiple_of(4)).collect()
-        }
+        None => return Ok(None),
         Some(Value::Array(Array::Bool(types))) => types.clone(),
         Some(Value::Array(Array::U32(types))) => types.iter().map(|own| *own != 0).collect(),
         Some(Value::Array(Array::I32(types))) => types.iter().map(|own| *own != 0).collect(),
@@ -128,8 +138,5 @@ fn own_indexers(keys: &Keys<'_>, layers: usize, context: usize) -> Result<Vec<bo
         let rule = format!("it must have one for each of {layers} layers");
         return Err(keys.wrong(TYPES, format!("an array of {}", own.len()), rule));
     }
-    match own.first() {
-        Some(true) => Ok(own),
-        _ => Err(keys.wrong(TYPES, "false first", "the first layer must have an indexer")),
-    }
+    Ok(Some(own))
 }

@@ -114,7 +114,7 @@ fn networks(keys: &Keys<'_>, blocks: usize, ling: bool) -> Result<Networks, Erro
 }
 
 /// One number for all layers, or one for each; 0 if there is no such key.
-fn bounds(keys: &Keys<'_>, key: &str, blocks: usize) -> Result<Vec<f32>, Error> {
+pub(super) fn bounds(keys: &Keys<'_>, key: &str, blocks: usize) -> Result<Vec<f32>, Error> {
     let name = keys.name(key);
     let bounds = match keys.metadata.get(&name) {
         Some(Value::Array(_)) => keys.metadata.require_f32s(&name)?,
@@ -131,7 +131,7 @@ fn bounds(keys: &Keys<'_>, key: &str, blocks: usize) -> Result<Vec<f32>, Error> 
 }
 
 /// `kda.gate_lower_bound`, below zero. (Other gates than those with such a bound are in no file.)
-fn lower_bound(keys: &Keys<'_>) -> Result<f32, Error> {
+pub(super) fn lower_bound(keys: &Keys<'_>) -> Result<f32, Error> {
     const SAFE: &str = "kda.safe_gate";
     if keys.metadata.bool(&keys.name(SAFE))? == Some(false) {
         return Err(keys.unsupported(SAFE, false, "it can only be true"));

@@ -8,6 +8,7 @@ use weft_models::Segment;
 use crate::gemma4;
 use crate::kimi;
 use crate::sparse;
+use crate::streams;
 use crate::support::{self, File, HIDDEN, Stored};
 
 /// Compares the bindings and graphs of the segments that `filter` selects with a golden text.
@@ -62,6 +63,13 @@ fn kimi_linear_delta_layer() {
 fn layers_with_lists() {
     let filter = |s: &Segment| matches!(s.layer, Some(1 | 2));
     segments_are(&sparse::glm_dsa(), filter, expect_file!["goldens/glm_dsa.graph"]);
+}
+
+/// With streams and an indexer of pools, the ends of the streams, and with the list of that indexer.
+#[test]
+fn glm5_next_layers() {
+    let filter = |s: &Segment| matches!(s.layer, Some(1) | None);
+    segments_are(&streams::glm5_next(), filter, expect_file!["goldens/glm5_next.graph"]);
 }
 
 /// With a bound of decays, and with attention.

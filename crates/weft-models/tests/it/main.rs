@@ -12,4 +12,5 @@ mod plain;
 mod reference;
 mod refusals;
 mod sparse;
+mod streams;
 mod support;

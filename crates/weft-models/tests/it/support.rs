@@ -8,7 +8,7 @@ use weft_models::{BuildOptions, ModelGraph, build};
 use weft_quant::GgmlType;
 
 /// Options for the oracle, with pages small enough that a short prompt fills several.
-pub(crate) const ORACLE: BuildOptions = BuildOptions { kv: GgmlType::F32, page: 2, pooling: None };
+pub(crate) const ORACLE: BuildOptions = BuildOptions { kv: GgmlType::F32, page: 4, pooling: None };
 
 pub(crate) const VOCAB: usize = 96;
 pub(crate) const HIDDEN: usize = 64;

@@ -104,6 +104,34 @@ pub(crate) enum Attention {
         /// The sizes of the indexer.
         indexer: Indexer,
     },
+    /// Kimi delta attention, and in one layer of several latent attention to pools of positions that indexers choose; residual streams.
+    Next(Next),
+}
+
+/// GLM-5.3-Flash.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    /// Every how many layers there is one with latent attention.
+    pub(crate) interval: u32,
+    /// The width of a head of the other layers.
+    pub(crate) width: u32,
+    /// What a token has in layers with latent attention.
+    pub(crate) latent: Latent,
+    /// What chooses positions. Its `layers` are those with attention, from the first on.
+    pub(crate) indexer: Indexer,
+    /// The positions of a pool.
+    pub(crate) pool: u32,
+    /// Iterations of the matrix between streams.
+    pub(crate) iterations: u32,
+    /// The bound of networks.
+    pub(crate) bound: f32,
+}
+
+impl Next {
+    /// Whether a layer with attention has an indexer of its own.
+    pub(crate) fn has_indexer(&self, layer: u32) -> bool {
+        (layer / self.interval).is_multiple_of(self.indexer.layers)
+    }
 }
 
 /// Latent attention without YaRN.
@@ -346,7 +374,9 @@ impl Preset {
     /// The number of layers for each one with attention, in a model with `layers` layers: shorter models have one too.
     pub(crate) fn interval(&self, layers: u32) -> u32 {
         match self.attention {
-            Attention::Hybrid { interval, .. } | Attention::Kimi { interval, .. } => interval.min(layers),
+            Attention::Hybrid { interval, .. }
+            | Attention::Kimi { interval, .. }
+            | Attention::Next(Next { interval, .. }) => interval.min(layers),
             Attention::Grouped { .. }
             | Attention::Gemma4(_)
             | Attention::Latent { .. }
@@ -368,6 +398,9 @@ impl Preset {
 
     /// The bounds of the routed experts of `layers` layers, and those of their other networks; 0 for none.
     pub(crate) fn bounds(&self, layers: u32) -> Option<[Vec<f32>; 2]> {
+        if let Attention::Next(next) = self.attention {
+            return Some([(); 2].map(|()| vec![next.bound; layers as usize]));
+        }
         let Attention::Kimi { ling: Some(Ling { bounds: Some([routed, other]), .. }), .. } = self.attention
         else {
             return None;

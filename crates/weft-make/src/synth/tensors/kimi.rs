@@ -4,11 +4,20 @@ use super::{SIGMOID, Tensors};
 use crate::synth::preset::{Delta, Preset};
 use crate::synth::weights::Distribution;
 
+/// The kinds of such layers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Narrow matrices between hidden state and gates, and rates as in models before training.
+    Kimi,
+    /// One matrix for each gate, and smaller rates, so that heads forget as slowly under a bound.
+    Ling,
+    /// Narrow matrices, and the rates of Ling below zero.
+    Next,
+}
+
 impl Tensors<'_> {
-    /// Kimi delta attention: in Kimi-Linear with narrow matrices between hidden state and gates, and rates as in
-    /// models before training; in Ling with one matrix for each gate, and smaller rates, so that heads forget as
-    /// slowly under its bound.
-    pub(super) fn kimi_delta(&mut self, layer: u32, width: u32, ling: bool) {
+    /// Kimi delta attention.
+    pub(super) fn kimi_delta(&mut self, layer: u32, width: u32, kind: Kind) {
         let &Preset { hidden, heads, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         let inner = heads * width;
@@ -20,20 +29,21 @@ impl Tensors<'_> {
         // The part of the time step that depends on the token has a small gain.
         for (which, gain) in [("f", 0.5), ("g", 1.0)] {
             let (first, second) = (name(&format!("ssm_{which}_a")), name(&format!("ssm_{which}_b")));
-            if ling {
+            if kind == Kind::Ling {
                 self.matrix(&first, &[hidden, inner], hidden, gain);
             } else {
                 self.matrix(&first, &[hidden, width], hidden, 1.0);
                 self.matrix(&second, &[width, inner], width, gain);
             }
         }
-        let (steps, rates) = match ling {
-            true => ([-5.0, -1.5], Distribution::Uniform { from: 0.6, to: 2.0 }),
-            false => ([-6.9, -2.25], Distribution::Octaves),
+        let (steps, rates, shape) = match kind {
+            Kind::Kimi => ([-6.9, -2.25], Distribution::Octaves, vec![1, heads]),
+            Kind::Ling => ([-5.0, -1.5], Distribution::Uniform { from: 0.6, to: 2.0 }, vec![1, heads]),
+            Kind::Next => ([-5.0, -1.5], Distribution::Uniform { from: -2.0, to: -0.6 }, vec![heads]),
         };
         let steps = Distribution::Uniform { from: steps[0], to: steps[1] };
         self.add(&format!("blk.{layer}.ssm_dt.bias"), &[inner], steps);
-        self.add(&format!("blk.{layer}.ssm_a"), &[1, heads], rates);
+        self.add(&format!("blk.{layer}.ssm_a"), &shape, rates);
         self.matrix(&name("ssm_beta"), &[hidden, heads], hidden, 1.0);
         self.norm(&name("ssm_norm"), width, 1.0);
         self.matrix(&name("attn_output"), &[inner, hidden], inner, self.damping() / SIGMOID);
