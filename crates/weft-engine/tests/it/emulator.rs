@@ -51,6 +51,11 @@ fn attention_to_positions_that_another_layer_chose() {
 }
 
 #[test]
+fn streams_and_pools_of_positions() {
+    check("glm5-next-tiny-q4_0", GgmlType::F16);
+}
+
+#[test]
 fn grouped_attention_and_experts() {
     check("qwen3moe-tiny-q4_k_m", GgmlType::BF16);
 }

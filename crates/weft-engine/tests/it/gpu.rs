@@ -38,12 +38,13 @@ fn runner(fixture: &Fixture, options: EngineOptions) -> Option<Runner> {
 }
 
 /// Fixtures that between them have each kind of attention and of experts, and quantised weights of most forms.
-const SOME: [&str; 9] = [
+const SOME: [&str; 10] = [
     "deepseek32-tiny-q4_0",
     "ds2-tiny-q4_0",
     "gemma3-tiny-q4_0",
     "glm-dsa-odd-q5_0",
     "glm-tiny-q4_k_m",
+    "glm5-next-odd-q5_0",
     "gpt-oss-tiny-mxfp4",
     "llama-tiny-few-bits",
     "qwen35moe-tiny-q4_0",
@@ -142,7 +143,7 @@ fn decisions_by_cost_change_no_bit() {
 
 #[test]
 fn steps_of_any_size_give_the_same_bits() {
-    for name in ["glm-tiny-q4_k_m", "glm-dsa-tiny-q4_0", "qwen35-odd-q8_0"] {
+    for name in ["glm-tiny-q4_k_m", "glm-dsa-tiny-q4_0", "glm5-next-tiny-q4_0", "qwen35-odd-q8_0"] {
         let fixture = Fixture::load(name);
         let options = EngineOptions::default().context(128).batch(32);
         let Some(mut runner) = runner(&fixture, options) else { return };

@@ -104,6 +104,11 @@ fn a_token_reads_the_bytes_that_inspect_shows() {
             // Each token adds a row to the cache, and each row is read once, however many tokens see it. A window limits how many
             // rows that is: for all that is known, each token may be of another sequence.
             let read = window.map_or(23, |window| (3 * window as u64).min(23));
+            // An indexer scores all keys, or one of each pool.
+            let pool = graph.nodes().iter().find_map(|node| match node.op {
+                Op::Indexer { pool, .. } => Some(pool as u64),
+                _ => None,
+            });
             for node in segment.graph.nodes() {
                 let Op::State { name, kind } = &node.op else { continue };
                 if *kind == StateKind::PerSequence {
@@ -113,9 +118,9 @@ fn a_token_reads_the_bytes_that_inspect_shows() {
                 let row = (values / node.ty.dtype.block_len() * node.ty.dtype.block_bytes()) as u64;
                 let state = segment.states.iter().find(|(own, _)| own == name).map(|(_, state)| state);
                 let writes = u64::from(stored.insert(state));
-                first += (writes + 1) * row;
-                // An indexer scores all keys.
-                third += (3 * writes + if name == "index" { 23 } else { read }) * row;
+                let keys = pool.filter(|_| name == "index");
+                first += (writes + keys.map_or(1, |pool| 1 / pool)) * row;
+                third += (3 * writes + keys.map_or(read, |pool| 23 / pool)) * row;
             }
         }
         assert_eq!(all.state_bytes, first + states, "{fixture}");

@@ -13,13 +13,14 @@ use weft_models::BuildOptions;
 use crate::support::{Fixture, fixtures};
 
 /// They have every mechanism of all fixtures.
-const VARIED: [&str; 18] = [
+const VARIED: [&str; 19] = [
     "cohere2moe-tiny-q4_0",
     "gemma4-odd-q5_0",
     "gemma4-tiny-q4_0",
     "glm-dsa-tiny-q4_0",
     "glm-tiny-q4_k_m",
     "glm-tiny-q8_0",
+    "glm5-next-tiny-q4_0",
     "gpt-oss-odd-q4_0",
     "gpt-oss-tiny-mxfp4",
     "kimi-linear-tiny-q4_0",
@@ -50,7 +51,7 @@ fn operation(graph: &Graph, node: &Node) -> String {
             let transposed = matches!(node.op, Op::HeadDot { transposed: true });
             format!("{name} by {}{}", inputs[1].ty.dtype, if transposed { ", transposed" } else { "" })
         }
-        Op::Attend { kv_heads, window, .. } => {
+        Op::Attend { kv_heads, window, pool, .. } => {
             let shared = match inputs[0].ty.shape.dims()[1] {
                 heads if heads == Dim::Const(*kv_heads) => "heads of their own",
                 _ if *kv_heads == 1 => "one head of keys",
@@ -59,8 +60,10 @@ fn operation(graph: &Graph, node: &Node) -> String {
             let window = if window.is_some() { ", a window" } else { "" };
             // Sinks are numbers, and a list has positions.
             let rest: Vec<_> = inputs[6..].iter().map(|input| input.ty.dtype).collect();
-            format!("{name} with {shared}{window}, {rest:?}")
+            let pools = if *pool > 1 { " in pools" } else { "" };
+            format!("{name} with {shared}{window}, {rest:?}{pools}")
         }
+        Op::Indexer { pool, .. } if *pool > 1 => format!("{name} of pools"),
         Op::Rope { style } => format!("{name} of {}", style.name()),
         Op::Scan { rule } => {
             let axes: Vec<_> =

@@ -108,7 +108,7 @@ impl Indexer {
             return Err(keys.unsupported(POOL, pool, format!("it must divide the rows of a page, {page}")));
         }
         // Without them, the first tokens would see nothing.
-        if keys.metadata.bool(&keys.name(TAIL))? != Some(true) {
+        if !keys.metadata.require_bool(&keys.name(TAIL))? {
             return Err(keys.unsupported(TAIL, false, "it can only be true"));
         }
         let most = keys.number(MOST, pool..=MAX_CONTEXT)?;
@@ -171,11 +171,19 @@ impl Indexer {
                 [0, width].map(|start| s.g.slice(row, 1, start, width))
             };
             let offset = s.g.slice(offsets, 0, j, 1);
-            logits.push(s.g.add(gate, offset));
+            logits.push((gate, offset));
             keys.push(key);
         }
-        let top = logits[1..].iter().fold(logits[0], |top, logit| s.g.max(top, *logit));
-        let powers: Vec<NodeId> = logits
+        // Relative to the first, which makes them one row program.
+        let (gate, offset) = logits[0];
+        let first = s.g.add(gate, offset);
+        let mut relative = vec![s.g.sub(first, first)];
+        for (gate, offset) in &logits[1..] {
+            let gate = s.g.sub(*gate, first);
+            relative.push(s.g.add(gate, *offset));
+        }
+        let top = relative[1..].iter().fold(relative[0], |top, logit| s.g.max(top, *logit));
+        let powers: Vec<NodeId> = relative
             .into_iter()
             .map(|logit| {
                 let below = s.g.sub(logit, top);

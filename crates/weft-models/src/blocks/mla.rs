@@ -101,7 +101,8 @@ impl Block for Latent {
         let Latent { heads, kv_rank, nope, value, .. } = *self;
         let rope = self.rope.dims;
         let mut sizes = vec![("kv_rank", kv_rank), ("nope", nope), ("rope", rope), ("value", value)];
-        let mut summary = format!("{heads} heads of {nope} + {rope}, keys and values of rank {kv_rank}");
+        let width = if rope == 0 { nope.to_string() } else { format!("{nope} + {rope}") };
+        let mut summary = format!("{heads} heads of {width}, keys and values of rank {kv_rank}");
         if let Queries::Compressed(rank) = self.queries {
             sizes.push(("q_rank", rank));
             summary += &format!(", queries of rank {rank}");

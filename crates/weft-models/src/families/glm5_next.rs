@@ -176,10 +176,9 @@ fn networks(keys: &Keys<'_>, blocks: usize) -> Result<Networks, Error> {
 /// Latent attention to all positions, of which nothing is rotated.
 fn latent(keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
     const ROPE: &str = "rope.dimension_count";
-    match keys.u32(ROPE)? {
-        Some(0) => {}
-        Some(dims) => return Err(keys.unsupported(ROPE, dims, "it can only be 0")),
-        None => return Err(keys.wrong(ROPE, "no value", "it must be 0")),
+    let dims = keys.number(ROPE, 0..=MAX_HEAD_WIDTH)?;
+    if dims != 0 {
+        return Err(keys.unsupported(ROPE, dims, "it can only be 0"));
     }
     let width = keys.number("attention.key_length_mla", 2..=MAX_HEAD_WIDTH)?;
     Ok(Latent {

@@ -8,6 +8,7 @@ use crate::gemma4;
 use crate::kimi;
 use crate::plain;
 use crate::sparse;
+use crate::streams;
 use crate::support::{self, File};
 
 fn models() -> Vec<fn() -> File> {
@@ -47,7 +48,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-const MODELS: [fn() -> File; 20] = [
+const MODELS: [fn() -> File; 21] = [
     support::glm,
     support::v2_lite,
     support::llama,
@@ -68,6 +69,7 @@ const MODELS: [fn() -> File; 20] = [
     gemma4::gemma4,
     sparse::deepseek32,
     sparse::glm_dsa,
+    streams::glm5_next,
 ];
 
 /// Optional keys that the tiny models do not have.

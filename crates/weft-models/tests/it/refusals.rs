@@ -9,6 +9,7 @@ use crate::gemma4;
 use crate::kimi;
 use crate::plain;
 use crate::sparse;
+use crate::streams;
 use crate::support::{self, File};
 
 fn models() -> Vec<File> {
@@ -34,6 +35,7 @@ fn models() -> Vec<File> {
         kimi::ling(),
         sparse::deepseek32(),
         sparse::glm_dsa(),
+        streams::glm5_next(),
     ];
     models.extend(plain::MODELS.map(|model| model()));
     models
@@ -138,7 +140,7 @@ fn a_tensor_of_another_shape_is_named() {
 }
 
 /// Keys that are optional, or for which the files have the default.
-const DEFAULTED: [&str; 34] = [
+const DEFAULTED: [&str; 36] = [
     "feed_forward_length",
     "expert_shared_feed_forward_length",
     "leading_dense_block_count",
@@ -157,6 +159,8 @@ const DEFAULTED: [&str; 34] = [
     "attention.sliding_window_pattern",
     "attention.temperature_scale",
     "kda.safe_gate",
+    "kda.gate_lower_bound",
+    "attention.layer_norm_epsilon",
     "swiglu_clamp_exp",
     "swiglu_clamp_shexp",
     "rope.dimension_sections",

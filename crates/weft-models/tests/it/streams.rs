@@ -191,7 +191,7 @@ fn layers_attend_to_pools() {
         .collect();
     assert_eq!(ops, ["indexer of 8 in pools of 2", "attention to 7 by 2", "attention to 7 by 2"]);
     let layer = &model.config.blocks[1].attention.summary;
-    expect!["2 heads of 32 + 0, keys and values of rank 32, queries of rank 32, 8 positions chosen in pools of 2 by 5 heads of 32"].assert_eq(layer);
+    expect!["2 heads of 32, keys and values of rank 32, queries of rank 32, 8 positions chosen in pools of 2 by 5 heads of 32"].assert_eq(layer);
 }
 
 /// Routed experts have bounds, and the other networks the same unless the file says otherwise.

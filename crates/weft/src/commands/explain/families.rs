@@ -35,7 +35,7 @@ not computed in it, too.
 ";
 
 /// The models whose shapes are shown.
-const SHOWN: [&str; 39] = [
+const SHOWN: [&str; 40] = [
     "llama-3.2-1b",
     "mixtral-8x7b",
     "ministral-3-8b",
@@ -59,6 +59,7 @@ const SHOWN: [&str; 39] = [
     "kimi-k2",
     "deepseek-v3.2",
     "glm-5",
+    "glm-5.3-flash",
     "seed-oss-36b",
     "ernie-4.5-0.3b",
     "ernie-4.5-21b-a3b",
@@ -126,6 +127,8 @@ fn page() -> String {
             let _ = write!(sections, "\n### {layer}\n\n{text}");
         }
     }
+    // Unsloth's name of `glm5-next`.
+    families.insert("glm5next");
     assert!(architectures().all(|name| families.contains(name)), "a family is not on the page");
     format!("{PREFACE}{table}{READING}{sections}")
 }
