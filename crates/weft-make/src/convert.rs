@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::own_files::refuse_files_in;
 use crate::quantize::{encoded, sharing};
 use crate::tensor_types::{
-    QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes, kept_by, layers_with_values,
+    Precise, QUANT_MIXES, QUANTIZATION_VERSION, QuantMix, TensorTypes, layers_with_values,
 };
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
@@ -106,7 +106,7 @@ fn types(model: &Conversion, mix: &'static QuantMix) -> Result<TensorTypes> {
         sharing: sharing(metadata)?,
         tied: model.tensors().iter().all(|tensor| tensor.name != "output.weight"),
         weighted: false,
-        kept: kept_by(architecture),
+        precise: Precise::of(architecture),
         output: None,
         embedding: None,
     })

@@ -16,7 +16,7 @@ use weft_quant::{GgmlType, decode, encode, encode_weighted};
 use crate::error::{Context as _, Result, bail};
 use crate::imatrix::{Imatrix, Importance};
 use crate::own_files::refuse_own_file;
-use crate::tensor_types::{QUANTIZATION_VERSION, QuantMix, TensorTypes, kept_by, layers_with_values};
+use crate::tensor_types::{Precise, QUANTIZATION_VERSION, QuantMix, TensorTypes, layers_with_values};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 
 /// How to convert a model.
@@ -164,7 +164,7 @@ fn types(gguf: &Gguf, options: &QuantizeOptions) -> Result<TensorTypes> {
         sharing: sharing(metadata)?,
         tied: gguf.tensor("output.weight").is_none(),
         weighted: options.imatrix.is_some(),
-        kept: kept_by(architecture),
+        precise: Precise::of(architecture),
         output: options.output,
         embedding: options.embedding,
     })

@@ -17,7 +17,7 @@ use std::path::Path;
 use weft_gguf::{Metadata, Writer};
 
 use crate::error::{Result, bail};
-use crate::tensor_types::{QuantMix, TensorTypes, kept_by};
+use crate::tensor_types::{Precise, QuantMix, TensorTypes};
 use crate::write_model::{OnProgress, PlannedTensor, write_model};
 use metadata::metadata;
 use preset::{Attention, Preset};
@@ -141,7 +141,7 @@ impl Model {
         }
         let types = TensorTypes {
             weighted: false,
-            kept: kept_by(preset.architecture),
+            precise: Precise::of(preset.architecture),
             mix: options.mix,
             layers: layers + u32::from(options.mtp),
             with_values: match preset.attention {

@@ -98,34 +98,56 @@ pub(crate) struct TensorTypes {
     pub(crate) tied: bool,
     /// Whether the importance of weights is known.
     pub(crate) weighted: bool,
-    /// Parts of the names of matrices that are not converted in such a model; see [`kept_by`].
-    pub(crate) kept: &'static [&'static str],
+    /// What is more precise in such a model.
+    pub(crate) precise: Precise,
     /// Overrides the type of the output matrix.
     pub(crate) output: Option<GgmlType>,
     /// Overrides the type of the token embedding.
     pub(crate) embedding: Option<GgmlType>,
 }
 
-/// The matrices of an architecture that llama.cpp leaves as they are, because they are small.
-pub(crate) fn kept_by(architecture: &str) -> &'static [&'static str] {
-    match architecture {
-        "glm5-next" | "glm5next" => &[
-            "hc_",
-            "indexer.attn_q_b",
-            "indexer.attn_k",
-            "indexer.proj",
-            "indexer_compressor_gate",
-            "indexer_compressor_ape",
-            "ssm_f_a.weight",
-            "ssm_f_b.weight",
-            "ssm_g_a.weight",
-            "ssm_g_b.weight",
-            "ssm_beta.weight",
-            "attn_kv_a_mqa.weight",
-            "attn_k_b.weight",
-            "attn_v_b.weight",
-        ],
-        _ => &[],
+/// Parts of the names of small matrices that are more precise in models of an architecture, whatever the mix; as in llama.cpp.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Precise {
+    /// Those that are not converted.
+    whole: &'static [&'static str],
+    /// Those that are never coarser than Q8_0.
+    fine: &'static [&'static str],
+}
+
+impl Precise {
+    /// Those of an architecture.
+    pub(crate) fn of(architecture: &str) -> Precise {
+        match architecture {
+            "glm5-next" | "glm5next" => Precise {
+                whole: &[
+                    "hc_",
+                    "indexer.attn_q_b",
+                    "indexer.attn_k",
+                    "indexer.proj",
+                    "indexer_compressor_gate",
+                    "indexer_compressor_ape",
+                    "ssm_f_a.weight",
+                    "ssm_f_b.weight",
+                    "ssm_g_a.weight",
+                    "ssm_g_b.weight",
+                    "ssm_beta.weight",
+                    "attn_kv_a_mqa.weight",
+                    "attn_k_b.weight",
+                    "attn_v_b.weight",
+                ],
+                fine: &["attn_q_a", "attn_q_b", "nextn.eh_proj"],
+            },
+            _ => Precise::default(),
+        }
+    }
+
+    fn is_whole(self, name: &str) -> bool {
+        self.whole.iter().any(|part| name.contains(part))
+    }
+
+    fn is_fine(self, name: &str) -> bool {
+        self.fine.iter().any(|part| name.contains(part))
     }
 }
 
@@ -148,7 +170,7 @@ impl TensorTypes {
     pub(crate) fn type_of(&self, name: &str, shape: &[u64]) -> Option<GgmlType> {
         let dims = shape.iter().rposition(|n| *n != 1).map_or(1, |last| last + 1);
         let kept = ["_norm.weight", "ffn_gate_inp.weight"].iter().any(|end| name.ends_with(end));
-        let kept = kept || name.contains("ssm_conv1d") || self.kept.iter().any(|part| name.contains(part));
+        let kept = kept || name.contains("ssm_conv1d") || self.precise.is_whole(name);
         if dims < 2 || kept || !name.ends_with("weight") {
             return None;
         }
@@ -162,6 +184,7 @@ impl TensorTypes {
         match (role, self.output, self.embedding) {
             (Role::Output, Some(ty), _) | (Role::Embedding, _, Some(ty)) => return ty,
             _ if !main.is_quantised() => return main,
+            _ if self.precise.is_fine(name) => return GgmlType::Q8_0,
             _ => {}
         }
         if main == GgmlType::MXFP4 {

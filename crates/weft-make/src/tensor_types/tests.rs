@@ -18,7 +18,7 @@ fn types_of(mix: &str, layers: u32, experts: u32) -> TensorTypes {
         sharing: 1,
         tied: false,
         weighted: false,
-        kept: &[],
+        precise: Precise::default(),
         output: None,
         embedding: None,
     }
@@ -54,8 +54,8 @@ fn fixtures_have_the_types_of_their_mixes() {
         let experts = metadata.u32(&format!("{architecture}.expert_count")).unwrap().unwrap_or(0);
         let sharing = crate::quantize::sharing(metadata).unwrap();
         let with_values = layers_with_values(gguf.tensors().iter().map(|tensor| tensor.name.as_str()));
-        let kept = kept_by(architecture);
-        let types = TensorTypes { sharing, with_values, kept, ..types_of(mix, layers, experts) };
+        let precise = Precise::of(architecture);
+        let types = TensorTypes { sharing, with_values, precise, ..types_of(mix, layers, experts) };
         assert_eq!(metadata.require_u32("general.file_type"), Ok(types.mix.file_type));
         for tensor in gguf.tensors() {
             let expected = types.type_of(&tensor.name, &tensor.shape).unwrap_or(GgmlType::F32);
