@@ -229,7 +229,7 @@ pub fn pools(device: &mut dyn Device) {
         let shape = Shape { heads: 5, k_len: 32, most, pool };
         let at = |p: usize| p..p + 1;
         let few = (0..=pool).map(|p| at(most + p - 1)).chain([at(0), at(pool - 1), at(700)]);
-        let sequences: Vec<Range<usize>> = few.chain([3..60]).collect();
+        let sequences: Vec<Range<usize>> = few.chain(std::iter::once(3..60)).collect();
         if ty == GgmlType::Q8_0 {
             check(device, &floats(&mut random, ty, shape, &sequences));
         } else {
