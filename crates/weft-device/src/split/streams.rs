@@ -78,9 +78,10 @@ impl Streams {
     /// The speed of a copy in bytes per second, of the second of two: before the first, the weight may not be ready to be copied.
     pub(super) fn rate(&mut self, first: &mut dyn Device) -> Result<Option<f64>, DeviceError> {
         let Some(view) = self.views.first() else { return Ok(None) };
-        let bytes = view.weight.tiles.as_ref().unwrap_or(&view.weight.bytes);
-        let bytes = (**bytes).as_ref().len();
-        let room = view.room;
+        let View { weight, unread, room } = view;
+        let bytes = weight.tiles.as_ref().unwrap_or(&weight.bytes);
+        let read = weight.rows.saturating_sub(*unread) as f64 / weight.rows.max(1) as f64;
+        let (bytes, room) = ((**bytes).as_ref().len() as f64 * read, *room);
         let mut seconds = 0.0;
         for _ in 0..2 {
             self.rooms[room].has = None;
@@ -91,7 +92,7 @@ impl Streams {
             first.wait()?;
             seconds = start.elapsed().as_secs_f64();
         }
-        Ok(Some(bytes as f64 / seconds.max(1e-9)))
+        Ok(Some(bytes / seconds.max(1e-9)))
     }
 
     /// What happens before launches of a program, in order, by the number of the launch. `view` is the weight that a buffer is read as.

@@ -176,7 +176,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         .help("Tokens per window; predictions in its second half are scored"),
     knob(MODEL, "context", Kind::Count(3, 1 << 20), &["imatrix"]).short('c').default("512")
         .help("Tokens per window"),
-    knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").unset("512, or 128 on an integrated GPU")
+    knob(MODEL, "batch", Kind::Count(1, 65536), BATCH).env("WEFT_BATCH").unset("512, or 128 on an integrated GPU, or 2048 where experts are streamed")
         .help("Maximum number of tokens computed in one step"),
     knob(MODEL, "kv", Kind::Choice(&["f16", "bf16", "f32", "q8_0"]), all_of![COMPILE, &["inspect"]]).env("WEFT_KV").value_name("TYPE").default("f16")
         .help("Data type of the KV cache"),
