@@ -346,7 +346,8 @@ pub enum Op {
     /// row of the result begins with the positions of the `min(K, pos[t] + 1)` highest scores in ascending order, and the rest of it is
     /// −1. Among equal scores the lower position is chosen first; NaN is above all numbers, and −0 equals 0.
     ///
-    /// With a pool of N > 1 positions, the result is `i32[T, K + N − 1]`. Pools, not positions, have scores: pool `i` is positions `i · N` to
+    /// With a pool of N > 1 positions, the result is `i32[T, K + N − 1]`. Pools, not positions, have scores: pool `i` is positions `i ·
+    /// N` to
     /// `i · N + N − 1`, and its key is the row of the last of them. Of the `(pos[t] + 1) div N` pools that are complete, the K / N of the
     /// highest scores are chosen. A row has their positions in ascending order, then those behind the last complete pool, then −1.
     Indexer {

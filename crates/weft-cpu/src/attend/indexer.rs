@@ -10,7 +10,8 @@
 //!
 //! A unit of work is all heads of some tokens of one sequence, as in attention. A thread offers the scores of its blocks to the choice of
 //! each token ([`choice`]), which keeps a few more candidates than are chosen and forgets the others, so memory does not grow with the
-//! context. Where positions share keys, all of this is of pools: their positions are in the list only. If there are too few units, they are divided between blocks, and the last thread to finish a unit chooses among the
+//! context. Where positions share keys, all of this is of pools: their positions are in the list only. If there are too few units, they
+//! are divided between blocks, and the last thread to finish a unit chooses among the
 //! candidates of all ([`exchange`]). A token that sees no more positions than are chosen needs no scores.
 
 mod choice;

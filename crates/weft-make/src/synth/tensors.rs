@@ -26,7 +26,6 @@ mod indexer;
 mod kimi;
 mod next;
 
-use kimi::Kind;
 use weft_quant::GgmlType;
 
 use crate::synth::preset::{Attention, Delta, Experts, Gating, Latent, Preset};
@@ -134,9 +133,13 @@ impl Tensors<'_> {
                 }
             }
             Attention::Kimi { width, ling, .. } if is_recurrent => {
-                self.kimi_delta(layer, width, if ling.is_some() { Kind::Ling } else { Kind::Kimi });
+                self.kimi_delta(
+                    layer,
+                    width,
+                    if ling.is_some() { kimi::Kind::Ling } else { kimi::Kind::Kimi },
+                );
             }
-            Attention::Next(next) if is_recurrent => self.kimi_delta(layer, next.width, Kind::Next),
+            Attention::Next(next) if is_recurrent => self.kimi_delta(layer, next.width, kimi::Kind::Next),
             Attention::Next(next) => {
                 self.latent(layer, next.latent, false);
                 if next.has_indexer(layer) {
