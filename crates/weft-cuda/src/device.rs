@@ -30,13 +30,13 @@ use crate::streaming::Stream;
 pub struct CudaDevice {
     // Dropped in this order: programs and copies use buffers, and all use the context.
     programs: Vec<Compiled>,
-    pub(crate) stream: Stream,
-    pub(crate) buffers: Buffers,
-    pub(crate) staging: HostMemory,
+    stream: Stream,
+    buffers: Buffers,
+    staging: HostMemory,
     cubins: Cubins,
     scheduler: Scheduler,
-    pub(crate) caps: Caps,
-    pub(crate) context: Arc<Context>,
+    caps: Caps,
+    context: Arc<Context>,
 }
 
 /// The schedules of a card's kernels, with those kept for it in a folder.
@@ -230,6 +230,20 @@ impl Staging for CudaDevice {
         let to = self.buffers.for_host(buffer, offset, bytes)?;
         let sent = self.staging.send(&to.memory, offset, bytes);
         sent.map_err(|failure| self.failed("bytes for a buffer", bytes, &failure))
+    }
+}
+
+impl Streaming for CudaDevice {
+    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
+        let CudaDevice { buffers, stream, staging, context, caps, .. } = self;
+        let to = buffers.get(buffer);
+        let to = to.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} does not exist")))?;
+        let failed = |failure: &Failure| error(&caps.name, "to replace a weight", to.bytes, failure);
+        stream.replace((context, staging), (buffer, to), (with, unread), failed)
+    }
+
+    fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
+        self.stream.wait_for(buffer).map_err(|failure| self.failed("to wait", 0, &failure))
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use weft_device::{BufferId, DeviceError, Packing as _, RowsOf16, Streaming, Weight};
+use weft_device::{BufferId, DeviceError, Packing as _, RowsOf16, Weight};
 use weft_gpu::WeightLayout;
 
-use crate::device::CudaDevice;
+use crate::buffers::{self, Buffer, HostMemory};
 use crate::driver::{Context, Copies, Failure, HostBytes, Moment};
 
 /// What copies weights beside other work.
@@ -54,46 +54,42 @@ impl Stream {
     }
 }
 
-impl Streaming for CudaDevice {
-    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
-        let CudaDevice { buffers, stream, staging, context, caps, .. } = self;
+impl Stream {
+    /// Begins to replace a weight, see [`Streaming::replace`](weft_device::Streaming::replace). `failed` describes a failure of the driver.
+    pub(crate) fn replace(
+        &mut self,
+        (context, staging): (&Arc<Context>, &mut HostMemory),
+        (buffer, to): (BufferId, &Buffer),
+        (with, unread): (&Weight, usize),
+        failed: impl Fn(&Failure) -> DeviceError,
+    ) -> Result<(), DeviceError> {
         let layout = WeightLayout::of(with);
-        let to = buffers
-            .get(buffer)
-            .filter(|to| to.weight == Some(layout) && to.bytes == (*with.bytes).as_ref().len());
-        let to = to.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}")))?;
-        let failed =
-            |failure: Failure| crate::error::error(&caps.name, "to replace a weight", to.bytes, &failure);
-        let moment = match stream.replaced.remove(&buffer) {
+        if to.weight != Some(layout) || to.bytes != (*with.bytes).as_ref().len() {
+            return Err(DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}")));
+        }
+        let moment = match self.replaced.remove(&buffer) {
             Some(moment) => moment,
-            None => Moment::new(context).map_err(failed)?,
+            None => Moment::new(context).map_err(|failure| failed(&failure))?,
         };
         let source = match with.tiles.as_ref().filter(|_| layout.tiles.is_some()) {
-            Some(tiles) => stream.source(context, tiles).map_err(failed)?,
+            Some(tiles) => self.source(context, tiles).map_err(|failure| failed(&failure))?,
             None => None,
+        };
+        let Some((copies, source)) = source else {
+            // After all work, and before all that follows.
+            return buffers::fill(staging, &to.memory, with, layout, |_, failure| failed(failure));
         };
         let tile = RowsOf16.tile(with.ty, with.row_len);
         let skipped = tile.map_or(0, |tile| unread / tile.rows * tile.bytes);
-        match source {
-            Some((copies, source)) => {
-                copies.copy((source, skipped), &to.memory, &moment).map_err(failed)?;
-                stream.replaced.insert(buffer, moment);
-                Ok(())
-            }
-            // After all work, and before all that follows.
-            None => {
-                crate::buffers::fill(staging, &to.memory, with, layout, |_, failure| failed(failure.clone()))
-            }
-        }
+        copies.copy((source, skipped), &to.memory, &moment).map_err(|failure| failed(&failure))?;
+        self.replaced.insert(buffer, moment);
+        Ok(())
     }
 
-    fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
-        let Stream { copies, replaced, .. } = &self.stream;
-        match (copies, replaced.get(&buffer)) {
-            (Some(copies), Some(moment)) => {
-                let waits = copies.wait_for(moment);
-                waits.map_err(|failure| crate::error::error(&self.caps.name, "to wait", 0, &failure))
-            }
+    /// Makes later work wait for a weight that is being replaced.
+    pub(crate) fn wait_for(&self, buffer: BufferId) -> Result<(), Failure> {
+        match (&self.copies, self.replaced.get(&buffer)) {
+            (Some(copies), Some(moment)) => copies.wait_for(moment),
             _ => Ok(()),
         }
     }

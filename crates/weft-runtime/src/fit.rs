@@ -17,7 +17,6 @@ use weft_fuse::Options;
 use weft_ir::Sizes;
 use weft_models::ModelGraph;
 
-use crate::compile::Planned;
 use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::fit::dry::Dry;
@@ -25,6 +24,7 @@ use crate::fit::need::MemoryNeed;
 use crate::model::Model;
 use crate::mtp::mtp;
 use crate::options::RuntimeOptions;
+use crate::planned::Planned;
 use crate::sizes::Room;
 
 /// Computes the memory that a model needs on a device, with these options. The device and threads of `options` are ignored.

@@ -15,6 +15,7 @@ mod layout;
 mod model;
 mod mtp;
 mod options;
+mod planned;
 mod plans;
 mod ranking;
 mod replacements;

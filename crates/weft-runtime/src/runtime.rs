@@ -20,7 +20,7 @@ use weft_models::Mtp;
 use weft_pack::OnReport;
 use weft_text::Tokenizer;
 
-use crate::compile::{Class, Planned, Shared, compile};
+use crate::compile::{Class, Shared, compile};
 use crate::error::Error;
 use crate::fit;
 use crate::fit::layers::Opened;
@@ -30,6 +30,7 @@ use crate::layout::PAGE;
 use crate::model::Model;
 use crate::mtp::mtp;
 use crate::options::RuntimeOptions;
+use crate::planned::Planned;
 use crate::plans::CANDIDATES;
 use crate::runtime::logits::{Candidates, Row};
 use crate::sizes::Room;

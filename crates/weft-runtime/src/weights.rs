@@ -14,8 +14,8 @@ use weft_gguf::{Gguf, TensorInfo};
 use weft_models::Segment;
 use weft_pack::{OnReport, PackCache, Report, SourceWeight, pack};
 
-use crate::compile::Planned;
 use crate::error::Error;
+use crate::planned::Planned;
 use crate::plans::offload;
 use crate::plans::streamed::{self, Stack};
 

@@ -40,8 +40,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The order of a verified product: that of its plan if other devices have experts too. One share, where the CPU has all experts, is 2 to
-    /// 5 % faster in prompts, and 1 to 3 % in replies.
+    /// The order of a verified product: that of its plan if other devices have experts too. One share, where the CPU has all experts, is 2
+    /// to 5 % faster in prompts, and 2 to 3 % in replies (`bench/runs/2026-11-30-experts-streamed.md`).
     pub(super) fn of(product: &Product, params: &[Param]) -> Order {
         match product.shares(params).filter(|_| product.w.from.is_some()) {
             Some(shares) => Order { each: shares.each.max(1), some_empty: shares.count < shares.all },

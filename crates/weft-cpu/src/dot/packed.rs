@@ -3,9 +3,9 @@
 //! The order of an output's terms: from 0, for each 32 activations in order, `(sum · scale) · d` is added, then, if the format has minima,
 //! `min · (s₀ + s₁)`. `sum` is the exact integer dot product, `scale` and `min` are the weight's, `d` and `s` the activations'. If a
 //! scale belongs to 16 weights, the same is done for each half in turn, with its own `sum`, `scale`, `min` and `s`. Each of these terms is
-//! multiplied and added in one rounding; `sum · scale`, `s₀ + s₁` and the scales of super-blocks are rounded separately. This is the order of
-//! GPUs, too. If the plan says in which shares a row is added up ([`weft_kern::Shares`]), each is added up from 0, and the shares are added
-//! from the first to the last.
+//! multiplied and added in one rounding; `sum · scale`, `s₀ + s₁` and the scales of super-blocks are rounded separately. GPUs have this
+//! order, too. If the plan divides a row into shares ([`weft_kern::Shares`]), each is added up from 0, and the shares are added from the
+//! first to the last.
 //!
 //! A vector has the sixteen rows of a tile (see [`weft_quant::packed`]), so there is no sum across lanes. A tile's numbers are
 //! unpacked once for a block of rows of x, and the block's results stay in registers for the whole length of a row.

@@ -132,14 +132,9 @@ impl Tensors<'_> {
                     self.gated_attention(layer, kv_heads, width);
                 }
             }
-            Attention::Kimi { width, ling, .. } if is_recurrent => {
-                self.kimi_delta(
-                    layer,
-                    width,
-                    if ling.is_some() { kimi::Kind::Ling } else { kimi::Kind::Kimi },
-                );
-            }
-            Attention::Next(next) if is_recurrent => self.kimi_delta(layer, next.width, kimi::Kind::Next),
+            Attention::Kimi { width, ling: Some(_), .. } if is_recurrent => self.ling_delta(layer, width),
+            Attention::Kimi { width, .. } if is_recurrent => self.kimi_delta(layer, width),
+            Attention::Next(next) if is_recurrent => self.next_delta(layer, next.width),
             Attention::Next(next) => {
                 self.latent(layer, next.latent, false);
                 if next.has_indexer(layer) {

@@ -7,8 +7,9 @@ use weft_device::{BufferId, Device, Instance, NullDevice, Packing};
 use weft_ir::{Sizes, StateKind};
 use weft_kern::{Buffer, Format, Source};
 
-use crate::compile::{Class, Planned, State, bind_states, class, inputs};
+use crate::compile::{Class, State, bind_states, class, inputs};
 use crate::error::Error;
+use crate::planned::Planned;
 use crate::plans::{offload, streamed};
 
 /// A model, linked without a device.

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use weft_device::{Device, SplitDevice};
 use weft_pack::{OnReport, Report};
 
-use crate::compile::Planned;
 use crate::devices::choice::DeviceChoice;
 use crate::devices::machines::cost_model;
 use crate::error::Error;
@@ -13,6 +12,7 @@ use crate::fit::need::MemoryNeed;
 use crate::fit::search::Search;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
+use crate::planned::Planned;
 use crate::sizes::{Beside, SecondPart};
 
 /// The device that runs a model, opened.

@@ -4,12 +4,12 @@ use weft_device::{Device, Side};
 use weft_fuse::Options;
 use weft_models::Mtp;
 
-use crate::compile::Planned;
 use crate::error::Error;
 use crate::fit::need::MemoryNeed;
 use crate::fit::of_sides;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
+use crate::planned::Planned;
 use crate::sizes::{Beside, Room};
 
 /// A model that is to run on a device, alone or with the CPU.

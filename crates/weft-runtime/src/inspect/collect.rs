@@ -14,12 +14,13 @@ use weft_ir::{Builder, Graph, NodeId, Op, Sizes};
 use weft_models::{ModelGraph, Segment};
 use weft_pack::OnReport;
 
-use crate::compile::{self, Planned, bind_states};
+use crate::compile::{self, bind_states};
 use crate::devices::machines::cost_model;
 use crate::error::Error;
 use crate::layout::PAGE;
 use crate::model::Model;
 use crate::options::RuntimeOptions;
+use crate::planned::Planned;
 use crate::sizes::Room;
 use crate::weights::products;
 use crate::{fit, weights};

@@ -9,11 +9,11 @@ use weft_ir::{Graph, NodeId, Rule, Sizes, Switches, WhyNot};
 use weft_kern::{Amounts, Plan, Replacement, Seen};
 use weft_models::{ModelGraph, Segment};
 
-use crate::compile::Planned;
 use crate::error::Error;
 use crate::fit::dry::Dry;
 use crate::layout::PAGE;
 use crate::options::RuntimeOptions;
+use crate::planned::Planned;
 use crate::plans;
 use crate::sizes::Room;
 

@@ -9,10 +9,10 @@ use weft_gguf::{Gguf, TensorInfo};
 use weft_models::BuildOptions;
 use weft_pack::{Form, OnReport};
 
-use crate::compile::Planned;
 use crate::error::Error;
 use crate::model::files::PACKING;
 use crate::options::RuntimeOptions;
+use crate::planned::Planned;
 use crate::sizes::Room;
 use crate::weights::multiplied;
 

@@ -6,7 +6,7 @@ use crate::synth::weights::Distribution;
 
 /// The kinds of such layers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+enum Kind {
     /// Narrow matrices between hidden state and gates, and rates as in models before training.
     Kimi,
     /// One matrix for each gate, and smaller rates, so that heads forget as slowly under a bound.
@@ -16,8 +16,22 @@ pub(super) enum Kind {
 }
 
 impl Tensors<'_> {
-    /// Kimi delta attention.
-    pub(super) fn kimi_delta(&mut self, layer: u32, width: u32, kind: Kind) {
+    /// Kimi delta attention, as Kimi has it.
+    pub(super) fn kimi_delta(&mut self, layer: u32, width: u32) {
+        self.delta_of(Kind::Kimi, layer, width);
+    }
+
+    /// The same as Ling has it.
+    pub(super) fn ling_delta(&mut self, layer: u32, width: u32) {
+        self.delta_of(Kind::Ling, layer, width);
+    }
+
+    /// The same as GLM-5.3-Flash has it.
+    pub(super) fn next_delta(&mut self, layer: u32, width: u32) {
+        self.delta_of(Kind::Next, layer, width);
+    }
+
+    fn delta_of(&mut self, kind: Kind, layer: u32, width: u32) {
         let &Preset { hidden, heads, .. } = self.preset;
         let name = |tensor: &str| format!("blk.{layer}.{tensor}.weight");
         let inner = heads * width;
