@@ -12,6 +12,9 @@ use crate::kernel::{Kernel, Part};
 use crate::plan::{BufferId, Call, Plan, Source};
 use crate::program::{Access, Format, ParamId};
 
+/// The most values that a part computes. So the numbers of its values, bytes and elements beside them are numbers.
+const MOST_VALUES: usize = 1 << 40;
+
 /// A rule that a plan breaks, which is a bug of the compiler.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("plan `{plan}`, {place}: {why}")]
@@ -176,6 +179,10 @@ fn verify_part(kernel: &Kernel, part: &Part, values: &[usize], max: &Sizes) -> R
     if rows.contains(&0) {
         // Nothing runs.
         return Ok(());
+    }
+    let computed = rows.iter().try_fold(part.cols, |n, rows| n.checked_mul(*rows));
+    if computed.is_none_or(|n| n > MOST_VALUES) {
+        return Err(format!("it computes more than {MOST_VALUES} values"));
     }
     let params = &kernel.params;
     let prologue = part.prologue.as_ref();

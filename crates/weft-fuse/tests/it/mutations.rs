@@ -57,10 +57,24 @@ fn texts() -> Vec<String> {
 
 #[test]
 fn damaged_texts_are_refused_or_read() {
-    let mut random = Random::new(42);
+    read_damaged(2000);
+}
+
+#[test]
+#[ignore = "slow"]
+fn many_damaged_texts_are_refused_or_read() {
+    read_damaged(100_000);
+}
+
+/// Reads each text with so many damages.
+fn read_damaged(times: usize) {
     let (mut graphs, mut plans, mut refused) = (0, 0, 0);
     for text in texts() {
-        for _ in 0..2000 {
+        // The damage to one text does not depend on the others.
+        let mut random = Random::new(
+            text.bytes().fold(42, |seed, byte| 31u64.wrapping_mul(seed).wrapping_add(byte.into())),
+        );
+        for _ in 0..times {
             let text = damaged(&text, &mut random);
             match (weft_ir::parse(&text), weft_kern::parse_plan(&text)) {
                 (Ok(graph), _) => {
