@@ -96,7 +96,7 @@ impl Buffer {
             return Err("tiles for a buffer that is not a weight".into());
         };
         let tile = RowsOf16.tile(weight.ty, weight.row_len);
-        let expected = tile.and_then(|tile| weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes));
+        let expected = tile.and_then(|tile| tile.bytes_of(weight.rows));
         if expected != Some(found) || tiles.is_some() {
             return Err(format!("{found} bytes of tiles, expected {expected:?} and no earlier tiles"));
         }
@@ -133,7 +133,7 @@ impl Tiles {
     fn make(weight: &Weight, k: usize, tile: Tile) -> Option<Tiles> {
         let bytes = (*weight.bytes).as_ref();
         let rows = weight.rows * weight.row_len / k;
-        let mut memory = Memory::zeroed(rows.div_ceil(tile.rows).checked_mul(tile.bytes)?)?;
+        let mut memory = Memory::zeroed(tile.bytes_of(rows)?)?;
         let tiles = memory.bytes_mut().chunks_exact_mut(tile.bytes);
         for (rows, out) in bytes.chunks((bytes.len() / rows.max(1) * tile.rows).max(1)).zip(tiles) {
             RowsOf16.pack(weight.ty, k, rows, out);

@@ -39,6 +39,13 @@ pub struct Tile {
     pub bytes: usize,
 }
 
+impl Tile {
+    /// Bytes of the tiles of so many rows; `None` on overflow.
+    pub const fn bytes_of(self, rows: usize) -> Option<usize> {
+        rows.div_ceil(self.rows).checked_mul(self.bytes)
+    }
+}
+
 /// The layout of [`weft_quant::packed`]: sixteen interleaved rows, which suit the vectors of a processor and adjacent lanes of a GPU
 /// alike.
 #[derive(Clone, Copy, Debug)]

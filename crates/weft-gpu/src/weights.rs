@@ -52,7 +52,7 @@ fn tile(weight: &Weight) -> Result<Tile, DeviceError> {
 
 /// Bytes of all of a weight's tiles.
 fn tiles_bytes(weight: &Weight, tile: Tile) -> Result<usize, DeviceError> {
-    let bytes = weight.rows.div_ceil(tile.rows).checked_mul(tile.bytes);
+    let bytes = tile.bytes_of(weight.rows);
     bytes.ok_or_else(|| DeviceError::Usage(format!("{weight:?} is too large for any memory")))
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn place(
     let tile = packing.tile(ty, row_len).filter(|tile| tile.rows > 0 && tile.bytes > 0)?;
     let row = usize::try_from(ty.row_bytes(row_len as u64)?).ok().filter(|row| *row > 0)?;
     let start = before.checked_next_multiple_of(ALIGN)?;
-    let bytes = rows.div_ceil(tile.rows).checked_mul(tile.bytes)?;
+    let bytes = tile.bytes_of(rows)?;
     // No slice can be longer.
     let end = start.checked_add(bytes).filter(|end| *end <= isize::MAX as usize)?;
     Some(Place { ty, rows, row_len, tile, step: row.checked_mul(tile.rows)?, range: start..end })
