@@ -9,7 +9,7 @@ pub const ROUND: f32 = 12_582_912.0;
 /// A float's bits subtracted from these are those of its inverse, to within 13 %.
 pub const INVERSE_BITS: u32 = 0x7ef3_11c7;
 
-/// The most times that an error is squared and more: each step takes it from e to e³.
+/// Steps of Newton's method of third order: each takes an error of e to e³.
 pub const INVERSE_STEPS: usize = 2;
 
 /// The magnitude beyond which [`sigmoid`] takes its argument for this one. The result there is below 2e-35, or 1.

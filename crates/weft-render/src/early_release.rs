@@ -78,23 +78,10 @@ pub(crate) fn of_shader(job: &Job<'_>, step: Step) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use weft_kern::{Access, Anchor, Dim, Format, Param, Part};
-    use weft_quant::GgmlType::F32;
+    use weft_kern::Dim;
 
     use super::*;
-
-    /// A kernel that writes the last of its parameters.
-    fn kernel(rows: Dim, params: usize) -> Kernel {
-        let access = |p| if p + 1 == params { Access::Write } else { Access::Read };
-        let param = |p| Param { access: access(p), format: Format::Ggml(F32) };
-        let part = Part { rows: vec![rows], cols: 1, prologue: None, anchor: Anchor::Map, body: Vec::new() };
-        Kernel {
-            name: String::new(),
-            params: (0..params).map(param).collect(),
-            parts: vec![part],
-            texts: Vec::new(),
-        }
-    }
+    use crate::stable::tests::kernel;
 
     /// Whether each of these launches releases the next one early.
     fn releasing(launches: &[(Dim, &[(char, usize)])]) -> Vec<bool> {

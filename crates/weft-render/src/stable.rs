@@ -62,14 +62,14 @@ pub(crate) fn runs_with(other: &Kernel, kernel: &Kernel) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use weft_kern::{Anchor, Dim, Format, Part};
     use weft_quant::GgmlType::F32;
 
     use super::*;
 
     /// A kernel that writes the last of its parameters.
-    fn kernel(rows: Dim, params: usize) -> Kernel {
+    pub(crate) fn kernel(rows: Dim, params: usize) -> Kernel {
         let access = |p| if p + 1 == params { Access::Write } else { Access::Read };
         let param = |p| Param { access: access(p), format: Format::Ggml(F32) };
         let part = Part { rows: vec![rows], cols: 1, prologue: None, anchor: Anchor::Map, body: Vec::new() };

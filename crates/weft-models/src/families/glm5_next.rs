@@ -109,8 +109,8 @@ fn build(file: &ModelFile<'_>) -> Result<ModelGraph, Error> {
     let mut key_heads = keys.per_layer("attention.head_count_kv", common.blocks)?;
     key_heads.truncate(layers);
     let kda = kda(keys, &common)?;
-    let latent = latent(keys, &common)?;
-    let Queries::Compressed(rank) = latent.queries else { unreachable!("queries are compressed") };
+    let rank = keys.number("attention.q_lora_rank", 1..=MAX_WIDTH)?;
+    let latent = latent(keys, &common, rank)?;
     let indexer = Indexer::read_pooled(keys, common.hidden, rank, (common.context, options.page))?;
     let own = own_indexers(keys, &key_heads)?;
     let networks = deepseek2::feed_forward(keys, &common, layers, networks(keys, common.blocks)?)?;
@@ -173,8 +173,8 @@ fn networks(keys: &Keys<'_>, blocks: usize) -> Result<Networks, Error> {
     Ok(Networks { limited: true, bounds: [routed, others], ..usual })
 }
 
-/// Latent attention to all positions, of which nothing is rotated.
-fn latent(keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
+/// Latent attention to all positions, with queries compressed to `rank` values. Nothing is rotated.
+fn latent(keys: &Keys<'_>, common: &Common, rank: usize) -> Result<Latent, Error> {
     const ROPE: &str = "rope.dimension_count";
     let dims = keys.number(ROPE, 0..=MAX_HEAD_WIDTH)?;
     if dims != 0 {
@@ -184,7 +184,7 @@ fn latent(keys: &Keys<'_>, common: &Common) -> Result<Latent, Error> {
     Ok(Latent {
         hidden: common.hidden,
         heads: common.heads,
-        queries: Queries::Compressed(keys.number("attention.q_lora_rank", 1..=MAX_WIDTH)?),
+        queries: Queries::Compressed(rank),
         kv_rank: keys.number("attention.kv_lora_rank", 1..=MAX_WIDTH)?,
         nope: width,
         value: keys.number("attention.value_length_mla", 1..=MAX_HEAD_WIDTH)?,
