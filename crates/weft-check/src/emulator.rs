@@ -246,15 +246,19 @@ fn fill(memory: &mut Memory, weight: &Weight, layout: WeightLayout) -> Result<()
 }
 
 impl Streaming for Emulator {
-    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
-        let known = self.buffers.get_mut(buffer.0 as usize);
+    fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError> {
+        let known = self.buffers.get(buffer.0 as usize);
         let bytes = (*with.bytes).as_ref().len();
-        let alike =
-            |known: &&mut Buffer| known.weight == Some(WeightLayout::of(with)) && known.bytes == bytes;
-        let known = known.filter(alike);
-        let known =
-            known.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}")))?;
-        known.memory.bytes_mut().fill(POISON);
+        let alike = |known: &Buffer| known.weight == Some(WeightLayout::of(with)) && known.bytes == bytes;
+        match known.is_some_and(alike) {
+            true => Ok(()),
+            false => Err(DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}"))),
+        }
+    }
+
+    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
+        self.prepare(buffer, with)?;
+        self.buffers[buffer.0 as usize].memory.bytes_mut().fill(POISON);
         self.coming.insert(buffer, (with.clone(), unread));
         Ok(())
     }

@@ -28,7 +28,7 @@ use crate::streaming::Stream;
 /// the step has finished. A replay allocates nothing. An index in a step's data that is out of bounds is clamped silently.
 #[derive(Debug)]
 pub struct CudaDevice {
-    // Dropped in this order: programs and copies use buffers, and all use the context.
+    // Dropped in this order: programs use buffers, and all use the context.
     programs: Vec<Compiled>,
     stream: Stream,
     buffers: Buffers,
@@ -234,16 +234,24 @@ impl Staging for CudaDevice {
 }
 
 impl Streaming for CudaDevice {
-    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
-        let CudaDevice { buffers, stream, staging, context, caps, .. } = self;
+    fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError> {
+        let CudaDevice { buffers, stream, context, caps, .. } = self;
         let to = buffers.get(buffer);
         let to = to.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} does not exist")))?;
         let failed = |failure: &Failure| error(&caps.name, "to replace a weight", to.bytes, failure);
-        stream.replace((context, staging), (buffer, to), (with, unread), failed)
+        stream.prepare(context, (buffer, to), with, failed)
+    }
+
+    fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError> {
+        let CudaDevice { buffers, stream, staging, caps, .. } = self;
+        let to = buffers.get(buffer);
+        let to = to.ok_or_else(|| DeviceError::Usage(format!("{buffer:?} does not exist")))?;
+        let failed = |failure: &Failure| error(&caps.name, "to replace a weight", to.bytes, failure);
+        stream.replace(staging, (buffer, to), (with, unread), failed)
     }
 
     fn wait_for(&mut self, buffer: BufferId) -> Result<(), DeviceError> {
-        self.stream.wait_for(buffer).map_err(|failure| self.failed("to wait", 0, &failure))
+        self.stream.wait_for(&self.context, buffer).map_err(|failure| self.failed("to wait", 0, &failure))
     }
 }
 
@@ -275,8 +283,6 @@ impl Checkpoints for CudaDevice {
 
     fn rewind(&mut self, mark: Mark) {
         self.programs.truncate(mark.programs);
-        // A failure shows in the next step.
-        let _ = self.stream.finish();
         self.stream.truncate(mark.buffers);
         self.buffers.truncate(mark.buffers);
     }

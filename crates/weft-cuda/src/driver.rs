@@ -1,7 +1,8 @@
 //! The CUDA driver: safe functions and owned objects over its C interface.
 //!
-//! Everything belongs to one [`Context`], whose stream runs copies and graphs in order. Weights may be copied in a stream of their own
-//! ([`Copies`]). Objects keep their context alive and free themselves, after all work that may use them: dropping one waits for the stream.
+//! Everything belongs to one [`Context`]. Its stream runs copies and graphs in order; weights may be copied in another one at the same time
+//! ([`HostBytes`]). Objects keep their context alive and free themselves, after all work that may use them: dropping memory waits for both
+//! streams.
 
 mod copies;
 mod graph;
@@ -14,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::sys::{self, CUresult, CUstream_flags};
 
-pub(crate) use copies::{Copies, HostBytes, Moment};
+pub(crate) use copies::HostBytes;
 pub(crate) use graph::{Event, Graph, Node};
 pub(crate) use memory::{DeviceMemory, PinnedMemory};
 pub(crate) use module::{Function, Module};
@@ -123,12 +124,14 @@ impl CardHandle {
     }
 }
 
-/// A card's context, with a stream.
+/// A card's context, with its streams.
 #[derive(Debug)]
 pub(crate) struct Context {
     device: sys::CUdevice,
     raw: sys::CUcontext,
     stream: sys::CUstream,
+    /// Copies beside the work of the stream.
+    copies: sys::CUstream,
 }
 
 // SAFETY: the driver's functions may be called from any thread; every method makes the context current on its own
@@ -144,11 +147,13 @@ impl Context {
         let mut raw = ptr::null_mut();
         // SAFETY: the handle is valid; `drop` releases the context.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut raw, device) })?;
-        let mut context = Context { device, raw, stream: ptr::null_mut() };
+        let mut context = Context { device, raw, stream: ptr::null_mut(), copies: ptr::null_mut() };
         context.enter()?;
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: the context is current; `drop` destroys the stream.
-        check(unsafe { sys::cuStreamCreate(&raw mut context.stream, flags) })?;
+        for stream in [&mut context.stream, &mut context.copies] {
+            // SAFETY: the context is current; `drop` destroys the streams.
+            check(unsafe { sys::cuStreamCreate(stream, flags) })?;
+        }
         Ok(Arc::new(context))
     }
 
@@ -167,11 +172,18 @@ impl Context {
         Ok(free as u64)
     }
 
-    /// Blocks until all work has completed.
+    /// Blocks until all work has completed, but for [copies](HostBytes) beside it.
     pub(crate) fn wait(&self) -> Result<(), Failure> {
         self.enter()?;
         // SAFETY: the stream lives as long as the context.
         check(unsafe { sys::cuStreamSynchronize(self.stream) })
+    }
+
+    /// Blocks until all work and all copies have completed.
+    fn wait_for_copies(&self) -> Result<(), Failure> {
+        self.wait()?;
+        // SAFETY: the stream lives as long as the context.
+        check(unsafe { sys::cuStreamSynchronize(self.copies) })
     }
 }
 
@@ -179,9 +191,9 @@ impl Drop for Context {
     fn drop(&mut self) {
         // A failure cannot be reported any more.
         let _ = self.enter();
-        if !self.stream.is_null() {
+        for stream in [self.stream, self.copies].into_iter().filter(|stream| !stream.is_null()) {
             // SAFETY: created in `open`; nothing else refers to it, since all objects keep the context alive.
-            let _ = unsafe { sys::cuStreamDestroy_v2(self.stream) };
+            let _ = unsafe { sys::cuStreamDestroy_v2(stream) };
         }
         // SAFETY: retained in `open`.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };

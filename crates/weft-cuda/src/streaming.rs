@@ -1,23 +1,22 @@
 //! Weights that are replaced while the card computes.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-use weft_device::{BufferId, DeviceError, Packing as _, RowsOf16, Weight};
+use weft_device::{BufferId, DeviceError, Packing as _, RowsOf16, Weight, WeightBytes};
 use weft_gpu::WeightLayout;
 
 use crate::buffers::{self, Buffer, HostMemory};
-use crate::driver::{Context, Copies, Failure, HostBytes, Moment};
+use crate::driver::{Context, Event, Failure, HostBytes};
 
 /// What copies weights beside other work.
 #[derive(Default)]
 pub(crate) struct Stream {
-    // Dropped in this order: copies read bytes.
-    copies: Option<Copies>,
-    /// When each weight that was replaced has its contents.
-    replaced: BTreeMap<BufferId, Moment>,
-    /// The bytes of weights, by their address. Those that the driver does not register go through other memory.
+    /// For each weight that is replaced, the end of the last copy.
+    replaced: BTreeMap<BufferId, Arc<Event>>,
+    /// The tiles of weights, by their address. Those that the driver does not register are copied by the host first.
     sources: BTreeMap<usize, Option<HostBytes>>,
 }
 
@@ -28,69 +27,61 @@ impl fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// Blocks until all copies have ended.
-    pub(crate) fn finish(&self) -> Result<(), Failure> {
-        self.copies.as_ref().map_or(Ok(()), Copies::finish)
-    }
-
     /// Forgets weights from this number of buffers on.
     pub(crate) fn truncate(&mut self, buffers: usize) {
         self.replaced.retain(|id, _| (id.0 as usize) < buffers);
     }
 
-    /// The bytes of tiles, which the card copies, and the stream that does it. `None` if the driver does not register them.
-    fn source(
+    /// Prepares to replace a weight, see [`Streaming::prepare`](weft_device::Streaming::prepare).
+    pub(crate) fn prepare(
         &mut self,
         context: &Arc<Context>,
-        tiles: &Arc<dyn AsRef<[u8]> + Send + Sync>,
-    ) -> Result<Option<(&Copies, &HostBytes)>, Failure> {
-        if self.copies.is_none() {
-            self.copies = Some(Copies::new(context)?);
-        }
-        let key = (**tiles).as_ref().as_ptr().addr();
-        let source =
-            self.sources.entry(key).or_insert_with(|| HostBytes::new(context, Arc::clone(tiles)).ok());
-        Ok(self.copies.as_ref().zip(source.as_ref()))
-    }
-}
-
-impl Stream {
-    /// Begins to replace a weight, see [`Streaming::replace`](weft_device::Streaming::replace). `failed` describes a failure of the driver.
-    pub(crate) fn replace(
-        &mut self,
-        (context, staging): (&Arc<Context>, &mut HostMemory),
         (buffer, to): (BufferId, &Buffer),
-        (with, unread): (&Weight, usize),
+        with: &Weight,
         failed: impl Fn(&Failure) -> DeviceError,
     ) -> Result<(), DeviceError> {
         let layout = WeightLayout::of(with);
         if to.weight != Some(layout) || to.bytes != (*with.bytes).as_ref().len() {
             return Err(DeviceError::Usage(format!("{buffer:?} is no weight like {with:?}")));
         }
-        let moment = match self.replaced.remove(&buffer) {
-            Some(moment) => moment,
-            None => Moment::new(context).map_err(|failure| failed(&failure))?,
+        if let Entry::Vacant(new) = self.replaced.entry(buffer) {
+            new.insert(Event::new(context).map_err(|failure| failed(&failure))?);
+        }
+        if let Some(tiles) = with.tiles.as_ref().filter(|_| layout.tiles.is_some()) {
+            let source = || HostBytes::new(context, Arc::clone(tiles)).ok();
+            self.sources.entry(address(tiles)).or_insert_with(source);
+        }
+        Ok(())
+    }
+
+    /// Begins to replace a weight, see [`Streaming::replace`](weft_device::Streaming::replace).
+    pub(crate) fn replace(
+        &mut self,
+        staging: &mut HostMemory,
+        (buffer, to): (BufferId, &Buffer),
+        (with, unread): (&Weight, usize),
+        failed: impl Fn(&Failure) -> DeviceError,
+    ) -> Result<(), DeviceError> {
+        let (Some(done), Some(layout)) = (self.replaced.get(&buffer), to.weight) else {
+            return Err(DeviceError::Usage(format!("{buffer:?} is not prepared to be replaced")));
         };
-        let source = match with.tiles.as_ref().filter(|_| layout.tiles.is_some()) {
-            Some(tiles) => self.source(context, tiles).map_err(|failure| failed(&failure))?,
-            None => None,
-        };
-        let Some((copies, source)) = source else {
+        let source = with.tiles.as_ref().and_then(|tiles| self.sources.get(&address(tiles))?.as_ref());
+        let Some(source) = source else {
             // After all work, and before all that follows.
             return buffers::fill(staging, &to.memory, with, layout, |_, failure| failed(failure));
         };
         let tile = RowsOf16.tile(with.ty, with.row_len);
         let skipped = tile.map_or(0, |tile| unread / tile.rows * tile.bytes);
-        copies.copy((source, skipped), &to.memory, &moment).map_err(|failure| failed(&failure))?;
-        self.replaced.insert(buffer, moment);
-        Ok(())
+        source.copy(skipped, &to.memory, done).map_err(|failure| failed(&failure))
     }
 
     /// Makes later work wait for a weight that is being replaced.
-    pub(crate) fn wait_for(&self, buffer: BufferId) -> Result<(), Failure> {
-        match (&self.copies, self.replaced.get(&buffer)) {
-            (Some(copies), Some(moment)) => copies.wait_for(moment),
-            _ => Ok(()),
-        }
+    pub(crate) fn wait_for(&self, context: &Context, buffer: BufferId) -> Result<(), Failure> {
+        self.replaced.get(&buffer).map_or(Ok(()), |done| context.wait_for(done))
     }
+}
+
+/// The address of tiles, which identifies them as long as they live.
+fn address(tiles: &WeightBytes) -> usize {
+    (**tiles).as_ref().as_ptr().addr()
 }

@@ -31,14 +31,14 @@ pub trait Placement {
     /// Makes buffers and weights on this side from now on, or on both.
     fn place(&mut self, side: Option<Side>);
 
-    /// A weight that the first side reads in a room, to which programs copy it in time, without its `unread` first rows. Weights of one
-    /// shape whose `room` has the same number take turns there.
+    /// A weight that the first side reads in a slot, to which programs copy it in time, without its `unread` first rows. Weights of one
+    /// shape with the same number of a `slot` take turns there.
     ///
     /// # Errors
-    /// [`DeviceError::Memory`] if there is no memory for the room.
-    fn stream(&mut self, weight: Weight, room: usize, unread: usize) -> Result<BufferId, DeviceError>;
+    /// [`DeviceError::Memory`] if there is no memory for the slot.
+    fn stream(&mut self, weight: Weight, slot: usize, unread: usize) -> Result<BufferId, DeviceError>;
 
-    /// The speed of copies to rooms in bytes per second, measured with one of them; `None` if there is no room.
+    /// The speed of copies to slots in bytes per second, measured with one of them; `None` if there is no slot.
     ///
     /// # Errors
     /// Those of the copy.

@@ -42,8 +42,8 @@ pub struct SplitDevice {
 struct Held {
     ids: [Option<BufferId>; 2],
     weight: bool,
-    /// The number of the weight that is read here, if several are in turn.
-    view: Option<usize>,
+    /// The number of the weight, if it is one of several that are read in turn in one buffer.
+    streamed: Option<usize>,
     /// On which sides it has its current contents.
     current: [bool; 2],
 }
@@ -76,7 +76,7 @@ enum Step {
     Find(BufferId, Copy),
     /// Runs launches on this side.
     Run(Side, ProgramId),
-    /// Copies a weight to its room on the first side, or waits for it.
+    /// Copies a weight to its slot on the first side, or waits for it.
     Turn(Turn),
 }
 
@@ -159,7 +159,7 @@ impl SplitDevice {
         for side in Side::ALL.into_iter().filter(|side| self.place.is_none_or(|place| place == *side)) {
             ids[side as usize] = Some(make(&mut *self.sides[side as usize])?);
         }
-        self.add(Held { ids, weight, view: None, current: [true; 2] })
+        self.add(Held { ids, weight, streamed: None, current: [true; 2] })
     }
 
     fn add(&mut self, held: Held) -> Result<BufferId, DeviceError> {
@@ -436,8 +436,8 @@ impl Device for SplitDevice {
     fn compile(&mut self, program: &Program) -> Result<ProgramId, DeviceError> {
         let (cuts, written) = self.cuts(program)?;
         let buffers = &self.buffers;
-        let view = |id: BufferId| buffers.get(id.0 as usize).and_then(|held| held.view);
-        let turns = self.streams.turns(program, view);
+        let streamed = |id: BufferId| buffers.get(id.0 as usize).and_then(|held| held.streamed);
+        let turns = self.streams.turns(program, streamed)?;
         let mut steps = Vec::new();
         if let Some(first) = cuts.first() {
             steps.extend(self.copies(first)?);
@@ -521,10 +521,10 @@ impl Placement for SplitDevice {
         self.place = side;
     }
 
-    fn stream(&mut self, weight: Weight, room: usize, unread: usize) -> Result<BufferId, DeviceError> {
+    fn stream(&mut self, weight: Weight, slot: usize, unread: usize) -> Result<BufferId, DeviceError> {
         let first = &mut *self.sides[Side::First as usize];
-        let (view, buffer) = self.streams.add(first, (weight, unread), room)?;
-        self.add(Held { ids: [Some(buffer), None], weight: true, view: Some(view), current: [true; 2] })
+        let (id, buffer) = self.streams.add(first, (weight, unread), slot)?;
+        self.add(Held { ids: [Some(buffer), None], weight: true, streamed: Some(id), current: [true; 2] })
     }
 
     fn rate(&mut self) -> Result<Option<f64>, DeviceError> {
@@ -542,11 +542,11 @@ impl Checkpoints for SplitDevice {
         self.programs.truncate(mark.programs);
         for side in Side::ALL {
             let steps = self.programs.iter().flat_map(|program| &program.steps);
-            // Weights that are read in rooms have no buffers of their own.
-            let own = |held: &&Held| held.ids[side as usize].is_some() && held.view.is_none();
-            let rooms = if side == Side::First { self.streams.buffers() } else { 0 };
+            // Weights that are read in slots have no buffers of their own.
+            let own = |held: &&Held| held.ids[side as usize].is_some() && held.streamed.is_none();
+            let slots = if side == Side::First { self.streams.buffers() } else { 0 };
             let mark = Mark {
-                buffers: self.buffers.iter().filter(own).count() + rooms,
+                buffers: self.buffers.iter().filter(own).count() + slots,
                 programs: steps.filter(|step| matches!(step, Step::Run(own, _) if *own == side)).count(),
             };
             if let Some(checkpoints) = self.sides[side as usize].checkpoints() {

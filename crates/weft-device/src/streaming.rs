@@ -9,12 +9,19 @@ use crate::weight::Weight;
 /// It computes the products of experts with the bits that a plan says ([`Shares`](weft_kern::Shares)), as do all devices that have this: so
 /// it does not matter which of them computes an expert.
 pub trait Streaming {
-    /// Begins to replace the contents of a weight by those of another one of its type and shape, after all work before. Its `unread` first
-    /// rows, whole tiles, may keep theirs. Later work may run meanwhile. It must not read the weight before it
+    /// Prepares to replace the contents of a weight by those of another one of its type and shape, so that
+    /// [`replace`](Streaming::replace) does so without delay.
+    ///
+    /// # Errors
+    /// [`DeviceError::Usage`] if it is no weight of this type and shape; those of memory for it.
+    fn prepare(&mut self, buffer: BufferId, with: &Weight) -> Result<(), DeviceError>;
+
+    /// Begins to replace the contents of a weight by those of another one, as [prepared](Streaming::prepare), after all work before. Its
+    /// `unread` first rows, whole tiles, may keep theirs. Later work may run meanwhile. It must not read the weight before it
     /// [waits](Streaming::wait_for) for it.
     ///
     /// # Errors
-    /// [`DeviceError::Usage`] if it is no weight of this type and shape; those of the copy.
+    /// [`DeviceError::Usage`] if this was not prepared; those of the copy.
     fn replace(&mut self, buffer: BufferId, with: &Weight, unread: usize) -> Result<(), DeviceError>;
 
     /// Makes later work wait until the weight has its last contents.

@@ -257,12 +257,11 @@ fn bind(
         bound.push((bytes, states?));
     }
     let mut classes = Vec::with_capacity(steps.len());
-    for (class_number, (&tokens, fusions)) in steps.iter().zip(fusions).enumerate() {
-        let in_turn = streamed.is_some() && class_number + 1 == steps.len();
+    for (i, (&tokens, fusions)) in steps.iter().zip(fusions).enumerate() {
         let parts = fusions.iter().zip(&bound).zip(segments);
         let instances = parts.map(|((fusion, (weights, states)), segment)| {
             let mut weights = weights.clone();
-            if in_turn {
+            if planned.streams(i) {
                 weights.extend(shared.tensors.streamed(segment));
             }
             Instance {
@@ -274,7 +273,7 @@ fn bind(
         });
         let instances: Vec<Instance> = instances.collect();
         // Steps of one token are in the first class.
-        let short_contexts = if in_turn { [None; 2] } else { planned.short_contexts };
+        let short_contexts = if planned.streams(i) { [None; 2] } else { planned.short_contexts };
         classes.push(class(device, (tokens, short_contexts), &instances, *sections, &shared.inputs)?);
     }
     let streamed_from = match streamed {

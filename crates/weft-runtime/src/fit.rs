@@ -95,11 +95,11 @@ pub(crate) fn of_sides(
 ) -> Result<MemoryNeed, Error> {
     let (all, dry) = of_all(planned, max, device)?;
     let own = dry.segments.iter().zip(&planned.sides).filter(|(_, of)| **of == side).map(|(own, _)| own);
-    let (others, rooms) = &dry.streamed;
+    let (others, slots) = &dry.streamed;
     let others = (others.clone(), [0; 2]);
     let mut need = of_segments(own.chain(std::iter::once(&others)), &dry, &all);
     if side == Side::First {
-        need.weights += rooms;
+        need.weights += slots;
     }
     Ok(need)
 }

@@ -43,6 +43,12 @@ impl Planned {
         self.segments.len() > self.sections.of_model()
     }
 
+    /// Whether the first device computes all segments of a class, with the weights of offloaded experts in turn.
+    pub(crate) fn streams(&self, class: usize) -> bool {
+        self.streamed.is_some() && class + 1 == self.steps.len()
+    }
+
+    /// The plans, to look for kernels that users replace.
     pub(crate) fn plans(&self) -> Plans<'_> {
         let Planned { segments, sides, steps, fusions, .. } = self;
         Plans { segments, sides, steps, fusions }

@@ -99,7 +99,7 @@ impl<'a> Places<'a> {
         taken.whole.insert(name.into(), device.pack(weight.clone()).map_err(of_weight(name))?);
         if let (Some(stack), Some(placement)) = (self.streamed.get(name), device.placement()) {
             let unread = stack.unread * stack.rows;
-            let view = placement.stream(weight, stack.room, unread).map_err(of_weight(name))?;
+            let view = placement.stream(weight, stack.slot, unread).map_err(of_weight(name))?;
             taken.streamed.insert(name.into(), view);
         }
         Ok(())
@@ -221,7 +221,7 @@ pub(crate) fn has_tiles(device: &dyn Device, weight: &Weight) -> bool {
 fn check_size(device: &dyn Device, name: &str, weight: &Weight) -> Result<(), Error> {
     let Weight { ty, rows, row_len, ref bytes, .. } = *weight;
     let tile = device.caps().packing.and_then(|packing| packing.tile(ty, row_len));
-    let tiles = tile.map(|tile| rows.div_ceil(tile.rows).saturating_mul(tile.bytes));
+    let tiles = tile.map(|tile| tile.bytes_of(rows).unwrap_or(usize::MAX));
     let bytes = tiles.unwrap_or_else(|| (**bytes).as_ref().len());
     let Caps { name: device, largest_weight: largest, .. } = device.caps();
     if bytes <= *largest {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use weft_device::{BufferId, Device, KernelLaunch, Packing as _, Program, Region, RowsOf16, Weight};
-use weft_kern::{Access, Anchor};
-use weft_kern::{Dim, Format, Instr, Kernel, Param, Pick, Sizes};
+use weft_kern::{Access, Anchor, Dim, Format, Instr, Kernel, Param, Pick, Sizes};
 use weft_quant::GgmlType;
 
 use crate::case::{matrices, part, product, store_to, view};
@@ -13,8 +12,8 @@ use crate::data::{Random, rounded};
 const TY: GgmlType = GgmlType::Q4_0;
 const K: usize = 2048;
 
-/// Weights of so many rows take turns in two rooms, as layers do in a step: the next one is on its way while one is read. The first of
-/// `unread` rows of a weight may keep what a room had.
+/// Weights of so many rows take turns in two slots, as layers do in a step: the next one is on its way while one is read. The first
+/// `unread` rows of a slot may keep what they had.
 ///
 /// # Panics
 /// If a product is not that by the weight whose turn it is.
@@ -40,12 +39,15 @@ pub fn weights_take_turns(device: &mut dyn Device, rows: usize, unread: usize) {
         device.replay(program, &Sizes::of(1)).unwrap();
         expected.push(read(device));
     }
-    let rooms = [0, 1].map(|i: usize| device.pack(weights[i].clone()).unwrap());
-    let programs = rooms.map(|room| multiply(device, room));
+    let slots = [0, 1].map(|i: usize| device.pack(weights[i].clone()).unwrap());
+    let programs = slots.map(|slot| multiply(device, slot));
+    for (weight, slot) in weights.iter().zip(slots.iter().cycle()) {
+        device.streaming().unwrap().prepare(*slot, weight).unwrap();
+    }
     for turn in 0..24 {
-        let (next, room) = ((turn + 1) % weights.len(), rooms[(turn + 1) % 2]);
-        device.streaming().unwrap().replace(room, &weights[next], unread).unwrap();
-        device.streaming().unwrap().wait_for(rooms[turn % 2]).unwrap();
+        let (next, slot) = ((turn + 1) % weights.len(), slots[(turn + 1) % 2]);
+        device.streaming().unwrap().replace(slot, &weights[next], unread).unwrap();
+        device.streaming().unwrap().wait_for(slots[turn % 2]).unwrap();
         device.replay(programs[turn % 2], &Sizes::of(1)).unwrap();
         // Without looking, the next copy begins while this is computed.
         if turn % 3 > 0 {
@@ -53,8 +55,8 @@ pub fn weights_take_turns(device: &mut dyn Device, rows: usize, unread: usize) {
         }
     }
     let other = Weight { rows: rows - 16, ..weight(&mut random, rows - 16) };
-    assert!(device.streaming().unwrap().replace(rooms[0], &other, 0).is_err(), "a weight of another shape");
-    assert!(device.streaming().unwrap().replace(to, &weights[0], 0).is_err(), "no weight");
+    assert!(device.streaming().unwrap().prepare(slots[0], &other).is_err(), "a weight of another shape");
+    assert!(device.streaming().unwrap().prepare(to, &weights[0]).is_err(), "no weight");
 }
 
 /// A weight in tiles.

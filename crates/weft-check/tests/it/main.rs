@@ -27,7 +27,7 @@ fn few_processors_have_large_tiles() {
 }
 
 #[test]
-fn weights_take_turns_in_rooms() {
+fn weights_take_turns_in_slots() {
     let Some(mut device) = device("turns") else { return };
     weft_check::suite::streaming::weights_take_turns(&mut device, 64, 0);
     weft_check::suite::streaming::weights_take_turns(&mut device, 64, 16);

@@ -1,123 +1,18 @@
-//! Copies to the card beside the work of its stream: a stream of their own, and the host's memory that they read in place.
+//! Copies to the card beside the work of its stream, from the host's memory in place.
 
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUevent_flags, CUstream_flags};
+use cudarc::driver::sys;
 
-use super::{Context, DeviceMemory, Failure, PinnedMemory, check};
+use super::{Context, DeviceMemory, Event, Failure, PinnedMemory, check};
 
 /// Registered memory begins and ends at multiples of this, which all usual sizes of pages divide.
 const PAGE: usize = 64 << 10;
 
 /// The flag of [`sys::cuMemHostRegister_v2`] for memory that the card reads only, such as that of a file.
 const READ_ONLY: u32 = 0x08;
-
-/// A stream of copies.
-#[derive(Debug)]
-pub(crate) struct Copies {
-    context: Arc<Context>,
-    raw: sys::CUstream,
-}
-
-// SAFETY: a handle, which the driver takes from any thread.
-unsafe impl Send for Copies {}
-
-impl Copies {
-    /// A stream without copies.
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Copies, Failure> {
-        context.enter()?;
-        let mut raw = ptr::null_mut();
-        let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: the context is current; `drop` destroys the stream.
-        check(unsafe { sys::cuStreamCreate(&raw mut raw, flags) })?;
-        Ok(Copies { context: Arc::clone(context), raw })
-    }
-
-    /// Copies bytes to the same places of a memory, after all work so far: those from `first` on. `done` is when they are there.
-    ///
-    /// # Panics
-    /// If the memory has less room.
-    pub(crate) fn copy(
-        &self,
-        (from, first): (&HostBytes, usize),
-        to: &DeviceMemory,
-        done: &Moment,
-    ) -> Result<(), Failure> {
-        assert!(from.len() <= to.bytes(), "{} bytes", from.len());
-        self.context.enter()?;
-        // SAFETY: event and streams exist. A wait is for what has been recorded by now.
-        check(unsafe { sys::cuEventRecord(done.raw, self.context.stream) })?;
-        // SAFETY: see above.
-        check(unsafe { sys::cuStreamWaitEvent(self.raw, done.raw, 0) })?;
-        for (at, start, bytes) in from.parts() {
-            let skipped = first.saturating_sub(at).min(bytes);
-            let (at, start, bytes) = (at + skipped, start.wrapping_byte_add(skipped), bytes - skipped);
-            if bytes == 0 {
-                continue;
-            }
-            let address = to.address() + at as u64;
-            // SAFETY: both ranges exist: `from` lives as long as this stream may read it, since dropping it waits for the stream's context,
-            // and so does `to`.
-            check(unsafe { sys::cuMemcpyHtoDAsync_v2(address, start, bytes, self.raw) })?;
-        }
-        // SAFETY: see above.
-        check(unsafe { sys::cuEventRecord(done.raw, self.raw) })
-    }
-
-    /// Makes later work wait for a copy.
-    pub(crate) fn wait_for(&self, done: &Moment) -> Result<(), Failure> {
-        self.context.enter()?;
-        // SAFETY: event and stream exist.
-        check(unsafe { sys::cuStreamWaitEvent(self.context.stream, done.raw, 0) })
-    }
-
-    /// Blocks until all copies have ended.
-    pub(crate) fn finish(&self) -> Result<(), Failure> {
-        self.context.enter()?;
-        // SAFETY: the stream exists.
-        check(unsafe { sys::cuStreamSynchronize(self.raw) })
-    }
-}
-
-impl Drop for Copies {
-    fn drop(&mut self) {
-        let _ = self.finish();
-        // SAFETY: created in `new`.
-        let _ = unsafe { sys::cuStreamDestroy_v2(self.raw) };
-    }
-}
-
-/// The moment when a copy ends.
-#[derive(Debug)]
-pub(crate) struct Moment {
-    context: Arc<Context>,
-    raw: sys::CUevent,
-}
-
-// SAFETY: a handle, which the driver takes from any thread.
-unsafe impl Send for Moment {}
-
-impl Moment {
-    /// A moment that has passed.
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Moment, Failure> {
-        context.enter()?;
-        let mut raw = ptr::null_mut();
-        let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-        // SAFETY: the driver stores a handle; `drop` destroys it.
-        check(unsafe { sys::cuEventCreate(&raw mut raw, flags) })?;
-        Ok(Moment { context: Arc::clone(context), raw })
-    }
-}
-
-impl Drop for Moment {
-    fn drop(&mut self) {
-        let _ = self.context.enter();
-        // SAFETY: created in `new`. The driver keeps it as long as streams wait for it.
-        let _ = unsafe { sys::cuEventDestroy_v2(self.raw) };
-    }
-}
 
 /// Bytes that the card reads in place: whole pages of them where they are, and what is before and after as a copy.
 pub(crate) struct HostBytes {
@@ -128,7 +23,7 @@ pub(crate) struct HostBytes {
     ends: PinnedMemory,
     before: usize,
     after: usize,
-    /// Whatever holds the pages.
+    /// The owner of the pages.
     _held: Arc<dyn AsRef<[u8]> + Send + Sync>,
 }
 
@@ -159,6 +54,33 @@ impl HostBytes {
         Ok(HostBytes { context: Arc::clone(context), pages, ends, before, after, _held: held })
     }
 
+    /// Copies the bytes from `first` on to the same places of a memory, after all work so far. Later work may run meanwhile, and must not
+    /// use the memory before it [waits](Context::wait_for) for `done`.
+    ///
+    /// # Panics
+    /// If the memory has less room.
+    pub(crate) fn copy(&self, first: usize, to: &DeviceMemory, done: &Event) -> Result<(), Failure> {
+        assert!(self.len() <= to.bytes(), "{} bytes", self.len());
+        self.context.enter()?;
+        let Context { stream, copies, .. } = *self.context;
+        // SAFETY: event and streams exist. A wait is for what has been recorded by now.
+        check(unsafe { sys::cuEventRecord(done.raw, stream) })?;
+        // SAFETY: see above.
+        check(unsafe { sys::cuStreamWaitEvent(copies, done.raw, 0) })?;
+        for (at, start, bytes) in self.parts() {
+            let skipped = first.saturating_sub(at).min(bytes);
+            let (at, start, bytes) = (at + skipped, start.wrapping_byte_add(skipped), bytes - skipped);
+            if bytes == 0 {
+                continue;
+            }
+            let address = to.address() + at as u64;
+            // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for it.
+            check(unsafe { sys::cuMemcpyHtoDAsync_v2(address, start, bytes, copies) })?;
+        }
+        // SAFETY: see above.
+        check(unsafe { sys::cuEventRecord(done.raw, copies) })
+    }
+
     /// The number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.before + self.pages.map_or(0, |(_, bytes)| bytes) + self.after
@@ -179,11 +101,21 @@ impl HostBytes {
     }
 }
 
+impl Context {
+    /// Makes later work wait for a copy.
+    pub(crate) fn wait_for(&self, done: &Event) -> Result<(), Failure> {
+        self.enter()?;
+        // SAFETY: event and stream exist.
+        check(unsafe { sys::cuStreamWaitEvent(self.stream, done.raw, 0) })
+    }
+}
+
 impl Drop for HostBytes {
     fn drop(&mut self) {
-        let _ = self.context.enter();
+        // Copies may still read them.
+        let _ = self.context.wait_for_copies();
         if let Some((start, _)) = self.pages {
-            // SAFETY: registered in `new`. The driver waits for copies that read it.
+            // SAFETY: registered in `new`, and nothing reads them any more.
             let _ = unsafe { sys::cuMemHostUnregister(start) };
         }
     }

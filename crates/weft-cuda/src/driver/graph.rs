@@ -201,7 +201,7 @@ impl Drop for Graph {
 #[derive(Debug)]
 pub(crate) struct Event {
     context: Arc<Context>,
-    raw: sys::CUevent,
+    pub(super) raw: sys::CUevent,
 }
 
 // SAFETY: a handle, which the driver takes from any thread.

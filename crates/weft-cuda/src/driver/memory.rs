@@ -55,7 +55,7 @@ impl DeviceMemory {
         assert!(offset.checked_add(len).is_some_and(|end| end <= self.bytes), "{len} bytes at {offset}");
         assert!(at.checked_add(len).is_some_and(|end| end <= from.bytes), "{len} bytes at {at}");
         self.context.enter()?;
-        // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for the stream.
+        // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for it.
         check(unsafe {
             let from = from.start.as_ptr().cast_const().cast::<u8>().add(at);
             sys::cuMemcpyHtoDAsync_v2(self.address + offset as u64, from.cast(), len, self.context.stream)
@@ -77,7 +77,7 @@ impl DeviceMemory {
         assert!(at.checked_add(len).is_some_and(|end| end <= to.bytes), "{len} bytes at {at}");
         self.context.enter()?;
         let from = self.address + offset as u64;
-        // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for the stream.
+        // SAFETY: both ranges exist, and both memories outlive the copy: dropping either waits for it.
         check(unsafe {
             let to = to.start.as_ptr().cast::<u8>().add(at);
             sys::cuMemcpyDtoHAsync_v2(to.cast(), from, len, self.context.stream)
@@ -88,7 +88,7 @@ impl DeviceMemory {
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         // Work may still use it.
-        let _ = self.context.wait();
+        let _ = self.context.wait_for_copies();
         // SAFETY: allocated in `zeroed`, and nothing uses it any more.
         let _ = unsafe { sys::cuMemFree_v2(self.address) };
     }
@@ -147,7 +147,7 @@ impl PinnedMemory {
 impl Drop for PinnedMemory {
     fn drop(&mut self) {
         // Copies may still use it.
-        let _ = self.context.wait();
+        let _ = self.context.wait_for_copies();
         // SAFETY: allocated in `zeroed`, and nothing uses it any more.
         let _ = unsafe { sys::cuMemFreeHost(self.start.as_ptr()) };
     }

@@ -20,7 +20,7 @@ weft_check::device_tests!(crate::device);
 
 /// Weights large enough that copies and products overlap.
 #[test]
-fn weights_take_turns_in_rooms() {
+fn weights_take_turns_in_slots() {
     let Some(mut device) = device("turns") else { return };
     weft_check::suite::streaming::weights_take_turns(&mut device, 1 << 15, 0);
     weft_check::suite::streaming::weights_take_turns(&mut device, 1 << 12, 1 << 10);

@@ -1,7 +1,7 @@
-//! Weights of the second device that the first one reads in rooms: as many weights as take turns share one.
+//! Weights of the second device that the first one reads in slots, several in turn in one slot.
 //!
-//! A program copies a weight to its room as soon as the launches that read the one before have begun, and launches that read it wait for
-//! the copy. So with two rooms, one layer's weights are on their way while those of another are read.
+//! A program copies a weight to its slot as soon as the launches that read the one before have begun, and launches that read it wait for
+//! the copy. Meanwhile the weights in other slots are read.
 
 use std::time::Instant;
 
@@ -11,23 +11,23 @@ use crate::ids::BufferId;
 use crate::program::Program;
 use crate::weight::Weight;
 
-/// The weights and their rooms.
+/// The weights and their slots.
 #[derive(Default)]
 pub(super) struct Streams {
-    views: Vec<View>,
-    rooms: Vec<Room>,
+    weights: Vec<Streamed>,
+    slots: Vec<Slot>,
 }
 
-/// A weight that is read in a room.
-struct View {
+/// A weight that is read in a slot.
+struct Streamed {
     weight: Weight,
     /// Its first rows that are not read.
     unread: usize,
-    room: usize,
+    slot: usize,
 }
 
 /// A weight of the first device whose contents change.
-struct Room {
+struct Slot {
     /// The number that was given, since weights of one shape may be needed at the same time.
     number: usize,
     buffer: BufferId,
@@ -38,7 +38,7 @@ struct Room {
 /// What happens before a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
-    /// The copy of a weight to its room begins.
+    /// The copy of a weight to its slot begins.
     Copy(usize),
     /// Launches that read a weight follow.
     Read(usize),
@@ -53,38 +53,41 @@ impl Streams {
         number: usize,
     ) -> Result<(usize, BufferId), DeviceError> {
         let shape = |weight: &Weight| (weight.ty, weight.rows, weight.row_len);
-        let views = &self.views;
+        let weights = &self.weights;
         let alike =
-            |i: usize| views.iter().any(|view| view.room == i && shape(&view.weight) == shape(&weight));
-        let known = (0..self.rooms.len()).find(|i| self.rooms[*i].number == number && alike(*i));
-        let view = self.views.len();
-        let room = match known {
-            Some(room) => room,
+            |i: usize| weights.iter().any(|known| known.slot == i && shape(&known.weight) == shape(&weight));
+        let known = (0..self.slots.len()).find(|i| self.slots[*i].number == number && alike(*i));
+        let id = weights.len();
+        let slot = match known {
+            Some(slot) => slot,
             None => {
                 let buffer = first.pack(weight.clone())?;
-                self.rooms.push(Room { number, buffer, has: Some(view) });
-                self.rooms.len() - 1
+                self.slots.push(Slot { number, buffer, has: Some(id) });
+                self.slots.len() - 1
             }
         };
-        self.views.push(View { weight, unread, room });
-        Ok((view, self.rooms[room].buffer))
+        let buffer = self.slots[slot].buffer;
+        if let Some(streaming) = first.streaming() {
+            streaming.prepare(buffer, &weight)?;
+        }
+        self.weights.push(Streamed { weight, unread, slot });
+        Ok((id, buffer))
     }
 
     /// The number of buffers of the first device.
     pub(super) fn buffers(&self) -> usize {
-        self.rooms.len()
+        self.slots.len()
     }
 
-    /// The speed of a copy in bytes per second, of the second of two: before the first, the weight may not be ready to be copied.
+    /// The speed of a copy in bytes per second: of the second of two, because the first one may read a file.
     pub(super) fn rate(&mut self, first: &mut dyn Device) -> Result<Option<f64>, DeviceError> {
-        let Some(view) = self.views.first() else { return Ok(None) };
-        let View { weight, unread, room } = view;
+        let Some(Streamed { weight, unread, slot }) = self.weights.first() else { return Ok(None) };
         let bytes = weight.tiles.as_ref().unwrap_or(&weight.bytes);
         let read = weight.rows.saturating_sub(*unread) as f64 / weight.rows.max(1) as f64;
-        let (bytes, room) = ((**bytes).as_ref().len() as f64 * read, *room);
+        let (bytes, slot) = ((**bytes).as_ref().len() as f64 * read, *slot);
         let mut seconds = 0.0;
         for _ in 0..2 {
-            self.rooms[room].has = None;
+            self.slots[slot].has = None;
             first.wait()?;
             let start = Instant::now();
             self.turn(first, Turn::Copy(0))?;
@@ -95,47 +98,53 @@ impl Streams {
         Ok(Some(bytes / seconds.max(1e-9)))
     }
 
-    /// What happens before launches of a program, in order, by the number of the launch. `view` is the weight that a buffer is read as.
+    /// What happens before launches of a program, in order, by the number of the launch. `streamed` is the weight that a buffer is read as.
+    ///
+    /// # Errors
+    /// If a launch reads two weights of one slot.
     pub(super) fn turns(
         &self,
         program: &Program,
-        view: impl Fn(BufferId) -> Option<usize>,
-    ) -> Vec<(usize, Turn)> {
+        streamed: impl Fn(BufferId) -> Option<usize>,
+    ) -> Result<Vec<(usize, Turn)>, DeviceError> {
         let mut turns = Vec::new();
-        // For each room, the weight that it has and the launch after those that read it.
-        let mut rooms: Vec<(Option<usize>, usize)> = vec![(None, 0); self.rooms.len()];
+        // For each slot, the weight that it has and the launch after those that read it.
+        let mut slots: Vec<(Option<usize>, usize)> = vec![(None, 0); self.slots.len()];
         for (i, launch) in program.launches.iter().enumerate() {
-            for view in launch.args.iter().filter_map(|region| view(region.buffer)) {
-                let (has, after) = &mut rooms[self.views[view].room];
-                if *has != Some(view) {
-                    turns.push((*after, Turn::Copy(view)));
-                    turns.push((i, Turn::Read(view)));
+            for id in launch.args.iter().filter_map(|region| streamed(region.buffer)) {
+                let (has, after) = &mut slots[self.weights[id].slot];
+                if *has != Some(id) {
+                    if *after > i {
+                        let why = format!("launch {i} reads two weights that take turns in one slot");
+                        return Err(DeviceError::Usage(why));
+                    }
+                    turns.push((*after, Turn::Copy(id)));
+                    turns.push((i, Turn::Read(id)));
                 }
-                (*has, *after) = (Some(view), i + 1);
+                (*has, *after) = (Some(id), i + 1);
             }
         }
         turns.sort_by_key(|(launch, _)| *launch);
-        turns
+        Ok(turns)
     }
 
     /// Does what happens before a launch.
     pub(super) fn turn(&mut self, first: &mut dyn Device, turn: Turn) -> Result<(), DeviceError> {
-        let name = first.caps().name.clone();
         let streaming = first.streaming();
-        let streaming =
-            streaming.ok_or_else(|| DeviceError::Usage(format!("{name} does not replace weights")))?;
+        let streaming = streaming
+            .ok_or_else(|| DeviceError::Usage("the first of two devices cannot replace weights".into()))?;
         match turn {
-            Turn::Copy(view) => {
-                let View { weight, unread, room } = &self.views[view];
-                let Room { buffer, has, .. } = &mut self.rooms[*room];
-                if *has != Some(view) {
+            Turn::Copy(id) => {
+                let Streamed { weight, unread, slot } = &self.weights[id];
+                let Slot { buffer, has, .. } = &mut self.slots[*slot];
+                if *has != Some(id) {
                     *has = None;
                     streaming.replace(*buffer, weight, *unread)?;
-                    *has = Some(view);
+                    *has = Some(id);
                 }
                 Ok(())
             }
-            Turn::Read(view) => streaming.wait_for(self.rooms[self.views[view].room].buffer),
+            Turn::Read(id) => streaming.wait_for(self.slots[self.weights[id].slot].buffer),
         }
     }
 }
@@ -151,9 +160,9 @@ mod tests {
     use crate::null::NullDevice;
     use crate::program::{KernelLaunch, Region};
 
-    /// Four layers take turns in two rooms: a copy begins when the launches that read the weight before have begun.
+    /// Four layers take turns in two slots: a copy begins when the launches that read the weight before have begun.
     #[test]
-    fn a_copy_begins_as_soon_as_its_room_is_no_longer_read() {
+    fn a_copy_begins_as_soon_as_its_slot_is_no_longer_read() {
         let (mut device, mut streams) = (NullDevice::default(), Streams::default());
         for layer in 0..4 {
             let bytes = Arc::new(vec![0u8; 16]);
@@ -168,7 +177,8 @@ mod tests {
         // Each layer has a launch without such a weight, buffer 9, and two that read its own.
         let launches = (0..4).flat_map(|layer| [launch(9), launch(layer), launch(layer)]).collect();
         let program = Program { max: Sizes::of(1), kernels: Vec::new(), launches };
-        let turns = streams.turns(&program, |id| (id.0 < 4).then_some(id.0 as usize));
+        let streamed = |id: BufferId| (id.0 < 4).then_some(id.0 as usize);
+        let turns = streams.turns(&program, streamed).unwrap();
         let expected = [
             (0, Turn::Copy(0)),
             (0, Turn::Copy(1)),
@@ -180,5 +190,9 @@ mod tests {
             (10, Turn::Read(3)),
         ];
         assert_eq!(turns, expected);
+        // Layers 0 and 2 have the same slot.
+        let args = [0, 2].map(|buffer| launch(buffer).args).concat();
+        let program = Program { launches: vec![KernelLaunch { kernel: 0, args }], ..program };
+        assert!(matches!(streams.turns(&program, streamed), Err(DeviceError::Usage(_))));
     }
 }

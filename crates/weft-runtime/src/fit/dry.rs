@@ -29,7 +29,8 @@ pub(crate) struct Dry {
     pub(crate) segments: Vec<(Vec<BufferId>, [u64; 2])>,
     /// Bytes of all other buffers: a step's inputs, and values between kernels.
     pub(crate) value_bytes: u64,
-    /// If offloaded experts are streamed: the other weights of their segments, which both devices have, and the bytes of their rooms.
+    /// If offloaded experts are streamed: the other weights of their segments, which both devices have, and the bytes of the slots for those
+    /// that are read in turn.
     pub(crate) streamed: (Vec<BufferId>, u64),
 }
 
@@ -114,7 +115,7 @@ impl Dry {
             state_bytes,
             segments: in_segments,
             value_bytes,
-            streamed: (on_both, streamed::room_bytes(&stacks, packing)),
+            streamed: (on_both, streamed::slot_bytes(&stacks, packing)),
         })
     }
 }
@@ -139,5 +140,5 @@ pub(crate) fn packed_bytes(buffer: &Buffer, packing: Option<&dyn Packing>) -> Op
     let row_len = buffer.shape.last()?;
     let tile = packing?.tile(ty, row_len)?;
     let rows = buffer.shape.known_count()? / row_len.max(1);
-    (rows.div_ceil(tile.rows) as u64).checked_mul(tile.bytes as u64)
+    Some(tile.bytes_of(rows)? as u64)
 }

@@ -16,7 +16,7 @@ use crate::plans::offload::{self, Experts};
 use crate::plans::streamed;
 use crate::sizes::{Beside, OffloadedExperts, SecondPart};
 
-/// Rooms for weights that are read in turn take at most one part of so many of a device's free memory.
+/// Slots for weights that are read in turn take at most one part of so many of a device's free memory.
 const SMALL: u64 = 8;
 
 /// The CPU, and the experts that it computes.
@@ -34,12 +34,10 @@ pub(crate) struct ExpertsOnCpu {
 /// much memory it has.
 ///
 /// As few layers as possible have offloaded experts, since each of them crosses over to the CPU and back. Memory that is left has experts
-/// of these layers.
+/// of these layers. Where experts are streamed, they are chosen for `longer` steps, if there are any.
 ///
 /// # Errors
 /// If experts were asked for and the model has none, or the device has not enough memory for these.
-///
-/// Where experts are streamed, `longer` steps are computed, if there are any.
 pub(super) fn choose(
     search: &Search<'_>,
     longer: Option<&Search<'_>>,
@@ -141,14 +139,14 @@ impl<'a> Fit<'a> {
         self.search.need(&self.search.plan(Some(Beside { part, costs: self.costs }))?)
     }
 
-    /// Whether the device computes these experts too in long steps: if it can replace their weights, and the room for these is a small part
-    /// of its memory.
+    /// Whether the device computes these experts too in long steps: if it can replace their weights, and the slots for these are a small
+    /// part of its memory.
     fn streamed(&self, offloaded: OffloadedExperts) -> bool {
         let caps = self.search.device.caps();
         let segments = offload::segments(&self.search.model.graph().segments, offloaded);
         let stacks = streamed::stacks(&segments);
-        let room = streamed::room_bytes(&stacks, caps.packing);
-        let small = self.search.device.free_memory().is_none_or(|free| room <= free / SMALL);
+        let slots = streamed::slot_bytes(&stacks, caps.packing);
+        let small = self.search.device.free_memory().is_none_or(|free| slots <= free / SMALL);
         caps.streams && small && streamed::agree(&stacks)
     }
 

@@ -1,8 +1,8 @@
 //! Offloaded experts in long steps: the first device computes them, and reads their weights in turn.
 //!
 //! A step of many tokens multiplies each expert by many rows, which takes a CPU longer than copying the expert to the device takes. The
-//! graphs are those of short steps. Each product of a layer has one room for its weights. Those of the next layer are on their way as soon
-//! as the product has been computed, and copies take longer than products: so a second room would be of no use.
+//! graphs are those of short steps. Each product of a layer has one slot for its weights. Those of the next layer are on their way as soon
+//! as the product has been computed, and copies take longer than products: so a second slot would be of no use.
 
 use weft_device::{Packing, Side};
 use weft_ir::{Op, Type};
@@ -16,8 +16,8 @@ pub(crate) struct Stack<'s> {
     /// The name of the weight in its segment's graph, and that of the tensor.
     pub(crate) own: &'s str,
     pub(crate) tensor: &'s str,
-    /// The number of its room.
-    pub(crate) room: usize,
+    /// The number of its slot.
+    pub(crate) slot: usize,
     /// Its type.
     pub(crate) ty: &'s Type,
     /// The matrices that are not read, which are the first ones, and all of them.
@@ -34,10 +34,9 @@ impl Stack<'_> {
     /// Bytes of all matrices on a device that packs weights like this.
     pub(crate) fn bytes(&self, packing: Option<&dyn Packing>) -> u64 {
         let rows = self.matrices * self.rows;
-        match packing.and_then(|packing| packing.tile(self.ty.dtype, self.row_len)) {
-            Some(tile) => rows.div_ceil(tile.rows) as u64 * tile.bytes as u64,
-            None => self.ty.dtype.row_bytes(self.row_len as u64).unwrap_or(0) * rows as u64,
-        }
+        let tile = packing.and_then(|packing| packing.tile(self.ty.dtype, self.row_len));
+        let packed = tile.and_then(|tile| Some(tile.bytes_of(rows)? as u64));
+        packed.or_else(|| self.ty.dtype.row_bytes((rows * self.row_len) as u64)).unwrap_or(u64::MAX)
     }
 
     /// The share of the matrices that are read.
@@ -55,7 +54,7 @@ pub(crate) fn stacks(segments: &[Segment]) -> Vec<(usize, Stack<'_>)> {
             Op::SelectRange { from } => Some((node, from)),
             _ => None,
         });
-        for (room, (node, unread)) in products.enumerate() {
+        for (slot, (node, unread)) in products.enumerate() {
             let [_, w, ids] = node.inputs[..] else { continue };
             let (weight, ids) = (segment.graph.node(w), segment.graph.node(ids));
             let Op::Weight { name } = &weight.op else { continue };
@@ -64,7 +63,7 @@ pub(crate) fn stacks(segments: &[Segment]) -> Vec<(usize, Stack<'_>)> {
             let (matrices, rows, row_len) = (axis(0), axis(1), axis(2));
             let chosen = ids.ty.shape.last().unwrap_or(1);
             let ty = &weight.ty;
-            all.push((i, Stack { own, tensor, room, ty, unread, matrices, rows, row_len, chosen }));
+            all.push((i, Stack { own, tensor, slot, ty, unread, matrices, rows, row_len, chosen }));
         }
     }
     all
@@ -75,13 +74,13 @@ pub(crate) fn agree(stacks: &[(usize, Stack<'_>)]) -> bool {
     stacks.iter().all(|(_, stack)| stack.ty.dtype.is_quantised())
 }
 
-/// Bytes of all rooms on a device that packs weights like this.
-pub(crate) fn room_bytes(stacks: &[(usize, Stack<'_>)], packing: Option<&dyn Packing>) -> u64 {
-    let mut rooms: Vec<(usize, &Type)> = Vec::new();
+/// Bytes of all slots on a device that packs weights like this.
+pub(crate) fn slot_bytes(stacks: &[(usize, Stack<'_>)], packing: Option<&dyn Packing>) -> u64 {
+    let mut slots: Vec<(usize, &Type)> = Vec::new();
     let mut bytes = 0;
     for (_, stack) in stacks {
-        if !rooms.contains(&(stack.room, stack.ty)) {
-            rooms.push((stack.room, stack.ty));
+        if !slots.contains(&(stack.slot, stack.ty)) {
+            slots.push((stack.slot, stack.ty));
             bytes += stack.bytes(packing);
         }
     }
