@@ -53,8 +53,8 @@ mod strided;
 
 use std::sync::Arc;
 
-use weft_ir::{Graph, NodeId, Sizes, Switches};
-use weft_kern::Plan;
+use weft_ir::{Graph, NodeId, Op, Sizes, Switches};
+use weft_kern::{MOST_POSITIONS, MOST_VALUES, Plan};
 
 pub use cost::{Cost, estimate};
 pub use decide::{CANDIDATES, Cut, REPLACE, Why, decision, decisions};
@@ -82,6 +82,7 @@ pub fn fuse_with(graph: &Graph, options: &Options) -> Result<Fusion, FuseError> 
 
 /// Compiles a graph with every decision on or off; decisions by cost count as off.
 fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusion, FuseError> {
+    check_sizes(graph, &options.max)?;
     let weft_ir::Rewritten { graph, fired, missed } = weft_ir::rewrite(graph, switches);
     let mut groups = group::Groups::new(&graph, switches);
     prologue::absorb(&graph, &mut groups, switches);
@@ -103,6 +104,23 @@ fn compile(graph: &Graph, switches: &Switches, options: &Options) -> Result<Fusi
     let parameters = computed.map(|(id, _)| (place::parameter_name(&graph, id), id)).collect();
     let (graph, plan) = (Arc::new(graph), Arc::new(plan));
     Ok(Fusion { graph, fired, missed, choices: Vec::new(), parameters, plan, cost, calls, replaced })
+}
+
+/// Checks that no node is too large for a kernel in a step of the largest sizes.
+fn check_sizes(graph: &Graph, max: &Sizes) -> Result<(), FuseError> {
+    for (id, node) in graph.iter() {
+        let too_large = |why: String| Err(FuseError::new(graph, id, why));
+        if !node.op.is_source() && node.ty.shape.count(max).is_none_or(|n| n > MOST_VALUES) {
+            return too_large(format!("it has more than {MOST_VALUES} values"));
+        }
+        if let (Op::Indexer { page, .. }, Some(pages)) = (&node.op, node.inputs.get(5)) {
+            let pages = graph.node(*pages).ty.shape.count(max);
+            if pages.and_then(|pages| pages.checked_mul(*page)).is_none_or(|n| n > MOST_POSITIONS) {
+                return too_large(format!("the pages of a step have more than {MOST_POSITIONS} positions"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn computed(groups: &group::Groups, launch: &order::Launch) -> Computed {

@@ -96,11 +96,13 @@ fn states(graph: &Graph) -> Result<(), (NodeId, String)> {
         match &node.op {
             Op::State { name, kind } => {
                 let stores = users[id.index()].iter().filter(|u| graph.node(**u).op == Op::Store).count();
-                if stores > 0 && users[id.index()].len() > 1 {
+                let is_output = graph.outputs.iter().any(|(_, output)| *output == id);
+                if stores > 0 && (users[id.index()].len() > 1 || is_output) {
                     return Err((id, format!("state `{name}` is stored and has another user")));
                 }
                 let scans = |user: &NodeId| matches!(graph.node(*user).op, Op::Scan { .. });
-                if *kind == StateKind::PerSequence && !matches!(&users[id.index()][..], [one] if scans(one)) {
+                let one_scan = matches!(&users[id.index()][..], [one] if scans(one)) && !is_output;
+                if *kind == StateKind::PerSequence && !one_scan {
                     return Err((
                         id,
                         format!("state `{name}` of whole sequences needs one scan, and no other user"),

@@ -15,7 +15,7 @@ use std::fmt;
 
 pub use attend::{Attend, Attention, Cached, List};
 pub use dot::{Factor, Matrices, Pick, Product, Shares, Sum};
-pub use indexer::{Indexer, Indexing};
+pub use indexer::{Indexer, Indexing, MOST_POSITIONS};
 pub use scan::{DeltaRule, Scan, ScanRule};
 
 pub(crate) use attend::bars;

@@ -62,8 +62,8 @@ mod verify;
 
 pub use amounts::{Amounts, Counted};
 pub use anchor::{
-    Anchor, Attend, Cached, DeltaRule, Factor, Indexer, List, Matrices, Pick, Product, Scan, ScanRule,
-    Shares, Sum,
+    Anchor, Attend, Cached, DeltaRule, Factor, Indexer, List, MOST_POSITIONS, Matrices, Pick, Product, Scan,
+    ScanRule, Shares, Sum,
 };
 pub use bar::Bar;
 pub use given::{GivenText, TextGroups, TextHead, TextLanguage, TextPlace};
@@ -74,4 +74,4 @@ pub use program::{Access, Format, Indexed, Instr, Param, ParamId, Prologue, Valu
 pub use replacement::Replacement;
 pub use text::{ParseError, parse_plan, parse_replacement};
 pub use traffic::{Operation, Seen, Touch};
-pub use verify::{VerifyError, verify, verify_call};
+pub use verify::{MOST_VALUES, VerifyError, verify, verify_call};

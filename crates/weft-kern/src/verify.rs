@@ -13,7 +13,7 @@ use crate::plan::{BufferId, Call, Plan, Source};
 use crate::program::{Access, Format, ParamId};
 
 /// The most values that a part computes. So the numbers of its values, bytes and elements beside them are numbers.
-const MOST_VALUES: usize = 1 << 40;
+pub const MOST_VALUES: usize = 1 << 40;
 
 /// A rule that a plan breaks, which is a bug of the compiler.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

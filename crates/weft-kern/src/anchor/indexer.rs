@@ -18,8 +18,8 @@ use crate::verify::Context;
 /// The anchor's word in the text form.
 pub(super) const NAME: &str = "indexer";
 
-/// The most rows of the pages of a step: a row program computes in `f32`, which holds every index below.
-const MOST_POSITIONS: usize = 1 << 24;
+/// The most positions in the pages of a step: a row program computes in `f32`, which holds every index below.
+pub const MOST_POSITIONS: usize = 1 << 24;
 
 /// The operands of an indexer. Its rows are tokens, its columns the chosen positions: see [`weft_ir::Op::Indexer`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
